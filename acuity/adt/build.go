@@ -7,29 +7,28 @@ import (
 	"svc/acuity"
 )
 
-// builder applies the events of one visit in order.
+// builder applies the events of one visit to its timeline.
 type builder struct {
 	*Timeline
 	how Options
 
-	stay     int16 // index of the current stay; -1: not open
+	stay     int16 // // index of the current stay; -1: the visit is not open
 	reasons  acuity.Reasons
 	lastMove *Event // newest event counted for turnover
 }
 
-// Build returns the timeline of the events of one visit. It depends on the set of
-// events alone, not on their order. The timeline keeps pointers to the events, so they
-// must not change afterwards.
+// Build returns the timeline of the events of one visit. It depends on the set of events, not on their order. The
+// timeline keeps pointers to the events, which must not change afterwards.
 func Build(events []Event, how Options) Timeline {
 	var s Timeline
 	s.Rebuild(events, how)
 	return s
 }
 
-// Rebuild makes the timeline anew from events. It reuses the memory, because each event of
-// a visit rebuilds its timeline.
+// Rebuild replaces the timeline by that of events. It reuses the timeline's memory, because every event of a visit
+// rebuilds the timeline.
 func (s *Timeline) Rebuild(events []Event, how Options) {
-	clear(s.Stays) // they point at old events
+	clear(s.Stays) // // they refer to the previous events
 	*s = Timeline{Events: s.Events[:0], Stays: s.Stays[:0], Moves: s.Moves[:0], Diagnoses: s.Diagnoses[:0]}
 	n := builder{Timeline: s, how: how, stay: -1}
 	n.line(events)
@@ -43,12 +42,12 @@ func (s *Timeline) Rebuild(events []Event, how Options) {
 		t.birth, t.cesarean = n.Birth, n.Cesarean
 	}
 	if n.Newborn {
-		n.Moves = nil // turnover counts mothers (docs/decisions.md#turnover)
+		n.Moves = nil // // turnover does not count newborns (docs/decisions.md#turnover)
 	}
 	slices.Sort(n.Waiting)
 }
 
-// line sorts the events into the order in which they count (docs/decisions.md#equal-times), and marks those that do
+// line sorts the events into the order in which they apply (docs/decisions.md#equal-times) and marks those that do
 // not count.
 func (n *builder) line(events []Event) {
 	var array [24]*Event
@@ -60,7 +59,7 @@ func (n *builder) line(events []Event) {
 	if len(order) > cap(n.Events) {
 		n.Events = make([]AppliedEvent, 0, max(len(order)+len(order)/4, fewEvents))
 	}
-	clear(n.Events[len(order):cap(n.Events)]) // releases folded events
+	clear(n.Events[len(order):cap(n.Events)]) // // release the folded events
 	n.Events = n.Events[:len(order)]
 	for i, e := range order {
 		t := &n.Events[i]
@@ -82,9 +81,9 @@ func (n *builder) line(events []Event) {
 	n.enterFirst()
 }
 
-// enterFirst moves a coarse first admission before the transfers and discharges inside its interval.
-// Nobody moves or leaves before she came, so what she did then is what makes the time exact. A later
-// admission of the visit may be a return, and stays where it counts.
+// enterFirst moves a coarse first admission before the transfers and discharges within its interval, because a
+// patient cannot move or leave before the admission. A later admission of the visit may be a return, so its position
+// is unchanged.
 func (n *builder) enterFirst() {
 	opens := func(t AppliedEvent) bool {
 		return t.Disposition == Applied && (t.Event.Type == acuity.A01 || t.Event.Type == acuity.A04)
@@ -105,8 +104,8 @@ func (n *builder) enterFirst() {
 	n.Events[i] = came
 }
 
-// IsTooOld reports whether an event is older than the folded events of its visit, the
-// newest of which was at until.
+// IsTooOld reports whether an event is older than the folded events of its visit. until is the time of the newest
+// folded event.
 func (e *Event) IsTooOld(until acuity.Instant) bool {
 	return !strings.HasPrefix(e.ID, foldedID) && !IsCancel(e.Type) && e.At <= until
 }
@@ -116,7 +115,7 @@ func (n *builder) folded(t *AppliedEvent) bool {
 	return n.how.FoldAt != 0 && strings.HasPrefix(t.Event.ID, foldedID)
 }
 
-// sameRoom reports whether two locations are one room.
+// sameRoom reports whether two locations are the same room.
 func (n *builder) sameRoom(a, b *acuity.Location) bool {
 	return a == b || *a == *b || (n.how.SameRoom != nil && !a.IsZero() && !b.IsZero() && n.how.SameRoom(a, b))
 }
@@ -126,7 +125,7 @@ func (n *builder) apply(t *AppliedEvent) {
 	switch t.Event.Type {
 	case acuity.A06, acuity.A07:
 		if !n.Open && n.ClosedAt != 0 && t.At <= n.ClosedAt {
-			t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge // not newer than the discharge
+			t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge // // not newer than the discharge
 			return
 		}
 		n.admit(t)
@@ -148,12 +147,12 @@ func (n *builder) apply(t *AppliedEvent) {
 	}
 }
 
-// admit applies an admission, a registration, or the change between them.
+// admit applies an admission, a registration, or a change between inpatient and outpatient.
 func (n *builder) admit(t *AppliedEvent) {
 	e := t.Event
 	repeated := n.lastMove != nil && n.lastMove.Type == e.Type && sameMoment(n.lastMove, e) && n.sameRoom(n.lastMove.Place, e.Place)
 	wasOpen, converted := n.Open, n.Open && n.Class != 'I' && !repeated
-	n.note(t)
+	n.applyDetails(t)
 	if e.Class == 0 && (!wasOpen || converted || e.Type == acuity.A06 || e.Type == acuity.A07) {
 		n.Class = 'I'
 		if e.Type == acuity.A04 || e.Type == acuity.A07 {
@@ -173,7 +172,7 @@ func (n *builder) admit(t *AppliedEvent) {
 	}
 }
 
-// transfer applies a transfer. Its diagnoses never count (docs/decisions.md#diagnosis-order).
+// transfer applies a transfer. The diagnoses of a transfer are ignored (docs/decisions.md#diagnosis-order).
 func (n *builder) transfer(t *AppliedEvent) {
 	e := t.Event
 	switch {
@@ -181,7 +180,7 @@ func (n *builder) transfer(t *AppliedEvent) {
 		t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge
 		return
 	case !n.Open: // the admission was never sent (docs/decisions.md#first-message)
-		n.note(t)
+		n.applyDetails(t)
 		if n.Class == 0 {
 			n.Class = 'I'
 		}
@@ -203,13 +202,13 @@ func (n *builder) transfer(t *AppliedEvent) {
 	if !e.Prior.IsZero() && !here.Place().IsZero() && !n.sameRoom(here.Place(), e.Prior) {
 		t.Remarks |= remarkPriorDiffers
 	}
-	n.note(t)
+	n.applyDetails(t)
 	n.move(t)
 	n.count(t)
 }
 
-// discharge closes the visit, and ends all that was known of its state. A discharge
-// alone makes a closed visit without turnover (docs/decisions.md#discharge-alone).
+// discharge closes the visit and clears its state. A discharge without an admission makes a closed visit without
+// turnover (docs/decisions.md#discharge-alone).
 func (n *builder) discharge(t *AppliedEvent) {
 	if !n.Open {
 		if n.ClosedAt != 0 {
@@ -226,13 +225,13 @@ func (n *builder) discharge(t *AppliedEvent) {
 	n.count(t)
 }
 
-// update takes what an update says. It moves a patient only if the hospital allows that.
+// update applies an update (A08). It moves the patient only if the hospital's setting allows that.
 func (n *builder) update(t *AppliedEvent) {
 	e := t.Event
-	n.note(t)
+	n.applyDetails(t)
 	n.diagnose(t)
 	if e.Place.IsZero() {
-		return // a null place of an update says nothing (docs/decisions.md#null-location)
+		return // // an update without a location does not change the location (docs/decisions.md#null-location)
 	}
 	trusted := n.how.TrustA08 && e.Type == acuity.A08
 	switch {
@@ -254,7 +253,7 @@ func (n *builder) begin(at acuity.Instant) {
 	n.Open, n.OpenedAt, n.ClosedAt = true, at, 0
 }
 
-// move brings the visit to the place of an event, which may be none.
+// move ends the current stay and begins one at the location of an event, which may be empty.
 func (n *builder) move(t *AppliedEvent) {
 	if n.stay >= 0 {
 		here := &n.Stays[n.stay]
@@ -272,7 +271,7 @@ func (n *builder) move(t *AppliedEvent) {
 	t.moved = true
 }
 
-// count counts an event for turnover.
+// count adds an event to the turnover.
 func (n *builder) count(t *AppliedEvent) {
 	n.lastMove = t.Event
 	if n.Moves == nil {
@@ -281,17 +280,17 @@ func (n *builder) count(t *AppliedEvent) {
 	n.Moves = append(n.Moves, t.At)
 }
 
-// addSubject keeps a further name of the patient.
+// addSubject records a further reference to the patient, up to capSubjects.
 func (n *builder) addSubject(name string) {
 	if name != "" && len(n.Subjects) < capSubjects && !slices.Contains(n.Subjects, name) {
 		n.Subjects = append(n.Subjects, name)
 	}
 }
 
-// note takes what an event says beside the place.
-func (n *builder) note(t *AppliedEvent) {
+// applyDetails applies the class, service, patient and diagnoses of an event.
+func (n *builder) applyDetails(t *AppliedEvent) {
 	e := t.Event
-	// The registration of an inpatient does not make her an outpatient.
+	// The registration (A04) of an inpatient does not make the visit outpatient.
 	if e.Class != 0 && (e.Type != acuity.A04 || !n.Open || n.Class != 'I') {
 		n.Class = e.Class
 	}
@@ -320,8 +319,8 @@ func (n *builder) note(t *AppliedEvent) {
 	}
 }
 
-// capSubjects is how many references to the patient the Encounters of a visit add.
+// capSubjects is the maximum number of patient references from a visit's Encounters.
 const capSubjects = 8
 
-// fewEvents is the initial capacity of a timeline: few visits have fewer events.
+// fewEvents is the initial capacity of a timeline, which most visits exceed.
 const fewEvents = 4

@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// spanOf is how long a time of a precision may last.
+// spanOf returns the length of the interval that a time of a precision covers.
 func spanOf(p acuity.Precision) time.Duration {
 	return [...]time.Duration{
 		acuity.Millisecond: time.Millisecond, acuity.Second: time.Second, acuity.Minute: time.Minute, acuity.Hour: time.Hour,
@@ -14,7 +14,7 @@ func spanOf(p acuity.Precision) time.Duration {
 	}[min(p, acuity.Year)]
 }
 
-// AsSent returns the time of the event as it was sent: the start of its span, if it was coarse.
+// AsSent returns the event time as it was sent, which is the start of its interval if the time is coarse.
 func (e *Event) AsSent() acuity.Instant {
 	if e.AtFrom != 0 {
 		return e.AtFrom
@@ -22,7 +22,8 @@ func (e *Event) AsSent() acuity.Instant {
 	return e.At
 }
 
-// slack is how much later than At the event may have been. A coarse time counts as one instant.
+// slack returns how much later than At the event may have happened. A coarse time has already been resolved to an
+// instant, so its slack is one millisecond.
 func (e *Event) slack() time.Duration {
 	if e.AtFrom != 0 {
 		return spanOf(acuity.Millisecond)
@@ -30,8 +31,8 @@ func (e *Event) slack() time.Duration {
 	return spanOf(e.Precision)
 }
 
-// sameMoment reports whether two events have the same time as it was sent. The instants that count may
-// differ: a message that is sent again has another time beside a coarse one.
+// sameMoment reports whether two events were sent with the same time. Their resolved instants may differ, because a
+// coarse time may be resolved differently when a message is sent again.
 func sameMoment(a, b *Event) bool {
 	if a.AtFrom == 0 && b.AtFrom == 0 {
 		return happenedAt(a) == happenedAt(b)
@@ -39,9 +40,8 @@ func sameMoment(a, b *Event) bool {
 	return a.AtFrom == b.AtFrom && a.Precision == b.Precision
 }
 
-// sameTime reports whether two times are equal at the coarser of their precisions. A
-// coarse time is the start of its span, in whatever zone it was read, so the finer one
-// must lie in that span.
+// sameTime reports whether two times are equal at the coarser of their precisions. A coarse time is the start of its
+// interval in any time zone, so the finer time must lie within that interval.
 func sameTime(a acuity.Instant, pa acuity.Precision, b acuity.Instant, pb acuity.Precision) bool {
 	switch {
 	case pa == pb:
@@ -53,18 +53,18 @@ func sameTime(a acuity.Instant, pa acuity.Precision, b acuity.Instant, pb acuity
 	}
 }
 
-// cancels reports whether an event of type c takes back events of type t. An A06 or A07
-// is taken back with the admit that it depends on.
+// cancels reports whether an event of type c cancels events of type t. An A06 or A07 is cancelled together with the
+// admission that it depends on.
 func cancels(c, t acuity.EventType) bool {
 	return c == acuity.A11 && (t == acuity.A01 || t == acuity.A04) ||
 		c == acuity.A12 && t == acuity.A02 ||
 		c == acuity.A13 && t == acuity.A03
 }
 
-// IsCancel reports whether a type takes back another.
+// IsCancel reports whether t cancels another event.
 func IsCancel(t acuity.EventType) bool { return t == acuity.A11 || t == acuity.A12 || t == acuity.A13 }
 
-// Recorded is EVN-2, else the event time.
+// Recorded returns EVN-2, or the event time if EVN-2 is missing.
 func (e *Event) Recorded() acuity.Instant {
 	if e.RecordedAt != 0 {
 		return e.RecordedAt
@@ -72,7 +72,7 @@ func (e *Event) Recorded() acuity.Instant {
 	return e.At
 }
 
-// selects is the location of the cancelled event, as the cancel names it.
+// selects returns the location by which the cancel c identifies the cancelled event.
 func selects(c *Event) *acuity.Location {
 	if c.Type == acuity.A12 {
 		return c.Prior
@@ -80,9 +80,9 @@ func selects(c *Event) *acuity.Location {
 	return c.Place
 }
 
-// cancel finds for each cancel the event that it takes back. The target of a cancel with
-// a join key does not depend on other cancels, so the cancel may come twice. Cancels
-// without a key take, in the order of their times, the latest event that is left.
+// cancel assigns to each cancel the event that it cancels. The target of a cancel with a join key (the time of the
+// cancelled event) does not depend on other cancels, so the cancel may arrive twice. Cancels without a key apply in
+// the order of their times, each to the latest event that is not cancelled yet.
 func (n *builder) cancel() {
 	for i := range n.Events {
 		if c := &n.Events[i]; IsCancel(c.Event.Type) && c.Disposition == Applied && c.Event.Cancels != 0 {
@@ -97,7 +97,7 @@ func (n *builder) cancel() {
 	n.voidAfterCancelledAdmit()
 }
 
-// target reports whether c can take back t.
+// target reports whether c can cancel t.
 func (n *builder) target(c, t *AppliedEvent) bool {
 	return cancels(c.Event.Type, t.Event.Type) &&
 		t.Disposition != Duplicate && t.Disposition != Void && t.Disposition != TooOld && !n.folded(t)
@@ -113,7 +113,7 @@ func (n *builder) cancelKeyed(c *AppliedEvent) {
 		if !n.target(c, t) || !sameTime(t.Event.AsSent(), t.Event.Precision, key, precision) {
 			continue
 		}
-		// The event at the named place wins, then one that is not later than the
+		// The event at the location that the cancel names is preferred, then an event that is not later than the
 		// cancel, then the latest.
 		score := 0
 		if !where.IsZero() && n.sameRoom(t.Event.Place, where) {
@@ -128,7 +128,7 @@ func (n *builder) cancelKeyed(c *AppliedEvent) {
 	}
 	switch {
 	case best >= 0:
-		n.takeBack(c, &n.Events[best], true)
+		n.cancelEvent(c, &n.Events[best], true)
 	case n.how.FoldAt != 0 && key.Add(max(0, spanOf(precision)-spanOf(acuity.Second))) <= n.how.FoldAt:
 		c.Disposition, c.Remarks = CancelTooLate, c.Remarks|remarkTooLate
 	default:
@@ -136,13 +136,13 @@ func (n *builder) cancelKeyed(c *AppliedEvent) {
 	}
 }
 
-// cancelLatest applies the i-th event, a cancel without a join key. It takes the latest
-// event of its class that is left and not later than itself.
+// cancelLatest applies the i-th event, a cancel without a join key, to the latest event of the matching type that is
+// neither cancelled nor later than the cancel.
 func (n *builder) cancelLatest(i int) {
 	c := &n.Events[i]
 	for j := i - 1; j >= 0; j-- {
 		if earlier := &n.Events[j]; sameCancel(earlier.Event, c.Event) && earlier.Disposition != Duplicate {
-			c.Disposition = earlier.Disposition // sent again under another identity
+			c.Disposition = earlier.Disposition // // the same cancel with another identity
 			return
 		}
 	}
@@ -158,7 +158,7 @@ func (n *builder) cancelLatest(i int) {
 			b := &n.Events[best]
 			if late := t.At >= until; late != (b.At >= until) {
 				if !late {
-					best = j // it was surely before the cancel
+					best = j // // certainly before the cancel
 				}
 				continue
 			}
@@ -176,18 +176,18 @@ func (n *builder) cancelLatest(i int) {
 		n.wait(c)
 		return
 	}
-	n.takeBack(c, &n.Events[best], false)
+	n.cancelEvent(c, &n.Events[best], false)
 }
 
-// sameCancel reports whether two cancels without a join key are one.
+// sameCancel reports whether two cancels without a join key are the same cancel.
 func sameCancel(a, b *Event) bool {
 	return a.Type == b.Type && a.Cancels == 0 && sameMoment(a, b) && a.Recorded() == b.Recorded() && *selects(a) == *selects(b)
 }
 
-// takeBack cancels t and its repetitions: events with the same class, time and place that
-// were recorded before the cancel. It cancels at least the first. Later ones are the
-// reissued event (docs/decisions.md#reissued-events).
-func (n *builder) takeBack(c, t *AppliedEvent, dead bool) {
+// cancelEvent cancels t and its repetitions: events with the same type, time and location that were recorded before
+// the cancel, and at least the first of them. Later repetitions are the event sent again, and count
+// (docs/decisions.md#reissued-events).
+func (n *builder) cancelEvent(c, t *AppliedEvent, dead bool) {
 	var first *AppliedEvent
 	for i := range n.Events {
 		o := &n.Events[i]
@@ -207,20 +207,20 @@ func (n *builder) takeBack(c, t *AppliedEvent, dead bool) {
 	}
 }
 
-// reissueOf reports whether o has the class, the time and the place of t.
+// reissueOf reports whether o has the type, the time and the location of t.
 func (n *builder) reissueOf(o, t *AppliedEvent) bool {
 	return o == t || (o.Event.Type == t.Event.Type && o.Event.AsSent() == t.Event.AsSent() &&
 		o.Disposition != Duplicate && n.sameRoom(o.Event.Place, t.Event.Place))
 }
 
-// wait keeps a cancel until its event comes.
+// wait marks a cancel as waiting for its event.
 func (n *builder) wait(c *AppliedEvent) {
 	c.Disposition, c.Remarks = CancelWaiting, c.Remarks|remarkWaiting
 	n.Waiting = append(n.Waiting, c.Event.ReceivedAt)
 }
 
-// voidAfterCancelledAdmit voids the events that depended on a cancelled admit, up to the
-// next live one (docs/decisions.md#cancelled-admit).
+// voidAfterCancelledAdmit voids the events that depended on a cancelled admission, up to the next one that is not
+// cancelled (docs/decisions.md#cancelled-admit).
 func (n *builder) voidAfterCancelledAdmit() {
 	void := false
 	for i := range n.Events {
@@ -241,7 +241,7 @@ func (n *builder) voidAfterCancelledAdmit() {
 	}
 }
 
-// TakenBack returns the time of the newest event that a cancel took back.
+// TakenBack returns the time of the newest event that the cancel c cancelled; 0: none.
 func (s *Timeline) TakenBack(c *AppliedEvent) acuity.Instant {
 	last := acuity.Instant(0)
 	for i := range s.Events {

@@ -8,10 +8,10 @@ import (
 	"svc/acuity/terminology"
 )
 
-// StandingDiagnosis is one diagnosis that stands: an unbroken run of statements.
+// StandingDiagnosis is a diagnosis that currently applies, as an unbroken run of statements.
 type StandingDiagnosis struct {
 	acuity.Diagnosis
-	Start acuity.Instant // onset, if the first statement of the run gave it, else that statement's time (docs/decisions.md#diagnosis-since)
+	Start acuity.Instant // // onset in the first statement of the run, or else that statement's time (docs/decisions.md#diagnosis-since)
 	Last  acuity.Instant // time of the newest statement
 	Feed  acuity.Channel
 }
@@ -43,8 +43,7 @@ func (n *builder) diagnose(t *AppliedEvent) {
 	}
 }
 
-// snapshot replaces the diagnoses by those of an event; those that were there before run
-// on.
+// snapshot replaces the diagnoses by those of an event. The runs of diagnoses in both lists continue.
 func (n *builder) snapshot(t *AppliedEvent) {
 	e, kept := t.Event, n.Diagnoses[:0]
 	for _, d := range n.Diagnoses {
@@ -58,7 +57,7 @@ func (n *builder) snapshot(t *AppliedEvent) {
 	}
 	n.Diagnoses = kept
 	for i := range e.Diagnoses {
-		if d := &e.Diagnoses[i]; d.Code != "" && n.standing(d) < 0 {
+		if d := &e.Diagnoses[i]; d.Code != "" && n.diagnosisIndex(d) < 0 {
 			n.start(t, d, len(e.Diagnoses))
 		}
 	}
@@ -66,7 +65,7 @@ func (n *builder) snapshot(t *AppliedEvent) {
 
 // delta adds, updates or deletes one diagnosis (docs/decisions.md#diagnosis-delta, #diagnosis-key).
 func (n *builder) delta(t *AppliedEvent, d *acuity.Diagnosis) {
-	i := n.standing(d)
+	i := n.diagnosisIndex(d)
 	switch {
 	case d.Code == "":
 	case d.Delete && i >= 0:
@@ -79,7 +78,7 @@ func (n *builder) delta(t *AppliedEvent, d *acuity.Diagnosis) {
 	}
 }
 
-// start begins a run. An onset after the receipt does not count.
+// start begins a run. An onset later than the receipt is ignored.
 func (n *builder) start(t *AppliedEvent, d *acuity.Diagnosis, room int) {
 	run := StandingDiagnosis{Diagnosis: *d, Start: t.At, Last: t.At, Feed: t.Event.Feed}
 	run.Delete = false
@@ -92,8 +91,8 @@ func (n *builder) start(t *AppliedEvent, d *acuity.Diagnosis, room int) {
 	n.Diagnoses = append(n.Diagnoses, run)
 }
 
-// standing returns the index of the run of a diagnosis; -1: none.
-func (n *builder) standing(d *acuity.Diagnosis) int {
+// diagnosisIndex returns the index of the run of a diagnosis; -1: it does not apply.
+func (n *builder) diagnosisIndex(d *acuity.Diagnosis) int {
 	for i := range n.Diagnoses {
 		if sameDiagnosis(&n.Diagnoses[i].Diagnosis, d) {
 			return i
@@ -102,8 +101,8 @@ func (n *builder) standing(d *acuity.Diagnosis) int {
 	return -1
 }
 
-// sameDiagnosis reports whether two diagnoses have the same system and code, and do not name
-// two fetuses; case never counts, nor does the dot of ICD-10-CM.
+// sameDiagnosis reports whether two diagnoses have the same system and code and do not name different fetuses. Case
+// is ignored, and so is the dot of ICD-10-CM.
 func sameDiagnosis(a, b *acuity.Diagnosis) bool {
 	if a.System != b.System {
 		return false
@@ -114,8 +113,7 @@ func sameDiagnosis(a, b *acuity.Diagnosis) bool {
 	return terminology.SameFetus(a, b)
 }
 
-// equalCode compares codes without regard to case and, where it means nothing,
-// to the dot.
+// equalCode compares codes without regard to case and, if dotless is true, to dots.
 func equalCode(a, b string, dotless bool) bool {
 	i, j := 0, 0
 	for {
@@ -136,22 +134,21 @@ func equalCode(a, b string, dotless bool) bool {
 	}
 }
 
-// IsBirth reports whether a diagnosis says that the birth is over: Z37, outcome
-// of delivery. O80 and O82 alone do not, they stand on charts before it (docs/decisions.md#birth).
+// IsBirth reports whether a diagnosis means that the birth has happened: Z37, outcome of delivery. O80 and O82 alone
+// do not, because charts carry them before the birth (docs/decisions.md#birth).
 func IsBirth(d *acuity.Diagnosis) bool { return hasICD10(d, "Z37") }
 
-// IsCesarean reports whether a diagnosis says that the birth is, or will be, by
-// cesarean: O82, encounter for cesarean delivery without indication. O34.21, the scar of
-// an earlier one, does not. She may be here for a trial of labor (docs/decisions.md#delivered-first,
-// #trial-of-labor).
+// IsCesarean reports whether a diagnosis means a past or planned cesarean: O82, encounter for cesarean delivery
+// without indication. O34.21, the scar of an earlier cesarean, does not, because a trial of labor is possible
+// (docs/decisions.md#delivered-first, #trial-of-labor).
 func IsCesarean(d *acuity.Diagnosis) bool { return hasICD10(d, "O82") }
 
-// TellsDelivery reports whether a diagnosis is read for the course of a stay. It asks
-// for no factor, and nobody needs to map it.
+// TellsDelivery reports whether a diagnosis determines the course of a stay. Such a diagnosis activates no factor and
+// needs no mapping.
 func TellsDelivery(d *acuity.Diagnosis) bool { return IsBirth(d) || IsCesarean(d) }
 
-// hasICD10 reports whether a diagnosis belongs to a category of ICD-10-CM, three
-// characters that come before any dot.
+// hasICD10 reports whether a diagnosis belongs to an ICD-10-CM category, which is the first three characters of its
+// code.
 func hasICD10(d *acuity.Diagnosis, category string) bool {
 	if d.System != codes.ICD10CM && d.System != codes.SystemNone {
 		return false

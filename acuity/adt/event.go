@@ -10,11 +10,10 @@ import (
 	"svc/acuity/codes"
 )
 
-// Event is an [acuity.Event] as a hospital keeps it. A visit keeps its events for a week after its
-// discharge. A hospital has thousands of them, so an event is small and has few pointers.
-// It shares places and names with the event before it in its visit, and keeps
-// rare fields behind one pointer. What it points to never changes. The visit that owns it
-// knows its id. [StoreEvent] makes it.
+// Event is an [acuity.Event] in the form that a hospital keeps in memory, made by [StoreEvent]. A hospital keeps
+// thousands of events, because a visit keeps its events until a week after the discharge. An Event is therefore small
+// and has few pointers: it shares locations and names with the previous event of its visit and has rare fields behind
+// one pointer. The values behind its pointers are immutable. The visit's id is stored with the visit only.
 type Event struct {
 	ID                         string
 	At, RecordedAt, ReceivedAt acuity.Instant
@@ -31,7 +30,7 @@ type Event struct {
 	ByPatient                    bool
 }
 
-// naming are the fields that events of a visit mostly share.
+// naming holds the fields that usually are the same for all events of a visit.
 type naming struct {
 	Feed                       acuity.Channel
 	Patient                    string
@@ -42,9 +41,9 @@ type naming struct {
 	Account                    string
 }
 
-// extra are the fields that few events have.
+// extra holds the fields that are rarely set.
 type extra struct {
-	Digest      string // only of an event without an identity
+	Digest      string // // only for an event without an identity
 	Cancels     acuity.Instant
 	AtFrom      acuity.Instant
 	Reasons     acuity.Reasons
@@ -62,7 +61,7 @@ func (x *extra) isZero() bool {
 		x.UpdatedAt == 0 && x.VersionID == 0 && len(x.Diagnoses) == 0 && len(x.CoarseTimes) == 0
 }
 
-// AppendTo appends the event of a visit to a list, as it came.
+// AppendTo appends the event, as it was received, to a list.
 func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 	return append(list, acuity.Event{
 		ID: e.ID, Digest: e.Digest, Type: e.Type, At: e.At, Precision: e.Precision, AtFrom: e.AtFrom,
@@ -76,9 +75,8 @@ func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 	})
 }
 
-// NamesNoPlace reports whether an event only opens a visit. That is a message without
-// PV1-3, or an Encounter without a location, or with a ward that may hold any room. Without
-// isWard, no location is a ward.
+// NamesNoPlace reports whether an event opens a visit without placing the patient. Such an event is a message without
+// PV1-3, or an Encounter whose location is missing or is a ward. If isWard is nil, no location is a ward.
 func (e *Event) NamesNoPlace(isWard func(*acuity.Location) bool) bool {
 	if e.Place.IsZero() {
 		return !e.PlaceNull
@@ -86,8 +84,8 @@ func (e *Event) NamesNoPlace(isWard func(*acuity.Location) bool) bool {
 	return e.Resource != "" && isWard != nil && isWard(e.Place)
 }
 
-// Compare orders events by time, EVN-2, type and location text (docs/decisions.md#equal-times); the
-// rest only makes the order total.
+// Compare orders events by time, EVN-2, type and location text (docs/decisions.md#equal-times). Further fields only
+// make the order total.
 func (e *Event) Compare(o *Event) int {
 	if x, y := happenedAt(e), happenedAt(o); x != y {
 		return cmp.Compare(x, y)
@@ -103,8 +101,8 @@ func (e *Event) Compare(o *Event) int {
 		compareLocations(e.Prior, o.Prior))
 }
 
-// happenedAt is the event time, but never later than the receipt: nothing is
-// scheduled, and bedside clocks run ahead of ours (docs/decisions.md#future-times).
+// happenedAt returns the event time, limited to the time of receipt: events are never scheduled, and bedside clocks
+// may be fast (docs/decisions.md#future-times).
 func happenedAt(e *Event) acuity.Instant {
 	if e.ReceivedAt != 0 && e.At > e.ReceivedAt {
 		return e.ReceivedAt
@@ -112,7 +110,7 @@ func happenedAt(e *Event) acuity.Instant {
 	return e.At
 }
 
-// rank orders event types at equal times.
+// rank returns the position of an event type among events of equal time.
 func rank(t acuity.EventType) int {
 	if i := slices.Index(typeOrder[:], t); i >= 0 {
 		return i
@@ -131,12 +129,12 @@ func compareLocations(a, b *acuity.Location) int {
 		cmp.Compare(a.RoomID, b.RoomID), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Facility, b.Facility))
 }
 
-// nothingSaid is the place of all events without a place.
+// nothingSaid is the location of all events without a location.
 var nothingSaid = &acuity.Location{}
 
-// StoreEvent returns an event as it is kept. It copies all texts but the identity, so
-// that it does not hold the whole observation or record. It shares what it can with the
-// event before it in its visit; nil: e is the first.
+// StoreEvent returns an event in stored form. It copies all texts except the identity, so that the event does not
+// retain the whole observation or record. It shares what it can with before, the previous event of the visit; nil: e
+// is the first event.
 func StoreEvent(e *acuity.Event, before *Event) Event {
 	if before == nil {
 		before = &noEvent
@@ -152,10 +150,10 @@ func StoreEvent(e *acuity.Event, before *Event) Event {
 	}
 }
 
-// noEvent stands before the first event of a visit.
+// noEvent precedes the first event of a visit.
 var noEvent = Event{Place: nothingSaid, Prior: nothingSaid, naming: &naming{}, extra: noExtra}
 
-// StoreEvents returns the events of one visit as they are kept. It copies their identities too.
+// StoreEvents returns the events of one visit in stored form. It copies their identities, too.
 func StoreEvents(list []acuity.Event) []Event {
 	if len(list) == 0 {
 		return nil
@@ -190,7 +188,7 @@ func cloneTexts(texts ...*string) {
 	}
 }
 
-// storeNaming returns the names of an event, which are nearly always those of the one before.
+// storeNaming returns the names of an event. It returns before if they are equal, which is the usual case.
 func storeNaming(e *acuity.Event, before *naming) *naming {
 	n := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject, e.Account}
 	if n == *before {
@@ -204,7 +202,7 @@ func storeNaming(e *acuity.Event, before *naming) *naming {
 	}
 }
 
-// shareText returns the text before if it is the same one, else a copy.
+// shareText returns before if both texts are equal, and otherwise a copy of text.
 func shareText(text, before string) string {
 	if text == before {
 		return before
@@ -212,8 +210,8 @@ func shareText(text, before string) string {
 	return strings.Clone(text)
 }
 
-// storeExtra returns the rare fields of an event. A feed says the same diagnoses again and
-// again.
+// storeExtra returns the rare fields of an event. It returns before if they are equal, because feeds often repeat the
+// same diagnoses.
 func storeExtra(e *acuity.Event, before *extra) *extra {
 	x := extra{e.Digest, e.Cancels, e.AtFrom, e.Reasons, e.UpdatedAt, e.VersionID, e.Diagnoses, e.CoarseTimes}
 	if x.isZero() {

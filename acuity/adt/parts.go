@@ -8,15 +8,14 @@ import (
 	"svc/acuity"
 )
 
-// JoinParts returns the events of a visit that a sender divides into several FHIR
-// Encounters, ready for [Build]. isPart reports whether an event is of a part, an
-// Encounter that is partOf another of the same visit.
+// JoinParts returns the events of a visit that a sender divides into several FHIR Encounters, ready for [Build].
+// isPart reports whether an event belongs to a part, which is an Encounter that is partOf another Encounter of the
+// same visit. The events of all other sources form the whole.
 //
-// The end of a part is not the end of the visit: that is the end of the whole, which is
-// everything that is no part. If no event of the whole opens the visit, the visit ends
-// when its last part does. The place is that of the newest part in progress that names
-// one, else of the whole. When that part ends, the patient is back in the place of the
-// next newest. A later place by HL7 or JSON counts, whichever part is in progress.
+// The end of a part does not end the visit; the end of the whole does. If no event of the whole opens the visit, the
+// visit ends with its last part. The patient's location is that of the newest part in progress that names one, or
+// else that of the whole. When that part ends, the patient returns to the location of the next newest part. A later
+// location from HL7 or JSON applies regardless of the parts in progress.
 func (how Options) JoinParts(events []Event, isPart func(*Event) bool) []Event {
 	j := joiner{how: how}
 	for i := range events {
@@ -37,9 +36,9 @@ func (how Options) JoinParts(events []Event, isPart func(*Event) bool) []Event {
 // part is one Encounter that is partOf another of its visit.
 type part struct {
 	resource string
-	from, to acuity.Instant // to 0: in progress
-	events   []Event        // in the order in which they count
-	end      *Event         // its discharge; nil: none
+	from, to acuity.Instant // // to 0: the part is in progress
+	events   []Event        // // in the order in which they apply
+	end      *Event         // // its discharge; nil: there is none
 }
 
 // joiner joins the parts of a visit.
@@ -51,7 +50,7 @@ type joiner struct {
 	out   []Event
 }
 
-// addPart adds an event to its part.
+// addPart adds an event of a part to j.parts.
 func (j *joiner) addPart(e *Event) {
 	i := slices.IndexFunc(j.parts, func(p *part) bool { return p.resource == e.Resource })
 	if i < 0 {
@@ -96,8 +95,8 @@ func (j *joiner) join() []Event {
 	return j.out
 }
 
-// addWhole adds the events of the whole. One of a FHIR Encounter places nobody while a
-// part is in progress in a place of its own.
+// addWhole adds the events of the whole. A location in the whole's FHIR Encounter is ignored while a part with a
+// location is in progress.
 func (j *joiner) addWhole() {
 	for _, e := range j.whole {
 		if e.Resource != "" && !e.Void && opens(e.Type) && !e.NamesNoPlace(j.how.IsWard) && j.partAt(happenedAt(&e)) != nil {
@@ -107,7 +106,7 @@ func (j *joiner) addWhole() {
 	}
 }
 
-// shadowed returns an event without its place. Only an admission still opens the visit.
+// shadowed returns an event without its location. Only an admission still opens the visit.
 func shadowed(e Event) Event {
 	e.Place, e.PlaceNull = nothingSaid, false
 	if e.Type == acuity.A02 {
@@ -116,8 +115,8 @@ func shadowed(e Event) Event {
 	return e
 }
 
-// addParts adds the events of the parts but their ends. A part within a known whole opens
-// nothing and changes no class; after the end of the whole it moves nobody.
+// addParts adds the events of the parts except their ends. If the events of the whole are known, a part opens no
+// visit and changes no class, and after the end of the whole it moves no patient.
 func (j *joiner) addParts(hasWhole bool) {
 	opened := false
 	for _, p := range j.parts {
@@ -146,7 +145,7 @@ func (j *joiner) addParts(hasWhole bool) {
 	}
 }
 
-// endedAt reports whether the whole was over at t.
+// endedAt reports whether the whole had ended at t.
 func (j *joiner) endedAt(t acuity.Instant) bool {
 	stays := j.known.Stays
 	if len(stays) == 0 || t < stays[0].From {
@@ -155,7 +154,7 @@ func (j *joiner) endedAt(t acuity.Instant) bool {
 	return !slices.ContainsFunc(stays, func(s Stay) bool { return s.From <= t && (s.To == 0 || t < s.To) })
 }
 
-// partAt returns the newest part in progress at t that names a place; nil: there is none.
+// partAt returns the newest part in progress at t that names a location; nil: there is none.
 func (j *joiner) partAt(t acuity.Instant) *part {
 	for _, p := range slices.Backward(j.parts) {
 		if p.from != 0 && p.from <= t && (p.to == 0 || t < p.to) && p.placedAt(t, j.how) != nil {
@@ -165,7 +164,7 @@ func (j *joiner) partAt(t acuity.Instant) *part {
 	return nil
 }
 
-// placedAt returns the event that placed the patient of a part at t; nil: none.
+// placedAt returns the event that placed the patient within the part at t; nil: there is none.
 func (p *part) placedAt(t acuity.Instant, how Options) *Event {
 	for i := range slices.Backward(p.events) {
 		if e := &p.events[i]; opens(e.Type) && happenedAt(e) <= t && !e.NamesNoPlace(how.IsWard) {
@@ -175,8 +174,8 @@ func (p *part) placedAt(t acuity.Instant, how Options) *Event {
 	return nil
 }
 
-// addReturns adds a transfer for each end of a part that had the patient's place: back to
-// the place that counts from then on. Without one she stays where she is.
+// addReturns adds a transfer at the end of each part that had determined the patient's location, to the location that
+// applies from then on. If no location is known, the patient stays.
 func (j *joiner) addReturns() {
 	for _, p := range j.parts {
 		if p.to == 0 || j.endedAt(p.to) {
@@ -189,7 +188,7 @@ func (j *joiner) addReturns() {
 		to := j.wholeAt(p.to)
 		if next := j.partAt(p.to); next != nil {
 			if to = next.placedAt(p.to, j.how); happenedAt(to) == p.to {
-				continue // it places her itself
+				continue // // the event of the whole places the patient
 			}
 		}
 		if to == nil {
@@ -208,14 +207,14 @@ func (j *joiner) addReturns() {
 	}
 }
 
-// placedSince reports whether HL7 or JSON placed the patient after from, and not after to.
+// placedSince reports whether HL7 or JSON placed the patient in the interval (from, to].
 func (j *joiner) placedSince(from, to acuity.Instant) bool {
 	return slices.ContainsFunc(j.known.Stays, func(s Stay) bool {
 		return s.Placing.Resource == "" && !s.Placing.NamesNoPlace(j.how.IsWard) && s.Last > from && s.From <= to
 	})
 }
 
-// wholeAt returns the event that placed the patient of the whole at t; nil: none.
+// wholeAt returns the event of the whole that placed the patient at t; nil: there is none.
 func (j *joiner) wholeAt(t acuity.Instant) *Event {
 	for i := range slices.Backward(j.known.Stays) {
 		if s := &j.known.Stays[i]; s.From <= t && !s.Placing.NamesNoPlace(j.how.IsWard) {
@@ -239,11 +238,10 @@ func (j *joiner) lastEnd() (last *Event) {
 	return last
 }
 
-// CountsAt returns the instant at which an event counts: its event time, at most its
-// receipt.
+// CountsAt returns the instant at which an event counts: its event time, limited to the time of receipt.
 func (e *Event) CountsAt() acuity.Instant { return happenedAt(e) }
 
-// Opens reports whether an event opens a visit that is not open.
+// Opens reports whether an event opens or moves a visit.
 func (e *Event) Opens() bool { return opens(e.Type) }
 
 // OpenAt reports whether the visit was open at t.
@@ -259,8 +257,7 @@ func (s *Timeline) stayAt(t acuity.Instant) *Stay {
 	return nil
 }
 
-// IsIn reports whether the visit was in the room of a location at t. A location that is
-// empty is no room.
+// IsIn reports whether the visit was in the room of location l at t. An empty location is no room.
 func (s *Timeline) IsIn(l *acuity.Location, t acuity.Instant, how Options) bool {
 	stay := s.stayAt(t)
 	if stay == nil || l.IsZero() || stay.Place().IsZero() {
@@ -270,8 +267,7 @@ func (s *Timeline) IsIn(l *acuity.Location, t acuity.Instant, how Options) bool 
 	return n.sameRoom(stay.Place(), l)
 }
 
-// Target returns the time of the newest event that a cancel of these events takes back;
-// 0: it takes back none.
+// Target returns the time of the newest event that the given cancel cancels; 0: none.
 func (s *Timeline) Target(cancel *Event) acuity.Instant {
 	for i := range s.Events {
 		t := &s.Events[i]

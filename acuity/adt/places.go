@@ -15,10 +15,10 @@ import (
 //go:embed places.txt
 var placesText string
 
-// Area is a kind of place: triage, labor and so on.
+// Area is a kind of location, such as triage or labor.
 type Area uint8
 
-// The areas, by the names of places.txt.
+// The areas that places.txt names.
 const (
 	areaUnknown Area = iota
 	areaTriage
@@ -30,10 +30,10 @@ const (
 	areaNursery
 	areaAntepartum
 	areaPostpartum
-	areaObstetric // of the field, in an unknown part of it
-	areaMedical   // of another field
-	areaOutside   // of another unit
-	areaCount     // no area
+	areaObstetric // // an unspecified obstetric location
+	areaMedical   // // another specialty
+	areaOutside   // // another unit
+	areaCount     // // number of areas
 )
 
 var areaNames = [areaCount]string{
@@ -48,7 +48,7 @@ type areaWord struct {
 	prefix bool   // longer words that begin with it count too
 }
 
-// circumstance is a condition of a rule of places.txt, beside reasons.
+// circumstance is a bit for each condition of a rule in places.txt, except reasons.
 type circumstance uint16
 
 const (
@@ -68,7 +68,7 @@ var circumstances = map[string]circumstance{
 	"after-cesarean": whenAfterCesarean, "born<6h": whenBorn6h,
 }
 
-// clock is the start of the clock of a primary.
+// clock selects the start of a primary factor's clock.
 type clock uint8
 
 const (
@@ -88,7 +88,7 @@ type careRule struct {
 	assignedBy string
 }
 
-// phraseKind is the effect of a phrase of a reason.
+// phraseKind is the effect of a phrase in the reason of an admission.
 type phraseKind uint8
 
 const (
@@ -102,25 +102,25 @@ var phraseKinds = map[string]phraseKind{"not": phraseNot, "but": phraseBut, "aft
 
 // phrase is a group of words in the reason of an admission.
 type phrase struct {
-	rest    []string // after the first word
+	rest    []string // // words after the first
 	reasons acuity.Reasons
 	kind    phraseKind
 }
 
 // placeBook is the parsed places.txt.
 type placeBook struct {
-	words   [32][]areaWord // by first letter, see letter; in the order of areas
-	service [32][]areaWord // by first letter; words of services alone
+	words   [32][]areaWord // // by first letter, see letter; in the order of the areas
+	service [32][]areaWord // // by first letter; words that only services use
 	except  [areaCount][]string
 	rules   [areaCount][]careRule
 	reasons []string
-	phrases map[string][]phrase // by first word, the longest first
+	phrases map[string][]phrase // // by first word, longest first
 
-	cesarean  acuity.Reasons   // the hint of that name
-	operation catalogue.Factor // a patient with it leaves it with a cesarean
+	cesarean  acuity.Reasons   // // the hint "cesarean"
+	operation catalogue.Factor // // a patient who leaves this primary factor has had a cesarean
 }
 
-// places returns the embedded page. A fault in it is a fault of the program.
+// places returns the embedded places.txt. It panics if the file is faulty, which a test prevents.
 var places = sync.OnceValue(func() *placeBook {
 	b, err := parsePlaces(placesText)
 	if err != nil {
@@ -129,7 +129,7 @@ var places = sync.OnceValue(func() *placeBook {
 	return b
 })
 
-// parsePlaces reads a page in the format of places.txt.
+// parsePlaces parses a text in the format of places.txt.
 func parsePlaces(text string) (*placeBook, error) {
 	b := &placeBook{phrases: map[string][]phrase{}}
 	number := 0
@@ -155,7 +155,7 @@ func parsePlaces(text string) (*placeBook, error) {
 	return b, nil
 }
 
-// line reads one line.
+// line parses one line.
 func (b *placeBook) line(line string) error {
 	if rule, ok := strings.CutPrefix(line, "rule "); ok {
 		return b.rule(strings.Fields(rule))
@@ -198,7 +198,7 @@ func (b *placeBook) line(line string) error {
 	return nil
 }
 
-// phrase adds the phrases of a line. A phrase that exists already gets both meanings.
+// phrase adds the phrases of a line. A phrase that already exists keeps its meaning and gets the new one, too.
 func (b *placeBook) phrase(body string, p phrase) {
 	for text := range strings.SplitSeq(body, "|") {
 		words := strings.Fields(text)
@@ -215,7 +215,7 @@ func (b *placeBook) phrase(body string, p phrase) {
 	}
 }
 
-// rule reads the rest of a rule: AREA WHEN FACTOR [from CLOCK] [assumed].
+// rule parses the fields of a rule: AREA WHEN FACTOR [from CLOCK] [assumed].
 func (b *placeBook) rule(f []string) error {
 	if len(f) < 3 {
 		return fmt.Errorf("a rule has an area, a condition and a factor")
@@ -265,34 +265,33 @@ func (b *placeBook) rule(f []string) error {
 	return nil
 }
 
-// maxAreaText is how many bytes of the name of a place are read.
+// maxAreaText is the maximum length of a location name that is read, in bytes.
 const maxAreaText = 64
 
-// area returns the first area between from and to, both included, with a word in text.
+// area returns the first area in [from, to] with a word in text.
 func (b *placeBook) area(text string, from, to Area) Area {
 	best := areaCount
 	for word := range areaWords(text) {
 		best = b.wordArea(&b.words, word, from, best, to)
 	}
-	return best % areaCount // areaCount is areaUnknown
+	return best % areaCount // // areaCount becomes areaUnknown
 }
 
-// serviceArea is area for the text of a service, which has words of its own.
+// serviceArea is area for the name of a service, for which more words are known.
 func (b *placeBook) serviceArea(text string, from, to Area) Area {
 	best := areaCount
 	for word := range areaWords(text) {
 		best = b.wordArea(&b.service, word, from, b.wordArea(&b.words, word, from, best, to), to)
 	}
-	return best % areaCount // areaCount is areaUnknown
+	return best % areaCount // // areaCount becomes areaUnknown
 }
 
-// areaWords returns the words of the name of a place.
+// areaWords iterates over the words of a location name.
 func areaWords(text string) iter.Seq[string] {
 	return strings.FieldsFuncSeq(text[:min(len(text), maxAreaText)], func(c rune) bool { return !isLetter(c) && c != '&' })
 }
 
-// wordArea returns the area between from and to that a word names, if it comes before best;
-// else best.
+// wordArea returns the area in [from, to] that a word names if it precedes best, and otherwise best.
 func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to Area) Area {
 	list := words[letter(word)]
 	for i := range list {
@@ -307,18 +306,17 @@ func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to 
 	return best
 }
 
-// letter is the index of a word by its first letter, in any case.
+// letter returns the index of a word's first letter, regardless of case.
 func letter(word string) byte { return word[0] & 31 }
 
-// isLetter reports whether a character is a letter of ASCII.
+// isLetter reports whether r is an ASCII letter.
 func isLetter(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' }
 
-// maxServiceWord is the longest word of the name of a service that is kept.
+// maxServiceWord is the maximum length of a stored word from a service name, in bytes.
 const maxServiceWord = 40
 
-// Service returns the medical service of a code with its names: the code in capitals. If
-// the code names no kind of place and a name does, as in "108^Obstetrics", it returns
-// the first such word. The rest of a name goes no further.
+// Service returns the medical service to store: the code in upper case. If the code names no area but one of the
+// names does, as in "108^Obstetrics", it returns the first word that does. The rest of a name is dropped.
 func Service(code string, names ...string) string {
 	if serviceWord(code) == "" {
 		for _, name := range names {
@@ -330,8 +328,7 @@ func Service(code string, names ...string) string {
 	return strings.ToUpper(code)
 }
 
-// serviceWord returns the first word of a text that names a kind of place; "": there is
-// none.
+// serviceWord returns the first word of a text that names an area; "": there is none.
 func serviceWord(text string) string {
 	b := places()
 	for word := range areaWords(text) {
@@ -342,8 +339,7 @@ func serviceWord(text string) string {
 	return ""
 }
 
-// IsOutside reports whether the name of a point of care has a word of other units, and
-// none of this one.
+// IsOutside reports whether the name of a point of care has a word of another unit and no word of a maternity unit.
 func IsOutside(pointOfCare string) bool {
 	b := places()
 	return b.area(pointOfCare, areaTriage, areaObstetric) == areaUnknown && b.area(pointOfCare, areaOutside, areaOutside) != areaUnknown

@@ -11,49 +11,49 @@ import (
 	"svc/acuity/codes"
 )
 
-// CareFacts is what the primary of a patient is chosen from: an ADT event or a census
+// CareFacts are the facts from which a patient's primary factor is chosen. They come from an ADT event or a census
 // row.
 type CareFacts struct {
-	Explicit     catalogue.Factor // primaryFactor of the sender; 0: none
-	LocalPrimary catalogue.Factor // of the hospital's own table; 0: none
+	Explicit     catalogue.Factor // // primaryFactor as sent; 0: none
+	LocalPrimary catalogue.Factor // // from the hospital's own table; 0: none
 
 	PointOfCare string // PV1-3.1
-	Area        string // of the room, by census
+	Area        string // // of the room, from the census
 	Service     string
 	Label       string // of the room
 	Class       byte
 	Reasons     acuity.Reasons
 	Newborn     bool
 
-	At          acuity.Instant // of the event or the census: the clock of a primary without another one
-	PlacedAt    acuity.Instant // when the patient came to the room
-	Birth       acuity.Instant // 0: not yet
-	CesareanDue bool           // O82 stands
-	Cesarean    bool           // delivery mode, or the operation before
+	At          acuity.Instant // // of the event or the census; the default start of the clock
+	PlacedAt    acuity.Instant // // when the patient arrived in the room
+	Birth       acuity.Instant // // 0: no birth yet
+	CesareanDue bool           // // the patient has diagnosis O82
+	Cesarean    bool           // // by delivery mode, or because the patient was in an operation
 	Born        acuity.Instant // of a newborn; 0: unknown
 
-	kind Area // see Kind; 0: not looked up yet
+	kind Area // // see Kind; 0: not determined yet
 }
 
-// Primary is a primary factor with its clock and why it was chosen.
+// Primary is a primary factor with the start of its clock and the rule that chose it.
 type Primary struct {
-	Factor     catalogue.Factor // 0: nothing says what she is
+	Factor     catalogue.Factor // // 0: unknown
 	Since      acuity.Instant
 	AssignedBy string // stable code: explicit, site, area:…, reason:…, rule:…
-	Assumed    bool   // a guess on the safe side
-	clocked    bool   // Since is given by the rule, not by the event
+	Assumed    bool   // // a guess that errs toward more nursing
+	clocked    bool   // // the rule, not the event, determines Since
 }
 
-// The spans of the table of areas (docs/decisions.md#primary-table).
+// The time limits in the table of areas (docs/decisions.md#primary-table).
 const (
-	firstRecovery = 2 * time.Hour // after a birth, one to one
-	lastRecovery  = 6 * time.Hour // after a birth, until the couplet is stable
+	firstRecovery = 2 * time.Hour // // after a birth, at 1:1
+	lastRecovery  = 6 * time.Hour // // after a birth, until mother and newborn are stable
 	freshNewborn  = 6 * time.Hour // a newborn in transition
 )
 
-// ChoosePrimary chooses the primary of a patient: the explicit one, then the hospital's
-// table, then the table of areas. A modifier never gives a primary (docs/decisions.md#no-primary-from-modifier). A newborn never
-// gets the primary of a mother.
+// ChoosePrimary chooses the primary factor of a patient: the explicit one, or else that of the hospital's table, or
+// else that of the table of areas. A modifier never implies a primary factor
+// (docs/decisions.md#no-primary-from-modifier). A newborn never gets the primary factor of a mother.
 func ChoosePrimary(f *CareFacts) Primary {
 	switch {
 	case f.Explicit != 0:
@@ -91,7 +91,7 @@ func ChoosePrimary(f *CareFacts) Primary {
 	return Primary{}
 }
 
-// circumstances returns which conditions of the rules hold.
+// circumstances returns the conditions of rules that the facts meet.
 func (f *CareFacts) circumstances() circumstance {
 	var when circumstance
 	set := func(c circumstance, holds bool) {
@@ -104,8 +104,8 @@ func (f *CareFacts) circumstances() circumstance {
 	set(whenCesareanDue, f.CesareanDue)
 	set(whenAfterCesarean, f.CesareanDue || f.Cesarean || f.Reasons&places().cesarean != 0)
 	if f.Birth != 0 {
-		// The time since the birth counts when she comes to the place. A message
-		// that tells nothing new must not change the kind of patient.
+		// The time from the birth to the arrival in the room counts, because a message without news must not change
+		// the primary factor.
 		age := f.PlacedAt.Sub(f.Birth)
 		set(whenBirth, true)
 		set(whenBirth2h, age < firstRecovery)
@@ -115,12 +115,13 @@ func (f *CareFacts) circumstances() circumstance {
 	return when
 }
 
-// Primary returns the primary that the events of the visit give it now, with its clock.
-// The clock runs on across a move to a place with the same factor. It starts anew with
-// another factor (docs/decisions.md#primary-clock), with a conversion, and with an admission to another area
-// (docs/decisions.md#repeated-admit).
-// An explicit primary holds for the area where it was given (docs/decisions.md#explicit-primary). The function find tells
-// what is known of a location. The birth and the cesarean come from other feeds.
+// Primary returns the current primary factor that follows from the events of the visit. Its clock continues across a
+// move to a location with the same factor. The clock restarts with another factor (docs/decisions.md#primary-clock),
+// with a change between inpatient and outpatient, and with an admission to another area
+// (docs/decisions.md#repeated-admit). An explicit primary factor applies in the area in which it was sent
+// (docs/decisions.md#explicit-primary).
+//
+// find returns what is known about a location. birth and cesarean are facts from other feeds.
 func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) Primary {
 	if !s.Open {
 		return Primary{}
@@ -140,21 +141,21 @@ func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuit
 	return p.now
 }
 
-// primaryFold follows the primary of a visit along its events.
+// primaryFold tracks the primary factor of a visit along its events.
 type primaryFold struct {
 	timeline *Timeline
 	find     func(*acuity.Location) *CachedPlace
-	birth    acuity.Instant // by other feeds
-	cesarean bool           // by other feeds, or by an operation
+	birth    acuity.Instant // // from other feeds
+	cesarean bool           // // from other feeds, or because of an operation
 
 	now      Primary
 	explicit catalogue.Factor
 	here     Area
-	where    string // point of care, which distinguishes areas of unknown kind
+	where    string // // point of care, which tells unknown areas apart
 	last     *AppliedEvent
 }
 
-// step takes the next event.
+// step applies the next event.
 func (p *primaryFold) step(t *AppliedEvent) {
 	e := t.Event
 	if t.closes {
@@ -162,7 +163,8 @@ func (p *primaryFold) step(t *AppliedEvent) {
 		return
 	}
 	if t.stay < 0 || p.timeline.Stays[t.stay].Place().IsZero() {
-		// Known before the admission, or without a place: kept for the next one.
+		// A factor that was sent before the admission, or without a location, is kept for the next event with a
+		// location.
 		if e.Primary != 0 {
 			p.explicit = e.Primary
 		}
@@ -190,8 +192,7 @@ func (p *primaryFold) step(t *AppliedEvent) {
 	p.set(ChoosePrimary(&f), t.begins || (admit && changed))
 }
 
-// chooseAgain chooses once more for the last place, with a birth that another feed reported
-// since.
+// chooseAgain repeats the choice at the last location, because another feed may have reported a birth since.
 func (p *primaryFold) chooseAgain() {
 	if p.last == nil || p.birth == 0 {
 		return
@@ -202,7 +203,7 @@ func (p *primaryFold) chooseAgain() {
 	p.set(ChoosePrimary(&f), false)
 }
 
-// set takes a choice; the same factor as before keeps its clock.
+// set applies a choice. If the factor is unchanged, the clock continues.
 func (p *primaryFold) set(c Primary, restart bool) {
 	if c.Factor == p.now.Factor && !restart && !c.clocked {
 		c.Since = p.now.Since
@@ -213,7 +214,7 @@ func (p *primaryFold) set(c Primary, restart bool) {
 	}
 }
 
-// facts returns what is known of the patient right after an event.
+// facts returns what is known of the patient directly after an event.
 func (p *primaryFold) facts(t *AppliedEvent, at acuity.Instant) CareFacts {
 	here := &p.timeline.Stays[t.stay]
 	place := p.find(here.Place())
@@ -239,15 +240,15 @@ func (p *primaryFold) facts(t *AppliedEvent, at acuity.Instant) CareFacts {
 type Place struct {
 	PointOfCare string           // PV1-3.1
 	Area, Label string           // of the room; "": unknown
-	Primary     catalogue.Factor // the hospital's own primary for patients there; 0: none
+	Primary     catalogue.Factor // // the hospital's own primary factor for patients there; 0: none
 }
 
-// CachedPlace is a place that keeps its kind. One goroutine uses it.
+// CachedPlace is a place that caches its kind. It is not safe for concurrent use.
 type CachedPlace struct {
 	Place
 
-	kind    Area   // for patients of service; areaUnknown: not looked up yet
-	service string // of the last patient whose kind of place was asked for
+	kind    Area   // // for patients of service; areaUnknown: not determined yet
+	service string // // service for which kind was determined
 }
 
 // KindFor returns the kind of the place for a patient of a service.
@@ -259,8 +260,8 @@ func (p *CachedPlace) KindFor(service string) Area {
 	return p.kind
 }
 
-// Kind returns the kind of place of a patient. The first text with a word of a definite
-// area decides, else the first with a word of a general one.
+// Kind returns the kind of the patient's location. The first text with a word of a specific area decides, or else the
+// first with a word of a general area.
 func (f *CareFacts) Kind() Area {
 	b := places()
 	first := func(from, to Area) Area {
@@ -270,7 +271,7 @@ func (f *CareFacts) Kind() Area {
 		return a
 	}
 	if strings.ContainsFunc(f.Service, unicode.IsLetter) {
-		return areaMedical // a service that is neither of the field nor of newborns
+		return areaMedical // // a service that is neither obstetric nor for newborns
 	}
-	return areaObstetric // unknown in a unit of the field: a guess, flagged as such
+	return areaObstetric // // unknown in a maternity unit: a guess, flagged as such
 }

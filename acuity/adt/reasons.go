@@ -7,15 +7,14 @@ import (
 	"svc/acuity"
 )
 
-// The bounds of a reason that is looked at.
+// The limits of the text of a reason, in bytes and words.
 const (
 	maxReasonText  = 512
 	maxReasonWords = 96
 )
 
-// ParseReasons reduces the text of a reason to its hints. A hint that is denied ("no
-// leaking"), withdrawn ("ROM ruled out") or of the past ("previous cesarean") does not
-// count. It does not allocate.
+// ParseReasons reduces the text of an admission reason to its hints. A hint that is negated ("no leaking"), withdrawn
+// ("ROM ruled out") or historical ("previous cesarean") does not count. ParseReasons does not allocate.
 func ParseReasons[Text string | []byte](text Text) acuity.Reasons {
 	var buffer [maxReasonText]byte
 	var words [maxReasonWords]reasonWord
@@ -23,13 +22,14 @@ func ParseReasons[Text string | []byte](text Text) acuity.Reasons {
 	return readReason(places(), buffer[:], words[:n])
 }
 
-// reasonWord is a word of a reason, in lower case.
+// reasonWord is a word of a reason, at the bytes [from, to) of the buffer.
 type reasonWord struct {
 	from, to uint16
-	starts   bool // a new part of the sentence starts here
+	starts   bool // // the word begins a part of the sentence
 }
 
-// splitReason writes the words of text to buffer, and their positions to words.
+// splitReason writes the lowercase words of text to buffer and their positions to words. It returns the number of
+// words.
 func splitReason[Text string | []byte](buffer []byte, words []reasonWord, text Text) int {
 	n, in, starts := 0, false, true
 	for i := range min(len(text), maxReasonText) {
@@ -55,7 +55,7 @@ func splitReason[Text string | []byte](buffer []byte, words []reasonWord, text T
 	return n
 }
 
-// reasonBytes are the bytes of words, in lower case; 0: a byte between words.
+// reasonBytes maps the bytes of words to lower case; 0: the byte separates words.
 var reasonBytes = func() (all [256]byte) {
 	for i := range all {
 		switch c := byte(i); {
@@ -68,7 +68,7 @@ var reasonBytes = func() (all [256]byte) {
 	return all
 }()
 
-// readReason finds the phrases among the words.
+// readReason returns the hints of the phrases among the words.
 func readReason(b *placeBook, buffer []byte, words []reasonWord) acuity.Reasons {
 	var found, last acuity.Reasons
 	denied, past := false, false
@@ -105,8 +105,7 @@ func readReason(b *placeBook, buffer []byte, words []reasonWord) acuity.Reasons 
 	return found
 }
 
-// phraseAt returns the longest phrase at the start of the words, within one part of the
-// sentence; nil: there is none.
+// phraseAt returns the longest phrase at the start of words within one part of the sentence; nil: there is none.
 func (b *placeBook) phraseAt(buffer []byte, words []reasonWord) *phrase {
 	list := b.phrases[string(buffer[words[0].from:words[0].to])]
 next:
@@ -125,7 +124,7 @@ next:
 	return nil
 }
 
-// ReasonCodes returns the stable names of the hints, in their order; nil: there is none.
+// ReasonCodes returns the stable names of the hints in r, in the order of their bits; nil: r is empty.
 func ReasonCodes(r acuity.Reasons) []string {
 	if r == 0 {
 		return nil
@@ -140,8 +139,7 @@ func ReasonCodes(r acuity.Reasons) []string {
 	return codes
 }
 
-// ReasonsOf returns the set of hints with these names. It leaves out names that this
-// version does not know.
+// ReasonsOf returns the set of hints with these names. It ignores names that this release does not know.
 func ReasonsOf(codes []string) acuity.Reasons {
 	var r acuity.Reasons
 	for _, code := range codes {

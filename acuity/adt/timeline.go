@@ -1,9 +1,8 @@
 // Package adt builds the timeline of a visit from the set of its ADT events.
 //
-// [Build] puts the events into their order, takes back what is cancelled, and says of each
-// what became of it. The order of arrival means nothing. A [Timeline] has the stays, the
-// diagnoses that stand, and the primary factor of the patient. The kinds of places and
-// the reasons of admissions that decide on a primary are in places.txt.
+// [Build] sorts the events, applies cancels, and records the disposition of each event. The order of arrival does not
+// matter. A [Timeline] has the stays, the current diagnoses and the primary factor of the patient. The words for
+// kinds of locations, and the reasons of admissions from which a primary factor follows, are in places.txt.
 package adt
 
 import (
@@ -14,55 +13,55 @@ import (
 	"svc/acuity"
 )
 
-// Timeline is the result of applying the ADT events of one visit. It depends only on the
-// set of events: any order of arrival gives the same timeline.
+// Timeline is the result of applying the ADT events of one visit. It depends only on the set of events: every order
+// of arrival gives the same timeline.
 type Timeline struct {
-	Events []AppliedEvent   // in the order in which they count
-	Stays  []Stay           // ascending; a zero place is a time without a place
-	Moves  []acuity.Instant // that count for turnover (docs/decisions.md#turnover), ascending
-	// Diagnoses are those still standing, in the order of their first mention.
+	Events []AppliedEvent   // // in the order in which they apply
+	Stays  []Stay           // // ascending; a stay with a zero location is a time without a location
+	Moves  []acuity.Instant // // that count toward turnover (docs/decisions.md#turnover), ascending
+	// Diagnoses are the current diagnoses, in the order of their first mention.
 	Diagnoses []StandingDiagnosis
-	// Waiting are the receipts of the cancels that found no event, ascending.
+	// Waiting lists the receipt times of cancels whose event is not known yet, ascending.
 	Waiting []acuity.Instant
 
-	Open     bool           // admitted or registered, and not discharged
-	OpenedAt acuity.Instant // event time of the placing event that opened it; 0: never
-	ClosedAt acuity.Instant // event time of the discharge; 0 while open
+	Open     bool           // // admitted or registered, and not discharged
+	OpenedAt acuity.Instant // // event time of the event that opened the visit; 0: never
+	ClosedAt acuity.Instant // // event time of the discharge; 0: open
 
-	Class    byte           // newest class; by event type, I or O, if none was sent
-	Newborn  bool           // by the events; who knows it from elsewhere sets it before Primary
-	Babies   uint8          // of a multiple birth; 0 unknown
+	Class    byte           // // newest patient class; if none was sent, I or O by event type
+	Newborn  bool           // // according to the events; set it before calling Primary if another source knows
+	Babies   uint8          // // of a multiple birth; 0: unknown
 	Service  string         // newest
-	Patient  string         // newest name by HL7 or JSON
-	Subjects []string       // further names of the patient, by Encounters
-	Birth    acuity.Instant // start of the earliest standing Z37 diagnosis; 0: none
-	Cesarean bool           // O82 stands
+	Patient  string         // // newest patient id from HL7 or JSON
+	Subjects []string       // // further references to the patient, from Encounters
+	Birth    acuity.Instant // // start of the earliest current Z37 diagnosis; 0: none
+	Cesarean bool           // // the patient has diagnosis O82
 
 	MotherVisit, MotherPatient string
 }
 
-// Stay is a time that a visit spends in one room.
+// Stay is an interval that a visit spends in one room.
 type Stay struct {
-	From, To acuity.Instant // To 0: still
-	Last     acuity.Instant // newest placing event for it
-	Placing  *Event         // first event for it
+	From, To acuity.Instant // // To 0: not ended
+	Last     acuity.Instant // // newest event that places the patient here
+	Placing  *Event         // // first event that places the patient here
 }
 
-// Place returns the location as sent; a zero location is a time without a place.
+// Place returns the location as sent; a zero location means a time without a location.
 func (s *Stay) Place() *acuity.Location { return s.Placing.Place }
 
-// AppliedEvent is an event with its disposition and the state right after it.
+// AppliedEvent is an event with its disposition and the state directly after it.
 type AppliedEvent struct {
 	Event       *Event
-	At          acuity.Instant // its event time, at most its receipt (docs/decisions.md#future-times)
+	At          acuity.Instant // // event time, limited to the receipt (docs/decisions.md#future-times)
 	Disposition Disposition
 	Remarks     Remarks
-	begins      bool // it placed the visit anew: the primary restarts
-	moved       bool // it moved the visit to another room, or out of all rooms
-	closes      bool // it discharged the visit
+	begins      bool // // the visit begins: the primary factor restarts
+	moved       bool // // the visit moved to another room, or out of all rooms
+	closes      bool // // the visit was discharged
 
-	// What was known right after the event.
-	stay     int16 // index in the stays; -1: not open
+	// The state directly after the event.
+	stay     int16 // // index of the stay; -1: the visit is not open
 	class    byte
 	cesarean bool
 	reasons  acuity.Reasons
@@ -70,39 +69,39 @@ type AppliedEvent struct {
 	birth    acuity.Instant
 }
 
-// EndsNothing reports whether the event is a discharge of a visit that was never opened. It
-// counts once the admission comes.
+// EndsNothing reports whether the event is a discharge of a visit that was never opened. The discharge applies as
+// soon as the admission arrives.
 func (t *AppliedEvent) EndsNothing() bool {
 	return t.Event.Type == acuity.A03 && t.Disposition == Applied && !t.closes
 }
 
-// Withdrawn reports whether the event was taken back: it was cancelled, it depended on a
-// cancelled admit, or its Encounter never was.
+// Withdrawn reports whether the event no longer counts: it was cancelled, it depended on a cancelled admission, or
+// its Encounter was cancelled or entered in error.
 func (t *AppliedEvent) Withdrawn() bool {
 	return t.Disposition == Cancelled || t.Disposition == AdmitCancelled || t.Disposition == Void
 }
 
-// Disposition is what became of an event.
+// Disposition is the outcome of an event.
 type Disposition uint8
 
 // The dispositions of an event.
 const (
 	Applied           Disposition = iota
-	Duplicate                     // the same event again
-	OtherType                     // a type without effect
-	Void                          // its Encounter never was (docs/decisions.md#cancelled-encounter)
-	Cancelled                     // a cancel took it back
-	AdmitCancelled                // it depended on an admit that was cancelled (docs/decisions.md#cancelled-admit)
-	CancelWaiting                 // a cancel that has found no event yet
+	Duplicate                     // // a repetition of an event
+	OtherType                     // // a type that has no effect
+	Void                          // // its Encounter was cancelled or entered in error (docs/decisions.md#cancelled-encounter)
+	Cancelled                     // // cancelled by another event
+	AdmitCancelled                // // it depended on a cancelled admission (docs/decisions.md#cancelled-admit)
+	CancelWaiting                 // // a cancel whose event is not known yet
 	CancelTooLate                 // a cancel of a folded event (docs/decisions.md#folded-events)
-	SameRoom                      // a transfer to where the visit is
+	SameRoom                      // // a transfer to the current room
 	AfterDischarge                // a transfer after the discharge (docs/decisions.md#first-message)
 	AlreadyDischarged             // a second discharge
 	LocationMissing               // a transfer without a destination
 	TooOld                        // older than the folded events (docs/decisions.md#folded-events)
 )
 
-// Reason returns the stable code of an event without effect; "": it had one.
+// Reason returns a stable code that says why an event has no effect; "": it has one.
 func (f Disposition) Reason() string {
 	return [...]string{
 		Applied: "", Duplicate: "duplicate", OtherType: "event_type", Void: "",
@@ -113,16 +112,16 @@ func (f Disposition) Reason() string {
 	}[f]
 }
 
-// Remarks is a set of warnings about an event that was taken all the same.
+// Remarks is a set of warnings about an event that was accepted.
 type Remarks uint8
 
 const (
-	remarkPlaceDiffers   Remarks = 1 << iota // an update names another place
-	remarkPriorDiffers                       // PV1-6 is not where the visit was (docs/decisions.md#prior-location)
-	remarkWaiting                            // a cancel waits for what it cancels
+	remarkPlaceDiffers   Remarks = 1 << iota // // an update names another location
+	remarkPriorDiffers                       // // PV1-6 is not the location of the visit (docs/decisions.md#prior-location)
+	remarkWaiting                            // // a cancel waits for the event that it cancels
 	remarkAfterDischarge                     // see AfterDischarge
 	remarkTooLate                            // see CancelTooLate and TooOld
-	remarkFuture                             // the event time lies more than 5 min ahead (docs/decisions.md#future-times)
+	remarkFuture                             // // the event time is more than 5 min ahead of the receipt (docs/decisions.md#future-times)
 )
 
 // remarkCodes are the stable codes of the remarks, by bit.
@@ -142,23 +141,23 @@ func (r Remarks) Codes() []string {
 	return codes
 }
 
-// Options are the settings and look-ups of the hospital that a timeline depends on.
+// Options are the settings and callbacks of the hospital that a timeline depends on.
 type Options struct {
-	// SameRoom reports whether two locations are one room. nil: if they are equal.
+	// SameRoom reports whether two locations are the same room. If it is nil, only equal locations are.
 	SameRoom func(a, b *acuity.Location) bool
-	// IsWard reports whether a location is a unit without a room. nil: none is.
+	// IsWard reports whether a location is a unit without a room. If it is nil, no location is.
 	IsWard func(*acuity.Location) bool
-	// TrustA08 lets an update move a patient (per-hospital switch).
+	// TrustA08 lets an update (A08) move a patient (a setting of the hospital).
 	TrustA08 bool
-	// FoldAt is the event time of the newest folded event (docs/decisions.md#folded-events). Cancels of earlier
-	// events come too late. 0: none.
+	// FoldAt is the event time of the newest folded event (docs/decisions.md#folded-events); 0: no event is folded. A
+	// cancel of an earlier event is too late.
 	FoldAt acuity.Instant
-	// Filtered says that the caller left out what is too old, as [Event.IsTooOld] says: the
-	// events are those of several visits.
+	// Filtered says that the caller has removed the events that are too old (see [Event.IsTooOld]), because the
+	// events come from several visits.
 	Filtered bool
 }
 
-// CancelsWaiting returns how many cancels wait at now. Each is given up 24 h after its
+// CancelsWaiting returns how many cancels are waiting at now. A cancel counts as waiting for at most 24 h after its
 // receipt (docs/decisions.md#waiting-cancels).
 func (s *Timeline) CancelsWaiting(now acuity.Instant) int {
 	count := 0
@@ -170,10 +169,10 @@ func (s *Timeline) CancelsWaiting(now acuity.Instant) int {
 	return count
 }
 
-// waitForEvent is how long a cancel is listed as waiting for its event.
+// waitForEvent is how long a cancel counts as waiting for its event.
 const waitForEvent = 24 * time.Hour
 
-// PlacedAt returns when ADT brought the visit to where it is; 0: never.
+// PlacedAt returns when ADT placed the visit in its current room; 0: never.
 func (s *Timeline) PlacedAt() acuity.Instant {
 	if n := len(s.Stays); n > 0 && s.Stays[n-1].To == 0 {
 		return s.Stays[n-1].From
@@ -181,10 +180,9 @@ func (s *Timeline) PlacedAt() acuity.Instant {
 	return 0
 }
 
-// PlacedAbout reports whether an event that arrived after a census at t may have placed
-// the visit after t. The event's time lies before t, but is only exact to the second or
-// minute in which the census was taken. Such a patient does not count as absent from the
-// census.
+// PlacedAbout reports whether an event that arrived after a census at t may have placed the visit after t. The
+// event's time is before t, but within the same second or minute because of its precision. Such a patient does not
+// count as absent from the census.
 func (s *Timeline) PlacedAbout(t acuity.Instant) bool {
 	return slices.ContainsFunc(s.Events, func(e AppliedEvent) bool {
 		if e.stay < 0 || e.Event.ReceivedAt <= t || e.At > t || e.At.Add(e.Event.slack()) <= t {
@@ -195,8 +193,8 @@ func (s *Timeline) PlacedAbout(t acuity.Instant) bool {
 	})
 }
 
-// PatientSaid returns the patient by the newest event that names one, also if it had no
-// effect; "": none does.
+// PatientSaid returns the patient id of the newest event that has one, even if the event had no effect; "": no event
+// has one.
 func (s *Timeline) PatientSaid() string {
 	for i := range slices.Backward(s.Events) {
 		if e := s.Events[i].Event; e.Patient != "" && !e.Void {
@@ -206,16 +204,15 @@ func (s *Timeline) PatientSaid() string {
 	return ""
 }
 
-// ClockSlack is how far a time may lie ahead of the receipt without a warning
-// (docs/decisions.md#future-times).
+// ClockSlack is how far a time may be ahead of the receipt without a warning (docs/decisions.md#future-times).
 const ClockSlack = 5 * time.Minute
 
-// foldedID begins the identities of the events that replace folded ones (docs/decisions.md#folded-events). No other
-// identity begins so, because they are pseudonyms.
+// foldedID is the prefix of the ids of events that replace folded ones (docs/decisions.md#folded-events). Other ids
+// are pseudonyms and never have this prefix.
 const foldedID = "folded"
 
-// Fold returns the fewest events of a visit that give the end state of its timeline (docs/decisions.md#folded-events);
-// nil: the events changed nothing.
+// Fold returns the smallest set of events with the same final state as the timeline
+// (docs/decisions.md#folded-events); nil: the events changed nothing.
 func (s *Timeline) Fold(visit string) []acuity.Event {
 	if len(s.Stays) == 0 && !s.Open && s.ClosedAt == 0 {
 		return nil

@@ -1,13 +1,13 @@
-// Package catalogue holds the 80 factors with what each asks for.
+// Package catalogue defines the 80 acuity factors.
 //
-//   - A [Factor] is a kind of patient, or a modifier on top of it.
-//   - A [Spec] is its row of catalogue.txt: names, codes that switch it on, forms.
-//   - A [Requirement] says what one form asks for. [Requirement.Judge] applies it to a
-//     piece of evidence at an instant.
-//   - [Demand] is a need for nursing, in 60ths of a nurse.
-//   - A [Rule] replaces lines of one factor at one hospital, see [Catalogue.With].
+//   - A [Factor] is a kind of patient (primary factor), or a modifier of it.
+//   - A [Spec] is the catalogue entry of a factor: names, codes that activate it, variants.
+//   - A [Requirement] is the demand and severity of one variant over time. [Requirement.Judge] applies it to a piece
+//     of evidence at an instant.
+//   - [Demand] is nursing demand in 60ths of a nurse.
+//   - A [Rule] replaces lines of one factor for one hospital, see [Catalogue.With].
 //
-// catalogue.txt explains its format and names the source of each number.
+// catalogue.txt explains its format and cites the source of each number.
 package catalogue
 
 import (
@@ -20,24 +20,23 @@ import (
 //go:embed catalogue.txt
 var catalogueText string
 
-// Catalogue is the set of factors with what each asks for. It never changes.
+// Catalogue is the set of all factors and their requirements. It is immutable and safe for concurrent use.
 type Catalogue struct {
-	specs   []Spec  // by Factor; the first is no factor
-	blocks  []block // of the text, the first of factor 1
+	specs   []Spec  // // by Factor; index 0 is an empty entry
+	blocks  []block // // lines of the source text; index 0 is factor 1
 	byID    map[string]Factor
 	version string
 
-	// Judging looks these up for each piece of evidence, by Factor. They are arrays with a
-	// place for every value of a Factor, so no look-up is checked.
+	// traits and rank are read for each piece of evidence. They are arrays that cover every value of a Factor, so the
+	// compiler omits bounds checks.
 	traits [anyFactor]Traits
-	rank   [anyFactor]uint8 // place of its id in alphabetical order
+	rank   [anyFactor]uint8 // // position of the factor's id in alphabetical order
 }
 
 // anyFactor is the number of values of a Factor.
 const anyFactor = 1 << 8
 
-// Default is the catalogue that is part of the program. A test parses it; a program with
-// a faulty catalogue does not run.
+// Default returns the embedded catalogue. It panics if the catalogue is faulty, which a test prevents.
 var Default = sync.OnceValue(func() *Catalogue {
 	c, err := parseCatalogue(catalogueText)
 	if err != nil {
@@ -46,11 +45,11 @@ var Default = sync.OnceValue(func() *Catalogue {
 	return c
 })
 
-// Version returns the version of the rules: the number in the file, and a digest of all
-// its lines without comments, so any change of a number shows.
+// Version returns the version of the rules: the number in the file and a digest of all lines without comments, so
+// that every changed number changes the version.
 func (c *Catalogue) Version() string { return c.version }
 
-// Spec returns the row of a factor. A number beyond the catalogue is no factor.
+// Spec returns the entry of a factor. An unknown factor gets the empty entry.
 func (c *Catalogue) Spec(f Factor) *Spec {
 	if int(f) >= len(c.specs) {
 		f = 0
@@ -61,11 +60,11 @@ func (c *Catalogue) Spec(f Factor) *Spec {
 // Traits returns the flags of a factor.
 func (c *Catalogue) Traits(f Factor) Traits { return c.traits[f] }
 
-// Rank returns the place of the id of a factor in alphabetical order.
+// Rank returns the position of a factor's id in alphabetical order.
 func (c *Catalogue) Rank(f Factor) uint8 { return c.rank[f] }
 
-// PatientSections returns the section that a primary factor puts its patient in: recovery
-// after a cesarean is Postpartum, whatever the table calls it.
+// PatientSections returns the section of a patient with primary factor f. Recovery after a cesarean counts as
+// Postpartum although the catalogue lists it under Cesarean.
 func (c *Catalogue) PatientSections(f Factor) Sections {
 	if c.traits[f]&traitPostpartum != 0 {
 		return setOf(sectionPostpartum)
@@ -73,80 +72,79 @@ func (c *Catalogue) PatientSections(f Factor) Sections {
 	return setOf(c.Spec(f).Section)
 }
 
-// Len returns the number of factors; they are 1 … Len.
+// Len returns the number of factors, which are numbered 1 to Len.
 func (c *Catalogue) Len() int { return len(c.specs) - 1 }
 
-// Spec is one factor of the catalogue.
+// Spec is the catalogue entry of a factor.
 type Spec struct {
 	ID, Label, Criteria string
-	RatioPatientType    string // of a primary factor
+	RatioPatientType    string // // only for a primary factor
 	Section             Section
 	Primary             bool
-	Routes              []Route   // if several match, the last counts
-	Variants            []Variant // 0 is the plain one, which always exists
+	Routes              []Route   // // if several routes match, the last one counts
+	Variants            []Variant // // index 0 is the plain variant, which always exists
 	Note                string
 }
 
-// Begins returns what the plain form of a factor asks for when it begins, and how grave
-// it is then.
+// Begins returns the demand and the severity (0 … 4) of the plain variant at age 0.
 func (s *Spec) Begins() (need Demand, class uint8) {
 	need, class, _ = s.Variants[0].Need.At(0, 0)
 	return need, class
 }
 
-// Variant is a form of a factor: what one piece of its evidence asks for.
+// Variant is a named form of a factor with its own requirement.
 type Variant struct {
-	Name string // "" of the plain one
+	Name string // // "" for the plain variant
 	Requirement
 }
 
-// Route is a way in which a code switches a factor on.
+// Route says which codes activate a factor.
 type Route struct {
-	Diagnosis bool       // else a signal
-	Kind      SignalKind // of a signal; observation, lab and device are one
+	Diagnosis bool       // // matches diagnoses; false: matches signals
+	Kind      SignalKind // // of a signal; observation, lab and device match each other
 	System    codes.System
-	Codes     []string  // as in the specification: "O15*" a prefix, "O11-O13" a range, "O16" a category, "O99.89" exact
-	Words     []string  // words of the display, instead of codes
-	Needs     Condition // on the value
+	Codes     []string  // // as the specification writes them: "O15*" is a prefix, "O11-O13" a range, "O16" a category, "O99.89" exact
+	Words     []string  // // words of the display name, instead of codes
+	Needs     Condition // // condition on the value
 	Variant   uint8
-	Count     uint8 // babies that the code stands for; 0: unknown
-	// Refines marks a route that only adds the variant or the count to codes of an
-	// earlier route of the factor. Lists of coverage leave it out.
+	Count     uint8 // // number of babies that the code means; 0: unknown
+	// Refines marks a route that only adds a variant or a count to codes of an earlier route of the factor. Reports
+	// of coverage omit it.
 	Refines bool
 	Note    string // lowSpecificity
 }
 
-// ConditionKind is what a route asks of the value of a signal.
+// ConditionKind is the kind of condition that a route puts on the value of a signal.
 type ConditionKind uint8
 
-// The kinds of condition.
+// The kinds of conditions.
 const (
 	NeedsNothing    ConditionKind = iota
-	NeedsNumber                   // value >= Than, in Unit if one is given
-	NeedsCategoryII               // resembles Category II
+	NeedsNumber                   // // value >= Than, in Unit unless Unit is empty
+	NeedsCategoryII               // // the value names Category II
 	NeedsCategoryIII
-	NeedsPositive // positive or detected
-	NeedsOxygen   // not room air, none, off, flow 0 or FiO2 of 21 %
-	NeedsNotNo    // anything but no and false
+	NeedsPositive // // the result is positive or detected
+	NeedsOxygen   // // oxygen is given: not room air, none, off, flow 0 or FiO2 of 21%
+	NeedsNotNo    // // any value except no and false
 )
 
 // Condition is a condition on the value of a signal.
 type Condition struct {
 	Kind ConditionKind
-	Op   codes.Comparator // of NeedsNumber
+	Op   codes.Comparator // // only for NeedsNumber
 	Than codes.Milli
 	Unit string
 }
 
-// SignalKind is the kind of a clinical signal. Observation, lab and device are
-// interchangeable in matching; medication is not.
+// SignalKind is the kind of a clinical signal. Observation, lab and device match each other; medication matches only
+// itself.
 type SignalKind uint8
 
-// The kinds.
+// The kinds of signals.
 const (
 	KindMedication SignalKind = iota + 1
 	KindObservation
 	KindLab
 	KindDevice
-	KindCondition // a FHIR Condition: matched as a diagnosis is
+	KindCondition // // a FHIR Condition, which matches like a diagnosis
 )

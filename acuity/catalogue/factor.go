@@ -5,55 +5,51 @@ import (
 	"slices"
 )
 
-// Factor is a row of the catalogue: a primary factor, which is the kind of patient, or a
-// modifier on top of it. The zero value is no factor. The number is an index for speed;
-// only the id is ever written or sent.
+// Factor identifies an entry of the catalogue: a primary factor (kind of patient) or a modifier. The zero value is no
+// factor. The number is an index within one process; records and APIs use the id.
 type Factor uint8
 
-// FactorByID returns the factor with an id of the specification, such as "high-mag";
-// false: there is none.
+// FactorByID returns the factor with an id of the specification, such as "high-mag"; false: the id is unknown.
 func FactorByID(id string) (Factor, bool) {
 	f, ok := Default().byID[id]
 	return f, ok
 }
 
-// ID returns the id of the specification; "" for no factor.
+// ID returns the factor's id in the specification; "" for no factor.
 func (f Factor) ID() string { return Default().Spec(f).ID }
 
-// Label returns the name for people; "" for no factor.
+// Label returns the display name of the factor; "" for no factor.
 func (f Factor) Label() string { return Default().Spec(f).Label }
 
-// Section returns the section of the catalogue; a section without a name for no factor.
+// Section returns the factor's section of the catalogue; no factor has a section without a name.
 func (f Factor) Section() Section { return Default().Spec(f).Section }
 
-// IsPrimary reports whether f is a kind of patient.
+// IsPrimary reports whether f is a primary factor.
 func (f Factor) IsPrimary() bool { return Default().Spec(f).Primary }
 
-// IsPostpartum reports whether f is a kind of patient who has given birth before it began.
+// IsPostpartum reports whether f is a primary factor that begins after the birth.
 func (f Factor) IsPostpartum() bool { return Default().traits[f]&traitPostpartum != 0 }
 
-// EndsLabor reports whether labor is over for a patient of kind f: she has a cesarean, or
-// has given birth.
+// EndsLabor reports whether f excludes labor: the patient has a cesarean or has given birth.
 func (f Factor) EndsLabor() bool {
 	section := f.Section()
 	return section == sectionPostpartum || section == sectionCesarean
 }
 
-// IsNewborn reports whether f is a kind of newborn. A patient who is one by her own
-// message or census row is no mother.
+// IsNewborn reports whether f is a primary factor of a newborn. A patient whose own message or census row gives such
+// a factor is never counted as a mother.
 func (f Factor) IsNewborn() bool { return f.Section() == sectionNewborn }
 
-// Criteria returns the criteria text with the ratio nurse:patient.
+// Criteria returns the criteria text, which includes the nurse-to-patient ratio.
 func (f Factor) Criteria() string { return Default().Spec(f).Criteria }
 
-// RatioPatientType returns the kind of patient that the ratio of a primary factor is
-// for; "": a modifier.
+// RatioPatientType returns the kind of patient that a primary factor's ratio applies to; "" for a modifier.
 func (f Factor) RatioPatientType() string { return Default().Spec(f).RatioPatientType }
 
-// Section is a part of the catalogue.
+// Section is a section of the catalogue.
 type Section uint8
 
-// The sections: first those of primary factors, then those of modifiers.
+// The sections of primary factors, followed by those of modifiers.
 const (
 	sectionNone Section = iota
 	sectionTriage
@@ -76,7 +72,7 @@ var sectionNames = [...]string{
 	"High-risk modifiers", "Labor modifiers", "Postpartum modifiers", "Newborn modifiers", "Care-environment modifiers",
 }
 
-// String returns the name in the specification.
+// String returns the section's name in the specification.
 func (s Section) String() string { return sectionNames[s] }
 
 func sectionByName(name string) (Section, error) {
@@ -92,14 +88,14 @@ type Sections uint16
 
 func setOf(s Section) Sections { return 1 << s }
 
-// HasBirths reports whether patients of one of the sections give birth: Labor or Cesarean.
+// HasBirths reports whether s contains a section whose patients give birth: Labor or Cesarean.
 func (s Sections) HasBirths() bool { return s&(setOf(sectionLabor)|setOf(sectionCesarean)) != 0 }
 
 // FactorSet is a set of factors.
 type FactorSet [4]uint64
 
-// Add adds a factor.
+// Add adds f to the set.
 func (s *FactorSet) Add(f Factor) { s[f>>6] |= 1 << (f & 63) }
 
-// Has reports whether a factor is in the set.
+// Has reports whether f is in the set.
 func (s *FactorSet) Has(f Factor) bool { return s[f>>6]&(1<<(f&63)) != 0 }

@@ -10,23 +10,22 @@ import (
 	"svc/acuity/codes"
 )
 
-// form reads the lines of one variant of a block. A variant starts as a copy of the
-// plain one.
+// form parses the lines of one factor's block, one variant at a time. Each variant starts as a copy of the plain one.
 type form struct {
 	byID    map[string]Factor
 	spec    *Spec
 	variant uint8
-	seen    map[string]bool // keys of this variant; the others are those of the plain one
+	seen    map[string]bool // // keys read for this variant; the other lines are inherited from the plain variant
 
 	needs   []step[Demand]
-	beside  []step[Demand] // with-mother
+	beside  []step[Demand] // // demand of a modifier next to a postpartum primary factor (key with-mother)
 	classes []step[uint8]
 	plain   *form
 }
 
 func (f *form) requirement() *Requirement { return &f.spec.Variants[f.variant].Requirement }
 
-// next closes the current variant and opens another.
+// next completes the current variant and begins another one.
 func (f *form) next(l line) error {
 	if err := f.close(l); err != nil {
 		return err
@@ -45,7 +44,7 @@ func (f *form) next(l line) error {
 	return nil
 }
 
-// close joins the curves of need and class into one schedule.
+// close completes the current variant: it merges the curves of demand and severity into one schedule.
 func (f *form) close(l line) error {
 	if len(f.classes) == 0 {
 		return l.fault("%q has no class", f.spec.ID)
@@ -73,8 +72,8 @@ func (f *form) close(l line) error {
 	return nil
 }
 
-// merge makes one schedule of two curves that both start at 0. It joins equal
-// neighbours, so that every end is a change.
+// merge combines the curves of demand and severity, which both start at age 0, into one schedule. It joins equal
+// neighboring steps, so that demand or severity changes at every step.
 func merge(needs []step[Demand], classes []step[uint8]) Schedule {
 	if len(needs) == 0 {
 		needs = []step[Demand]{{}}
@@ -101,24 +100,24 @@ func merge(needs []step[Demand], classes []step[uint8]) Schedule {
 	}
 }
 
-// place is where a line may stand.
+// place restricts where a line may appear in a block.
 type place uint8
 
 const (
 	anywhere  place = 0
-	plainOnly place = 1 << iota // not in a variant
+	plainOnly place = 1 << iota // // only in the plain variant
 	primaryOnly
 	modifierOnly
-	repeated // may be there several times
+	repeated // // may appear several times
 )
 
-// word is how the lines with one key are read.
+// word is the syntax of the lines with one key.
 type word struct {
 	place place
 	read  func(f *form, l line) error
 }
 
-// words are the keys of the lines of a block.
+// words maps the keys of the lines of a block to their syntax.
 var words = map[string]word{
 	"label":      {plainOnly, func(f *form, l line) error { f.spec.Label = l.text; return nil }},
 	"criteria":   {plainOnly, func(f *form, l line) error { f.spec.Criteria = l.text; return nil }},
@@ -147,7 +146,7 @@ var words = map[string]word{
 	"twin":        {modifierOnly, (*form).twin},
 }
 
-// read reads one line.
+// read parses one line.
 func (f *form) read(l line) error {
 	w, known := words[l.key]
 	switch {
@@ -169,14 +168,14 @@ func (f *form) read(l line) error {
 	return nil
 }
 
-// demand reads "demand 1/2 until 20m, 1/3", or the same of a newborn.
+// demand parses "demand 1/2 until 20m, 1/3", or "track" with the same syntax, which is the demand of a newborn.
 func (f *form) demand(l line) (err error) {
 	f.requirement().track = l.key == "track"
 	f.needs, err = steps(l.text, nurses)
 	return err
 }
 
-// stale reads "36h", "36h from start" or "36h from last".
+// stale parses "36h", "36h from start" or "36h from last".
 func (f *form) stale(l line) (err error) {
 	e := f.requirement()
 	length, from, given := strings.Cut(l.text, " from ")
@@ -188,7 +187,7 @@ func (f *form) stale(l line) (err error) {
 	return err
 }
 
-// mark reads "inside baby-nurse", "mark birth" and "mark fatigue".
+// mark parses "inside baby-nurse", "mark birth" and "mark fatigue".
 func (f *form) mark(l line) error {
 	e := f.requirement()
 	switch l.key + " " + l.text {
@@ -204,7 +203,7 @@ func (f *form) mark(l line) error {
 	return nil
 }
 
-// floor reads "1/2 until 20m, 1/3 in Labor"; a second one in the same variant adds to the first.
+// floor parses "1/2 until 20m, 1/3 in Labor". A second floor in one variant is added to the first.
 func (f *form) floor(l line) error {
 	e := f.requirement()
 	text, where, placed := strings.Cut(l.text, " in ")
@@ -226,7 +225,7 @@ func (f *form) floor(l line) error {
 	return nil
 }
 
-// add reads "0.05 in Triage, Labor until birth".
+// add parses "0.05 in Triage, Labor until birth".
 func (f *form) add(l line) (err error) {
 	e := f.requirement()
 	text, until, ends := strings.Cut(l.text, " until ")
@@ -242,7 +241,7 @@ func (f *form) add(l line) (err error) {
 	return err
 }
 
-// window reads "240m from last except diagnosis".
+// window parses "240m from last except diagnosis".
 func (f *form) window(l line) (err error) {
 	e := f.requirement()
 	text, except := strings.CutSuffix(l.text, " except diagnosis")
@@ -255,7 +254,7 @@ func (f *form) window(l line) (err error) {
 	return err
 }
 
-// ends reads "birth" and "birth by diagnosis".
+// ends parses "birth" and "birth by diagnosis".
 func (f *form) ends(l line) error {
 	e := f.requirement()
 	e.endsBirth, e.birthDiagnosis = true, l.text == "birth by diagnosis"
@@ -265,7 +264,7 @@ func (f *form) ends(l line) error {
 	return nil
 }
 
-// silent reads "60m becomes labor-fhr-cat-ii".
+// silent parses "60m becomes labor-fhr-cat-ii".
 func (f *form) silent(l line) (err error) {
 	e := f.requirement()
 	length, becomes, _ := strings.Cut(l.text, " becomes ")
@@ -276,7 +275,7 @@ func (f *form) silent(l line) (err error) {
 	return err
 }
 
-// twin reads the id of a factor.
+// twin parses the id of a factor that counts once together with this one.
 func (f *form) twin(l line) error {
 	e := f.requirement()
 	if e.Twin = f.byID[l.text]; e.Twin == 0 {
@@ -285,7 +284,7 @@ func (f *form) twin(l line) error {
 	return nil
 }
 
-// sectionSet reads "Labor, Cesarean".
+// sectionSet parses a list of sections such as "Labor, Cesarean".
 func sectionSet(text string, given bool) (set Sections, err error) {
 	if !given {
 		return 0, nil
@@ -311,7 +310,7 @@ var (
 	}
 )
 
-// route reads "observation LOINC 39156-5 needs value >= 40 kg/m2" and its like.
+// route parses a route such as "observation LOINC 39156-5 needs value >= 40 kg/m2".
 func (f *form) route(l line) (err error) {
 	r := Route{Variant: f.variant, Refines: l.key != "route"}
 	text, note, _ := strings.Cut(l.text, " note ")
@@ -353,7 +352,7 @@ func (f *form) route(l line) (err error) {
 	return nil
 }
 
-// condition reads what follows "needs": a name, or "value >= 40 kg/m2".
+// condition parses the text after "needs": the name of a condition, or "value >= 40 kg/m2".
 func condition(text string) (Condition, error) {
 	if kind, ok := conditions[text]; ok {
 		return Condition{Kind: kind}, nil

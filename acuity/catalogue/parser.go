@@ -11,8 +11,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// parseCatalogue reads a catalogue in the format that catalogue.txt explains. It is
-// strict: an error names the line and the rule that it breaks.
+// parseCatalogue parses a catalogue in the format that catalogue.txt explains. Errors name the line and the broken
+// rule.
 func parseCatalogue(text string) (*Catalogue, error) {
 	c := &Catalogue{specs: []Spec{{Variants: make([]Variant, 1)}}, byID: map[string]Factor{}}
 	if err := c.collect(text); err != nil {
@@ -41,7 +41,7 @@ func parseCatalogue(text string) (*Catalogue, error) {
 	return c, nil
 }
 
-// line is a line of a block without its comment.
+// line is a line of a block, without comment.
 type line struct {
 	number    int
 	key, text string
@@ -51,9 +51,9 @@ func (l line) fault(format string, args ...any) error {
 	return &lineError{l.number, l.key, fmt.Sprintf(format, args...)}
 }
 
-// lineError is a line that breaks a rule of the format.
+// lineError is a line that breaks a rule of the format. Its text names the line and the rule.
 type lineError struct {
-	number       int // negative: a line of a hospital's rule, see [Rule]
+	number       int // // line of the file; negative: a line of a hospital's rule, see [Rule]
 	key, message string
 }
 
@@ -61,14 +61,13 @@ func (e *lineError) Error() string {
 	return fmt.Sprintf("catalogue line %d: %s: %s", e.number, e.key, e.message)
 }
 
-// block is the lines of one factor.
+// block holds the lines of one factor.
 type block struct {
 	head  line
 	lines []line
 }
 
-// collect splits the text into blocks and gives each its factor, so that a block can
-// name a later one.
+// collect splits the text into blocks and numbers their factors, so that a block can refer to a later factor.
 func (c *Catalogue) collect(text string) error {
 	digest := sha256.New()
 	number, version := 0, ""
@@ -105,7 +104,7 @@ func (c *Catalogue) collect(text string) error {
 	return nil
 }
 
-// open begins the block of the next factor.
+// open begins the block of another factor.
 func (c *Catalogue) open(l line) error {
 	if l.text == "" || strings.Contains(l.text, " ") {
 		return l.fault("needs one id")
@@ -121,7 +120,7 @@ func (c *Catalogue) open(l line) error {
 	return nil
 }
 
-// build reads the lines of one block.
+// build parses the lines of one block.
 func (c *Catalogue) build(b *block) (Spec, error) {
 	s := Spec{ID: b.head.text, Primary: b.head.key == "primary", Variants: make([]Variant, 1)}
 	form := &form{byID: c.byID, spec: &s, seen: map[string]bool{}}
@@ -148,7 +147,7 @@ func (c *Catalogue) build(b *block) (Spec, error) {
 	return s, nil
 }
 
-// span reads a duration in minutes or hours: "20m", "6h".
+// span parses a duration in minutes or hours, such as "20m" or "6h".
 func span(text string) (codes.Instant, error) {
 	unit := time.Minute
 	number, known := strings.CutSuffix(text, "m")
@@ -163,8 +162,7 @@ func span(text string) (codes.Instant, error) {
 	return codes.Instant(0).Add(time.Duration(n) * unit), nil
 }
 
-// nurses reads a number of nurses: "2", "1/3", "0.25". It must be a whole number of
-// 60ths.
+// nurses parses a number of nurses, such as "2", "1/3" or "0.25", which must be a whole number of 60ths.
 func nurses(text string) (Demand, error) {
 	whole, part, decimal := strings.Cut(text, ".")
 	over, under, fraction := strings.Cut(text, "/")
@@ -193,7 +191,7 @@ func nurses(text string) (Demand, error) {
 	return Demand(num * int64(Nurse) / den), nil //nolint:gosec // at most 8 nurses, see above
 }
 
-// class reads a severity, 0 … 4.
+// class parses a severity, 0 … 4.
 func class(text string) (uint8, error) {
 	n, err := strconv.ParseUint(text, 10, 8)
 	if err != nil || n > 4 {
@@ -202,13 +200,13 @@ func class(text string) (uint8, error) {
 	return uint8(n), nil
 }
 
-// step is a value that holds until an age; 0: for ever.
+// step is a value that holds until the factor reaches an age; an until of 0 has no end.
 type step[T comparable] struct {
 	until codes.Instant
 	value T
 }
 
-// steps reads "A until 20m, B until 60m, C". The last step has no end.
+// steps parses "A until 20m, B until 60m, C". The last step has no end.
 func steps[T comparable](text string, read func(string) (T, error)) (list []step[T], err error) {
 	parts := strings.Split(text, ", ")
 	for i, part := range parts {

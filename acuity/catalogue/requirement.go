@@ -7,30 +7,29 @@ import (
 	"svc/acuity/codes"
 )
 
-// Demand is a need for nursing in 60ths of a nurse: 1:4 is 15, 1:3 is 20, 1:2
-// is 30, 1:1 is 60, 2:1 is 120. Three rooms at 1:3 make exactly one nurse.
+// Demand is nursing demand in 60ths of a nurse: 1:4 is 15, 1:3 is 20, 1:2 is 30, 1:1 is 60, 2:1 is 120. Three rooms
+// at 1:3 add up to exactly one nurse.
 type Demand int32
 
 // Nurse is the demand of one nurse.
 const Nurse Demand = 60
 
-// Step is a part of a schedule: need and severity while the age of the factor is less
-// than Until; an Until of 0 ends the schedule.
+// Step is a part of a schedule: demand and severity while the age of the factor is less than Until. An Until of 0 has
+// no end.
 type Step struct {
 	Until time.Duration
 	Need  Demand
 	Class uint8 // severity 0 … 4
 }
 
-// Schedule is what a factor asks for, how grave it is, and how both fall with time. An
-// empty one asks for nothing.
+// Schedule is the demand and the severity of a factor by age. An empty schedule has no demand.
 type Schedule []Step
 
-// At returns need and severity at now of a factor that started at start, and the instant
-// at which time alone changes them; 0: never.
+// At returns the demand and the severity, at now, of a factor that started at start, and the instant at which the
+// schedule next changes either; 0: never.
 //
-// A step includes its first instant, not its last: magnesium is 1:1 at 59:59, 1:2 at
-// 60:00. A start in the future counts as now: bedside clocks run ahead of ours.
+// A step includes its first instant and excludes its last: magnesium is 1:1 at 59:59 and 1:2 at 60:00. A start in the
+// future counts as now, because the clocks of bedside devices may be fast.
 func (s Schedule) At(start, now codes.Instant) (need Demand, class uint8, next codes.Instant) {
 	age := max(now.Sub(start), 0)
 	for i := range s {
@@ -45,8 +44,8 @@ func (s Schedule) At(start, now codes.Instant) (need Demand, class uint8, next c
 	return 0, 0, 0
 }
 
-// Ratio returns a demand as nurses to patients, the heavier of two ratios: "1:4" "1:3"
-// "1:2" "1:1" "2:1" ">2:1"; "": there is none.
+// Ratio returns the lowest nurse-to-patient ratio that covers the demand: "1:4", "1:3", "1:2", "1:1", "2:1" or
+// ">2:1"; "" if there is no demand.
 func (d Demand) Ratio() string {
 	switch {
 	case d <= 0:
@@ -66,8 +65,8 @@ func (d Demand) Ratio() string {
 	}
 }
 
-// Nursing returns the demand of a room: as Ratio, "none", and "1:1+" between one nurse
-// and one and a half.
+// Nursing returns the demand of a room as text: the result of Ratio, "none" without demand, or "1:1+" for more than
+// one and at most one and a half nurses.
 func (d Demand) Nursing() string {
 	switch {
 	case d <= 0:
@@ -79,65 +78,64 @@ func (d Demand) Nursing() string {
 	}
 }
 
-// Requirement is what one piece of evidence asks for.
+// Requirement is the demand, severity and duration of one variant of a factor.
 type Requirement struct {
-	Need       Schedule // a primary's demand or a modifier's floor; classes are here for all
-	needIn     Sections // of a modifier; 0: everywhere
+	Need       Schedule // // demand of a primary factor or floor of a modifier; it carries the severity for both
+	needIn     Sections // // sections in which a modifier's floor applies; 0: all
 	floors     []floorRule
-	track      bool     // need is that of a newborn
-	withMother Schedule // replaces need beside a pp-* primary; nil: no difference
-	trackFloor Demand   // of all newborns together
+	track      bool     // // Need is the demand of a newborn
+	withMother Schedule // // replaces Need for a patient with a pp-* primary factor; nil: Need applies
+	trackFloor Demand   // // minimum of all newborns together
 
 	add           Demand
-	addIn         Sections // 0: everywhere
+	addIn         Sections // // sections in which the ADD applies; 0: all
 	addUntilBirth bool
 
-	window          codes.Instant // duration; 0: none
-	fromLast        bool          // window
-	exceptDiagnosis bool          // window
+	window          codes.Instant // // how long evidence lasts; 0: until it is ended
+	fromLast        bool          // // window starts at the last statement, not the first
+	exceptDiagnosis bool          // // window does not apply to evidence by diagnosis
 	endsBirth       bool
-	birthDiagnosis  bool // endsBirth only for evidence by diagnosis
+	birthDiagnosis  bool // // endsBirth applies only to evidence by diagnosis
 
-	stale         codes.Instant // duration; 0: never
+	stale         codes.Instant // // age at which evidence becomes doubtful; 0: never
 	staleFromLast bool
 
-	Silent  codes.Instant // duration; 0: none
+	Silent  codes.Instant // // duration without a statement after which the factor becomes another one; 0: never
 	Becomes Factor
 
-	inside  bool          // at 2.0 one of the two nurses is the baby's; for a newborn at 1.0 it may be that one
-	birth   bool          // at 2.0 a birth goes on
-	PerBaby Demand        // for each baby beyond the first
-	Boarder codes.Instant // duration; 0: none
+	inside  bool          // // at 2.0, one of the two nurses is the baby's; a newborn at 1.0 may count as that nurse's patient
+	birth   bool          // // at 2.0, a birth is in progress
+	PerBaby Demand        // // additional demand for each baby after the first
+	Boarder codes.Instant // // waiting time for a room after which the patient is a boarder; 0: none
 	fatigue bool
 	Twin    Factor
 }
 
-// floorRule is a further floor of a modifier in some sections; it has no steps.
+// floorRule is an additional floor of a modifier in some sections. It does not change with time.
 type floorRule struct {
 	need Demand
 	in   Sections
 }
 
-// Situation is what a requirement depends on beside its own evidence: all that is known
-// of one patient at one instant.
+// Situation is the state of one patient at one instant, as far as requirements depend on it.
 type Situation struct {
-	Birth    codes.Instant // from then on some requirements end; 0: none yet
-	Sections Sections      // of her primary factors
-	Traits   Traits        // of all her evidence
+	Birth    codes.Instant // // ends some requirements; 0: no birth yet
+	Sections Sections      // // of the patient's primary factors
+	Traits   Traits        // // of all the patient's evidence
 
-	Delivering bool          // a birth goes on
-	Delivery   codes.Instant // end of the birth, if Delivering; 0: open
+	Delivering bool          // // a birth is in progress
+	Delivery   codes.Instant // // end of the birth in progress; 0: unknown
 }
 
-// Judged is what one piece of evidence asks for at one instant.
+// Judged is the demand and the severity of one piece of evidence at one instant.
 type Judged struct {
 	Need, Add Demand
 	Class     uint8         // severity 0 … 4
-	Next      codes.Instant // when that changes; 0: never
+	Next      codes.Instant // // when one of the values changes; 0: never
 }
 
-// Judge returns what evidence asks for that was first asserted at start and last at last;
-// false: it does not count at now.
+// Judge returns the demand and the severity, at now, of evidence that was first asserted at start and last asserted
+// at last. It returns false if the evidence does not count at now.
 func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis bool, now codes.Instant) (o Judged, on bool) {
 	end := codes.Instant(0)
 	switch {
@@ -155,7 +153,7 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 	if e.endsBirth && s.Birth != 0 && (!e.birthDiagnosis || byDiagnosis) {
 		off := s.Birth
 		if e.PerBaby > 0 && s.Delivering {
-			off = max(off, s.Delivery) // babies still come
+			off = max(off, s.Delivery) // // more babies are being born
 		}
 		switch {
 		case e.PerBaby > 0 && s.Delivering && s.Delivery == 0:
@@ -186,8 +184,8 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 	return o, true
 }
 
-// StaleAt returns when evidence becomes doubtful that was first asserted at start and last
-// at last; 0: never.
+// StaleAt returns when evidence that was first asserted at start and last asserted at last becomes doubtful; 0:
+// never.
 func (e *Requirement) StaleAt(start, last codes.Instant) codes.Instant {
 	switch {
 	case e.stale == 0:
@@ -199,8 +197,8 @@ func (e *Requirement) StaleAt(start, last codes.Instant) codes.Instant {
 	}
 }
 
-// Window returns how long evidence of f lasts, and from which clock; 0: until it is
-// ended. A gap of that length between statements begins a new run.
+// Window returns how long evidence of f lasts, and whether that time starts at the last statement instead of the
+// first; 0: until the evidence is ended. A gap of that length between statements begins a new run.
 func (c *Catalogue) Window(f Factor, variant uint8, byDiagnosis bool) (length time.Duration, fromLast bool) {
 	e := c.Requirement(f, variant)
 	if e.Silent > 0 {
@@ -212,8 +210,8 @@ func (c *Catalogue) Window(f Factor, variant uint8, byDiagnosis bool) (length ti
 	return time.Duration(e.window) * time.Millisecond, e.fromLast
 }
 
-// Requirement returns what evidence of f asks for. An unknown variant is the plain one, and
-// an unknown factor asks for nothing, so that a chart of a newer version can be judged.
+// Requirement returns the requirement of a variant of f. An unknown variant gets that of the plain one, and an
+// unknown factor gets an empty requirement, so that a chart written by a newer release can be judged.
 func (c *Catalogue) Requirement(f Factor, variant uint8) *Requirement {
 	forms := c.Spec(f).Variants
 	if int(variant) >= len(forms) {
@@ -222,9 +220,8 @@ func (c *Catalogue) Requirement(f Factor, variant uint8) *Requirement {
 	return &forms[variant].Requirement
 }
 
-// Traits are the flags of a factor that scoring reads for each piece of evidence. The
-// [Requirement] holds the rest, and is far larger. The traits of several factors are
-// joined by |.
+// Traits are the flags of a factor that scoring reads for each piece of evidence; the other fields of a [Requirement]
+// are needed less often. The traits of several factors are combined with |.
 type Traits uint16
 
 const (
@@ -242,8 +239,7 @@ const (
 	traitFatigue
 )
 
-// IsMaternal reports whether one of the factors is a primary factor that is not of a
-// newborn.
+// IsMaternal reports whether one of the factors is a primary factor of a mother.
 func (t Traits) IsMaternal() bool { return t&traitMaternal != 0 }
 
 // IsNewborn reports whether one of the factors is a primary factor of a newborn.
@@ -252,35 +248,35 @@ func (t Traits) IsNewborn() bool { return t&traitNewborn != 0 }
 // IsPrimary reports whether one of the factors is a primary factor.
 func (t Traits) IsPrimary() bool { return t&(traitMaternal|traitNewborn) != 0 }
 
-// IsBirth reports whether a birth goes on while one of the factors asks for two nurses.
+// IsBirth reports whether one of the factors means a birth in progress while its demand is two nurses.
 func (t Traits) IsBirth() bool { return t&traitBirth != 0 }
 
-// IncludesBabyNurse reports whether one of the two nurses whom a factor asks for is the
-// baby's. A newborn at one nurse may be hers.
+// IncludesBabyNurse reports whether one of the two nurses that a factor demands is the baby's. A newborn with a
+// demand of one nurse may be that nurse's patient.
 func (t Traits) IncludesBabyNurse() bool { return t&traitInside != 0 }
 
-// FallsSilent reports whether a factor becomes another one when nobody asserts it.
+// FallsSilent reports whether a factor becomes another one if it is not asserted again in time.
 func (t Traits) FallsSilent() bool { return t&traitSilent != 0 }
 
-// HasTwin reports whether a factor counts once in the score together with another one.
+// HasTwin reports whether a factor shares one contribution to the score with another factor.
 func (t Traits) HasTwin() bool { return t&traitTwin != 0 }
 
-// HasTrackFloor reports whether a factor asks for a demand of all newborns together.
+// HasTrackFloor reports whether a factor has a minimum demand of all newborns together.
 func (t Traits) HasTrackFloor() bool { return t&traitTrackFloor != 0 }
 
-// CountsBabies reports whether a factor asks for a demand of each baby beyond the first.
+// CountsBabies reports whether a factor has a demand for each baby after the first.
 func (t Traits) CountsBabies() bool { return t&traitPerBaby != 0 }
 
-// EndsWithBirth reports whether the ADD of a factor ends with the birth.
+// EndsWithBirth reports whether the ADD of a factor ends at the birth.
 func (t Traits) EndsWithBirth() bool { return t&traitUntilBirth != 0 }
 
-// IsBoarder reports whether a patient with a factor waits for a room.
+// IsBoarder reports whether a patient with one of the factors is waiting for a room.
 func (t Traits) IsBoarder() bool { return t&traitBoarder != 0 }
 
-// TiresNurse reports whether a factor marks the nurse as tired.
+// TiresNurse reports whether a factor marks the nurse as fatigued.
 func (t Traits) TiresNurse() bool { return t&traitFatigue != 0 }
 
-// findTraits returns the flags of a row, without traitTwin: a twin is named by one of two rows.
+// findTraits returns the flags of an entry except traitTwin, because only one of two twins names the other.
 func findTraits(s *Spec) Traits {
 	var t Traits
 	plain := &s.Variants[0]
@@ -290,7 +286,7 @@ func findTraits(s *Spec) Traits {
 	}{
 		{s.Primary && s.Section != sectionNewborn, traitMaternal},
 		{s.Primary && s.Section == sectionNewborn, traitNewborn},
-		{s.Primary && strings.HasPrefix(s.ID, "pp-"), traitPostpartum}, // a birth came before its start
+		{s.Primary && strings.HasPrefix(s.ID, "pp-"), traitPostpartum}, // // the birth precedes the factor's start
 		{plain.birth, traitBirth},
 		{plain.inside, traitInside},
 		{plain.Silent > 0, traitSilent},

@@ -11,41 +11,39 @@ import (
 	"sync"
 )
 
-// The bounds of one rule.
+// The limits of one rule.
 const (
 	maxRuleLines = 24
-	maxRuleText  = 200 // bytes of a line
+	maxRuleText  = 200 // // bytes per line
 )
 
-// ruleNames are the lines of the catalogue that a hospital may override: what a factor
-// asks for, how grave it is and how long it lasts. The terminology map decides which
-// codes switch it on, and its name stays.
+// ruleNames are the keys of the catalogue lines that a hospital may override: demand, severity and duration. The
+// codes that activate a factor are overridden in the terminology map; labels cannot be overridden.
 var ruleNames = []string{
 	"demand", "track", "with-mother", "floor", "track-floor", "add", "class", "window", "stale", "per-baby", "boarder",
 }
 
-// Rule overrides values of one factor of the catalogue at one hospital. The
-// default stays known.
+// Rule overrides values of one catalogue factor for one hospital.
 type Rule struct {
 	Factor  Factor
-	Lines   []RuleLine // each replaces all lines of that name of the catalogue
-	Comment string     // of the administrator, ≤ 200 characters
-	Delete  bool       // back to the catalogue
+	Lines   []RuleLine // // each replaces all catalogue lines of its name
+	Comment string     // // of the administrator, at most 200 characters
+	Delete  bool       // // restores the catalogue's values
 }
 
-// RuleLine is a line of the catalogue as a hospital wants it.
+// RuleLine is the hospital's version of the catalogue lines with one name.
 type RuleLine struct {
-	Name string // of the line: demand, floor, add, class, window …
-	Text string // as in the catalogue; "": without such a line
+	Name string // // such as demand, floor, add, class or window
+	Text string // // in the syntax of the catalogue; "": removes the lines
 }
 
 // Compare orders lines by name.
 func (l RuleLine) Compare(o RuleLine) int { return strings.Compare(l.Name, o.Name) }
 
-// RuleFault is a fault of a [Rule]. Line is the name of the line; "": the whole rule.
+// RuleFault is an error in a [Rule]. Line is the name of the faulty line; "" means the whole rule.
 type RuleFault struct{ Line, Rule string }
 
-// Faults returns the faults of a rule; nil: it can take effect.
+// Faults returns the errors in a rule; nil: the rule is valid.
 func (r *Rule) Faults() []RuleFault {
 	if r.Factor == 0 || int(r.Factor) > Default().Len() {
 		return []RuleFault{{"", "factor"}}
@@ -86,7 +84,7 @@ func (r *Rule) Faults() []RuleFault {
 	switch {
 	case !errors.As(err, &bad):
 		return []RuleFault{{"", "catalogue"}}
-	case bad.number < 0: // one of ours
+	case bad.number < 0: // // a line of the rule
 		return []RuleFault{{r.Lines[-bad.number-1].Name, "catalogue"}}
 	case strings.Contains(bad.message, "class 4"):
 		return []RuleFault{{"", "class4NeedsOneNurse"}} // docs/decisions.md#class-4-needs-a-nurse
@@ -95,7 +93,7 @@ func (r *Rule) Faults() []RuleFault {
 	}
 }
 
-// cutVariant splits "severe.floor"; the plain form has no name.
+// cutVariant splits a name such as "severe.floor" into variant and line. The plain variant is "".
 func cutVariant(name string) (variant, line string) {
 	if variant, line, named := strings.Cut(name, "."); named {
 		return variant, line
@@ -103,8 +101,8 @@ func cutVariant(name string) (variant, line string) {
 	return "", name
 }
 
-// Lines returns the lines of a factor that a hospital may override, as in the catalogue.
-// Several lines of one name are one text, with ";" between.
+// Lines returns the lines of a factor that a hospital may override, as the catalogue has them. Several lines with one
+// name are joined by ";".
 func (c *Catalogue) Lines(f Factor) []RuleLine {
 	if f == 0 || int(f) > c.Len() {
 		return nil
@@ -129,8 +127,8 @@ func (c *Catalogue) Lines(f Factor) []RuleLine {
 	return list
 }
 
-// specWith returns a row of the catalogue with the lines of a rule in place of its own,
-// and those lines in canonical form.
+// specWith returns the entry of a factor with the lines of a rule instead of the catalogue's, and those lines in
+// canonical form.
 func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
 	b := c.blocks[r.Factor-1]
 	var canonical strings.Builder
@@ -146,8 +144,8 @@ func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
 	return spec, canonical.String(), err
 }
 
-// replaced returns the lines of a block with those of one name, in one variant, replaced
-// by others with the given number.
+// replaced returns the lines of a block in which the lines of one name and variant are replaced by the lines in text,
+// which get the given number.
 func replaced(lines []line, variant, name, text string, number int) ([]line, error) {
 	from := 0
 	if variant != "" {
@@ -174,18 +172,18 @@ func replaced(lines []line, variant, name, text string, number int) ([]line, err
 	return append(out, lines[to:]...), nil
 }
 
-// catalogues caches the catalogues with rules. The key is the text of the rules.
+// catalogues caches the catalogues with hospital rules, by the canonical text of the rules.
 var catalogues = struct {
 	sync.Mutex
 	known map[string]*Catalogue
 }{known: map[string]*Catalogue{}}
 
-// capCatalogues bounds the cache; beyond it, the cache starts anew.
+// capCatalogues is the maximum size of the cache; when it is full, the cache is cleared.
 const capCatalogues = 1000
 
-// With returns the catalogue with the rules of a hospital; equal rules give the same
-// one. It leaves out a rule that does not fit: the release that took the rule checked
-// it, and the catalogue alone is always safe.
+// With returns the catalogue with the rules of a hospital. Equal rules return the same catalogue. It ignores a rule
+// that is invalid in this release; the release that accepted the rule had validated it, and the catalogue's own
+// values are safe.
 func (c *Catalogue) With(rules []Rule) *Catalogue {
 	if len(rules) == 0 {
 		return c

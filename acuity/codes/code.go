@@ -2,11 +2,11 @@ package codes
 
 import "strings"
 
-// System is a code system by its name in the specification.
+// System names a code system as the specification spells it.
 type System string
 
-// The code systems that the terminology map knows. SystemNone is a code that
-// came without one: its system is inferred from the shape of the code.
+// The code systems of the terminology map. SystemNone marks a code that was sent without a system; its system is
+// inferred from the shape of the code.
 const (
 	SystemNone  System = ""
 	ICD10CM     System = "ICD-10-CM"
@@ -16,8 +16,8 @@ const (
 	SystemLocal System = "local"
 )
 
-// systemNames are the names that senders use, in lower case without anything but
-// letters and digits. HL7 table 0396, FHIR URIs and OIDs, and what the field does.
+// systemNames maps the names that senders use for a code system, reduced to lowercase letters and digits, to the
+// System. The names come from HL7 table 0396, FHIR URIs, OIDs and common usage.
 var systemNames = map[string]System{
 	"icd10cm": ICD10CM, "icd10": ICD10CM, "i10": ICD10CM, "i10c": ICD10CM,
 	"httphl7orgfhirsidicd10cm": ICD10CM, "httphl7orgfhirsidicd10": ICD10CM,
@@ -31,14 +31,12 @@ var systemNames = map[string]System{
 	"local": SystemLocal, "l": SystemLocal,
 }
 
-// NormalSystem returns the code system that a sender means by name: a name of
-// HL7 table 0396 ("I10", "SCT", "LN", "L", "99abc"), of the specification, a FHIR
-// URI, or an OID. Without a name, and for the ambiguous "I" and "ICD", the shape
-// of the code tells ICD-10-CM from anything else. Systems that no rule knows,
-// ICD-9 among them, are the hospital's own business: local. The second result
-// is true when the system was not named but guessed.
+// NormalSystem returns the code system that a sender means by name. A name may be from HL7 table 0396 ("I10", "SCT",
+// "LN", "L", "99abc"), the specification's own name, a FHIR URI or an OID. If name is empty, or is the ambiguous "I"
+// or "ICD", the shape of the code decides between ICD-10-CM and local. Any other system, such as ICD-9, is local. The
+// second result reports whether the system was guessed from the code.
 func NormalSystem(name, code string) (System, bool) {
-	switch System(name) { // the usual case, without work
+	switch System(name) { // // the common case needs no normalization
 	case ICD10CM, "I10", "I10C":
 		return ICD10CM, false
 	case SNOMED, "SCT":
@@ -68,16 +66,17 @@ func NormalSystem(name, code string) (System, bool) {
 		return ICD10CM, false
 	case strings.HasPrefix(key, "99"):
 		return SystemLocal, false
-	case strings.HasPrefix(key, "httpsnomedinfosct"): // with edition and version
+	case strings.HasPrefix(key, "httpsnomedinfosct"): // // the URI may be followed by an edition and a version
 		return SNOMED, false
 	}
 	return SystemLocal, true
 }
 
-// maxSystemName is longer than any name of a code system.
+// maxSystemName is the longest system name that is read, in bytes. Every known name is shorter.
 const maxSystemName = 128
 
-// lettersAndDigits maps letters of ASCII to lower case, and drops everything but them and digits.
+// lettersAndDigits is a mapping for strings.Map: it lowercases ASCII letters, keeps digits and drops every other
+// character.
 func lettersAndDigits(r rune) rune {
 	switch {
 	case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
@@ -91,8 +90,8 @@ func lettersAndDigits(r rune) rune {
 // maxICD10 is the length of the longest ICD-10-CM code without its dot.
 const maxICD10 = 7
 
-// isICD10Shape reports whether a code looks like one of ICD-10-CM: letter, digit,
-// digit or letter, then at most four more after an optional dot.
+// isICD10Shape reports whether a code has the shape of an ICD-10-CM code: a letter, a digit, a letter or digit, then
+// at most four more characters after an optional dot.
 func isICD10Shape(code string) bool {
 	code = strings.TrimSpace(code)
 	if len(code) > 3 && code[3] == '.' {
@@ -107,8 +106,8 @@ func isICD10Shape(code string) bool {
 	return !strings.ContainsFunc(code, func(r rune) bool { return lettersAndDigits(r) < 0 })
 }
 
-// Normal returns a code for comparison within its system, trimmed: ICD-10-CM in upper case
-// without its dot, local codes in upper case, all others as they are.
+// Normal returns the form of a code in which codes of one system are compared: trimmed, ICD-10-CM in upper case
+// without the dot, local codes in upper case, other systems unchanged.
 func Normal(system System, code string) string {
 	code = strings.TrimSpace(code)
 	switch system {
@@ -121,8 +120,8 @@ func Normal(system System, code string) string {
 	return code
 }
 
-// Comparable returns a code and its system for comparison. A code without a system has the
-// one that its shape says.
+// Comparable returns the system and the normal form of a code. If system is SystemNone, the shape of the code decides
+// the system.
 func Comparable(system System, code string) (System, string) {
 	if system == SystemNone {
 		system, _ = NormalSystem("", code)
@@ -130,22 +129,21 @@ func Comparable(system System, code string) (System, string) {
 	return system, Normal(system, code)
 }
 
-// Pattern is a code of the catalogue or of a mapping, ready for comparison.
+// Pattern matches codes of one system: one code, or all codes with a prefix. Text is in the form that Normal returns.
 type Pattern struct {
 	Text   string
-	Prefix bool // else the whole code
+	Prefix bool // // Text is a prefix; false: Text is the whole code
 }
 
-// Matches reports whether a code fits the pattern.
+// Matches reports whether the pattern matches a code in normal form.
 func (p Pattern) Matches(code string) bool {
 	return code == p.Text || p.Prefix && strings.HasPrefix(code, p.Text)
 }
 
-// Patterns returns what a code as written in the specification stands for.
-// In ICD-10-CM "O15*" is a prefix, and a bare category of three characters or a
-// range of them means the category and its children: no patient is ever coded
-// with "O16" alone. Everything else is exact. In other systems a trailing "*" is
-// a prefix, too.
+// Patterns returns the patterns for a code or range as the specification writes it. In ICD-10-CM, "O15*" is a prefix,
+// and a category of three characters or a range of categories includes all their subcategories, because a category
+// such as "O16" alone is never coded. Any other ICD-10-CM code matches exactly. In other systems, a trailing "*" also
+// makes a prefix.
 func Patterns(system System, written string) []Pattern {
 	if text, ok := strings.CutSuffix(strings.TrimSpace(written), "*"); ok {
 		return []Pattern{{Normal(system, text), true}}
@@ -160,8 +158,8 @@ func Patterns(system System, written string) []Pattern {
 	return []Pattern{{code, len(code) == 3}}
 }
 
-// categories returns the categories from one to another, both included, in the
-// order of characters: O09, O10, O1A … never by number.
+// categories returns a prefix pattern for each ICD-10-CM category from from to to, inclusive, in ASCII order: O09,
+// O10, O1A and so on.
 func categories(from, to string) []Pattern {
 	const second, third = "0123456789", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	var all []Pattern

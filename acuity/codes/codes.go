@@ -1,22 +1,20 @@
-// Package codes reduces what a clinical statement was sent with to a form that rules
-// compare: its code, its value, its instants.
+// Package codes reduces clinical codes, with their values, to a form that rules can compare.
 //
-//   - A [System] gives a code its meaning; [NormalSystem] finds it by any of its names.
-//   - [Patterns] are what a code of the catalogue or of a hospital's map stands for, and
-//     [Tables] find the entries of a code.
-//   - A [Value] is a number with a unit of a closed list, or words of a closed vocabulary.
-//     Everything else of its text is dropped, because it could be about a person.
-//   - An [Instant] is a time to the millisecond, as the wire has it.
+//   - A [System] gives a code its meaning; [NormalSystem] resolves the names that senders use for it.
+//   - [Patterns] parses the codes of the catalogue or of a hospital's map, and [Tables] finds the entries that match
+//     a code.
+//   - A [Value] is a number with a unit of a closed list, or words of a closed vocabulary. Other text is dropped
+//     because it could identify a person.
+//   - An [Instant] is a time in milliseconds.
 package codes
 
 import "time"
 
-// Instant is a moment in milliseconds since the Unix epoch, UTC. The zero value means
-// "not given" or "never". The wire carries milliseconds too, so a restored fact equals
-// the fact that was written.
+// Instant is a time in milliseconds since the Unix epoch, UTC. The zero value means "not given" or "never". Records
+// also carry milliseconds, so a decoded fact equals the fact that was encoded.
 type Instant int64
 
-// At returns the instant of t, cut to the millisecond; the zero time is 0.
+// At returns t as an Instant, truncated to the millisecond; a zero time is 0.
 func At(t time.Time) Instant {
 	if t.IsZero() {
 		return 0
@@ -24,7 +22,7 @@ func At(t time.Time) Instant {
 	return Instant(t.UnixMilli())
 }
 
-// Time returns the instant as a time in UTC; 0 is the zero time.
+// Time returns i in UTC; 0 is the zero time.
 func (i Instant) Time() time.Time {
 	if i == 0 {
 		return time.Time{}
@@ -32,18 +30,18 @@ func (i Instant) Time() time.Time {
 	return time.UnixMilli(int64(i)).UTC()
 }
 
-// Add returns the instant d later.
+// Add returns i+d, truncated to the millisecond.
 func (i Instant) Add(d time.Duration) Instant { return i + Instant(d.Milliseconds()) }
 
-// Sub returns the time from other to i.
+// Sub returns i-other.
 func (i Instant) Sub(other Instant) time.Duration {
 	return time.Duration(i-other) * time.Millisecond
 }
 
-// Hour returns the full hours since the Unix epoch.
+// Hour returns the number of full hours since the Unix epoch.
 func (i Instant) Hour() int32 { return int32(i / hour) } //nolint:gosec // hours since 1970 fit
 
-// Soonest returns the earlier of two instants; 0 means never.
+// Soonest returns the earlier of two instants, where 0 means never.
 func Soonest(a, b Instant) Instant {
 	switch {
 	case a == 0:

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// SplitWords returns the first words of a text, at most [maxWords]: runs of letters and digits, in
-// lower case.
+// SplitWords returns the first [maxWords] words of a text in lower case. A word is a run of letters and digits.
 func SplitWords(text string) (words []string) {
 	apart := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	for w := range strings.FieldsFuncSeq(text, apart) {
@@ -19,21 +18,19 @@ func SplitWords(text string) (words []string) {
 	return words
 }
 
-// MaxDisplay is the length of a display name that is kept, in characters.
+// MaxDisplay is the maximum length of a stored display name, in bytes (display names are ASCII).
 const MaxDisplay = 80
 
-// maskedRun is the number of digits from which on a number in a display name
-// could identify a person.
+// maskedRun is the length of the shortest run of digits that is masked in a display name, because such a number could
+// identify a person.
 const maskedRun = 5
 
-// longNumber is a number of five digits or more; single points, dashes and slashes between
-// digits belong to it.
+// longNumber matches a number of at least five digits, in which single dots, dashes and slashes may separate digits.
 var longNumber = regexp.MustCompile(`\p{Nd}(?:[./-]?\p{Nd}){4,}`)
 
-// MaskDisplay makes a display name fit to be kept: at most 80 characters, white
-// space single, control characters gone, and numbers of five digits or more,
-// also when written with points, dashes or slashes (a date, a telephone number),
-// replaced by "#".
+// MaskDisplay returns a display name that is safe to store: at most 80 characters, without control characters and
+// repeated spaces. Numbers of five digits or more, including dates and telephone numbers written with dots, dashes or
+// slashes, become "#".
 func MaskDisplay(s string) string {
 	if IsDisplay(s) {
 		return s
@@ -48,8 +45,8 @@ func MaskDisplay(s string) string {
 	return masked
 }
 
-// IsDisplay reports whether a display name is as [MaskDisplay] keeps it: short,
-// printable ASCII, white space single, and not even as many digits as would be masked.
+// IsDisplay reports whether [MaskDisplay] returns s unchanged without a search for long numbers: s is short printable
+// ASCII with single spaces and fewer than five digits in all.
 func IsDisplay[Text string | []byte](s Text) bool {
 	if len(s) > MaxDisplay {
 		return false
@@ -67,8 +64,8 @@ func IsDisplay[Text string | []byte](s Text) bool {
 	return digits < maskedRun && (len(s) == 0 || !space)
 }
 
-// CleanDisplay returns s without control characters, bytes that are no UTF-8, and
-// superfluous white space. It reads no more than could ever be kept.
+// CleanDisplay returns s without control characters, invalid UTF-8 and repeated spaces. It reads at most 16 times
+// MaxDisplay bytes.
 func CleanDisplay(s string) string {
 	s = s[:min(len(s), 16*MaxDisplay)]
 	var b strings.Builder

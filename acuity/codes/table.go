@@ -2,15 +2,14 @@ package codes
 
 import "slices"
 
-// Table finds the entries of a code of one system: by the whole code, and by
-// prefixes.
+// Table finds the entries for a code within one code system, by exact code or by prefix.
 type Table[T any] struct {
 	exact    map[string][]T
 	prefixes map[string][]T
-	lengths  []int // of the prefixes, ascending
+	lengths  []int // // distinct lengths of the prefixes, ascending
 }
 
-// Add adds v under a pattern.
+// Add adds entry v under pattern p.
 func (t *Table[T]) Add(p Pattern, v T) {
 	if t.exact == nil {
 		t.exact, t.prefixes = map[string][]T{}, map[string][]T{}
@@ -25,8 +24,7 @@ func (t *Table[T]) Add(p Pattern, v T) {
 	}
 }
 
-// Each calls do with every entry of a code: by prefixes from short to long, then by the
-// whole code.
+// Each calls do for every entry that matches a code: prefixes from short to long, then the exact code.
 func (t *Table[T]) Each(code string, do func(*T)) {
 	for _, n := range t.lengths {
 		if n > len(code) {
@@ -43,7 +41,7 @@ func (t *Table[T]) Each(code string, do func(*T)) {
 	}
 }
 
-// Closest returns the entries of the code itself, else those of the longest prefix.
+// Closest returns the entries of the exact code, or else those of the longest matching prefix.
 func (t *Table[T]) Closest(code string) []T {
 	if found := t.exact[code]; len(found) > 0 {
 		return found
@@ -58,12 +56,10 @@ func (t *Table[T]) Closest(code string) []T {
 	return nil
 }
 
-// Tables has a table for each code system: a code has a meaning only within its
-// system.
+// Tables holds one table for each code system, because a code has a meaning only within its system.
 type Tables[T any] [6]Table[T]
 
-// Table returns the table of a system. An unknown system has the empty table of
-// SystemNone.
+// Table returns the table of a system. An unknown system gets the empty table of SystemNone.
 func (t *Tables[T]) Table(system System) *Table[T] {
 	switch system {
 	case SystemNone:

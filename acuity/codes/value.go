@@ -8,11 +8,10 @@ import (
 // Milli is a decimal number in thousandths, so that thresholds compare integers.
 type Milli int64
 
-// Comparator is how a value compares with a limit, or the comparator that was sent with
-// a number.
+// Comparator relates a value to a limit, or qualifies a number as it was sent ("> 4").
 type Comparator uint8
 
-// The comparators. Equal is also the plain number.
+// The comparators. A number without a comparator has Equal.
 const (
 	Equal Comparator = iota
 	Less
@@ -21,11 +20,11 @@ const (
 	GreaterOrEqual
 )
 
-// ValueKind is what the value of a signal could be reduced to.
+// ValueKind is the kind of a reduced value.
 type ValueKind uint8
 
-// The kinds of value. A text that is neither a number nor known words is unreadable and
-// is not kept: it could be about a person.
+// The kinds of values. A text that is neither a number nor known words is unreadable and is not stored, because it
+// could identify a person.
 const (
 	ValueNone ValueKind = iota
 	ValueNumber
@@ -33,35 +32,32 @@ const (
 	ValueUnreadable
 )
 
-// Value is the value of a signal, reduced to a number with comparator and unit
-// or to words of the closed vocabulary.
+// Value is the value of a signal, reduced to a number with comparator and unit, or to words of the closed vocabulary.
 type Value struct {
 	Kind   ValueKind
 	Op     Comparator
 	Number Milli
-	Unit   string // of the closed list of units; "": none was given
-	Words  string // vocabulary words, lower case, one space between
+	Unit   string // // spelling of the closed list of units; "": no unit was sent
+	Words  string // // words of the vocabulary, lower case, separated by single spaces
 }
 
-// maxValueText bounds the text of ParseValue, in bytes. Longer texts are reports.
+// maxValueText is the longest text that ParseValue reads, in bytes. A longer text is a report and not a value.
 const maxValueText = 1000
 
-// maxMilli bounds the numbers that are kept. No measurement comes near.
+// maxMilli is the largest absolute number that is accepted; clinical measurements are far smaller.
 const maxMilli = 1_000_000_000_000
 
 // ParseValue reduces the text of a clinical value to what rules can use:
 //
-//   - a number, with an optional comparator before it and an optional unit of a
-//     closed list after it: "41.2 kg/m²", ">= 40", "5", "2 L/min nasal cannula".
-//     Digits beyond the thousandth are cut, so no value is rounded up to a limit;
-//   - words of a closed vocabulary: "CAT. 3 tracing" is "category iii", "Not
-//     detected" is "not detected", "RA" is "room air". All other words are dropped,
-//     because they could be about a person. Denials and doubts stay, so that half of a
-//     sentence never says the opposite of the whole.
-//   - everything else is unreadable.
+//   - A number with an optional comparator before it and an optional unit of a closed list after it: "41.2 kg/m²",
+//     ">= 40", "5", "2 L/min nasal cannula". Digits beyond the thousandth are truncated, so no value is rounded up to
+//     a limit.
+//   - Words of a closed vocabulary: "CAT. 3 tracing" becomes "category iii", "Not detected" becomes "not detected",
+//     "RA" becomes "room air". Other words are dropped because they could identify a person. Negations and words of
+//     doubt are kept, so that a shortened text never means the opposite.
+//   - Any other text is unreadable.
 //
-// Blank text is ValueNone. ParseValue never fails and does not depend on the code of
-// the value.
+// Blank text is ValueNone. ParseValue never fails and does not depend on the code of the value.
 func ParseValue(text string) Value {
 	if len(text) > maxValueText {
 		return Value{Kind: ValueUnreadable}
@@ -79,8 +75,8 @@ func ParseValue(text string) Value {
 	return Value{Kind: ValueUnreadable}
 }
 
-// measuresOxygen reports whether a text begins with a flow or a fraction. What follows
-// is no reading of its own.
+// measuresOxygen reports whether a text begins with a flow or a fraction of oxygen. The text after it then describes
+// the device and is not read as a value.
 func measuresOxygen(text string) bool {
 	_, text = cutComparator(text)
 	_, rest, ok := cutNumber(text)
@@ -93,9 +89,9 @@ func measuresOxygen(text string) bool {
 	return false
 }
 
-// NumberValue returns the value of a number with a separate unit, as in a FHIR Quantity.
-// An unknown unit makes it unreadable: a number without its unit would be another
-// measurement. The caller adds the comparator, if there is one.
+// NumberValue returns the value of a number with a separate unit, as in a FHIR Quantity. An unknown unit makes the
+// value unreadable, because the number in another unit would be a different measurement. The comparator is Equal; the
+// caller sets another one.
 func NumberValue(n Milli, unit string) Value {
 	u, ok := normalUnit(unit)
 	if !ok || n > maxMilli || n < -maxMilli {
@@ -104,7 +100,7 @@ func NumberValue(n Milli, unit string) Value {
 	return Value{Kind: ValueNumber, Number: n, Unit: u}
 }
 
-// parseNumber reads comparator, number and unit, which must be all of the text.
+// parseNumber reads a comparator, a number and a unit. It returns false if the text contains anything else.
 func parseNumber(text string) (Value, bool) {
 	v := Value{Kind: ValueNumber}
 	v.Op, text = cutComparator(text)
@@ -119,7 +115,7 @@ func parseNumber(text string) (Value, bool) {
 	if v.Unit, ok = normalUnit(rest); ok {
 		return v, true
 	}
-	// A flow or fraction of oxygen is often followed by the device.
+	// A flow or a fraction of oxygen is often followed by the device.
 	fields := strings.Fields(rest)
 	for k := min(len(fields)-1, 3); k >= 1; k-- {
 		u, known := normalUnit(strings.Join(fields[:k], ""))
@@ -132,7 +128,7 @@ func parseNumber(text string) (Value, bool) {
 	return Value{}, false
 }
 
-// comparators are the ways to qualify a number, longest first.
+// comparators maps the spellings of comparators to Comparators, longest first.
 var comparators = []struct {
 	text string
 	op   Comparator
@@ -157,8 +153,8 @@ func cutComparator(text string) (Comparator, string) {
 	return Equal, text
 }
 
-// cutNumber reads a decimal number at the start of text, in thousandths, cut
-// towards zero. An exponent is read too, because JSON numbers may have one.
+// cutNumber reads a decimal number at the start of text, in thousandths truncated toward zero. It accepts an exponent
+// because JSON numbers may have one.
 func cutNumber(text string) (n Milli, rest string, ok bool) {
 	text, negative := strings.CutPrefix(text, "-")
 	if !negative {
@@ -192,16 +188,17 @@ func cutNumber(text string) (n Milli, rest string, ok bool) {
 	return n, rest[used:], true
 }
 
-// maxDigits bounds the digits of a number.
+// maxDigits is the maximum number of digits in a number.
 const maxDigits = 32
 
-// cutDigits splits the digits off the start of a text.
+// cutDigits splits text into its leading digits and the rest.
 func cutDigits(text string) (digits, rest string) {
 	rest = strings.TrimLeft(text, "0123456789")
 	return text[:len(text)-len(rest)], rest
 }
 
-// cutExponent reads "e2", "E-3" and returns it with its length; 0, 0 if there is none.
+// cutExponent reads an exponent such as "e2" or "E-3" at the start of text. It returns the exponent and its length in
+// bytes, or 0, 0 if text has none.
 func cutExponent(text string) (exp, used int) {
 	if text == "" || text[0]|0x20 != 'e' {
 		return 0, 0
@@ -217,7 +214,7 @@ func cutExponent(text string) (exp, used int) {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// The units that rules look at, as they are spelled in a Value.
+// The units that rules compare, as a Value spells them.
 const (
 	unitKgPerM2         = "kg/m2"
 	UnitPercent         = "%"
@@ -225,8 +222,8 @@ const (
 	UnitScore           = "{score}"
 )
 
-// units is the closed list, by spelling in lower case without spaces. Units of doses are
-// on it so that the value of a running infusion stays readable.
+// units is the closed list of units, from spelling in lower case without spaces to the unit of a Value. It includes
+// units of doses, so that the value of a running infusion is readable.
 var units = map[string]string{
 	"": "", "1": "", "{category}": "", "category": "",
 	"kg/m2": unitKgPerM2, "kg/m^2": unitKgPerM2, "kg/m**2": unitKgPerM2, "kg/sqm": unitKgPerM2,
@@ -250,10 +247,10 @@ var units = map[string]string{
 	"beats/min": "/min", "mg/dl": "mg/dL", "kg": "kg", "lb": "[lb_av]", "[lb_av]": "[lb_av]", "cm": "cm",
 }
 
-// unitSpelling brings spellings of one unit together.
+// unitSpelling removes blanks and unifies the Unicode variants of characters in units.
 var unitSpelling = strings.NewReplacer(" ", "", "\t", "", "²", "2", "μ", "µ")
 
-// normalUnit returns this package's spelling of a unit.
+// normalUnit returns the spelling of a unit that a Value uses; false: the unit is unknown.
 func normalUnit(text string) (string, bool) {
 	if len(text) > 24 {
 		return "", false

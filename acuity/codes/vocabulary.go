@@ -2,11 +2,11 @@ package codes
 
 import "strings"
 
-// maxWords bounds the words of a value or a display that are read.
+// maxWords is the maximum number of words that are read from a value or a display name.
 const maxWords = 24
 
-// vocabulary holds the known words of values. A word maps to what is kept of it; "": no
-// rule needs it. All other words are dropped, see valueReader.
+// vocabulary maps the known words of values to the words that are kept; "" drops a known word that no rule needs.
+// Unknown words are dropped as well, see valueReader.
 var vocabulary = keptWords([][2]string{
 	// Category of a fetal heart rate tracing (ACOG three-tier system).
 	{"category", "category cat categories"},
@@ -24,7 +24,7 @@ var vocabulary = keptWords([][2]string{
 		intermittent repetitive deceleration decelerations decel decels acceleration accelerations accel
 		accels bradycardia tachycardia sinusoidal`},
 
-	// Results.
+	// Results of tests.
 	{"positive", "positive pos"},
 	{"negative", "negative neg"},
 	{"detected", "detected seen found"},
@@ -49,7 +49,7 @@ var vocabulary = keptWords([][2]string{
 	{"off", `off stopped discontinued ended completed resolved inactive weaned removed cleared gone d/c dc
 		discontinue stop`},
 
-	// Doubt: a statement with one of these does not count.
+	// Doubt: a value with one of these words does not count.
 	{"equivocal", `equivocal inconclusive invalid pending possible possibly probable probably maybe may might could
 		likely unlikely suspect suspected suspicious suspicion questionable question query rule ruled
 		exclude excluded excluding excludes cannot cant unable uncertain unclear unsure unknown undetermined
@@ -71,11 +71,12 @@ var vocabulary = keptWords([][2]string{
 	{"ventilator", "ventilator"},
 	{"", "face high flow highflow simple oxygen o2 supplemental therapy tube"},
 
-	// Between them.
+	// Connecting words.
 	{"", "a an and at by for is of the via with to per patient this time now or"},
 })
 
-// keptWords returns what is kept of each word. A row has what is kept, then the words.
+// keptWords returns the map from each word to what is kept of it. A row is the kept text followed by the words that
+// it replaces.
 func keptWords(rows [][2]string) map[string]string {
 	kept := map[string]string{}
 	for _, row := range rows {
@@ -86,7 +87,7 @@ func keptWords(rows [][2]string) map[string]string {
 	return kept
 }
 
-// onlyOxygenDevice reports whether text names ways of giving oxygen and nothing else.
+// onlyOxygenDevice reports whether text names oxygen delivery devices and nothing else.
 func onlyOxygenDevice(text string) bool {
 	words, ok := normalWords(text)
 	if !ok {

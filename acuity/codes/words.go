@@ -5,22 +5,21 @@ import (
 	"unicode"
 )
 
-// maxTokens bounds the words of a value. A longer value is not read.
+// maxTokens is the maximum number of words in a value. A longer value is unreadable.
 const maxTokens = 160
 
-// token is a word of a value as it was written.
+// token is a word of a value.
 type token struct {
 	word   string
 	kept   string // see vocabulary
 	known  bool
-	joined bool   // no punctuation that ends a phrase is before it
-	before string // the text before it
+	joined bool   // // no punctuation that ends a phrase precedes it
+	before string // // text between the previous word and this one
 }
 
-// valueReader reduces the text of a value to words of the vocabulary. It drops unknown
-// words: "Category III; provider notified" is "category iii". Denials and doubts stay
-// wherever they are: a reading is lost rather than made up. An ambiguous word counts
-// only in a place that makes it clear.
+// valueReader reduces the text of a value to words of the vocabulary. It drops unknown words: "Category III; provider
+// notified" becomes "category iii". Negations and words of doubt are always kept, because losing a reading is safer
+// than inventing one. An ambiguous word counts only where its position makes it unambiguous.
 type valueReader struct {
 	list     []token
 	allKnown bool // every word is known
@@ -28,7 +27,7 @@ type valueReader struct {
 	out      []string
 }
 
-// normalWords returns the kept words of a text; false: there are none.
+// normalWords returns the kept words of a text; false: no word is kept.
 func normalWords(text string) (string, bool) {
 	if text == "+" {
 		return "positive", true
@@ -58,7 +57,7 @@ var valueSpelling = strings.NewReplacer(
 	"+/-", " ? ", "-/+", " ? ", "±", " ? ", "’", "'", "Ⅲ", "III", "Ⅱ", "II", "Ⅰ", "I", "ⅲ", "iii", "ⅱ", "ii", "ⅰ", "i",
 )
 
-// tokens splits the text of a value into words.
+// tokens splits the text of a value into at most maxTokens words.
 func tokens(text string) []token {
 	text = valueSpelling.Replace(text)
 	var list []token
@@ -86,7 +85,7 @@ func tokens(text string) []token {
 		case letter && start < 0:
 			start = i
 		case letter:
-		case start >= 0 && c == '+' && isDigit(text[i-1]): // "1+" is a degree
+		case start >= 0 && c == '+' && isDigit(text[i-1]): // // "1+" is a grade
 		case start >= 0:
 			add(i)
 			fallthrough
@@ -109,19 +108,20 @@ func tokens(text string) []token {
 	return list
 }
 
-// The words that rules on the place of words know.
+// The sets of words that the rules about word order use.
 var (
-	// findings may be absent without changing the category or the result.
+	// findings are findings whose absence changes neither the category nor the result.
 	findings = wordSet(`acceleration accelerations accel accels deceleration decelerations decel decels variability
 		bradycardia tachycardia change changes distress pain bleeding contraction contractions ctx complaint complaints
 		order orders intervention interventions reassuring baseline labor`)
-	// ofFindings come before a finding.
+	// ofFindings are words that qualify a finding and precede it.
 	ofFindings = wordSet(`late variable early prolonged recurrent intermittent repetitive minimal moderate marked
 		significant further other more new any fetal heart rate fhr vaginal uterine patient`)
 	drugs = wordSet(`pitocin pit oxytocin oxy magnesium mag epidural bolus fluids fluid medication med meds infusion
 		tocolytic terbutaline cytotec misoprostol cervidil foley balloon insulin`)
 	historyWords = wordSet(`previous previously prior former formerly history hx earlier initially last h/o s/p`)
-	// otherTests are other tests, whose result may be next to ours.
+	// otherTests are tests other than the one that the value belongs to; their results may follow it in the same
+	// text.
 	otherTests = wordSet(`rh hiv hbsag rubella covid rpr antibody control`)
 	organisms  = wordSet(`gbs strep streptococcus streptococci agalactiae organism organisms growth`)
 	connects   = wordSet(`to and or then now`)
@@ -135,18 +135,18 @@ func wordSet(text string) map[string]bool {
 	return set
 }
 
-// is reports whether the i-th word is in a set.
+// is reports whether the i-th word is in a set; an index out of range is in none.
 func (r *valueReader) is(i int, set map[string]bool) bool {
 	return i >= 0 && i < len(r.list) && set[r.list[i].word]
 }
 
 func (r *valueReader) keep(words ...string) { r.out = append(r.out, words...) }
 
-// read reads the i-th word and returns the index of the last word that belongs to it.
+// read reads the i-th word and returns the index of the last word of its phrase.
 func (r *valueReader) read(i int) int {
 	t := &r.list[i]
 	if r.is(i, historyWords) {
-		if r.besideReading(i) {
+		if r.isNextToReading(i) {
 			r.keep("equivocal")
 		}
 		return i
@@ -208,8 +208,8 @@ func (r *valueReader) read(i int) int {
 	return i
 }
 
-// deny reads a word that denies. A denied finding says nothing about the reading. Before
-// an unknown word the denial is a doubt.
+// deny reads a negating word and returns the index of the last word of its phrase. A negated finding is dropped.
+// Before an unknown word, the negation counts as doubt.
 func (r *valueReader) deny(i int) int {
 	t := &r.list[i]
 	if t.word == "n" && !r.allKnown {
@@ -217,7 +217,7 @@ func (r *valueReader) deny(i int) int {
 		return i
 	}
 	if t.word == "non" && i+1 < len(r.list) && r.list[i+1].word == "rebreather" {
-		return i // a kind of mask
+		return i // // "non-rebreather" is a kind of mask
 	}
 	if t.kept == "absent" && r.is(i-1, findings) {
 		return i
@@ -241,7 +241,7 @@ func (r *valueReader) deny(i int) int {
 	return i
 }
 
-// leads reports whether only known words and numbers come before the i-th word.
+// leads reports whether all words before the i-th are known words or numbers.
 func (r *valueReader) leads(i int) bool {
 	for _, t := range r.list[:i] {
 		if !t.known && !strings.ContainsFunc(t.word, unicode.IsDigit) {
@@ -251,7 +251,7 @@ func (r *valueReader) leads(i int) bool {
 	return true
 }
 
-// deniedJustNow reports whether the word before the i-th denies.
+// deniedJustNow reports whether the word before the i-th is a negation.
 func (r *valueReader) deniedJustNow(i int) bool {
 	if i == 0 {
 		return false
@@ -263,9 +263,9 @@ func (r *valueReader) deniedJustNow(i int) bool {
 	return false
 }
 
-// besideReading reports whether a word about the past concerns a reading: right before
-// one, right after one, or about an earlier pregnancy.
-func (r *valueReader) besideReading(i int) bool {
+// isNextToReading reports whether a word about the past (the i-th) concerns a reading: it directly precedes or
+// follows a reading, or refers to an earlier pregnancy.
+func (r *valueReader) isNextToReading(i int) bool {
 	if i+1 < len(r.list) && strings.HasPrefix(r.list[i+1].word, "pregnanc") {
 		return true
 	}
@@ -279,8 +279,8 @@ func (r *valueReader) besideReading(i int) bool {
 	return i > 0 && r.list[i].joined && r.list[i-1].known && r.list[i-1].kept != ""
 }
 
-// numbers returns the numbers of the categories that begin at the i-th word, and the
-// index of the last; false: there is none.
+// numbers reads the category numbers that begin at the i-th word. It returns the numbers, the index of the last one,
+// and whether the word "category" names them.
 func (r *valueReader) numbers(i int) (to int, words []string, named bool) {
 	kept, number, _ := strings.Cut(r.list[i].kept, " ")
 	if kept != "category" {
@@ -306,7 +306,7 @@ func (r *valueReader) numbers(i int) (to int, words []string, named bool) {
 			return to, words, true
 		}
 		t := &r.list[j]
-		if t.word != t.kept { // a number belongs to a category only in a list
+		if t.word != t.kept { // // in a list, a plain number belongs to the category
 			slash := strings.TrimSpace(t.before) == "/" || strings.TrimSpace(t.before) == "-"
 			if !slash && (!connected || r.continues(j+1)) {
 				return to, words, true
@@ -316,8 +316,7 @@ func (r *valueReader) numbers(i int) (to int, words []string, named bool) {
 	}
 }
 
-// continues reports whether the i-th word goes on with a phrase about something else than a
-// category.
+// continues reports whether the i-th word continues a phrase about something other than a category.
 func (r *valueReader) continues(i int) bool {
 	if i >= len(r.list) || !r.list[i].joined {
 		return false

@@ -1,8 +1,8 @@
-// Package location resolves a location as sent to a room.
+// Package location resolves a location, as it was sent, to a room.
 //
-// A [Table] has the labels of rooms, the rows that administrators keep, and the locations
-// that events use. Its answers depend on what it was told, not on the order. Who is in a
-// room is not its concern.
+// A [Table] knows the labels of rooms, the rows of the location table that administrators maintain, and the locations
+// that events use. Its answers depend on this information, not on the order in which it arrived. It does not know
+// which patients are in a room.
 package location
 
 import (
@@ -14,14 +14,14 @@ import (
 	"svc/acuity"
 )
 
-// The beginnings of the ids of rows: about a room alone, or about a name.
+// The prefixes of row ids: a row for a room alone, and a row for a name.
 const (
 	roomRow = "room-"
 	nameRow = "loc-"
 )
 
-// RowID returns the id of a row of the location table: it contains the sender's name of the
-// place. A row without a name is about a room alone.
+// RowID returns the id of a row of the location table, which contains the sender's name of the location. A row
+// without a name concerns a room alone.
 func RowID(p *acuity.Place) string {
 	if p.PointOfCare == "" && p.Room == "" && p.Bed == "" {
 		return roomRow + strconv.Itoa(int(p.RoomID))
@@ -29,7 +29,7 @@ func RowID(p *acuity.Place) string {
 	return nameRow + base64.RawURLEncoding.EncodeToString(key(nil, p.PointOfCare, p.Room, p.Bed))
 }
 
-// RowByID returns the place of the row with an id; false: no row can have that id.
+// RowByID returns the location and room that a row id encodes; false: the id is malformed.
 func RowByID(id string) (acuity.Place, bool) {
 	if text, ok := strings.CutPrefix(id, roomRow); ok {
 		n, err := strconv.ParseInt(text, 10, 32)
@@ -46,19 +46,18 @@ func RowByID(id string) (acuity.Place, bool) {
 	return p, RowID(&p) == id
 }
 
-// maxAbove is how many levels of Locations above one another are followed.
+// maxAbove is the maximum number of parents of a FHIR Location that are followed.
 const maxAbove = 4
 
-// standsFor resolves a place that names a FHIR Location. As a room, the Location gives
-// everything but the bed. As a point of care, it gives its own point of care, or the
-// room of a bed in it. An unknown Location makes its id, or number, the name of the
-// room.
-func (t *Table) standsFor(l acuity.Location) acuity.Location {
-	return t.standsForWithin(l, maxAbove)
+// resolveReference replaces the name of a FHIR Location by its location. In the room field, the Location provides
+// everything except the bed. In the point-of-care field, it provides its own point of care, or the room of a bed
+// within it. If the Location is unknown, its id or number becomes the name of the room.
+func (t *Table) resolveReference(l acuity.Location) acuity.Location {
+	return t.resolveWithin(l, maxAbove)
 }
 
-// standsForWithin is standsFor for so many levels of Locations.
-func (t *Table) standsForWithin(l acuity.Location, above int) acuity.Location {
+// resolveWithin is resolveReference for at most above parents of a FHIR Location.
+func (t *Table) resolveWithin(l acuity.Location, above int) acuity.Location {
 	if name, ok := strings.CutPrefix(l.Room, acuity.LocationName); ok {
 		p, known := t.placeOfLocation(l.Room, above)
 		if !known && l.Bed == "" && l.Label != "" {
@@ -68,7 +67,7 @@ func (t *Table) standsForWithin(l acuity.Location, above int) acuity.Location {
 		switch bed := l.Bed; {
 		case bed != "" && p.Room != "" && p.Bed == "":
 			p.Bed = bed
-		case bed != "": // not a room, or unknown: a bed alone is called by its name
+		case bed != "": // // not a room, or unknown: the name of the bed replaces that of the room
 			p.Room, p.Bed = bed, ""
 		case !known:
 			l.Room = name
@@ -87,7 +86,7 @@ func (t *Table) standsForWithin(l acuity.Location, above int) acuity.Location {
 	return l
 }
 
-// placeOfLocation returns the place of a Location by its name; false: it is unknown.
+// placeOfLocation returns the place of a FHIR Location by its name; false: the Location is unknown.
 func (t *Table) placeOfLocation(name string, above int) (p acuity.Location, ok bool) {
 	if above == 0 || t.References == nil {
 		return p, false
@@ -95,5 +94,5 @@ func (t *Table) placeOfLocation(name string, above int) (p acuity.Location, ok b
 	if p = t.References(name); p.IsZero() {
 		return p, false
 	}
-	return t.standsForWithin(p, above-1), true
+	return t.resolveWithin(p, above-1), true
 }

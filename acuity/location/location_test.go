@@ -33,7 +33,7 @@ func TestFHIRLocations(t *testing.T) {
 		"a circle":                   {acuity.Location{PointOfCare: ref + "a", Room: "1"}, acuity.Location{Room: "1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := table.standsFor(c.sent); got != c.want {
+			if got := table.resolveReference(c.sent); got != c.want {
 				t.Errorf("it stands for %+v, want %+v", got, c.want)
 			}
 			if got, want := table.Resolve(c.sent), table.Resolve(c.want); got != want {
@@ -42,7 +42,7 @@ func TestFHIRLocations(t *testing.T) {
 		})
 	}
 	var none Table
-	if got := none.standsFor(acuity.Location{Room: ref + "room"}); got != (acuity.Location{Room: "room"}) {
+	if got := none.resolveReference(acuity.Location{Room: ref + "room"}); got != (acuity.Location{Room: "room"}) {
 		t.Errorf("without references: %+v", got)
 	}
 }

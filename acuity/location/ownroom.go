@@ -8,23 +8,23 @@ import (
 	"svc/acuity"
 )
 
-// The ids of rooms that ADT makes known by itself (docs/decisions.md#own-room-ids).
+// The ids of rooms that only ADT events name (docs/decisions.md#own-room-ids).
 const (
 	firstOwnRoom = 900_000
 	ownRooms     = 99_991 // a prime
 )
 
-// ownRoom is a room that only the location of an ADT event made known.
+// ownRoom is a room that only the locations of ADT events name.
 type ownRoom struct {
-	pointOfCare, room string // of several spellings the first in text order
-	named             int32  // number of events with this spelling
+	pointOfCare, room string // // the first of several spellings in text order
+	named             int32  // // number of events with this spelling
 	id                int32
 }
 
-// AddUse records that an event uses a location, and reports whether no event used the room
-// before. Locations with a room id add nothing.
+// AddUse records that an event uses a location, and reports whether no earlier event used the room. Locations with a
+// room id are ignored.
 func (t *Table) AddUse(l acuity.Location) bool {
-	l = t.standsFor(l)
+	l = t.resolveReference(l)
 	room := roomName(&l)
 	if l.HasRoomID || room == "" {
 		return false
@@ -64,25 +64,25 @@ func (t *Table) AddUse(l acuity.Location) bool {
 	return true
 }
 
-// DropUse records that an event with a location was dropped.
+// DropUse records that an event with location l was dropped.
 func (t *Table) DropUse(l acuity.Location) {
 	o := t.ownOf(l)
-	l = t.standsFor(l)
+	l = t.resolveReference(l)
 	if o != nil && o.pointOfCare == l.PointOfCare && o.room == roomName(&l) {
 		o.named--
 	}
 }
 
-// IsUnused reports whether no event is left with this spelling of the location's room: then
-// the table must be rebuilt.
+// IsUnused reports whether no event uses the spelling of the location's room any longer. The table must then be
+// rebuilt.
 func (t *Table) IsUnused(l acuity.Location) bool {
 	o := t.ownOf(l)
 	return o != nil && o.named <= 0
 }
 
-// ownOf returns the own room of a location; nil: there is none.
+// ownOf returns the room that ADT events name by a location; nil: there is none.
 func (t *Table) ownOf(l acuity.Location) *ownRoom {
-	l = t.standsFor(l)
+	l = t.resolveReference(l)
 	room := roomName(&l)
 	if l.HasRoomID || room == "" {
 		return nil
@@ -91,8 +91,7 @@ func (t *Table) ownOf(l acuity.Location) *ownRoom {
 	return t.own[string(key(array[:0], l.PointOfCare, room))]
 }
 
-// Spelling returns how events spell the room with an id that only they made known; false:
-// there is none.
+// Spelling returns how events spell the room with the given id; false: the room is not known from ADT events alone.
 func (t *Table) Spelling(id int32) (pointOfCare, room string, ok bool) {
 	o := t.slot(id)
 	if o == nil {
@@ -101,14 +100,14 @@ func (t *Table) Spelling(id int32) (pointOfCare, room string, ok bool) {
 	return o.pointOfCare, o.room, true
 }
 
-// slot returns the own room with an id; nil: there is none.
+// slot returns the ADT room with an id; nil: there is none.
 func (t *Table) slot(id int32) *ownRoom {
 	t.assign()
 	return t.slots[id]
 }
 
-// assign gives the own rooms their ids anew if some clash. It does so in text order, so
-// that the ids of colliding rooms do not depend on the order of arrival.
+// assign recomputes the ids of ADT rooms after a change. It proceeds in text order, so that the ids of colliding
+// rooms do not depend on the order of arrival.
 func (t *Table) assign() {
 	if !t.moved {
 		return
@@ -125,7 +124,7 @@ func (t *Table) assign() {
 	}
 }
 
-// home returns the id of a room before collisions: FNV-1a of point of care and room.
+// home returns the id of a room unless it collides: an FNV-1a hash of point of care and room.
 func home(key []byte) int32 {
 	h := uint32(2166136261)
 	for _, c := range key {
@@ -134,7 +133,7 @@ func home(key []byte) int32 {
 	return firstOwnRoom + int32(h%ownRooms)
 }
 
-// roomName is the name of the room of a location; a label alone counts as one.
+// roomName returns the name of the room of a location, which is its label if room and point of care are empty.
 func roomName(l *acuity.Location) string {
 	if l.Room == "" && l.PointOfCare == "" {
 		return l.Label
@@ -142,7 +141,7 @@ func roomName(l *acuity.Location) string {
 	return l.Room
 }
 
-// roomNumber returns the room id that a name could be.
+// roomNumber returns the room id that a name may be; false: the name is not a valid id.
 func roomNumber(room string) (int32, bool) {
 	if room == "" || len(room) > 9 {
 		return 0, false
@@ -171,7 +170,7 @@ func fold(dst []byte, name string) []byte {
 	return dst
 }
 
-// key appends names, folded, so that their borders count.
+// key appends the folded names with separators.
 func key(dst []byte, names ...string) []byte {
 	for i, name := range names {
 		if i > 0 {

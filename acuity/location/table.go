@@ -8,47 +8,47 @@ import (
 	"svc/acuity/adt"
 )
 
-// Placement is where a location is.
+// Placement is the result of resolving a location.
 type Placement struct {
 	Kind Kind
-	Room int32 // of InRoom
+	Room int32 // // only for InRoom
 }
 
-// Kind is the kind of a location.
+// Kind is the kind of a placement.
 type Kind uint8
 
-// The kinds of locations.
+// The kinds of placements.
 const (
-	Nowhere     Kind = iota // no place was said: unplaced
-	InRoom                  // a room of this unit
-	Outside                 // a place of another unit: neither in a room nor unplaced (docs/decisions.md#outside-locations)
-	WithoutRoom             // a unit without a room: unplaced, with a warning (docs/decisions.md#point-of-care-alone)
+	Nowhere     Kind = iota // // the location is empty: unplaced
+	InRoom                  // // in a room of this unit
+	Outside                 // // in another unit: neither in a room nor unplaced (docs/decisions.md#outside-locations)
+	WithoutRoom             // // in a unit without a room: unplaced, with a warning (docs/decisions.md#point-of-care-alone)
 )
 
-// knownRoom is a room that a census, an administrator or a room id made known.
+// knownRoom is a room that a census, an administrator or a room id named.
 type knownRoom struct{ label, area string }
 
-// Table resolves locations to rooms. Its answers depend on what it was told, not on
-// the order. A room is looked up when the chart is made, so an event always lies where
-// the newest table says (docs/decisions.md#location-resolution). The zero value is ready and knows nothing.
+// Table resolves locations to rooms. Its answers depend on its contents, not on the order in which they arrived. A
+// location is resolved when the chart is computed, so the newest table also applies to older events
+// (docs/decisions.md#location-resolution). The zero value is an empty table. A Table is not safe for concurrent use.
 type Table struct {
 	known map[int32]knownRoom
 	rows  map[string]*acuity.Place // by point of care, room and bed
-	named map[int32]bool           // ids of rooms that rows name
+	named map[int32]bool           // // ids of the rooms in rows
 
-	// References returns the place of a FHIR Location by its name; a zero place: it is
-	// unknown, or has none. nil: none is known.
+	// References returns the place of a FHIR Location by its name; a zero place means that the Location is unknown or
+	// has no place. If References is nil, all Locations are unknown.
 	References func(name string) acuity.Location
 
 	own    map[string]*ownRoom // by point of care and room
 	slots  map[int32]*ownRoom  // by id
-	names  map[string]int      // number of own rooms with this PV1-3.2
-	moved  bool                // some ids clash and must be given anew
-	points map[int32]string    // point of care of numeric rooms, or several
+	names  map[string]int      // // number of ADT rooms with this PV1-3.2
+	moved  bool                // // ids must be recomputed
+	points map[int32]string    // // point of care of numeric rooms, or the constant several
 
 	stale   bool
-	byLabel map[string]int32 // several: noRoom
-	byArea  map[string]int32 // area and label
+	byLabel map[string]int32 // // noRoom: several rooms have the label
+	byArea  map[string]int32 // // by area and label
 
 	found map[acuity.Location]*cachedAnswer // see find
 }
@@ -58,8 +58,8 @@ const (
 	several = "\x00several"
 )
 
-// Know adds or changes a room that a census, an administrator or a room id names. It
-// reports whether the table changed.
+// Know adds or changes a room that a census, an administrator or a room id names. It reports whether the table
+// changed.
 func (t *Table) Know(id int32, label, area string) bool {
 	k := knownRoom{label, area}
 	if old, known := t.known[id]; known && old == k {
@@ -80,7 +80,7 @@ func (t *Table) has(id int32) bool {
 	return ok
 }
 
-// Forget removes a room that was made known. It reports whether the table changed.
+// Forget removes a known room. It reports whether the table changed.
 func (t *Table) Forget(id int32) bool {
 	if !t.has(id) {
 		return false
@@ -91,8 +91,8 @@ func (t *Table) Forget(id int32) bool {
 	return true
 }
 
-// SetRows replaces the rows of the location table that administrators keep. The table keeps
-// pointers to them, so they must not change afterwards.
+// SetRows replaces the rows that administrators maintain. The table keeps pointers to the rows, which must not change
+// afterwards.
 func (t *Table) SetRows(rows []*acuity.Place) {
 	t.found = nil
 	t.rows, t.named = make(map[string]*acuity.Place, len(rows)), map[int32]bool{}
@@ -110,14 +110,14 @@ type Answer struct {
 	adt.Place
 }
 
-// cachedAnswer is an answer that the table keeps.
+// cachedAnswer is an Answer in the cache of a table.
 type cachedAnswer struct {
 	Placement
 	adt.CachedPlace
 }
 
-// find returns what the table knows about a place, cached until the table changes. Each
-// event of a visit asks for all its places again, and there are few places.
+// find returns what the table knows about a location, cached until the table changes. Every event of a visit resolves
+// all locations of the visit again, and there are few distinct ones.
 func (t *Table) find(l *acuity.Location) *cachedAnswer {
 	if f := t.found[*l]; f != nil {
 		return f
@@ -131,16 +131,16 @@ func (t *Table) find(l *acuity.Location) *cachedAnswer {
 	return f
 }
 
-// Describe returns what the table knows about a location beside its room, cached until the
-// table changes.
+// Describe returns what the table knows about a location apart from its room. The result is cached until the table
+// changes.
 func (t *Table) Describe(l *acuity.Location) *adt.CachedPlace { return &t.find(l).CachedPlace }
 
-// capFound bounds what find keeps; beyond it, the cache starts anew.
+// capFound is the maximum size of the cache; when it is full, the cache is cleared.
 const capFound = 1024
 
-// LookUp returns what the table knows about a location.
+// LookUp returns what the table knows about a location, without the cache.
 func (t *Table) LookUp(l acuity.Location) Answer {
-	where := t.standsFor(l)
+	where := t.resolveReference(l)
 	a := Answer{t.Resolve(l), adt.Place{PointOfCare: where.PointOfCare, Label: cmp.Or(where.Label, where.Room)}}
 	if s := t.rowOf(&where); s != nil {
 		a.Primary = s.Primary
@@ -151,15 +151,15 @@ func (t *Table) LookUp(l acuity.Location) Answer {
 	return a
 }
 
-// Placement returns where a location is, cached until the table changes.
+// Placement returns the placement of a location, cached until the table changes.
 func (t *Table) Placement(l *acuity.Location) Placement { return t.find(l).Placement }
 
-// Resolve returns where a location is (docs/decisions.md#location-resolution).
+// Resolve returns the placement of a location (docs/decisions.md#location-resolution), without the cache.
 func (t *Table) Resolve(l acuity.Location) Placement {
 	if l.HasRoomID {
-		return Placement{InRoom, l.RoomID} // wins over all text (docs/decisions.md#room-id-first)
+		return Placement{InRoom, l.RoomID} // // takes precedence over all text (docs/decisions.md#room-id-first)
 	}
-	l = t.standsFor(l)
+	l = t.resolveReference(l)
 	room := roomName(&l)
 	if l.PointOfCare == "" && room == "" {
 		return Placement{}
@@ -175,12 +175,13 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 		return Placement{InRoom, id}
 	}
 	if room != "" {
-		// A row names a room before anybody is in it, so that the first patient there changes no answer.
+		// A row names a room before a patient is in it, so that the answer does not change when the first patient
+		// arrives.
 		if n, ok := roomNumber(room); ok && (t.has(n) || t.named[n]) && !t.shared(n) {
 			return Placement{InRoom, n}
 		}
 	}
-	// A row that names no room says that the place is ours.
+	// A row that names no room means that the location belongs to this unit.
 	if s == nil && adt.IsOutside(l.PointOfCare) {
 		return Placement{Kind: Outside}
 	}
@@ -196,10 +197,10 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 	return Placement{InRoom, home(k)}
 }
 
-// shared reports whether several points of care use a room of that number (docs/decisions.md#numeric-rooms).
+// shared reports whether several points of care use the room number n (docs/decisions.md#numeric-rooms).
 func (t *Table) shared(n int32) bool { return t.points[n] == several }
 
-// labelled returns the known room with the label of the location.
+// labelled returns the known room whose label is that of the location, or noRoom.
 func (t *Table) labelled(l *acuity.Location, room string) int32 {
 	t.index()
 	var array [96]byte
@@ -216,9 +217,10 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 	if room == "" {
 		return lookUp(t.byLabel, l.PointOfCare)
 	}
-	// The closest first: a bed splits a room only if a label says so (docs/decisions.md#beds).
+	// The most specific label is tried first: a bed is a room of its own only if a label says so
+	// (docs/decisions.md#beds).
 	if l.Bed != "" {
-		if id := lookUp(t.byLabel, l.Label); id != noRoom { // as FHIR displays it, bed and all (docs/decisions.md#several-locations)
+		if id := lookUp(t.byLabel, l.Label); id != noRoom { // // the FHIR display name, including the bed (docs/decisions.md#several-locations)
 			return id
 		}
 		if id := lookUp(t.byArea, l.PointOfCare, room, "-", l.Bed); id != noRoom {
@@ -235,12 +237,12 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 		return id
 	}
 	if n, ok := roomNumber(room); ok && t.shared(n) {
-		return noRoom // a bare number is as good as a room id (docs/decisions.md#numeric-rooms)
+		return noRoom // // a bare number is equivalent to a room id (docs/decisions.md#numeric-rooms)
 	}
 	return lookUp(t.byLabel, room)
 }
 
-// index rebuilds the labels if a room changed.
+// index rebuilds the indexes of labels after a change.
 func (t *Table) index() {
 	if !t.stale && t.byLabel != nil {
 		return
@@ -263,7 +265,7 @@ func (t *Table) index() {
 	}
 }
 
-// rowOf returns the closest row of the location table; nil: there is none.
+// rowOf returns the most specific row of the location table for l; nil: there is none.
 func (t *Table) rowOf(l *acuity.Location) *acuity.Place {
 	if len(t.rows) == 0 {
 		return nil
@@ -283,7 +285,7 @@ func (t *Table) rowOf(l *acuity.Location) *acuity.Place {
 // IsWard reports whether a location is a unit without a room (docs/decisions.md#point-of-care-alone).
 func (t *Table) IsWard(l *acuity.Location) bool { return t.Placement(l).Kind == WithoutRoom }
 
-// SameRoom reports whether two locations are one room.
+// SameRoom reports whether two locations are the same room.
 func (t *Table) SameRoom(a, b *acuity.Location) bool {
 	if *a == *b {
 		return true
@@ -292,8 +294,8 @@ func (t *Table) SameRoom(a, b *acuity.Location) bool {
 	return p.Kind == InRoom && p == t.Placement(b)
 }
 
-// Label returns the label of a room, and whether only ADT knows the room. Then it is
-// PV1-3.2, after the point of care if that alone would be ambiguous.
+// Label returns the label of a room, and whether only ADT events name the room. The label of such a room is PV1-3.2,
+// preceded by the point of care if PV1-3.2 alone would be ambiguous.
 func (t *Table) Label(id int32) (label string, own bool) {
 	if r, ok := t.known[id]; ok {
 		if r.label == "" {

@@ -9,23 +9,22 @@ import (
 	"svc/acuity/codes"
 )
 
-// roomMemory is memory for the verdicts of rooms: one array of factors and one of their
-// evidence for a whole unit.
+// roomMemory is preallocated memory for the verdicts of rooms: one array of factors and one of their evidence for a
+// whole unit.
 type roomMemory struct {
 	factors  []FactorVerdict
 	evidence []acuity.Evidence
-	// loses is when the last room loses a source of a factor whose entry stays, because
-	// another source goes on; 0: never.
-	loses acuity.Instant
-	alone *roomMemory // memory for one of several patients of a room; nil: none yet
+	// nextSourceLoss is the next instant at which a factor loses one of several sources but remains active; 0: never.
+	nextSourceLoss acuity.Instant
+	alone          *roomMemory // // memory for one of several patients of a room; allocated on demand
 }
 
-// allocateMemory returns memory for the verdicts of rooms with n pieces of evidence.
+// allocateMemory returns memory for verdicts of rooms with n pieces of evidence in all.
 func allocateMemory(n int) roomMemory {
 	return roomMemory{factors: make([]FactorVerdict, 0, n), evidence: make([]acuity.Evidence, 0, n)}
 }
 
-// forOnePatient returns memory for the verdict of one of several patients.
+// forOnePatient returns the memory for the verdict of one of several patients.
 func (m *roomMemory) forOnePatient() *roomMemory {
 	if m.alone == nil {
 		m.alone = &roomMemory{}
@@ -34,11 +33,11 @@ func (m *roomMemory) forOnePatient() *roomMemory {
 	return m.alone
 }
 
-// clear empties the memory for the next verdict.
+// clear empties the memory for reuse.
 func (m *roomMemory) clear() { m.factors, m.evidence = m.factors[:0], m.evidence[:0] }
 
-// findActive appends the active factors of the patients of one room, one entry for each
-// factor. It returns them in no order that matters.
+// findActive appends the active factors of the patients of one room, one entry for each factor, in an unspecified
+// order.
 func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out *roomMemory) []FactorVerdict {
 	first, base := len(out.factors), len(out.evidence)
 	a := activation{c: c, now: now, out: out}
@@ -54,14 +53,14 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 		if v.silence.factor != 0 {
 			silent := v.silence.evidence()
 			if a.addEvidence(v, &silent) != nil {
-				a.many.Add(silent.Factor) // its sources are those of the factor that went silent
+				a.many.Add(silent.Factor) // // its sources are those of the factor that was not asserted again
 			}
 		}
 		if len(views) > 1 && v.suppressedUntil > now {
 			a.many.Add(v.suppressed)
 		}
 	}
-	out.loses = 0
+	out.nextSourceLoss = 0
 	if len(out.factors) == first {
 		return nil
 	}
@@ -77,7 +76,7 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 			out.evidence = append(out.evidence, all.face)
 			behind := listEvidence(views, f, now, out)
 			all.from, all.sources = all.shown+1, uint16(len(behind)) //nolint:gosec // see FactorVerdict
-			out.loses = codes.Soonest(out.loses, all.findNext(views, behind, now, out))
+			out.nextSourceLoss = codes.Soonest(out.nextSourceLoss, all.findNext(views, behind, now, out))
 			*fv = all.FactorVerdict
 			fv.Demand = cmp.Or(fv.Need, fv.add)
 		}
@@ -85,16 +84,16 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 	return room
 }
 
-// activation turns the evidence of one room into entries.
+// activation turns the evidence of one room into factor entries.
 type activation struct {
 	c          *catalogue.Catalogue
 	now        acuity.Instant
 	out        *roomMemory
-	seen, many catalogue.FactorSet // seen have evidence, many have several pieces
+	seen, many catalogue.FactorSet // // factors with evidence, and factors with several pieces
 }
 
-// addEvidence adds one piece of evidence and returns its entry. A second piece of a
-// factor is only noted.
+// addEvidence adds one piece of evidence and returns its entry. A second piece of a factor only marks the factor in
+// many.
 func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict {
 	f, e := ev.Factor, a.c.Requirement(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, a.now)
@@ -119,17 +118,17 @@ func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict
 	return &a.out.factors[len(a.out.factors)-1]
 }
 
-// mergedEntry is an entry made of several pieces of evidence.
+// mergedEntry is a factor entry that combines several pieces of evidence.
 type mergedEntry struct {
 	FactorVerdict
-	face       acuity.Evidence  // what is shown; zero: what a silent factor became
-	assignedBy string           // of the face
-	held       catalogue.Demand // need of the face
-	breaks     acuity.Instant   // when any of the evidence changes, shown or not; 0: never
+	face       acuity.Evidence  // // the piece that is shown; zero: what a factor became that was not asserted again
+	assignedBy string           // // rule that assigned the face
+	held       catalogue.Demand // // demand of the face
+	breaks     acuity.Instant   // // when any piece of evidence changes, shown or not; 0: never
 }
 
-// mergeEvidence returns the entry of a factor with several pieces of evidence or
-// patients. Demand, ADD and class are the largest; the gravest evidence is shown.
+// mergeEvidence returns the entry of a factor with several pieces of evidence or several patients. Demand, ADD and
+// class are the maxima; the piece with the greatest severity is shown.
 func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv mergedEntry, on bool) {
 	fv.Factor, fv.Stale, fv.Past = f, true, true
 	newborn := false
@@ -161,14 +160,14 @@ func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv 
 	return fv, on
 }
 
-// addEvidence adds one piece of evidence and reports whether it is shown now. active
-// says whether any piece counts, this one or one before.
+// addEvidence adds one piece of evidence and reports whether it is shown now. It sets *active if the piece counts
+// now.
 func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.Instant, active *bool) (shown bool) {
 	e := v.c.Requirement(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, now)
 	if !on {
 		if ev.Factor == v.suppressed && v.suppressedUntil > now {
-			fv.breaks = codes.Soonest(fv.breaks, v.suppressedUntil) // then another patient's evidence may be shown
+			fv.breaks = codes.Soonest(fv.breaks, v.suppressedUntil) // // another patient's evidence may be shown from then on
 		}
 		return false
 	}
@@ -194,9 +193,9 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 	return shown
 }
 
-// findNext finds when an entry with several pieces of evidence changes. A step that
-// another piece hides changes nothing. But a source may end with it: loses is the first
-// instant when one does, 0: never. findNext uses the free part of out as memory.
+// findNext computes the instant at which an entry with several pieces of evidence changes. A step of a piece that
+// another piece exceeds changes nothing, but a source may end with it: the result is the first instant at which one
+// does, 0: never. findNext uses the free part of out as scratch memory.
 func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now acuity.Instant, out *roomMemory) (loses acuity.Instant) {
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {
@@ -220,14 +219,13 @@ func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now a
 	return loses
 }
 
-// looksLike reports whether two entries of a factor look the same.
+// looksLike reports whether two entries of a factor are shown identically.
 func (fv *mergedEntry) looksLike(other *mergedEntry) bool {
 	return fv.Since == other.Since && fv.Kind == other.Kind && fv.assignedBy == other.assignedBy &&
 		fv.Severity == other.Severity && fv.Need == other.Need && fv.add == other.add && fv.Past == other.Past
 }
 
-// listEvidence lists the evidence of a factor, one piece for each source, in order of the
-// sources.
+// listEvidence appends the evidence of a factor to out, one piece for each source, in the order of the sources.
 func listEvidence(views []patient, f catalogue.Factor, now acuity.Instant, out *roomMemory) []acuity.Evidence {
 	first := len(out.evidence)
 	for i := range views {

@@ -9,13 +9,13 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// The cut-offs of the seven axes. All are our defaults: those of staffing follow
-// Birthrate Plus (amber to two short, red beyond), .85 to .90 of the rooms is
-// the usual argument for safe occupancy.
+// The thresholds of the seven axes in 600ths, at pressure 0, 25, 50, 75 and 100. All are defaults of this project.
+// Those of staffing follow Birthrate Plus (amber up to two nurses short, red beyond); an occupancy of .85 to .90 is
+// commonly considered safe.
 var (
-	staffingThresholds = thresholds{-600, 0, 600, 1200, 1800}          // nurses short: -1, 0, 1, 2, 3
+	staffingThresholds = thresholds{-600, 0, 600, 1200, 1800}          // // nurses short: -1, 0, 1, 2, 3
 	criticalThresholds = thresholds{0, 480, 600, 720, 840}             // share of nurses in 1:1: 0, .8, 1, 1.2, 1.4
-	reserveThresholds  = thresholds{-1200, -600, 0, 600, 1200}         // the same as slack: 2, 1, 0, -1, -2
+	reserveThresholds  = thresholds{-1200, -600, 0, 600, 1200}         // // negated slack: 2, 1, 0, -1, -2
 	capacityThresholds = thresholds{0, 480, 540, 600, 660}             // occupancy: 0, .8, .9, 1, 1.1
 	acuityThresholds   = thresholds{0, 21_000, 30_000, 39_000, 48_000} // score per nurse: 0, 35, 50, 65, 80
 	flowThresholds     = thresholds{0, 300, 450, 600, 750}             // moves per nurse: 0, .5, .75, 1, 1.25
@@ -33,27 +33,27 @@ var axisRules = [acuity.AxisCount][]string{
 	acuity.AxisSkill:    {"novices_alone", "novices", "no_expert", "load", "fatigue"},
 }
 
-// The rules of an axis on which no condition holds, and of an axis that is not known.
+// The rule codes of an axis for which no condition holds, and of an unknown axis.
 const (
 	ruleWithinLimits = "within_limits"
 	ruleUnknown      = "unknown"
 )
 
-// ListRules returns the codes that the rule of an axis may have. They are for programs
-// that say in their own words which condition the axis has reached, and never change.
+// ListRules returns the codes that AxisVerdict.Rule may have for an axis. The codes are stable, so that clients can
+// describe the condition in their own words.
 func ListRules(a acuity.Axis) []string {
 	return append([]string{ruleWithinLimits, ruleUnknown}, axisRules[a]...)
 }
 
-// axisReading is one axis before it is shown.
+// axisReading is the intermediate result for one axis.
 type axisReading struct {
 	known      bool
 	level      acuity.Level
-	main       acuity.Level // what the main variable alone reaches
-	rule       string       // of level
+	main       acuity.Level // // level of the main variable alone
+	rule       string       // // condition that reached level
 	measured   bool         // the main variable is known
-	infinite   bool         // the main variable has no bound: there is no nurse
-	num, den   int64        // the main variable
+	infinite   bool         // // the main variable is unbounded because there is no nurse
+	num, den   int64        // // main variable as a fraction
 	thresholds *thresholds
 }
 
@@ -64,7 +64,7 @@ func (r *axisReading) measure(num, den int64, c *thresholds) {
 	}
 }
 
-// over reports whether the main variable is more than a/b.
+// over reports whether the main variable is greater than a/b.
 func (r *axisReading) over(a, b int64) bool {
 	return r.measured && (r.infinite || r.num*b > a*r.den)
 }
@@ -74,15 +74,14 @@ func (r *axisReading) least(a, b int64) bool {
 	return r.measured && (r.infinite || r.num*b >= a*r.den)
 }
 
-// raise lifts the level if a condition holds. The rule is that of the first
-// condition that reached the level.
+// raise raises the level to to if a condition holds. The rule is that of the first condition that reached the level.
 func (r *axisReading) raise(when bool, to acuity.Level, rule string) {
 	if when && to > r.level {
 		r.level, r.rule = to, rule
 	}
 }
 
-// mainly is raise for a condition on the main variable.
+// mainly is raise for a condition of the main variable.
 func (r *axisReading) mainly(when bool, to acuity.Level, rule string) {
 	r.raise(when, to, rule)
 	if when {
@@ -90,16 +89,16 @@ func (r *axisReading) mainly(when bool, to acuity.Level, rule string) {
 	}
 }
 
-// cap holds a soft axis at orange.
+// cap limits a soft axis to orange.
 func (r *axisReading) cap() {
 	r.level, r.main = min(r.level, acuity.LevelOrange), min(r.main, acuity.LevelOrange)
 }
 
-// axisInput is what the axes are computed from.
+// axisInput holds the inputs of the axes.
 type axisInput struct {
 	roomCounts
-	rostered   bool  // the nurses come from the roster
-	rooms      int64 // all that may be used
+	rostered   bool  // // the number of nurses is from the roster
+	rooms      int64 // // rooms that are in use or available
 	moves      int64
 	census     bool
 	staffed    bool
@@ -223,33 +222,32 @@ func (t *axisInput) skills(r *axisReading) {
 	r.raise(t.fatigue > 0, acuity.LevelYellow, "fatigue")
 }
 
-// fraction is a number that is never negative, with den > 0.
+// fraction is a nonnegative fraction with den > 0.
 type fraction struct{ num, den int64 }
 
-// less compares exactly, without a common denominator that could overflow.
+// less compares exactly, without a common denominator, which could overflow.
 func (a fraction) less(b fraction) bool {
 	ah, al := bits.Mul64(uint64(a.num), uint64(b.den)) //nolint:gosec // no part is negative
 	bh, bl := bits.Mul64(uint64(b.num), uint64(a.den)) //nolint:gosec // no part is negative
 	return ah < bh || ah == bh && al < bl
 }
 
-// thresholds are the values of the main variable of an axis at pressure 0, 25, 50, 75
-// and 100, in 600ths.
+// thresholds are the values of an axis's main variable at pressure 0, 25, 50, 75 and 100, in 600ths.
 type thresholds [5]int64
 
 const cutUnit = 600
 
-// pressure is how far an axis is, 0 … 100: linear between the thresholds, and kept
-// inside the quarter of the level.
+// pressure returns the pressure of an axis, 0 … 100: linear between the thresholds and limited to the quarter of its
+// level.
 func (r *axisReading) pressure() fraction {
 	floor, ceiling := 25*int64(r.level), 25*int64(r.level)+25
 	if !r.measured || r.level > r.main {
-		return fraction{floor, 1} // green, or a level reached by a side condition only
+		return fraction{floor, 1} // // green, or a level that only a secondary condition reached
 	}
 	if r.infinite {
 		return fraction{ceiling, 1}
 	}
-	x, den := cutUnit*r.num, r.den // the main variable in 600ths, times den
+	x, den := cutUnit*r.num, r.den // // main variable in 600ths, times den
 	if x < r.thresholds[0]*den {
 		return fraction{floor, 1}
 	}
@@ -271,9 +269,9 @@ func (r *axisReading) pressure() fraction {
 	return p
 }
 
-// rounded is num/den in units of 1/scale, half up, also below zero.
+// rounded returns num/den in units of 1/scale, rounded half up, also for negative numbers.
 func rounded(num, den, scale int64) int64 {
-	if den == 1 { // a division costs more than all else here
+	if den == 1 { // // division is the most expensive operation here
 		return num * scale
 	}
 	n, d := 2*num*scale+den, 2*den
@@ -284,7 +282,7 @@ func rounded(num, den, scale int64) int64 {
 	return q
 }
 
-// Detail returns the line of an axis: numbers of the unit, no patient.
+// Detail returns the text line of an axis, which has numbers of the unit and no patient data.
 func (v *Verdict) Detail(a acuity.Axis) string {
 	if !v.Axes[a].Known {
 		return "unknown"
@@ -292,18 +290,18 @@ func (v *Verdict) Detail(a acuity.Axis) string {
 	return detail(a, v.Axes[a].numbers)
 }
 
-// Numbers returns the numbers of that line, for who writes it in another language:
+// Numbers returns the numbers of an axis's Detail, for clients that write the line in another language:
 //
-//   - staffing: 60ths of a nurse needed, nurses on duty
-//   - critical: 60ths of a nurse bound 1:1 or more, rooms with a STAT factor
+//   - staffing: 60ths of a nurse required, nurses on duty
+//   - critical: 60ths of a nurse required at 1:1 or more, rooms with a STAT factor
 //   - reserve: 60ths of a nurse left, 1 if call staff is available
-//   - capacity: rooms occupied, rooms, patients who wait
+//   - capacity: rooms occupied, rooms, patients waiting
 //   - acuity: points, nurses
 //   - flow: 1 if the moves are known, moves in 120 min, boarders
 //   - skill: novices, experts, nurses, hundredths of the largest load
 func (v *Verdict) Numbers(a acuity.Axis) [4]int64 { return v.Axes[a].numbers }
 
-// count writes a number of things.
+// count formats a number of things.
 func count(n int64, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -311,10 +309,10 @@ func count(n int64, thing string) string {
 	return strconv.FormatInt(n, 10) + " " + thing
 }
 
-// hundredths writes a number in hundredths, without closing zeros.
+// hundredths formats a number in hundredths, without trailing zeros.
 func hundredths(n int64) string { return strconv.FormatFloat(float64(n)/100, 'f', -1, 64) }
 
-// nurses writes how many nurses a demand is.
+// nurses formats a demand as a number of nurses.
 func nurses(demand int64) string {
 	if demand == int64(catalogue.Nurse) {
 		return "1 nurse"
@@ -322,8 +320,7 @@ func nurses(demand int64) string {
 	return hundredths(rounded(demand, int64(catalogue.Nurse), 100)) + " nurses"
 }
 
-// numbers returns the numbers of the line of an axis: equal numbers make equal lines,
-// others make others.
+// numbers returns the numbers of an axis's Detail. Equal numbers give equal lines, different numbers different lines.
 func (t *axisInput) numbers(a acuity.Axis) [4]int64 {
 	switch a {
 	case acuity.AxisStaffing:
@@ -347,7 +344,7 @@ func (t *axisInput) numbers(a acuity.Axis) [4]int64 {
 	return [4]int64{}
 }
 
-// detail writes the line of an axis with its numbers.
+// detail formats the line of an axis from its numbers.
 func detail(a acuity.Axis, n [4]int64) string {
 	switch a {
 	case acuity.AxisStaffing:

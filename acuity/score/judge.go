@@ -10,15 +10,14 @@ import (
 	"svc/acuity/codes"
 )
 
-// rosterLasts is how long a roster says who is on shift. Our default.
+// rosterLasts is how long a roster is considered current. A default of this project.
 const rosterLasts = 12 * time.Hour
 
-// TurnoverWindow is how far back moves count for the flow axis.
+// TurnoverWindow is the period in which moves count toward the flow axis.
 const TurnoverWindow = 2 * time.Hour
 
-// Judge judges a chart at an instant, by the catalogue with the rules of its
-// hospital. The verdict shares the roster with the chart, which may not change while it is
-// read.
+// Judge evaluates a chart at an instant, by the catalogue with the rules of the hospital. The verdict shares the
+// roster with the chart, which must not change while the verdict is in use.
 func Judge(c *acuity.Chart, now acuity.Instant) Verdict {
 	cat, evidence := c.Unit.Catalogue(), 0
 	for i := range c.Rooms {
@@ -32,25 +31,23 @@ func Judge(c *acuity.Chart, now acuity.Instant) Verdict {
 	return judgeUnit(cat, &c.Unit, rooms, now)
 }
 
-// JudgeUnit judges a unit at an instant from the verdicts of its rooms, ascending by ID.
-// Each is of now, or of an earlier instant without an Until up to now. They become part of
-// the verdict.
+// JudgeUnit evaluates a unit at now from the verdicts of its rooms, ascending by ID, which become part of the result.
+// The verdict of each room must still be valid at now, see [RoomVerdict.Until].
 //
-// A caller that judges a unit again and again need not judge every room each time: the
-// verdict of a room holds while its chart is the same, until [RoomVerdict.Until], whatever
-// happens in other rooms.
+// A caller that evaluates a unit repeatedly need not evaluate every room each time: the verdict of a room is valid
+// until [RoomVerdict.Until] unless the chart of the room changes, whatever happens in other rooms.
 func JudgeUnit(u *acuity.UnitChart, rooms []RoomVerdict, now acuity.Instant) Verdict {
 	return judgeUnit(u.Catalogue(), u, rooms, now)
 }
 
-// judgeUnit is JudgeUnit by a given catalogue.
+// judgeUnit is JudgeUnit with a given catalogue.
 func judgeUnit(c *catalogue.Catalogue, u *acuity.UnitChart, rooms []RoomVerdict, now acuity.Instant) Verdict {
 	v, sums := Verdict{Rooms: rooms}, SumRooms(rooms)
 	UpdateVerdict(c, &v, u, &sums, now)
 	return v
 }
 
-// UpdateVerdict makes the verdict of a unit from the sums of its rooms, which v already has.
+// UpdateVerdict computes the verdict of a unit from sums, the sums of v.Rooms.
 func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums *UnitSums, now acuity.Instant) {
 	v.Version, v.AsOf, v.Run, v.Rules = u.Version, u.Since, u.Run, c.Version()
 	v.OnDuty, v.Call, v.Ratio, v.Shortfall, v.ShortfallFTE = -1, acuity.Unsaid, -1, 0, 0
@@ -86,8 +83,8 @@ func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums
 	v.Quality = t.quality(u, v)
 }
 
-// ShowsSame reports whether two verdicts show the same of the unit. It compares no rooms,
-// only their number.
+// ShowsSame reports whether two verdicts show the same unit values. It compares the number of rooms but not the
+// rooms.
 func (v *Verdict) ShowsSame(o *Verdict) bool {
 	return v.Level == o.Level && v.Driving == o.Driving && v.Axes == o.Axes && v.Quality == o.Quality &&
 		v.Required == o.Required && v.Shortfall == o.Shortfall && v.ShortfallFTE == o.ShortfallFTE &&
@@ -96,8 +93,8 @@ func (v *Verdict) ShowsSame(o *Verdict) bool {
 		v.Rules == o.Rules && v.Next == o.Next && len(v.Rooms) == len(o.Rooms)
 }
 
-// staffing finds the nurses on duty: the last entry that has begun. An entry without
-// call staff keeps the call state of the one before.
+// staffing finds the nurses on duty: the latest staffing record that has begun. A record without call staff keeps the
+// previous call state.
 func (v *Verdict) staffing(u *acuity.UnitChart, t *axisInput, now acuity.Instant) {
 	begun := 0
 	for i := range u.Staffing {
@@ -116,7 +113,7 @@ func (v *Verdict) staffing(u *acuity.UnitChart, t *axisInput, now acuity.Instant
 	}
 	t.call = v.Call == acuity.Yes
 	for _, plan := range u.Staffing[begun:] {
-		// A plan that says what holds already changes nothing.
+		// A plan that equals the current staffing changes nothing.
 		if t.rostered || plan.Nurses != v.OnDuty || plan.Call != acuity.Unsaid && plan.Call != v.Call {
 			v.Next = codes.Soonest(v.Next, plan.AsOf)
 			return
@@ -124,8 +121,8 @@ func (v *Verdict) staffing(u *acuity.UnitChart, t *axisInput, now acuity.Instant
 	}
 }
 
-// countRostered returns the nurses of the roster, if the hospital wants that number where no
-// staffing was sent. A roster does not say who the charge nurse is.
+// countRostered returns the number of nurses in the roster if the hospital uses it in place of missing staffing
+// records. A roster does not identify the charge nurse.
 func countRostered(u *acuity.UnitChart) int32 {
 	if !u.StaffingFromRoster || u.Roster == nil {
 		return 0
@@ -141,7 +138,7 @@ func (v *Verdict) turnover(u *acuity.UnitChart, t *axisInput, now acuity.Instant
 	if !t.staffed {
 		return
 	}
-	if from < to { // the first of them is the next that counts no more
+	if from < to { // // the oldest counted move is the next to expire
 		v.Next = codes.Soonest(v.Next, u.Moves[from].Add(TurnoverWindow))
 	}
 	if to < len(u.Moves) {
@@ -149,7 +146,7 @@ func (v *Verdict) turnover(u *acuity.UnitChart, t *axisInput, now acuity.Instant
 	}
 }
 
-// conclude derives level and driving axis from the axes.
+// conclude derives the level and the driving axis from the axes.
 func (v *Verdict) conclude(t *axisInput, readings *[acuity.AxisCount]axisReading) {
 	var d driver
 	for i := range readings {
@@ -165,7 +162,7 @@ func (v *Verdict) conclude(t *axisInput, readings *[acuity.AxisCount]axisReading
 		if a.HasValue = r.measured && !r.infinite; a.HasValue {
 			a.Value = rounded(r.num, r.den, 1000)
 			if acuity.Axis(i) == acuity.AxisReserve {
-				a.Value = rounded(-r.num, r.den, 1000) // slack, not shortage
+				a.Value = rounded(-r.num, r.den, 1000) // // slack, not shortage
 			}
 		}
 		d.consider(acuity.Axis(i), r.level, p)
@@ -173,8 +170,7 @@ func (v *Verdict) conclude(t *axisInput, readings *[acuity.AxisCount]axisReading
 	v.Level, v.Driving = d.level, d.axis
 }
 
-// driver finds the driving axis: the highest level, then the highest pressure, then the
-// first.
+// driver finds the driving axis: the axis with the highest level, then the highest pressure, then the lowest number.
 type driver struct {
 	level    acuity.Level
 	axis     acuity.Axis
@@ -188,24 +184,24 @@ func (d *driver) consider(a acuity.Axis, l acuity.Level, p fraction) {
 	}
 }
 
-// loadUnit is one nurse in the unit of a nurse's load: the demand of a room divides
-// among up to twelve nurses without a rest.
+// loadUnit is the demand of one nurse in the unit of a nurse's load, chosen so that the demand of a room divides
+// evenly among up to twelve nurses.
 const loadUnit = int64(catalogue.Nurse) * 27_720
 
-// skill is what the roster says about the rooms.
+// skill is the summary of a roster's skill mix.
 type skill struct {
 	nurses, novices, experts int64
-	rated                    int64 // nurses whose skill is known
-	load                     int64 // largest of a nurse, in loadUnits
-	alone                    bool  // a class-4 room has novices only
+	rated                    int64 // // nurses with a known skill level
+	load                     int64 // // largest load of a nurse, in units of loadUnit per nurse
+	alone                    bool  // // a room of class 4 has only novices
 }
 
-// readSkill reads the skill mix of a roster. The demand of a room is divided among its
-// assigned nurses. A room that the unit does not have counts nothing.
+// readSkill summarizes the skill mix of a roster. The demand of a room is divided among its assigned nurses. Rooms
+// that the unit does not have are ignored.
 func readSkill(roster *acuity.Roster, rooms []RoomVerdict) skill {
 	var s skill
 	var store [128]uint8
-	sharing, trained := store[:64], store[64:] // by room: nurses, and those who are no novices
+	sharing, trained := store[:64], store[64:] // // by room: number of nurses, and number of those who are not novices
 	if len(rooms) > 64 {
 		sharing, trained = make([]uint8, len(rooms)), make([]uint8, len(rooms))
 	}
@@ -237,7 +233,7 @@ func readSkill(roster *acuity.Roster, rooms []RoomVerdict) skill {
 		for j, id := range list {
 			if at, ok := findRoom(rooms, id); ok && !slices.Contains(list[:j], id) {
 				share := int64(rooms[at].Demand) * (loadUnit / int64(catalogue.Nurse))
-				if sharing[at] > 1 { // a division costs more than all else here
+				if sharing[at] > 1 { // // division is the most expensive operation here
 					share /= int64(sharing[at])
 				}
 				load += share

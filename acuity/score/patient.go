@@ -5,20 +5,19 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// patient is one patient at one instant: what must be known of all her evidence before a
-// single piece can be judged.
+// patient is the view of one patient at one instant: the facts that apply to all of the patient's evidence.
 type patient struct {
 	catalogue.Situation
 	c        *catalogue.Catalogue
 	evidence []acuity.Evidence
 
-	mother          bool             // not an entry of newborns alone
-	suppressed      catalogue.Factor // is off while a graver factor is on that becomes it
+	mother          bool             // // false: the entry has only newborns
+	suppressed      catalogue.Factor // // inactive while a factor of greater severity is active that would become it
 	suppressedUntil acuity.Instant
 	silence         silence
 }
 
-// viewPatient collects what concerns all evidence of a patient.
+// viewPatient computes the facts that apply to all evidence of a patient.
 func viewPatient(c *catalogue.Catalogue, p *acuity.PatientChart, now acuity.Instant, v *patient) {
 	*v = patient{Situation: catalogue.Situation{Birth: p.Birth}, c: c, evidence: p.Evidence, mother: p.Mother}
 	for i := range p.Evidence {
@@ -40,21 +39,21 @@ func viewPatient(c *catalogue.Catalogue, p *acuity.PatientChart, now acuity.Inst
 	}
 }
 
-// isDelivered reports whether the birth is over.
+// isDelivered reports whether the patient has given birth.
 func (v *patient) isDelivered(now acuity.Instant) bool { return v.Birth != 0 && v.Birth <= now }
 
-// silence is what a silent factor became; no factor: none did.
+// silence is the factor that another factor became because it was not asserted again; no factor: none did.
 type silence struct {
 	factor, from catalogue.Factor
 	since        acuity.Instant
 }
 
-// evidence returns the evidence of the factor that it became.
+// evidence returns the evidence of the new factor.
 func (s silence) evidence() acuity.Evidence {
 	return acuity.Evidence{Factor: s.factor, Kind: acuity.BySignal, Start: s.since, Last: s.since}
 }
 
-// recordBirth records a birth that goes on.
+// recordBirth records a birth in progress.
 func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 	o, on := v.judge(ev, now)
 	if !on || o.Need < 2*catalogue.Nurse {
@@ -70,7 +69,7 @@ func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 	}
 }
 
-// recordSilence records a factor that becomes another when nobody asserts it any more.
+// recordSilence records a factor that becomes another one because it is not asserted any longer.
 func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
 	e := v.c.Requirement(ev.Factor, ev.Variant)
 	end := ev.Last + e.Silent
@@ -80,12 +79,12 @@ func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
 	}
 }
 
-// judge returns what a piece of evidence asks for; false: it does not count now.
+// judge returns the demand of a piece of evidence; false: it does not count now.
 func (v *patient) judge(ev *acuity.Evidence, now acuity.Instant) (o catalogue.Judged, on bool) {
 	return v.judgeBy(v.c.Requirement(ev.Factor, ev.Variant), ev, now)
 }
 
-// judgeBy is judge with the requirement of the evidence.
+// judgeBy is judge with a given requirement of the evidence.
 func (v *patient) judgeBy(e *catalogue.Requirement, ev *acuity.Evidence, now acuity.Instant) (o catalogue.Judged, on bool) {
 	if ev.Factor == v.suppressed && v.suppressedUntil > now {
 		return catalogue.Judged{}, false
@@ -93,8 +92,7 @@ func (v *patient) judgeBy(e *catalogue.Requirement, ev *acuity.Evidence, now acu
 	return e.Judge(&v.Situation, ev.Start, ev.Last, ev.Kind == acuity.ByDiagnosis, now)
 }
 
-// isPast reports whether evidence that is judged so asked for a nurse when it began, and asks for none any
-// more.
+// isPast reports whether evidence with result o had a demand when it began and has none any longer.
 func (v *patient) isPast(e *catalogue.Requirement, ev *acuity.Evidence, o *catalogue.Judged) bool {
 	if o.Need > 0 || o.Add > 0 {
 		return false
@@ -103,22 +101,21 @@ func (v *patient) isPast(e *catalogue.Requirement, ev *acuity.Evidence, o *catal
 	return on && first.Need > 0
 }
 
-// sumNewborns returns what the newborns need together: the sum of each one's greatest demand.
-// inside is the part that the nurse of the baby at a birth may already give. With a
-// factor, only evidence of that factor counts.
+// sumNewborns returns the total demand of the newborns, which is the sum of the greatest demand of each. inside is
+// the part that the baby's nurse at a birth may already cover. If f is not 0, only evidence of f counts.
 func (v *patient) sumNewborns(f catalogue.Factor, now acuity.Instant) (sum, inside catalogue.Demand) {
 	for i := range v.evidence {
 		need, within, on := v.judgeNewborn(i, f, now)
 		if !on {
 			continue
 		}
-		counts, outside := true, catalogue.Demand(0) // what the baby needs apart from the nurse at the birth
+		counts, outside := true, catalogue.Demand(0) // // demand of the baby that the nurse at the birth does not cover
 		for j := range v.evidence {
 			if j == i || v.evidence[j].Baby != v.evidence[i].Baby {
 				continue
 			}
-			// If two demands of one baby are equal, the one outside counts. The
-			// order of evidence is irrelevant so.
+			// If two demands of one baby are equal, one that is not covered counts, so that the order of the evidence
+			// does not matter.
 			other, otherWithin, otherOn := v.judgeNewborn(j, f, now)
 			if otherOn && (other > need || other == need && (within && !otherWithin || within == otherWithin && j < i)) {
 				counts = false
@@ -131,14 +128,14 @@ func (v *patient) sumNewborns(f catalogue.Factor, now acuity.Instant) (sum, insi
 		if counts {
 			sum += need
 			if within {
-				inside += need - outside // so one more evidence never lowers the room
+				inside += need - outside // // an additional piece of evidence must never lower the demand of the room
 			}
 		}
 	}
 	return sum, inside
 }
 
-// judgeNewborn judges the i-th piece of evidence if it is a primary of a newborn.
+// judgeNewborn evaluates the i-th piece of evidence if it is a primary factor of a newborn.
 func (v *patient) judgeNewborn(i int, f catalogue.Factor, now acuity.Instant) (need catalogue.Demand, inside, on bool) {
 	ev := &v.evidence[i]
 	t := v.c.Traits(ev.Factor)

@@ -8,8 +8,8 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// The lowest scores of the colours. Our defaults. Every class-4 room is red by
-// construction: 60·0.85 + 20 = 71.
+// The lowest scores of the colors. Defaults of this project. Every room of class 4 is red by construction: 60·0.85 +
+// 20 = 71.
 const (
 	yellowScore = 20
 	orangeScore = 40
@@ -29,12 +29,12 @@ func colorOf(score int32) acuity.Color {
 	}
 }
 
-// leaves is the fraction of the remaining severity that a factor of each class leaves:
-// the weights are 0, .08, .25, .50 and .85. Our defaults.
+// leaves is the fraction of the remaining severity that a factor of each class leaves over. The weights are 0, .08,
+// .25, .50 and .85. Defaults of this project.
 var leaves = [5][2]uint64{{1, 1}, {23, 25}, {3, 4}, {1, 2}, {3, 20}}
 
-// scoreRoom is 40 points of demand and 60 of severity: 20·min(D,2) + 60·(1-Π(1-w)), rounded
-// half up from exact fractions. One more factor never lowers it.
+// scoreRoom returns a score of up to 40 points for demand and 60 for severity: 20·min(D,2) + 60·(1-Π(1-w)), rounded
+// half up from exact fractions. An additional factor never lowers it.
 func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 	num, den, small := uint64(1), uint64(1), true
 	for i := range rv.Factors {
@@ -43,7 +43,7 @@ func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 			continue
 		}
 		part := leaves[fv.Severity]
-		product := den * part[1] // den is small yet
+		product := den * part[1] // // den is still small
 		if product > 1<<53 {
 			small = false
 			break
@@ -57,8 +57,8 @@ func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 	return scoreMany(c, rv, points)
 }
 
-// ShareSeverity returns the points of severity that each factor of a room adds to its score, in
-// the order of the list: each takes its share of what those before it have left of 60.
+// ShareSeverity returns the points of severity that each factor of a room adds to the score, in the order of the
+// list. Each factor gets its weight times the part of 60 points that the factors before it left over.
 func ShareSeverity(c *catalogue.Catalogue, rv *RoomVerdict) []float64 {
 	shares, left := make([]float64, len(rv.Factors)), 60.0
 	for i := range rv.Factors {
@@ -71,7 +71,7 @@ func ShareSeverity(c *catalogue.Catalogue, rv *RoomVerdict) []float64 {
 	return shares
 }
 
-// scoreMany is scoreRoom with the digits that a long list of factors needs.
+// scoreMany is scoreRoom with arbitrary precision, for long lists of factors.
 func scoreMany(c *catalogue.Catalogue, rv *RoomVerdict, points uint64) int32 {
 	num, den := big.NewInt(1), big.NewInt(1)
 	for i := range rv.Factors {
@@ -85,8 +85,8 @@ func scoreMany(c *catalogue.Catalogue, rv *RoomVerdict, points uint64) int32 {
 	return int32(num.Div(num, den.Mul(den, big.NewInt(6))).Int64()) //nolint:gosec // 0 to 100
 }
 
-// repeatsTwin reports whether the i-th factor only repeats its twin: all sources of one are
-// sources of the other. The graver of the two counts.
+// repeatsTwin reports whether the i-th factor only repeats its twin: all sources of one are sources of the other.
+// Only the factor of greater severity counts.
 func repeatsTwin(c *catalogue.Catalogue, rv *RoomVerdict, i int) bool {
 	a := &rv.Factors[i]
 	if !c.Traits(a.Factor).HasTwin() {
@@ -97,15 +97,15 @@ func repeatsTwin(c *catalogue.Catalogue, rv *RoomVerdict, i int) bool {
 		if c.Requirement(a.Factor, 0).Twin != b.Factor && c.Requirement(b.Factor, 0).Twin != a.Factor {
 			continue
 		}
-		// The list is in order of severity: of two, the first is the graver.
+		// The list is ordered by severity, so the first of two has the greater severity.
 		mine, its := rv.Evidence(a), rv.Evidence(b)
 		return j < i && (within(mine, its) || within(its, mine))
 	}
 	return false
 }
 
-// within reports whether all codes of a are codes of b. A statement without a code, such
-// as a listing in a census, is only about its own factor.
+// within reports whether every code of a is a code of b. A statement without a code, such as a factor in a census
+// row, supports only its own factor.
 func within(a, b []acuity.Evidence) bool {
 	for i := range a {
 		s := &a[i].Source

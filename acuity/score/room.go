@@ -10,16 +10,16 @@ import (
 	"svc/acuity/codes"
 )
 
-// The constants of a room. All are our defaults.
+// The constants of a room. All are defaults of this project.
 const (
-	assumedDemand = catalogue.Nurse / 2                               // of a patient whose kind is not known
+	assumedDemand = catalogue.Nurse / 2                               // // of a patient without a known primary factor
 	maxAdd        = catalogue.Nurse / 4                               // of all ADDs of a patient together
-	maxDemand     = 4 * catalogue.Nurse                               // of a room
-	doubleAfter   = acuity.Instant(15 * 60_000)                       // two patients in a room
-	signalsStale  = acuity.Instant(48 * time.Hour / time.Millisecond) // room that only clinical ingest knows
+	maxDemand     = 4 * catalogue.Nurse                               // // of a room
+	doubleAfter   = acuity.Instant(15 * 60_000)                       // // time after which two patients in a room count as double occupancy
+	signalsStale  = acuity.Instant(48 * time.Hour / time.Millisecond) // // a room that only clinical signals name is stale after this time
 )
 
-// JudgeRoom judges a room at an instant. The verdict shares nothing with the chart.
+// JudgeRoom evaluates a room at an instant. The verdict shares no memory with the chart.
 func JudgeRoom(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Instant) RoomVerdict {
 	var rv RoomVerdict
 	out := allocateMemory(r.CountEvidence())
@@ -27,8 +27,7 @@ func JudgeRoom(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Instant) 
 	return rv
 }
 
-// judgeRoomInto judges one room into rv, which must be zero. It appends factors and sources
-// to out.
+// judgeRoomInto evaluates one room into rv, which must be zero. It appends factors and evidence to out.
 func judgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Instant, out *roomMemory, rv *RoomVerdict) {
 	rv.ID, rv.Label, rv.Area, rv.Status, rv.listed = r.ID, r.Label, r.Area, r.Status, r.Listed
 	if r.Status == acuity.RoomEmpty || r.Status == acuity.RoomBlocked {
@@ -47,7 +46,7 @@ func judgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Insta
 	first := len(out.evidence)
 	rv.Factors = findActive(c, views, now, out)
 	rv.evidence = out.evidence[first:len(out.evidence):len(out.evidence)]
-	rv.Next = out.loses
+	rv.Next = out.nextSourceLoss
 	orderFactors(c, rv.Factors)
 
 	var total catalogue.Demand
@@ -69,8 +68,8 @@ func judgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Insta
 	}
 }
 
-// sumPatients adds up the demands of several patients of a room. next is when a factor of
-// any of them changes.
+// sumPatients adds up the demands of several patients of a room. next is the next instant at which a factor of any of
+// them changes.
 func sumPatients(
 	c *catalogue.Catalogue, views []patient, now acuity.Instant, rv *RoomVerdict, out *roomMemory,
 ) (total catalogue.Demand, next acuity.Instant) {
@@ -84,9 +83,9 @@ func sumPatients(
 	return total, codes.Soonest(next, rv.Next)
 }
 
-// followAll finds when the demand of a room with several patients changes, although its
-// entries stay. Two patients may have the same factor: its entry then hides a step of one
-// of them, and the demand of each counts.
+// followAll sets rv.Next to the next instant at which the demand of a room with several patients changes, even if no
+// entry changes. If two patients have the same factor, its entry may hide a step of one patient, but the demand of
+// each counts.
 func followAll(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, views []patient, now acuity.Instant, out *roomMemory) {
 	_, at := sumPatients(c, views, now, &RoomVerdict{Status: rv.Status}, out)
 	for at != 0 && (rv.Next == 0 || at < rv.Next) {
@@ -105,8 +104,8 @@ func followAll(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, vie
 	}
 }
 
-// sumDemand returns the demand of one patient with her newborns. It records in rv an assumed
-// demand, and an instant when the demand changes although no factor does.
+// sumDemand returns the demand of one patient with her newborns. It records in rv whether the demand is assumed, and
+// the next instant at which the demand changes although no factor does.
 func sumDemand(c *catalogue.Catalogue, v *patient, factors []FactorVerdict, now acuity.Instant, rv *RoomVerdict) catalogue.Demand {
 	var inside, other, add, trackFloor, babies catalogue.Demand
 	for i := range factors {
@@ -146,7 +145,7 @@ func sumDemand(c *catalogue.Catalogue, v *patient, factors []FactorVerdict, now 
 	return d
 }
 
-// withAdd adds the ADDs: they fill up to one nurse, or come on top of one.
+// withAdd adds the ADDs to a demand: they fill it up to one nurse, or add to a demand of at least one.
 func withAdd(d, add catalogue.Demand) catalogue.Demand {
 	add = min(add, maxAdd)
 	if d < catalogue.Nurse {
@@ -155,12 +154,12 @@ func withAdd(d, add catalogue.Demand) catalogue.Demand {
 	return d + add
 }
 
-// describeRoom fills in what follows from demand and factors.
+// describeRoom fills in the fields of rv that follow from demand and factors.
 func describeRoom(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, views []patient, now acuity.Instant) {
 	rv.Score = scoreRoom(c, rv)
 	if len(rv.Factors) > 0 {
 		rv.Color = colorOf(rv.Score)
-		rv.STAT = rv.Factors[0].Severity == 4 // they are in order of severity
+		rv.STAT = rv.Factors[0].Severity == 4 // // ordered by severity
 	}
 	if leading := findLeading(c, rv.Factors); leading != nil {
 		rv.Primary = leading.Factor
@@ -206,21 +205,20 @@ func describeRoom(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, 
 	}
 }
 
-// findLeading returns the primary that says what kind of patient is there; nil: none is
-// known. The factors are in order.
+// findLeading returns the primary factor that describes the patient; nil: none is known. The list is ordered.
 func findLeading(c *catalogue.Catalogue, list []FactorVerdict) *FactorVerdict {
 	var first *FactorVerdict
 	for i := range list {
-		if fv := &list[i]; c.Traits(fv.Factor).IsPrimary() && saysMore(c, fv, first) {
+		if fv := &list[i]; c.Traits(fv.Factor).IsPrimary() && isMoreSpecific(c, fv, first) {
 			first = fv
 		}
 	}
 	return first
 }
 
-// saysMore reports whether a primary says more about the patient than first; nil: there is
-// none before it. A primary that is equal to first does not replace it.
-func saysMore(c *catalogue.Catalogue, fv, first *FactorVerdict) bool {
+// isMoreSpecific reports whether the primary factor fv describes the patient more precisely than first; a nil first
+// is always less precise. An equally precise factor does not replace first.
+func isMoreSpecific(c *catalogue.Catalogue, fv, first *FactorVerdict) bool {
 	if first == nil {
 		return true
 	}
@@ -228,7 +226,7 @@ func saysMore(c *catalogue.Catalogue, fv, first *FactorVerdict) bool {
 	return before && !newborn || before == newborn && fv.Need > first.Need
 }
 
-// recordBoarder records a patient who waits too long for a room.
+// recordBoarder records a patient who has been waiting too long for a room.
 func recordBoarder(c *catalogue.Catalogue, rv *RoomVerdict, views []patient, f catalogue.Factor, now acuity.Instant) {
 	after := c.Requirement(f, 0).Boarder
 	for i := range views {
@@ -247,12 +245,12 @@ func recordBoarder(c *catalogue.Catalogue, rv *RoomVerdict, views []patient, f c
 	}
 }
 
-// orderFactors sorts factors by severity, then own demand, then id.
+// orderFactors sorts factors by severity, then own demand (both descending), then id.
 func orderFactors(c *catalogue.Catalogue, list []FactorVerdict) {
 	slices.SortFunc(list, func(a, b FactorVerdict) int { return cmp.Compare(factorOrder(c, &b), factorOrder(c, &a)) })
 }
 
-// factorOrder is severity, demand and id as one number. The largest comes first.
+// factorOrder encodes severity, demand and id as one number; the largest comes first.
 func factorOrder(c *catalogue.Catalogue, fv *FactorVerdict) uint64 {
 	return uint64(fv.Severity)<<40 | uint64(fv.Demand)<<8 | uint64(^c.Rank(fv.Factor)) //nolint:gosec // never negative
 }

@@ -10,18 +10,17 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// MaxSnapshotVisits is how many visits a snapshot holds; a unit has fewer rooms.
+// MaxSnapshotVisits is the maximum number of visits in a snapshot. Units have fewer rooms.
 const MaxSnapshotVisits = 500
 
-// QuietAfter is how long a unit counts as observed after the last fact about a
-// patient. Our default.
+// QuietAfter is how long a unit counts as observed after the last fact about a patient. A default of this project.
 const QuietAfter = 12 * time.Hour
 
-// TakeSnapshot returns the unit at an instant. Each visit has its demand now and at every
-// hour ahead, as known clocks alone change it. Generation, position and arrivals come from
-// the unit's log, not from the chart.
+// TakeSnapshot returns the snapshot of a unit at an instant. Each visit has its demand now and at every full hour
+// ahead, under the changes that are certain because they depend on time alone. The caller adds generation, position
+// and arrivals, which come from the unit's log.
 //
-// The present demands add up to what the verdict requires, the scores to its score.
+// The current demands add up to the verdict's required demand, and the scores to its score.
 func TakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {
 	cat := c.Unit.Catalogue()
 	s := acuity.Snapshot{
@@ -46,19 +45,19 @@ func TakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {
 	return s
 }
 
-// snapshotBuilder judges the rooms of a unit at each of the hours ahead.
+// snapshotBuilder evaluates the rooms of a unit now and at each of the hours ahead.
 type snapshotBuilder struct {
 	cat      *catalogue.Catalogue
 	now      acuity.Instant
 	snapshot *acuity.Snapshot
 
-	// Memory of the verdict of one room, now and ahead.
+	// Memory for the verdict of one room, now and ahead.
 	verdict, ahead roomMemory
 	views          []patient
 }
 
-// addRoom adds the visits of a room. It leaves the present verdict in rv, whose factors
-// hold until the next room.
+// addRoom adds the visits of a room. It leaves the current verdict in rv, whose factors are valid until the next
+// call.
 func (f *snapshotBuilder) addRoom(r *acuity.RoomChart, rv *RoomVerdict) {
 	f.verdict.clear()
 	judgeRoomInto(f.cat, r, f.now, &f.verdict, rv)
@@ -90,8 +89,8 @@ func (f *snapshotBuilder) addRoom(r *acuity.RoomChart, rv *RoomVerdict) {
 	}
 }
 
-// shareDemand divides the demand of a room among its patients: each has her own demand, up to
-// what the room needs. The first has the room's score.
+// shareDemand divides the demand of a room among its patients: each patient has her own demand, up to a total of the
+// room's demand. The first patient gets the room's score.
 func (f *snapshotBuilder) shareDemand(r *acuity.RoomChart, v *RoomVerdict, visits []acuity.SnapshotVisit, h int, at acuity.Instant) {
 	if len(visits) == 0 {
 		return
@@ -138,8 +137,8 @@ func (f *snapshotBuilder) makeVisit(r *acuity.RoomChart, p *acuity.PatientChart,
 	return v
 }
 
-// VisitNumber returns 8 bytes that name a visit: of its pseudonym, or of an occupant's
-// room and arrival.
+// VisitNumber returns a 64-bit hash that identifies a visit, from its pseudonym or, for an occupant without a visit,
+// from room and arrival.
 func VisitNumber(p *acuity.PatientChart) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(p.Visit))
@@ -149,8 +148,7 @@ func VisitNumber(p *acuity.PatientChart) uint64 {
 	return h.Sum64()
 }
 
-// stages are the classes of the primary factors, by id; those that are not named are
-// [acuity.StageOther].
+// stages maps the ids of primary factors to stage classes. All others are [acuity.StageOther].
 var stages = stagesOf(map[acuity.StageClass]string{
 	acuity.StageTriage: "triage-initial triage-medical-eval triage-admit ap-nst",
 	acuity.StageEarly:  "labor-ripening triage-induction-start triage-rom labor-active-lt4",
@@ -173,13 +171,13 @@ func stagesOf(ids map[acuity.StageClass]string) map[string]acuity.StageClass {
 	return byID
 }
 
-// recovers is how long each primary of recovery lasts. From then on its demand is that of
-// a couplet (catalogue).
+// recovers is the duration of each primary factor of recovery. Afterwards its demand is that of a couplet (see the
+// catalogue).
 var recovers = map[string]time.Duration{
 	"pp-csection": 6 * time.Hour, "pp-immediate-recovery-vag": 6 * time.Hour, "pp-recovery-stable": 4 * time.Hour,
 }
 
-// findStage returns the class of a patient whose primary has this factor and age.
+// findStage returns the stage class of a patient whose primary factor has the given age.
 func findStage(p *acuity.PatientChart, primary catalogue.Factor, age time.Duration) acuity.StageClass {
 	class, ok := stages[primary.ID()]
 	if !ok {
@@ -194,7 +192,7 @@ func findStage(p *acuity.PatientChart, primary catalogue.Factor, age time.Durati
 	return class
 }
 
-// isAfterCesarean reports whether anything says that the birth was a cesarean.
+// isAfterCesarean reports whether any evidence says that the birth was a cesarean.
 func isAfterCesarean(p *acuity.PatientChart) bool {
 	for i := range p.Evidence {
 		switch p.Evidence[i].Factor.ID() {

@@ -6,29 +6,28 @@ import (
 	"svc/acuity/codes"
 )
 
-// UnitNumbers are the numbers that the axes of a unit are computed from. A forecast asks
-// with them how a unit would stand. They leave out the skill axis, patients without a
-// room and rooms with two patients.
+// UnitNumbers are the numbers from which the axes of a unit are computed. Forecasts use them to compute the level of
+// a hypothetical unit. They omit the skill axis, patients without a room and double occupancy.
 type UnitNumbers struct {
 	Required catalogue.Demand // of all rooms
-	Single   catalogue.Demand // of the rooms with one nurse or more
+	Single   catalogue.Demand // // of the rooms at 1:1 or more
 	Score    int64            // of all rooms
 	STAT     int32            // rooms with a factor of class 4
 	Occupied int32
-	Rooms    int32 // that may be used; 0: unknown, no capacity axis
+	Rooms    int32 // // rooms in use or available; 0: unknown, so the capacity axis is unknown
 	Boarders int32
 	Moves    int32 // of the last 120 min
 	Nurses   int32 // on duty; -1: unknown
 	Call     acuity.Tristate
 }
 
-// Level returns the level of a unit with these numbers, by the axes of the verdict.
+// Level returns the level of a unit with these numbers, by the same axes as the verdict.
 func (g *UnitNumbers) Level() acuity.Level {
 	var readings [acuity.AxisCount]axisReading
 	return g.readAxes(&readings)
 }
 
-// Driving returns the level and the axis that drives it.
+// Driving returns the level and the driving axis.
 func (g *UnitNumbers) Driving() (acuity.Level, acuity.Axis) {
 	var readings [acuity.AxisCount]axisReading
 	top, d := g.readAxes(&readings), driver{}
@@ -40,7 +39,7 @@ func (g *UnitNumbers) Driving() (acuity.Level, acuity.Axis) {
 	return d.level, d.axis
 }
 
-// readAxes fills in the axes, and returns the worst level of the known ones.
+// readAxes fills in the readings and returns the highest level of the known axes.
 func (g *UnitNumbers) readAxes(readings *[acuity.AxisCount]axisReading) acuity.Level {
 	t := axisInput{
 		roomCounts: roomCounts{
@@ -60,7 +59,7 @@ func (g *UnitNumbers) readAxes(readings *[acuity.AxisCount]axisReading) acuity.L
 	return top
 }
 
-// SumSnapshot returns the numbers of a unit from its snapshot.
+// SumSnapshot returns the unit numbers of a snapshot.
 func SumSnapshot(s *acuity.Snapshot) UnitNumbers {
 	g := UnitNumbers{
 		STAT: s.Class4[0], Occupied: s.Occupied, Rooms: s.Rooms, Boarders: s.Boarders,
@@ -78,32 +77,33 @@ func SumSnapshot(s *acuity.Snapshot) UnitNumbers {
 	return g
 }
 
-// roomCounts is what the rooms of a unit add up to.
+// roomCounts are the totals over the rooms of a unit.
 type roomCounts struct {
 	required catalogue.Demand // of all rooms
-	single   catalogue.Demand // of the rooms with one nurse or more
+	single   catalogue.Demand // // of the rooms at 1:1 or more
 	score    int64
 	stat     int64 // rooms with a factor of class 4
-	occupied int64 // rooms
+	occupied int64 // // occupied rooms
 	boarders int64
 	doubles  int64
 	assumed  int64
 	stale    int64
-	unnamed  int64 // rooms with reports about one fetus of several that do not say which
+	unnamed  int64 // // rooms in which a tracing of a multiple gestation does not identify its fetus
 	births   int64 // rooms with a patient in Labor or Cesarean
-	fatigue  int64 // rooms with a factor that marks the nurse as tired
-	listed   int64 // rooms that count for capacity
-	busy     int64 // occupied ones of them
-	blocked  int64 // blocked ones of them
+	fatigue  int64 // // rooms with a factor that marks the nurse as fatigued
+	listed   int64 // // rooms that count toward capacity
+	busy     int64 // // occupied rooms among the listed
+	blocked  int64 // // blocked rooms among the listed
 }
 
-// UnitSums is roomCounts, and when time alone changes the first of the rooms; 0: never.
+// UnitSums are the room totals with the next instant at which one of the rooms changes because of time alone; 0:
+// never.
 type UnitSums struct {
 	roomCounts
 	next acuity.Instant
 }
 
-// SumRooms adds up rooms.
+// SumRooms returns the totals over rooms.
 func SumRooms(rooms []RoomVerdict) UnitSums {
 	var s UnitSums
 	for i := range rooms {
@@ -113,10 +113,10 @@ func SumRooms(rooms []RoomVerdict) UnitSums {
 	return s
 }
 
-// IsDue reports whether time alone has changed one of the rooms.
+// IsDue reports whether a room has changed since, because of time alone.
 func (s *UnitSums) IsDue(now acuity.Instant) bool { return s.next != 0 && s.next <= now }
 
-// one returns 1 for true, 0 for false.
+// one returns 1 for true and 0 for false.
 func one(b bool) int64 {
 	if b {
 		return 1
@@ -124,7 +124,7 @@ func one(b bool) int64 {
 	return 0
 }
 
-// count adds a room.
+// count adds a room to the totals.
 func (s *roomCounts) count(r *RoomVerdict) {
 	s.required += r.Demand
 	if r.Demand >= catalogue.Nurse {

@@ -1,12 +1,12 @@
-// Package score judges a chart at an instant.
+// Package score evaluates a chart at an instant.
 //
-//   - [Judge] turns a chart into a [Verdict]. It never asks what time it is: the caller
-//     passes now. Same chart, same moment, same verdict.
-//   - [JudgeRoom] judges one room: its active factors, its demand, its score.
-//   - [JudgeUnit] sums rooms up, reads the seven axes, finds the level.
-//   - [TakeSnapshot] adds what each patient will need in the hours ahead.
+//   - [Judge] turns a chart into a [Verdict]. It does not read the clock: the caller passes now. The same chart and
+//     instant always give the same verdict.
+//   - [JudgeRoom] evaluates one room: its active factors, its demand, its score.
+//   - [JudgeUnit] adds up the rooms, computes the seven axes and the level.
+//   - [TakeSnapshot] adds the demand of each patient in the hours ahead.
 //
-// Every constant names its source.
+// Every constant cites its source.
 package score
 
 import (
@@ -17,7 +17,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// Verdict is a chart judged at one instant.
+// Verdict is the evaluation of a chart at one instant.
 type Verdict struct {
 	Level   acuity.Level
 	Driving acuity.Axis
@@ -27,26 +27,26 @@ type Verdict struct {
 	Required     catalogue.Demand // of all rooms
 	Shortfall    int32            // whole nurses
 	ShortfallFTE catalogue.Demand // in 60ths of a nurse
-	OnDuty       int32            // -1: never sent
+	OnDuty       int32            // // -1: no staffing was sent
 	Call         acuity.Tristate
 	Ratio        int32 // nurses on duty per nurse required, in hundredths; -1: nothing required or nurses unknown
 
-	Rooms  []RoomVerdict  // as in the chart
-	Roster *acuity.Roster // as in the chart; see RosterStale
-	// RosterStale: the roster is 12 h old or older; the skill axis is unknown.
+	Rooms  []RoomVerdict  // // in the order of the chart
+	Roster *acuity.Roster // // of the chart; see RosterStale
+	// RosterStale means that the roster is at least 12 h old; the skill axis is then unknown.
 	RosterStale bool
 
 	Unplaced int32
 	Quality  QualitySet
 
 	Version int64
-	Rules   string         // version of the rules: see Catalogue.Version
-	AsOf    acuity.Instant // since when this verdict holds
-	Next    acuity.Instant // when time alone changes it; 0: never
+	Rules   string         // // version of the rules, see Catalogue.Version
+	AsOf    acuity.Instant // // when the verdict last changed
+	Next    acuity.Instant // // next change because of time alone; 0: never
 }
 
-// DrivingLabel returns for people what drives the level. At green nothing does: the name
-// of an axis would sound like trouble.
+// DrivingLabel returns the label of the driving axis. At green it is "Within limits", because the name of an axis
+// would suggest a problem.
 func (v *Verdict) DrivingLabel() string {
 	if v.Level == acuity.LevelGreen {
 		return "Within limits"
@@ -54,19 +54,19 @@ func (v *Verdict) DrivingLabel() string {
 	return v.Driving.Label()
 }
 
-// AxisVerdict is one axis.
+// AxisVerdict is the result for one axis.
 type AxisVerdict struct {
 	Known    bool
 	Level    acuity.Level
-	Pressure int32  // 0 … 1000: tenths of a point
+	Pressure int32  // // in tenths of a point, 0 … 1000
 	Value    int64  // main variable in thousandths; see HasValue
-	HasValue bool   // false: unknown, or infinite (no nurse)
-	Rule     string // stable code of the condition that was reached
+	HasValue bool   // // false: the main variable is unknown, or infinite because there is no nurse
+	Rule     string // // stable code of the condition that set the level
 
-	numbers [4]int64 // of its line, see Verdict.Detail
+	numbers [4]int64 // // numbers of Verdict.Detail
 }
 
-// RoomVerdict is one room judged.
+// RoomVerdict is the evaluation of one room.
 type RoomVerdict struct {
 	ID      int32
 	Status  acuity.RoomStatus
@@ -78,36 +78,34 @@ type RoomVerdict struct {
 	Label   string
 	Area    string
 
-	Factors []FactorVerdict // by severity, then demand, then id
+	Factors []FactorVerdict // // by severity, then demand (both descending), then id
 	Next    acuity.Instant
 
 	STAT    bool // a factor of class 4 is active
-	Assumed bool // the demand is a default because no primary is known
-	Boarder bool // triage-admit for 120 min or more
-	Double  bool // two patients for 15 min or more
-	Birth   bool // in Labor or Cesarean: counts for the two-nurse minimum
+	Assumed bool // // the demand is a default because no primary factor is known
+	Boarder bool // // triage-admit for at least 120 min
+	Double  bool // // two patients for at least 15 min
+	Birth   bool // // a patient in Labor or Cesarean: counts toward the two-nurse minimum
 
-	UnnamedFetus bool // see acuity.PatientChart; until the birth
+	UnnamedFetus bool // // see acuity.PatientChart; false after the birth
 
-	listed  bool           // counts for capacity
-	fatigue bool           // a factor marks the nurse as tired
+	listed  bool           // // counts toward capacity
+	fatigue bool           // // a factor marks the nurse as fatigued
 	due     acuity.Instant // when Boarder or Double becomes true; 0: never
 
-	evidence []acuity.Evidence // behind the factors, which say where
+	evidence []acuity.Evidence // // evidence of all factors, see FactorVerdict.from
 }
 
-// Until returns the instant at which time alone ends the verdict: then the room, or its
-// share of the unit, may change. 0: never.
+// Until returns the instant at which the verdict expires because time alone changes the room or its contribution to
+// the unit; 0: never.
 func (rv *RoomVerdict) Until() acuity.Instant { return codes.Soonest(rv.Next, rv.due) }
 
-// Evidence returns what is behind a factor of the room: one piece for each source,
-// in the order of the sources.
+// Evidence returns the evidence of a factor of the room: one piece for each source, in the order of the sources.
 func (rv *RoomVerdict) Evidence(fv *FactorVerdict) []acuity.Evidence {
 	return rv.evidence[fv.from : int(fv.from)+int(fv.sources)]
 }
 
-// AssignedBy returns the rule that chose a primary of the room, a stable code; ""
-// of a modifier.
+// AssignedBy returns the stable code of the rule that chose a primary factor of the room; "" for a modifier.
 func (rv *RoomVerdict) AssignedBy(fv *FactorVerdict) string {
 	if int(fv.shown) < len(rv.evidence) {
 		return rv.evidence[fv.shown].AssignedBy
@@ -115,29 +113,29 @@ func (rv *RoomVerdict) AssignedBy(fv *FactorVerdict) string {
 	return ""
 }
 
-// FactorVerdict is one active factor of a room. A unit has hundreds, so there is no
-// pointer in it, which the garbage collector would have to follow.
+// FactorVerdict is one active factor of a room. It has no pointers that the garbage collector would have to follow,
+// because a unit has hundreds of factors.
 type FactorVerdict struct {
 	Factor   catalogue.Factor
 	Kind     acuity.EvidenceKind
-	Severity uint8 // class now, 0 … 4
+	Severity uint8 // // current class, 0 … 4
 	Stale    bool
-	Past     bool  // it asked for a nurse and asks for none any more; it is never stale
-	babies   uint8 // largest count of babies that an evidence gave
+	Past     bool  // // it had a demand when it began and has none any longer; a past factor is never stale
+	babies   uint8 // // largest number of babies in the evidence
 
-	// Places in the evidence of the room, which has far less than 65,536 pieces:
-	// of the piece that is shown, and of the first of as many sources.
+	// Indexes into the evidence of the room, which has far fewer than 65,536 pieces: the piece that is shown, the
+	// first source, and the number of sources.
 	shown, from, sources uint16
 
-	Demand catalogue.Demand // own demand or floor now; of an ADD-only factor its ADD
-	Need   catalogue.Demand // own demand or floor now; 0: it has none
+	Demand catalogue.Demand // // current own demand or floor; for an ADD-only factor its ADD
+	Need   catalogue.Demand // // current own demand or floor; 0: none
 	add    catalogue.Demand // own ADD
 	Since  acuity.Instant
 	Next   acuity.Instant
 	doubt  acuity.Instant // when Stale becomes true; 0: never
 }
 
-// ActiveFactors appends the active factors of a room in ascending order.
+// ActiveFactors appends the active factors of a room to dst in ascending order.
 func (rv *RoomVerdict) ActiveFactors(dst []catalogue.Factor) []catalogue.Factor {
 	if rv == nil {
 		return dst
@@ -149,10 +147,10 @@ func (rv *RoomVerdict) ActiveFactors(dst []catalogue.Factor) []catalogue.Factor 
 	return dst
 }
 
-// Has reports whether a factor is active; nil has none.
+// Has reports whether a factor is active. A nil verdict has no factors.
 func (rv *RoomVerdict) Has(f catalogue.Factor) bool { return rv.Find(f) != nil }
 
-// Find returns an active factor; nil if it is not active.
+// Find returns an active factor; nil: it is not active.
 func (rv *RoomVerdict) Find(f catalogue.Factor) *FactorVerdict {
 	if rv == nil {
 		return nil
@@ -165,7 +163,7 @@ func (rv *RoomVerdict) Find(f catalogue.Factor) *FactorVerdict {
 	return nil
 }
 
-// ShowsSame reports whether two verdicts of one room show the same to people.
+// ShowsSame reports whether two verdicts of one room are shown identically.
 func ShowsSame(a, b *RoomVerdict) bool {
 	if a.ID != b.ID || a.Label != b.Label || a.Area != b.Area || a.Status != b.Status || a.Color != b.Color ||
 		a.Score != b.Score || a.Demand != b.Demand || a.Primary != b.Primary ||
@@ -182,10 +180,10 @@ func ShowsSame(a, b *RoomVerdict) bool {
 	return true
 }
 
-// Quality is a reason to trust a verdict less. Its code is stable.
+// Quality is a reason to trust a verdict less. Code is stable.
 type Quality struct{ Code, Message string }
 
-// QualitySet is a set of reasons: bit i stands for the i-th of qualities.
+// QualitySet is a set of quality reasons: bit i is the i-th entry of qualities.
 type QualitySet uint16
 
 const (
@@ -216,7 +214,7 @@ var qualities = [...]Quality{
 	fetusUnnamed:         {"fetus_unnamed", "Reports about one of several fetuses do not identify it: only the newest of them counts."},
 }
 
-// Quality returns why the verdict of the room deserves less trust.
+// Quality returns the reasons to trust the verdict of the room less.
 func (rv *RoomVerdict) Quality() (set QualitySet) {
 	for i, holds := range [len(qualities)]bool{
 		doubleOccupied: rv.Double, primaryAssumed: rv.Assumed, evidenceStale: rv.Stale, fetusUnnamed: rv.UnnamedFetus,
@@ -228,7 +226,7 @@ func (rv *RoomVerdict) Quality() (set QualitySet) {
 	return set
 }
 
-// quality returns why the verdict deserves less trust.
+// quality returns the reasons to trust the verdict of the unit less.
 func (t *axisInput) quality(u *acuity.UnitChart, v *Verdict) (set QualitySet) {
 	for i, holds := range [len(qualities)]bool{
 		staffingUnknown:      !t.staffed,
@@ -250,7 +248,7 @@ func (t *axisInput) quality(u *acuity.UnitChart, v *Verdict) (set QualitySet) {
 	return set
 }
 
-// List returns the reasons in their order.
+// List returns the reasons in the order of qualities.
 func (s QualitySet) List() []Quality {
 	list := make([]Quality, 0, len(qualities))
 	for i, q := range qualities {
@@ -261,7 +259,7 @@ func (s QualitySet) List() []Quality {
 	return list
 }
 
-// Has reports whether the set has the reason with a code.
+// Has reports whether the set contains the reason with the given code.
 func (s QualitySet) Has(code string) bool {
 	for i, q := range qualities {
 		if q.Code == code {

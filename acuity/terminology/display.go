@@ -9,24 +9,24 @@ import (
 	"svc/acuity/codes"
 )
 
-// displayTrait is what a word of a display name means for the rules on displays.
+// displayTrait classifies a word of a display name for the rules about display names.
 type displayTrait uint16
 
 const (
-	traitUnit       displayTrait = 1 << iota // of a dose: not part of a combination
-	traitForm                                // given at once, not a drip
-	traitDrip                                // nevertheless a drip
-	traitAnesthetic                          // with epinephrine it is an epidural test dose (docs/decisions.md#epinephrine-words)
-	traitMixed                               // a combination
-	traitDenied                              // denies
-	traitMeasured                            // oxygen that is measured, not given (docs/decisions.md#oxygen-therapy)
-	traitTeaching                            // about a score, not a score (docs/decisions.md#mews-education, #score-words)
-	traitFraction                            // a number with it is a fraction of oxygen
-	traitNoDenial                            // follows a "non" that denies nothing: "non-rebreather"
+	traitUnit       displayTrait = 1 << iota // // unit of a dose, never part of a combination
+	traitForm                                // // given as a single dose, not an infusion
+	traitDrip                                // // an infusion in spite of traitForm
+	traitAnesthetic                          // // with epinephrine: an epidural test dose (docs/decisions.md#epinephrine-words)
+	traitMixed                               // // names a combination of drugs
+	traitDenied                              // // negation
+	traitMeasured                            // // oxygen is measured, not given (docs/decisions.md#oxygen-therapy)
+	traitTeaching                            // // education about a score, not a score (docs/decisions.md#mews-education, #score-words)
+	traitFraction                            // // a number with it is a fraction of inspired oxygen
+	traitNoDenial                            // // follows a "non" that is no negation: "non-rebreather"
 )
 
-// displayWords are the words that the rules on displays know, by trait. The catalogue
-// adds those that it looks for.
+// displayWords lists the words that the rules about display names use, by trait. The catalogue's routes by words add
+// theirs.
 var displayWords = map[displayTrait][]string{
 	traitUnit: {
 		"mcg", "ug", "mg", "g", "gm", "kg", "ml", "l", "dl", "min", "minute", "h", "hr", "hour", "unit", "units", "u",
@@ -53,12 +53,12 @@ var displayWords = map[displayTrait][]string{
 	traitNoDenial: {"rebreather", "invasive"},
 }
 
-// lexicon is the words that the rules on displays know.
+// lexicon maps the words that the rules about display names use to their meaning.
 type lexicon map[string]meaning
 
 type meaning struct {
 	traits displayTrait
-	sought uint64 // bit of the word, if the catalogue looks for it
+	sought uint64 // // bit of the word, if a route of the catalogue uses it
 }
 
 func newLexicon() lexicon {
@@ -73,23 +73,23 @@ func newLexicon() lexicon {
 	return l
 }
 
-// maxDisplayWord is longer than any word of a lexicon.
+// maxDisplayWord is longer than any word of a lexicon, in bytes.
 const maxDisplayWord = 24
 
-// scan returns what the words of a display name mean together. It does not allocate: it
-// runs for every code that no rule knows.
+// scan returns the combined meaning of the words of a display name. It does not allocate, because it runs for every
+// code without a rule.
 func (l lexicon) scan(text string) meaning {
 	var all, last meaning
 	var word [maxDisplayWord]byte
 	n, letters, lastLetters, slash := 0, true, false, false
-	denied := false // the last word denies
+	denied := false // // the previous word is a negation
 	end := func() {
 		m := meaning{}
 		if n <= maxDisplayWord {
 			m = l[string(word[:n])]
 		}
-		// A slash makes a combination only between two words that are letters
-		// and no units: not in "4 mg/250 mL", not in "mcg/min" (docs/decisions.md#combinations).
+		// A slash means a combination only between two words of letters that are no units: not in "4 mg/250 mL" and
+		// not in "mcg/min" (docs/decisions.md#combinations).
 		if slash && letters && lastLetters && (m.traits|last.traits)&traitUnit == 0 {
 			all.traits |= traitMixed
 		}
@@ -116,7 +116,7 @@ func (l lexicon) scan(text string) meaning {
 			word[n] = byte(unicode.ToLower(r)) //nolint:gosec // below RuneSelf
 			n++
 		} else {
-			n = maxDisplayWord + 1 // no word that we know
+			n = maxDisplayWord + 1 // // longer than any known word
 		}
 	}
 	if n > 0 {
@@ -128,17 +128,16 @@ func (l lexicon) scan(text string) meaning {
 	return all
 }
 
-// plainLexicon is for questions that no word of the catalogue is needed for.
+// plainLexicon is the lexicon without the words of the catalogue.
 var plainLexicon = newLexicon()
 
-// saysFraction reports whether a number with this display is a fraction of
-// oxygen, not a flow.
-func saysFraction(display string) bool {
+// meansFraction reports whether a number with this display name is a fraction of inspired oxygen, not a flow.
+func meansFraction(display string) bool {
 	return plainLexicon.scan(display).traits&traitFraction != 0
 }
 
-// displayFits reports whether a display in which a route's words were found is
-// what the route means.
+// displayFits reports whether a display name that contains a route's words has the route's meaning: negations and
+// combinations, for example, exclude it.
 func displayFits(r *catalogue.Route, m meaning) bool {
 	if m.traits&traitDenied != 0 {
 		return false
@@ -154,10 +153,9 @@ func displayFits(r *catalogue.Route, m meaning) bool {
 	return true
 }
 
-// ReduceDisplay reduces free text that stands for a code to what the rules on displays
-// read in it. Words of the rules stay, in their order; other words become "x", numbers
-// "0". Text without a word of a rule gives "". So the result cannot be about a person,
-// and a rule finds the same in it as in the whole.
+// ReduceDisplay reduces free text that replaces a code to the words that the rules about display names use. Those
+// words are kept in order; other words become "x", numbers become "0". Text without any such word becomes "". The
+// result cannot identify a person, and every rule matches it exactly as it matches the original.
 func ReduceDisplay(text string) string {
 	text = codes.CleanDisplay(text)
 	sought := CatalogueIndex().lexicon

@@ -11,34 +11,34 @@ import (
 	"svc/acuity/codes"
 )
 
-// A fetus is named by a label from "A" to "I". Numbers mean the same: fetus 1 is fetus A.
+// fetusLabels are the labels of fetuses. Numbers are equivalent: fetus 1 is fetus A.
 const fetusLabels = "ABCDEFGHI"
 
-// fetusWord says how a word takes part in the name of a fetus.
+// fetusWord is the role of a word in the name of a fetus.
 type fetusWord uint8
 
 const (
 	noFetusWord   fetusWord = iota
 	fetusNoun               // "twin B", "second twin"
-	fetusNounES             // the same in Spanish, where a small "a" is a preposition
-	fetusLead               // "fetal A", "FHR 2": only a label that follows counts
-	fetusChannel            // "US 2": the same, but only on the label of a device
+	fetusNounES             // // the same in Spanish, where a lowercase "a" is a preposition
+	fetusLead               // // "fetal A", "FHR 2": names a fetus only together with the label after it
+	fetusChannel            // // "US 2": like fetusLead, but only in the label of a device
 	fetusFiller             // "fetus no. 2"
 	fetusConnect            // "fetus A and B"
 	fetusOrdinal            // "second"
 	fetusNumber             // "two"
 	fetusTotal              // "twin 1 of 2"
 	fetusAge                // "newborn 2 days"
-	fetusLabelled           // a noun and its label in one word: "twinb"
+	fetusLabelled           // // noun and label in one word: "twinb"
 )
 
-// knownFetusWord is a word with the label that it stands for: 1 is "A", 0 is none.
+// knownFetusWord is a word's role and its label: 1 is "A", 0 is none.
 type knownFetusWord struct {
 	kind  fetusWord
 	label byte
 }
 
-// fetusWords are the words that can be part of the name of a fetus.
+// fetusWords maps the words that can be part of the name of a fetus to their role.
 var fetusWords = newFetusWords()
 
 func newFetusWords() map[string]knownFetusWord {
@@ -70,11 +70,11 @@ func newFetusWords() map[string]knownFetusWord {
 			}
 		}
 	}
-	for i := range len(fetusLabels) - 1 { // a roman "I" needs a word of its own
+	for i := range len(fetusLabels) - 1 { // // a Roman numeral "I" counts only after a separate noun
 		label := strings.ToLower(fetusLabels[i : i+1])
 		all[label] = knownFetusWord{fetusNumber, byte(i + 1)}
 		for _, noun := range []string{"fetus", "foetus", "baby", "twin"} {
-			if i < 4 { // "twine" is a word
+			if i < 4 { // // "twinE" is excluded: "twine" is a word
 				all[noun+label] = knownFetusWord{fetusLabelled, byte(i + 1)}
 			}
 		}
@@ -82,35 +82,35 @@ func newFetusWords() map[string]knownFetusWord {
 	return all
 }
 
-// fetusToken is a word of a text, from its first byte to the one behind it.
+// fetusToken is a word of a text at the bytes [from, to).
 type fetusToken struct {
 	knownFetusWord
 	from, to int
 }
 
-// maxFetusTokens bounds the words of a text that are searched for the name of a fetus.
+// maxFetusTokens is the maximum number of words that are searched for the name of a fetus.
 const maxFetusTokens = 48
 
-// FetusIn returns which fetus a text names, such as "Fetus B", "baby #2", "second twin" or
-// "FHR1": a label from "A" to "I". It returns "" if the text names none, or several.
+// FetusIn returns the label ("A" to "I") of the fetus that a text names, such as "Fetus B", "baby #2", "second twin"
+// or "FHR1". It returns "" if the text names no fetus or several.
 func FetusIn(text string) string {
 	label, _ := cutFetus(text, false)
 	return label
 }
 
-// FetusOfDevice does the same for the label of a device or specimen. On it, the number of a
-// channel names the fetus too: "US 2".
+// FetusOfDevice is FetusIn for the label of a device or specimen, in which the number of a channel ("US 2") also
+// names the fetus.
 func FetusOfDevice(text string) string {
 	label, _ := cutFetus(text, true)
 	return label
 }
 
-// CutFetus returns which fetus a text names, and the text without that name, so that "Fetus
-// 2: Category I" is no Category II. If it names none, or several, the text stays whole.
+// CutFetus returns the label of the fetus that a text names and the text without that name, so that "Fetus 2:
+// Category I" is not read as Category II. If the text names no fetus or several, rest is the whole text.
 func CutFetus(text string) (label, rest string) { return cutFetus(text, false) }
 
-// FetusNamed returns the label for the whole name of a fetus: "A", "b", "2", "Fetus B". It
-// serves elements that hold nothing else.
+// FetusNamed returns the label for a field that contains only the name of a fetus, such as "A", "b", "2" or "Fetus
+// B".
 func FetusNamed(text string) string {
 	if w := fetusWords[strings.ToLower(strings.TrimSpace(text))]; w.kind == fetusNumber {
 		return fetusLabels[w.label-1 : w.label]
@@ -118,14 +118,14 @@ func FetusNamed(text string) string {
 	return FetusIn(text)
 }
 
-// cutFetus implements CutFetus. It does not allocate unless a fetus is named: it runs for
-// every text that could name one.
+// cutFetus implements CutFetus. It allocates only if the text names a fetus, because it runs for every text that
+// could name one.
 func cutFetus(text string, device bool) (label, rest string) {
 	var memory [maxFetusTokens]fetusToken
 	list := fetusTokens(text, memory[:0])
 	var found byte
 	cut := text
-	for i := range slices.Backward(list) { // backward, so that the places stay as they are
+	for i := range slices.Backward(list) { // // backward, so that the earlier offsets remain valid
 		n, last := fetusLabelAt(text, list, i, device)
 		switch {
 		case n == 0:
@@ -144,11 +144,11 @@ func cutFetus(text string, device bool) (label, rest string) {
 	return fetusLabels[found-1 : found], cut
 }
 
-// severalFetuses stands for more than one label.
+// severalFetuses is the pseudo-label of a text that names more than one fetus.
 const severalFetuses = 0xff
 
-// fetusLabelAt returns the label of a fetus whose name begins at the i-th word, and the
-// index of the last word of the name; 0: no name begins there.
+// fetusLabelAt returns the label of the fetus whose name begins at the i-th word, and the index of the name's last
+// word; label 0: no name begins there.
 func fetusLabelAt(text string, list []fetusToken, i int, device bool) (label byte, last int) {
 	noun := list[i].kind
 	switch noun { //nolint:exhaustive // nothing else begins a name
@@ -175,7 +175,7 @@ func fetusLabelAt(text string, list []fetusToken, i int, device bool) (label byt
 		return 0, i
 	}
 	if list[at-1].kind != fetusFiller && strings.ContainsAny(text[list[at-1].to:list[at].from], ".;,\n") {
-		return 0, i // the label begins another phrase; "no. 2" has a point of its own
+		return 0, i // // the label begins another phrase; the dot of "no. 2" is allowed
 	}
 	word := text[list[at].from:list[at].to]
 	switch {
@@ -186,7 +186,7 @@ func fetusLabelAt(text string, list []fetusToken, i int, device bool) (label byt
 	}
 	label, last = list[at].label, at
 	if last+2 < len(list) && list[last+1].kind == fetusTotal && list[last+2].kind == fetusNumber {
-		last += 2 // twin 1 of 2
+		last += 2 // // "twin 1 of 2"
 	}
 	if next := at + 1; next < len(list) {
 		gap := strings.TrimSpace(text[list[at].to:list[next].from])
@@ -201,8 +201,8 @@ func fetusLabelAt(text string, list []fetusToken, i int, device bool) (label byt
 	return label, last
 }
 
-// fetusTokens appends the words of a text. Words end where letters and digits meet, and
-// where a small letter is followed by a capital: "FHR1", "fetusB".
+// fetusTokens appends the words of a text to list. Words also end between letters and digits, and between a lowercase
+// and an uppercase letter: "FHR1", "fetusB".
 func fetusTokens(text string, list []fetusToken) []fetusToken {
 	var word [12]byte
 	n, start, before := 0, -1, rune(0)
@@ -235,18 +235,18 @@ func fetusTokens(text string, list []fetusToken) []fetusToken {
 		if size := utf8.RuneLen(r); n+size <= len(word) {
 			n += utf8.EncodeRune(word[n:], r)
 		} else {
-			n = len(word) + 1 // no word that we know
+			n = len(word) + 1 // // longer than any known word
 		}
 	}
 	end(len(text))
 	return list
 }
 
-// fetusCategories are the categories of ICD-10-CM whose seventh character names the fetus.
+// fetusCategories are the ICD-10-CM categories whose seventh character identifies the fetus.
 var fetusCategories = []string{"O31", "O32", "O33", "O35", "O36", "O40", "O41", "O60", "O64", "O69"}
 
-// FetusOf returns which fetus a diagnosis is about: by the seventh character of its
-// ICD-10-CM code, else by its display; "": it names none.
+// FetusOf returns the label of the fetus that a diagnosis concerns, from the seventh character of its ICD-10-CM code
+// or else from its display name; "": no fetus is named.
 func FetusOf(d *acuity.Diagnosis) string {
 	if d.System == codes.ICD10CM || d.System == codes.SystemNone {
 		code := codes.Normal(codes.ICD10CM, d.Code)
@@ -257,7 +257,8 @@ func FetusOf(d *acuity.Diagnosis) string {
 	return FetusIn(d.Display)
 }
 
-// SameFetus reports whether the displays of two diagnoses with one code do not name two fetuses.
+// SameFetus reports whether two diagnoses with one code may concern one fetus: their display names do not name
+// different ones.
 func SameFetus(a, b *acuity.Diagnosis) bool {
 	if a.Display == b.Display {
 		return true
@@ -266,7 +267,7 @@ func SameFetus(a, b *acuity.Diagnosis) bool {
 	return x == "" || y == "" || x == y
 }
 
-// IsFetal reports whether a rule reads a code for a factor of one fetus.
+// IsFetal reports whether a rule maps a code to a factor that concerns a single fetus.
 func IsFetal(system codes.System, code string) (is bool) {
 	ix := CatalogueIndex()
 	if system == codes.SystemLocal || system == codes.SystemNone {

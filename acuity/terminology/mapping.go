@@ -11,34 +11,33 @@ import (
 	"svc/acuity/codes"
 )
 
-// MappingID names a row of the terminology map by its code within its system, in any
-// spelling, its kind and its condition on the value. A row with the same id replaces it.
+// MappingID returns the id of a row of the terminology map. It is derived from the code in normal form, its system,
+// the kind of statement and the condition on the value. A row replaces the row with the same id.
 func MappingID(m *acuity.Mapping) string {
 	system, code := codes.Comparable(m.System, m.Code)
 	return "map-" + shortDigest(string(system), code,
 		strconv.Itoa(int(m.Kind)), strconv.Itoa(int(m.Op)), strconv.FormatInt(int64(m.Than), 10))
 }
 
-// Knows reports whether a row has a code of a kind; kind 0: a diagnosis.
+// Knows reports whether a row maps a code for a kind of signal; kind 0 means a diagnosis.
 func (m *Mappings) Knows(system codes.System, code string, kind catalogue.SignalKind) bool {
 	system, code = codes.Comparable(system, code)
 	return len(m.find(system, code, kind)) > 0
 }
 
-// Mappings is the terminology map of a hospital, ready for look-ups. The nil map has no
-// rows. Its rows never change.
+// Mappings is the terminology map of a hospital, indexed by code. It is immutable; a nil map has no rows.
 type Mappings struct {
 	rows int
-	// By the kind of statement. Signals only differ in being a medication or not
+	// The rows by kind of statement. For signals, only medication and non-medication differ
 	// (docs/decisions.md#kind-of-signal).
 	diagnoses, medications, others codes.Tables[*acuity.Mapping]
-	// Medication returns the codings of the Medication that a local code names; nil: it
-	// names none, or there are none.
+	// Medication returns the codings of the FHIR Medication that a local code refers to; it returns nil if the code
+	// refers to none. The function may be nil.
 	Medication func(code string) []acuity.Coding
 }
 
-// NewMappings returns the map with the given rows. Rows for one code count in their
-// order. A code with a trailing "*" is a prefix.
+// NewMappings indexes the given rows. Rows with the same code apply in the given order. A code with a trailing "*" is
+// a prefix.
 func NewMappings(rows []acuity.Mapping) *Mappings {
 	m := &Mappings{}
 	for i := range rows {
@@ -66,8 +65,8 @@ func NewMappings(rows []acuity.Mapping) *Mappings {
 	return m
 }
 
-// find returns the rows for a code and kind of signal; kind 0: a diagnosis. Rows of the
-// code itself come first, else those of the longest prefix.
+// find returns the rows for a code and a kind of signal (0: a diagnosis): rows of the exact code, or else those of
+// the longest prefix.
 func (m *Mappings) find(system codes.System, code string, kind catalogue.SignalKind) []*acuity.Mapping {
 	if m == nil || m.rows == 0 || code == "" {
 		return nil
@@ -85,7 +84,7 @@ func (m *Mappings) find(system codes.System, code string, kind catalogue.SignalK
 // conditional reports whether a mapping has a condition on the value.
 func conditional(m *acuity.Mapping) bool { return m.Op != codes.Equal || m.Than != 0 }
 
-// named returns the codings of the Medications that the codes of a signal name.
+// named returns the codings of the FHIR Medications that the codes of a signal refer to.
 func (m *Mappings) named(s *acuity.Signal) []acuity.Coding {
 	if m == nil || m.Medication == nil {
 		return nil
@@ -97,11 +96,11 @@ func (m *Mappings) named(s *acuity.Signal) []acuity.Coding {
 	return list
 }
 
-// MaxInside is how many levels of Medications in one another are followed.
+// MaxInside is the maximum nesting depth of FHIR Medications that is followed.
 const MaxInside = 2
 
-// meant appends the codings of a Medication that a code names, and of the Medications in
-// it. An ingredient of a mixture keeps the names of the others beside its own.
+// meant appends the codings of the FHIR Medication that a code refers to, and those of its ingredients. The display
+// name of an ingredient includes the names of the other ingredients.
 func (m *Mappings) meant(dst []acuity.Coding, c acuity.Coding, inside int) []acuity.Coding {
 	if c.System != codes.SystemLocal || inside == 0 {
 		return dst
@@ -115,11 +114,10 @@ func (m *Mappings) meant(dst []acuity.Coding, c acuity.Coding, inside int) []acu
 	return dst
 }
 
-// mixed stands between the names of the ingredients of a mixture.
+// mixed separates the names of the ingredients of a mixture.
 const mixed = " / "
 
-// shortDigest names a text in 24 digits. It contains what distinguishes two rows, so the
-// same row always has the same id.
+// shortDigest returns an id of 24 digits that is derived from parts.
 func shortDigest(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

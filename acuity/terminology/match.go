@@ -1,11 +1,11 @@
-// Package terminology finds the factors that a code, with its value, stands for.
+// Package terminology maps a code with its value to factors.
 //
-//   - An [Index] has the codes of the catalogue, [Mappings] those of one hospital.
-//   - A [Reader] reads signals, conditions, diagnoses with both.
-//   - A [Match] is what one statement says about one factor.
-//   - A [MatchedSignal] is a text with its matches. Equal statements share one.
+//   - An [Index] holds the codes of the catalogue, [Mappings] those of one hospital.
+//   - A [Reader] applies both to signals, conditions and diagnoses.
+//   - A [Match] is what one statement implies for one factor.
+//   - A [MatchedSignal] is the text of a signal with its matches. Equal signals share one.
 //
-// It keeps no text of a person: [ReduceDisplay] leaves only the words of the rules.
+// The package retains no text that could identify a person: [ReduceDisplay] keeps only the words of the rules.
 package terminology
 
 import (
@@ -18,44 +18,44 @@ import (
 	"svc/acuity/codes"
 )
 
-// Match is what one statement or diagnosis says about one factor.
+// Match is what one statement or diagnosis implies for one factor.
 type Match struct {
 	Factor  catalogue.Factor
 	Variant uint8
-	Count   uint8 // babies; 0: unknown
+	Count   uint8 // // number of babies; 0: unknown
 	Kind    acuity.EvidenceKind
-	On      bool // false: the statement ends the factor, or does not reach its limit
+	On      bool // // false: the statement ends the factor or does not reach its limit
 }
 
-// MatchState is how far a statement could be read.
+// MatchState says how far a statement could be read.
 type MatchState uint8
 
-// How far a statement could be read, least first.
+// The match states, in ascending order.
 const (
 	Unmapped   MatchState = iota // no rule and no mapping knows the code
-	Unreadable                   // the code is known, its value is not; nothing changes
-	Matched                      // the statement says something, even "no"
+	Unreadable                   // // the code is known but the value is not readable; nothing changes
+	Matched                      // // the statement was read, even if its answer is "no"
 )
 
-// Index finds the routes of a code.
+// Index finds the routes of the catalogue for a code.
 type Index struct {
 	diagnoses, signals codes.Tables[route]
-	display            []route // by words, in the order of the catalogue
+	display            []route // // routes by words, in the order of the catalogue
 	lexicon            lexicon
 
-	// The factors whose contradictions are settled.
+	// The factors for which contradictory statements are resolved.
 	Magnesium, Obesity, CategoryII, CategoryIII, EarlyWarning, Acknowledged, Induction, Multiples catalogue.Factor
 
-	Becoming catalogue.FactorSet // factors that silence about another one becomes
-	Fetal    catalogue.FactorSet // factors that are of a fetus, not of the mother
+	Becoming catalogue.FactorSet // // factors that another one becomes if it is not asserted again
+	Fetal    catalogue.FactorSet // // factors that concern a fetus, not the mother
 }
 
-// route is a route with its factor.
+// route is a route with its factor and the bits of its words.
 type route struct {
 	*catalogue.Route
 	factor catalogue.Factor
 	words  uint64 // bits of its words
-	strict bool   // by words: only in its own system, or without a system
+	strict bool   // // a route by words that matches only its own system, or a code without a system
 }
 
 // fetalFactors are the factors that concern one fetus.
@@ -63,7 +63,8 @@ var fetalFactors = []string{
 	"labor-fhr-cat-ii", "labor-fhr-cat-iii", "high-decreased-fetal-movement", "high-iufd", "high-fetal-anomaly", "high-prolapsed-cord",
 }
 
-// CatalogueIndex is the index of the catalogue. The rules of a hospital change no route.
+// CatalogueIndex returns the index of the default catalogue. The rules of a hospital do not change routes, so all
+// hospitals share it.
 var CatalogueIndex = sync.OnceValue(func() *Index { return newIndex(catalogue.Default()) })
 
 // newIndex returns the index of the routes of a catalogue.
@@ -102,8 +103,9 @@ func newIndex(c *catalogue.Catalogue) *Index {
 				r.words |= m.sought
 			}
 			if len(r.Words) > 0 {
-				// Scores and primaries are matched by their own system's
-				// names alone (docs/decisions.md#score-words, #oxytocin-section), others by any (docs/decisions.md#display-rules).
+				// Scores and primary factors match by words only in their own code system
+				// (docs/decisions.md#score-words, #oxytocin-section), other factors in any
+				// (docs/decisions.md#display-rules).
 				r.strict = s.Primary || r.Needs.Kind == catalogue.NeedsNumber
 				ix.display = append(ix.display, r)
 			}
@@ -121,8 +123,8 @@ func newIndex(c *catalogue.Catalogue) *Index {
 	return ix
 }
 
-// appendMatch adds what a matching route says. Of several routes of one factor the last
-// in the catalogue counts, and a route that refines only adds detail.
+// appendMatch appends the match of a route. If several routes of one factor match, the last in the catalogue counts,
+// and a route that refines only adds its variant or count.
 func appendMatch(dst []Match, r *route, kind acuity.EvidenceKind, on bool) []Match {
 	i := slices.IndexFunc(dst, func(m Match) bool { return m.Factor == r.factor })
 	if i < 0 {
@@ -138,8 +140,8 @@ func appendMatch(dst []Match, r *route, kind acuity.EvidenceKind, on bool) []Mat
 	return dst
 }
 
-// matchDiagnosis returns the factors that a diagnosis switches on; false: no rule and no
-// mapping of the hospital knows the code. A mapping wins over the catalogue.
+// matchDiagnosis returns the factors that a diagnosis activates; false: neither the catalogue nor the hospital maps
+// the code. A mapping of the hospital takes precedence over the catalogue.
 func matchDiagnosis(d *acuity.Diagnosis, maps *Mappings) (dst []Match, known bool) {
 	system, code := codes.Comparable(d.System, d.Code)
 	if rows := maps.find(system, code, 0); len(rows) > 0 {
@@ -161,7 +163,8 @@ func matchDiagnosis(d *acuity.Diagnosis, maps *Mappings) (dst []Match, known boo
 	return dst, len(dst) > 0
 }
 
-// Reader reads statements. The matches of one call are those of its signal.
+// Reader matches statements to factors. The matches of the last signal are valid until the next call; a Reader is not
+// safe for concurrent use.
 type Reader struct {
 	Catalogue *catalogue.Catalogue
 	Mappings  *Mappings
@@ -169,8 +172,8 @@ type Reader struct {
 	diagnoses map[diagnosisText]*matchedDiagnosis // cache
 }
 
-// read appends what s says. It returns how far s could be read, and the concept of its
-// code: the factor that stands for several codes; 0: none.
+// read replaces the reader's matches with those of s. It returns how far s could be read and the concept of its code,
+// which is the factor that several codes share; 0: no concept.
 func (r *Reader) read(s *acuity.Signal) (MatchState, catalogue.Factor) {
 	if s.Kind == catalogue.KindCondition {
 		return r.readCondition(s), 0
@@ -180,8 +183,8 @@ func (r *Reader) read(s *acuity.Signal) (MatchState, catalogue.Factor) {
 		return r.readLocal(s, rows)
 	}
 	if s.System == codes.SystemLocal || s.System == codes.SystemNone {
-		if f, ok := catalogue.FactorByID(strings.ToLower(strings.TrimSpace(s.Code))); ok { // the id of a factor, in any case
-			r.matches = append(r.matches, Match{Factor: f, Kind: acuity.ByManual, On: s.Status == acuity.SignalActive && !saysNo(s.Value)})
+		if f, ok := catalogue.FactorByID(strings.ToLower(strings.TrimSpace(s.Code))); ok { // // the code is the id of a factor, in any case
+			r.matches = append(r.matches, Match{Factor: f, Kind: acuity.ByManual, On: s.Status == acuity.SignalActive && !isNo(s.Value)})
 			return Matched, 0
 		}
 	}
@@ -203,7 +206,7 @@ func (r *Reader) readLocal(s *acuity.Signal, rows []*acuity.Mapping) (MatchState
 			if on = unread; s.Value.Kind == codes.ValueNumber {
 				on = compare(s.Value, m.Op, m.Than)
 			}
-		case saysNo(s.Value) && s.System == codes.SystemLocal:
+		case isNo(s.Value) && s.System == codes.SystemLocal:
 			on = no
 		}
 		if conditional(m) && (m.Factor == CatalogueIndex().EarlyWarning || m.Factor == CatalogueIndex().Obesity) {
@@ -218,7 +221,7 @@ func (r *Reader) readLocal(s *acuity.Signal, rows []*acuity.Mapping) (MatchState
 	return state, concept
 }
 
-// byRule reads a signal by the rules of the catalogue.
+// byRule reads a signal by the routes of the catalogue.
 func (r *Reader) byRule(s *acuity.Signal, code string) (MatchState, catalogue.Factor) {
 	state, concept := Unmapped, catalogue.Factor(0)
 	consider := func(rt *route) {
@@ -243,13 +246,13 @@ func (r *Reader) byRule(s *acuity.Signal, code string) (MatchState, catalogue.Fa
 	if state != Unmapped || s.Display == "" {
 		return state, concept
 	}
-	said := ix.lexicon.scan(s.Display)
-	if said.sought == 0 {
+	words := ix.lexicon.scan(s.Display)
+	if words.sought == 0 {
 		return state, concept
 	}
 	for i := range ix.display {
 		rt := &ix.display[i]
-		if rt.words&said.sought == 0 || !displayFits(rt.Route, said) {
+		if rt.words&words.sought == 0 || !displayFits(rt.Route, words) {
 			continue
 		}
 		if rt.strict && s.System != rt.System && code != "" {
@@ -260,8 +263,8 @@ func (r *Reader) byRule(s *acuity.Signal, code string) (MatchState, catalogue.Fa
 	return state, concept
 }
 
-// conceptOf returns the factor that stands for all codes of a route that are one
-// identity: FHR category, MEWS and BMI (docs/decisions.md#signal-identity); 0: none.
+// conceptOf returns the factor that identifies all codes of a route that are interchangeable: FHR category, MEWS and
+// BMI (docs/decisions.md#signal-identity); 0: the route has no such factor.
 func (ix *Index) conceptOf(r *route) catalogue.Factor {
 	switch r.Needs.Kind {
 	case catalogue.NeedsCategoryII, catalogue.NeedsCategoryIII:
@@ -273,14 +276,14 @@ func (ix *Index) conceptOf(r *route) catalogue.Factor {
 	return 0
 }
 
-// readCondition reads a condition as a diagnosis, by its code alone.
+// readCondition reads a FHIR Condition as a diagnosis, by its code alone.
 func (r *Reader) readCondition(s *acuity.Signal) MatchState {
 	d := acuity.Diagnosis{System: s.System, Code: s.Code}
-	said := r.Diagnosis(&d)
-	if !said.Known {
+	matched := r.Diagnosis(&d)
+	if !matched.Known {
 		return Unmapped
 	}
-	for _, m := range said.Matches {
+	for _, m := range matched.Matches {
 		m.On = s.Status == acuity.SignalActive
 		r.matches = append(r.matches, m)
 	}

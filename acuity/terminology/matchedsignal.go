@@ -10,34 +10,33 @@ import (
 	"svc/acuity/codes"
 )
 
-// MatchedSignal is a text with the factors that the rules match it to. Equal statements
-// share one.
+// MatchedSignal is the text of a signal with the factors that it matches. Equal signals share one MatchedSignal.
 type MatchedSignal struct {
-	Mappings *Mappings // the mappings that read it
+	Mappings *Mappings // // the mappings that were applied
 	SignalText
-	Identity  *Identity // of the coding that counts; a unit shares one for each
+	Identity  *Identity // // of the coding that counts; the signals of a unit share equal identities
 	State     MatchState
-	Concept   catalogue.Factor // see reader.read
+	Concept   catalogue.Factor // // see Reader.read
 	Grade     uint8            // see gradeStatement
 	Matches   []Match
-	TakenBack []Match // of a retraction: the matches of the statement that it takes back; nil: it does not say which
+	TakenBack []Match // // for a retraction: the matches of the retracted statement; nil: unknown
 
-	// IdentityHash and SubjectHash tell most others apart at once. The first leaves out the
-	// fetus. The second is of what sameSubject compares.
+	// IdentityHash and SubjectHash allow most comparisons without comparing the texts. IdentityHash omits the fetus.
+	// SubjectHash covers the fields that sameSubject compares.
 	IdentityHash, SubjectHash uint64
 }
 
-// textSeed is the seed of the hashes, which never leave the process.
+// textSeed seeds the hashes, which are used only within the process.
 var textSeed = maphash.MakeSeed()
 
-// subject is what sameSubject compares.
+// subject holds the fields that sameSubject compares.
 type subject struct {
 	medication           bool
 	system               codes.System
 	code, display, fetus string
 }
 
-// SignalText is a statement without patient, room and time.
+// SignalText is a clinical statement without patient, room and time.
 type SignalText struct {
 	Feed    acuity.Channel
 	Kind    catalogue.SignalKind
@@ -50,12 +49,12 @@ type SignalText struct {
 	Fetus   string // see acuity.Signal
 }
 
-// TextOf returns the text of a signal that a feed sent.
+// TextOf returns the text of a signal that came from a feed.
 func TextOf(s *acuity.Signal, feed acuity.Channel) SignalText {
 	return SignalText{feed, s.Kind, s.Status, s.System, s.Code, s.Display, s.Value, codingsOf(s.Also), s.Fetus}
 }
 
-// Signal returns the text as a signal.
+// Signal returns a signal with this text, without patient, room and time.
 func (w *SignalText) Signal() acuity.Signal {
 	return acuity.Signal{
 		Kind: w.Kind, Status: w.Status, System: w.System, Code: w.Code, Display: w.Display, Value: w.Value,
@@ -63,7 +62,7 @@ func (w *SignalText) Signal() acuity.Signal {
 	}
 }
 
-// MatchText reads one text by the rules.
+// MatchText matches a text to factors by the catalogue c and the hospital's mappings.
 func MatchText(c *catalogue.Catalogue, w SignalText, maps *Mappings) *MatchedSignal {
 	r, s := Reader{Catalogue: c, Mappings: maps}, w.Signal()
 	out := &MatchedSignal{Mappings: maps, SignalText: w, Identity: newIdentity(&s)}
@@ -79,7 +78,7 @@ func MatchText(c *catalogue.Catalogue, w SignalText, maps *Mappings) *MatchedSig
 			out.State, out.Concept, out.Matches, out.Identity = state, concept, r.matches, newIdentity(&s)
 		}
 	}
-	out.takeBack(c)
+	out.findRetracted(c)
 	out.Grade = gradeStatement(c, &s, out.Matches)
 	out.IdentityHash = maphash.Comparable(textSeed, *out.Identity)
 	out.Identity.Fetus = fetusOf(&w, out.Matches)
@@ -87,20 +86,20 @@ func MatchText(c *catalogue.Catalogue, w SignalText, maps *Mappings) *MatchedSig
 	return out
 }
 
-// takeBack finds what a retraction takes back, by its value: other statements of the
-// code stay. A drug that was entered in error does not run, whatever its rate.
-func (r *MatchedSignal) takeBack(c *catalogue.Catalogue) {
+// findRetracted sets TakenBack to the matches of the statement that a retraction with a value retracts; other
+// statements of the code remain. A retracted medication always ends, whatever its rate.
+func (r *MatchedSignal) findRetracted(c *catalogue.Catalogue) {
 	if r.Status != acuity.SignalRetracted || r.Value.Kind == codes.ValueNone || r.State != Matched || r.Kind == catalogue.KindMedication {
 		return
 	}
 	w := r.SignalText
 	w.Status = acuity.SignalActive
-	said := MatchText(c, w, r.Mappings)
-	if said.State != Matched {
+	matched := MatchText(c, w, r.Mappings)
+	if matched.State != Matched {
 		return
 	}
-	r.TakenBack, r.Matches = said.Matches, nil
-	for _, m := range said.Matches {
+	r.TakenBack, r.Matches = matched.Matches, nil
+	for _, m := range matched.Matches {
 		if m.On {
 			m.On = false
 			r.Matches = append(r.Matches, m)
@@ -108,7 +107,7 @@ func (r *MatchedSignal) takeBack(c *catalogue.Catalogue) {
 	}
 }
 
-// TakesBack reports whether a retraction takes back another statement.
+// TakesBack reports whether the retraction r retracts the statement o.
 func (r *MatchedSignal) TakesBack(o *MatchedSignal) bool {
 	if len(r.TakenBack) == 0 {
 		return true
@@ -116,12 +115,12 @@ func (r *MatchedSignal) TakesBack(o *MatchedSignal) bool {
 	return slices.EqualFunc(r.TakenBack, o.Matches, func(a, b Match) bool { return a.Factor == b.Factor && a.On == b.On })
 }
 
-// Is reports whether two matched signals have one identity.
+// Is reports whether two matched signals have the same identity.
 func (r *MatchedSignal) Is(o *MatchedSignal) bool {
 	return r.Identity == o.Identity || r.IdentityHash == o.IdentityHash && *r.Identity == *o.Identity
 }
 
-// HasCodeOf reports whether two matched signals have one identity but for the fetus.
+// HasCodeOf reports whether two matched signals have the same identity except for the fetus.
 func (r *MatchedSignal) HasCodeOf(o *MatchedSignal) bool {
 	if r.Identity == o.Identity {
 		return true
@@ -130,8 +129,8 @@ func (r *MatchedSignal) HasCodeOf(o *MatchedSignal) bool {
 	return r.IdentityHash == o.IdentityHash && a.Medication == b.Medication && a.System == b.System && a.Code == b.Code
 }
 
-// fetusOf returns the fetus that a statement is about. A drug is the mother's. That there are
-// several fetuses concerns all of them.
+// fetusOf returns the label of the fetus that a statement concerns. Medications concern the mother, and a multiple
+// gestation concerns all fetuses; both return "".
 func fetusOf(w *SignalText, matches []Match) string {
 	if w.Kind == catalogue.KindMedication || w.Kind == catalogue.KindCondition {
 		return ""
@@ -144,11 +143,11 @@ func fetusOf(w *SignalText, matches []Match) string {
 	return w.Fetus
 }
 
-// Counts reports whether the statement counts: an unreadable one changes nothing.
+// Counts reports whether the statement changes evidence: an unreadable one does not.
 func (r *MatchedSignal) Counts() bool { return r.Status != acuity.SignalActive || r.State == Matched }
 
-// Known is the state of the matched signal in the worklist of unmapped codes. The end of
-// a medication counts as matched without its name, because its start had the name.
+// Known returns the state of the matched signal in the worklist of unmapped codes. The end of a medication without a
+// name counts as matched, because its start had the name.
 func (r *MatchedSignal) Known() MatchState {
 	if r.State == Unmapped && r.Status != acuity.SignalActive && r.Kind == catalogue.KindMedication && r.Display == "" {
 		return Matched
@@ -156,18 +155,18 @@ func (r *MatchedSignal) Known() MatchState {
 	return r.State
 }
 
-// Identity says which statements replace each other: of one identity the newest counts.
-// FHR category, MEWS and BMI are one each over all their codes, see codeFold. Otherwise
-// the code decides, whether it is a medication, and the fetus. Display and start are no part of it
+// Identity says which statements replace each other: the newest statement of an identity counts. All codes for FHR
+// category share one identity, as do those for MEWS and for BMI, see codeFold. For other codes, the code, the fetus
+// and whether it is a medication make the identity; display name and start are not part of it
 // (docs/decisions.md#signal-identity).
 type Identity struct {
 	Medication bool
 	System     codes.System
 	Code       string
-	Fetus      string // what is said of one fetus says nothing of another; "": none is named
+	Fetus      string // // a statement about one fetus does not change another; "": no fetus is named
 }
 
-// newIdentity returns the identity of a signal by its code alone.
+// newIdentity returns the identity of a signal by its code, without concept and fetus.
 func newIdentity(s *acuity.Signal) *Identity {
 	return &Identity{
 		Medication: s.Kind == catalogue.KindMedication,
@@ -176,8 +175,8 @@ func newIdentity(s *acuity.Signal) *Identity {
 	}
 }
 
-// gradeStatement returns how grave a statement is. If two statements of one request have
-// the same time, the graver wins (docs/decisions.md#same-time-signals).
+// gradeStatement returns the severity of a statement. If two statements of one request have the same time, the more
+// severe one wins (docs/decisions.md#same-time-signals).
 func gradeStatement(c *catalogue.Catalogue, s *acuity.Signal, matches []Match) uint8 {
 	switch s.Status {
 	case acuity.SignalRetracted:
@@ -198,25 +197,25 @@ func gradeStatement(c *catalogue.Catalogue, s *acuity.Signal, matches []Match) u
 	return weight
 }
 
-// matchedDiagnosis is what a diagnosis says by its code.
+// matchedDiagnosis is a diagnosis code with the factors that it matches.
 type matchedDiagnosis struct {
-	System  codes.System // for comparison
+	System  codes.System // // normalized
 	Code    string
 	Matches []Match
 	Known   bool
-	Fetus   string // "": it names none
+	Fetus   string // // label of the fetus; "": none is named
 }
 
-// diagnosisText is a code as it was sent.
+// diagnosisText is a diagnosis code as it was sent.
 type diagnosisText struct {
 	system        codes.System
 	code, display string
 }
 
-// maxDiagnoses bounds the cache of diagnoses; beyond it, the cache starts anew.
+// maxDiagnoses is the maximum size of the diagnosis cache; when it is full, the cache is cleared.
 const maxDiagnoses = 512
 
-// Diagnosis returns what a diagnosis says.
+// Diagnosis returns the matches of a diagnosis. The result is shared and must not be modified.
 func (r *Reader) Diagnosis(d *acuity.Diagnosis) *matchedDiagnosis {
 	w := diagnosisText{d.System, d.Code, d.Display}
 	if known := r.diagnoses[w]; known != nil {
@@ -233,8 +232,8 @@ func (r *Reader) Diagnosis(d *acuity.Diagnosis) *matchedDiagnosis {
 	return out
 }
 
-// Codings are further codings of a text as one text, so that texts can be compared:
-// system, code and display of each, each ended by a NUL.
+// Codings encodes further codings of a signal as one comparable string: system, code and display of each, each
+// terminated by NUL.
 type Codings string
 
 func codingsOf(list []acuity.Coding) Codings {
@@ -251,7 +250,7 @@ func codingsOf(list []acuity.Coding) Codings {
 	return Codings(b.String())
 }
 
-// Has reports whether one of the codes is among these names.
+// Has reports whether names contains one of the codes.
 func (c Codings) Has(names map[string]bool) bool {
 	for part := range strings.SplitSeq(string(c), "\x00") {
 		if names[part] {
@@ -261,7 +260,7 @@ func (c Codings) Has(names map[string]bool) bool {
 	return false
 }
 
-// List returns the codings, in the order of the sender.
+// List returns the codings in the order in which they were sent.
 func (c Codings) List() []acuity.Coding {
 	var list []acuity.Coding
 	for rest := string(c); rest != ""; {

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// answer is what a condition says of a value. An unreadable value, or one whose range
-// lies on both sides of a limit, changes nothing.
+// answer is the result of a condition on a value. An unreadable value, or a range that includes values on both sides
+// of the limit, gives unread and changes nothing.
 type answer uint8
 
 const (
@@ -27,8 +27,8 @@ func answerOf(b bool) answer {
 	return no
 }
 
-// meets returns what a condition says of the value of a signal. The words of
-// the display tell whether a number is a flow of oxygen or a fraction.
+// meets applies a condition to the value of a signal. The display name decides whether a number is a flow or a
+// fraction of oxygen.
 func meets(n catalogue.Condition, s *acuity.Signal) answer {
 	v := s.Value
 	switch n.Kind {
@@ -50,64 +50,63 @@ func meets(n catalogue.Condition, s *acuity.Signal) answer {
 	case catalogue.NeedsOxygen:
 		return oxygenRuns(s)
 	case catalogue.NeedsNotNo:
-		return answerOf(!saysNo(v))
+		return answerOf(!isNo(v))
 	}
 	return unread
 }
 
-// unitFits reports whether a value in a unit may be compared with a limit in
-// another. A missing unit is taken to be right (docs/decisions.md#missing-units).
+// unitFits reports whether a value in unit given can be compared with a limit in unit wanted. A missing unit is
+// assumed to be the right one (docs/decisions.md#missing-units).
 func unitFits(given, wanted string) bool {
 	return given == "" || given == wanted || wanted == "" && given == codes.UnitScore
 }
 
-// said is the set of words of a value that conditions ask for.
-type said uint32
+// answerWords is the set of meanings that the words of a value have for conditions.
+type answerWords uint32
 
 const (
-	saidNo said = 1 << iota // any denial
-	saidNegative
-	saidYes
-	saidPositive
-	saidEquivocal
-	saidI
-	saidII
-	saidIII
-	saidNormal
-	saidIndeterminate
-	saidAbnormal
-	saidRoom
-	saidAir
+	answerNo answerWords = 1 << iota // // any negation
+	answerNegative
+	answerYes
+	answerPositive
+	answerEquivocal
+	answerI
+	answerII
+	answerIII
+	answerNormal
+	answerIndeterminate
+	answerAbnormal
+	answerRoom
+	answerAir
 )
 
-// saidWords is the meaning of kept words of the vocabulary for conditions.
-var saidWords = map[string]said{
-	"not": saidNo, "no": saidNo, "none": saidNo, "off": saidNo, "absent": saidNo, "negative": saidNo | saidNegative,
-	"yes": saidYes, "detected": saidYes, "present": saidYes, "isolated": saidYes, "growth": saidYes,
-	"reactive": saidYes, "positive": saidYes | saidPositive, "equivocal": saidEquivocal,
-	"i": saidI, "ii": saidII, "iii": saidIII,
-	"normal": saidNormal, "indeterminate": saidIndeterminate, "abnormal": saidAbnormal,
-	"room": saidRoom, "air": saidAir,
+// answerMeanings maps the kept words of the vocabulary to their meaning for conditions.
+var answerMeanings = map[string]answerWords{
+	"not": answerNo, "no": answerNo, "none": answerNo, "off": answerNo, "absent": answerNo, "negative": answerNo | answerNegative,
+	"yes": answerYes, "detected": answerYes, "present": answerYes, "isolated": answerYes, "growth": answerYes,
+	"reactive": answerYes, "positive": answerYes | answerPositive, "equivocal": answerEquivocal,
+	"i": answerI, "ii": answerII, "iii": answerIII,
+	"normal": answerNormal, "indeterminate": answerIndeterminate, "abnormal": answerAbnormal,
+	"room": answerRoom, "air": answerAir,
 }
 
-// saidBy returns the words of v.
-func saidBy(v codes.Value) said {
-	var all said
+// meaningOf returns the meanings of the words of v.
+func meaningOf(v codes.Value) answerWords {
+	var all answerWords
 	if v.Kind == codes.ValueWords {
 		for word := range strings.SplitSeq(v.Words, " ") {
-			all |= saidWords[word]
+			all |= answerMeanings[word]
 		}
 	}
 	return all
 }
 
-func (s said) any(of said) bool { return s&of != 0 }
+func (s answerWords) any(of answerWords) bool { return s&of != 0 }
 
-func (s said) all(of said) bool { return s&of == of }
+func (s answerWords) all(of answerWords) bool { return s&of == of }
 
-// categoryOf returns the category 1 … 3 of a fetal heart rate tracing that a
-// value names; 0 if it names none, or denies one (docs/decisions.md#negated-values). III is
-// looked for before II: a value that names both is III.
+// categoryOf returns the category (1 … 3) of a fetal heart rate tracing that a value names; 0 if the value names none
+// or negates one (docs/decisions.md#negated-values). A value that names both II and III is III.
 func categoryOf(v codes.Value) int {
 	if v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Unit == "" {
 		switch v.Number {
@@ -116,36 +115,36 @@ func categoryOf(v codes.Value) int {
 		}
 		return 0
 	}
-	switch words := saidBy(v); {
-	case words.any(saidNo | saidEquivocal):
+	switch words := meaningOf(v); {
+	case words.any(answerNo | answerEquivocal):
 		return 0
-	case words.any(saidIII | saidAbnormal):
+	case words.any(answerIII | answerAbnormal):
 		return 3
-	case words.any(saidII | saidIndeterminate):
+	case words.any(answerII | answerIndeterminate):
 		return 2
-	case words.any(saidI | saidNormal):
+	case words.any(answerI | answerNormal):
 		return 1
 	}
 	return 0
 }
 
-// positive reads the result of a test. Negation comes first: "not detected" is not
-// "detected" (docs/decisions.md#negation-first). A contradictory value says nothing.
+// positive reads the result of a test. Negations are tested first, because "not detected" contains "detected"
+// (docs/decisions.md#negation-first). A contradictory value is unread.
 func positive(v codes.Value) answer {
-	if saidBy(v).any(saidEquivocal | saidIndeterminate) {
+	if meaningOf(v).any(answerEquivocal | answerIndeterminate) {
 		return unread
 	}
 	denies, denied, is := false, false, false
 	for w := range strings.FieldsSeq(v.Words) {
-		switch s := saidWords[w]; {
-		case s.any(saidNo):
+		switch s := answerMeanings[w]; {
+		case s.any(answerNo):
 			denies = true
 			denied = denied || w != "not"
-		case s.any(saidPositive) && saidBy(v).any(saidNegative):
+		case s.any(answerPositive) && meaningOf(v).any(answerNegative):
 			return unread
-		case s.any(saidYes) && denies:
+		case s.any(answerYes) && denies:
 			denied = true
-		case s.any(saidYes):
+		case s.any(answerYes):
 			is = true
 		}
 	}
@@ -160,29 +159,29 @@ func positive(v codes.Value) answer {
 	return unread
 }
 
-// saysNo reports whether a value denies the mark that it stands with
-// (docs/decisions.md#no-as-value). Anything else, also unreadable text, lets it stand: the code alone says enough.
-func saysNo(v codes.Value) bool {
-	return saidBy(v).any(saidNo) || v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Number == 0 && v.Unit == ""
+// isNo reports whether the value of a mark is a negation (docs/decisions.md#no-as-value). Any other value, even an
+// unreadable one, leaves the mark active, because its code alone activates the factor.
+func isNo(v codes.Value) bool {
+	return meaningOf(v).any(answerNo) || v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Number == 0 && v.Unit == ""
 }
 
-// The limits below which oxygen counts as room air: 21 %, as percent and as a
-// fraction, in thousandths (docs/decisions.md#oxygen-therapy).
+// The limits up to which oxygen counts as room air: 21%, as a percentage and as a fraction, in thousandths
+// (docs/decisions.md#oxygen-therapy).
 const (
 	roomAirPercent  codes.Milli = 21_000
 	roomAirFraction codes.Milli = 210
 )
 
-// oxygenRuns reads the value of a statement about oxygen. Room air, none, off, no flow
-// or a fraction of 21 % end it; no value is the plain mark.
+// oxygenRuns reads the value of a statement about oxygen. Room air, none, off, a flow of 0 or a fraction of at most
+// 21% mean no; a missing value means yes.
 func oxygenRuns(s *acuity.Signal) answer {
 	v := s.Value
 	if v.Kind != codes.ValueNumber {
-		words := saidBy(v)
-		if words.any(saidEquivocal) {
+		words := meaningOf(v)
+		if words.any(answerEquivocal) {
 			return unread
 		}
-		return answerOf(!words.any(saidNo) && !words.all(saidRoom|saidAir))
+		return answerOf(!words.any(answerNo) && !words.all(answerRoom|answerAir))
 	}
 	limit := codes.Milli(0)
 	switch {
@@ -191,7 +190,7 @@ func oxygenRuns(s *acuity.Signal) answer {
 	case v.Unit == codes.UnitLitersPerMinute:
 	case v.Unit != "":
 		return unread
-	case saysFraction(s.Display):
+	case meansFraction(s.Display):
 		if limit = roomAirPercent; v.Number <= 1000 {
 			limit = roomAirFraction
 		}
@@ -199,8 +198,9 @@ func oxygenRuns(s *acuity.Signal) answer {
 	return compare(v, codes.Greater, limit)
 }
 
-// compare reports whether a measured value, which may be an interval such as "> 4", meets "op than":
-// yes if the whole interval does, no if none of it does (docs/decisions.md#comparators).
+// compare reports whether a measured value, which may be an interval such as "> 4", meets the condition "op than":
+// yes if every number of the interval meets it, no if none does, unread if only some do
+// (docs/decisions.md#comparators).
 func compare(v codes.Value, op codes.Comparator, than codes.Milli) answer {
 	low, high := bounds(v.Op, v.Number)
 	least, most := bounds(op, than)
@@ -213,8 +213,8 @@ func compare(v codes.Value, op codes.Comparator, than codes.Milli) answer {
 	return unread
 }
 
-// bounds returns the least and the greatest number in the interval "op n", in units of 1/2000: numbers
-// greater than n begin 1/2000 above it.
+// bounds returns the least and the greatest number in the interval "op n", in units of 1/2000: numbers greater than n
+// begin 1/2000 above n.
 func bounds(op codes.Comparator, n codes.Milli) (low, high codes.Milli) {
 	low, high = math.MinInt64, math.MaxInt64
 	switch op {
@@ -232,8 +232,7 @@ func bounds(op codes.Comparator, n codes.Milli) (low, high codes.Milli) {
 	return low, high
 }
 
-// UnitOf returns the unit in which a rule of the catalogue reads the value of a code;
-// "": no rule asks for a unit.
+// UnitOf returns the unit in which a route of the catalogue reads the value of a code; "": no route has a unit.
 func UnitOf(system codes.System, code string) (unit string) {
 	CatalogueIndex().signals.Table(system).Each(codes.Normal(system, code), func(r *route) {
 		if r.Needs.Unit != "" {
