@@ -15,8 +15,11 @@ import (
 	"svc/internal/admin/users"
 	"svc/internal/config"
 	"svc/internal/devserver"
+	"svc/internal/devserver/pastalerts"
 	"svc/internal/lifecycle"
 	"svc/internal/stream"
+	"svc/notifier"
+	"svc/notifier/people"
 	"svc/notifier/sms"
 	"svc/readapi/web/signin"
 	"svc/schemas"
@@ -50,6 +53,13 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 	private := h.Private(h.config.PrivateListen, h.metrics.Handler())
 	private.Listener = d.Metrics
 	return h.Live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
+		demo, err := d.Demo()
+		if err != nil {
+			return nil, err
+		}
+		if demo != nil {
+			h.rehearse = func(c people.Config) notifier.People { return pastalerts.New(c, demo.Hospital(), demo.AlertsReady()) }
+		}
 		if err := h.build(ctx, []string{"ingest", "notify", "process", "read"}); err != nil {
 			return nil, err
 		}
@@ -58,10 +68,6 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 		public.Listener, front.Listener = d.API, d.HL7
 		front.After = append(front.After, d.Greeted)
 		h.Run("greeting", func(ctx context.Context) error { return d.Greet(ctx, devRoles(h, front)) })
-		demo, err := d.Demo()
-		if err != nil {
-			return nil, err
-		}
 		if demo != nil {
 			if err := seedDemo(ctx, h, demo); err != nil {
 				return nil, err

@@ -163,7 +163,7 @@ func (off) Send(context.Context, outbound.Message) outbound.Result {
 }
 
 // people returns the alerting of people, with its look-ups.
-func (h *service) people(told lists.Writer) (*people.Alerting, error) {
+func (h *service) people(told lists.Writer) (notifier.People, error) { //nolint:ireturn // that of a demo is another
 	c := people.Config{
 		Settings: alertSettings{h.settings.Subscribers, h}, Lists: told, PublicURL: h.config.PublicURL, Rooms: h.rooms,
 	}
@@ -174,6 +174,9 @@ func (h *service) people(told lists.Writer) (*people.Alerting, error) {
 			return nil, fmt.Errorf("derive the key of links: %w", err)
 		}
 		c.TokenKey = key
+	}
+	if h.rehearse != nil {
+		return h.rehearse(c), nil
 	}
 	return people.New(c), nil
 }

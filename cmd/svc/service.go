@@ -25,6 +25,8 @@ import (
 	"svc/internal/registry"
 	"svc/internal/stream"
 	"svc/internal/view"
+	"svc/notifier"
+	"svc/notifier/people"
 	"svc/processors/deadletter"
 	"svc/readapi/web/actor"
 	"svc/schemas"
@@ -58,7 +60,10 @@ type service struct {
 	claim      *stream.Claim    // of the name of the instance
 	metrics    *metrics.Registry
 
-	dialed  atomic.Bool // the cluster is set
+	dialed atomic.Bool // the cluster is set
+	// rehearse returns the alerting of a demo, which also runs its past; nil: there is no demo.
+	rehearse func(people.Config) notifier.People
+
 	leaving func() bool // reports that a signal asked to leave the groups; nil: there is no such signal
 }
 

@@ -221,6 +221,12 @@ func (c *client) into(ctx context.Context, method, path string, body, data any) 
 	return decode(raw, data)
 }
 
+// Ask sends one request to the administration API at a base URL, with a key, and decodes the data of
+// the response into data. A nil body sends none. The error says what the server refuses.
+func Ask(ctx context.Context, base, key, method, path string, body, data any) error {
+	return (&client{api: base, key: key}).into(ctx, method, path, body, data)
+}
+
 // decode reads the data of an answer.
 func decode(raw json.RawMessage, data any) error {
 	if err := json.Unmarshal(raw, data); err != nil {

@@ -42,6 +42,7 @@ type Demo struct {
 	file   string // "": the state is not saved
 	feed   *cli.Feed
 	seeded string // what Seed appended, for the greeting
+	alerts chan struct{}
 
 	state demoState
 	saved time.Time
@@ -53,8 +54,9 @@ type demoState struct {
 	Profile string          `json:"profile"`
 	Start   time.Time       `json:"start"`
 	Course  simulate.Course `json:"course"`
-	Sent    int             `json:"sent"` // requests that were accepted; later ones may have been
-	At      time.Time       `json:"at"`   // when the state was saved
+	Sent    int             `json:"sent"`   // requests that were accepted; later ones may have been
+	Alerts  bool            `json:"alerts"` // the recipients of alerts were made
+	At      time.Time       `json:"at"`     // when the state was saved
 }
 
 // Demo returns the demonstration of --demo, from the data folder or as a unit whose past ends now.
@@ -64,7 +66,7 @@ func (s *Server) Demo() (*Demo, error) {
 		return nil, nil //nolint:nilnil // nothing runs
 	}
 	o, w := s.options, s.env
-	d := &Demo{Env: w, server: s}
+	d := &Demo{Env: w, server: s, alerts: make(chan struct{})}
 	now := w.Now().Truncate(time.Second)
 	if !o.ephemeral {
 		d.file = filepath.Join(o.data, "demo.json")
@@ -134,7 +136,13 @@ func (d *Demo) Seed(add Append) error {
 // Seeded saves that the requests of Seed are in the log.
 func (d *Demo) Seeded() { d.save() }
 
-// Run sends requests from the greeting until ctx ends.
+// AlertsReady is closed once the notifier has seen the past, and the recipients of alerts exist.
+func (d *Demo) AlertsReady() <-chan struct{} { return d.alerts }
+
+// Hospital returns the id of the hospital that the demo is of.
+func (d *Demo) Hospital() string { return hospitalID }
+
+// Run makes the recipients of alerts, and sends requests from the greeting until ctx ends.
 func (d *Demo) Run(ctx context.Context) error {
 	select {
 	case <-d.server.greeted:
@@ -146,6 +154,8 @@ func (d *Demo) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.addRecipients(ctx, running)
+	close(d.alerts)
 	requests, _, err := d.requests()
 	if err != nil {
 		return err

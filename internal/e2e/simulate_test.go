@@ -208,6 +208,81 @@ func TestDemoPast(t *testing.T) {
 	if said.StaffingForecast.HistoryHours < 600 {
 		t.Errorf("%d hours learnt: %s", said.StaffingForecast.HistoryHours, a.raw)
 	}
+	demoAlerts(t, p, admin)
+	out := cli(t, nil, "backtest", "--data", d.dir, "--hospital", d.HospitalID, "--warmup", "14d", "--gate", "--out", t.TempDir())
+	if !strings.Contains(out, "gate: passed") {
+		t.Error(out)
+	}
+}
+
+// demoAlerts checks the alerts of the demo's past. They agree with the present level, and went to the
+// recipients of the demo at the time.
+func demoAlerts(t *testing.T, p, admin *partner) {
+	t.Helper()
+	var list struct {
+		Items []struct {
+			ID, Tier, Level, Reason string
+			OpenedAt                time.Time
+			ClosedAt, AckedAt       *time.Time
+			Round                   int
+			Unreached               bool
+		}
+	}
+	var level struct{ Level string }
+	eventually(t, time.Minute, func() error { // the alerts of the past are listed after the greeting
+		a := admin.get(t, "/api/admin/alerts/episodes")
+		if a.status != http.StatusOK {
+			return fmt.Errorf("%d: %s", a.status, a.raw)
+		}
+		into(t, a.Data, &list)
+		if len(list.Items) == 0 {
+			return errors.New("no alerts")
+		}
+		into(t, p.get(t, "/api/v1/level").Data, &level)
+		if newest := &list.Items[0]; (newest.ClosedAt == nil) != (level.Level != "green") && time.Since(newest.OpenedAt) > time.Hour {
+			return fmt.Errorf("the unit is %s, and its last alert is %+v", level.Level, newest)
+		}
+		return nil
+	})
+	tiers, acked, escalated, oldest := map[string]int{}, 0, 0, time.Now()
+	for i := range list.Items {
+		e := &list.Items[i]
+		tiers[e.Tier]++
+		if e.AckedAt != nil {
+			acked++
+		}
+		if e.Round > 0 {
+			escalated++
+		}
+		if e.Unreached {
+			t.Errorf("alert %+v reached no one", e)
+		}
+		if i > 0 && (e.ClosedAt == nil || e.ClosedAt.After(list.Items[i-1].OpenedAt)) {
+			t.Errorf("alert %+v overlaps the next one", e)
+		}
+		oldest = e.OpenedAt
+	}
+	if len(list.Items) < 28 || acked < 10 || escalated < 2 || escalated > acked || time.Since(oldest) < 21*24*time.Hour {
+		t.Errorf("%d alerts since %v, %d acknowledged, %d escalated; tiers %v", len(list.Items), oldest, acked, escalated, tiers)
+	}
+	var sent struct {
+		Items []struct {
+			Channel, State string
+			OccurredAt     time.Time
+			Attempts       []struct{ At time.Time }
+		}
+	}
+	into(t, admin.get(t, "/api/admin/deliveries?limit=200&until="+time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)).Data, &sent)
+	channels := map[string]int{}
+	for _, d := range sent.Items {
+		channels[d.Channel]++
+		if d.State != "delivered" && d.State != "suppressed" || d.State == "delivered" && (len(d.Attempts) != 1 || !d.Attempts[0].At.Equal(d.OccurredAt)) {
+			t.Errorf("delivery %+v", d)
+		}
+	}
+	if channels["email"] < 20 || channels["sms"] < 5 {
+		t.Errorf("messages by channel: %v", channels)
+	}
 }
 
 // rewindDemo takes requests out of the saved state, as if the last saves had been lost.

@@ -1,11 +1,15 @@
 package people
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,10 +111,26 @@ func (s *sent) rememberAttempts(d *outbound.Delivery) {
 	}
 }
 
+// Bounds of the encoded memory. The ledger refuses a field of more than 64 KiB.
+const (
+	plainMost   = 32 << 10 // bytes that are stored without compression
+	encodedMost = 60 << 10
+	decodedMost = 8 << 20 // bytes after decompression
+)
+
 func decode(b []byte) (*memory, error) {
 	m := &memory{Format: memoryFormat}
 	if len(b) == 0 {
 		return m, nil
+	}
+	if b[0] != '{' {
+		packed, err := gzip.NewReader(bytes.NewReader(b))
+		if err == nil {
+			b, err = io.ReadAll(io.LimitReader(packed, decodedMost))
+		}
+		if err != nil {
+			return m, fmt.Errorf("decompress memory of alerts: %w", err)
+		}
 	}
 	if err := json.Unmarshal(b, m); err != nil {
 		return &memory{Format: memoryFormat}, fmt.Errorf("decode memory of alerts: %w", err)
@@ -118,12 +138,48 @@ func decode(b []byte) (*memory, error) {
 	return m, nil
 }
 
+// encode returns the stored form of at most encodedMost bytes: JSON, compressed if it is long. If that
+// is still too long, the attempts of messages are left out, and then the oldest messages. A later
+// receipt of a message that was left out changes nothing.
 func (m *memory) encode() ([]byte, error) {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("encode memory of alerts: %w", err)
+	short := *m
+	short.Sent = slices.Clone(m.Sent)
+	for {
+		b, err := json.Marshal(&short)
+		if err != nil {
+			return nil, fmt.Errorf("encode memory of alerts: %w", err)
+		}
+		if len(b) > plainMost {
+			if b, err = compress(b); err != nil {
+				return nil, err
+			}
+		}
+		if len(b) <= encodedMost || len(short.Sent) == 0 {
+			return b, nil
+		}
+		if dropped := dropAttempts(short.Sent); !dropped {
+			short.Sent = short.Sent[(len(short.Sent)+7)/8:]
+		}
 	}
-	return b, nil
+}
+
+// dropAttempts removes the attempts of all messages. It reports whether there were any.
+func dropAttempts(messages []sent) (any bool) {
+	for i := range messages {
+		any = any || len(messages[i].Attempts) > 0
+		messages[i].Attempts = nil
+	}
+	return any
+}
+
+func compress(b []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(b)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return nil, fmt.Errorf("compress memory of alerts: %w", err)
+	}
+	return packed.Bytes(), nil
 }
 
 // find returns the message of a delivery; nil if it is not remembered.

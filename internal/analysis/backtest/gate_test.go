@@ -3,6 +3,7 @@ package backtest_test
 import (
 	"flag"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -76,7 +77,43 @@ func TestGates(t *testing.T) {
 			if !r.Gate.Passed {
 				t.Errorf("gate: %q", r.Gate.Faults)
 			}
+			for h, b := range r.Band { // half a year, so nearly without the tolerance of a short period
+				if b < .75 || b > .85 {
+					t.Errorf("%d h: %.3f within the band", h+1, b)
+				}
+			}
 		})
+	}
+}
+
+// TestGateOfDemo: the 28 days of the demo pass the gate, on whatever day it begins.
+func TestGateOfDemo(t *testing.T) {
+	for day := range 7 {
+		start := time.Date(2026, 10, 1+day*31, 3*day, 17, 0, 0, chicago)
+		requests, err := simulate.Requests(simulate.Options{Seed: 1, Profile: "medium", Start: start, For: 28 * 24 * time.Hour, Steady: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := backtest.Run(hourstest.Cut(t, requests, chicago), backtest.Options{Hospital: "demo", Zone: chicago, Warmup: 14 * 24})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.Gate.Passed {
+			t.Errorf("from %v: %q", start, r.Gate.Faults)
+		}
+	}
+}
+
+// TestBandTolerance: a short period has a wide tolerance, a long one the limits of the gate, and hours
+// further ahead a wider one.
+func TestBandTolerance(t *testing.T) {
+	for _, c := range []struct {
+		ahead, days int
+		want        float64
+	}{{1, 14, .065}, {8, 14, .185}, {1, 28, .05}, {8, 28, .131}, {8, 364, .05}} {
+		if got := backtest.BandTolerance(c.ahead, float64(24*c.days)); math.Abs(got-c.want) > .001 {
+			t.Errorf("%d h ahead, %d days: %.3f, not %.3f", c.ahead, c.days, got, c.want)
+		}
 	}
 }
 

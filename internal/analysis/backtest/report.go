@@ -193,14 +193,31 @@ type Gate struct {
 // The limits of the gate. Our choice: below them a unit's own experience is of more use than the
 // forecast.
 const (
-	leastGain           = .10
-	leastBand, mostBand = .75, .85
-	mostRPS             = .90
+	leastGain = .10
+	bandShare = .80 // of hours within P10 … P90
+	bandOff   = .05 // how far the share may be from that
+	mostRPS   = .90
+	leastDays = 7 // of a period that can be judged at all
 )
+
+// bandErrors is how many standard errors the share within the band may be off in a short period.
+// Eight shares are checked, so two standard errors would fail a calibrated forecast in one of four
+// backtests.
+const bandErrors = 3
+
+// bandTolerance returns how far the share within the band may be from 80% without a fault, for n
+// forecasts made each hour for so many hours ahead. Forecasts that overlap fail together, so n of
+// them weigh as n/ahead independent ones. From 27 weeks on it is bandOff at every hour.
+func bandTolerance(ahead int, n float64) float64 {
+	return max(bandOff, bandErrors*math.Sqrt(bandShare*(1-bandShare)*float64(ahead)/max(1, n)))
+}
 
 func (r *Report) gate() Gate {
 	g := Gate{Faults: []string{}}
 	fault := func(format string, args ...any) { g.Faults = append(g.Faults, fmt.Sprintf(format, args...)) }
+	if least := leastDays * 24; r.Hours < least {
+		fault("%d hours compared, at least %d", r.Hours, least)
+	}
 	if r.Best != "" && r.Gain < leastGain {
 		fault("gain over %s %.1f %%, at least %.0f %%", r.Best, 100*r.Gain, 100*leastGain)
 	}
@@ -220,8 +237,8 @@ func (r *Report) gate() Gate {
 		}
 	}
 	for h, b := range r.Band {
-		if b < leastBand || b > mostBand {
-			fault("%d h: %.1f %% within the band of 80 %%, %.0f to %.0f %%", h+1, 100*b, 100*leastBand, 100*mostBand)
+		if off := bandTolerance(h+1, r.sums[0].n[h]); math.Abs(b-bandShare) > off {
+			fault("%d h: %.1f%% within the 80%% range, %.0f to %.0f%%", h+1, 100*b, 100*(bandShare-off), 100*min(1, bandShare+off))
 		}
 	}
 	best := slices.MinFunc(r.Levels[1:], func(a, b LevelErrors) int { return cmp.Compare(a.Mean, b.Mean) })

@@ -1,0 +1,4 @@
+package backtest
+
+// BandTolerance is bandTolerance, for the tests.
+var BandTolerance = bandTolerance

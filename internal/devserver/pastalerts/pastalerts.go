@@ -1,0 +1,177 @@
+// Package pastalerts makes the alerts that a demo would have sent in its past.
+//
+// The notifier sees the level changes of weeks within seconds, and would alert people to the present
+// level alone. [People] runs its steps at the instants of these changes instead, with the recipients
+// of the demo, who receive every message and acknowledge most alerts. Each result goes to the ledger
+// like that of any other step. From then on the steps are those of the notifier.
+package pastalerts
+
+import (
+	"context"
+	"hash/fnv"
+	"sync"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier"
+	"svc/notifier/people"
+)
+
+const (
+	askAgain  = 200 * time.Millisecond // pause before the past is asked for again
+	sentAfter = 2 * time.Second        // how long a message of the past was on its way
+)
+
+// People is the [notifier.People] of a demo.
+type People struct {
+	*people.Alerting                  // of the present
+	past             *people.Alerting // without the rooms of the present
+	runs             *recorder
+	hospital         string
+	ready            <-chan struct{}
+
+	mu   sync.Mutex
+	kept notifier.Happening // what happened before ready
+	live bool
+}
+
+// New returns the People of a demo. hospital has the past. ready is closed once the notifier has seen
+// all of it and the recipients exist. Until then People sends nothing to the hospital.
+func New(c people.Config, hospital string, ready <-chan struct{}) *People {
+	past, runs := c, &recorder{AlertRunList: c.Lists}
+	past.Rooms, past.Lists = nil, runs
+	return &People{Alerting: people.New(c), past: people.New(past), runs: runs, hospital: hospital, ready: ready}
+}
+
+var _ notifier.People = (*People)(nil)
+
+// Step implements [notifier.People].
+func (p *People) Step(ctx context.Context, now time.Time, in notifier.Happening) notifier.Step {
+	if in.Hospital != p.hospital {
+		return p.Alerting.Step(ctx, now, in)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.live {
+		return p.Alerting.Step(ctx, now, in)
+	}
+	p.kept.Changes = append(p.kept.Changes, in.Changes...)
+	p.kept.Commands = append(p.kept.Commands, in.Commands...)
+	p.kept.Ended = append(p.kept.Ended, in.Ended...)
+	p.kept.Notices = append(p.kept.Notices, in.Notices...)
+	select {
+	case <-p.ready:
+	default:
+		return notifier.Step{Next: now.Add(askAgain)}
+	}
+	r := rehearsal{People: p, ctx: ctx, memory: in.Memory}
+	r.run(now, p.kept.Changes)
+	in.Memory, in.Changes = r.memory, nil
+	in.Commands, in.Ended, in.Notices = p.kept.Commands, append(r.ended, p.kept.Ended...), p.kept.Notices
+	p.kept, p.live = notifier.Happening{}, true
+	last := p.Alerting.Step(ctx, now, in)
+	if last.Memory == nil {
+		last.Memory = r.memory
+	}
+	last.Messages, last.Events = append(r.out.Messages, last.Messages...), append(r.out.Events, last.Events...)
+	last.Decisions = append(r.out.Decisions, last.Decisions...)
+	return last
+}
+
+// rehearsal is the past while it is run.
+type rehearsal struct {
+	*People
+	ctx    context.Context //nolint:containedctx // lives as long as the one call of Step
+	memory []byte
+	ended  []outbound.Entry   // messages whose arrival the next step sees
+	next   time.Time          // when the last step wants to be repeated
+	acks   []outbound.Command // to come; at most one an alert
+	asked  string             // the alert of the last one
+	out    notifier.Step
+}
+
+// run steps through the changes up to now.
+func (r *rehearsal) run(now time.Time, changes []notifier.LevelChange) {
+	for {
+		var in notifier.Happening
+		at := now
+		if len(changes) > 0 && changes[0].OccurredAt.Before(at) {
+			at, in.Changes = changes[0].OccurredAt, changes[:1]
+		}
+		if !r.next.IsZero() && r.next.Before(at) {
+			at, in.Changes = r.next, nil
+		}
+		if len(r.acks) > 0 && r.acks[0].At.Before(at) {
+			at, in.Changes, in.Commands = r.acks[0].At, nil, r.acks[:1]
+		}
+		if !at.Before(now) {
+			return
+		}
+		changes, r.acks = changes[len(in.Changes):], r.acks[len(in.Commands):]
+		r.step(at, in)
+	}
+}
+
+// step runs one step at an instant of the past.
+func (r *rehearsal) step(at time.Time, in notifier.Happening) {
+	in.Hospital, in.Memory, in.Ended, r.ended = r.hospital, r.memory, r.ended, nil
+	s := r.past.Step(r.ctx, at, in)
+	r.next = s.Next
+	if s.Memory != nil {
+		r.memory = s.Memory
+	}
+	for _, m := range s.Messages {
+		if d := &m.Delivery; d.State == outbound.Pending {
+			d.State = outbound.Delivered
+			d.Attempts = []outbound.Attempt{{N: 1, At: d.OccurredAt, Took: sentAfter, Class: outbound.ClassOK}}
+			r.ended = append(r.ended, m)
+		}
+		r.out.Messages = append(r.out.Messages, m)
+	}
+	r.out.Events = append(r.out.Events, s.Events...)
+	r.out.Decisions = append(r.out.Decisions, s.Decisions...)
+	if run := r.runs.last; !run.AckBy.IsZero() && run.Alert != r.asked {
+		r.asked, r.acks = run.Alert, nil
+		if after := ackAfter(run.Alert); after > 0 {
+			r.acks = []outbound.Command{{
+				Hospital: r.hospital, Verb: outbound.VerbAck, At: at.Add(after), By: "link", Episode: run.ID, EventID: run.Alert,
+			}}
+		}
+	}
+}
+
+// ackAfter returns how long after a raise somebody acknowledges it; 0: nobody does. Of ten raises
+// seven are acknowledged in time, two after an escalation, and one never.
+func ackAfter(alert string) time.Duration {
+	h := fnv.New32a()
+	h.Write([]byte(alert))
+	chance := h.Sum32() >> 8 //nolint:mnd // the low bits of FNV vary least
+	within := time.Duration(chance/10%200) * time.Second
+	switch chance % 10 {
+	case 0:
+		return 0
+	case 1, 2:
+		return 12*time.Minute + within
+	}
+	return time.Minute + within
+}
+
+// recorder lists alert runs, and remembers the last one.
+type recorder struct {
+	people.AlertRunList
+	last outbound.AlertRun
+}
+
+// AlertRun implements [people.AlertRunList].
+func (r *recorder) AlertRun(e outbound.AlertRun) {
+	r.last = e
+	if r.AlertRunList != nil {
+		r.AlertRunList.AlertRun(e)
+	}
+}
+
+// Link drops the link, because it has expired, or the first step of the present lists it.
+func (r *recorder) Link(string, outbound.AckLink) {}
+
+// Written returns at once: nobody opens a link of the past.
+func (r *recorder) Written(context.Context) {}
