@@ -106,7 +106,7 @@ func (c *Config) options() []*option {
 		row("instance", NeedProcess|NeedNotify, "", text(&c.Instance),
 			"name of this process in its consumer group, one per process (default: the host name)"),
 		row("leave", NeedProcess|NeedNotify, "false", boolean(&c.Leave),
-			"leave the consumer group at a stop, for an instance that does not return; otherwise its partitions wait 10 s for it"),
+			"leave the consumer group at a stop, for an instance that does not return; otherwise its partitions wait 6 s for it"),
 		row("docs-url", NeedHTTP, "", c.setDocs,
 			"address of the documentation in error responses (default: /docs under --public-url, else under the address of the "+
 				"request)"),

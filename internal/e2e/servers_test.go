@@ -145,7 +145,8 @@ func (s *server) redisAnswers() error {
 	return client.Ping(context.Background()).Err()
 }
 
-func startKafka(pool *dockertest.Pool) (*server, error) {
+// startKafka starts a single node with more settings.
+func startKafka(pool *dockertest.Pool, settings ...string) (*server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func startKafka(pool *dockertest.Pool) (*server, error) {
 	repository, tag := image("E2E_KAFKA_IMAGE", kafkaImage)
 	container, err := pool.RunWithOptions(&dockertest.RunOptions{
 		Repository: repository, Tag: tag, Hostname: "k1",
-		Env:          kafkaEnvironment(port),
+		Env:          append(kafkaEnvironment(port), settings...),
 		PortBindings: map[docker.Port][]docker.PortBinding{"9092/tcp": {{HostIP: "127.0.0.1", HostPort: port}}},
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -160,10 +161,16 @@ func unclaimed(name string) claimedName { return claimedName{name, -1, -1} }
 
 // acquire increments the epoch of a name; a known epoch must still be the present one.
 func (c *Claim) acquire(ctx context.Context, h *claimedName) error {
+	return initProducer(ctx, c.cluster.client, h)
+}
+
+// initProducer increments the epoch of a transactional id, which fences its present producer, and
+// sets h to the new one. If h names an epoch, it must still be the present one.
+func initProducer(ctx context.Context, client *kgo.Client, h *claimedName) error {
 	req := kmsg.NewPtrInitProducerIDRequest()
 	req.TransactionalID, req.TransactionTimeoutMillis = &h.name, claimTimeoutMillis
 	req.ProducerID, req.ProducerEpoch = h.producer, h.epoch
-	resp, err := req.RequestWith(ctx, c.cluster.client)
+	resp, err := req.RequestWith(ctx, client)
 	if err == nil {
 		err = kerr.ErrorForCode(resp.ErrorCode)
 	}

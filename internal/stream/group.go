@@ -25,6 +25,14 @@ type membership struct {
 	log     *slog.Logger
 }
 
+const (
+	// sessionTimeout is how long the partitions of a process that died or froze wait for it. Brokers
+	// accept no shorter one by default.
+	sessionTimeout = 6 * time.Second
+	// heartbeatEvery is how late a member may notice that the group is rebalanced.
+	heartbeatEvery = 500 * time.Millisecond
+)
+
 type offsets = map[string]map[int32]kgo.Offset
 
 // sessions opens one session after another, until ctx ends (nil) or an error that no new session
@@ -61,8 +69,8 @@ func (m *membership) options(more ...kgo.Opt) []kgo.Opt {
 		kgo.WithHooks(m.cluster.health),
 		kgo.ConsumerGroup(m.group),
 		kgo.ConsumeTopics(m.topic),
-		kgo.SessionTimeout(10*time.Second),
-		kgo.HeartbeatInterval(2*time.Second),
+		kgo.SessionTimeout(sessionTimeout),
+		kgo.HeartbeatInterval(heartbeatEvery),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),

@@ -48,7 +48,7 @@ type Config struct {
 	// before the checkpoint are then deleted.
 	Keep func(ctx context.Context, partition int32) (int64, error)
 	// Leave is called when ctx ends. True gives the partitions to the others at
-	// once; with false, or nil, they wait 10 s for a restart of this instance.
+	// once; with false, or nil, they wait 6 s for a restart of this instance.
 	Leave func() bool
 	// Stats takes the figures; nil: nobody looks.
 	Stats *Stats
@@ -220,9 +220,12 @@ func (l *loop) open() error {
 		kgo.MaxBufferedRecords(math.MaxInt32),
 		kgo.ProducerBatchMaxBytesFn(l.cluster.limit),
 		kgo.ConcurrentTransactionsBackoff(time.Millisecond),
-		// Fence our killed predecessor first: its open transaction would
-		// hold the offset fetch and the restore until it times out.
-		kgo.OnPartitionsAssigned(func(ctx context.Context, cl *kgo.Client, _ map[string][]int32) {
+		// Fence our killed predecessor first, and the former owners of the partitions: an open
+		// transaction would hold the offset fetch and the restore until it times out.
+		kgo.OnPartitionsAssigned(func(ctx context.Context, cl *kgo.Client, all map[string][]int32) {
+			if len(all) > 0 {
+				l.fenceFormer(ctx)
+			}
 			if _, _, err := cl.ProducerID(ctx); err != nil {
 				l.log.WarnContext(ctx, "producer id delayed", "error", err)
 			}

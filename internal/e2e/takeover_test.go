@@ -1,0 +1,261 @@
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"svc/acuity"
+	"svc/processors/verdict"
+	"svc/schemas"
+)
+
+// witness reads the log of a system while it is written, and knows when the change of each input
+// became visible to readers of committed records.
+type witness struct {
+	mu      sync.Mutex
+	written map[position]time.Time // inputs, by the clock of ingest
+	visible map[position]time.Time
+	owner   map[position]string // hospital
+}
+
+func (s *system) witness(t *testing.T) *witness {
+	t.Helper()
+	w := &witness{written: map[position]time.Time{}, visible: map[position]time.Time{}, owner: map[position]string{}}
+	observations, verdicts := s.prefix+schemas.Observations().Name, s.prefix+schemas.Verdicts().Name
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.address), kgo.AlwaysRetryEOF(), kgo.ConsumeTopics(observations, verdicts),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.MetadataMinAge(100*time.Millisecond), kgo.DialTimeout(time.Second), kgo.RetryBackoffFn(func(int) time.Duration { return 100 * time.Millisecond }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	t.Cleanup(func() { stop(); <-done; client.Close() })
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			fetches := client.PollFetches(ctx)
+			now := time.Now()
+			w.mu.Lock()
+			for iter := fetches.RecordIter(); !iter.Done(); {
+				r := iter.Next()
+				if r.Topic == observations {
+					w.written[position{r.Partition, r.Offset}] = r.Timestamp
+				} else if schemas.IsChange(r.Key) {
+					c, err := schemas.ChangeCodec.Decode(r.Value)
+					if err != nil {
+						t.Errorf("change %d:%d: %v", r.Partition, r.Offset, err)
+					} else if at := (position{r.Partition, c.Offset}); c.Cause == acuity.CauseIngest && w.visible[at].IsZero() {
+						w.visible[at], w.owner[at] = now, string(r.Key)
+					}
+				}
+			}
+			w.mu.Unlock()
+		}
+	}()
+	return w
+}
+
+// longest returns the longest time that a hospital waited for the change of an input that was
+// written after an instant.
+func (w *witness) longest(t *testing.T, since time.Time) time.Duration {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	waits := map[string]time.Duration{}
+	for at, seen := range w.visible {
+		if begun := w.written[at]; !begun.IsZero() && !begun.Before(since.Truncate(time.Millisecond)) {
+			waits[w.owner[at]] = max(waits[w.owner[at]], seen.Sub(begun))
+		}
+	}
+	if len(waits) == 0 {
+		t.Error("no input was witnessed")
+		return 0
+	}
+	return slices.Max(slices.Collect(maps.Values(waits)))
+}
+
+// applied returns an error until each hospital has a change of an input written after an instant.
+func (w *witness) applied(since time.Time, partners []*partner) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fresh := map[string]bool{}
+	for at := range w.visible {
+		if w.written[at].After(since) {
+			fresh[w.owner[at]] = true
+		}
+	}
+	for _, p := range partners {
+		if !fresh[p.hospital] {
+			return fmt.Errorf("%s waits", p.hospital)
+		}
+	}
+	return nil
+}
+
+// patientKafka starts a broker with default settings that never ends a transaction itself: whoever
+// waits for one waits for ever.
+func patientKafka(t *testing.T) *server {
+	t.Helper()
+	kafka, _ := needServers(t)
+	if kafka.container == nil {
+		t.Skip("needs a broker with settings of its own: run without E2E_KAFKA and E2E_REDIS")
+	}
+	own, err := startKafka(kafka.pool, "KAFKA_ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS=20",
+		"KAFKA_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS=3600000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.purge)
+	return own
+}
+
+// freezeInTransaction freezes a processor while its coordinator has a transaction of it under way.
+func (s *system) freezeInTransaction(t *testing.T, n *node) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.address), kgo.AlwaysRetryEOF())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	id := s.prefix + verdict.Group + "-" + n.name
+	for range 500 {
+		n.freeze()
+		// A request under way may still change the state.
+		first, err := admin.DescribeTransactions(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := admin.DescribeTransactions(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first[id].State == "Ongoing" && second[id].State == "Ongoing" {
+			return
+		}
+		n.thaw()
+		select {
+		case <-time.After(time.Duration(3+time.Now().UnixNano()%7) * time.Millisecond): // another moment of its loop
+		case <-t.Context().Done():
+		}
+	}
+	t.Fatalf("%s was never frozen during a transaction: the test proves nothing", n.name)
+}
+
+// TestTakeOver lets a processor die or freeze, also during a transaction, on brokers that do not
+// end transactions by themselves. The other one takes over its partitions without waiting for the
+// timeout of a transaction, nothing is lost and nothing applied twice. The longest wait is logged.
+func TestTakeOver(t *testing.T) {
+	kafka := patientKafka(t)
+	_, view := needServers(t)
+	const fenced = "former member fenced"
+	for name, fault := range map[string]func(t *testing.T, s *system, n *node){
+		"kill":   func(_ *testing.T, _ *system, n *node) { n.kill() },
+		"freeze": func(_ *testing.T, _ *system, n *node) { n.freeze() },
+		"freeze in a transaction": func(t *testing.T, s *system, n *node) {
+			t.Helper()
+			s.freezeInTransaction(t, n)
+		},
+		"kill in a transaction": func(t *testing.T, s *system, n *node) {
+			t.Helper()
+			s.freezeInTransaction(t, n)
+			n.kill()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startSystemOn(t, kafka, view, nil, everyPartition()...)
+			first, second := s.processor("p1"), s.processor("p2")
+			w := s.witness(t)
+			l := feed(t, 100, s.partners...)
+			l.more(t, 100)
+			for _, n := range []*node{first, second} {
+				<-n.says(restored)
+			}
+			l.more(t, 100)
+			calm := time.Now()
+			l.more(t, 50)
+			fault(t, s, first)
+			at := time.Now()
+			eventually(t, 2*time.Minute, func() error { return w.applied(at, s.partners) })
+			taken := time.Since(at)
+			l.more(t, 50)
+			if strings.Contains(name, "transaction") && !strings.Contains(second.logged(), fenced) {
+				t.Errorf("the other processor fences nobody: the test proves nothing")
+			}
+			if first.cmd.ProcessState == nil {
+				first.thaw() // it must not write any more of what it had begun
+			} else {
+				s.processor("p1")
+			}
+			l.more(t, 100)
+			s.verify(l.finish())
+			t.Logf("%s: all hospitals applied after %.1f s, longest wait %.1f s", name, taken.Seconds(), w.longest(t, calm).Seconds())
+		})
+	}
+}
+
+// TestRollingUpdate stops and starts two processors one after the other, under load. The longest
+// wait is logged.
+func TestRollingUpdate(t *testing.T) {
+	for name, env := range map[string][]string{"they keep their partitions": nil, "they leave": {"SVC_LEAVE=true"}} {
+		t.Run(name, func(t *testing.T) {
+			s := startSystemWith(t, env, everyPartition()...)
+			nodes := []*node{s.processor("p1"), s.processor("p2")}
+			w := s.witness(t)
+			l := feed(t, 100, s.partners...)
+			l.more(t, 100)
+			for _, n := range nodes {
+				<-n.says(restored)
+			}
+			l.more(t, 100)
+			calm := time.Now()
+			for i, n := range nodes {
+				n.stop()
+				nodes[i] = s.processor(n.name)
+				<-nodes[i].says(restored)
+				l.more(t, 100)
+			}
+			s.verify(l.finish())
+			t.Logf("%s: longest wait %.2f s", name, w.longest(t, calm).Seconds())
+		})
+	}
+}
+
+// TestBrokersReturn stops all brokers for SVC_AWAY (20 s). After their return every hospital is
+// applied again, without a restart of a process. How long that takes is logged.
+func TestBrokersReturn(t *testing.T) {
+	away, err := time.ParseDuration(cmp.Or(os.Getenv("SVC_AWAY"), "20s"))
+	if err != nil {
+		t.Fatal("SVC_AWAY:", err)
+	}
+	kafka := patientKafka(t)
+	_, view := needServers(t)
+	s := startSystemOn(t, kafka, view, nil, everyPartition()...)
+	nodes := []*node{s.processor("p1"), s.processor("p2")}
+	w := s.witness(t)
+	l := feed(t, 100, s.partners...)
+	l.more(t, 100)
+	for _, n := range nodes {
+		<-n.says(restored)
+	}
+	s.kafka.stop(t)
+	<-after(away)
+	s.kafka.start(t)
+	at := time.Now()
+	eventually(t, 2*time.Minute, func() error { return w.applied(at, s.partners) })
+	t.Logf("brokers away for %v: all hospitals applied %.1f s after their return", away, time.Since(at).Seconds())
+	l.more(t, 100)
+	s.verify(l.finish())
+}

@@ -1,0 +1,134 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// A process that dies or freezes during a transaction leaves it open, and nobody reads past it
+// until the broker ends it: after its timeout of 10 s, or 20 s on a broker with default settings.
+// The members that take over its partitions need not wait. They fence it: they increment the epoch
+// of its transactional id, so the broker aborts the transaction at once and refuses whatever the
+// process sends when it continues.
+//
+// Members are known by their transactional ids, which are their instance ids as well. A transaction
+// of a process that is not a member can never commit: the broker refuses its positions.
+
+const (
+	fenceWithin   = 15 * time.Second      // after which the broker has ended the transaction itself
+	fenceWait     = 2 * time.Second       // for which an assignment waits; afterwards fencing goes on in the background
+	fenceRequest  = 2 * time.Second       // timeout of one round, also if a broker does not respond
+	fenceEndCheck = 10 * time.Millisecond // between two checks whether the markers are written
+)
+
+// fenceFormer aborts the open transactions of processes that are no longer members of the group. It
+// returns when they have ended, after fenceWait, or when ctx ends.
+func (m *membership) fenceFormer(ctx context.Context) {
+	if m.cluster.embedded {
+		return // all its members are in one process
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		limited, cancel := context.WithTimeout(ctx, fenceWithin)
+		defer cancel()
+		err := m.cluster.persist(limited, "former members not fenced", func() error { return m.fenceOnce(limited) })
+		if err != nil && ctx.Err() == nil {
+			m.log.WarnContext(ctx, "former members not fenced", "error", err)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(fenceWait):
+	case <-ctx.Done():
+	}
+}
+
+// fenceOnce lists transactions first and members after it. So a process that joins meanwhile
+// under the same name is either listed as a member or has another epoch, and is not fenced.
+func (m *membership) fenceOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, fenceRequest)
+	defer cancel()
+	open, unlisted := m.openTransactions(ctx)
+	if len(open) == 0 {
+		return unlisted
+	}
+	groups, err := m.cluster.admin.DescribeGroups(ctx, m.group)
+	if err == nil {
+		err = groups.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("describe group %s: %w", m.group, err)
+	}
+	open = slices.DeleteFunc(open, func(t kadm.DescribedTransaction) bool {
+		return slices.ContainsFunc(groups[m.group].Members, func(member kadm.DescribedGroupMember) bool {
+			return deref(member.InstanceID) == t.TxnID
+		})
+	})
+	faults := []error{unlisted}
+	for i := range open {
+		faults = append(faults, m.fence(ctx, &open[i]))
+	}
+	return errors.Join(faults...)
+}
+
+// openTransactions returns the transactions under way of all ids of the group but ours. If some
+// brokers do not respond, it returns those of the others and an error.
+func (m *membership) openTransactions(ctx context.Context) (open []kadm.DescribedTransaction, err error) {
+	listed, unlisted := m.cluster.admin.ListTransactions(ctx, nil, []string{txnOngoing})
+	if unlisted != nil {
+		unlisted = fmt.Errorf("list transactions: %w", unlisted)
+	}
+	ids := slices.DeleteFunc(listed.TransactionalIDs(), func(id string) bool {
+		return id == m.id || !strings.HasPrefix(id, m.group+"-")
+	})
+	if len(ids) == 0 {
+		return nil, unlisted
+	}
+	described, err := m.cluster.admin.DescribeTransactions(ctx, ids...)
+	if err != nil {
+		unlisted = errors.Join(unlisted, fmt.Errorf("describe transactions: %w", err))
+	}
+	for _, t := range described.Sorted() {
+		if t.Err == nil && t.State == txnOngoing {
+			open = append(open, t)
+		}
+	}
+	return open, unlisted
+}
+
+const txnOngoing = "Ongoing" // state of a transaction that neither commits nor aborts yet
+
+// fence increments the epoch of a transactional id, if it still is the one of the transaction, and
+// waits until the transaction has ended.
+func (m *membership) fence(ctx context.Context, t *kadm.DescribedTransaction) error {
+	err := initProducer(ctx, m.cluster.client, &claimedName{t.TxnID, t.ProducerID, t.ProducerEpoch})
+	switch {
+	case errors.Is(err, kerr.ProducerFenced), errors.Is(err, kerr.InvalidProducerEpoch):
+		return nil // by another member, or by a new process of that name
+	case err != nil && !errors.Is(err, kerr.ConcurrentTransactions): // that one says that it is being aborted
+		return fmt.Errorf("fence: %w", err)
+	}
+	m.log.InfoContext(ctx, "former member fenced", "transactional_id", t.TxnID)
+	for {
+		described, err := m.cluster.admin.DescribeTransactions(ctx, t.TxnID)
+		if err != nil {
+			return fmt.Errorf("describe transactions: %w", err)
+		}
+		if now := described[t.TxnID]; slices.Contains(endedStates, now.State) || now.ProducerID != t.ProducerID {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the end of %s: %w", t.TxnID, ctx.Err())
+		case <-time.After(fenceEndCheck):
+		}
+	}
+}
