@@ -5,12 +5,9 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -104,8 +101,9 @@ func listHospitals(ctx context.Context, a *kafkacli.Command) error {
 const (
 	importAtOnce  = 100 // hospitals in one transaction
 	importWithin  = 15 * time.Minute
-	importKeys    = 200 // for one hospital
-	importMaxName = 100 // in characters, as in the API
+	importKeys    = 200     // for one hospital
+	importMaxName = 100     // in characters, as in the API
+	importLine    = 1 << 20 // bytes of a line of JSON, with its end
 )
 
 // hospitalColumns are the columns of a file of hospitals.
@@ -114,9 +112,11 @@ var hospitalColumns = []string{"id", "name", "timezone", "keys"}
 // hospitalImport is one run of svc hospitals import.
 type hospitalImport struct {
 	keyOptions
-	out *csv.Writer
+	dryRun bool
+	out    *csv.Writer
 
 	made struct {
+		DryRun    bool      `json:"dryRun,omitempty"` // the other figures are what an import would do
 		Hospitals int       `json:"hospitals"`
 		There     int       `json:"there"` // hospitals that existed before
 		Keys      []madeKey `json:"items"`
@@ -127,8 +127,8 @@ type hospitalImport struct {
 type madeKey struct {
 	Hospital string `json:"hospitalId"`
 	Name     string `json:"name"`
-	ID       string `json:"id"`
-	Token    string `json:"key"`
+	ID       string `json:"id,omitempty"`  // none in a dry run
+	Token    string `json:"key,omitempty"` // likewise
 }
 
 // importedHospital is a line of the file.
@@ -141,18 +141,21 @@ type importedHospital struct {
 func importHospitalsCommand(w cli.Env) *cobra.Command {
 	o := &hospitalImport{keyOptions: keyOptions{Command: kafkacli.New(w, 0)}}
 	o.Within = importWithin
-	c := o.Cobra("import FILE", "create the hospitals of a CSV file, and print their keys: this is the only time they are "+
+	c := o.Cobra("import FILE", "create the hospitals of a CSV or JSON lines file, and print their keys: this is the only time they are "+
 		"shown", func(ctx context.Context, args []string) error {
 		return o.run(ctx, args[0])
 	})
-	c.Long = `The file has the columns id, name, timezone and keys, named in its first line. keys
+	c.Long = `A CSV file has the columns id, name, timezone and keys, named in its first line. keys
 lists the names of the keys of a hospital, separated by semicolons, and may be
-omitted. All keys have the scopes and limits of the flags. - is standard input.
+omitted. A JSON lines file has an object with the same fields in each line; keys is a
+list. All keys have the scopes and limits of the flags. - is standard input.
 
 A file with an error changes nothing. Existing hospitals and keys are unchanged and not
 printed, so an interrupted import can be repeated with the same file. The keys are
-printed as CSV: hospital, name, id, key.`
+printed as CSV: hospital, name, id, key. With --dry-run nothing is created, and only the
+counts are printed.`
 	o.addFlags()
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "check the file and count what an import would create, without changing anything")
 	o.Check = o.faults
 	return c
 }
@@ -174,6 +177,9 @@ func (o *hospitalImport) run(ctx context.Context, file string) error {
 		if err := o.refuse(differences(s, rows)); err != nil {
 			return err
 		}
+		if o.dryRun {
+			return o.count(s, rows)
+		}
 		err := o.makeAll(ctx, s, ring, rows)
 		if o.JSON {
 			return errors.Join(err, cli.PrintJSON(o.Stdout, &o.made))
@@ -181,6 +187,27 @@ func (o *hospitalImport) run(ctx context.Context, file string) error {
 		fmt.Fprintf(o.Stderr, "%d hospitals created, %d existed; %d keys created\n", o.made.Hospitals, o.made.There, len(o.made.Keys))
 		return err
 	})
+}
+
+// count prints what an import would create.
+func (o *hospitalImport) count(s *settings.Store, rows []importedHospital) error {
+	made, created := &o.made, 0
+	made.DryRun, made.Keys = true, []madeKey{}
+	for i := range rows {
+		if _, exists := s.Register.Hospital(rows[i].ID); exists {
+			made.There++
+		} else {
+			made.Hospitals++
+		}
+		for _, name := range o.missing(s, &rows[i]) {
+			made.Keys = append(made.Keys, madeKey{Hospital: rows[i].ID, Name: name})
+			created++
+		}
+	}
+	if o.JSON {
+		return cli.PrintJSON(o.Stdout, made)
+	}
+	return o.Printf("would create %d hospitals and %d keys; %d hospitals exist\n", made.Hospitals, created, made.There)
 }
 
 // refuse prints the faults of a file, and returns an error if there are any.
@@ -192,60 +219,6 @@ func (o *hospitalImport) refuse(faults []string) error {
 		fmt.Fprintln(o.Stderr, fault)
 	}
 	return fmt.Errorf("nothing was imported: %d errors", len(faults))
-}
-
-// read reads the file, and returns the faults of its lines.
-func (o *hospitalImport) read(ctx context.Context, file string) (rows []importedHospital, faults []string, err error) {
-	text, err := cli.OpenInput(ctx, file)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer text.Close() //nolint:errcheck // it was only read
-	return readHospitals(text)
-}
-
-func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err error) {
-	lines := map[string]int{}
-	err = spreadsheet.Read(in, hospitalColumns, hospitalColumns[:3], 0, func(line int, field func(string) string) {
-		row := importedHospital{Hospital: access.Hospital{ID: field("id"), Name: field("name"), Zone: field("timezone")}, line: line}
-		fault := func(place, rule string) {
-			faults = append(faults, fmt.Sprintf("line %d: %s: %s", line, place, rule))
-		}
-		if (&access.Hospital{ID: row.ID, Zone: "UTC"}).Check() != nil {
-			fault("id", "must be at most 64 lower-case letters, digits and hyphens, and not a reserved word")
-		} else if before := lines[row.ID]; before > 0 {
-			fault("id", fmt.Sprintf("is the same as in line %d", before))
-		} else {
-			lines[row.ID] = line
-		}
-		if !isLabel(row.Name) {
-			fault("name", "must be 1 to 100 characters")
-		}
-		if (&access.Hospital{ID: "a", Zone: row.Zone}).Check() != nil {
-			fault("timezone", "must be an IANA name such as America/Chicago")
-		}
-		for name := range strings.SplitSeq(field("keys"), ";") {
-			switch name = strings.TrimSpace(name); {
-			case name == "":
-			case !isLabel(name):
-				fault("keys", "each must be 1 to 100 characters")
-			case slices.Contains(row.keys, name):
-				fault("keys", "a name is listed twice")
-			default:
-				row.keys = append(row.keys, name)
-			}
-		}
-		if len(row.keys) > importKeys {
-			fault("keys", fmt.Sprintf("must be at most %d", importKeys))
-		}
-		rows = append(rows, row)
-	})
-	return rows, faults, err
-}
-
-// isLabel reports whether a text may be a name.
-func isLabel(text string) bool {
-	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= importMaxName && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // differences reports the lines whose hospital exists with another name or time zone. The import

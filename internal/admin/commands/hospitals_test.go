@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"svc/internal/cli"
+	"svc/internal/httpapi/access"
 	"svc/internal/stream"
 )
 
@@ -62,6 +64,12 @@ func TestImportHospitals(t *testing.T) {
 	}
 	const many = 250
 	rows := manyHospitals(many)
+	if counted, _ := do("hospitals", "import", hospitalsFile(t, rows...), "--scopes", "all", "--dry-run"); counted != "would create 250 hospitals and 500 keys; 0 hospitals exist\n" {
+		t.Errorf("a dry run says %q", counted)
+	}
+	if all, _ := do("hospitals", "list"); strings.Contains(all, "h-0001") {
+		t.Error("a dry run has created a hospital")
+	}
 	printed, said := do("hospitals", "import", hospitalsFile(t, rows...), "--scopes", "ingest:hl7,read:status", "--rate", "7")
 	lines, err := csv.NewReader(strings.NewReader(printed)).ReadAll()
 	if err != nil || len(lines) != 1+2*many || strings.Join(lines[0], ",") != "hospital,name,id,key" || !strings.Contains(said, "250 hospitals created, 0 existed; 500 keys created") {
@@ -105,6 +113,42 @@ func TestImportHospitals(t *testing.T) {
 	}
 	if all, _ := do("hospitals", "list"); strings.Contains(all, "other") {
 		t.Error("a file with a fault has made a hospital")
+	}
+}
+
+// TestImportHospitalsJSON: a file of JSON lines means the same as a CSV file, and its faults name line
+// and rule, and no value.
+func TestImportHospitalsJSON(t *testing.T) {
+	rows, faults, err := readHospitals(strings.NewReader("\ufeff\n" +
+		`{"id":"a","name":"A; \"one\"","timezone":"UTC","keys":["ADT; lab","Board"]}` + "\r\n\n" +
+		`{"id":"b","name":"B","timezone":"America/Chicago"}`))
+	if err != nil || len(faults) > 0 {
+		t.Fatal(err, faults)
+	}
+	want := []importedHospital{
+		{Hospital: access.Hospital{ID: "a", Name: `A; "one"`, Zone: "UTC"}, keys: []string{"ADT; lab", "Board"}, line: 2},
+		{Hospital: access.Hospital{ID: "b", Name: "B", Zone: "America/Chicago"}, line: 4},
+	}
+	if !reflect.DeepEqual(rows, want) {
+		t.Errorf("%+v", rows)
+	}
+	const secret = "Secret"
+	for text, want := range map[string]string{
+		`{"id":"Secret A","name":"A","timezone":"UTC"}`:                      "line 1: id: must be",
+		`{"id":"a","name":"","timezone":"Secret"}`:                           "line 1: name: must be 1 to 100 characters\nline 1: timezone: must be",
+		`{"id":"a","name":"A","timezone":"UTC","Secret":1}`:                  "line 1: json: must be an object",
+		`{"id":"a","name":"A","timezone":"UTC"} Secret`:                      "line 1: json: must be an object",
+		`{"id":5,"name":"Secret","timezone":"UTC"}`:                          "line 1: json: must be an object",
+		"{\"id\":\"a\",\n\"name\":\"Secret\"}":                               "line 1: json: must be an object",
+		`{"id":"a","name":"A","timezone":"UTC","keys":["K",""]}`:             "line 1: keys: each must be 1 to 100 characters",
+		"{" + strings.Repeat(" ", importLine) + "}":                          "line 1: json: must be at most 1048575 bytes",
+		"{\"id\":\"a\",\"name\":\"A\",\"timezone\":\"UTC\"}\n[\"Secret\"]\n": "line 2: json: must be an object",
+	} {
+		_, faults, err := readHospitals(strings.NewReader(text))
+		got := strings.Join(faults, "\n")
+		if err != nil || !strings.HasPrefix(got, want) || strings.Contains(got, secret) {
+			t.Errorf("%.60s: %v, says %q, want %q", text, err, got, want)
+		}
 	}
 }
 
