@@ -101,7 +101,20 @@ type Config struct {
 	Share *limit.Share
 	// Took is called for each request or frame that came in; nil: nothing counts them.
 	Took func(Intake)
+	// Answered is called for each durable observation whose sender waited for its effect; nil:
+	// nothing counts them.
+	Answered func(Progress)
 }
+
+// Progress is how far an observation was when its sender was answered.
+type Progress string
+
+// All values of Progress. The answer says applied:true only after the first.
+const (
+	ProgressApplied Progress = "applied"
+	ProgressVerdict Progress = "verdict_pending"
+	ProgressView    Progress = "view_pending"
+)
 
 // Mount adds all paths under /api/ingest that accept facts to a router that runs the shell.
 func Mount(r chi.Router, c Config) {
@@ -203,6 +216,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	ctx, cancel := context.WithTimeout(r.Context(), appliedWait)
 	defer cancel()
 	if got.change, err = s.Applied.Wait(ctx, o.Hospital, got.position); err != nil {
+		s.countAnswer(ProgressVerdict)
 		if !errors.Is(err, ErrPending) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 			s.Shell.Log.ErrorContext(r.Context(), "wait for the change ended early", "hospital", o.Hospital, "error", err)
 		}
@@ -221,10 +235,18 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	// says what it did.
 	shown := s.View.Wait(ctx, o.Hospital, got.position)
 	if _, refused := exceeded(&got.change); !shown && !refused && in != nil {
+		s.countAnswer(ProgressView)
 		return receipt{durable: true, position: got.position}, true
 	}
 	got.applied = true
+	s.countAnswer(ProgressApplied)
 	return got, true
+}
+
+func (s *server) countAnswer(p Progress) {
+	if s.Answered != nil {
+		s.Answered(p)
+	}
 }
 
 // respondAsync reports whether the sender wants its answer as soon as the observation is

@@ -49,11 +49,12 @@ func TestHowLongASenderWaits(t *testing.T) {
 		wait    time.Duration
 		status  int
 		applied bool
+		counted ingest.Progress
 	}{
-		"nothing": {0, http.StatusOK, true},
-		"log":     {5 * time.Second, http.StatusServiceUnavailable, false},
-		"applied": {2 * time.Second, http.StatusOK, false},
-		"view":    {2 * time.Second, http.StatusOK, false},
+		"nothing": {0, http.StatusOK, true, ingest.ProgressApplied},
+		"log":     {5 * time.Second, http.StatusServiceUnavailable, false, ""},
+		"applied": {2 * time.Second, http.StatusOK, false, ingest.ProgressVerdict},
+		"view":    {2 * time.Second, http.StatusOK, false, ingest.ProgressView},
 	} {
 		t.Run(part, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -62,14 +63,16 @@ func TestHowLongASenderWaits(t *testing.T) {
 				register.SetKey(key)
 				token = secret
 				s := slow{part}
+				var counted ingest.Progress
 				d := &fixture{Handler: mounted(ingest.Config{
 					Shell: &httpapi.Shell{Now: time.Now, Lookup: register.Lookup, Log: slog.New(slog.DiscardHandler)},
 					Log:   s, Applied: slowApplied{s}, View: slowView{s}, Zone: register.Zone,
+					Answered: func(p ingest.Progress) { counted += p },
 				})}
 				start := time.Now()
 				a := d.post(t, "staffing", `{"nursesOnDuty":1}`)
-				if took := time.Since(start); took != test.wait || a.status != test.status || a.Data.Applied != test.applied {
-					t.Errorf("%v, %d %s", took, a.status, a.raw)
+				if took := time.Since(start); took != test.wait || a.status != test.status || a.Data.Applied != test.applied || counted != test.counted {
+					t.Errorf("%v, %d %s, counted as %q", took, a.status, a.raw, counted)
 				}
 			})
 		})

@@ -74,7 +74,46 @@ func (n *Notifier) sweep(now time.Time) {
 			h.report()
 		}
 	}
+	n.findOldest()
 	n.relieve()
+}
+
+// findOldest finds the oldest delivery that is pending. Endpoints that are disabled have none.
+func (n *Notifier) findOldest() {
+	var oldest [2]int64
+	older := func(kind int, at time.Time) {
+		if ms := at.UnixMilli(); oldest[kind] == 0 || ms < oldest[kind] {
+			oldest[kind] = ms
+		}
+	}
+	for _, owner := range n.owned {
+		for _, h := range owner.hospitals {
+			for _, e := range h.endpoints {
+				if e.main.head != nil && !e.paused() {
+					older(0, e.main.head.OccurredAt)
+				}
+			}
+			for _, m := range h.messages {
+				older(1, m.entry.Delivery.OccurredAt)
+			}
+		}
+	}
+	for kind := range oldest {
+		n.oldest[kind].Store(oldest[kind])
+	}
+}
+
+// Oldest returns when the event of the oldest pending delivery occurred, to a webhook or by e-mail and SMS. It is
+// looked for every ten seconds. The zero time: none is pending.
+func (n *Notifier) Oldest(webhooks bool) time.Time {
+	kind := 1
+	if webhooks {
+		kind = 0
+	}
+	if ms := n.oldest[kind].Load(); ms != 0 {
+		return time.UnixMilli(ms)
+	}
+	return time.Time{}
 }
 
 // relieve keeps the events in memory within their bound. It drops all but the last

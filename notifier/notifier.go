@@ -73,10 +73,11 @@ type Notifier struct {
 	mail       mailbox
 	ended      chan struct{} // closed when Run has returned
 	fault      atomic.Pointer[error]
-	saves      atomic.Int64  // ledger entries not acknowledged yet
-	capacity   chan struct{} // signals that saves has fallen below saveAtOnce
-	ownedCount atomic.Int64  // current ownerships, for readers outside the loop
-	everOwned  atomic.Int64  // ownerships ever begun
+	saves      atomic.Int64    // ledger entries not acknowledged yet
+	capacity   chan struct{}   // signals that saves has fallen below saveAtOnce
+	ownedCount atomic.Int64    // current ownerships, for readers outside the loop
+	everOwned  atomic.Int64    // ownerships ever begun
+	oldest     [2]atomic.Int64 // when the oldest pending event of a webhook, and message to a person, occurred: unix ms; 0: none
 
 	// Only the loop touches these.
 	owned   map[int32]*ownership

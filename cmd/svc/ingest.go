@@ -32,11 +32,13 @@ func wireIngest(_ context.Context, h *service) error {
 	share := h.shares()
 	counts := outcomes.New(func(p ingest.Position) ([]byte, bool) { return applied.Known(stream.Position(p)) }, h.now)
 	h.Run("counts", func(ctx context.Context) error { return counts.Run(ctx, h.redis.Feeds(), h.log) })
+	ages := h.watchAges()
 	tail := h.cluster.Tail(h.config.Topic(schemas.Verdicts()), func(r stream.Record) {
 		applied.See(r)
 		if change, input, ok := answered(r); ok {
 			counts.Applied(ingest.Position{Partition: r.Partition, Offset: input}, change)
 			share.Applied(r.Partition, input)
+			ages.Applied(r.Partition, input)
 		}
 	})
 	h.Run("tail", tail.Run)
@@ -44,6 +46,9 @@ func wireIngest(_ context.Context, h *service) error {
 
 	h.Run("follow", h.watermark.Run)
 
+	answers := h.metrics.Counts("svc_ingest_answers_total",
+		"Answers to durable observations whose senders waited for the effect, by progress; all but applied say applied:false.",
+		"progress", string(ingest.ProgressApplied), string(ingest.ProgressVerdict), string(ingest.ProgressView))
 	letters := h.deadLetters()
 	config := ingest.Config{
 		Shell:      h.shell,
@@ -59,6 +64,7 @@ func wireIngest(_ context.Context, h *service) error {
 		Audit:      h.audit.Record,
 		Share:      share,
 		Took:       counts.Took,
+		Answered:   func(p ingest.Progress) { answers(string(p)) },
 	}
 	writeSettings(h)
 	ingest.Mount(h.router, config)

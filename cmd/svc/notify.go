@@ -93,6 +93,17 @@ func wireNotify(ctx context.Context, h *service) error {
 		}
 		return nil
 	})
+	h.metrics.Each("svc_notify_oldest_seconds",
+		"Age of the event of the oldest pending delivery, by kind; endpoints that are disabled do not count.",
+		[]string{"to"}, func(_ context.Context, add func(float64, ...string)) {
+			for to, at := range map[string]time.Time{"webhooks": n.Oldest(true), "people": n.Oldest(false)} {
+				age := 0.0
+				if !at.IsZero() {
+					age = h.now().Sub(at).Seconds()
+				}
+				add(age, to)
+			}
+		})
 	h.metrics.Gauge("svc_notify_partitions", "Partitions owned and restored.", func() int64 { now, _ := n.Owned(); return now })
 	return nil
 }

@@ -56,6 +56,7 @@ func wireProcess(ctx context.Context, h *service) error {
 			return min(history, notified), err
 		}
 	}
+	h.measureStages(&config, view.Projector)
 	h.writers = append(h.writers, config.Writers(letters))
 	h.Run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
 	h.Health.Add("verdict", func(context.Context) error {

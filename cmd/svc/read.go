@@ -53,6 +53,7 @@ func wireRead(ctx context.Context, h *service) error {
 	subscribers.MountReads(h.router, h.subscribers())
 	readapi.MountAudit(h.router, h.shell, h.audit.List, h.settings.Register.Zone)
 	readapi.MountDeadLetters(h.router, h.shell, listed(letters))
+	h.watchCurrency()
 	h.Health.Add("redis", h.redis.Ping)
 	h.Health.Add("view", h.shows)
 	h.Health.Add("lists", func(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Lists().Faults) })

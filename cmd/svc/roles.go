@@ -127,6 +127,7 @@ func (h *service) build(ctx context.Context, names []string) error {
 	h.limits()
 	h.front()
 	h.metrics.Gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
+	h.watchServers()
 	h.Run("health", func(ctx context.Context) error { return h.Health.Watch(ctx, h.log) })
 	for _, name := range names {
 		if err := allRoles()[name].wire(ctx, h); err != nil {

@@ -3,6 +3,7 @@ package metrics
 
 import (
 	"context"
+	"math/bits"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -53,6 +54,65 @@ func (m *Registry) Labelled(name, help, label, value string, read func() int64) 
 	m.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: name, Help: help, ConstLabels: prometheus.Labels{label: value},
 	}, func() float64 { return float64(read()) }))
+}
+
+// Ratio adds a gauge without a unit whose value is read at each scrape. It is absent while read returns
+// false.
+func (m *Registry) Ratio(name, help string, read func(context.Context) (float64, bool)) {
+	m.Each(name, help, nil, func(ctx context.Context, add func(value float64, labels ...string)) {
+		if value, known := read(ctx); known {
+			add(value)
+		}
+	})
+}
+
+// Each adds a gauge with labels. At each scrape read adds its series, each with the values of the
+// labels in order.
+func (m *Registry) Each(name, help string, labels []string, read func(ctx context.Context, add func(value float64, labels ...string))) {
+	m.MustRegister(&series{read, prometheus.NewDesc(name, help, labels, nil)})
+}
+
+// series is a gauge whose series are read at each scrape.
+type series struct {
+	read func(ctx context.Context, add func(value float64, labels ...string))
+	desc *prometheus.Desc
+}
+
+// Describe implements [prometheus.Collector].
+func (s *series) Describe(all chan<- *prometheus.Desc) { all <- s.desc }
+
+// scrapeWithin bounds what a gauge asks of a server.
+const scrapeWithin = 2 * time.Second
+
+// Collect implements [prometheus.Collector].
+func (s *series) Collect(all chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeWithin)
+	defer cancel()
+	s.read(ctx, func(value float64, labels ...string) {
+		all <- prometheus.MustNewConstMetric(s.desc, prometheus.GaugeValue, value, labels...)
+	})
+}
+
+// Durations adds a histogram of durations and returns the function that adds one. least is the upper
+// bound of the first bucket; each further one is twice as long, up to most.
+func (m *Registry) Durations(name, help string, least, most time.Duration) func(time.Duration) {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: name, Help: help,
+		Buckets: prometheus.ExponentialBucketsRange(least.Seconds(), most.Seconds(), 1+bits.Len64(uint64(most/least))), //nolint:gosec // positive
+	})
+	m.MustRegister(h)
+	return func(d time.Duration) { h.Observe(d.Seconds()) }
+}
+
+// Counts adds a counter with one label, whose values are known, and returns the function that counts
+// one. All series begin at 0.
+func (m *Registry) Counts(name, help, label string, values ...string) func(value string) {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+	for _, value := range values {
+		c.WithLabelValues(value)
+	}
+	m.MustRegister(c)
+	return func(value string) { c.WithLabelValues(value).Inc() }
 }
 
 // build registers a metric that is always 1; its labels describe the build.

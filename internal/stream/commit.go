@@ -209,6 +209,10 @@ func (l *loop) keep(ctx context.Context, begun time.Time) {
 			p.dirty = false
 			p.task.Committed()
 		}
+		if len(p.inputs) > 0 {
+			l.cfg.Committed(n, p.inputs, l.lastCommit)
+			p.inputs = p.inputs[:0]
+		}
 		if p.rewrite.done() {
 			p.mark, p.grown, p.rewrite = p.nextMark(), 0, nil
 			stats.Checkpoints.Add(1)

@@ -50,6 +50,11 @@ type Config struct {
 	// Leave is called when ctx ends. True gives the partitions to the others at
 	// once; with false, or nil, they wait 6 s for a restart of this instance.
 	Leave func() bool
+	// Committed gets the inputs of each committed transaction of a partition. It must return at
+	// once and keep none of the slice; nil: unused.
+	Committed func(partition int32, inputs []Input, at time.Time)
+	// Restored gets the duration of each restore, of one or more partitions; nil: unused.
+	Restored func(took time.Duration)
 	// Stats takes the figures; nil: nobody looks.
 	Stats *Stats
 
@@ -69,6 +74,13 @@ type Stats struct {
 	Checkpoints   atomic.Int64 // of one partition each
 	Sessions      atomic.Int64 // opened; each beyond the first is a recovery
 	LastCommit    atomic.Int64 // unix ms; 0: none yet
+	Restoring     atomic.Int64 // unix ms since which a restore is under way; 0: none is
+}
+
+// Input is one input of a committed transaction.
+type Input struct {
+	Offset    int64
+	Timestamp time.Time // the producer's, to the millisecond
 }
 
 // gapError ends a session. If the same one comes again and again, offsets are missing
@@ -181,7 +193,8 @@ type part struct {
 	grown   int64    // bytes written to the changelog since the checkpoint
 	rewrite *rewrite // a checkpoint under way
 
-	out []*kgo.Record // of the transaction
+	out    []*kgo.Record // of the transaction
+	inputs []Input       // of the transaction, if Committed wants them
 }
 
 // run opens the session and runs turns until it breaks or ctx ends.

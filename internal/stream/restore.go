@@ -68,6 +68,8 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 		return nil, nil
 	}
 	began := time.Now()
+	l.cfg.Stats.Restoring.CompareAndSwap(0, began.UnixMilli())
+	defer l.cfg.Stats.Restoring.Store(0)
 	l.log.DebugContext(ctx, "restoring partitions", "partitions", len(want))
 	ends, err := listed(l.cluster.admin.ListEndOffsets(ctx, l.cfg.Input))
 	if err != nil {
@@ -107,6 +109,9 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 	}
 	l.cfg.Stats.Restores.Add(int64(len(parts)))
 	l.cfg.Stats.RestoredBytes.Add(read)
+	if l.cfg.Restored != nil {
+		l.cfg.Restored(time.Since(began))
+	}
 	l.log.InfoContext(ctx, "partitions restored", "partitions", len(parts), "bytes", read, "ms", time.Since(began).Milliseconds())
 	return parts, nil
 }

@@ -112,6 +112,9 @@ func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
 		}
 		p.next = r.Offset + 1
 		p.clock.newest = r.Timestamp
+		if l.cfg.Committed != nil {
+			p.inputs = append(p.inputs, Input{Offset: r.Offset, Timestamp: r.Timestamp})
+		}
 		applied++
 	}
 	if applied > 0 {

@@ -23,6 +23,7 @@ type load struct {
 	units     map[string]*change
 
 	asOf, waits time.Time // of Freshness, at the position
+	since       time.Time // when the oldest change was put; zero: there is none
 }
 
 // flush writes everything pending. Changes that failed are put back below newer ones: writing a
@@ -50,6 +51,9 @@ func (p *Projector) flush(ctx context.Context) (refused error) {
 			l.written, l.writtenVersions = max(l.written, loads[i].position), max(l.writtenVersions, loads[i].versions)
 		}
 		p.mu.Unlock()
+		if p.Written != nil && !loads[i].since.IsZero() {
+			p.Written(loads[i].partition, loads[i].position, p.view.now().Sub(loads[i].since))
+		}
 	}
 	return refused
 }
@@ -66,8 +70,10 @@ func (p *Projector) takeLoads() []load {
 			u.recent = l.last[hospital].encode()
 		}
 		l.fresh.Reached(l.position) // true once this load is written
-		loads = append(loads, load{partition, l.epoch, l.seal, l.position, l.versions, l.pending, l.fresh.AsOf(), l.fresh.Waits()})
-		l.pending, l.dirty, l.seal, l.pulse = map[string]*change{}, false, false, false
+		loads = append(loads, load{
+			partition, l.epoch, l.seal, l.position, l.versions, l.pending, l.fresh.AsOf(), l.fresh.Waits(), l.since,
+		})
+		l.since, l.pending, l.dirty, l.seal, l.pulse = time.Time{}, map[string]*change{}, false, false, false
 	}
 	return loads
 }
@@ -84,6 +90,9 @@ func (p *Projector) putBack(loads []load) {
 			load.units[hospital] = load.units[hospital].then(newer)
 		}
 		l.pending, l.seal, l.dirty = load.units, load.seal, true
+		if !load.since.IsZero() {
+			l.since = load.since
+		}
 	}
 }
 

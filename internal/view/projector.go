@@ -35,6 +35,10 @@ type Projection struct {
 // memory for one view, never a commit.
 type Projector struct {
 	writer
+	// Written gets the position of each write that Redis has acknowledged, and how long the oldest
+	// change in it waited. Set it before Run; nil: unused.
+	Written func(partition int32, position int64, waited time.Duration)
+
 	view       *View
 	generation string
 	rebuild    func(partition int32)
@@ -48,13 +52,14 @@ type Projector struct {
 type partitionBuffer struct {
 	last     map[string]*recent // recent changes by hospital; nil before the first whole projection
 	pending  map[string]*change
-	position int64 // to be announced
-	dirty    bool  // there is something to write or announce
-	seal     bool  // pending is the whole partition: claim it before, mark it whole after
-	asked    bool  // a whole projection was requested and has not come
-	versions int64 // sum of the versions in last
-	epoch    int   // number of the whole projection that pending builds on
-	written  int64 // position that Redis has acknowledged, -1 for none
+	position int64     // to be announced
+	dirty    bool      // there is something to write or announce
+	since    time.Time // when the oldest change that is not written was put; zero: there is none
+	seal     bool      // pending is the whole partition: claim it before, mark it whole after
+	asked    bool      // a whole projection was requested and has not come
+	versions int64     // sum of the versions in last
+	epoch    int       // number of the whole projection that pending builds on
+	written  int64     // position that Redis has acknowledged, -1 for none
 	// writtenVersions is the sum of the versions that Redis has acknowledged. Some changes move no
 	// position, those by time.
 	writtenVersions int64
@@ -127,6 +132,9 @@ func (p *Projector) Put(projection Projection) {
 		}
 	}
 	l.position, l.dirty = max(l.position, projection.Position), true
+	if l.since.IsZero() {
+		l.since = p.view.now()
+	}
 	p.signal()
 }
 

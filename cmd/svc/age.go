@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"svc/internal/config"
+	"svc/internal/stream"
+	"svc/internal/view"
+	"svc/processors/projection"
+	"svc/schemas"
+)
+
+// Bounds of the histograms of the pipeline.
+const (
+	leastStage = time.Millisecond
+	mostStage  = 17 * time.Minute
+)
+
+// importedAfter is the age from which an input counts as imported: svc import keeps the times of
+// receipt, so such an input has not waited for its verdict.
+const importedAfter = 24 * time.Hour
+
+// measureStages measures each stage from an input to the view.
+func (h *service) measureStages(c *stream.Config, p *view.Projector) {
+	verdict := h.metrics.Durations("svc_input_to_verdict_seconds",
+		"Time from the receipt of an observation to the commit of its verdict. Imported ones older than a day do not count.",
+		leastStage, mostStage)
+	c.Committed = func(_ int32, inputs []stream.Input, at time.Time) {
+		for i := range inputs {
+			if waited := at.Sub(inputs[i].Timestamp); waited < importedAfter {
+				verdict(max(waited, 0))
+			}
+		}
+	}
+	c.Restored = h.metrics.Durations("svc_process_restore_seconds",
+		"Duration of a restore of one or more partitions.", 16*time.Millisecond, 17*time.Minute)
+	h.metrics.Seconds("svc_process_restoring_seconds",
+		"How long the restore in progress has lasted; 0: there is none.", func() time.Duration {
+			if since := c.Stats.Restoring.Load(); since != 0 {
+				return h.now().Sub(time.UnixMilli(since))
+			}
+			return 0
+		})
+	shown := h.metrics.Durations("svc_verdict_to_view_seconds",
+		"Time from the commit of a verdict to its acknowledgment by Redis, for the oldest verdict of each write.", leastStage, mostStage)
+	p.Written = func(_ int32, _ int64, waited time.Duration) { shown(waited) }
+}
+
+// watchAges shows the age of the oldest observation of each partition, whether or not a processor owns
+// it. Call Applied for each change in the log of verdicts.
+func (h *service) watchAges() *projection.Ages {
+	ages := projection.NewAges(h.partitions, h.now)
+	h.Run("ages", func(ctx context.Context) error {
+		inputs := projection.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Observations())}
+		return ages.Run(ctx, inputs, func(ctx context.Context) map[int32]int64 {
+			known, err := h.redis.Positions(ctx, h.partitions, h.generation)
+			if err != nil {
+				return nil // Redis is away: what the log of verdicts says remains
+			}
+			return known
+		}, h.log)
+	})
+	h.metrics.Each("svc_ingest_oldest_seconds",
+		"Age of the oldest observation without a verdict, by partition, whether or not a processor owns the partition; "+
+			"if Kafka does not respond, time since its last response.",
+		[]string{"partition"}, func(_ context.Context, add func(float64, ...string)) {
+			ages.Each(func(partition int32, oldest time.Duration) { add(oldest.Seconds(), strconv.Itoa(int(partition))) })
+		})
+	return ages
+}
+
+// watchCurrency shows how current the views are for readers.
+func (h *service) watchCurrency() {
+	views := map[string]func(context.Context, int32) view.Currency{
+		"units": h.redis.Currency, "forecasts": h.models().Currency, "lists": h.redis.Lists().Currency,
+	}
+	each := func(name, help string, value func(view.Currency) float64) {
+		h.metrics.Each(name, help, []string{"view"}, func(ctx context.Context, add func(float64, ...string)) {
+			for word, ask := range views {
+				add(value(ask(ctx, h.partitions)), word)
+			}
+		})
+	}
+	each("svc_view_behind_seconds",
+		"Time since the view is known to have had everything in the log, in the partition that is furthest behind, by view; "+
+			"about 1 in operation.",
+		func(c view.Currency) float64 { return c.Behind.Seconds() })
+	each("svc_view_unreadable_partitions", "Partitions whose reads return 503, by view.",
+		func(c view.Currency) float64 { return float64(c.Unreadable) })
+}
+
+// watchServers shows what the servers say of their clocks, memory and disks, and when certificates
+// expire.
+func (h *service) watchServers() {
+	h.metrics.Ratio("svc_clock_skew_seconds",
+		"How far the clock of Redis is ahead of the clock of this process. Absent while Redis does not respond.",
+		func(ctx context.Context) (float64, bool) {
+			skew, err := h.redis.ClockSkew(ctx)
+			return skew.Seconds(), err == nil
+		})
+	h.metrics.Ratio("svc_redis_memory_ratio", "Memory of Redis in use, as a part of maxmemory. Absent without a limit.",
+		func(ctx context.Context) (float64, bool) {
+			used, limit, err := h.redis.Memory(ctx)
+			return float64(used) / float64(limit), err == nil && limit > 0
+		})
+	disk := &remembered{every: time.Minute, now: h.now}
+	h.metrics.Ratio("svc_kafka_disk_free_ratio",
+		"Free part of the fullest disk of the brokers. Absent if they do not report it or forbid the question (Describe on the cluster).",
+		func(ctx context.Context) (float64, bool) {
+			return disk.value(func() (float64, bool) {
+				d, err := stream.FullestDisk(ctx, h.cluster)
+				return float64(d.Free) / float64(d.Total), err == nil
+			})
+		})
+	h.metrics.Each("svc_certificate_expiry_timestamp_seconds",
+		"When the certificates of a file expire, Unix s, by the option that names the file.",
+		[]string{"option"}, func(_ context.Context, add func(float64, ...string)) {
+			for option, file := range h.config.Certificates() {
+				if expires, err := config.Expiry(file); err == nil {
+					add(float64(expires.Unix()), option)
+				}
+			}
+		})
+}
+
+// remembered is a value that is costly to ask for.
+type remembered struct {
+	every time.Duration
+	now   func() time.Time
+
+	mu    sync.Mutex
+	asked time.Time
+	last  float64
+	known bool
+}
+
+func (r *remembered) value(ask func() (float64, bool)) (float64, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := r.now(); now.Sub(r.asked).Abs() >= r.every {
+		r.last, r.known = ask()
+		r.asked = now
+	}
+	return r.last, r.known
+}

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Certificates returns the PEM files of certificates that the configuration names, by option.
+func (c *Config) Certificates() map[string]string {
+	files := map[string]string{
+		"kafka-tls-ca": c.KafkaTLSCA, "kafka-tls-cert": c.KafkaTLSCert, "redis-ca": c.RedisCA,
+		"mllp-tls-cert": c.MLLP.Cert, "mllp-tls-client-ca": c.MLLP.ClientCA,
+	}
+	for option, file := range files {
+		if file == "" {
+			delete(files, option)
+		}
+	}
+	return files
+}
+
+// Expiry returns when the certificates of a PEM file stop working. A chain, which begins with the
+// certificate of a server or client, does with the earliest expiry; a list of authorities does with
+// the latest.
+func Expiry(file string) (expires time.Time, err error) {
+	content, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+	if err != nil {
+		return expires, fmt.Errorf("read certificate: %w", err)
+	}
+	var chain []*x509.Certificate
+	for {
+		var block *pem.Block
+		if block, content = pem.Decode(content); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		one, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return expires, fmt.Errorf("read certificate: %w", err)
+		}
+		chain = append(chain, one)
+	}
+	if len(chain) == 0 {
+		return expires, errors.New("the file holds no certificate")
+	}
+	expires = chain[0].NotAfter
+	for _, one := range chain[1:] {
+		if chain[0].IsCA == one.NotAfter.After(expires) {
+			expires = one.NotAfter
+		}
+	}
+	return expires, nil
+}

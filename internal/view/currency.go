@@ -1,0 +1,101 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Currency is how current the partitions of a view are for readers.
+type Currency struct {
+	// Behind is how long ago the view is known to have had everything in the log, in the partition
+	// that is furthest behind. Processors report each second, so a current view has about a second.
+	// Partitions that were never written do not count. While Redis does not answer, it is the time
+	// since its last answer.
+	Behind     time.Duration
+	Unreadable int // partitions that cannot be read
+}
+
+// Currency returns how current the partitions 0 to n-1 are.
+func (b *View) Currency(ctx context.Context, n int32) Currency {
+	return b.currency(ctx, b.headerKey, n, b.waitsAtMost)
+}
+
+// Currency returns how current the lists of the partitions 0 to n-1 are.
+func (l *Lists) Currency(ctx context.Context, n int32) Currency {
+	return l.view.currency(ctx, l.view.listedKey, n, BesideAtMost)
+}
+
+func (c *connection) currency(ctx context.Context, key func(int32) string, n int32, most time.Duration) Currency {
+	headers, err := c.headers(ctx, key, upTo(n)...)
+	if err != nil {
+		return Currency{Behind: c.awayFor(), Unreadable: int(n)}
+	}
+	now, found := c.redisNow(), Currency{}
+	for i := range headers {
+		h := &headers[i]
+		if !h.asOf.IsZero() {
+			found.Behind = max(found.Behind, now.Sub(h.asOf))
+		}
+		if h.fault(now, most) != nil {
+			found.Unreadable++
+		}
+	}
+	return found
+}
+
+func upTo(n int32) []int32 {
+	all := make([]int32, n)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return all
+}
+
+// Positions returns the offset of the last input in the view of each partition from 0 to n-1, if the
+// view of the partition is whole and of a generation of the log. The error is [ErrAway].
+func (b *View) Positions(ctx context.Context, n int32, generation string) (map[int32]int64, error) {
+	headers, err := b.headers(ctx, b.headerKey, upTo(n)...)
+	if err != nil {
+		return nil, err
+	}
+	found := map[int32]int64{}
+	for i := range headers {
+		if headers[i].whole && headers[i].generation == generation {
+			found[int32(i)] = headers[i].position
+		}
+	}
+	return found, nil
+}
+
+// ClockSkew returns how far the clock of Redis is ahead of ours. It asks at most once a second. The
+// error is [ErrAway].
+func (c *connection) ClockSkew(ctx context.Context) (time.Duration, error) {
+	if err := c.readClock(ctx); err != nil {
+		return 0, err
+	}
+	r := c.reading.Load()
+	if r == nil {
+		return 0, ErrAway
+	}
+	return r.theirs.Sub(r.ours), nil
+}
+
+// Memory returns how much memory Redis uses, and its limit, in bytes; limit 0: it has none. The error
+// is [ErrAway], also if the user has no right to INFO.
+func (c *connection) Memory(ctx context.Context) (used, limit int64, err error) {
+	var info string
+	if err = c.call(ctx, func() (err error) { info, err = c.redis.Info(ctx, "memory").Result(); return err }); err != nil {
+		return 0, 0, err
+	}
+	for name, value := range map[string]*int64{"used_memory:": &used, "maxmemory:": &limit} {
+		_, rest, _ := strings.Cut(info, "\n"+name)
+		text, _, _ := strings.Cut(rest, "\n")
+		if *value, err = strconv.ParseInt(strings.TrimSpace(text), 10, 64); err != nil {
+			return 0, 0, fmt.Errorf("%w: INFO has no %s", ErrAway, strings.TrimSuffix(name, ":"))
+		}
+	}
+	return used, limit, nil
+}

@@ -1,0 +1,43 @@
+package projection
+
+import (
+	"testing"
+	"time"
+)
+
+// TestAgesFromOutside: the age of the oldest input counts from when the log was seen to end behind it,
+// or from its timestamp once that is known. A partition without a processor is no exception, and a
+// silent log counts as unknown.
+func TestAgesFromOutside(t *testing.T) {
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	a := NewAges(3, func() time.Time { return at })
+	want := func(when string, ages ...time.Duration) {
+		t.Helper()
+		a.Each(func(partition int32, oldest time.Duration) {
+			if oldest != ages[partition] {
+				t.Errorf("%s: partition %d has waited for %v, want %v", when, partition, oldest, ages[partition])
+			}
+		})
+	}
+	a.ended(at, map[int32]int64{0: 0, 1: 5, 2: 5})
+	a.Applied(2, 4)
+	at = at.Add(10 * time.Second)
+	a.ended(at, map[int32]int64{0: 0, 1: 5, 2: 5})
+	want("partition 1 has no processor", 0, 10*time.Second, 0)
+	if got := a.stuck(); len(got) != 1 || got[1] != -1 {
+		t.Errorf("the timestamps of %v are asked for", got)
+	}
+	a.partitions[1].oldest, a.partitions[1].oldestAt = at.Add(-time.Hour), -1
+	want("its oldest input is an hour old", 0, time.Hour, 0)
+	if got := a.stuck(); len(got) != 0 {
+		t.Errorf("the timestamps of %v are asked for again", got)
+	}
+	a.Applied(1, 3)
+	want("the oldest one is applied", 0, 10*time.Second, 0)
+	a.Applied(1, 4)
+	a.Applied(1, 2)
+	want("all are applied", 0, 0, 0)
+	at = at.Add(time.Minute)
+	want("Kafka does not respond", time.Minute, time.Minute, time.Minute)
+	a.Applied(7, 1) // no such partition
+}
