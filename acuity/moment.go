@@ -62,7 +62,10 @@ func (m Moment) Resolve(receipt Instant, beside ...Moment) Instant {
 
 // SetTime sets the event time from a moment: the time as it was sent, and the instant that represents it.
 func (e *Event) SetTime(m Moment, at Instant) {
-	e.At, e.Precision, e.AtFrom = at, m.Precision, m.Start()
+	e.At, e.Precision, e.AtFrom, e.AtTo = at, m.Precision, m.Start(), 0
+	if e.AtFrom != 0 {
+		e.AtTo = m.To
+	}
 }
 
 // AsSent returns the event time as it was sent: the start of its interval if it was coarse.

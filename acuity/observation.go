@@ -113,6 +113,7 @@ type Event struct {
 	// AtFrom is the start of the interval that the sender gave as At, if that was coarser than a second; At is then
 	// the instant from [Moment.Resolve]. 0: At is as sent.
 	AtFrom     Instant
+	AtTo       Instant // first instant after that interval; 0: At is as sent, or the record is of an older release
 	RecordedAt Instant // EVN-2; 0 if not given
 	ReceivedAt Instant // set by State.Apply from the observation
 	Feed       Channel // set by State.Apply from the observation
@@ -121,6 +122,7 @@ type Event struct {
 	// affect the order. 0: the latest live event of its class that is not after At.
 	Cancels          Instant
 	CancelsPrecision Precision
+	CancelsTo        Instant // first instant after the interval of a coarse Cancels, as AtTo
 
 	Visit   string // pseudonym; one name space for HL7, JSON and FHIR. Empty: the open visit of Patient
 	Patient string // pseudonym; may be empty
@@ -221,6 +223,8 @@ type Signal struct {
 	StartedAt  Instant // of a medication; onset of a condition
 	// ObservedFrom is the start of the interval that the sender gave as ObservedAt, as Event.AtFrom.
 	ObservedFrom Instant
+	// StartedFrom is the start of the interval that the sender gave as StartedAt, as Event.AtFrom.
+	StartedFrom Instant
 
 	// Resource is the pseudonym of a FHIR resource. A statement about one resource says
 	// nothing about another (docs/decisions.md#resource-identity). A component adds a dot and its index; a retraction of the

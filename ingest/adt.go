@@ -80,7 +80,7 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 	cancels := o.plan("cancelsOccurredAt")
 	diagnoses, onsets, listed := o.diagnoses()
 	if isCancel := e.Type == acuity.A11 || e.Type == acuity.A12 || e.Type == acuity.A13; isCancel {
-		e.Cancels, e.CancelsPrecision = cancels.From, cancels.Precision
+		e.Cancels, e.CancelsPrecision, e.CancelsTo = cancels.From, cancels.Precision, cancels.To
 	} else if cancels.From != 0 {
 		o.warn("field_not_used", o.at("cancelsOccurredAt"))
 	}

@@ -106,6 +106,8 @@ func eventFields(c *Coder, e *acuity.Event) {
 	c.Long(&e.VersionID)
 	c.at(&e.AtFrom)
 	List(c, &e.CoarseTimes, coarseTimeFields)
+	c.at(&e.AtTo)
+	c.at(&e.CancelsTo)
 }
 
 func coarseTimeFields(c *Coder, t *acuity.CoarseTime) {
@@ -156,6 +158,7 @@ func signalFields(c *Coder, s *acuity.Signal) {
 	c.Text(&s.Fetus)
 	c.Long(&s.VersionID)
 	c.at(&s.ObservedFrom)
+	c.at(&s.StartedFrom)
 }
 
 func valueFields(c *Coder, v *codes.Value) {

@@ -6,13 +6,35 @@ import (
 	"svc/acuity"
 )
 
-// spanOf returns the length of the interval that a time of a precision covers.
-func spanOf(p acuity.Precision) time.Duration {
+// usualSpan returns the usual length of an interval of a precision. It replaces the end of a coarse time
+// in a record of an older release, which has none.
+func usualSpan(p acuity.Precision) time.Duration {
 	return [...]time.Duration{
 		acuity.Millisecond: time.Millisecond, acuity.Second: time.Second, acuity.Minute: time.Minute, acuity.Hour: time.Hour,
 		acuity.Day: 24 * time.Hour, acuity.Month: 31 * 24 * time.Hour, acuity.Year: 366 * 24 * time.Hour,
 	}[min(p, acuity.Year)]
 }
+
+// interval is a time as it was sent: the instants from its start to before its end.
+type interval struct {
+	from, to  acuity.Instant
+	precision acuity.Precision
+}
+
+// intervalOf returns the interval of a time that was sent. to is its end in the zone of the sender, where
+// days, months and some hours differ in length; 0: it is as long as usual.
+func intervalOf(from, to acuity.Instant, p acuity.Precision) interval {
+	if to <= from {
+		to = from.Add(usualSpan(p))
+	}
+	return interval{from, to, p}
+}
+
+// sent returns the time of the event as it was sent.
+func (e *Event) sent() interval { return intervalOf(e.AsSent(), e.AtTo, e.Precision) }
+
+// cancelled returns the time of the event that a cancel names.
+func (e *Event) cancelled() interval { return intervalOf(e.Cancels, e.CancelsTo, e.CancelsPrecision) }
 
 // AsSent returns the event time as it was sent, which is the start of its interval if the time is coarse.
 func (e *Event) AsSent() acuity.Instant {
@@ -26,9 +48,9 @@ func (e *Event) AsSent() acuity.Instant {
 // instant, so its slack is one millisecond.
 func (e *Event) slack() time.Duration {
 	if e.AtFrom != 0 {
-		return spanOf(acuity.Millisecond)
+		return usualSpan(acuity.Millisecond)
 	}
-	return spanOf(e.Precision)
+	return usualSpan(e.Precision)
 }
 
 // sameMoment reports whether two events were sent with the same time. Their resolved instants may differ, because a
@@ -40,16 +62,19 @@ func sameMoment(a, b *Event) bool {
 	return a.AtFrom == b.AtFrom && a.Precision == b.Precision
 }
 
-// sameTime reports whether two times are equal at the coarser of their precisions. A coarse time is the start of its
-// interval in any time zone, so the finer time must lie within that interval.
-func sameTime(a acuity.Instant, pa acuity.Precision, b acuity.Instant, pb acuity.Precision) bool {
+// sameTime reports whether two times are equal at the coarser of their precisions: the finer one lies in
+// the interval of the coarser one. Intervals of days and longer are equal if they share more than half
+// of their length: the clock changes by an hour, so two messages may read one day from two offsets.
+func (a interval) sameTime(b interval) bool {
 	switch {
-	case pa == pb:
-		return a == b
-	case pa < pb:
-		return b <= a && a < b.Add(spanOf(pb))
+	case a.precision > b.precision:
+		return b.sameTime(a)
+	case a.precision < b.precision:
+		return b.from <= a.from && a.from < b.to
+	case a.precision >= acuity.Day:
+		return 2*min(a.to, b.to).Sub(max(a.from, b.from)) > max(a.to.Sub(a.from), b.to.Sub(b.from))
 	default:
-		return a <= b && b < a.Add(spanOf(pa))
+		return a.from == b.from
 	}
 }
 
@@ -105,12 +130,12 @@ func (n *builder) target(c, t *AppliedEvent) bool {
 
 // cancelKeyed applies a cancel that names the event time of its target.
 func (n *builder) cancelKeyed(c *AppliedEvent) {
-	key, precision := c.Event.Cancels, c.Event.CancelsPrecision
+	key := c.Event.cancelled()
 	where := selects(c.Event)
 	best, bestScore := -1, -1
 	for i := range n.Events {
 		t := &n.Events[i]
-		if !n.target(c, t) || !sameTime(t.Event.AsSent(), t.Event.Precision, key, precision) {
+		if !n.target(c, t) || !t.Event.sent().sameTime(key) {
 			continue
 		}
 		// The event at the location that the cancel names is preferred, then an event that is not later than the
@@ -129,7 +154,7 @@ func (n *builder) cancelKeyed(c *AppliedEvent) {
 	switch {
 	case best >= 0:
 		n.cancelEvent(c, &n.Events[best], true)
-	case n.how.FoldAt != 0 && key.Add(max(0, spanOf(precision)-spanOf(acuity.Second))) <= n.how.FoldAt:
+	case n.how.FoldAt != 0 && max(key.from, key.to.Add(-time.Second)) <= n.how.FoldAt:
 		c.Disposition, c.Remarks = CancelTooLate, c.Remarks|remarkTooLate
 	default:
 		n.wait(c)
@@ -245,12 +270,12 @@ func (n *builder) voidAfterCancelledAdmit() {
 func (s *Timeline) TakenBack(c *AppliedEvent) acuity.Instant {
 	last := acuity.Instant(0)
 	for i := range s.Events {
-		t, key := &s.Events[i], c.Event.Cancels
+		t := &s.Events[i]
 		if t.Disposition != Cancelled || !cancels(c.Event.Type, t.Event.Type) {
 			continue
 		}
-		sent := t.Event.AsSent()
-		if key == 0 && min(t.At, sent) <= c.At || key != 0 && sameTime(sent, t.Event.Precision, key, c.Event.CancelsPrecision) {
+		keyed := c.Event.Cancels != 0
+		if !keyed && min(t.At, t.Event.AsSent()) <= c.At || keyed && t.Event.sent().sameTime(c.Event.cancelled()) {
 			last = max(last, t.At)
 		}
 	}

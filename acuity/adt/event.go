@@ -46,6 +46,8 @@ type extra struct {
 	Digest      string // // only for an event without an identity
 	Cancels     acuity.Instant
 	AtFrom      acuity.Instant
+	AtTo        acuity.Instant
+	CancelsTo   acuity.Instant
 	Reasons     acuity.Reasons
 	UpdatedAt   acuity.Instant
 	VersionID   int64
@@ -57,16 +59,16 @@ type extra struct {
 var noExtra = &extra{}
 
 func (x *extra) isZero() bool {
-	return x.Digest == "" && x.Cancels == 0 && x.AtFrom == 0 && x.Reasons == 0 &&
+	return x.Digest == "" && x.Cancels == 0 && x.AtFrom == 0 && x.AtTo == 0 && x.CancelsTo == 0 && x.Reasons == 0 &&
 		x.UpdatedAt == 0 && x.VersionID == 0 && len(x.Diagnoses) == 0 && len(x.CoarseTimes) == 0
 }
 
 // AppendTo appends the event, as it was received, to a list.
 func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 	return append(list, acuity.Event{
-		ID: e.ID, Digest: e.Digest, Type: e.Type, At: e.At, Precision: e.Precision, AtFrom: e.AtFrom,
+		ID: e.ID, Digest: e.Digest, Type: e.Type, At: e.At, Precision: e.Precision, AtFrom: e.AtFrom, AtTo: e.AtTo,
 		RecordedAt: e.RecordedAt, ReceivedAt: e.ReceivedAt,
-		Feed: e.Feed, Cancels: e.Cancels, CancelsPrecision: e.CancelsPrecision, Visit: visit, Patient: e.Patient,
+		Feed: e.Feed, Cancels: e.Cancels, CancelsPrecision: e.CancelsPrecision, CancelsTo: e.CancelsTo, Visit: visit, Patient: e.Patient,
 		MotherVisit: e.MotherVisit, MotherPatient: e.MotherPatient, Place: *e.Place, PlaceNull: e.PlaceNull, Prior: *e.Prior,
 		Class: e.Class, AdmissionType: e.AdmissionType, Service: e.Service, Newborn: e.Newborn, Babies: e.Babies, Primary: e.Primary,
 		Reasons: e.Reasons, DiagnosisMode: e.DiagnosisMode, Diagnoses: e.Diagnoses, Resource: e.Resource, UpdatedAt: e.UpdatedAt,
@@ -213,7 +215,7 @@ func shareText(text, before string) string {
 // storeExtra returns the rare fields of an event. It returns before if they are equal, because feeds often repeat the
 // same diagnoses.
 func storeExtra(e *acuity.Event, before *extra) *extra {
-	x := extra{e.Digest, e.Cancels, e.AtFrom, e.Reasons, e.UpdatedAt, e.VersionID, e.Diagnoses, e.CoarseTimes}
+	x := extra{e.Digest, e.Cancels, e.AtFrom, e.AtTo, e.CancelsTo, e.Reasons, e.UpdatedAt, e.VersionID, e.Diagnoses, e.CoarseTimes}
 	if x.isZero() {
 		return noExtra
 	}

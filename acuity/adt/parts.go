@@ -199,7 +199,7 @@ func (j *joiner) addReturns() {
 		back.Type, back.At, back.Precision, back.RecordedAt, back.Class = acuity.A02, p.to, p.end.Precision, p.end.RecordedAt, 0
 		if back.AtFrom != 0 {
 			x := *back.extra
-			x.AtFrom, back.extra = 0, &x
+			x.AtFrom, x.AtTo, back.extra = 0, 0, &x
 		}
 		back.ReceivedAt = max(back.ReceivedAt, p.end.ReceivedAt)
 		back.DiagnosisMode = acuity.DiagnosisNone

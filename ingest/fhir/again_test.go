@@ -95,7 +95,7 @@ func (w *writer) keep(f *Facts) {
 		if !w.left[e.Resource] {
 			e.Reasons = 0 // the words of the reason are gone
 			if e.AtFrom != 0 {
-				e.AtFrom, e.Precision = 0, acuity.Millisecond // see when
+				e.AtFrom, e.AtTo, e.Precision = 0, 0, acuity.Millisecond // see when
 			}
 			events = append(events, e)
 		}

@@ -157,8 +157,9 @@ func (s *segment) text() string {
 func said(e acuity.Event) acuity.Event {
 	e.ID, e.Digest, e.Warnings = "", "", nil
 	if e.AtFrom != 0 {
-		e.AtFrom, e.Precision = 0, acuity.Millisecond // see encode
+		e.AtFrom, e.AtTo, e.Precision = 0, 0, acuity.Millisecond // see encode
 	}
+	e.CancelsTo = 0 // stamp writes an offset, in which a day has 24 hours
 	if isCancel(e.Type) && e.RecordedAt == 0 {
 		e.RecordedAt = e.At
 	}

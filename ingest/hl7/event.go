@@ -174,7 +174,7 @@ func (d *decoder) times() {
 	}
 	if isCancel(e.Type) {
 		if hasOccurred {
-			e.Cancels, e.CancelsPrecision = occurred.From, occurred.Precision
+			e.Cancels, e.CancelsPrecision, e.CancelsTo = occurred.From, occurred.Precision, occurred.To
 		}
 		hasOccurred = false
 	}

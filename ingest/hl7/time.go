@@ -25,12 +25,18 @@ const week = 7 * 24 * time.Hour
 
 // zones says how to read a time without an offset. It has the offset of MSH-7 if that
 // time is near, else it is in the zone of the hospital. It is never read in UTC by
-// accident.
+// accident. If the hospital's zone had the offset of MSH-7 at that instant, the sender is in that
+// zone: where the zone has another offset, near a change of the clock, the zone counts.
 type zones struct {
 	hospital *time.Location
 	own      offset         // offset of MSH-7
 	near     acuity.Instant // the instant of MSH-7
 }
+
+// isLocal reports whether the hospital's zone had the offset of MSH-7 at that instant.
+func (z *zones) isLocal() bool { return offsetAt(z.near.Time(), z.hospital) == z.own.duration() }
+
+func (o offset) duration() time.Duration { return time.Duration(o.seconds) * time.Second }
 
 // parse reads YYYY[MM[DD[HH[MM[SS[.S…]]]]]][±ZZZZ]; ok is false for anything else.
 func (z *zones) parse(b []byte) (t stamp, ok bool) {
@@ -94,7 +100,8 @@ func (z *zones) instant(w Wall, from offset) acuity.Instant {
 		return utc - acuity.Instant(from.seconds)*1000
 	}
 	if z.own.known {
-		if at := utc - acuity.Instant(z.own.seconds)*1000; at.Sub(z.near).Abs() <= week {
+		at := utc - acuity.Instant(z.own.seconds)*1000
+		if at.Sub(z.near).Abs() <= week && (offsetAt(at.Time(), z.hospital) == z.own.duration() || !z.isLocal()) {
 			return at
 		}
 	}
@@ -249,14 +256,20 @@ func (w Wall) Valid() bool {
 }
 
 // endOf returns the first instant after a coarse time, which read gives the instants of a clock. Days
-// and months differ in length, and the day of a change of the clock has 23 or 25 hours. The end of an
-// exact time is 0.
+// and months differ in length, and so do the day and the hour of a change of the clock: a day has 23 to
+// 25 hours, and an hour that comes twice, in part or in full, lasts up to 2 hours. An hour that is skipped
+// is the one after it. The end of an exact time is 0.
 func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.Instant {
 	switch p {
 	case acuity.Minute:
 		return read(w) + acuity.Instant(time.Minute/time.Millisecond)
 	case acuity.Hour:
-		return read(w) + acuity.Instant(time.Hour/time.Millisecond)
+		from := read(w)
+		w.Hour++
+		if to := read(w); to > from {
+			return to
+		}
+		return from + acuity.Instant(time.Hour/time.Millisecond)
 	case acuity.Day:
 		w.Day++
 	case acuity.Month:

@@ -1,0 +1,227 @@
+package ingest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+	"svc/acuity/hospital"
+	"svc/ingest/fhir"
+	"svc/ingest/hl7"
+)
+
+// clockZones are zones whose clocks change by an hour, in both hemispheres, and by half an hour, with the days of
+// their changes in 2026.
+var clockZones = []struct {
+	zone           string
+	spring, autumn string // the dates of the changes
+	change         time.Duration
+}{
+	{"America/New_York", "2026-03-08", "2026-11-01", time.Hour},
+	{"Pacific/Auckland", "2026-09-27", "2026-04-05", time.Hour},
+	{"Australia/Lord_Howe", "2026-10-04", "2026-04-05", 30 * time.Minute},
+}
+
+func zoneOf(t rapid.TB, name string) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+// received is a time at which the day of any change of 2026 is over.
+var received = acuity.At(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
+
+// hl7Event decodes a message of a hospital in a zone.
+func hl7Event(t rapid.TB, zone *time.Location, kind, sent, recorded, occurred string) acuity.Event {
+	t.Helper()
+	text := `MSH|^~\&|EPIC|STMARY|SVC|STMARY|` + sent + `||ADT^` + kind + `|` + kind + sent + occurred + `|P|2.5.1` + "\r" +
+		`EVN||` + recorded + `||||` + occurred + "\rPID|1||MRN1^^^STMARY^MR\rPV1|1|I|LDR^L1" + strings.Repeat("|", 16) + "VN1\r"
+	var m hl7.Message
+	if err := m.Scan([]byte(text), hl7.Charset{}); err != nil {
+		t.Fatal(err)
+	}
+	e, fault := m.Facts(hl7.Options{
+		Pseudonym: func(dst []byte, kind string, value []byte) []byte {
+			return append(append(append(dst, kind...), ' '), value...)
+		},
+		Zone: zone, ReceivedAt: received,
+	})
+	if fault != nil {
+		t.Fatalf("refused: %+v", fault)
+	}
+	return e
+}
+
+// fhirEvents decodes an Encounter of a hospital in a zone.
+func fhirEvents(t rapid.TB, zone *time.Location, period, end string) []acuity.Event {
+	t.Helper()
+	body := `{"resourceType":"Encounter","id":"e1","status":"finished","class":{"code":"IMP"},"identifier":[{"value":"VN1"}],
+"subject":{"reference":"Patient/p1"},"period":{"start":"` + period + `","end":"` + end + `"},"location":[{"location":{"display":"L1"}}]}`
+	name := func(kind, value string) string { return kind + " " + value }
+	facts, fault := fhir.Decode([]byte(body), fhir.Options{Pseudonym: name, Zone: zone, ReceivedAt: received, Source: "key"})
+	if fault != nil || len(facts.Events) != 2 {
+		t.Fatalf("%v %+v", fault, facts)
+	}
+	return facts.Events
+}
+
+// Each feed reads a coarse time as the interval that it is in the zone of its sender, also where the
+// clock changes.
+func TestCoarseTimesAreAsLongAsInTheirZone(t *testing.T) {
+	spans := map[string]time.Duration{}
+	for _, c := range clockZones {
+		day := 24 * time.Hour
+		spans[c.zone+" "+c.spring], spans[c.zone+" "+c.autumn] = day-c.change, day+c.change
+		for _, date := range []string{c.spring, c.autumn} {
+			month, err := time.Parse("2006-01-02", date)
+			if err != nil {
+				t.Fatal(err)
+			}
+			days := time.Duration(month.AddDate(0, 1, -month.Day()).Day()) * day
+			spans[c.zone+" "+date[:7]] = days + spans[c.zone+" "+date] - day
+			spans[c.zone+" "+date[:4]] = 365 * day
+		}
+	}
+	// A repeated hour lasts until its second end; a skipped one is the hour after it.
+	for text, span := range map[string]time.Duration{
+		"America/New_York 2026-11-01T01": 2 * time.Hour, "America/New_York 2026-11-01T00": time.Hour, "America/New_York 2026-11-01T02": time.Hour,
+		"America/New_York 2026-03-08T01": time.Hour, "America/New_York 2026-03-08T02": time.Hour, "America/New_York 2026-03-08T03": time.Hour,
+		"Pacific/Auckland 2026-04-05T02": 2 * time.Hour, "Pacific/Auckland 2026-09-27T02": time.Hour,
+		"Australia/Lord_Howe 2026-04-05T01": 90 * time.Minute, "Australia/Lord_Howe 2026-10-04T02": 30 * time.Minute,
+	} {
+		spans[text] = span
+	}
+	for text, span := range spans {
+		name, iso, _ := strings.Cut(text, " ")
+		zone := zoneOf(t, name)
+		check := func(where string, from, to acuity.Instant) {
+			if got := to.Sub(from); got != span {
+				t.Errorf("%s in %s lasts %v, want %v", text, where, got, span)
+			}
+		}
+		plain := strings.NewReplacer("-", "", "T", "").Replace(iso)
+		e := hl7Event(t, zone, "A03", "20260615120000", "", plain)
+		check("EVN-6", e.AtFrom, e.AtTo)
+		e = hl7Event(t, zone, "A03", "20260615120000", plain, "")
+		check("EVN-2", e.AtFrom, e.AtTo)
+		e = hl7Event(t, zone, "A03", plain, "", "")
+		check("MSH-7", e.AtFrom, e.AtTo)
+		e = hl7Event(t, zone, "A13", "20260615120000", "20260615120000", plain)
+		check("EVN-6 of a cancel", e.Cancels, e.CancelsTo)
+		if len(iso) > len("2006-01-02") { // FHIR and JSON have no time to the hour
+			continue
+		}
+		for i, e := range fhirEvents(t, zone, iso, iso) {
+			check(fmt.Sprintf("Encounter.period %d", i), e.AtFrom, e.AtTo)
+		}
+		if len(iso) < len("2006-01-02") { // JSON has no time to the month
+			continue
+		}
+		if m, ok := hl7.ParseISO([]byte(iso), zone, true); !ok || m.To.Sub(m.From) != span {
+			t.Errorf("%s in JSON is %+v", text, m)
+		}
+	}
+}
+
+// A message that was sent with an offset reads the day of a change of the clock as the zone of the hospital has
+// it, if that offset is the zone's; another offset counts for itself.
+func TestOffsetOfTheMessageOnTheDayOfAChange(t *testing.T) {
+	zone := zoneOf(t, "America/New_York")
+	at := func(hour, minute int) acuity.Instant {
+		return acuity.At(time.Date(2026, 11, 1, hour, minute, 0, 0, time.UTC))
+	}
+	for _, c := range []struct {
+		sent, occurred string
+		from, to       acuity.Instant // to 0: exact
+	}{
+		{"20261101120000-0500", "20261101", at(4, 0), at(29, 0)},
+		{"20261101003000-0400", "20261101", at(4, 0), at(29, 0)},
+		{"20261101120000-0600", "20261101", at(6, 0), at(30, 0)}, // of a sender in another zone
+		{"20261101014500-0500", "20261101013000", at(6, 30), 0},  // the second 01:30
+		{"20261101014500-0400", "20261101013000", at(5, 30), 0},  // the first
+		{"20261101120000-0500", "20261101003000", at(4, 30), 0},
+		{"20261101120000", "20261101013000", at(5, 30), 0},
+	} {
+		e := hl7Event(t, zone, "A03", c.sent, "", c.occurred)
+		if from := e.AsSent(); from != c.from || e.AtTo != c.to {
+			t.Errorf("%s of %s is %v to %v, want %v to %v", c.occurred, c.sent, from, e.AtTo, c.from, c.to)
+		}
+	}
+}
+
+// isRepeated reports whether a clock in a zone shows the same time, or an earlier one, within the length of a change.
+func isRepeated(at time.Time, zone *time.Location, change time.Duration) bool {
+	for _, other := range []time.Time{at.Add(change), at.Add(-change)} {
+		if other.In(zone).Format("200601021504") == at.In(zone).Format("200601021504") {
+			return true
+		}
+	}
+	return false
+}
+
+// A cancel takes back the discharge of the time that it names, to whatever precision each of both is, on days on which
+// the clock changes and on those around them; a cancel of the day before or after does not. The reference
+// implementation agrees, in any order.
+func TestCancelFindsItsEventWhenTheClockChanges(t *testing.T) {
+	layouts := []string{"20060102150405", "200601021504", "2006010215", "20060102", "200601"}
+	rapid.Check(t, func(t *rapid.T) {
+		c := rapid.SampledFrom(clockZones).Draw(t, "zone")
+		zone := zoneOf(t, c.zone)
+		date, err := time.ParseInLocation("2006-01-02", rapid.SampledFrom([]string{c.spring, c.autumn}).Draw(t, "change"), zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		date = date.AddDate(0, 0, rapid.IntRange(-1, 1).Draw(t, "days"))
+		left := date.Add(time.Duration(rapid.IntRange(0, 25*60-1).Draw(t, "minute")) * time.Minute)
+		sender := func(name string) func(time.Time) string { // MSH-7 with the offset at that instant, or without one
+			layout := rapid.SampledFrom([]string{"20060102150405", "20060102150405-0700"}).Draw(t, name)
+			return func(at time.Time) string { return at.In(zone).Format(layout) }
+		}
+		precision := func(name string) string { return rapid.SampledFrom(layouts).Draw(t, name) }
+		named, key := left.In(zone).Format(precision("discharge")), left.In(zone)
+		near := true
+		if rapid.IntRange(0, 3).Draw(t, "another day") == 0 {
+			key, near = key.AddDate(0, 0, rapid.SampledFrom([]int{-2, 2}).Draw(t, "off")), false
+		}
+		keyed := key.Format(precision("cancel"))
+		if near && isRepeated(left, zone, c.change) && len(keyed) > 8 {
+			keyed = key.Format("20060102") // without an offset, a time in a repeated hour may be either of two
+		}
+		if len(named) == 6 || len(keyed) == 6 {
+			near = near || left.In(zone).Format("200601") == key.Format("200601")
+		}
+		again := date.AddDate(0, 0, 3)
+		came := date.AddDate(0, -2, 0)
+		events := []acuity.Event{
+			hl7Event(t, zone, "A01", sender("sender of admission")(came), "", came.Format("20060102150405")),
+			hl7Event(t, zone, "A03", sender("sender of discharge")(left.Add(time.Minute)), "", named),
+			hl7Event(t, zone, "A13", sender("sender of cancel")(again), "", keyed),
+		}
+		var said []acuity.Observation
+		for _, e := range events {
+			said = append(said, acuity.Observation{Hospital: "st-test", ReceivedAt: received, Channel: acuity.ChannelHL7, Events: []acuity.Event{e}})
+		}
+		said = rapid.Permutation(said).Draw(t, "order")
+		u := hospital.New("st-test")
+		for i := range said {
+			u.Apply(&said[i], int64(i))
+		}
+		patients := 0
+		for _, room := range u.Chart().Rooms {
+			patients += len(room.Patients)
+		}
+		if back := patients == 1; back != near {
+			t.Fatalf("discharged at %s, cancelled at %s: taken back %v, want %v", named, keyed, back, near)
+		}
+		if got, want := chart(u.Chart()), chart(hospital.Fold(said, received).Chart); got != want {
+			t.Fatalf("got %s\nwant %s", got, want)
+		}
+	})
+}
