@@ -19,7 +19,7 @@ REVISION = -X main.revision=$(shell git describe --always --dirty 2>/dev/null ||
 TAG ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: run test unraced check race e2e readers contract bench fuzz backtest build image help
+.PHONY: run test unraced check race e2e readers compose contract bench fuzz backtest build image help
 
 run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
@@ -54,6 +54,10 @@ e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAF
 
 readers: ## run the notebooks and the readers of exports and topics in Python, Java and Spark, a third-party registry, and a sign-in by Keycloak (a gigabyte of packages)
 	@SVC_READERS=1 CI=true $(GOTEST) -count=1 -timeout 30m -v -run '^Test(TopicsIn|TopicsRead|ForeignRegistry|Notebook|ExportRead|Keycloak)' ./internal/e2e
+
+# Docker Compose for TestCompose, at low priority: minutes the first time, then from Go's cache.
+compose:
+	@nice -n 19 go build -C deploy/tools/compose -ldflags='-s -w' -o /dev/null github.com/docker/compose/v2/cmd
 
 contract: ## try every operation of the API with 100 cases of a fuzzer (Python and its package registry)
 	@CASES=$${CASES:-100} $(GOTEST) -count=1 -timeout 60m -v -run TestSchemathesis ./internal/e2e

@@ -63,7 +63,7 @@ func tree(w env) *cobra.Command {
 		analysis.ReplayCommand(w),
 		analysis.VerifyCommand(w, revision),
 		analysis.BacktestCommand(w))
-	root.AddCommand(statefulset.PreStopCommand(w))
+	root.AddCommand(statefulset.PreStopCommand(w), readyCommand(w))
 	cli.About(root, w.Now)
 	return root
 }

@@ -2,13 +2,48 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"os/exec"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/ory/dockertest/v3"
 	"github.com/ory/dockertest/v3/docker"
 )
+
+// builtImage builds the container image once and returns its name.
+func builtImage(t testing.TB) string {
+	t.Helper()
+	if err := imageBuild(); err != nil {
+		t.Fatal(err)
+	}
+	return imageName
+}
+
+// The name has a tag of this run, because tests of another checkout may build svc:latest at the same time.
+var imageName = fmt.Sprintf("svc:e2e-%d", os.Getpid())
+
+var imageBuild = sync.OnceValue(func() error {
+	_, tag, _ := strings.Cut(imageName, ":")
+	out, err := exec.Command("make", "-C", "../..", "image", "TAG="+tag).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("make image: %w\n%s", err, out)
+	}
+	imageBuilt = true
+	return nil
+})
+
+var imageBuilt bool
+
+// cleanImage removes the image of this run.
+func cleanImage() {
+	if imageBuilt {
+		exec.Command("docker", "rmi", "-f", imageName).Run() //nolint:errcheck // what is left is removed with Docker's cache
+	}
+}
 
 // TestImage runs the container image with every role, as its own user and on a read-only file
 // system, until it is asked to stop.
@@ -18,16 +53,14 @@ func TestImage(t *testing.T) {
 		t.Skip("needs Docker to build and run an image")
 	}
 	t.Parallel()
-	if out, err := exec.Command("make", "-C", "../..", "image").CombinedOutput(); err != nil {
-		t.Fatalf("make image: %v\n%s", err, out)
-	}
+	repository, tag, _ := strings.Cut(builtImage(t), ":")
 	private, listen := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	env := []string{
 		"SVC_KAFKA=" + kafka.address, "SVC_REDIS=redis://" + redis.address + "/0", "SVC_TOPIC_PREFIX=image.", "SVC_PARTITIONS=3",
 		"SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef", "SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef",
 	}
 	container, err := kafka.pool.RunWithOptions(&dockertest.RunOptions{
-		Repository: "svc", Tag: "latest", Env: env,
+		Repository: repository, Tag: tag, Env: env,
 		Cmd: []string{"run", "--listen", listen, "--private-listen", private},
 	}, func(c *docker.HostConfig) { c.NetworkMode, c.ReadonlyRootfs, c.CapDrop = "host", true, []string{"ALL"} })
 	if err != nil {

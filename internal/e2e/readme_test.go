@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"os/exec"
@@ -47,17 +48,18 @@ func TestReadmeTour(t *testing.T) {
 	for path, atLeast := range map[string]int{"../../README.md": 3, "../../docs/tour.md": 7} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
-			runDocumented(t, path, atLeast)
+			d := startDev(t, t.TempDir(), "--ephemeral")
+			runDocumented(t, path, atLeast, "SVC_DATA="+d.dir, "SVC="+d.BaseURL, "KEY="+d.APIKey)
 		})
 	}
 }
 
-func runDocumented(t *testing.T, path string, atLeast int) {
+// runDocumented runs the commands of a page, with variables for the server and its key.
+func runDocumented(t *testing.T, path string, atLeast int, env ...string) {
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := startDev(t, t.TempDir(), "--ephemeral")
 	block := regexp.MustCompile("(?s)```console\n(.*?)```")
 	commands := 0
 	written := block.ReplaceAllStringFunc(string(page), func(text string) string {
@@ -67,7 +69,7 @@ func runDocumented(t *testing.T, path string, atLeast int) {
 			command, want := splitCommand(part)
 			commands++
 			second := time.Now().Unix()
-			got := shell(t, d, command)
+			got := shell(t, command, env...)
 			if want != "" && !isDocumented(got, want) && !*update {
 				t.Errorf("$ %s\n got %s\nwant %s", command, masked(got), masked(want))
 			}
@@ -109,14 +111,17 @@ func splitCommand(part string) (command, output string) {
 	return command, ""
 }
 
-func shell(t *testing.T, d *dev, command string) string {
+// shell runs a command with the svc of this test in its path, and returns its standard output.
+func shell(t *testing.T, command string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", command)
 	path := filepath.Dir(binary(t)) + string(filepath.ListSeparator) + os.Getenv("PATH")
-	cmd.Env = append(os.Environ(), "PATH="+path, "SVC_DATA="+d.dir, "SVC="+d.BaseURL, "KEY="+d.APIKey)
+	cmd.Env = append(append(os.Environ(), "PATH="+path), env...)
+	var faults bytes.Buffer
+	cmd.Stderr = &faults
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("$ %s: %v", command, err)
+		t.Fatalf("$ %s: %v\n%s", command, err, tail(faults.String(), 20))
 	}
 	return string(out)
 }

@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 
 func suite(m *testing.M) int {
 	defer cleanBuild()
+	defer cleanImage()
 	go sumStalls()
 	if os.Getenv("SVC_E2E") == "" {
 		return m.Run()

@@ -107,8 +107,29 @@ func Debian(t testing.TB, name, program string) (path string) {
 	return filepath.Join(folder, program)
 }
 
-// patience bounds an installation; the largest, of the notebook, takes half a minute.
-const patience = 5 * time.Minute
+// Compose returns the variables with which `docker compose` works: none if this machine has Compose,
+// else those of a Compose that is built from module, a folder whose go.mod names it.
+func Compose(t testing.TB, module string) (env []string) {
+	t.Helper()
+	docker := Program(t, "docker")
+	if exec.CommandContext(t.Context(), docker, "compose", "version").Run() == nil { //nolint:gosec // found above
+		return nil
+	}
+	version, err := os.ReadFile(filepath.Join(module, "go.mod")) //nolint:gosec // of our own tree
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(version)
+	plugin := filepath.Join("cli-plugins", "docker-compose")
+	folder := installed(t, "compose", []string{"go.mod@" + hex.EncodeToString(sum[:6])}, plugin, func(folder string) [][]string {
+		program := filepath.Join(folder, plugin)
+		return [][]string{{"go", "build", "-C", module, "-ldflags=-s -w", "-o", program, "github.com/docker/compose/v2/cmd"}}
+	})
+	return []string{"DOCKER_CONFIG=" + folder}
+}
+
+// patience bounds an installation. The notebook takes half a minute, Compose minutes on a busy machine.
+const patience = 20 * time.Minute
 
 // installed returns a folder of the cache in which commands have put packages, now or in an
 // earlier run. The file inside exists once they are done.
@@ -136,7 +157,7 @@ func installed(t testing.TB, language string, packages []string, inside string, 
 		}
 		requireOrSkip(t, what, err)
 	}
-	if err := os.WriteFile(done, nil, 0o600); err != nil {
+	if err := os.WriteFile(done, nil, 0o600); err != nil { //nolint:gosec // in our own cache
 		t.Fatal(err)
 	}
 	return folder
@@ -158,7 +179,7 @@ func requireOrSkip(t testing.TB, what string, err error) {
 		t.Fatal(line)
 	}
 	if err = os.MkdirAll(filepath.Dir(note), 0o700); err == nil {
-		err = os.WriteFile(note, []byte(line+"\n"), 0o600)
+		err = os.WriteFile(note, []byte(line+"\n"), 0o600) //nolint:gosec // in our own cache
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +201,7 @@ func cache(t testing.TB) string {
 }
 
 func exists(path string) bool {
-	_, err := os.Stat(path) // follows links
+	_, err := os.Stat(path) //nolint:gosec // in our own cache; follows links
 	return err == nil
 }
 

@@ -1,0 +1,185 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/internal/testkit/runtimes"
+)
+
+// composed is an installation by deploy/compose.yaml, with a project, a network and a port of its own.
+type composed struct {
+	t   *testing.T
+	env []string
+}
+
+// TestCompose runs the commands of docs/deployment.md for Docker Compose, then the quickstart of the
+// README against the one address that they print. The whole API answers there, each role is ready, and
+// Prometheus finds every process.
+func TestCompose(t *testing.T) {
+	kafka, _ := needServers(t)
+	if kafka.pool == nil && os.Getenv("CI") != "true" {
+		t.Skip("needs Docker, which E2E_KAFKA replaces")
+	}
+	t.Parallel()
+	c := newComposed(t, mustFreePort(t))
+	base, key := c.asDocumented()
+	runDocumented(t, "../../README.md", 3, "SVC="+base, "KEY="+key)
+
+	for path, body := range map[string]string{
+		"/app": "<html", "/docs": "<html", "/api/openapi.json": "openapi", "/api/public/integration-capabilities": "svc.v1",
+	} {
+		if got := c.get(base + path); !strings.Contains(got, body) {
+			t.Errorf("%s does not answer %s: %.200s", path, body, got)
+		}
+	}
+	c.admin("hospitals", "create", "--id", "north", "--name", "North", "--timezone", "America/Chicago")
+	p := newPartner(base, "north", c.admin("keys", "mint", "--hospital", "north", "--name", "test", "--scopes", "all", "--rate", "0"))
+	p.honored(t)
+	tour(t, p)
+
+	scraped := c.scraped()
+	if len(scraped) != 7 {
+		t.Errorf("Prometheus scrapes %v, want seven processes", scraped)
+	}
+	for _, target := range scraped {
+		service, port, _ := strings.Cut(target, ":")
+		address := c.address(service) + ":" + port
+		if got := c.get("http://" + address + "/metrics"); !strings.Contains(got, "svc_build_info") {
+			t.Errorf("%s has no metrics of svc: %.200s", target, got)
+		}
+		answer, err := http.Get("http://" + address + "/debug/pprof/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusForbidden && answer.StatusCode != http.StatusNotFound {
+			t.Errorf("%s serves profiles to other machines: %s", target, answer.Status)
+		}
+	}
+	eventually(t, time.Minute, func() error {
+		metrics := c.get("http://" + c.address("verify") + ":9190/metrics")
+		if !regexp.MustCompile(`(?m)^svc_verify_hospitals [12]$`).MatchString(metrics) || !strings.Contains(metrics, "\nsvc_verify_differences 0\n") {
+			return fmt.Errorf("verify has compared no hospital, or found a difference:\n%s", strings.Join(regexp.MustCompile(`(?m)^svc_verify.*$`).FindAllString(metrics, -1), "\n"))
+		}
+		return nil
+	})
+}
+
+// newComposed prepares an installation on a port of this machine. It is removed when the test ends, with
+// its data.
+func newComposed(t *testing.T, port string) *composed {
+	t.Helper()
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &composed{t, append(runtimes.Compose(t, "../../deploy/tools/compose"),
+		"COMPOSE_PROJECT_NAME=svc-e2e-"+port, "API_PORT="+port, "SVC_IMAGE="+builtImage(t),
+		fmt.Sprintf("SUBNET=172.31.%d.0/24", n%249), // 250 is that of the file
+	)}
+	t.Cleanup(func() {
+		if t.Failed() {
+			out, err := c.command("logs", "--no-color", "--tail", "15").CombinedOutput()
+			t.Logf("logs: %v\n%s", err, withoutAnswers(string(out)))
+		}
+		if out, err := c.command("--profile", "admin", "down", "--volumes", "--timeout", "5").CombinedOutput(); err != nil {
+			t.Errorf("down: %v\n%s", err, out)
+		}
+	})
+	return c
+}
+
+// command is docker compose with the file of this tree.
+func (c *composed) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("docker", append([]string{"compose", "-f", "deploy/compose.yaml"}, args...)...)
+	cmd.Dir, cmd.Env = filepath.Join("..", ".."), append(os.Environ(), c.env...)
+	return cmd
+}
+
+// asDocumented runs the commands of the page, and returns the address and the key that they export.
+func (c *composed) asDocumented() (base, key string) {
+	c.t.Helper()
+	page, err := os.ReadFile("../../docs/deployment.md")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(page), "<!-- compose -->\n```\n")
+	block, _, whole := strings.Cut(block, "```\n<!-- /compose -->")
+	if !whole {
+		c.t.Fatal("docs/deployment.md has no commands for Compose")
+	}
+	block = strings.Replace(block, "make image\n", "", 1) // done, under another name
+	block = strings.Replace(block, ":8080", ":$API_PORT", 1)
+	out := shell(c.t, "set -e; cd ../..\n"+block+`printf '%s %s' "$SVC" "$KEY"`, c.env...)
+	last := strings.TrimSpace(out[strings.LastIndexByte(out, '\n')+1:])
+	base, key, _ = strings.Cut(last, " ")
+	if !strings.HasPrefix(key, "svc_") {
+		c.t.Fatalf("no key is printed: %s", out)
+	}
+	return base, key
+}
+
+// admin runs a command of administration and returns its output.
+func (c *composed) admin(args ...string) string {
+	c.t.Helper()
+	out, err := c.command(append([]string{"run", "--rm", "admin"}, args...)...).Output()
+	if err != nil {
+		c.t.Fatalf("svc %s: %v", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// get returns the body of a page.
+func (c *composed) get(url string) string {
+	c.t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(body)
+}
+
+// address returns the address of a service's container, which this machine reaches by its bridge.
+func (c *composed) address(service string) string {
+	c.t.Helper()
+	id, err := c.command("ps", "--quiet", service).Output()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	out, err := exec.Command("docker", "inspect", "-f", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", strings.TrimSpace(string(id))).Output()
+	if err != nil {
+		c.t.Fatalf("%s: %v", service, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// scraped returns the targets that Prometheus is given.
+func (c *composed) scraped() []string {
+	c.t.Helper()
+	content, err := os.ReadFile("../../deploy/prometheus/prometheus.yaml")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	targets := map[string]bool{}
+	for _, m := range regexp.MustCompile(`"([a-z0-9-]+:\d+)"`).FindAllStringSubmatch(string(content), -1) {
+		targets[m[1]] = true
+	}
+	return slices.Sorted(maps.Keys(targets))
+}
