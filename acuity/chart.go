@@ -207,18 +207,21 @@ var evidenceNames = [...]string{"", "signal", "diagnosis", "site", "manual", "ad
 // String returns the name used in the API.
 func (k EvidenceKind) String() string { return evidenceNames[k] }
 
-var axisNames = [AxisCount]struct{ id, label string }{
-	AxisStaffing: {"staffing", "Nurses short of ratio"},
-	AxisCritical: {"critical", "1:1 and STAT concurrency"},
-	AxisReserve:  {"reserve", "No reserve for the next patient"},
-	AxisCapacity: {"capacity", "Rooms nearly full"},
-	AxisAcuity:   {"acuity", "High acuity per nurse"},
-	AxisFlow:     {"flow", "Rapid turnover"},
-	AxisSkill:    {"skill", "Skill mix"},
+var axisNames = [AxisCount]struct{ id, label, problem string }{
+	AxisStaffing: {"staffing", "Staffing to ratio", "Short-staffed"},
+	AxisCritical: {"critical", "1:1 care and STAT events", "Many 1:1 or STAT patients"},
+	AxisReserve:  {"reserve", "Staff for the next admission", "No staff for the next admission"},
+	AxisCapacity: {"capacity", "Room capacity", "Rooms nearly full"},
+	AxisAcuity:   {"acuity", "Acuity per nurse", "High acuity per nurse"},
+	AxisFlow:     {"flow", "Admissions, transfers, discharges", "High patient turnover"},
+	AxisSkill:    {"skill", "Skill mix", "Skill mix below target"},
 }
 
 // String returns the id used in the API.
 func (a Axis) String() string { return axisNames[a].id }
 
-// Label returns the English display name.
+// Label returns the English display name: a noun that suggests no problem, at any level.
 func (a Axis) Label() string { return axisNames[a].label }
+
+// Problem returns the English headline of a unit that this axis has raised above green.
+func (a Axis) Problem() string { return axisNames[a].problem }

@@ -57,7 +57,7 @@ func TestTheWorkedUnit(t *testing.T) {
 	if v.Level != acuity.LevelRed || v.Driving != acuity.AxisStaffing || v.Shortfall != 3 || v.Ratio != 71 || v.Axes[acuity.AxisCritical].Level != acuity.LevelYellow {
 		t.Errorf("N=6: %s by %s, shortfall %d, ratio %d, critical %s", v.Level, v.Driving, v.Shortfall, v.Ratio, v.Axes[acuity.AxisCritical].Level)
 	}
-	if v.DrivingLabel() != "Nurses short of ratio" || v.Detail(acuity.AxisStaffing) != "8.5 nurses needed, 6 on duty" {
+	if v.DrivingLabel() != "Short-staffed" || v.Detail(acuity.AxisStaffing) != "8.5 nurses needed, 6 on duty" {
 		t.Errorf("%q, %q", v.DrivingLabel(), v.Detail(acuity.AxisStaffing))
 	}
 	if v = Judge(workedUnit(t, 15, acuity.Yes), now); v.Level != acuity.LevelGreen || v.DrivingLabel() != "Within limits" {

@@ -45,13 +45,12 @@ type Verdict struct {
 	Next    acuity.Instant // // next change because of time alone; 0: never
 }
 
-// DrivingLabel returns the label of the driving axis. At green it is "Within limits", because the name of an axis
-// would suggest a problem.
+// DrivingLabel returns the headline of the level: the problem of the driving axis, and "Within limits" at green.
 func (v *Verdict) DrivingLabel() string {
 	if v.Level == acuity.LevelGreen {
 		return "Within limits"
 	}
-	return v.Driving.Label()
+	return v.Driving.Problem()
 }
 
 // AxisVerdict is the result for one axis.

@@ -44,7 +44,7 @@ func tour(t *testing.T, p *partner) {
 	}
 	a := p.get(t, "/api/v1/level")
 	into(t, a.Data, &level)
-	if level.Level != "red" || level.DrivingAxis != "staffing" || level.RatioShortfall != 3 || level.DrivingAxisLabel != "Nurses short of ratio" {
+	if level.Level != "red" || level.DrivingAxis != "staffing" || level.RatioShortfall != 3 || level.DrivingAxisLabel != "Short-staffed" {
 		t.Errorf("six nurses: %s", a.raw)
 	}
 

@@ -287,7 +287,7 @@ func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
 		}, acuity.CauseIngest)
 	case outbound.Alert:
 		envelope.Level, envelope.PriorLevel = sample.Level.String(), sample.Prior.String()
-		envelope.Summary = "Test: alert T2: " + sample.Driving.Label()
+		envelope.Summary = "Test: alert T2: " + sample.Driving.Problem()
 		data := Level(&sample, acuity.CauseIngest)
 		envelope.Data = AlertData{LevelData: data, Tier: "T2", Reason: "raised", AlertRunID: "epi_test", Action: "Test"}
 	default:

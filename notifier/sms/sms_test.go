@@ -27,7 +27,7 @@ const (
 
 var text = outbound.Message{
 	Hospital: "mercy", DeliveryID: "dlv_01", Attempt: 1, To: number,
-	Text: "ORANGE (was YELLOW) L&D 14:05. Short 2 nurses: Nurses short of ratio. Ack https://svc.example/a/7KQ2M9XW3PTD",
+	Text: "ORANGE (was YELLOW) L&D 14:05. Short 2 nurses: Short-staffed. Ack https://svc.example/a/7KQ2M9XW3PTD",
 }
 
 func gateway(t testing.TB, driver, address string) Gateway { //nolint:ireturn // either type

@@ -1,0 +1,24 @@
+package text
+
+import (
+	"testing"
+
+	"svc/acuity"
+)
+
+// TestAxesHaveOneName: the pages call a measure, and the problem that it is above green, as the API
+// does.
+func TestAxesHaveOneName(t *testing.T) {
+	page := In("en")
+	for a := range acuity.Axis(acuity.AxisCount) {
+		if got := page.T("axis." + a.String()); got != a.Label() {
+			t.Errorf("%s is %q on the pages, %q in the API", a, got, a.Label())
+		}
+		if got := page.T("why." + a.String()); got != a.Problem() {
+			t.Errorf("the problem of %s is %q on the pages, %q in the API", a, got, a.Problem())
+		}
+		if a.Label() == a.Problem() {
+			t.Errorf("%s: the name %q suggests a problem, or the problem does not", a, a.Label())
+		}
+	}
+}
