@@ -102,6 +102,7 @@ func (d *desk) take(link string) {
 // TestDevAlerts: a new user enters the people on duty, raises the level, and reads in /dev/outbox
 // the messages that would have been sent.
 func TestDevAlerts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	dev := startDev(t, dir, "--ephemeral")
 	p := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey)
@@ -141,6 +142,7 @@ func TestDevAlerts(t *testing.T) {
 // TestDevLastWord: a unit flaps within seconds and stays red. The last message says so,
 // whatever a digest said before it.
 func TestDevLastWord(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	dev := startDev(t, dir, "--ephemeral")
 	p := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestFeedsToVerdict(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, "north")
 	s.processor("p1")
 	tour(t, s.partners[0])
@@ -25,7 +26,8 @@ func TestFeedsToVerdict(t *testing.T) {
 // TestFlush empties Redis. Reads answer 503 until the view is made again, then the same bytes.
 // With "not found" a nurse would believe that there is no unit.
 func TestFlush(t *testing.T) {
-	s := startSystem(t, "north", "south")
+	kafka, redis := ownRedis(t)
+	s := startSystemOn(t, kafka, redis, nil, "north", "south")
 	s.processor("p1")
 	for _, p := range s.partners {
 		p.accepted(t, "staffing", `{"nursesOnDuty":5,"callStaffAvailable":true}`)
@@ -68,7 +70,8 @@ func TestFlush(t *testing.T) {
 
 // TestRedisStops stops Redis. Writes continue, and reads are refused at once.
 func TestRedisStops(t *testing.T) {
-	s := startSystem(t, "north", "south")
+	kafka, redis := ownRedis(t)
+	s := startSystemOn(t, kafka, redis, nil, "north", "south")
 	s.processor("p1")
 	l := feed(t, 60, s.partners...)
 	l.more(t, 50)
@@ -170,6 +173,7 @@ func TestKafkaStops(t *testing.T) {
 
 // TestLimitsOnRedis runs the conformance suite of the shared buckets on a real Redis.
 func TestLimitsOnRedis(t *testing.T) {
+	t.Parallel()
 	_, server := needServers(t)
 	limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return viewtest.Open(t, "redis://"+server.address) }})
 }
@@ -177,7 +181,7 @@ func TestLimitsOnRedis(t *testing.T) {
 // TestViewOnRedis runs the conformance suite of the view on a real Redis; `go test` runs it on
 // the embedded one.
 func TestViewOnRedis(t *testing.T) {
-	_, server := needServers(t)
+	_, server := ownRedis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.address})
 	t.Cleanup(func() { client.Close() })
 	viewtest.Run(t, viewtest.Server{URL: "redis://" + server.address, Wipe: func(t *testing.T) {

@@ -16,10 +16,11 @@ import (
 type partner struct {
 	base, hospital, key string
 	http                *http.Client
+	firstTry            bool // what is accepted must be applied by the first request
 }
 
 func newPartner(base, hospital, key string) *partner {
-	return &partner{base, hospital, key, &http.Client{
+	return &partner{base: base, hospital: hospital, key: key, http: &http.Client{
 		Timeout:   time.Minute, // what hangs is seen by the time it took
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 	}}
@@ -120,7 +121,10 @@ func (p *partner) post(t testing.TB, feed, body string) *answer {
 // accepted posts a body until it is applied, as [partner.sendUntilApplied].
 func (p *partner) accepted(t testing.TB, feed, body string) ingested {
 	t.Helper()
-	a, _ := p.sendUntilApplied(t, feed, body, "accepted-"+strconv.FormatInt(acceptedKeys.Add(1), 10))
+	a, once := p.sendUntilApplied(t, feed, body, "accepted-"+strconv.FormatInt(acceptedKeys.Add(1), 10))
+	if p.firstTry && !once {
+		t.Errorf("%s was not applied by the first request", feed)
+	}
 	if a.status != http.StatusOK || !a.OK || a.Meta.HospitalID != p.hospital {
 		t.Fatalf("%s: %v", feed, a)
 	}

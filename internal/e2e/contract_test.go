@@ -322,6 +322,7 @@ func TestContract(t *testing.T) {
 // time, must be refused. Each value of an enumeration must not. Texts at the edge of a schema
 // must not be called malformed.
 func TestRequestSchemasAreKept(t *testing.T) {
+	t.Parallel()
 	dev := startDev(t, t.TempDir(), "--ephemeral")
 	p, admin := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey), newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey)
 	d := p.described(t)

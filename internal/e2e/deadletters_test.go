@@ -15,6 +15,7 @@ import (
 // TestDevDeadLetters: an administrator finds unreadable records, over HTTP and by the command
 // line.
 func TestDevDeadLetters(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
@@ -45,6 +46,7 @@ func TestDevDeadLetters(t *testing.T) {
 // TestDeadLettersOnServers is the same on a real Kafka, where a log has markers
 // between its records.
 func TestDeadLettersOnServers(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, "north", "south")
 	s.processor("one")
 	admin := func(hospital string) *partner {

@@ -50,6 +50,7 @@ func wantNoStart(t *testing.T, dir, want string, args ...string) {
 }
 
 func TestDevReadOnlyFolder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	startDev(t, dir).stop()
 	if os.Geteuid() != 0 {
@@ -145,6 +146,7 @@ func page(t *testing.T, url string) string {
 }
 
 func TestDevFilesAreTheOwnersAlone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	newPartner(d.BaseURL, d.HospitalID, d.APIKey).accepted(t, "staffing", `{"nursesOnDuty":3}`)
@@ -168,6 +170,7 @@ func TestDevFilesAreTheOwnersAlone(t *testing.T) {
 // TestDevDamagedByte damages a byte of the observations. svc dev names the file and changes
 // nothing. With --repair it has all acknowledged inputs except those that it named.
 func TestDevDamagedByte(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)

@@ -13,6 +13,7 @@ import (
 // TestDevHook does what a newcomer does. It adds a webhook to the receiver of svc dev and one to
 // svc listen, and changes the verdict. Both show the delivery with a verified signature.
 func TestDevHook(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	dev := startDev(t, dir, "--ephemeral")
 	p := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey)

@@ -82,7 +82,7 @@ func (c *crossing) lead(to string) {
 // TestRedisFailsOver lets the address of Redis lead to a replica that lags. Readers that have seen only
 // the older state tell it no more: they are refused until they can tell the present.
 func TestRedisFailsOver(t *testing.T) {
-	kafka, first := needServers(t)
+	kafka, first := ownRedis(t)
 	if first.container == nil {
 		t.Skip("the server is not ours to replicate: run without E2E_KAFKA and E2E_REDIS")
 	}

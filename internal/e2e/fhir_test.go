@@ -55,6 +55,7 @@ func (u fhirUnit) factors(room string, want ...string) {
 
 // TestFHIRInDev sends a stay by FHIR, as an EHR does.
 func TestFHIRInDev(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	u := fhirUnit{p, t}

@@ -19,6 +19,7 @@ const startsOfBrokers = 10
 // TestFreshBrokers starts all roles at once on three unused brokers. Each role becomes ready,
 // none ends, and the topics have three replicas.
 func TestFreshBrokers(t *testing.T) {
+	t.Parallel()
 	kafka, redis := needServers(t)
 	if kafka.pool == nil {
 		t.Skip("needs Docker to start brokers of its own")

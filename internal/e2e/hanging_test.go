@@ -25,6 +25,7 @@ import (
 // TestHangingTransactions leaves transactions in the log that no coordinator knows, as a killed
 // broker does. A processor and the settings go on.
 func TestHangingTransactions(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, "north", "south")
 	p1 := s.processor("p1")
 	l := feed(t, 60, s.partners...)

@@ -197,6 +197,7 @@ func TestShareOnTwoInstances(t *testing.T) {
 // Every acknowledged write is applied, once. Later writes are refused. The writes of another
 // hospital go on all the time.
 func TestRevokedKeyLeavesWhatWasTaken(t *testing.T) {
+	t.Parallel()
 	s := startEmbedded(t, func(string) string { return "" }, "north", "south")
 	s.processor("p1")
 	for _, p := range s.partners {

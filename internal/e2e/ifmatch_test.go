@@ -13,6 +13,7 @@ import (
 // once, as they have read it. One of them succeeds. No change is lost or mixed, whichever
 // instance is read afterwards.
 func TestTwoAdministrators(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, "north")
 	s.processor("one")
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)

@@ -10,6 +10,7 @@ import (
 // TestPagesOnServersOfAdministrators does all that the pages of administrators are for on a
 // real Kafka and Redis, where svc read serves the pages and svc ingest does what they ask.
 func TestPagesOnServersOfAdministrators(t *testing.T) {
+	t.Parallel()
 	needServers(t)
 	b := startBrowser(t)
 	relay := startRelay(t)

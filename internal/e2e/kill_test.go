@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +37,8 @@ const (
 // TestKillProcessor kills the processor at least 25 times under load: at any moment, in a
 // restore, and between a commit and the view.
 func TestKillProcessor(t *testing.T) {
-	s := startSystem(t, "north", "south", "west")
+	kafka, redis := ownRedis(t)
+	s := startSystemOn(t, kafka, redis, nil, "north", "south", "west")
 	p := s.processor("p1")
 	l := feed(t, 180, s.partners...)
 	view := s.redisClient()
@@ -89,6 +89,7 @@ func TestKillProcessor(t *testing.T) {
 // TestTwoProcessors lets two instances take over from each other: killed,
 // stopped in order, and frozen beyond their session.
 func TestTwoProcessors(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, "north", "south", "west", "east")
 	nodes := []*node{s.processor("p1"), s.processor("p2")}
 	l := feed(t, 150, s.partners...)
@@ -120,19 +121,17 @@ func TestTwoProcessors(t *testing.T) {
 	s.verify(l.finish())
 }
 
-// TestKillDev kills svc dev 30 times (SVC_KILLS) while three writers write without a pause,
-// sometimes during its restore. Afterwards each input is once in the log, for svc verify, in an
+// TestKillDev kills svc dev 6 times (30 in make e2e, or SVC_KILLS) while three writers write without
+// a pause, sometimes during its restore. Afterwards each input is once in the log, for svc verify, in an
 // export, and in order at a webhook.
 func TestKillDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	kills := 30
-	if n := os.Getenv("SVC_KILLS"); n != "" {
-		var err error
-		if kills, err = strconv.Atoi(n); err != nil {
-			t.Fatal(err)
-		}
+	few := 6
+	if os.Getenv("SVC_E2E") != "" {
+		few = 30
 	}
+	kills, _ := howOften(t, "SVC_KILLS", few)
 	d := startDev(t, dir)
 	port := d.BaseURL[len("http://"):]
 	partners := []*partner{newPartner(d.BaseURL, d.HospitalID, d.APIKey)}
@@ -168,7 +167,7 @@ func TestKillDev(t *testing.T) {
 	l.more(t, 60)
 	acked := l.finish()
 	t.Logf("%d kills, %d of them in a restore", kills, inRestore)
-	if inRestore < kills/10 {
+	if inRestore < (kills+9)/10 {
 		t.Errorf("only %d kills hit a restore", inRestore)
 	}
 	log := readSettled(t, partners, d.Kafka, "")

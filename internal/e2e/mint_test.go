@@ -10,6 +10,7 @@ import (
 // TestKeysMintedAtOnce starts eight command lines that each mint a key. They wait for each other,
 // and none fails.
 func TestKeysMintedAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir, "--ephemeral")
 	mintAtOnce(t, []string{"--data", dir, "--hospital", d.HospitalID}, nil)

@@ -99,6 +99,7 @@ func (e *engine) close() {
 // TestKillUnderMLLP sends 1,000 messages over 50 connections and kills the server meanwhile. Each
 // message is acknowledged AA, and each is applied once.
 func TestKillUnderMLLP(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	port := d.BaseURL[len("http://"):]
@@ -118,6 +119,7 @@ func TestKillUnderMLLP(t *testing.T) {
 }
 
 func TestKillUnderMLLPOnServers(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, "north")
 	s.processor("p1")
 	ingest, address := s.mllp("north")

@@ -69,6 +69,7 @@ func (a *authority) bridge(t *testing.T, name string) (pair tls.Certificate, cer
 // verdict. A peer without a certificate, with one of another authority or name, or without TLS is
 // refused.
 func TestMLLPOverTLS(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, "north")
 	s.processor("p1")
 	certs, ours := makeCertificates(t)

@@ -12,7 +12,8 @@ import (
 // TestRedisComesBackOlder saves Redis, goes on, kills Redis, and restarts it on what was saved. After
 // that nothing new comes. No read tells the past, of no hospital, and soon all tell the present.
 func TestRedisComesBackOlder(t *testing.T) {
-	s := startSystem(t, "north", "south", "east", "west", "river", "lake")
+	kafka, redis := ownRedis(t)
+	s := startSystemOn(t, kafka, redis, nil, "north", "south", "east", "west", "river", "lake")
 	s.processor("p1")
 	staffing := func(p *partner, nurses int) {
 		t.Helper()

@@ -16,6 +16,7 @@ import (
 // TestTwoReadersBehindTLS uses and attacks two svc read behind a proxy that ends TLS. What one of them
 // is told holds on the other.
 func TestTwoReadersBehindTLS(t *testing.T) {
+	t.Parallel()
 	provider := oidctest.New(t, time.Now)
 	p := startPair(t, func(string) []string {
 		return []string{

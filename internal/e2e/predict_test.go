@@ -222,7 +222,8 @@ func copied(t testing.TB, broker, prefix, hospital string) (list []acuity.Snapsh
 // kill.
 func TestKillHistory(t *testing.T) {
 	const days = 6
-	s := startSystem(t, "north", "south")
+	kafka, redis := ownRedis(t)
+	s := startSystemOn(t, kafka, redis, nil, "north", "south")
 	n := s.processor("p1")
 	random := rand.New(rand.NewPCG(1, 1))
 	north, south := s.partners[0], s.partners[1]

@@ -17,6 +17,7 @@ import (
 // TestRefusalsLeaveNothing sends bad requests to every feed of a running svc dev. Each refusal is
 // in its envelope, and nothing is in the log. The table over every field is beside the handlers.
 func TestRefusalsLeaveNothing(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	deep := strings.Repeat(`{"rooms":[`, 40) + strings.Repeat(`]}`, 40)
@@ -70,6 +71,7 @@ func TestRefusalsLeaveNothing(t *testing.T) {
 
 // TestTopicsThatDoNotFit starts on existing topics with other settings.
 func TestTopicsThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	kafka, redis := needServers(t)
 	prefix := fmt.Sprintf("misfit%d.", time.Now().UnixNano())
 	client, err := kgo.NewClient(kgo.SeedBrokers(kafka.address), kgo.AlwaysRetryEOF())

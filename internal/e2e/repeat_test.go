@@ -55,6 +55,7 @@ const labor = `{"rooms":[{"roomId":1,"status":"occupied","primaryFactor":"labor-
 // A repeated request gets the first answer, also after a kill, and has no second effect. With
 // another body it is refused.
 func TestResendInDev(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
@@ -79,6 +80,7 @@ func TestResendInDev(t *testing.T) {
 // On real servers with two instances: whichever gets the repeated request, or if both do at once,
 // there is one effect and one answer.
 func TestResendAcrossInstances(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, "north")
 	s.processor("one")
 	listen := "127.0.0.1:" + mustFreePort(t)

@@ -12,6 +12,7 @@ import (
 // TestReplayPage runs the commands of docs/export.md as they stand there, in order,
 // beside a svc dev.
 func TestReplayPage(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/export.md")
 	if err != nil {
 		t.Fatal(err)

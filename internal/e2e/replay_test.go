@@ -78,6 +78,7 @@ func say(t *testing.T, p *partner, clinical int) {
 
 // TestDevReplay exports, imports, replays and verifies a running svc dev.
 func TestDevReplay(t *testing.T) {
+	t.Parallel()
 	from, to := startDev(t, t.TempDir(), "--ephemeral"), startDev(t, t.TempDir(), "--ephemeral")
 	say(t, newPartner(from.BaseURL, from.HospitalID, from.APIKey), 40)
 	of := func(d *dev) []string { return []string{"--data", d.dir} }

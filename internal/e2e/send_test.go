@@ -15,6 +15,7 @@ import (
 
 // TestSend sends files to a svc dev, over both protocols.
 func TestSend(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	var many strings.Builder
@@ -72,6 +73,7 @@ func TestSend(t *testing.T) {
 
 // TestSendGoesOn: svc send stops when the server is away, and continues from there.
 func TestSendGoesOn(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	var many strings.Builder

@@ -65,6 +65,23 @@ func needServers(t testing.TB) (kafka, redis *server) {
 	return real.kafka, real.redis
 }
 
+// ownRedis is needServers for a test that stops or empties Redis. It gets one of its own, and so
+// runs beside other tests. If the environment names a Redis, the test gets that one, and runs alone.
+func ownRedis(t *testing.T) (kafka, own *server) {
+	t.Helper()
+	kafka, own = needServers(t)
+	if own.container == nil {
+		return kafka, own
+	}
+	t.Parallel()
+	own, err := startRedis(own.pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.purge)
+	return kafka, own
+}
+
 func startServers() (stop func(), err error) {
 	var started []*server
 	stop = func() {

@@ -52,6 +52,7 @@ func backfilled(t *testing.T, d *dev, p *partner) {
 // TestSimulateOnServers does the same with two hospitals on a real Kafka and Redis. One of two
 // processors is killed meanwhile.
 func TestSimulateOnServers(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, "north", "south")
 	first := s.processor("p1")
 	s.processor("p2")

@@ -254,6 +254,7 @@ func siteSettings(t *testing.T, p, admin *partner) {
 }
 
 func TestDevAdministration(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	admin := newPartner(d.BaseURL, d.HospitalID, d.AdminKey)
@@ -266,6 +267,7 @@ func TestDevAdministration(t *testing.T) {
 // A key may be set to original mode or to production messages only. That holds from its next
 // message on.
 func TestDevSenderSwitches(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir, "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
@@ -328,6 +330,7 @@ func svcIn(t *testing.T, dir string, args ...string) (out string, ok bool) {
 // Maps are files, too. An export equals the import, and a file with a fault changes nothing; the
 // error names its line.
 func TestDevTerminologyFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir, "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
@@ -378,6 +381,7 @@ func TestDevTerminologyFiles(t *testing.T) {
 // The same on real servers with two processors, and then while feeds of another room go on. The
 // served verdict at the end, with a mapping, a rule, a place and a switch, is that of the log.
 func TestAdministrationOnServers(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, "north")
 	s.processor("p1")
 	s.processor("p2")

@@ -108,6 +108,7 @@ func (p *partner) noticed(t testing.TB, source, channel string, want ...string) 
 
 // TestStatusOfDev counts the messages of each protocol, one by one.
 func TestStatusOfDev(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)

@@ -30,6 +30,7 @@ import (
 // stops it. Each of the ten faults is then planted in a copy of the output, under another topic
 // prefix. svc verify must name it with key and version, and report no other hospital.
 func TestVerifyFindsFaults(t *testing.T) {
+	t.Parallel()
 	l := liveOnServers(t)
 	t.Run("none", func(t *testing.T) {
 		c := l.copyOf(t)

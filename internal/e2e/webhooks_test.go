@@ -139,6 +139,7 @@ func (d *desk) say(args ...string) string {
 
 // TestDevWebhooks tests the life of an endpoint by the command line.
 func TestDevWebhooks(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	dev := startDev(t, dir)
 	r := &receiver{}
