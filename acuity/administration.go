@@ -14,7 +14,7 @@ type Act struct {
 	// DryRun asks for the effect of the observation without applying it: the change contains only a preview.
 	DryRun bool
 	// Expect is the version that each named resource must have; otherwise the observation is refused. It may also be
-	// the version of their table (hospital.TableVersion), or ExpectAnything, ExpectSome or ExpectNone.
+	// the version of their table (facts.TableVersion), or ExpectAnything, ExpectSome or ExpectNone.
 	Expect int64
 }
 

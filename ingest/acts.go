@@ -8,7 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
@@ -202,11 +202,11 @@ func (a *acts) perform(
 // refusedAct returns why an act was refused; nil if it was not.
 func refusedAct(reason string) *httpapi.Problem {
 	switch reason {
-	case hospital.ReasonPrecondition:
+	case facts.ReasonPrecondition:
 		return &httpapi.Problem{Kind: httpapi.Precondition}
-	case hospital.ReasonNotThere:
+	case facts.ReasonNotThere:
 		return &httpapi.Problem{Kind: httpapi.Missing}
-	case hospital.ReasonTooMany:
+	case facts.ReasonTooMany:
 		return &httpapi.Problem{
 			Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of these entries; remove one first.",
 			Details: []httpapi.Detail{{Path: "", Rule: "maxItems"}},

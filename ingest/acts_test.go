@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 	"svc/ingest"
 	"svc/internal/admin/audit"
 )
@@ -66,12 +66,12 @@ func TestFailedActsAreOnRecord(t *testing.T) {
 		want    []string
 	}{
 		"done":                   {applyAll, nil, false, "", 200, []string{"rules.delete"}},
-		"not there":              {refuse(hospital.ReasonNotThere), nil, false, "", 404, []string{"rules.delete", "rules.delete.failed"}},
-		"another version":        {refuse(hospital.ReasonPrecondition), nil, false, "", 412, []string{"rules.delete", "rules.delete.failed"}},
+		"not there":              {refuse(facts.ReasonNotThere), nil, false, "", 404, []string{"rules.delete", "rules.delete.failed"}},
+		"another version":        {refuse(facts.ReasonPrecondition), nil, false, "", 412, []string{"rules.delete", "rules.delete.failed"}},
 		"too large":              {applyAll, ingest.ErrTooLarge, false, "", 413, []string{"rules.delete", "rules.delete.failed"}},
 		"Kafka does not respond": {applyAll, ingest.ErrAway, false, "", 503, []string{"rules.delete", "rules.delete.unclear"}},
 		"it will be done":        {applyAll, nil, true, "", 200, []string{"rules.delete"}},
-		"only tried":             {refuse(hospital.ReasonNotThere), nil, false, "?dryRun=true", 404, nil},
+		"only tried":             {refuse(facts.ReasonNotThere), nil, false, "?dryRun=true", 404, nil},
 		"tried, and is away":     {applyAll, ingest.ErrAway, false, "?dryRun=true", 503, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

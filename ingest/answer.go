@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/facts"
 	"svc/acuity/hospital"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/rules"
@@ -79,7 +80,7 @@ func (r *reader) answer(got receipt) common {
 		outcome := outcomes[got.change.Outcome]
 		c.Outcome = &outcome
 		for _, w := range got.change.Warnings {
-			if _, over := hospital.Exceeded(w.Code); !over && w.Code != hospital.ReasonExists {
+			if _, over := hospital.Exceeded(w.Code); !over && w.Code != facts.ReasonExists {
 				c.warn(w.Code, r.places.locateWarning(w))
 			}
 		}

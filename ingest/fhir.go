@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/facts"
 	"svc/acuity/hospital"
 	"svc/ingest/fhir"
 	"svc/internal/httpapi"
@@ -134,31 +135,31 @@ func (a *fhirAnswer) place(p *Places) {
 }
 
 // refuseResources marks the FHIR resources whose facts exceed a limit as rejected.
-func (a *fhirAnswer) refuseResources(facts *fhir.Facts, c *acuity.Change) {
+func (a *fhirAnswer) refuseResources(bundle *fhir.Facts, c *acuity.Change) {
 	for i := range c.Items {
 		if c.Items[i].Outcome == acuity.Rejected {
-			facts.RefuseEvent(i, c.Items[i].Reason)
+			bundle.RefuseEvent(i, c.Items[i].Reason)
 		}
-		if c.Items[i].Reason == hospital.ReasonExists {
-			facts.Exists("events", i)
+		if c.Items[i].Reason == facts.ReasonExists {
+			bundle.Exists("events", i)
 		}
 	}
 	for _, w := range c.Warnings {
-		if w.Code == hospital.ReasonExists {
+		if w.Code == facts.ReasonExists {
 			for _, list := range []string{"signals", "references"} {
 				if n, _, ok := pathIn(list, w.Path); ok {
-					facts.Exists(list, n)
+					bundle.Exists(list, n)
 				}
 			}
 		}
 		if _, over := hospital.Exceeded(w.Code); over {
 			if n, _, ok := pathIn("signals", w.Path); ok {
-				facts.RefuseSignal(n, w.Code)
+				bundle.RefuseSignal(n, w.Code)
 			}
 		}
 	}
-	a.Resources = fhirCounts{facts.Received, facts.Applied, facts.Existing, facts.Ignored, facts.Rejected}
-	a.ADTEvents, a.Signals, a.Diagnoses = facts.Encounters, facts.Measurements, facts.Conditions
+	a.Resources = fhirCounts{bundle.Received, bundle.Applied, bundle.Existing, bundle.Ignored, bundle.Rejected}
+	a.ADTEvents, a.Signals, a.Diagnoses = bundle.Encounters, bundle.Measurements, bundle.Conditions
 }
 
 // A FHIR client (Accept: application/fhir+json) sends a transaction or batch. It gets a

@@ -9,7 +9,7 @@ import (
 	"net/http"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 	"svc/internal/httpapi"
 )
 
@@ -96,7 +96,7 @@ func (s *server) resolveRepeat(w http.ResponseWriter, r *http.Request, got *rece
 	switch {
 	case again.Repeats == 0:
 		return true
-	case again.Reason == hospital.ReasonReused:
+	case again.Reason == facts.ReasonReused:
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Conflict})
 		return false
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 	"svc/ingest"
 )
 
@@ -25,7 +25,7 @@ func rememberRequests(d *fixture) (find *error) {
 			if first, known := firsts[r.Key]; known {
 				c = acuity.Change{Hospital: o.Hospital, Version: c.Version, Offset: c.Offset, Outcome: acuity.Duplicate, Repeats: first.Version, RepeatsAt: 7}
 				if digests[r.Key] != r.Digest {
-					c.Reason = hospital.ReasonReused
+					c.Reason = facts.ReasonReused
 				}
 			} else {
 				firsts[r.Key], digests[r.Key] = c, r.Digest

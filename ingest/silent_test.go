@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/facts"
 	"svc/acuity/hospital"
 )
 
@@ -118,7 +119,7 @@ func (p *unitProbe) send(t *testing.T, path, body string) effect {
 func (p *unitProbe) records(t *testing.T) string {
 	t.Helper()
 	var all []string
-	p.unit.Records(func(key []byte, r hospital.Record) {
+	p.unit.Records(func(key []byte, r facts.Record) {
 		text, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"svc/acuity/catalogue"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 	"svc/acuity/location"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
@@ -22,7 +22,7 @@ type LocalSettings interface {
 	// LocalSettings returns the encoded records of a hospital, with the worklist only if codes
 	// is true. Errors are or wrap ErrNoUnit or ErrAway.
 	LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, error)
-	DecodeState(encoded string) (hospital.Record, error)
+	DecodeState(encoded string) (facts.Record, error)
 	Hospital(id string) (access.Hospital, bool)
 }
 
@@ -68,12 +68,12 @@ func localSettingsRoutes() []contract.Route[*Reads] {
 
 // records holds the decoded lists of a hospital's administrators.
 type records struct {
-	mappings []*hospital.MappingState
-	rules    []*hospital.RuleState
-	places   []*hospital.PlaceState
-	switches *hospital.SwitchesState
-	codes    []*hospital.CodeState
-	rooms    []*hospital.RoomState // rooms that feeds made known
+	mappings []*facts.MappingState
+	rules    []*facts.RuleState
+	places   []*facts.PlaceState
+	switches *facts.SwitchesState
+	codes    []*facts.CodeState
+	rooms    []*facts.RoomState // rooms that feeds made known
 }
 
 // readRecords returns the records of the caller's hospital; false: it has answered. A
@@ -104,17 +104,17 @@ func (s *Reads) decodeRecords(all map[string]string) (*records, error) {
 			return nil, err //nolint:wrapcheck // the port's errors are ours
 		}
 		switch state := state.(type) {
-		case *hospital.MappingState:
+		case *facts.MappingState:
 			out.mappings = append(out.mappings, state)
-		case *hospital.RuleState:
+		case *facts.RuleState:
 			out.rules = append(out.rules, state)
-		case *hospital.PlaceState:
+		case *facts.PlaceState:
 			out.places = append(out.places, state)
-		case *hospital.SwitchesState:
+		case *facts.SwitchesState:
 			out.switches = state
-		case *hospital.CodeState:
+		case *facts.CodeState:
 			out.codes = append(out.codes, state)
-		case *hospital.RoomState:
+		case *facts.RoomState:
 			out.rooms = append(out.rooms, state)
 		}
 	}
@@ -176,7 +176,7 @@ func (s *Reads) rules(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	slices.SortFunc(all.rules, func(a, b *hospital.RuleState) int { return strings.Compare(a.Factor.ID(), b.Factor.ID()) })
+	slices.SortFunc(all.rules, func(a, b *facts.RuleState) int { return strings.Compare(a.Factor.ID(), b.Factor.ID()) })
 	out := ruleList{Rules: []ruleItem{}}
 	var inForce []catalogue.Rule
 	for _, rule := range all.rules {
@@ -251,7 +251,7 @@ func (s *Reads) locations(w http.ResponseWriter, r *http.Request) {
 		return cmp.Or(strings.Compare(a.PointOfCare, b.PointOfCare), strings.Compare(a.Room, b.Room),
 			strings.Compare(a.Bed, b.Bed), strings.Compare(a.ID, b.ID))
 	})
-	out.Version = hospital.TableVersion(versions)
+	out.Version = facts.TableVersion(versions)
 	for _, room := range all.rooms {
 		out.UnknownLocations = append(out.UnknownLocations, unknownLocation{room.ID, room.Label, room.PointOfCare, room.Room})
 	}

@@ -17,7 +17,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 	"svc/internal/feeds"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/rules"
@@ -58,7 +58,7 @@ func (s *fakeHealth) Pipeline(context.Context, string) (readapi.Pipeline, error)
 
 // fakeSettings is the records of a hospital in memory. The text of a record is its number.
 type fakeSettings struct {
-	records []hospital.Record
+	records []facts.Record
 	err     error
 }
 
@@ -70,7 +70,7 @@ func (s *fakeSettings) LocalSettings(context.Context, string, bool) (map[string]
 	return all, s.err
 }
 
-func (s *fakeSettings) DecodeState(encoded string) (hospital.Record, error) {
+func (s *fakeSettings) DecodeState(encoded string) (facts.Record, error) {
 	i, err := strconv.Atoi(encoded)
 	if err != nil {
 		return nil, err
@@ -81,18 +81,18 @@ func (s *fakeSettings) DecodeState(encoded string) (hospital.Record, error) {
 func (*fakeSettings) Hospital(string) (access.Hospital, bool) { return access.Hospital{}, false }
 
 // someCodes has three codes without a meaning, which came in 14 times within 24 h, and two others.
-func someCodes() []hospital.Record {
-	hour := func(ago, count int32) []hospital.HourCount {
-		return []hospital.HourCount{{Hour: noon.Hour() - ago, Count: count}}
+func someCodes() []facts.Record {
+	hour := func(ago, count int32) []facts.HourCount {
+		return []facts.HourCount{{Hour: noon.Hour() - ago, Count: count}}
 	}
-	return []hospital.Record{
-		&hospital.CodeState{System: "local", Code: "A", Kind: catalogue.KindObservation, Hours: hour(1, 9)},
-		&hospital.CodeState{System: "local", Code: "B", Kind: catalogue.KindObservation, Hours: hour(25, 50)},
-		&hospital.CodeState{System: "local", Code: "C", Kind: catalogue.KindObservation, Hours: hour(0, 5)},
-		&hospital.MappingState{Mapping: acuity.Mapping{ID: "map-1", System: "local", Code: "C", Kind: catalogue.KindMedication}}, // not what C is
-		&hospital.CodeState{System: "local", Code: "D", Kind: catalogue.KindObservation, Ignored: true, Hours: hour(1, 70)},
-		&hospital.CodeState{System: "local", Code: "EE", Kind: catalogue.KindObservation, Hours: hour(1, 90)},
-		&hospital.MappingState{Mapping: acuity.Mapping{ID: "map-2", System: "local", Code: "E*"}},
+	return []facts.Record{
+		&facts.CodeState{System: "local", Code: "A", Kind: catalogue.KindObservation, Hours: hour(1, 9)},
+		&facts.CodeState{System: "local", Code: "B", Kind: catalogue.KindObservation, Hours: hour(25, 50)},
+		&facts.CodeState{System: "local", Code: "C", Kind: catalogue.KindObservation, Hours: hour(0, 5)},
+		&facts.MappingState{Mapping: acuity.Mapping{ID: "map-1", System: "local", Code: "C", Kind: catalogue.KindMedication}}, // not what C is
+		&facts.CodeState{System: "local", Code: "D", Kind: catalogue.KindObservation, Ignored: true, Hours: hour(1, 70)},
+		&facts.CodeState{System: "local", Code: "EE", Kind: catalogue.KindObservation, Hours: hour(1, 90)},
+		&facts.MappingState{Mapping: acuity.Mapping{ID: "map-2", System: "local", Code: "E*"}},
 	}
 }
 

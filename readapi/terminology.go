@@ -11,7 +11,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 	"svc/acuity/suggest"
 	"svc/acuity/terminology"
 	"svc/internal/httpapi"
@@ -62,21 +62,21 @@ func (s *Reads) terminology(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	slices.SortFunc(all.mappings, func(a, b *hospital.MappingState) int {
+	slices.SortFunc(all.mappings, func(a, b *facts.MappingState) int {
 		return cmp.Or(cmp.Compare(a.System, b.System), strings.Compare(a.Code, b.Code), strings.Compare(a.ID, b.ID))
 	})
 	versions := map[string]int64{}
 	for _, m := range all.mappings {
 		versions[m.ID] = m.Version
 	}
-	out := terminologyList{Mappings: []mappingItem{}, Total: len(all.mappings), Version: hospital.TableVersion(versions)}
+	out := terminologyList{Mappings: []mappingItem{}, Total: len(all.mappings), Version: facts.TableVersion(versions)}
 	for _, m := range pageOf(part, all.mappings) {
 		out.Mappings = append(out.Mappings, mappingOf(m))
 	}
 	answerList(w, r, out)
 }
 
-func mappingOf(m *hospital.MappingState) mappingItem {
+func mappingOf(m *facts.MappingState) mappingItem {
 	item := mappingItem{
 		ID: m.ID, System: string(m.System), Code: m.Code, FactorID: noFactor, Comment: m.Comment,
 		authored: authored{m.Version, m.By, instant(m.At)},
@@ -128,7 +128,7 @@ type worklistList struct {
 
 // listedCode is a code with the values that order the list.
 type listedCode struct {
-	*hospital.CodeState
+	*facts.CodeState
 	status string
 	recent int64
 }

@@ -3,7 +3,7 @@ package schemas
 import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 )
 
 func mappingFields(c *Coder, m *acuity.Mapping) {
@@ -60,21 +60,21 @@ func actFields(c *Coder, a *acuity.Act) {
 	c.Long(&a.Expect)
 }
 
-func ruleStateFields(c *Coder, s *hospital.RuleState) {
+func ruleStateFields(c *Coder, s *facts.RuleState) {
 	ruleFields(c, &s.Rule)
 	c.Long(&s.Version)
 	c.Text(&s.By)
 	c.at(&s.At)
 }
 
-func placeStateFields(c *Coder, s *hospital.PlaceState) {
+func placeStateFields(c *Coder, s *facts.PlaceState) {
 	placeFields(c, &s.Place)
 	c.Long(&s.Version)
 	c.Text(&s.By)
 	c.at(&s.At)
 }
 
-func switchesStateFields(c *Coder, s *hospital.SwitchesState) {
+func switchesStateFields(c *Coder, s *facts.SwitchesState) {
 	switchesFields(c, &s.Switches)
 	c.Long(&s.Version)
 	c.Text(&s.By)

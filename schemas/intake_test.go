@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 )
 
 // An observation that is read into used memory equals the one that is read into new memory.
@@ -55,7 +55,7 @@ func TestIntakeForgetsLongLists(t *testing.T) {
 // A state that is read into used memory equals the one that is read into new memory. That
 // holds whatever the memory held before, and after records that cannot be read.
 func TestStateIntakeReadsWhatDecodeStateReads(t *testing.T) {
-	kinds := []record{stateRecord[hospital.StatementState](newest("statement-state")), stateRecord[hospital.VisitState](newest("visit-state"))}
+	kinds := []record{stateRecord[facts.StatementState](newest("statement-state")), stateRecord[facts.VisitState](newest("visit-state"))}
 	rapid.Check(t, func(t *rapid.T) {
 		var in StateIntake
 		for range 5 {

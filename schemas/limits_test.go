@@ -9,6 +9,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/facts"
 	"svc/acuity/hospital"
 	"svc/acuity/terminology"
 )
@@ -46,7 +47,7 @@ func (s *storing) applyObservation(o acuity.Observation) (acuity.Change, map[str
 	}
 	c := s.Apply(&o, 0)
 	written := map[string]int{}
-	s.Dirty(func(key []byte, state hospital.Record) {
+	s.Dirty(func(key []byte, state facts.Record) {
 		kind := strings.Split(string(key), "/")[1]
 		written[kind]++
 		if state == nil {
@@ -101,7 +102,7 @@ func TestFullTerminologyMap(t *testing.T) {
 		wantWritten(t, "new rows", written, "mapping:5000 unit:1")
 	}
 	c, written := act(rowOf(maxMappings))
-	if c.Outcome != acuity.Ignored || c.Reason != hospital.ReasonTooMany {
+	if c.Outcome != acuity.Ignored || c.Reason != facts.ReasonTooMany {
 		t.Errorf("one row too many: %v %s", c.Outcome, c.Reason)
 	}
 	wantWritten(t, "one row too many", written, "unit:1")
@@ -123,8 +124,8 @@ func TestFullTerminologyMap(t *testing.T) {
 	_, written = act(rows[9], other, rows[7])
 	wantWritten(t, "two rows that clash", written, "mapping:1 unit:1")
 	kept, all := "", 0
-	s.Records(func(_ []byte, state hospital.Record) {
-		if m, ok := state.(*hospital.MappingState); ok {
+	s.Records(func(_ []byte, state facts.Record) {
+		if m, ok := state.(*facts.MappingState); ok {
 			if all++; m.ID == other.ID {
 				kept = m.Code
 			}
@@ -180,8 +181,8 @@ func TestFullWorklist(t *testing.T) {
 		}
 	}
 	all := 0
-	s.Records(func(_ []byte, state hospital.Record) {
-		if code, ok := state.(*hospital.CodeState); ok {
+	s.Records(func(_ []byte, state facts.Record) {
+		if code, ok := state.(*facts.CodeState); ok {
 			all++
 			if len(code.Rooms) > 20 || len(code.Hours) > 24 {
 				t.Errorf("a code has %d rooms and %d hours", len(code.Rooms), len(code.Hours))

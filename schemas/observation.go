@@ -3,7 +3,7 @@ package schemas
 import (
 	"svc/acuity"
 	"svc/acuity/codes"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 )
 
 var observationCodec = NewCodec("observation", observationFields)
@@ -235,7 +235,7 @@ func referenceFields(c *Coder, f *acuity.Reference) {
 	c.Text(&f.Patient)
 }
 
-func referenceStateFields(c *Coder, s *hospital.ReferenceState) {
+func referenceStateFields(c *Coder, s *facts.ReferenceState) {
 	referenceFields(c, &s.Reference)
 	c.Long(&s.Version)
 }

@@ -14,7 +14,7 @@ import (
 	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 )
 
 // record is one kind of record in the tests: a Go type with its codec.
@@ -43,7 +43,7 @@ func recordOf[T any](s *Schema, encode func([]byte, *T) ([]byte, error), decode 
 func stateRecord[T any](s *Schema) record {
 	return recordOf(s,
 		func(dst []byte, v *T) ([]byte, error) {
-			if state, ok := any(v).(hospital.Record); ok {
+			if state, ok := any(v).(facts.Record); ok {
 				return EncodeState(dst, state)
 			}
 			return dst, errType
@@ -74,17 +74,17 @@ var records = []record{
 		room := acuity.RoomChart{Label: "left over"} // must be overwritten
 		return &room, RoomChartCodec.DecodeInto(b, &room)
 	}),
-	stateRecord[hospital.UnitState](newest("unit-state")),
-	stateRecord[hospital.RoomState](newest("room-state")),
-	stateRecord[hospital.VisitState](newest("visit-state")),
-	stateRecord[hospital.StatementState](newest("statement-state")),
-	stateRecord[hospital.DedupState](newest("dedup-state")),
-	stateRecord[hospital.MappingState](newest("mapping-state")),
-	stateRecord[hospital.CodeState](newest("code-state")),
-	stateRecord[hospital.RuleState](newest("rule-state")),
-	stateRecord[hospital.PlaceState](newest("place-state")),
-	stateRecord[hospital.SwitchesState](newest("switches-state")),
-	stateRecord[hospital.ReferenceState](newest("reference-state")),
+	stateRecord[facts.UnitState](newest("unit-state")),
+	stateRecord[facts.RoomState](newest("room-state")),
+	stateRecord[facts.VisitState](newest("visit-state")),
+	stateRecord[facts.StatementState](newest("statement-state")),
+	stateRecord[facts.DedupState](newest("dedup-state")),
+	stateRecord[facts.MappingState](newest("mapping-state")),
+	stateRecord[facts.CodeState](newest("code-state")),
+	stateRecord[facts.RuleState](newest("rule-state")),
+	stateRecord[facts.PlaceState](newest("place-state")),
+	stateRecord[facts.SwitchesState](newest("switches-state")),
+	stateRecord[facts.ReferenceState](newest("reference-state")),
 	recordOf(newest("dead-letter"), DeadLetterCodec.Encode, DeadLetterCodec.Decode),
 	recordOf(newest("snapshot"), SnapshotCodec.Encode, SnapshotCodec.Decode),
 	recordOf(newest("model"), ModelCodec.Encode, ModelCodec.Decode),

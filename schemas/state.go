@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity/evidence"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 )
 
 // statementRecord is the record of a clinical statement, as nearly all records of state are.
@@ -29,21 +29,21 @@ var states = []stateCodec{
 // stateCodec is the codec of one kind of state.
 type stateCodec struct {
 	record string
-	create func() hospital.Record
-	encode func(dst []byte, s hospital.Record) (value []byte, mine bool, err error) // mine is false for another kind
-	decode func(b []byte, into hospital.Record) error
+	create func() facts.Record
+	encode func(dst []byte, s facts.Record) (value []byte, mine bool, err error) // mine is false for another kind
+	decode func(b []byte, into facts.Record) error
 }
 
 func stateOf[T any, S interface {
 	*T
-	hospital.Record
+	facts.Record
 }](record string, fields func(*Coder, *T),
 ) stateCodec {
 	codec := NewCodec(record, fields)
 	return stateCodec{
 		record: record,
-		create: func() hospital.Record { return S(new(T)) },
-		encode: func(dst []byte, s hospital.Record) ([]byte, bool, error) {
+		create: func() facts.Record { return S(new(T)) },
+		encode: func(dst []byte, s facts.Record) ([]byte, bool, error) {
 			v, mine := s.(S)
 			if !mine {
 				return dst, false, nil
@@ -51,7 +51,7 @@ func stateOf[T any, S interface {
 			value, err := codec.Encode(dst, v)
 			return value, true, err
 		},
-		decode: func(b []byte, into hospital.Record) error {
+		decode: func(b []byte, into facts.Record) error {
 			return codec.DecodeInto(b, into.(S)) //nolint:errcheck,forcetypeassert // from create
 		},
 	}
@@ -59,7 +59,7 @@ func stateOf[T any, S interface {
 
 // EncodeState appends the record of s to dst, which it returns. Each kind of
 // state has its own schema.
-func EncodeState(dst []byte, s hospital.Record) ([]byte, error) {
+func EncodeState(dst []byte, s facts.Record) ([]byte, error) {
 	for i := range states {
 		if value, mine, err := states[i].encode(dst, s); mine {
 			return value, err
@@ -70,15 +70,15 @@ func EncodeState(dst []byte, s hospital.Record) ([]byte, error) {
 
 // DecodeState reads a record of any kind of state and of any released version.
 // The errors are [ErrMalformed] and [UnknownSchemaError].
-func DecodeState(b []byte) (hospital.Record, error) { return new(StateIntake).Read(b) }
+func DecodeState(b []byte) (facts.Record, error) { return new(StateIntake).Read(b) }
 
 // StateIntake reads records of state, one after the other. Clinical statements, nearly all
 // records, are read into the same memory. Such a statement is valid until the next call; its texts
 // stay valid.
-type StateIntake struct{ statement hospital.StatementState }
+type StateIntake struct{ statement facts.StatementState }
 
 // Read is [DecodeState].
-func (in *StateIntake) Read(b []byte) (hospital.Record, error) {
+func (in *StateIntake) Read(b []byte) (facts.Record, error) {
 	id, ok := IDOf(b)
 	if !ok {
 		return nil, fmt.Errorf("decode state: %w: no header of a schema registry", ErrMalformed)
@@ -88,7 +88,7 @@ func (in *StateIntake) Read(b []byte) (hospital.Record, error) {
 	if i < 0 {
 		return nil, &UnknownSchemaError{ID: id, Want: "state"}
 	}
-	into := hospital.Record(&in.statement)
+	into := facts.Record(&in.statement)
 	if s.Record != statementRecord {
 		into = states[i].create()
 	}
@@ -98,7 +98,7 @@ func (in *StateIntake) Read(b []byte) (hospital.Record, error) {
 	return into, nil
 }
 
-func unitStateFields(c *Coder, u *hospital.UnitState) {
+func unitStateFields(c *Coder, u *facts.UnitState) {
 	c.Long(&u.Version)
 	c.Long(&u.Offset)
 	c.at(&u.Clock)
@@ -120,12 +120,12 @@ func unitStateFields(c *Coder, u *hospital.UnitState) {
 	levelRunFields(c, &u.Run)
 }
 
-func hourSpanFields(c *Coder, s *hospital.HourSpan) {
+func hourSpanFields(c *Coder, s *facts.HourSpan) {
 	c.Int(&s.From)
 	c.Int(&s.To)
 }
 
-func roomStateFields(c *Coder, room *hospital.RoomState) {
+func roomStateFields(c *Coder, room *facts.RoomState) {
 	c.Int(&room.ID)
 	c.Text(&room.Label)
 	c.Text(&room.Area)
@@ -142,7 +142,7 @@ func roomStateFields(c *Coder, room *hospital.RoomState) {
 	List(c, &room.Active, (*Coder).factor)
 }
 
-func visitStateFields(c *Coder, v *hospital.VisitState) {
+func visitStateFields(c *Coder, v *facts.VisitState) {
 	c.Text(&v.ID)
 	List(c, &v.Events, eventFields)
 	c.Int(&v.Folded)
@@ -152,7 +152,7 @@ func visitStateFields(c *Coder, v *hospital.VisitState) {
 	List(c, &v.Stays, stayFields)
 }
 
-func statementStateFields(c *Coder, h *hospital.StatementState) {
+func statementStateFields(c *Coder, h *facts.StatementState) {
 	c.Long(&h.Number)
 	signalFields(c, &h.Signal)
 	c.at(&h.ReceivedAt)
@@ -160,21 +160,21 @@ func statementStateFields(c *Coder, h *hospital.StatementState) {
 	c.Bool(&h.Settled)
 }
 
-func dedupStateFields(c *Coder, s *hospital.DedupState) {
+func dedupStateFields(c *Coder, s *facts.DedupState) {
 	c.Text(&s.ID)
 	c.Text(&s.Digest)
 	c.at(&s.At)
 	c.Long(&s.Version)
 }
 
-func mappingStateFields(c *Coder, m *hospital.MappingState) {
+func mappingStateFields(c *Coder, m *facts.MappingState) {
 	mappingFields(c, &m.Mapping)
 	c.Long(&m.Version)
 	c.Text(&m.By)
 	c.at(&m.At)
 }
 
-func codeStateFields(c *Coder, v *hospital.CodeState) {
+func codeStateFields(c *Coder, v *facts.CodeState) {
 	c.system(&v.System)
 	c.Text(&v.Code)
 	c.Text(&v.Display)
@@ -188,12 +188,12 @@ func codeStateFields(c *Coder, v *hospital.CodeState) {
 	c.Bool(&v.Ignored)
 }
 
-func hourCountFields(c *Coder, h *hospital.HourCount) {
+func hourCountFields(c *Coder, h *facts.HourCount) {
 	c.Int(&h.Hour)
 	c.Int(&h.Count)
 }
 
-func censusFactsFields(c *Coder, v *hospital.CensusFacts) {
+func censusFactsFields(c *Coder, v *facts.CensusFacts) {
 	c.Text(&v.Area)
 	whole(c, &v.Class)
 	c.Text(&v.Service)
@@ -212,24 +212,24 @@ func listedFields(c *Coder, l *evidence.Listed) {
 	c.at(&l.Last)
 }
 
-func standingFields(c *Coder, s *hospital.Standing) {
+func standingFields(c *Coder, s *facts.Standing) {
 	diagnosisFields(c, &s.Diagnosis)
 	c.at(&s.Start)
 	c.at(&s.Last)
 }
 
-func newbornSeenFields(c *Coder, n *hospital.ListedNewborn) {
+func newbornSeenFields(c *Coder, n *facts.ListedNewborn) {
 	c.Text(&n.Visit)
 	c.factor(&n.Primary)
 	c.at(&n.Since)
 }
 
-func occupantFields(c *Coder, o *hospital.Occupant) {
+func occupantFields(c *Coder, o *facts.Occupant) {
 	stayFields(c, &o.CensusStay)
 	censusFactsFields(c, &o.Facts)
 }
 
-func stayFields(c *Coder, s *hospital.CensusStay) {
+func stayFields(c *Coder, s *facts.CensusStay) {
 	c.Int(&s.Room)
 	c.at(&s.From)
 	c.at(&s.First)

@@ -6,31 +6,34 @@ import (
 	"svc/acuity"
 	"svc/acuity/adt"
 	"svc/acuity/evidence"
+	"svc/acuity/facts"
 	"svc/acuity/location"
+	"svc/acuity/registry"
+	"svc/acuity/stays"
 )
 
 // takeCensus takes a full snapshot of the rooms (docs/decisions.md#census-among-adt, #census-rows,
 // docs/decisions.md#census-keys). Its time is its asOf, but not later than its receipt.
-func (u *State) takeCensus(in *intake, c *acuity.Census) {
-	at := in.o.ReceivedAt
+func (u *State) takeCensus(in *registry.Intake, c *acuity.Census) {
+	at := in.Observation.ReceivedAt
 	if c.AsOf != 0 {
 		if c.AsOf > at.Add(adt.ClockSlack) {
-			in.warn("time_in_future", "asOf")
+			in.Warn("time_in_future", "asOf")
 		}
 		at = min(at, c.AsOf)
 	}
-	if u.facts.HasCensus && at < u.facts.CensusAt {
+	if u.registry.Facts.HasCensus && at < u.registry.Facts.CensusAt {
 		in.Outcome, in.Reason = acuity.Ignored, "census_older"
-		in.warn("census_older", "asOf")
+		in.Warn("census_older", "asOf")
 		return
 	}
-	in.census, in.present = true, len(u.chart.Rooms)
+	in.Census, in.Present = true, len(u.registry.Chart.Rooms)
 	t := censusIntake{
-		unit: u, in: in, at: at, before: u.facts.CensusAt,
-		shown: map[*visit]bool{}, rooms: map[int32]bool{},
+		unit: u, in: in, at: at, before: u.registry.Facts.CensusAt,
+		shown: map[*registry.Visit]bool{}, rooms: map[int32]bool{},
 	}
-	for _, r := range u.rooms {
-		if v := r.occupantVisit; v != nil && r.Occupant != nil {
+	for _, r := range u.registry.Rooms {
+		if v := r.OccupantVisit; v != nil && r.Occupant != nil {
 			t.giveOccupantTo(v, r) // ADT said it before this census
 		}
 	}
@@ -45,12 +48,12 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 		}
 		switch {
 		case row.Visit == "":
-		case u.names.visitNamed(row.Visit) == nil && !u.capacity.roomForVisit(): // the room is occupied all the same
-			in.refuse(reasonVisits, itemPath("rooms", i)+".visitId")
+		case u.names.VisitNamed(row.Visit) == nil && !u.capacity.roomForVisit(): // the room is occupied all the same
+			in.Refuse(reasonVisits, registry.ItemPath("rooms", i)+".visitId")
 		case t.takeNamedRow(row):
 			continue
 		default:
-			in.warn("visit_twice", itemPath("rooms", i)+".visitId")
+			in.Warn("visit_twice", registry.ItemPath("rooms", i)+".visitId")
 		}
 		unnamed = append(unnamed, row)
 	}
@@ -58,17 +61,17 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 		t.takeUnnamedRow(row)
 	}
 	t.endMissing()
-	first := !u.facts.HasCensus
-	u.facts.HasCensus, u.facts.CensusAt = true, at
-	u.facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms))) //nolint:gosec // rooms of one census, which are limited
-	u.work.tableChanged = u.locations.relabel() || u.work.tableChanged
+	first := !u.registry.Facts.HasCensus
+	u.registry.Facts.HasCensus, u.registry.Facts.CensusAt = true, at
+	u.registry.Facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms))) //nolint:gosec // rooms of one census, which are limited
+	u.registry.Work.TableChanged = u.locations.Relabel() || u.registry.Work.TableChanged
 	if first {
 		u.touchAll()
 	} else {
 		t.touchChanged()
 	}
-	for _, r := range u.rooms {
-		u.work.markRoom(r, named|unsaved)
+	for _, r := range u.registry.Rooms {
+		u.registry.Work.MarkRoom(r, registry.Named|registry.Unsaved)
 	}
 }
 
@@ -76,47 +79,39 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 // over before the previous census.
 func (t *censusIntake) touchChanged() {
 	u := t.unit
-	for _, v := range u.visits {
-		if v.lastPlaced == 0 || v.lastPlaced > t.before || v.occupantOf != nil || v.candidateFor != nil {
-			u.work.markVisit(v, touched)
+	for _, v := range u.registry.Visits {
+		if v.LastPlaced == 0 || v.LastPlaced > t.before || v.OccupantOf != nil || v.CandidateFor != nil {
+			u.registry.Work.MarkVisit(v, registry.Touched)
 		}
 	}
-	for _, r := range u.rooms {
-		u.work.markRoom(r, touched)
+	for _, r := range u.registry.Rooms {
+		u.registry.Work.MarkRoom(r, registry.Touched)
 	}
 }
 
 // censusIntake is one census on its way into the facts.
 type censusIntake struct {
 	unit       *State
-	in         *intake
+	in         *registry.Intake
 	at, before acuity.Instant // at is this census, before the previous one
-	shown      map[*visit]bool
+	shown      map[*registry.Visit]bool
 	rooms      map[int32]bool
 	occupied   map[int32]bool
-}
-
-// addStay adds a census stay, and drops the oldest beyond capStays.
-func (v *visit) addStay(s CensusStay) {
-	if n := len(v.Stays); n >= capStays {
-		v.Stays = slices.Delete(v.Stays, 0, n-capStays+1)
-	}
-	v.Stays = append(v.Stays, s)
 }
 
 // takeRow takes what a row says about the room.
 func (t *censusIntake) takeRow(i int, row *acuity.CensusRoom) {
 	if t.rooms[row.ID] {
-		t.in.warn("room_twice", "rooms")
+		t.in.Warn("room_twice", "rooms")
 		return
 	}
-	r := t.unit.room(row.ID)
+	r := t.unit.registry.Room(row.ID)
 	if r == nil {
-		if len(t.unit.rooms) >= t.unit.limits.known {
-			t.in.refuse(reasonRooms, itemPath("rooms", i))
+		if len(t.unit.registry.Rooms) >= t.unit.registry.Limits.Known {
+			t.in.Refuse(reasonRooms, registry.ItemPath("rooms", i))
 			return
 		}
-		r = t.unit.addRoom(RoomState{ID: row.ID})
+		r = t.unit.registry.AddRoom(facts.RoomState{ID: row.ID})
 	}
 	t.rooms[row.ID] = true
 	overwrite(&r.Label, row.Label)
@@ -129,9 +124,9 @@ func (t *censusIntake) takeRow(i int, row *acuity.CensusRoom) {
 // row had that visit: the room then counts as occupied without a visit.
 func (t *censusIntake) takeNamedRow(row *acuity.CensusRoom) bool {
 	u := t.unit
-	v, r := u.names.visitNamed(row.Visit), u.room(row.ID)
+	v, r := u.names.VisitNamed(row.Visit), u.registry.Room(row.ID)
 	if v == nil {
-		v = u.visit(row.Visit)
+		v = u.registry.Visit(row.Visit)
 	}
 	if r == nil {
 		return true
@@ -140,12 +135,12 @@ func (t *censusIntake) takeNamedRow(row *acuity.CensusRoom) bool {
 		return false
 	}
 	elsewhere := false
-	for _, s := range v.spans {
-		if s.holds(t.before) && (s.Kind != location.InRoom || s.Room != row.ID) {
+	for _, s := range v.Spans {
+		if s.Holds(t.before) && (s.Kind != location.InRoom || s.Room != row.ID) {
 			elsewhere = true
 		}
 	}
-	if r.Occupant != nil && r.anonymous() && !elsewhere && t.unit.facts.HasCensus {
+	if r.Occupant != nil && r.Anonymous() && !elsewhere && t.unit.registry.Facts.HasCensus {
 		t.giveOccupantTo(v, r) // ADT or census may miss a visit; it continues
 	}
 	t.takeVisit(v, row)
@@ -156,22 +151,22 @@ func (t *censusIntake) takeNamedRow(row *acuity.CensusRoom) bool {
 // that time, else an occupant without a visit.
 func (t *censusIntake) takeUnnamedRow(row *acuity.CensusRoom) {
 	u := t.unit
-	r := u.room(row.ID)
+	r := u.registry.Room(row.ID)
 	if r == nil || t.occupied[row.ID] {
 		return
 	}
-	if b := r.at(t.at); b.kind == toVisit && !t.shown[b.v] && (!b.v.timeline.Newborn || mayBeNewborn(row)) {
-		t.takeVisit(b.v, row)
+	if b := stays.OwnerAt(r, t.at); b.Kind == registry.ToVisit && !t.shown[b.V] && (!b.V.Timeline.Newborn || mayBeNewborn(row)) {
+		t.takeVisit(b.V, row)
 		return
 	}
 	o := r.Occupant
-	if o == nil || r.occupantEnd() != 0 {
+	if o == nil || r.OccupantEnd() != 0 {
 		t.endOccupant(r)
 		from := t.before + 1
-		if !u.facts.HasCensus {
+		if !u.registry.Facts.HasCensus {
 			from = 1
 		}
-		o = &Occupant{CensusStay: CensusStay{Room: r.ID, From: min(from, t.at), First: t.at}}
+		o = &facts.Occupant{CensusStay: facts.CensusStay{Room: r.ID, From: min(from, t.at), First: t.at}}
 		r.Occupant = o
 	}
 	o.Last = t.at
@@ -187,7 +182,7 @@ func mayBeNewborn(row *acuity.CensusRoom) bool {
 }
 
 // takeVisit records that the census sees a visit in a room.
-func (t *censusIntake) takeVisit(v *visit, row *acuity.CensusRoom) {
+func (t *censusIntake) takeVisit(v *registry.Visit, row *acuity.CensusRoom) {
 	t.shown[v] = true
 	t.markOccupied(row.ID)
 	if n := len(v.Stays); n > 0 && v.Stays[n-1].To == 0 && v.Stays[n-1].Room == row.ID {
@@ -197,29 +192,29 @@ func (t *censusIntake) takeVisit(v *visit, row *acuity.CensusRoom) {
 			v.Stays[n-1].To = t.at
 		}
 		from := t.before + 1
-		if !t.unit.facts.HasCensus {
+		if !t.unit.registry.Facts.HasCensus {
 			from = 1
 		}
-		if n > 0 || len(v.spans) > 0 || t.unit.room(row.ID).taken(v, t.before) {
+		if n > 0 || len(v.Spans) > 0 || isTakenByAnother(t.unit.registry.Room(row.ID), v, t.before) {
 			from = t.at
 		}
-		v.addStay(CensusStay{Room: row.ID, From: min(from, t.at), First: t.at, Last: t.at})
+		v.AddStay(facts.CensusStay{Room: row.ID, From: min(from, t.at), First: t.at, Last: t.at})
 	}
 	if v.Facts == nil {
-		v.Facts = &CensusFacts{}
+		v.Facts = &facts.CensusFacts{}
 	}
 	t.describe(v.Facts, row)
-	t.unit.indexKnown(v)
-	t.unit.weigh(v)
-	t.unit.recordFact(v)
-	t.unit.work.markVisit(v, unsaved|touched)
+	t.unit.registry.IndexKnown(v)
+	t.unit.registry.Weigh(v)
+	t.unit.registry.RecordFact(v)
+	t.unit.registry.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 }
 
-// taken reports whether another visit than v was in the room after t: statements of that
+// isTakenByAnother reports whether another visit than v was in the room after t: statements of that
 // time belong to it.
-func (r *room) taken(v *visit, t acuity.Instant) bool {
-	return slices.ContainsFunc(r.stays, func(s roomStay) bool {
-		return s.v != v && !s.v.timeline.Newborn && (s.To == 0 || s.To > t)
+func isTakenByAnother(r *registry.Room, v *registry.Visit, t acuity.Instant) bool {
+	return slices.ContainsFunc(r.Stays, func(s registry.RoomStay) bool {
+		return s.V != v && !s.V.Timeline.Newborn && (s.To == 0 || s.To > t)
 	})
 }
 
@@ -234,13 +229,13 @@ func (t *censusIntake) markOccupied(id int32) {
 // endMissing ends the stays and occupants that this census does not show.
 func (t *censusIntake) endMissing() {
 	u := t.unit
-	for _, v := range u.visits {
+	for _, v := range u.registry.Visits {
 		if n := len(v.Stays); n > 0 && v.Stays[n-1].To == 0 && !t.shown[v] {
 			v.Stays[n-1].To = t.at
-			u.work.markVisit(v, unsaved|touched)
+			u.registry.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 		}
 	}
-	for _, r := range u.rooms {
+	for _, r := range u.registry.Rooms {
 		if r.Occupant != nil && r.Occupant.Last != t.at {
 			t.endOccupant(r)
 		}
@@ -252,19 +247,19 @@ func (t *censusIntake) endMissing() {
 
 // unlistRoom removes a room from the newest census. Statements of a visit move to the
 // visit, all others are lost.
-func (t *censusIntake) unlistRoom(r *room) {
+func (t *censusIntake) unlistRoom(r *registry.Room) {
 	u := t.unit
 	r.Listed, r.Status, r.Clinical, r.Placed = false, acuity.RoomUnknown, false, false
-	list := r.statements.ByArrival(func(*evidence.Statement) bool { return true })
-	r.statements = evidence.Statements{}
+	list := r.Statements.ByArrival(func(*evidence.Statement) bool { return true })
+	r.Statements = evidence.Statements{}
 	for i := range list {
 		h := &list[i]
-		if v := u.visitOfStatement(h); v != nil {
-			u.statements.addToVisit(v, *h)
-			v.cache.Forget()
+		if v := u.registry.VisitOfStatement(h); v != nil {
+			u.statements.AddToVisit(v, *h)
+			v.Cache.Forget()
 		} else {
-			u.statements.lose(h)
+			u.statements.Lose(h)
 		}
 	}
-	u.work.markRoom(r, unsaved)
+	u.registry.Work.MarkRoom(r, registry.Unsaved)
 }

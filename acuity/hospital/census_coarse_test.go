@@ -16,7 +16,7 @@ func TestCoarseBirthIsKept(t *testing.T) {
 			AsOf: at, TotalRooms: -1,
 			Rooms: []acuity.CensusRoom{{ID: 1, Label: "1", Status: acuity.RoomOccupied, Visit: "v", DeliveredAt: told, DeliveredFrom: start}},
 		}}, int64(at))
-		return u.visits["v"].censusFacts().DeliveredAt
+		return u.registry.Visits["v"].CensusFacts().DeliveredAt
 	}
 	if got := tell(first, first, from); got != first {
 		t.Fatalf("birth at %v", got.Time())
@@ -44,9 +44,9 @@ func TestCoarseOnsetIsKept(t *testing.T) {
 				}}},
 			}}, int64(at))
 			if visit == "" {
-				return u.room(1).Occupant.Facts.Diagnoses[0].Start
+				return u.registry.Room(1).Occupant.Facts.Diagnoses[0].Start
 			}
-			return u.visits[visit].censusFacts().Diagnoses[0].Start
+			return u.registry.Visits[visit].CensusFacts().Diagnoses[0].Start
 		}
 		for i := range acuity.Instant(5) {
 			if got := tell(from+(5+i)*hour, from+(5+i)*hour, from, "O14.13"); got != from+5*hour {

@@ -7,6 +7,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/facts"
 )
 
 // listing is a census of rooms 1 and 2, labelled L1 and L2, with the given rows.
@@ -30,9 +31,9 @@ func ldr(room string) acuity.Location { return acuity.Location{PointOfCare: "LDR
 // occupants returns who is in a room.
 func occupants(u *State, id int32) []string {
 	var out []string
-	if r := u.room(id); r != nil && r.inUnit {
-		for i := range r.chart.Patients {
-			out = append(out, r.chart.Patients[i].Visit)
+	if r := u.registry.Room(id); r != nil && r.InUnit {
+		for i := range r.Chart.Patients {
+			out = append(out, r.Chart.Patients[i].Visit)
 		}
 	}
 	return out
@@ -196,8 +197,8 @@ func TestCensusAmongADT(t *testing.T) {
 			if got := occupants(u, 2); !slices.Equal(got, tc.two) {
 				t.Errorf("room 2 has %v, want %v", got, tc.two)
 			}
-			if u.chart.Unit.Unplaced != 0 {
-				t.Errorf("%d unplaced", u.chart.Unit.Unplaced)
+			if u.registry.Chart.Unit.Unplaced != 0 {
+				t.Errorf("%d unplaced", u.registry.Chart.Unit.Unplaced)
 			}
 		})
 	}
@@ -234,7 +235,7 @@ func TestEvidenceGoesWithItsOwner(t *testing.T) {
 			u := New(testHospital)
 			feed(u, tc.feed...)
 			if got := u.roomVerdict(1).Has(mustFactor(t, "high-mag")); got != tc.active {
-				t.Errorf("magnesium is active: %v, want %v; chart %+v", got, tc.active, u.room(1).chart)
+				t.Errorf("magnesium is active: %v, want %v; chart %+v", got, tc.active, u.registry.Room(1).Chart)
 			}
 		})
 	}
@@ -321,8 +322,8 @@ func TestMappingReadsWhatWasSaidBefore(t *testing.T) {
 		t.Errorf("expired %v", got)
 	}
 	kinds := map[string]int{}
-	u.Dirty(func(key []byte, s Record) {
-		if code, ok := s.(*CodeState); ok && (code.Count != 1 || !slices.Equal(code.Rooms, []int32{4})) {
+	u.Dirty(func(key []byte, s facts.Record) {
+		if code, ok := s.(*facts.CodeState); ok && (code.Count != 1 || !slices.Equal(code.Rooms, []int32{4})) {
 			t.Errorf("worklist %+v", code)
 		}
 		kinds[string(key)]++

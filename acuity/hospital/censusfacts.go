@@ -2,30 +2,21 @@ package hospital
 
 import (
 	"slices"
-	"strings"
 
 	"svc/acuity"
-	"svc/acuity/adt"
 	"svc/acuity/catalogue"
-	"svc/acuity/codes"
+	"svc/acuity/charts"
 	"svc/acuity/evidence"
+	"svc/acuity/facts"
 	"svc/acuity/score"
 	"svc/acuity/terminology"
 )
 
-// overwrite copies a text that was sent over a known one; empty: nothing was sent. The copy
-// does not hold the memory of the census.
-func overwrite(known *string, said string) {
-	if said != "" && said != *known {
-		*known = strings.Clone(said)
-	}
-}
-
 // describe takes what a row says about the patient. What it does not mention stays as it
 // was.
-func (t *censusIntake) describe(f *CensusFacts, row *acuity.CensusRoom) {
-	r, since := t.unit.room(row.ID), f.PrimarySince
-	before := r.primaryByCensus(f, t.at, f.birth()).Factor
+func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
+	r, since := t.unit.registry.Room(row.ID), f.PrimarySince
+	before := charts.PrimaryByCensus(r, f, t.at, f.Birth()).Factor
 	t.takePrimary(f, row)
 	overwrite(&f.Area, row.Area)
 	overwrite(&f.Service, row.Service)
@@ -33,10 +24,10 @@ func (t *censusIntake) describe(f *CensusFacts, row *acuity.CensusRoom) {
 		f.Class = row.Class
 	}
 	if row.DeliveredAt != 0 {
-		f.DeliveredAt = acuity.Keep(f.DeliveredAt, row.DeliveredFrom, min(row.DeliveredAt, t.in.o.ReceivedAt))
+		f.DeliveredAt = acuity.Keep(f.DeliveredAt, row.DeliveredFrom, min(row.DeliveredAt, t.in.Observation.ReceivedAt))
 	}
 	f.Cesarean = f.Cesarean || row.Cesarean
-	if f.Primary == 0 && since != 0 && r.primaryByCensus(f, t.at, f.birth()).Factor == before {
+	if f.Primary == 0 && since != 0 && charts.PrimaryByCensus(r, f, t.at, f.Birth()).Factor == before {
 		f.PrimarySince = since // in another area she is the same kind of patient (docs/decisions.md#primary-clock)
 	}
 	if row.HasModifiers {
@@ -45,7 +36,7 @@ func (t *censusIntake) describe(f *CensusFacts, row *acuity.CensusRoom) {
 	if row.HasDiagnoses {
 		f.Diagnoses = t.listDiagnoses(f.Diagnoses, row.Diagnoses)
 		for i := range f.Diagnoses {
-			t.unit.worklist.noteUnmappedDiagnosis(t.in, &f.Diagnoses[i].Diagnosis, row.ID)
+			t.unit.worklist.NoteUnmappedDiagnosis(t.in, &f.Diagnoses[i].Diagnosis, row.ID)
 		}
 	}
 	if row.HasNewborns {
@@ -55,7 +46,7 @@ func (t *censusIntake) describe(f *CensusFacts, row *acuity.CensusRoom) {
 
 // takePrimary takes the primary factor of a row. A row without one, but with another area,
 // service or class, uses the table again.
-func (t *censusIntake) takePrimary(f *CensusFacts, row *acuity.CensusRoom) {
+func (t *censusIntake) takePrimary(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	switch {
 	case row.Primary == 0:
 		moved := row.Area != "" && row.Area != f.Area || row.Service != "" && row.Service != f.Service ||
@@ -65,14 +56,14 @@ func (t *censusIntake) takePrimary(f *CensusFacts, row *acuity.CensusRoom) {
 		}
 		return
 	case row.PrimarySince != 0:
-		at := min(row.PrimarySince, t.in.o.ReceivedAt)
+		at := min(row.PrimarySince, t.in.Observation.ReceivedAt)
 		if row.Primary == f.Primary {
 			at = acuity.Keep(f.PrimarySince, row.PrimarySinceFrom, at)
 		}
 		f.PrimarySince = at
 	case row.Primary == f.Primary && f.PrimarySince != 0:
 	case row.DeliveredAt != 0:
-		f.PrimarySince = min(row.DeliveredAt, t.in.o.ReceivedAt)
+		f.PrimarySince = min(row.DeliveredAt, t.in.Observation.ReceivedAt)
 		if row.Primary.ID() == "pp-recovery-stable" {
 			f.PrimarySince = f.PrimarySince.Add(score.TurnoverWindow)
 		}
@@ -102,20 +93,20 @@ func (t *censusIntake) listModifiers(before []evidence.Listed, now []catalogue.F
 
 // listDiagnoses returns the diagnoses that stand now; one that stood before keeps its
 // start, unless its onset is given anew.
-func (t *censusIntake) listDiagnoses(before []Standing, now []acuity.Diagnosis) []Standing {
-	next := make([]Standing, 0, len(now))
+func (t *censusIntake) listDiagnoses(before []facts.Standing, now []acuity.Diagnosis) []facts.Standing {
+	next := make([]facts.Standing, 0, len(now))
 	for _, d := range now {
 		if len(next) == capStanding {
 			break
 		}
-		s := Standing{Diagnosis: d, Start: t.at, Last: t.at}
+		s := facts.Standing{Diagnosis: d, Start: t.at, Last: t.at}
 		for _, b := range before {
 			if b.System == d.System && b.Code == d.Code && terminology.SameFetus(&b.Diagnosis, &d) {
 				s.Start = b.Start
 			}
 		}
 		if d.OnsetAt != 0 {
-			s.Start = acuity.Keep(s.Start, d.OnsetFrom, min(d.OnsetAt, t.in.o.ReceivedAt))
+			s.Start = acuity.Keep(s.Start, d.OnsetFrom, min(d.OnsetAt, t.in.Observation.ReceivedAt))
 		}
 		next = append(next, s)
 	}
@@ -124,17 +115,17 @@ func (t *censusIntake) listDiagnoses(before []Standing, now []acuity.Diagnosis) 
 
 // listNewborns returns the newborns listed now. One whose primary is the same as before
 // keeps its clock.
-func (t *censusIntake) listNewborns(f *CensusFacts, now []acuity.CensusNewborn) []ListedNewborn {
+func (t *censusIntake) listNewborns(f *facts.CensusFacts, now []acuity.CensusNewborn) []facts.ListedNewborn {
 	before := slices.Clone(f.Newborns)
-	next := make([]ListedNewborn, 0, len(now))
+	next := make([]facts.ListedNewborn, 0, len(now))
 	for _, b := range now {
 		if len(next) == capNewborns {
 			break
 		}
 		if b.Visit != "" {
-			t.unit.stays.listed[b.Visit] = true
+			t.unit.stays.Listed[b.Visit] = true
 		}
-		n := ListedNewborn{Visit: b.Visit, Primary: b.Primary, Since: t.at}
+		n := facts.ListedNewborn{Visit: b.Visit, Primary: b.Primary, Since: t.at}
 		for i, o := range before {
 			if o.Visit == b.Visit && o.Primary == b.Primary {
 				n.Since = o.Since
@@ -145,58 +136,4 @@ func (t *censusIntake) listNewborns(f *CensusFacts, now []acuity.CensusNewborn) 
 		next = append(next, n)
 	}
 	return next
-}
-
-// censusFacts returns what censuses say about a visit, also as an occupant without a visit;
-// nil: nothing.
-func (v *visit) censusFacts() *CensusFacts {
-	if v.occupantOf == nil || v.occupantOf.Occupant == nil {
-		return v.Facts
-	}
-	f := v.occupantOf.Occupant.Facts
-	if old := v.Facts; old != nil {
-		if f.Primary == 0 && f.Area == "" {
-			f.Primary, f.PrimarySince = old.Primary, old.PrimarySince
-		}
-		if f.DeliveredAt == 0 {
-			f.DeliveredAt = old.DeliveredAt
-		}
-		f.Cesarean = f.Cesarean || old.Cesarean
-		if len(f.Listed) == 0 {
-			f.Listed = old.Listed
-		}
-		if len(f.Diagnoses) == 0 {
-			f.Diagnoses = old.Diagnoses
-		}
-		if len(f.Newborns) == 0 {
-			f.Newborns = old.Newborns
-		}
-	}
-	return &f
-}
-
-// birth returns the earliest birth that censuses report; 0: none.
-func (f *CensusFacts) birth() acuity.Instant {
-	at := f.DeliveredAt
-	for i := range f.Diagnoses {
-		if d := &f.Diagnoses[i]; adt.IsBirth(&d.Diagnosis) {
-			at = codes.Soonest(at, d.Start)
-		}
-	}
-	return at
-}
-
-// since returns the clock of the primary that a census gives a newborn. First care runs
-// from the birth as it is known now (docs/decisions.md#birth-corrections).
-func (f *CensusFacts) since(n *ListedNewborn) acuity.Instant {
-	if n.Primary.ID() == "nb-stabilization" && f.DeliveredAt != 0 {
-		return f.DeliveredAt
-	}
-	return n.Since
-}
-
-// cesarean reports whether a diagnosis of a census says that the birth is, or will be,
-// by cesarean.
-func (f *CensusFacts) cesarean() bool {
-	return slices.ContainsFunc(f.Diagnoses, func(d Standing) bool { return adt.IsCesarean(&d.Diagnosis) })
 }

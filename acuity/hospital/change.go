@@ -6,34 +6,35 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/registry"
 	"svc/acuity/score"
 )
 
 // conclude judges the unit after a step and fills the change: the next version, the
 // effects, the factors that became active or expired.
-func (u *State) conclude(in *intake) {
+func (u *State) conclude(in *registry.Intake) {
 	c := &in.Change
 	u.head()
 	u.scoring.judge()
 	after := &u.scoring.verdict
 
-	f := &u.facts
+	f := &u.registry.Facts
 	f.Version++
 	if f.Version == 1 || !u.scoring.showsTheSame() {
 		f.Since = f.Clock
 	}
-	c.Hospital, c.Version, c.Offset, c.AppliedAt, c.Level = u.keys.hospital, f.Version, f.Offset, f.Clock, after.Level
+	c.Hospital, c.Version, c.Offset, c.AppliedAt, c.Level = u.registry.Keys.Hospital, f.Version, f.Offset, f.Clock, after.Level
 	if f.Version == 1 {
 		f.Run.Since = f.Clock
 	}
 	u.scoring.addEffects(c)
 	u.scoring.addFactorChanges(in)
-	if in.census {
+	if in.Census {
 		c.Removed = u.scoring.removed()
 	}
-	if in.room != nil {
-		c.RoomLabel = in.room.chart.Label
-		if _, rv := u.scoring.verdicts(in.room); rv != nil {
+	if in.Room != nil {
+		c.RoomLabel = in.Room.Chart.Label
+		if _, rv := u.scoring.verdicts(in.Room); rv != nil {
 			for i := range rv.Factors {
 				c.Active = append(c.Active, rv.Factors[i].Factor)
 			}
@@ -45,23 +46,23 @@ func (u *State) conclude(in *intake) {
 
 // stampVersion writes into chart and verdict their version, and since when they hold.
 func stampVersion(u *State) {
-	f, h, v := &u.facts, &u.chart.Unit, &u.scoring.verdict
+	f, h, v := &u.registry.Facts, &u.registry.Chart.Unit, &u.scoring.verdict
 	h.Version, h.Since, h.Run = f.Version, f.Since, f.Run
 	v.Version, v.AsOf, v.Run = f.Version, f.Since, f.Run
 }
 
 // head updates what the chart says of the unit as a whole.
 func (u *State) head() {
-	f, h := &u.facts, &u.chart.Unit
+	f, h := &u.registry.Facts, &u.registry.Chart.Unit
 	h.Clock, h.ObservedAt = f.Clock, f.ObservedAt
-	h.Staffing, h.Roster, h.StaffingFromRoster = f.Staffing, f.Roster, u.settings.switchesInForce().StaffingFromRoster
+	h.Staffing, h.Roster, h.StaffingFromRoster = f.Staffing, f.Roster, u.settings.SwitchesInForce().StaffingFromRoster
 	h.HasCensus, h.CensusAt, h.TotalRooms = f.HasCensus, f.CensusAt, f.TotalRooms
-	u.timelines.settleMoves()
-	h.Moves, h.Unplaced = u.timelines.moves[max(len(u.timelines.moves)-capMoves, 0):], u.stays.unplaced
-	u.timelines.countWaiting()
+	u.timelines.SettleMoves()
+	h.Moves, h.Unplaced = u.timelines.Moves[max(len(u.timelines.Moves)-capMoves, 0):], u.stays.Unplaced
+	u.timelines.CountWaiting()
 	h.UnknownLocations = 0
-	for _, r := range u.rooms {
-		if r.Registered && r.inUnit {
+	for _, r := range u.registry.Rooms {
+		if r.Registered && r.InUnit {
 			h.UnknownLocations++
 		}
 	}
@@ -71,18 +72,18 @@ func (u *State) head() {
 // room that left the unit is gray.
 func (k *scoring) addEffects(c *acuity.Change) {
 	v := &k.verdict
-	if v.Level != k.facts.Level {
+	if v.Level != k.Facts.Level {
 		c.Effects = append(c.Effects, acuity.Effect{
-			Kind: acuity.LevelChanged, Level: v.Level, Prior: k.facts.Level,
+			Kind: acuity.LevelChanged, Level: v.Level, Prior: k.Facts.Level,
 			Driving: v.Driving, Ratio: v.Ratio, Shortfall: v.Shortfall,
 		})
-		k.facts.Run = acuity.LevelRun{Since: c.AppliedAt, Prior: k.facts.Level, HasPrior: c.Version > 1}
-		k.facts.Level = v.Level
+		k.Facts.Run = acuity.LevelRun{Since: c.AppliedAt, Prior: k.Facts.Level, HasPrior: c.Version > 1}
+		k.Facts.Level = v.Level
 	}
 	var noVerdict score.RoomVerdict
 	rooms := k.compared
 	if k.overdue {
-		rooms = k.rooms
+		rooms = k.Rooms
 	}
 	for _, r := range rooms {
 		_, rv := k.verdicts(r)
@@ -101,7 +102,7 @@ func (k *scoring) addEffects(c *acuity.Change) {
 		}
 		c.Effects = append(c.Effects, e)
 		r.Color = rv.Color
-		k.work.markRoom(r, unsaved)
+		k.Work.MarkRoom(r, registry.Unsaved)
 	}
 }
 
@@ -109,7 +110,7 @@ func (k *scoring) addEffects(c *acuity.Change) {
 // comparison is with the end of the last input that touched the room, so a factor that
 // expired in between is reported once (docs/decisions.md#activated-and-expired). After a due instant it is with
 // the moment before.
-func (k *scoring) addFactorChanges(in *intake) {
+func (k *scoring) addFactorChanges(in *registry.Intake) {
 	c := &in.Change
 	for _, r := range k.compared {
 		before, after := k.verdicts(r)
@@ -118,35 +119,35 @@ func (k *scoring) addFactorChanges(in *intake) {
 			addFactors(c, r, k.previous, k.active, before, after)
 			continue
 		}
-		if r.marks&named == 0 && slices.Equal(k.previous, k.active) {
+		if r.Marks&registry.Named == 0 && slices.Equal(k.previous, k.active) {
 			continue
 		}
 		addFactors(c, r, r.Active, k.active, before, after)
-		in.addPassed(r, k.active)
+		addPassed(in, r, k.active)
 		if !slices.Equal(r.Active, k.active) {
 			r.Active = slices.Clone(k.active)
-			k.work.markRoom(r, unsaved)
+			k.Work.MarkRoom(r, registry.Unsaved)
 		}
 	}
-	for _, r := range k.work.rooms.with(named) {
-		r.marks &^= named
+	for _, r := range k.Work.Rooms.With(registry.Named) {
+		r.Marks &^= registry.Named
 	}
-	k.work.rooms.reset(named)
+	k.Work.Rooms.Reset(registry.Named)
 }
 
 // addFactors appends the differences of two sets of factors of one room.
-func addFactors(c *acuity.Change, r *room, old, now []catalogue.Factor, before, after *score.RoomVerdict) {
+func addFactors(c *acuity.Change, r *registry.Room, old, now []catalogue.Factor, before, after *score.RoomVerdict) {
 	first := len(c.Activated)
 	for _, f := range now {
 		if !slices.Contains(old, f) {
-			c.Activated = append(c.Activated, r.describeFactor(f, after))
+			c.Activated = append(c.Activated, describeFactor(r, f, after))
 		}
 	}
 	sortChanges(c.Activated[first:])
 	first = len(c.Expired)
 	for _, f := range old {
 		if !slices.Contains(now, f) {
-			c.Expired = append(c.Expired, r.describeFactor(f, before))
+			c.Expired = append(c.Expired, describeFactor(r, f, before))
 		}
 	}
 	sortChanges(c.Expired[first:])
@@ -158,14 +159,14 @@ func sortChanges(list []acuity.FactorChange) {
 
 // describeFactor describes a factor by the verdict in which it is active, or by its
 // remaining evidence if it aged out before.
-func (r *room) describeFactor(f catalogue.Factor, rv *score.RoomVerdict) acuity.FactorChange {
+func describeFactor(r *registry.Room, f catalogue.Factor, rv *score.RoomVerdict) acuity.FactorChange {
 	c := acuity.FactorChange{RoomID: r.ID, RoomLabel: r.Label, Factor: f}
 	if fv := rv.Find(f); fv != nil {
 		c.Ratio, c.Since, c.Kind = fv.Need.Ratio(), fv.Since, fv.Kind
 		return c
 	}
-	for i := range r.chart.Patients {
-		for _, e := range r.chart.Patients[i].Evidence {
+	for i := range r.Chart.Patients {
+		for _, e := range r.Chart.Patients[i].Evidence {
 			if e.Factor == f && (c.Since == 0 || e.Start < c.Since) {
 				c.Since, c.Kind = e.Start, e.Kind
 			}
@@ -176,18 +177,18 @@ func (r *room) describeFactor(f catalogue.Factor, rv *score.RoomVerdict) acuity.
 
 // addPassed adds the factors of statements about the room itself that were older than their
 // window on arrival: they expire without having been active.
-func (in *intake) addPassed(r *room, now []catalogue.Factor) {
+func addPassed(in *registry.Intake, r *registry.Room, now []catalogue.Factor) {
 	first := len(in.Expired)
-	for i := range in.statements {
-		if s := &in.o.Signals[i]; in.signalExists(i) || s.Room != r.ID || s.Visit != "" || s.Patient != "" {
+	for i := range in.Statements {
+		if s := &in.Observation.Signals[i]; in.SignalExists(i) || s.Room != r.ID || s.Visit != "" || s.Patient != "" {
 			continue
 		}
-		for _, m := range in.statements[i].MatchedSignal.Matches {
-			if !m.On || slices.Contains(now, m.Factor) || !r.hasEvidence(m.Factor) ||
+		for _, m := range in.Statements[i].MatchedSignal.Matches {
+			if !m.On || slices.Contains(now, m.Factor) || !hasEvidence(r, m.Factor) ||
 				slices.ContainsFunc(in.Expired, func(c acuity.FactorChange) bool { return c.RoomID == r.ID && c.Factor == m.Factor }) {
 				continue
 			}
-			in.Expired = append(in.Expired, r.describeFactor(m.Factor, nil))
+			in.Expired = append(in.Expired, describeFactor(r, m.Factor, nil))
 		}
 	}
 	if len(in.Expired) > first {
@@ -199,10 +200,10 @@ func (in *intake) addPassed(r *room, now []catalogue.Factor) {
 }
 
 // hasEvidence reports whether the chart has evidence of a factor, in force or not.
-func (r *room) hasEvidence(f catalogue.Factor) bool {
-	for i := range r.chart.Patients {
-		for j := range r.chart.Patients[i].Evidence {
-			if r.chart.Patients[i].Evidence[j].Factor == f {
+func hasEvidence(r *registry.Room, f catalogue.Factor) bool {
+	for i := range r.Chart.Patients {
+		for j := range r.Chart.Patients[i].Evidence {
+			if r.Chart.Patients[i].Evidence[j].Factor == f {
 				return true
 			}
 		}

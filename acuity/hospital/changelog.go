@@ -2,194 +2,114 @@ package hospital
 
 import (
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/facts"
+	"svc/acuity/identity"
+	"svc/acuity/registry"
+	"svc/acuity/stays"
 )
-
-// The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
-const (
-	kindUnit      = "unit"
-	kindRoom      = "room"
-	kindVisit     = "visit"
-	kindStatement = "statement"
-	kindMapping   = "mapping"
-	kindDedup     = "dedup"
-	kindCode      = "code"
-	kindRule      = "rule"
-	kindPlace     = "place"
-
-	kindSwitches  = "switches"
-	kindReference = "reference"
-)
-
-// stateKeys writes the keys of the records of a hospital, and lists those to delete.
-type stateKeys struct {
-	hospital string
-	memory   []byte // for a key
-	dropped  []string
-}
-
-// key writes the key of a record; without id it is the only one of its kind. It is valid
-// until the next key.
-func (k *stateKeys) key(kind, id string) []byte {
-	k.memory = append(append(append(k.memory[:0], k.hospital...), '/'), kind...)
-	if id != "" {
-		k.memory = append(append(k.memory, '/'), id...)
-	}
-	return k.memory
-}
-
-// numbered writes the key of a record with a number.
-func (k *stateKeys) numbered(kind string, n int64) []byte {
-	k.memory = strconv.AppendInt(append(k.key(kind, ""), '/'), n, 10)
-	return k.memory
-}
-
-func (k *stateKeys) room(id int32) []byte     { return k.numbered(kindRoom, int64(id)) }
-func (k *stateKeys) visit(id string) []byte   { return k.key(kindVisit, id) }
-func (k *stateKeys) statement(n int64) []byte { return k.numbered(kindStatement, n) }
-func (k *stateKeys) dedup(id string) []byte   { return k.key(kindDedup, id) } // a pseudonym of bounded length
-
-// digest names a text of any length. Texts here are pseudonyms or codes.
-func digest(text string) string {
-	h := fnv.New128a()
-	h.Write([]byte(text))
-	return fmt.Sprintf("%x", h.Sum(nil))
-}
-
-// drop deletes a record with the next call of Dirty.
-func (k *stateKeys) drop(key []byte) { k.dropped = append(k.dropped, string(key)) }
-
-// writeDropped deletes the records that were dropped.
-func (k *stateKeys) writeDropped(write func(key []byte, s Record)) {
-	for _, key := range k.dropped {
-		k.memory = append(k.memory[:0], key...)
-		write(k.memory, nil)
-	}
-	k.dropped = emptied(k.dropped)
-}
 
 // Dirty calls write for each state record that changed since the last call; a nil State
 // deletes the record. A key may come twice, the last one counts. Key and record are
 // valid until write returns.
-func (u *State) Dirty(write func(key []byte, s Record)) {
-	u.keys.writeDropped(write)
-	u.dedup.writeDirty(write)
-	u.settings.writeDirty(write)
-	u.statements.writeDirty(write)
-	u.worklist.writeDirty(write)
-	u.names.writeDirty(write)
-	for _, v := range u.work.visits.with(unsaved) {
-		v.marks &^= unsaved
+func (u *State) Dirty(write func(key []byte, s facts.Record)) {
+	u.registry.Keys.WriteDropped(write)
+	u.dedup.WriteDirty(write)
+	u.settings.WriteDirty(write)
+	u.statements.WriteDirty(write)
+	u.worklist.WriteDirty(write)
+	u.names.WriteDirty(write)
+	for _, v := range u.registry.Work.Visits.With(registry.Unsaved) {
+		v.Marks &^= registry.Unsaved
 	}
-	u.writeVisits(u.work.visits.with(unsaved), write)
-	for _, r := range u.work.rooms.with(unsaved) {
-		r.marks &^= unsaved
-		write(u.keys.room(r.ID), &r.RoomState)
+	u.registry.WriteVisits(u.registry.Work.Visits.With(registry.Unsaved), write)
+	for _, r := range u.registry.Work.Rooms.With(registry.Unsaved) {
+		r.Marks &^= registry.Unsaved
+		write(u.registry.Keys.Room(r.ID), &r.RoomState)
 	}
 	if u.changed {
-		write(u.keys.key(kindUnit, ""), &u.facts)
+		write(u.registry.Keys.Unit(), &u.registry.Facts)
 	}
 	u.changed = false
-	u.work.visits.reset(unsaved)
-	u.work.rooms.reset(unsaved)
-}
-
-// emptied returns an empty slice in the memory of a small one.
-func emptied[T any](s []T) []T {
-	clear(s)
-	if cap(s) > 64 {
-		return nil
-	}
-	return s[:0]
+	u.registry.Work.Visits.Reset(registry.Unsaved)
+	u.registry.Work.Rooms.Reset(registry.Unsaved)
 }
 
 // View calls write for each room whose chart changed since the last call; a nil chart:
 // the room is not in the unit. The chart is valid until write returns.
 func (u *State) View(write func(room int32, c *acuity.RoomChart)) {
-	for _, r := range u.work.rooms.with(unshown) {
-		r.marks &^= unshown
-		if r.inUnit {
-			write(r.ID, &r.chart)
+	for _, r := range u.registry.Work.Rooms.With(registry.Unshown) {
+		r.Marks &^= registry.Unshown
+		if r.InUnit {
+			write(r.ID, &r.Chart)
 		} else {
 			write(r.ID, nil)
 		}
 	}
-	u.work.rooms.reset(unshown)
+	u.registry.Work.Rooms.Reset(registry.Unshown)
 }
 
 // Records calls write for every state record: what a changelog that begins here must
 // hold. Key and record are valid until write returns.
-func (u *State) Records(write func(key []byte, s Record)) {
-	u.settings.write(write)
-	for id, s := range u.dedup.byID {
-		write(u.keys.dedup(id), s)
+func (u *State) Records(write func(key []byte, s facts.Record)) {
+	u.settings.Write(write)
+	for id, s := range u.dedup.ByID {
+		write(u.registry.Keys.Dedup(id), s)
 	}
-	for k, c := range u.worklist.codes {
-		write(u.keys.key(kindCode, digest(k)), c)
+	for k, c := range u.worklist.Codes {
+		write(u.registry.Keys.Code(k), c)
 	}
-	for name, s := range u.names.references {
-		write(u.keys.key(kindReference, digest(name)), s)
+	for name, s := range u.names.References {
+		write(u.registry.Keys.Reference(name), s)
 	}
-	u.writeVisits(slices.Collect(maps.Values(u.visits)), write)
-	for id, v := range u.visits {
-		u.statements.writeByCode(&v.statements, id, write)
-		u.statements.writeResourceStatements(v.resourceStatements, holderName{visit: id}, write)
+	u.registry.WriteVisits(slices.Collect(maps.Values(u.registry.Visits)), write)
+	for id, v := range u.registry.Visits {
+		u.statements.WriteByCode(&v.Statements, id, write)
+		u.statements.WriteResourceStatements(v.ResourceStatements, stays.HolderName{Visit: id}, write)
 	}
-	for _, r := range u.rooms {
-		write(u.keys.room(r.ID), &r.RoomState)
-		u.statements.writeByCode(&r.statements, "", write)
+	for _, r := range u.registry.Rooms {
+		write(u.registry.Keys.Room(r.ID), &r.RoomState)
+		u.statements.WriteByCode(&r.Statements, "", write)
 	}
-	for _, r := range u.names.bySubject {
-		u.statements.writeResourceStatements(r.statements, holderName{named: &r.subjectName}, write)
+	for _, r := range u.names.BySubject {
+		u.statements.WriteResourceStatements(r.Statements, stays.HolderName{Named: &r.SubjectName}, write)
 	}
-	write(u.keys.key(kindUnit, ""), &u.facts)
+	write(u.registry.Keys.Unit(), &u.registry.Facts)
 }
 
 // Restore takes a state record of the changelog; nil deletes the one with the key.
 // Records may come in any order and more than once; the last one of a key counts. Call
 // Restored after the last.
-func (u *State) Restore(key string, s Record) error {
+func (u *State) Restore(key string, s facts.Record) error {
 	hospital, rest, ok := strings.Cut(key, "/")
-	if !ok || hospital != u.keys.hospital {
+	if !ok || hospital != u.registry.Keys.Hospital {
 		return fmt.Errorf("restore %q: another hospital", key)
 	}
 	kind, id, _ := strings.Cut(rest, "/")
 	switch s := s.(type) {
 	case nil:
 		return u.erase(kind, id)
-	case *UnitState:
-		u.facts = *s
-	case *RoomState:
-		if r := u.room(s.ID); r != nil {
-			r.RoomState = *s
-			return nil
-		}
-		i, _ := slices.BinarySearchFunc(u.rooms, s.ID, byRoomID)
-		u.rooms = slices.Insert(u.rooms, i, &room{RoomState: *s})
-	case *VisitState:
-		v := u.visits[s.ID]
-		if v == nil {
-			v = &visit{}
-			u.slots.assign(v)
-		}
-		*v = visit{visitFacts: storeVisit(s), slot: v.slot}
-		u.visits[v.ID] = v
-	case *StatementState:
-		u.statements.collect(s)
-	case *DedupState:
-		u.dedup.byID[s.ID] = s
-	case setting:
-		u.settings.rows[settingKey{kind, id}] = s
-	case *ReferenceState:
-		u.names.references[s.Name] = s
-	case *CodeState:
-		u.worklist.codes[unmappedKey(s.System, s.Code, s.Kind)] = s
+	case *facts.UnitState:
+		u.registry.Facts = *s
+	case *facts.RoomState:
+		u.registry.RestoreRoom(s)
+	case *facts.VisitState:
+		u.registry.RestoreVisit(s)
+	case *facts.StatementState:
+		u.statements.Collect(s)
+	case *facts.DedupState:
+		u.dedup.ByID[s.ID] = s
+	case facts.Setting:
+		u.settings.Rows[facts.SettingKey{Kind: kind, ID: id}] = s
+	case *facts.ReferenceState:
+		u.names.References[s.Name] = s
+	case *facts.CodeState:
+		u.worklist.Codes[identity.UnmappedKey(s.System, s.Code, s.Kind)] = s
 	}
 	return nil
 }
@@ -197,39 +117,39 @@ func (u *State) Restore(key string, s Record) error {
 // erase takes a record away.
 func (u *State) erase(kind, id string) error {
 	switch kind {
-	case kindUnit:
-		u.facts = UnitState{}
-	case kindRoom:
+	case facts.KindUnit:
+		u.registry.Facts = facts.UnitState{}
+	case facts.KindRoom:
 		n, err := strconv.ParseInt(id, 10, 32)
 		if err != nil {
 			return fmt.Errorf("restore room %q: %w", id, err)
 		}
-		u.rooms = slices.DeleteFunc(u.rooms, func(r *room) bool { return int64(r.ID) == n })
-	case kindVisit:
-		if v := u.visits[id]; v != nil {
-			delete(u.visits, id)
-			u.slots.release(v)
+		u.registry.Rooms = slices.DeleteFunc(u.registry.Rooms, func(r *registry.Room) bool { return int64(r.ID) == n })
+	case facts.KindVisit:
+		if v := u.registry.Visits[id]; v != nil {
+			delete(u.registry.Visits, id)
+			u.registry.Slots.Release(v)
 		}
-	case kindMapping, kindRule, kindPlace, kindSwitches:
-		delete(u.settings.rows, settingKey{kind, id})
-	case kindStatement:
+	case facts.KindStatement:
 		n, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {
 			return fmt.Errorf("restore statement %q: %w", id, err)
 		}
-		u.statements.restoring = slices.DeleteFunc(u.statements.restoring, func(r statementRecord) bool { return r.Number == n })
-	case kindDedup:
-		delete(u.dedup.byID, id)
-	case kindReference:
-		maps.DeleteFunc(u.names.references, func(name string, _ *ReferenceState) bool { return digest(name) == id })
-	case kindCode:
-		for k := range u.worklist.codes {
-			if digest(k) == id {
-				delete(u.worklist.codes, k)
+		u.statements.Restoring = slices.DeleteFunc(u.statements.Restoring, func(r stays.StatementRecord) bool { return r.Number == n })
+	case facts.KindDedup:
+		delete(u.dedup.ByID, id)
+	case facts.KindReference:
+		maps.DeleteFunc(u.names.References, func(name string, _ *facts.ReferenceState) bool { return facts.Digest(name) == id })
+	case facts.KindCode:
+		for k := range u.worklist.Codes {
+			if facts.Digest(k) == id {
+				delete(u.worklist.Codes, k)
 			}
 		}
 	default:
-		return fmt.Errorf("restore kind %q: not known", kind)
+		if !u.settings.Erase(kind, id) {
+			return fmt.Errorf("restore kind %q: not known", kind)
+		}
 	}
 	return nil
 }
@@ -239,30 +159,30 @@ func (u *State) erase(kind, id string) error {
 // nothing is dirty but the views of all rooms.
 func (u *State) Restored() {
 	u.compile()
-	u.statements.restoreStatements()
+	u.statements.RestoreStatements()
 	u.rebuildTable()
-	u.locations.relocate()
-	u.recent = slices.Collect(maps.Values(u.visits))
-	for _, v := range u.recent {
-		v.inRecent = true
-		u.indexKnown(v)
-		u.weigh(v)
+	u.locations.Relocate()
+	u.registry.Recent = slices.Collect(maps.Values(u.registry.Visits))
+	for _, v := range u.registry.Recent {
+		v.InRecent = true
+		u.registry.IndexKnown(v)
+		u.registry.Weigh(v)
 	}
-	u.dedup.byAge = slices.SortedFunc(maps.Values(u.dedup.byID), compareDedup)
+	u.dedup.Restored()
 	u.touchAll()
 	u.derive()
 	u.head()
 	u.scoring.judge()
 	stampVersion(u)
-	u.scoring.overdue = u.facts.Version > 0 && u.scoring.verdict.Level != u.facts.Level
-	for _, r := range u.rooms {
+	u.scoring.overdue = u.registry.Facts.Version > 0 && u.scoring.verdict.Level != u.registry.Facts.Level
+	for _, r := range u.registry.Rooms {
 		color := acuity.ColorGray
 		if _, rv := u.scoring.verdicts(r); rv != nil {
 			color = rv.Color
 		}
 		u.scoring.overdue = u.scoring.overdue || color != r.Color
-		r.marks &^= named
+		r.Marks &^= registry.Named
 	}
-	u.work.rooms.reset(named)
-	u.Dirty(func([]byte, Record) {})
+	u.registry.Work.Rooms.Reset(registry.Named)
+	u.Dirty(func([]byte, facts.Record) {})
 }

@@ -61,7 +61,7 @@ func TestChartAfterEachStatement(t *testing.T) {
 				o.Channel, o.Signals[0].Visit = acuity.ChannelFHIR, "v"
 			}
 			both(o)
-			if r := unit.room(1); len(r.chart.Patients) == 1 && len(r.chart.Patients[0].Evidence) > 0 {
+			if r := unit.registry.Room(1); len(r.Chart.Patients) == 1 && len(r.Chart.Patients[0].Evidence) > 0 {
 				kept++
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/adt"
+	"svc/acuity/registry"
 )
 
 // Each version of an Encounter may repeat a start that is only a date. The date resolves to an instant
@@ -106,7 +107,7 @@ func (k *intakeVersion) resolvedEvent(e *acuity.Event) *acuity.Event {
 
 // resolveStored replaces the stored events of an Encounter by copies with the instants of known, which
 // an older version that arrived late may have made earlier. It returns the stored events.
-func (es *eventStore) resolveStored(v *visit, resource string, stored []adt.Event, known []acuity.CoarseTime) []adt.Event {
+func (es *eventStore) resolveStored(v *registry.Visit, resource string, stored []adt.Event, known []acuity.CoarseTime) []adt.Event {
 	if slices.Equal(known, stored[0].CoarseTimes) {
 		return stored
 	}
@@ -115,15 +116,15 @@ func (es *eventStore) resolveStored(v *visit, resource string, stored []adt.Even
 		sent = append(sent, &stored[i].AppendTo(nil, v.ID)[0])
 	}
 	stored = adt.StoreEvents(resolveTimes(sent, known))
-	kept, next := slices.Clone(v.events), 0 // the timeline refers to those before
+	kept, next := slices.Clone(v.Events), 0 // the timeline refers to those before
 	for i := range kept {
 		if kept[i].Resource == resource {
 			kept[i] = stored[next]
 			next++
 		}
 	}
-	v.events = kept
-	es.weigh(v)
-	es.work.markVisit(v, unsaved|touched)
+	v.Events = kept
+	es.Weigh(v)
+	es.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 	return stored
 }

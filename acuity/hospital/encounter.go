@@ -8,6 +8,8 @@ import (
 	"svc/acuity"
 	"svc/acuity/adt"
 	"svc/acuity/evidence"
+	"svc/acuity/identity"
+	"svc/acuity/registry"
 )
 
 // encounterVersion names a version of an Encounter.
@@ -23,17 +25,17 @@ type intakeVersion struct {
 	events   []*acuity.Event
 	resolved []acuity.Event // copies of events with their resolved times; empty: no time is coarse
 	taken    bool
-	v        *visit // the visit of its events; nil: none
+	v        *registry.Visit // the visit of its events; nil: none
 	outcome  acuity.Outcome
 	reason   string
 }
 
 // version returns the version of an Encounter that an event of the observation is of.
-func (es *eventStore) version(in *intake, e *acuity.Event) *intakeVersion {
+func (es *eventStore) version(in *registry.Intake, e *acuity.Event) *intakeVersion {
 	if es.versions == nil {
 		es.versions = map[encounterVersion]*intakeVersion{}
-		for i := range in.o.Events {
-			o := &in.o.Events[i]
+		for i := range in.Observation.Events {
+			o := &in.Observation.Events[i]
 			of := encounterVersion{o.Resource, o.UpdatedAt, o.VersionID}
 			if es.versions[of] == nil {
 				es.versions[of] = &intakeVersion{}
@@ -66,26 +68,26 @@ func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Even
 
 // takeVersion lets a version of an Encounter replace the events of older ones
 // (docs/decisions.md#encounter-versions), unless it is older itself.
-func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
+func (es *eventStore) takeVersion(in *registry.Intake, e *acuity.Event) *intakeVersion {
 	k := es.version(in, e)
 	if k.taken {
 		return k
 	}
 	k.taken = true
-	holder := es.names.versions[e.Resource]
-	stored := holder.eventsOf(e.Resource)
+	holder := es.names.Versions[e.Resource]
+	stored := holder.EventsOf(e.Resource)
 	if len(stored) == 0 {
 		holder = nil
 	}
 	id := cmp.Or(e.Visit, e.Encounter)
-	if k.v = es.names.visitOfVersion(e, holder); k.v == nil && id == "" {
+	if k.v = es.names.VisitOfVersion(e, holder); k.v == nil && id == "" {
 		k.outcome, k.reason = acuity.Ignored, reasonVisitUnknown
 		return k
 	}
 	older := false
 	if holder != nil {
-		at, storedAt := versionTime(e.UpdatedAt, in.o.ReceivedAt), versionTime(stored[0].UpdatedAt, stored[0].ReceivedAt)
-		if older = isOlderVersion(e, in.o.ReceivedAt, &stored[0]); !older &&
+		at, storedAt := versionTime(e.UpdatedAt, in.Observation.ReceivedAt), versionTime(stored[0].UpdatedAt, stored[0].ReceivedAt)
+		if older = isOlderVersion(e, in.Observation.ReceivedAt, &stored[0]); !older &&
 			holder == k.v && e.UpdatedAt != 0 && at == storedAt && repeatsEvents(k.events, stored) {
 			k.v, k.outcome = nil, acuity.Duplicate
 			return k
@@ -96,7 +98,7 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 		return k
 	}
 	if k.v == nil {
-		k.v = es.visit(id)
+		k.v = es.Visit(id)
 	}
 	known := coarseTimes(k.events)
 	if len(stored) > 0 {
@@ -111,38 +113,24 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 		k.v, k.outcome, k.reason = nil, acuity.Ignored, "version_older"
 		return k
 	case holder != nil:
-		es.locations.forgetPlaces(stored)
+		es.locations.ForgetPlaces(stored)
 		es.dropEvents(holder, e.Resource)
 		es.mergeNames(holder, k.v)
 	}
-	es.names.versions[strings.Clone(e.Resource)] = k.v
+	es.names.Versions[strings.Clone(e.Resource)] = k.v
 	k.resolved = resolveTimes(k.events, known)
 	return k
 }
 
 // roomForVersion returns the reason for which a version cannot be taken: all its events
 // are taken, or none.
-func (es *eventStore) roomForVersion(in *intake, k *intakeVersion, id string) (reason string) {
+func (es *eventStore) roomForVersion(in *registry.Intake, k *intakeVersion, id string) (reason string) {
 	for _, e := range k.events {
 		if reason := es.capacity.roomForEvent(in, k.v, id, e); reason != "" {
 			return reason
 		}
 	}
 	return ""
-}
-
-// eventsOf returns copies of the events of a resource; nil: no visit.
-func (v *visit) eventsOf(resource string) []adt.Event {
-	if v == nil {
-		return nil
-	}
-	var list []adt.Event
-	for i := range v.events {
-		if v.events[i].Resource == resource {
-			list = append(list, v.events[i])
-		}
-	}
-	return list
 }
 
 // repeatsEvents reports whether a version has the events that are stored.
@@ -156,71 +144,68 @@ func repeatsEvents(events []*acuity.Event, stored []adt.Event) bool {
 }
 
 // dropEvents removes the events of a resource from a visit.
-func (es *eventStore) dropEvents(v *visit, resource string) {
-	kept := make([]adt.Event, 0, len(v.events)) // the timeline refers to those before
-	for i := range v.events {
-		if v.events[i].Resource != resource {
-			kept = append(kept, v.events[i])
+func (es *eventStore) dropEvents(v *registry.Visit, resource string) {
+	kept := make([]adt.Event, 0, len(v.Events)) // the timeline refers to those before
+	for i := range v.Events {
+		if v.Events[i].Resource != resource {
+			kept = append(kept, v.Events[i])
 		}
 	}
-	v.events = kept
-	es.weigh(v)
-	es.indexKnown(v)
-	es.work.recountWaiting, es.work.dropPast = true, true // it may be only a name now, and its statements wait
-	es.recordFact(v)
-	es.work.markVisit(v, unsaved|touched)
+	v.Events = kept
+	es.Weigh(v)
+	es.IndexKnown(v)
+	es.Work.RecountWaiting, es.Work.DropPast = true, true // it may be only a name now, and its statements wait
+	es.RecordFact(v)
+	es.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 }
 
 // moveEvents moves the events of a resource to the visit that they belong to.
-func (es *eventStore) moveEvents(from, to *visit, resource string, list []adt.Event) {
+func (es *eventStore) moveEvents(from, to *registry.Visit, resource string, list []adt.Event) {
 	es.dropEvents(from, resource)
-	to.events = append(growLittle(to.events), list...)
-	es.weigh(to)
-	es.indexKnown(to)
-	es.recordFact(to)
-	es.names.versions[resource] = to
+	to.Events = append(registry.GrowLittle(to.Events), list...)
+	es.Weigh(to)
+	es.IndexKnown(to)
+	es.RecordFact(to)
+	es.names.Versions[resource] = to
 	for i := range list {
 		es.nameVisit(to, list[i].Encounter)
 	}
-	es.work.markVisit(to, unsaved|touched)
+	es.Work.MarkVisit(to, registry.Unsaved|registry.Touched)
 	es.mergeNames(from, to)
 }
 
 // nameVisit gives a visit the name of its Encounter. What was said of that name goes
 // to the visit.
-func (es *eventStore) nameVisit(v *visit, name string) {
-	if name == "" || es.names.byEncounter[name] == v {
+func (es *eventStore) nameVisit(v *registry.Visit, name string) {
+	if name == "" || es.names.ByEncounter[name] == v {
 		return
 	}
-	es.names.byEncounter[strings.Clone(name)] = v
-	if o := es.visits[name]; o != nil {
+	es.names.ByEncounter[strings.Clone(name)] = v
+	if o := es.Visits[name]; o != nil {
 		es.mergeNames(o, v)
 	}
 }
 
 // mergeNames moves the statements of a visit that is only a name to the visit with that
 // name.
-func (es *eventStore) mergeNames(from, to *visit) {
-	if from == to || !from.isName() {
+func (es *eventStore) mergeNames(from, to *registry.Visit) {
+	if from == to || !from.IsName() {
 		return
 	}
-	stated, list := from.statements.ByArrival(func(*evidence.Statement) bool { return true }), from.resourceStatements
-	from.statements, from.resourceStatements, from.cache = evidence.Statements{}, nil, nil
+	stated, list := from.Statements.ByArrival(func(*evidence.Statement) bool { return true }), from.ResourceStatements
+	from.Statements, from.ResourceStatements, from.Cache = evidence.Statements{}, nil, nil
 	for _, h := range stated {
-		es.statements.addToVisit(to, h)
+		es.statements.AddToVisit(to, h)
 	}
 	for _, h := range list {
-		es.statements.addStatement(holder{v: to}, h)
+		es.statements.AddStatement(identity.Holder{V: to}, h)
 		if h.Version != nil && !h.Version.IsDescribed() {
-			es.names.resources[h.WholeResource()] = holder{v: to}
+			es.names.Resources[h.WholeResource()] = identity.Holder{V: to}
 		}
 	}
 	if len(stated)+len(list) > 0 {
-		es.recordFact(to)
-		es.work.markVisit(to, unsaved)
+		es.RecordFact(to)
+		es.Work.MarkVisit(to, registry.Unsaved)
 	}
-	es.work.recountWaiting = true // only its name is left, which housekeeping forgets
+	es.Work.RecountWaiting = true // only its name is left, which housekeeping forgets
 }
-
-// isName reports whether only statements name the visit.
-func (v *visit) isName() bool { return len(v.events) == 0 && v.Facts == nil && len(v.Stays) == 0 }

@@ -6,67 +6,56 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/adt"
+	"svc/acuity/facts"
+	"svc/acuity/identity"
 	"svc/acuity/location"
+	"svc/acuity/registry"
+	"svc/acuity/stays"
 )
 
 // reasonVisitUnknown is the reason of an event that names no visit, and no patient with one.
 const reasonVisitUnknown = "visit_unknown"
 
-// intakeEvent is what became of an event on its way into the facts.
-type intakeEvent struct {
-	v    *visit
-	id   string
-	left bool // a census had the visit leave the room where ADT has it
-}
-
-// eventPath returns the path of an event of a request; a single event has none.
-func (in *intake) eventPath(i int) string {
-	if len(in.o.Events) == 1 {
-		return ""
-	}
-	return itemPath("events", i)
-}
-
 // eventStore keeps the ADT events of visits.
 type eventStore struct {
-	*registry
-	dedup      *deduplication
-	names      *names
-	joins      *joins
-	statements *statements
-	locations  *locations
+	*registry.Registry
+	dedup      *facts.Deduplication
+	names      *identity.Names
+	joins      *identity.Joins
+	statements *stays.Statements
+	locations  *identity.Locations
 	capacity   *capacity
-	worklist   *worklist
-	settings   *localSettings
+	worklist   *identity.Worklist
+	settings   *facts.LocalSettings
 
 	versions map[encounterVersion]*intakeVersion // of Encounters in this observation
-	spare    []intakeEvent                       // memory for the events of an observation
+	spare    []registry.IntakeEvent              // memory for the events of an observation
 }
 
 // takeEvents adds the events to their visits.
-func (es *eventStore) takeEvents(in *intake) {
+func (es *eventStore) takeEvents(in *registry.Intake) {
 	es.versions = nil
-	in.Items = make([]acuity.ItemResult, len(in.o.Events))
-	in.events = append(es.spare[:0], make([]intakeEvent, len(in.o.Events))...)
-	for i := range in.o.Events {
-		e := &in.o.Events[i]
-		if in.eventExists(i) {
-			in.Items[i] = acuity.ItemResult{Outcome: acuity.Ignored, Reason: ReasonExists}
+	in.Items = make([]acuity.ItemResult, len(in.Observation.Events))
+	in.Events = append(es.spare[:0], make([]registry.IntakeEvent, len(in.Observation.Events))...)
+	for i := range in.Observation.Events {
+		e := &in.Observation.Events[i]
+		if in.EventExists(i) {
+			in.Items[i] = acuity.ItemResult{Outcome: acuity.Ignored, Reason: facts.ReasonExists}
 			continue
 		}
 		for _, w := range e.Warnings {
-			in.warn(w.Code, w.Path)
+			in.Warn(w.Code, w.Path)
 		}
 		outcome, reason := es.takeEvent(in, i, e)
 		if reason == reasonVisitUnknown {
-			in.warn(reason, in.eventPath(i))
+			in.Warn(reason, in.EventPath(i))
 		}
 		in.Items[i] = acuity.ItemResult{Outcome: outcome, Reason: reason}
 	}
 }
 
 // takeEvent adds one event.
-func (es *eventStore) takeEvent(in *intake, i int, e *acuity.Event) (acuity.Outcome, string) {
+func (es *eventStore) takeEvent(in *registry.Intake, i int, e *acuity.Event) (acuity.Outcome, string) {
 	if e.Resource != "" {
 		k := es.takeVersion(in, e)
 		if k.v == nil {
@@ -75,95 +64,71 @@ func (es *eventStore) takeEvent(in *intake, i int, e *acuity.Event) (acuity.Outc
 		es.store(in, i, k.resolvedEvent(e), k.v, strings.Clone(e.ID))
 		return acuity.Applied, ""
 	}
-	if s := es.dedup.byID[e.ID]; s != nil && e.ID != "" {
+	if s := es.dedup.ByID[e.ID]; s != nil && e.ID != "" {
 		if s.Digest != e.Digest {
-			in.warn("event_id_reused", in.eventPath(i))
+			in.Warn("event_id_reused", in.EventPath(i))
 		}
 		return acuity.Duplicate, ""
 	}
 	if e.Type == acuity.EventOther {
-		es.dedup.markSeen(e, in.o.ReceivedAt)
+		es.dedup.MarkSeen(e, in.Observation.ReceivedAt)
 		return acuity.Ignored, adt.OtherType.Reason()
 	}
-	id := idOf(e)
+	id := identity.IDOf(e)
 	if id == "" && e.Patient != "" {
-		if v := es.names.visitOf(e.Patient, nil); v != nil {
+		if v := es.names.VisitOf(e.Patient, nil); v != nil {
 			id = v.ID
 		}
 	}
 	if id == "" {
 		return acuity.Ignored, reasonVisitUnknown
 	}
-	v := es.names.visitCalled(id)
-	if e.ID != "" && v != nil && v.has(e.ID) {
+	v := es.names.VisitCalled(id)
+	if e.ID != "" && v != nil && v.Has(e.ID) {
 		return acuity.Duplicate, ""
 	}
 	if reason := es.capacity.roomForEvent(in, v, id, e); reason != "" {
 		return acuity.Rejected, reason
 	}
 	if v == nil {
-		v = es.visit(id)
+		v = es.Visit(id)
 	}
-	es.store(in, i, e, v, es.dedup.markSeen(e, in.o.ReceivedAt))
+	es.store(in, i, e, v, es.dedup.MarkSeen(e, in.Observation.ReceivedAt))
 	return acuity.Applied, ""
 }
 
 // store adds an event to its visit, with copies of its texts.
-func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id string) {
+func (es *eventStore) store(in *registry.Intake, i int, e *acuity.Event, v *registry.Visit, id string) {
 	completed := *e
 	if e.Resource != "" && e.Encounter == "" && e.Visit != v.ID {
 		completed.Encounter = e.Visit // the reference is its only name
 	}
-	completed.ReceivedAt, completed.Feed = in.o.ReceivedAt, in.o.Channel
+	completed.ReceivedAt, completed.Feed = in.Observation.ReceivedAt, in.Observation.Channel
 	completed.ByPatient = namesPatientAlone(e)
 	if completed.ID != "" {
 		completed.Digest = "" // the deduplication has it
 	}
-	if v.isName() && v.statements.Len()+len(v.resourceStatements) > 0 {
-		es.work.recountWaiting = true // they wait no more
+	if v.IsName() && v.Statements.Len()+len(v.ResourceStatements) > 0 {
+		es.Work.RecountWaiting = true // they wait no more
 	}
-	stored := adt.StoreEvent(&completed, v.newest())
+	stored := adt.StoreEvent(&completed, v.Newest())
 	stored.ID = id
-	if v.events == nil {
-		v.events = make([]adt.Event, 0, usualEvents)
+	if v.Events == nil {
+		v.Events = make([]adt.Event, 0, usualEvents)
 	}
-	v.events = append(growLittle(v.events), stored)
-	es.indexKnown(v)
+	v.Events = append(registry.GrowLittle(v.Events), stored)
+	es.IndexKnown(v)
 	es.nameVisit(v, stored.Encounter)
-	es.recordFact(v)
-	es.locations.locate(stored.Place, 1)
-	es.locations.locate(stored.Prior, 1)
+	es.RecordFact(v)
+	es.locations.Locate(stored.Place, 1)
+	es.locations.Locate(stored.Prior, 1)
 	es.addEventRoom(in, i, stored.Place)
 	es.foldOldest(v)
-	es.work.markVisit(v, unsaved|touched)
+	es.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 	for i := range stored.Diagnoses {
-		es.worklist.noteUnmappedDiagnosis(in, &stored.Diagnoses[i], -1)
+		es.worklist.NoteUnmappedDiagnosis(in, &stored.Diagnoses[i], -1)
 	}
-	in.events[i] = intakeEvent{v, e.ID, v.whole().timeline.PlacedAt() != 0 && es.whereIs(v) == nil}
-}
-
-// has reports whether the visit has an event.
-func (v *visit) has(id string) bool {
-	for i := range v.events {
-		if v.events[i].ID == id {
-			return true
-		}
-	}
-	return false
-}
-
-// newest returns the event that came last; nil: there is none.
-func (v *visit) newest() *adt.Event {
-	if n := len(v.events); n > 0 {
-		return &v.events[n-1]
-	}
-	return nil
-}
-
-// cloneLocation copies the texts of a place.
-func cloneLocation(l *acuity.Location) {
-	l.Label, l.PointOfCare, l.Room = strings.Clone(l.Label), strings.Clone(l.PointOfCare), strings.Clone(l.Room)
-	l.Bed, l.Facility = strings.Clone(l.Bed), strings.Clone(l.Facility)
+	in.Events[i] = registry.IntakeEvent{V: v, ID: e.ID, Left: v.Whole().Timeline.PlacedAt() != 0 && es.WhereIs(v) == nil}
 }
 
 // reasonSeveralOpen is the reason of an event that names the patient alone, who has
@@ -177,41 +142,41 @@ func namesPatientAlone(e *acuity.Event) bool {
 }
 
 // answerEvents says what became of the events, after the timelines are built.
-func (es *eventStore) answerEvents(in *intake) {
+func (es *eventStore) answerEvents(in *registry.Intake) {
 	counts := [acuity.Time + 1]int{}
 	for i := range in.Items {
 		item := &in.Items[i]
 		if item.Outcome == acuity.Duplicate { // a repetition gets the same answer
-			v, _ := es.names.visitCalled(idOf(&in.o.Events[i])).ownerOf(in.o.Events[i].ID)
-			answerRoom(item, es.whereIs(v))
-		} else if v, none := in.events[i].v.ownerOf(in.events[i].id); none {
+			v, _ := es.names.VisitCalled(identity.IDOf(&in.Observation.Events[i])).OwnerOf(in.Observation.Events[i].ID)
+			answerRoom(item, es.WhereIs(v))
+		} else if v, none := in.Events[i].V.OwnerOf(in.Events[i].ID); none {
 			item.Outcome, item.Reason = acuity.Ignored, reasonSeveralOpen
-			in.warn(reasonSeveralOpen, in.eventPath(i))
+			in.Warn(reasonSeveralOpen, in.EventPath(i))
 		} else if v != nil {
-			r := es.whereIs(v)
-			es.joins.warnOfParts(in, i, in.events[i].v)
-			t := v.appliedEventOf(in.events[i].id, &in.o.Events[i])
-			if from := in.events[i].v; t == nil && from.FoldAt != 0 && in.o.Events[i].At <= from.FoldAt {
+			r := es.WhereIs(v)
+			es.joins.WarnOfParts(in, i, in.Events[i].V)
+			t := appliedEventOf(v, in.Events[i].ID, &in.Observation.Events[i])
+			if from := in.Events[i].V; t == nil && from.FoldAt != 0 && in.Observation.Events[i].At <= from.FoldAt {
 				item.Outcome, item.Reason = acuity.Ignored, adt.TooOld.Reason()
-				in.warn(item.Reason, in.eventPath(i))
+				in.Warn(item.Reason, in.EventPath(i))
 			}
 			if t != nil {
 				switch reason := t.Disposition.Reason(); {
 				case t.Disposition == adt.Duplicate:
 					item.Outcome = acuity.Duplicate
-				case t.Disposition == adt.SameRoom && (in.events[i].left && r != nil || t.Event.Resource != ""):
+				case t.Disposition == adt.SameRoom && (in.Events[i].Left && r != nil || t.Event.Resource != ""):
 					// The transfer brings the visit back (docs/decisions.md#census-among-adt), or an Encounter is in the room of another.
 				case reason != "":
 					item.Outcome, item.Reason = acuity.Ignored, reason
 				}
 				if t.Disposition == adt.LocationMissing {
-					in.warn("location_missing", in.eventPath(i))
+					in.Warn("location_missing", in.EventPath(i))
 				}
 				if t.EndsNothing() && len(v.Stays) == 0 {
-					in.warn("discharge_waiting", in.eventPath(i))
+					in.Warn("discharge_waiting", in.EventPath(i))
 				}
 				for _, code := range t.Remarks.Codes() {
-					in.warn(code, in.eventPath(i))
+					in.Warn(code, in.EventPath(i))
 				}
 			}
 			answerRoom(item, r)
@@ -219,48 +184,48 @@ func (es *eventStore) answerEvents(in *intake) {
 		}
 		counts[item.Outcome]++
 	}
-	if n := len(in.Items); n > 0 && counts[acuity.Applied] == 0 && in.o.Census == nil && len(in.o.Signals) == 0 {
+	if n := len(in.Items); n > 0 && counts[acuity.Applied] == 0 && in.Observation.Census == nil && len(in.Observation.Signals) == 0 {
 		in.Outcome = acuity.Ignored
 		if counts[acuity.Duplicate] == n {
 			in.Outcome = acuity.Duplicate
 		}
 		in.Reason = in.Items[0].Reason
 	}
-	if len(in.events) > 0 {
-		es.spare = emptied(in.events)
+	if len(in.Events) > 0 {
+		es.spare = facts.Emptied(in.Events)
 	}
 }
 
 // answerRoom sets the room of the visit after the event; nil: none.
-func answerRoom(item *acuity.ItemResult, r *room) {
+func answerRoom(item *acuity.ItemResult, r *registry.Room) {
 	if r != nil {
 		item.HasRoom, item.RoomID = true, r.ID
 	}
 }
 
 // addEventRoom makes the room of an event known.
-func (es *eventStore) addEventRoom(in *intake, i int, l *acuity.Location) {
-	switch r := es.room(l.RoomID); {
+func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Location) {
+	switch r := es.Room(l.RoomID); {
 	case !l.HasRoomID:
 	case r != nil:
 		if l.Label != "" && r.Label != "" && l.Label != r.Label {
-			in.warn("room_label_differs", in.eventPath(i)) // a census says what a room is called (docs/decisions.md#room-id-first)
+			in.Warn("room_label_differs", in.EventPath(i)) // a census says what a room is called (docs/decisions.md#room-id-first)
 		}
 		return
 	default:
-		es.addRoom(RoomState{ID: l.RoomID, Label: l.Label, Registered: true})
-		es.work.relabel = true
+		es.AddRoom(facts.RoomState{ID: l.RoomID, Label: l.Label, Registered: true})
+		es.Work.Relabel = true
 		return
 	}
-	if es.locations.table.AddUse(*l) {
-		es.work.tableChanged = true // a number that two points of care use means neither
+	if es.locations.Table.AddUse(*l) {
+		es.Work.TableChanged = true // a number that two points of care use means neither
 	}
 }
 
 // appliedEventOf returns an event of the visit with its disposition.
-func (v *visit) appliedEventOf(id string, e *acuity.Event) *adt.AppliedEvent {
-	for i := range v.timeline.Events {
-		t := &v.timeline.Events[i]
+func appliedEventOf(v *registry.Visit, id string, e *acuity.Event) *adt.AppliedEvent {
+	for i := range v.Timeline.Events {
+		t := &v.Timeline.Events[i]
 		if t.Event.ID == id && (id != "" || t.Event.At == e.At && t.Event.Type == e.Type) {
 			return t
 		}
@@ -270,107 +235,92 @@ func (v *visit) appliedEventOf(id string, e *acuity.Event) *adt.AppliedEvent {
 
 // warnOfPlace warns if the visit is in no room although an event named a location. A visit that left
 // the unit for a location outside of it gets no warning: that is what a transfer says.
-func (es *eventStore) warnOfPlace(in *intake, i int, v *visit) {
-	place := &in.o.Events[i].Place
+func (es *eventStore) warnOfPlace(in *registry.Intake, i int, v *registry.Visit) {
+	place := &in.Observation.Events[i].Place
 	switch {
-	case v.isAt(location.WithoutRoom) && place.Room == "" && place.Bed != "":
-		in.warn("bed_without_room", in.eventPath(i))
-	case v.isAt(location.WithoutRoom):
-		in.warn("location_without_room", in.eventPath(i))
-	case v.isAt(location.Outside) && !place.IsZero() && !v.wasInUnit():
-		in.warn("outside_unit", in.eventPath(i))
+	case v.IsAt(location.WithoutRoom) && place.Room == "" && place.Bed != "":
+		in.Warn("bed_without_room", in.EventPath(i))
+	case v.IsAt(location.WithoutRoom):
+		in.Warn("location_without_room", in.EventPath(i))
+	case v.IsAt(location.Outside) && !place.IsZero() && !wasInUnit(v):
+		in.Warn("outside_unit", in.EventPath(i))
 	}
 }
 
 // wasInUnit reports whether the visit is, or was, in the unit.
-func (v *visit) wasInUnit() bool {
-	return slices.ContainsFunc(v.spans, func(s locationSpan) bool { return s.Kind == location.InRoom || s.Kind == location.WithoutRoom })
-}
-
-// isAt reports whether the visit is open and at a location of a kind.
-func (v *visit) isAt(kind location.Kind) bool {
-	n := len(v.spans)
-	return n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == kind
-}
-
-// growLittle makes room in a full list for one more, and for a quarter of its length. A
-// hospital keeps much, and lists that double their capacity leave half of it unused.
-func growLittle[T any](list []T) []T {
-	n := len(list)
-	if n < cap(list) {
-		return list
-	}
-	return append(make([]T, 0, n+n/4+1), list...)
+func wasInUnit(v *registry.Visit) bool {
+	inUnit := func(s registry.LocationSpan) bool { return s.Kind == location.InRoom || s.Kind == location.WithoutRoom }
+	return slices.ContainsFunc(v.Spans, inUnit)
 }
 
 // foldOldest replaces the oldest events of a visit that has too many by one event
 // (docs/decisions.md#folded-events): where the patient was after them, with which diagnoses.
 // Cancels of folded events come too late from then on.
-func (es *eventStore) foldOldest(v *visit) {
+func (es *eventStore) foldOldest(v *registry.Visit) {
 	if !es.isFull(v) {
 		return
 	}
 	if es.settleLent(v); !es.isFull(v) {
 		return
 	}
-	order := slices.Clone(v.events)
+	order := slices.Clone(v.Events)
 	slices.SortFunc(order, func(a, b adt.Event) int { return a.Compare(&b) })
 	n := len(order) / 4
 	for n+1 < len(order) && order[n].At == order[n-1].At {
 		n++
 	}
 	old, rest := order[:n], order[n:]
-	es.locations.forgetPlaces(old)
+	es.locations.ForgetPlaces(old)
 	until := max(v.FoldAt, old[n-1].At)
-	how := es.locations.timelineOptions(es.settings)
+	how := es.locations.TimelineOptions(es.settings)
 	how.FoldAt = v.FoldAt
 	s := adt.Build(old, how)
 	v.Folded += int32(n) //nolint:gosec // at most capEvents
 	v.FoldAt = until
-	v.events = append(adt.StoreEvents(s.Fold(v.ID)), rest...)
-	base := v.events[:len(v.events)-len(rest)]
-	es.locations.locateEvents(base, 1)
+	v.Events = append(adt.StoreEvents(s.Fold(v.ID)), rest...)
+	base := v.Events[:len(v.Events)-len(rest)]
+	es.locations.LocateEvents(base, 1)
 	for i := range base {
-		es.locations.table.AddUse(*base[i].Place)
+		es.locations.Table.AddUse(*base[i].Place)
 	}
-	es.weigh(v)
+	es.Weigh(v)
 }
 
 // isFull reports whether a visit has too many events.
-func (es *eventStore) isFull(v *visit) bool {
-	es.weigh(v)
-	return len(v.events) > capEvents || v.bytes-v.Facts.size() > capEventBytes
+func (es *eventStore) isFull(v *registry.Visit) bool {
+	es.Weigh(v)
+	return len(v.Events) > capEvents || v.Bytes-v.Facts.Size() > capEventBytes
 }
 
 // settleLent moves events that name the patient alone to the visits that they belong to,
 // for good: those of a visit that has too many, and those that such a visit has borrowed.
 // Else folding would separate them from the events around them.
-func (es *eventStore) settleLent(v *visit) {
-	holders := slices.Clone(v.whole().joined.borrowed())
-	if len(v.joined.lent()) > 0 {
+func (es *eventStore) settleLent(v *registry.Visit) {
+	holders := slices.Clone(v.Whole().Joined.Borrowed())
+	if len(v.Joined.Lent()) > 0 {
 		holders = append(holders, v)
 	}
 	for _, h := range holders {
-		kept := make([]adt.Event, 0, len(h.events)) // the timelines refer to those before
-		for i := range h.events {
-			to := (*visit)(nil)
-			if i < len(h.joined.lent()) {
-				to = h.joined.lent()[i].to
+		kept := make([]adt.Event, 0, len(h.Events)) // the timelines refer to those before
+		for i := range h.Events {
+			to := (*registry.Visit)(nil)
+			if i < len(h.Joined.Lent()) {
+				to = h.Joined.Lent()[i].To
 			}
-			if to == nil || h != v && to != v.whole() {
-				kept = append(kept, h.events[i])
+			if to == nil || h != v && to != v.Whole() {
+				kept = append(kept, h.Events[i])
 				continue
 			}
-			e := h.events[i]
+			e := h.Events[i]
 			e.ByPatient = false
-			to.events = append(growLittle(to.events), e)
-			es.work.markVisit(to, unsaved|touched)
-			es.weigh(to)
+			to.Events = append(registry.GrowLittle(to.Events), e)
+			es.Work.MarkVisit(to, registry.Unsaved|registry.Touched)
+			es.Weigh(to)
 		}
-		h.events = kept
-		h.joined.tie().lent = nil
-		es.weigh(h)
-		es.indexKnown(h)
-		es.work.markVisit(h, unsaved|touched)
+		h.Events = kept
+		h.Joined.Tie().Lent = nil
+		es.Weigh(h)
+		es.IndexKnown(h)
+		es.Work.MarkVisit(h, registry.Unsaved|registry.Touched)
 	}
 }

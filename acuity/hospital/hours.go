@@ -8,6 +8,8 @@ import (
 	"svc/acuity"
 	"svc/acuity/adt"
 	"svc/acuity/codes"
+	"svc/acuity/facts"
+	"svc/acuity/registry"
 	"svc/acuity/score"
 )
 
@@ -22,7 +24,7 @@ const closingHour = score.QuietAfter + time.Hour
 // observedHours makes the snapshots of full hours, and those of the past that a
 // backfill makes.
 type observedHours struct {
-	*registry
+	*registry.Registry
 
 	past   *past // the past that a backfill replays; nil: it must be made
 	isPast bool  // this is the unit of a past: the past cuts its hours, and it forgets nothing
@@ -30,11 +32,11 @@ type observedHours struct {
 
 // hourDue returns the next full hour to be cut; 0: none, because nothing is observed.
 func (h *observedHours) hourDue() acuity.Instant {
-	at := h.facts.ObservedAt
+	at := h.Facts.ObservedAt
 	if at == 0 || h.isPast {
 		return 0
 	}
-	next := (h.facts.Clock/hourOf + 1) * hourOf
+	next := (h.Facts.Clock/registry.HourOf + 1) * registry.HourOf
 	if next > at.Add(closingHour) {
 		return 0
 	}
@@ -42,8 +44,8 @@ func (h *observedHours) hourDue() acuity.Instant {
 }
 
 // observe records the time of the newest fact about a patient.
-func (h *observedHours) observe(in *intake) {
-	o, f := in.o, &h.facts
+func (h *observedHours) observe(in *registry.Intake) {
+	o, f := in.Observation, &h.Facts
 	observed := func(at acuity.Instant) { f.ObservedAt = max(f.ObservedAt, min(at, f.Clock)) }
 	for i := range o.Events {
 		observed(o.Events[i].At)
@@ -59,7 +61,7 @@ func (h *observedHours) observe(in *intake) {
 
 // markLive notes that the full hour of the clock was observed when it came.
 func (h *observedHours) markLive() {
-	f := &h.facts
+	f := &h.Facts
 	if f.Clock > f.ObservedAt.Add(score.QuietAfter) {
 		return
 	}
@@ -68,46 +70,46 @@ func (h *observedHours) markLive() {
 	if n := len(live); n > 0 && live[n-1].To == hour-1 {
 		live[n-1].To = hour
 	} else {
-		live = append(live, HourSpan{hour, hour})
+		live = append(live, facts.HourSpan{From: hour, To: hour})
 	}
 	oldest := f.Clock.Add(-backfillDays).Hour()
-	f.Live = slices.DeleteFunc(live, func(s HourSpan) bool { return s.To < oldest })
+	f.Live = slices.DeleteFunc(live, func(s facts.HourSpan) bool { return s.To < oldest })
 }
 
 // addSnapshot adds the snapshot of the full hour of the clock to a change.
-func (h *observedHours) addSnapshot(in *intake) {
-	s := score.TakeSnapshot(&h.chart, h.facts.Clock)
-	s.Generation, s.Position = h.facts.Generation, h.facts.Offset
+func (h *observedHours) addSnapshot(in *registry.Intake) {
+	s := score.TakeSnapshot(&h.Chart, h.Facts.Clock)
+	s.Generation, s.Position = h.Facts.Generation, h.Facts.Offset
 	h.addArrivals(&s)
 	in.Snapshot = &s
 }
 
 // addArrivals adds those who came within the hour before, even if they left since.
 func (h *observedHours) addArrivals(s *acuity.Snapshot) {
-	to := acuity.Instant(s.Hour) * hourOf
+	to := acuity.Instant(s.Hour) * registry.HourOf
 	kinds := make(map[uint64]acuity.ArrivalKind, len(s.Visits))
 	for i := range s.Visits {
 		kinds[s.Visits[i].Visit] = arrivalKind(s.Visits[i].Class)
 	}
-	for i := range h.chart.Rooms {
-		for j := range h.chart.Rooms[i].Patients {
-			p := &h.chart.Rooms[i].Patients[j]
-			if h.visits[p.Visit] == nil && p.Arrived > to-hourOf && p.Arrived <= to {
+	for i := range h.Chart.Rooms {
+		for j := range h.Chart.Rooms[i].Patients {
+			p := &h.Chart.Rooms[i].Patients[j]
+			if h.Visits[p.Visit] == nil && p.Arrived > to-registry.HourOf && p.Arrived <= to {
 				n := score.VisitNumber(p)
 				s.Arrivals = append(s.Arrivals, acuity.SnapshotArrival{Visit: n, Kind: kinds[n]})
 			}
 		}
 	}
-	counted := map[*visit]bool{}
-	for _, v := range h.touchedAfter(to - hourOf) {
-		if v.Touched <= to-hourOf {
+	counted := map[*registry.Visit]bool{}
+	for _, v := range h.TouchedAfter(to - registry.HourOf) {
+		if v.Touched <= to-registry.HourOf {
 			continue
 		}
-		if v = v.whole(); v.timeline.Newborn || counted[v] {
+		if v = v.Whole(); v.Timeline.Newborn || counted[v] {
 			continue
 		}
 		counted[v] = true
-		if at := v.cameAt(); at > to-hourOf && at <= to {
+		if at := cameAt(v); at > to-registry.HourOf && at <= to {
 			n := score.VisitNumber(&acuity.PatientChart{Visit: v.ID})
 			kind, here := kinds[n]
 			if !here {
@@ -124,20 +126,20 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 
 // cameAt returns when the visit became known to be here: its opening or the first
 // receipt of that, whichever is later; 0: never.
-func (v *visit) cameAt() acuity.Instant {
-	if v.timeline.OpenedAt == 0 {
+func cameAt(v *registry.Visit) acuity.Instant {
+	if v.Timeline.OpenedAt == 0 {
 		if len(v.Stays) > 0 {
 			return v.Stays[0].First
 		}
 		return 0
 	}
 	first := acuity.Instant(0)
-	for i := range v.timeline.Events {
-		if e := v.timeline.Events[i].Event; e.At >= v.timeline.OpenedAt {
+	for i := range v.Timeline.Events {
+		if e := v.Timeline.Events[i].Event; e.At >= v.Timeline.OpenedAt {
 			first = codes.Soonest(first, e.ReceivedAt)
 		}
 	}
-	return max(v.timeline.OpenedAt, first)
+	return max(v.Timeline.OpenedAt, first)
 }
 
 // arrivalKind is the kind of arrival of a visit that is in a stage.
@@ -163,17 +165,17 @@ const (
 
 // backfillDue returns when the next past hour must be cut; 0: none.
 func (h *observedHours) backfillDue() acuity.Instant {
-	if h.facts.Backfill.Due == 0 || h.isPast {
+	if h.Facts.Backfill.Due == 0 || h.isPast {
 		return 0
 	}
-	return max(h.facts.Backfill.Due, h.facts.Clock)
+	return max(h.Facts.Backfill.Due, h.Facts.Clock)
 }
 
 // noticePast begins or postpones a backfill if a batch has events of closed hours.
 // Whatever changes the past of a backfill discards it.
-func (h *observedHours) noticePast(in *intake) {
-	o, f := in.o, &h.facts
-	closed := f.Clock / hourOf * hourOf
+func (h *observedHours) noticePast(in *registry.Intake) {
+	o, f := in.Observation, &h.Facts
+	closed := f.Clock / registry.HourOf * registry.HourOf
 	oldest := acuity.Instant(0)
 	for i := range o.Events {
 		if at := o.Events[i].At; in.Items[i].Outcome == acuity.Applied && at < closed {
@@ -181,7 +183,7 @@ func (h *observedHours) noticePast(in *intake) {
 		}
 	}
 	if oldest != 0 || o.Census != nil || isAdministration(o) {
-		h.work.dropPast = true
+		h.Work.DropPast = true
 	}
 	if o.Channel != acuity.ChannelBatch || oldest == 0 {
 		return
@@ -191,32 +193,11 @@ func (h *observedHours) noticePast(in *intake) {
 	if b.Due != 0 {
 		from = min(from, b.From)
 	}
-	b = Backfill{Due: f.Clock + backfillAfter, From: from, Next: from, Until: closed.Hour()}
-	if b.skip(f.Live); b.Due != 0 {
+	b = facts.Backfill{Due: f.Clock + backfillAfter, From: from, Next: from, Until: closed.Hour()}
+	if b.Skip(f.Live); b.Due != 0 {
 		f.Backfill = b
 		f.Generation++ // also of a backfill that is cut short by this one
 	}
-}
-
-// skip moves on to the next hour that was not observed on time.
-func (b *Backfill) skip(live []HourSpan) {
-	for _, s := range live {
-		if s.From <= b.Next && b.Next <= s.To {
-			b.Next = s.To + 1
-		}
-	}
-	if b.Next > b.Until {
-		*b = Backfill{}
-	}
-}
-
-// left returns how many hours must still be cut.
-func (b *Backfill) left(live []HourSpan) int32 {
-	n := b.Until - b.Next + 1
-	for _, s := range live {
-		n -= max(min(s.To, b.Until)-max(s.From, b.Next)+1, 0)
-	}
-	return n
 }
 
 // Recall replays the past of a backfill that is due at now towards its next hour, by at
@@ -230,7 +211,7 @@ func (u *State) Recall(now acuity.Instant, most int) (applied int, there bool) {
 	}
 	u.ensurePast()
 	before := u.hours.past.applied
-	there = u.hours.past.applyUntil(acuity.Instant(u.facts.Backfill.Next)*hourOf, most)
+	there = u.hours.past.applyUntil(acuity.Instant(u.registry.Facts.Backfill.Next)*registry.HourOf, most)
 	return u.hours.past.applied - before, there
 }
 
@@ -243,22 +224,22 @@ func (u *State) ensurePast() {
 
 // dropPast drops a past that has changed since it was made.
 func (h *observedHours) dropPast() {
-	if h.work.dropPast {
-		h.past, h.work.dropPast = nil, false
+	if h.Work.DropPast {
+		h.past, h.Work.DropPast = nil, false
 	}
 }
 
 // cutPast adds the snapshot of the next past hour to a change.
-func (u *State) cutPast(in *intake) {
-	f := &u.facts
+func (u *State) cutPast(in *registry.Intake) {
+	f := &u.registry.Facts
 	b := &f.Backfill
 	u.ensurePast()
 	s := u.hours.past.cut(b.Next)
-	s.Generation, s.Position, s.Backfill = f.Generation, f.Offset, b.left(f.Live)
+	s.Generation, s.Position, s.Backfill = f.Generation, f.Offset, b.Left(f.Live)
 	in.Snapshot = s
 	b.Next++
 	b.Due = f.Clock + backfillStep
-	b.skip(f.Live)
+	b.Skip(f.Live)
 	if b.Due == 0 {
 		u.hours.past = nil
 	}
@@ -282,26 +263,26 @@ type pastEvent struct {
 // newPast makes the past from the events that the unit keeps. Only ADT knows of hours
 // before its receipt; places and rules are those of today.
 func newPast(u *State) *past {
-	p := &past{unit: New(u.keys.hospital)}
-	p.unit.hours.isPast, p.unit.limits = true, u.limits
-	p.unit.dedup.off = true
-	p.unit.settings.rows = u.settings.rows       // a change of them discards this past
-	p.unit.names.references = u.names.references // a change of them discards this past
-	for _, r := range u.registry.rooms {
-		p.unit.registry.rooms = append(p.unit.registry.rooms, &room{RoomState: RoomState{
+	p := &past{unit: New(u.registry.Keys.Hospital)}
+	p.unit.hours.isPast, p.unit.registry.Limits = true, u.registry.Limits
+	p.unit.dedup.Off = true
+	p.unit.settings.Rows = u.settings.Rows       // a change of them discards this past
+	p.unit.names.References = u.names.References // a change of them discards this past
+	for _, r := range u.registry.Rooms {
+		p.unit.registry.Rooms = append(p.unit.registry.Rooms, &registry.Room{RoomState: facts.RoomState{
 			ID: r.ID, Label: r.Label, Area: r.Area, Registered: r.Registered, PointOfCare: r.PointOfCare, Room: r.Room,
 		}})
 	}
 	p.unit.Restored()
 	n := 0
-	for _, v := range u.registry.visits {
-		n += len(v.events)
+	for _, v := range u.registry.Visits {
+		n += len(v.Events)
 	}
 	all := make([]adt.Event, 0, n)
 	p.events = make([]pastEvent, 0, n)
-	for _, v := range u.registry.visits {
-		for i := range v.events {
-			all = append(all, v.events[i])
+	for _, v := range u.registry.Visits {
+		for i := range v.Events {
+			all = append(all, v.Events[i])
 			e := &all[len(all)-1]
 			e.ReceivedAt = e.At
 			p.events = append(p.events, pastEvent{v.ID, e})
@@ -328,7 +309,7 @@ func (p *past) applyUntil(before acuity.Instant, most int) bool {
 		p.unit.pass(e.At)
 		events := e.AppendTo(nil, e.visit)
 		events[0].Resource, events[0].Encounter, events[0].Subject = "", "", "" // its versions are settled
-		p.unit.Apply(&acuity.Observation{Hospital: p.unit.keys.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: events}, 0)
+		p.unit.Apply(&acuity.Observation{Hospital: p.unit.registry.Keys.Hospital, ReceivedAt: e.At, Channel: e.Feed, Events: events}, 0)
 	}
 	p.events, p.applied = p.events[n:], p.applied+n
 	return len(p.events) == 0 || p.events[0].At >= before
@@ -336,15 +317,15 @@ func (p *past) applyUntil(before acuity.Instant, most int) bool {
 
 // cut returns the snapshot of an hour.
 func (p *past) cut(hour int32) *acuity.Snapshot {
-	u, at := p.unit, acuity.Instant(hour)*hourOf
+	u, at := p.unit, acuity.Instant(hour)*registry.HourOf
 	p.applyUntil(at, len(p.events))
 	u.pass(at)
-	in := intake{Change: acuity.Change{Cause: acuity.CauseTime, Outcome: acuity.Time}}
-	u.begin(max(at, u.facts.Clock), 0)
+	in := registry.Intake{Change: acuity.Change{Cause: acuity.CauseTime, Outcome: acuity.Time}}
+	u.begin(max(at, u.registry.Facts.Clock), 0)
 	u.derive()
 	u.conclude(&in)
 	u.hours.addSnapshot(&in)
-	u.Dirty(func([]byte, Record) {})
+	u.Dirty(func([]byte, facts.Record) {})
 	u.View(func(int32, *acuity.RoomChart) {})
 	return in.Snapshot
 }

@@ -36,7 +36,7 @@ func TestSnapshotAddsUpToTheVerdict(t *testing.T) {
 			o := w.next()
 			u.advance(nil, o.ReceivedAt)
 			u.Apply(&o, 1)
-			now := u.facts.Clock
+			now := u.registry.Facts.Clock
 			s := score.TakeSnapshot(u.Chart(), now)
 			for h := range acuity.Horizon + 1 {
 				v := score.Judge(u.Chart(), now.Add(time.Duration(h)*time.Hour))

@@ -1,22 +1,25 @@
 package hospital
 
 import (
+	"cmp"
 	"slices"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/identity"
+	"svc/acuity/registry"
 	"svc/acuity/score"
 )
 
 // scoring makes the verdict of a unit from its chart.
 type scoring struct {
-	*registry
-	matcher *matcher
+	*registry.Registry
+	matcher *identity.Matcher
 
 	verdict  score.Verdict
 	sums     score.UnitSums      // of the rooms of the verdict
 	before   score.Verdict       // of the step before, without its rooms
-	compared []*room             // rooms whose verdict may differ from the step before, by id
+	compared []*registry.Room    // rooms whose verdict may differ from the step before, by id
 	replaced []score.RoomVerdict // what room.before points to
 	overdue  bool                // the verdict differs from what was last told
 
@@ -26,73 +29,73 @@ type scoring struct {
 // judge makes the verdict at the clock. Rooms that neither changed nor are due keep
 // theirs.
 func (k *scoring) judge() {
-	now, all := k.facts.Clock, k.work.rearranged || k.work.plain
-	k.work.rearranged, k.before = false, k.verdict
+	now, all := k.Facts.Clock, k.Work.Rearranged || k.Work.Plain
+	k.Work.Rearranged, k.before = false, k.verdict
 	k.chooseCompared(all, now)
 	k.keepBefore()
 	rooms := k.verdict.Rooms
 	if all {
 		clear(rooms)
 		rooms = rooms[:0]
-		for _, r := range k.rooms {
-			if !r.inUnit {
+		for _, r := range k.Rooms {
+			if !r.InUnit {
 				continue
 			}
 			rooms = append(rooms, score.RoomVerdict{})
-			if r.before != nil {
-				rooms[r.chartAt] = *r.before
+			if r.Before != nil {
+				rooms[r.ChartAt] = *r.Before
 			}
 		}
 		k.verdict.Rooms = rooms
 	}
 	for _, r := range k.compared {
-		r.judged = r.inUnit && (k.work.plain || r.before == nil || r.marks&rejudge != 0 || isDue(r.before, now))
-		if r.judged {
-			rooms[r.chartAt] = score.JudgeRoom(k.matcher.cat, &r.chart, now)
+		r.Judged = r.InUnit && (k.Work.Plain || r.Before == nil || r.Marks&registry.Rejudge != 0 || isDue(r.Before, now))
+		if r.Judged {
+			rooms[r.ChartAt] = score.JudgeRoom(k.matcher.Cat, &r.Chart, now)
 		}
 	}
-	for _, r := range k.work.rooms.with(rejudge) {
-		r.marks &^= rejudge
+	for _, r := range k.Work.Rooms.With(registry.Rejudge) {
+		r.Marks &^= registry.Rejudge
 	}
-	k.work.rooms.reset(rejudge)
+	k.Work.Rooms.Reset(registry.Rejudge)
 	k.sums = score.SumRooms(rooms)
-	score.UpdateVerdict(k.matcher.cat, &k.verdict, &k.chart.Unit, &k.sums, now)
+	score.UpdateVerdict(k.matcher.Cat, &k.verdict, &k.Chart.Unit, &k.sums, now)
 }
 
 // chooseCompared lists the rooms to judge, and those that the input is about. After rooms
 // entered or left the unit these are all rooms.
 func (k *scoring) chooseCompared(all bool, now acuity.Instant) {
 	for _, r := range k.compared {
-		r.compared, r.judged = false, false
+		r.Compared, r.Judged = false, false
 	}
 	k.compared = k.compared[:0]
-	add := func(r *room) {
-		if !r.compared {
-			r.compared, k.compared = true, append(k.compared, r)
+	add := func(r *registry.Room) {
+		if !r.Compared {
+			r.Compared, k.compared = true, append(k.compared, r)
 		}
 	}
 	if all {
-		for _, r := range k.rooms {
+		for _, r := range k.Rooms {
 			add(r)
 		}
 		return
 	}
-	for _, r := range k.work.rooms.with(rejudge) {
-		if r.inUnit {
+	for _, r := range k.Work.Rooms.With(registry.Rejudge) {
+		if r.InUnit {
 			add(r)
 		}
 	}
-	for _, r := range k.work.rooms.with(named) {
+	for _, r := range k.Work.Rooms.With(registry.Named) {
 		add(r)
 	}
 	if k.sums.IsDue(now) {
 		for i := range k.verdict.Rooms {
 			if rv := &k.verdict.Rooms[i]; isDue(rv, now) {
-				add(k.room(rv.ID))
+				add(k.Room(rv.ID))
 			}
 		}
 	}
-	slices.SortFunc(k.compared, byID)
+	slices.SortFunc(k.compared, func(a, b *registry.Room) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // keepBefore keeps the verdicts of the compared rooms, which judge replaces.
@@ -104,22 +107,22 @@ func (k *scoring) keepBefore() {
 		for len(rooms) > 0 && rooms[0].ID < r.ID {
 			rooms = rooms[1:]
 		}
-		r.before = nil
+		r.Before = nil
 		if len(rooms) > 0 && rooms[0].ID == r.ID {
 			k.replaced = append(k.replaced, rooms[0])
-			r.before = &k.replaced[len(k.replaced)-1]
+			r.Before = &k.replaced[len(k.replaced)-1]
 		}
 	}
 }
 
 // verdicts returns the verdicts of a room before and after the step; nil: the room was
 // or is not in the unit.
-func (k *scoring) verdicts(r *room) (before, after *score.RoomVerdict) {
-	if r.inUnit {
-		after = &k.verdict.Rooms[r.chartAt]
+func (k *scoring) verdicts(r *registry.Room) (before, after *score.RoomVerdict) {
+	if r.InUnit {
+		after = &k.verdict.Rooms[r.ChartAt]
 	}
-	if r.compared {
-		return r.before, after
+	if r.Compared {
+		return r.Before, after
 	}
 	return after, after
 }
@@ -131,7 +134,7 @@ func (k *scoring) showsTheSame() bool {
 	}
 	for _, r := range k.compared {
 		before, after := k.verdicts(r)
-		if (before == nil) != (after == nil) || r.judged && before != nil && !score.ShowsSame(before, after) {
+		if (before == nil) != (after == nil) || r.Judged && before != nil && !score.ShowsSame(before, after) {
 			return false
 		}
 	}
@@ -141,7 +144,7 @@ func (k *scoring) showsTheSame() bool {
 // removed returns how many rooms left the unit.
 func (k *scoring) removed() (rooms int32) {
 	for _, r := range k.compared {
-		if r.before != nil && !r.inUnit {
+		if r.Before != nil && !r.InUnit {
 			rooms++
 		}
 	}

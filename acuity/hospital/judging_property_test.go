@@ -15,7 +15,7 @@ func TestTheVerdictBeforeStaysAsItWas(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				w := &world{t: t, now: day}
 				u := New(testHospital)
-				u.work.plain = plain
+				u.registry.Work.Plain = plain
 				was := map[int32]string{}
 				look := func() {
 					for _, r := range u.scoring.compared {

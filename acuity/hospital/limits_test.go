@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/registry"
 )
 
 // Rooms beyond those that a hospital may have known are refused at their item, whatever names them: a census,
 // a signal, an event by number or by place, or a row of the location table. What is known stays usable.
 func TestKnownRoomsAreCapped(t *testing.T) {
-	few := usual
-	few.known = 3
-	few, usual = usual, few
-	defer func() { usual = few }()
+	few := registry.Usual
+	few.Known = 3
+	few, registry.Usual = registry.Usual, few
+	defer func() { registry.Usual = few }()
 	row := func(id int32) acuity.CensusRoom { return acuity.CensusRoom{ID: id, Status: acuity.RoomEmpty} }
 	event := func(id string, place acuity.Location) []acuity.Event {
 		return []acuity.Event{{ID: id, Type: acuity.A01, At: day, Visit: id, Class: 'I', Place: place}}
@@ -55,8 +56,8 @@ func TestKnownRoomsAreCapped(t *testing.T) {
 				}
 				return false
 			}
-			if !refused(say(day+3000, 4)) || u.room(4) != nil || len(u.rooms) != 3 {
-				t.Errorf("a fourth room is taken: %d rooms", len(u.rooms))
+			if !refused(say(day+3000, 4)) || u.registry.Room(4) != nil || len(u.registry.Rooms) != 3 {
+				t.Errorf("a fourth room is taken: %d rooms", len(u.registry.Rooms))
 			}
 			if refused(say(day+4000, 3)) {
 				t.Error("a room that is known is refused")

@@ -5,6 +5,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/facts"
 	"svc/acuity/terminology"
 )
 
@@ -21,16 +22,16 @@ func TestTableVersion(t *testing.T) {
 	}
 	version := func(places bool) int64 {
 		rows := map[string]int64{}
-		kind := kindMapping
+		kind := "mapping"
 		if places {
-			kind = kindPlace
+			kind = "place"
 		}
-		for k, row := range u.settings.rows {
-			if k.kind == kind {
-				rows[k.id] = row.version()
+		for k, row := range u.settings.Rows {
+			if k.Kind == kind {
+				rows[k.ID] = row.RowVersion()
 			}
 		}
-		return TableVersion(rows)
+		return facts.TableVersion(rows)
 	}
 	row := func(code string) acuity.Mapping {
 		m := acuity.Mapping{System: "local", Code: code, Factor: factor("high-mag")}
@@ -44,11 +45,11 @@ func TestTableVersion(t *testing.T) {
 	if reason := mapped(empty, row("A"), row("B")); reason != "" {
 		t.Fatalf("the first rows: %q", reason)
 	}
-	if reason := mapped(empty, row("C")); reason != ReasonPrecondition {
+	if reason := mapped(empty, row("C")); reason != facts.ReasonPrecondition {
 		t.Errorf("rows of the empty table, which has two by now: %q", reason)
 	}
 	two := version(false)
-	if two == empty || two < leastTableVersion || two >= 2*leastTableVersion {
+	if two == empty || two < 1<<52 || two >= 1<<53 {
 		t.Errorf("versions %d and %d", empty, two)
 	}
 	gone := row("B")
@@ -56,7 +57,7 @@ func TestTableVersion(t *testing.T) {
 	if reason := mapped(two, gone); reason != "" {
 		t.Errorf("a row that is removed: %q", reason)
 	}
-	if reason := mapped(two, row("A"), row("C")); reason != ReasonPrecondition {
+	if reason := mapped(two, row("A"), row("C")); reason != facts.ReasonPrecondition {
 		t.Errorf("after a row was removed: %q", reason)
 	}
 	if reason := mapped(version(false), row("A"), row("C")); reason != "" {
@@ -65,17 +66,17 @@ func TestTableVersion(t *testing.T) {
 	places := func(expect int64) string {
 		return do(acuity.Observation{Channel: acuity.ChannelLocations, Locations: []acuity.Place{{PointOfCare: "ICU", Outside: true}, {PointOfCare: "OR", Outside: true}}, Act: &acuity.Act{Expect: expect}})
 	}
-	if reason := places(version(false)); reason != ReasonPrecondition {
+	if reason := places(version(false)); reason != facts.ReasonPrecondition {
 		t.Errorf("the version of the map for a table of locations: %q", reason)
 	}
 	before := version(true)
 	if reason := places(before); reason != "" {
 		t.Errorf("locations: %q", reason)
 	}
-	if reason := places(before); reason != ReasonPrecondition {
+	if reason := places(before); reason != facts.ReasonPrecondition {
 		t.Errorf("locations, twice: %q", reason)
 	}
-	if reason := do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{{Factor: factor("high-mag"), Lines: []catalogue.RuleLine{{Name: "floor", Text: "2"}}}}, Act: &acuity.Act{Expect: TableVersion(nil)}}); reason != ReasonPrecondition {
+	if reason := do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{{Factor: factor("high-mag"), Lines: []catalogue.RuleLine{{Name: "floor", Text: "2"}}}}, Act: &acuity.Act{Expect: facts.TableVersion(nil)}}); reason != facts.ReasonPrecondition {
 		t.Errorf("a rule has no table: %q", reason)
 	}
 }

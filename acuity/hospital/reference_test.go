@@ -8,6 +8,8 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/facts"
+	"svc/acuity/identity"
 )
 
 func ofReferences(at time.Time, list ...acuity.Reference) *acuity.Observation {
@@ -23,12 +25,12 @@ func TestMedicationComesLater(t *testing.T) {
 		Hospital: "north", ReceivedAt: acuity.At(at), Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 4},
 		Signals: []acuity.Signal{{Room: 4, Kind: catalogue.KindMedication, System: codes.SystemLocal, Code: "Medication/m", StartedAt: acuity.At(at)}},
 	}
-	if c := u.Apply(said, 1); len(c.Activated) != 0 || len(c.Unmapped) != 1 || len(u.worklist.codes) != 1 {
-		t.Fatalf("%+v, %d codes", c, len(u.worklist.codes))
+	if c := u.Apply(said, 1); len(c.Activated) != 0 || len(c.Unmapped) != 1 || len(u.worklist.Codes) != 1 {
+		t.Fatalf("%+v, %d codes", c, len(u.worklist.Codes))
 	}
 	magnesium := acuity.Reference{Name: "Medication/m", UpdatedAt: acuity.At(at), Codings: []acuity.Coding{{System: codes.RxNorm, Code: "6585"}}}
-	if c := u.Apply(ofReferences(at, magnesium), 2); len(c.Activated) != 1 || len(u.worklist.codes) != 0 {
-		t.Fatalf("%+v, %d codes", c, len(u.worklist.codes))
+	if c := u.Apply(ofReferences(at, magnesium), 2); len(c.Activated) != 1 || len(u.worklist.Codes) != 0 {
+		t.Fatalf("%+v, %d codes", c, len(u.worklist.Codes))
 	}
 	water := acuity.Reference{Name: "Medication/m", UpdatedAt: acuity.At(at.Add(-time.Hour)), Codings: []acuity.Coding{{System: codes.RxNorm, Code: "11295"}}}
 	if c := u.Apply(ofReferences(at, water), 3); len(c.Expired) != 0 {
@@ -44,13 +46,13 @@ func TestMedicationComesLater(t *testing.T) {
 func TestReferencesAreBounded(t *testing.T) {
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	u := New("north")
-	kept := map[string]Record{}
-	for i := range capReferences + 10 {
+	kept := map[string]facts.Record{}
+	for i := range identity.CapReferences + 10 {
 		u.Apply(ofReferences(at, acuity.Reference{Name: fmt.Sprint("Medication/", i), Codings: []acuity.Coding{{System: codes.RxNorm, Code: "6585", Display: ""}}}), int64(i))
-		u.Dirty(func(key []byte, s Record) {
+		u.Dirty(func(key []byte, s facts.Record) {
 			if s == nil {
 				delete(kept, string(key))
-			} else if r, ok := s.(*ReferenceState); ok {
+			} else if r, ok := s.(*facts.ReferenceState); ok {
 				kept[string(key)] = r
 			}
 		})
@@ -63,8 +65,8 @@ func TestReferencesAreBounded(t *testing.T) {
 	}
 	again.Restored()
 	for _, unit := range []*State{u, again} {
-		if len(unit.names.references) != capReferences || unit.names.references["Medication/9"] != nil || unit.names.references["Medication/10"] == nil {
-			t.Errorf("%d references", len(unit.names.references))
+		if len(unit.names.References) != identity.CapReferences || unit.names.References["Medication/9"] != nil || unit.names.References["Medication/10"] == nil {
+			t.Errorf("%d references", len(unit.names.References))
 		}
 	}
 }
@@ -96,7 +98,7 @@ func TestForgottenReferenceHasNoEffect(t *testing.T) {
 			apply(c.said)
 			before := rendered(u.Chart().Rooms)
 			others := acuity.Observation{Channel: acuity.ChannelFHIR}
-			for i := range capReferences {
+			for i := range identity.CapReferences {
 				others.References = append(others.References, acuity.Reference{Name: fmt.Sprint("Medication/", i), Codings: []acuity.Coding{{System: codes.RxNorm, Code: "11295"}}})
 			}
 			apply(others)

@@ -2,7 +2,10 @@ package hospital
 
 import (
 	"svc/acuity"
+	"svc/acuity/facts"
+	"svc/acuity/registry"
 	"svc/acuity/score"
+	"svc/acuity/stays"
 )
 
 // Folded is the result of a log of observations.
@@ -40,7 +43,7 @@ func Fold(observations []acuity.Observation, now acuity.Instant) Folded {
 // from one step to the next, see [Fold]. It takes about a hundred times as long.
 func NewPlain(hospital string) *State {
 	u := New(hospital)
-	u.work.plain = true
+	u.registry.Work.Plain = true
 	return u
 }
 
@@ -63,53 +66,53 @@ const recallDaily = 2000
 func (u *State) forgetDerived() {
 	u.hours.dropPast()
 	past := u.hours.past
-	for _, v := range u.visits {
-		u.joins.disown(v)
-		*v = visit{
-			visitFacts: v.visitFacts, slot: v.slot, statements: v.statements, resourceStatements: v.resourceStatements,
-			inChecks: v.inChecks, bytes: v.bytes, marks: v.marks & (unsaved | touched),
+	for _, v := range u.registry.Visits {
+		u.joins.Disown(v)
+		*v = registry.Visit{
+			VisitFacts: v.VisitFacts, Slot: v.Slot, Statements: v.Statements, ResourceStatements: v.ResourceStatements,
+			InChecks: v.InChecks, Bytes: v.Bytes, Marks: v.Marks & (registry.Unsaved | registry.Touched),
 		}
 	}
-	for _, r := range u.rooms {
-		for h := range r.statements.All {
-			h.Owner = undecided
+	for _, r := range u.registry.Rooms {
+		for h := range r.Statements.All {
+			h.Owner = registry.Undecided
 		}
-		*r = room{
+		*r = registry.Room{
 			RoomState:  r.RoomState,
-			statements: r.statements,
-			marks:      r.marks & (unsaved | named | unshown | touched),
+			Statements: r.Statements,
+			Marks:      r.Marks & (registry.Unsaved | registry.Named | registry.Unshown | registry.Touched),
 		}
 	}
-	u.timelines.newborns, u.names.parts, u.names.patients = nil, nil, map[string][]*visit{}
-	u.joins.accounts, u.joins.wholes, u.joins.holders = map[string][]*visit{}, map[string][]*visit{}, 0
-	u.statements.withdrawn = withdrawnRooms{}
-	for _, r := range u.names.bySubject {
-		for i := range r.statements {
-			r.statements[i].Owner = undecided
+	u.timelines.Newborns, u.names.Parts, u.names.Patients = nil, nil, map[string][]*registry.Visit{}
+	u.joins.Accounts, u.joins.Wholes, u.joins.Holders = map[string][]*registry.Visit{}, map[string][]*registry.Visit{}, 0
+	u.statements.Withdrawn = stays.WithdrawnRooms{}
+	for _, r := range u.names.BySubject {
+		for i := range r.Statements {
+			r.Statements[i].Owner = registry.Undecided
 		}
 	}
-	u.work.recountWaiting, u.timelines.cancels = true, nil
+	u.registry.Work.RecountWaiting, u.timelines.Cancels = true, nil
 	u.rebuildTable()
-	if past != nil && past.applied >= recallDaily && u.facts.Backfill.Next%24 != 0 {
-		u.work.dropPast = false // what the facts say of it is as before
+	if past != nil && past.applied >= recallDaily && u.registry.Facts.Backfill.Next%24 != 0 {
+		u.registry.Work.DropPast = false // what the facts say of it is as before
 	}
 	u.compile()
-	u.work.addedMoves, u.work.droppedMoves = nil, nil
-	u.timelines.moves, u.stays.unplaced, u.charts.belonging, u.charts.crowded = nil, 0, 0, false
+	u.registry.Work.AddedMoves, u.registry.Work.DroppedMoves = nil, nil
+	u.timelines.Moves, u.stays.Unplaced, u.charts.Belonging, u.charts.Crowded = nil, 0, 0, false
 }
 
 // preview answers what an observation would do, and records only the question. A twin of
 // the unit applies it, made of changelog records as after a restart, so that nothing
 // comes back here.
 func (u *State) preview(o *acuity.Observation, offset int64) acuity.Change {
-	u.begin(max(u.facts.Clock, o.ReceivedAt, o.AppliedAt), offset)
+	u.begin(max(u.registry.Facts.Clock, o.ReceivedAt, o.AppliedAt), offset)
 	real := *o
 	act := *o.Act
 	act.DryRun = false
 	real.Act = &act
 	c := u.Twin().Apply(&real, offset)
 
-	in := intake{o: o, Change: acuity.Change{Outcome: acuity.Ignored, Reason: reasonDryRun, Preview: &acuity.Preview{
+	in := registry.Intake{Observation: o, Change: acuity.Change{Outcome: acuity.Ignored, Reason: reasonDryRun, Preview: &acuity.Preview{
 		Outcome: c.Outcome, Reason: c.Reason, Level: c.Level, Effects: c.Effects,
 		Activated: c.Activated, Expired: c.Expired, Warnings: c.Warnings,
 	}}}
@@ -120,17 +123,17 @@ func (u *State) preview(o *acuity.Observation, offset int64) acuity.Change {
 
 // Twin returns a unit with the same facts, derived anew. It shares nothing that changes.
 func (u *State) Twin() *State {
-	t := New(u.keys.hospital)
-	t.work.plain, t.limits = u.work.plain, u.limits
-	u.Records(func(key []byte, s Record) {
+	t := New(u.registry.Keys.Hospital)
+	t.registry.Work.Plain, t.registry.Limits = u.registry.Work.Plain, u.registry.Limits
+	u.Records(func(key []byte, s facts.Record) {
 		// Restore copies the records of rooms and visits, and keeps pointers to the
 		// others.
 		switch r := s.(type) {
-		case *DedupState:
+		case *facts.DedupState:
 			s = copyOf(r)
-		case *CodeState:
+		case *facts.CodeState:
 			s = copyOf(r)
-		case *UnitState:
+		case *facts.UnitState:
 			s = copyOf(r)
 		}
 		if err := t.Restore(string(key), s); err != nil {

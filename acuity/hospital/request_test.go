@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/facts"
 )
 
 // A request that is repeated within 24 h has no effect and names the first one's change,
@@ -36,7 +37,7 @@ func TestRequestsAreTakenOnce(t *testing.T) {
 		reason  string
 	}{
 		"again":                   {ask("k1", "d1", received+1, 5), acuity.Duplicate, first.Version, ""},
-		"another body":            {ask("k1", "d2", received+1, 9), acuity.Duplicate, first.Version, ReasonReused},
+		"another body":            {ask("k1", "d2", received+1, 9), acuity.Duplicate, first.Version, facts.ReasonReused},
 		"almost a day later":      {ask("k1", "d1", received.Add(24*time.Hour)-1, 5), acuity.Duplicate, first.Version, ""},
 		"the other key, repeated": {ask("k2", "d1", received+1, 7), acuity.Duplicate, first.Version + 1, ""},
 	} {
@@ -44,7 +45,7 @@ func TestRequestsAreTakenOnce(t *testing.T) {
 		if got := w.Apply(c.o, 9); got.Outcome != c.outcome || got.Repeats != c.repeats || got.RepeatsAt != received || got.Reason != c.reason || len(got.Effects) > 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if n := w.facts.Staffing[len(w.facts.Staffing)-1].Nurses; n != 7 {
+		if n := w.registry.Facts.Staffing[len(w.registry.Facts.Staffing)-1].Nurses; n != 7 {
 			t.Errorf("%s: %d nurses, want those of the last request that was taken", name, n)
 		}
 	}

@@ -7,79 +7,59 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/evidence"
+	"svc/acuity/facts"
+	"svc/acuity/identity"
 	"svc/acuity/location"
+	"svc/acuity/registry"
+	"svc/acuity/stays"
 )
-
-// hourOf is an hour of the hospital's clock.
-const hourOf acuity.Instant = 3_600_000
 
 // applyRetention settles and forgets old facts. It runs at the first step of each hour
 // of the hospital's clock, so a restored unit does it at the same steps.
 func (u *State) applyRetention(now acuity.Instant) {
-	u.dedup.forgetOldest(func(s *DedupState) bool { return s.At.Add(dedupFor) <= now })
-	for _, r := range u.rooms {
-		u.statements.settleStatements(r, now)
-		old := func(s CensusStay) bool { return s.To.Add(settleAfter) <= now }
+	u.dedup.ForgetOld(now)
+	for _, r := range u.registry.Rooms {
+		u.statements.SettleStatements(r, now)
+		old := func(s facts.CensusStay) bool { return s.To.Add(registry.SettleAfter) <= now }
 		if slices.ContainsFunc(r.Past, old) {
 			r.Past = slices.DeleteFunc(r.Past, old)
-			u.work.markRoom(r, unsaved|touched)
+			u.registry.Work.MarkRoom(r, registry.Unsaved|registry.Touched)
 		}
 	}
-	u.statements.settleUnassigned(now)
+	u.statements.SettleUnassigned(now)
 	u.forgetVisits(now)
-	u.touchedAfter(now - hourOf) // that hour has been cut
-	if len(u.names.versions)+len(u.names.byEncounter)+len(u.names.resources) > 0 {
-		u.names.index()
+	u.registry.TouchedAfter(now - registry.HourOf) // that hour has been cut
+	if len(u.names.Versions)+len(u.names.ByEncounter)+len(u.names.Resources) > 0 {
+		u.names.Index()
 	}
-	u.work.recountWaiting = true // what waits depends on the hour
-}
-
-// recordFact records that a fact names a visit.
-func (g *registry) recordFact(v *visit) {
-	v.Touched = g.facts.Clock
-	if !v.inRecent {
-		v.inRecent, g.recent = true, append(g.recent, v)
-	}
-}
-
-// touchedAfter returns the visits that a fact named after an instant. Callers never ask
-// for an earlier one again.
-func (g *registry) touchedAfter(at acuity.Instant) []*visit {
-	if g.work.plain {
-		return slices.Collect(maps.Values(g.visits))
-	}
-	g.recent = slices.DeleteFunc(g.recent, func(v *visit) bool {
-		v.inRecent = v.Touched > at && g.visits[v.ID] == v
-		return !v.inRecent
-	})
-	return g.recent
+	u.registry.Work.RecountWaiting = true // what waits depends on the hour
 }
 
 // forgetVisits drops the visits that are over. A visit cannot be over before forgetVisit
 // has passed since its last fact, so it is checked no sooner. Only a name without events
 // may be.
 func (u *State) forgetVisits(now acuity.Instant) {
-	due := slices.SortedFunc(maps.Keys(u.unknown), func(a, b *visit) int { return cmp.Compare(a.ID, b.ID) })
-	due = append(due, u.fresh...)
-	u.fresh = nil
-	for _, hour := range slices.Sorted(maps.Keys(u.checks)) {
+	due := slices.SortedFunc(maps.Keys(u.registry.Unknown), func(a, b *registry.Visit) int { return cmp.Compare(a.ID, b.ID) })
+	due = append(due, u.registry.Fresh...)
+	u.registry.Fresh = nil
+	for _, hour := range slices.Sorted(maps.Keys(u.registry.Checks)) {
 		if hour > now.Hour() {
 			break
 		}
-		due = append(due, u.checks[hour]...)
-		delete(u.checks, hour)
+		due = append(due, u.registry.Checks[hour]...)
+		delete(u.registry.Checks, hour)
 	}
-	var over []*visit
+	var over []*registry.Visit
 	for _, v := range due {
 		switch {
-		case u.visits[v.ID] != v || v.forgotten: // it is forgotten already
-		case v.isOver(now):
+		case u.registry.Visits[v.ID] != v || v.Forgotten: // it is forgotten already
+		case isOver(v, now):
 			over = appendRelated(over, v)
-		case v.isName(): // names are checked each time
-			v.inChecks = false
+		case v.IsName(): // names are checked each time
+			v.InChecks = false
 		default:
 			hour := max(v.Touched.Add(forgetVisit), now+1).Hour()
-			u.checks[hour] = append(u.checks[hour], v)
+			u.registry.Checks[hour] = append(u.registry.Checks[hour], v)
 		}
 	}
 	u.forget(over)
@@ -87,14 +67,14 @@ func (u *State) forgetVisits(now acuity.Instant) {
 
 // appendRelated appends a visit and those that share a timeline with it: one without the
 // others would be another visit.
-func appendRelated(over []*visit, v *visit) []*visit {
-	if !v.isJoined() {
-		v.forgotten = true
+func appendRelated(over []*registry.Visit, v *registry.Visit) []*registry.Visit {
+	if !v.IsJoined() {
+		v.Forgotten = true
 		return append(over, v)
 	}
-	for _, o := range v.related() {
-		if !o.forgotten {
-			o.forgotten, over = true, append(over, o)
+	for _, o := range v.Related() {
+		if !o.Forgotten {
+			o.Forgotten, over = true, append(over, o)
 		}
 	}
 	return over
@@ -103,12 +83,12 @@ func appendRelated(over []*visit, v *visit) []*visit {
 // isOver reports whether a visit can be forgotten: 7 days after its discharge, or after
 // its last fact if it is nowhere. A visit by batch stays 28 days after the discharge,
 // for another batch about the same hours.
-func (v *visit) isOver(now acuity.Instant) bool {
-	if !v.isJoined() {
-		return v.isOverAlone(now)
+func isOver(v *registry.Visit, now acuity.Instant) bool {
+	if !v.IsJoined() {
+		return isOverAlone(v, now)
 	}
-	for _, o := range v.related() {
-		if !o.isOverAlone(now) {
+	for _, o := range v.Related() {
+		if !isOverAlone(o, now) {
 			return false
 		}
 	}
@@ -116,120 +96,108 @@ func (v *visit) isOver(now acuity.Instant) bool {
 }
 
 // isOverAlone is isOver without regard for the visits that share a timeline with it.
-func (v *visit) isOverAlone(now acuity.Instant) bool {
-	if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 {
+func isOverAlone(v *registry.Visit, now acuity.Instant) bool {
+	if n := len(v.Spans); n > 0 && v.Spans[n-1].To == 0 {
 		return false
 	}
-	if v.isName() && v.joined.head == nil {
-		return v.statements.Len()+len(v.resourceStatements) == 0
+	if v.IsName() && v.Joined.Head == nil {
+		return v.Statements.Len()+len(v.ResourceStatements) == 0
 	}
-	if v.timeline.ClosedAt.Add(backfillDays) > now && v.feed() == acuity.ChannelBatch {
+	if v.Timeline.ClosedAt.Add(backfillDays) > now && v.Feed() == acuity.ChannelBatch {
 		return false
 	}
-	return max(v.Touched, v.timeline.ClosedAt).Add(forgetVisit) <= now
+	return max(v.Touched, v.Timeline.ClosedAt).Add(forgetVisit) <= now
 }
 
 // forget drops visits. Rooms that they made known stay. It goes through each list of the
 // unit once.
-func (u *State) forget(over []*visit) {
+func (u *State) forget(over []*registry.Visit) {
 	if len(over) == 0 {
 		return
 	}
-	u.work.dropPast = true
+	u.registry.Work.DropPast = true
 	for _, v := range over {
-		v.forgotten = true
-		u.locations.forgetPlaces(v.events)
+		v.Forgotten = true
+		u.locations.ForgetPlaces(v.Events)
 		u.takeOut(v)
 	}
-	u.work.recountWaiting = true
-	for _, r := range u.rooms {
-		for h := range r.statements.All {
-			if v := u.visitOfStatement(h); v != nil && v.forgotten {
+	u.registry.Work.RecountWaiting = true
+	for _, r := range u.registry.Rooms {
+		for h := range r.Statements.All {
+			if v := u.registry.VisitOfStatement(h); v != nil && v.Forgotten {
 				h.Owner = evidence.Owner{}
 			}
 		}
 	}
-	for _, r := range u.names.bySubject {
-		u.statements.unassignForgotten(r)
+	for _, r := range u.names.BySubject {
+		u.statements.UnassignForgotten(r)
 	}
-	maps.DeleteFunc(u.names.versions, func(_ string, v *visit) bool { return v.forgotten })
-	maps.DeleteFunc(u.names.byEncounter, func(_ string, v *visit) bool { return v.forgotten })
-	maps.DeleteFunc(u.names.resources, func(_ string, by holder) bool { return by.v != nil && by.v.forgotten })
-	isForgotten := func(v *visit) bool { return v.forgotten }
-	u.timelines.newborns, u.names.parts = slices.DeleteFunc(u.timelines.newborns, isForgotten), slices.DeleteFunc(u.names.parts, isForgotten)
-	for _, v := range u.names.parts { // a forgotten visit may be that of the mother
-		u.work.markVisit(v, touched)
+	maps.DeleteFunc(u.names.Versions, func(_ string, v *registry.Visit) bool { return v.Forgotten })
+	maps.DeleteFunc(u.names.ByEncounter, func(_ string, v *registry.Visit) bool { return v.Forgotten })
+	maps.DeleteFunc(u.names.Resources, func(_ string, by identity.Holder) bool { return by.V != nil && by.V.Forgotten })
+	isForgotten := func(v *registry.Visit) bool { return v.Forgotten }
+	u.timelines.Newborns, u.names.Parts = slices.DeleteFunc(u.timelines.Newborns, isForgotten), slices.DeleteFunc(u.names.Parts, isForgotten)
+	for _, v := range u.names.Parts { // a forgotten visit may be that of the mother
+		u.registry.Work.MarkVisit(v, registry.Touched)
 	}
-	for i, list := range u.work.visits {
-		u.work.visits[i] = slices.DeleteFunc(list, isForgotten)
+	for i, list := range u.registry.Work.Visits {
+		u.registry.Work.Visits[i] = slices.DeleteFunc(list, isForgotten)
 	}
 	for _, v := range over {
-		u.slots.release(v)
-		v.marks |= touched | unsaved // no list may take it again
+		u.registry.Slots.Release(v)
+		v.Marks |= registry.Touched | registry.Unsaved // no list may take it again
 	}
 }
 
 // takeOut removes a forgotten visit from all indexes and rooms.
-func (u *State) takeOut(v *visit) {
-	for _, s := range v.spans {
-		if r := u.room(s.Room); s.Kind == location.InRoom && r != nil && (s.To == 0 || s.To > u.facts.CensusAt) && !r.Placed {
+func (u *State) takeOut(v *registry.Visit) {
+	for _, s := range v.Spans {
+		if r := u.registry.Room(s.Room); s.Kind == location.InRoom && r != nil && (s.To == 0 || s.To > u.registry.Facts.CensusAt) && !r.Placed {
 			r.Placed = true
-			u.work.markRoom(r, unsaved)
+			u.registry.Work.MarkRoom(r, registry.Unsaved)
 		}
 	}
-	for _, w := range v.withdrawn { // else its statements there would be the room's own
-		if r := u.room(w.room); r != nil && r.Clinical && !r.Placed {
+	for _, w := range v.Withdrawn { // else its statements there would be the room's own
+		if r := u.registry.Room(w.Room); r != nil && r.Clinical && !r.Placed {
 			r.Placed = true
-			u.work.markRoom(r, unsaved)
+			u.registry.Work.MarkRoom(r, registry.Unsaved)
 		}
 	}
-	u.statements.replaceWithdrawn(v, nil)
-	u.touchRoomsOf(v)
-	u.stays.touchIfListed(v)
-	u.removeRoomStays(v, v.spans)
-	u.names.touchUnassignedOf(v)
-	u.joins.leave(v)
-	u.names.delist(v)
-	u.work.turnOver(v.moves(), nil)
-	if v.countedUnplaced {
-		u.stays.unplaced--
+	u.statements.ReplaceWithdrawn(v, nil)
+	u.registry.TouchRoomsOf(v)
+	u.stays.TouchIfListed(v)
+	stays.RemoveRoomStays(&u.registry, v, v.Spans)
+	u.names.TouchUnassignedOf(v)
+	u.joins.Leave(v)
+	u.names.Delist(v)
+	u.registry.Work.TurnOver(v.Moves(), nil)
+	if v.CountedUnplaced {
+		u.stays.Unplaced--
 	}
-	if v.candidateFor != nil {
-		v.candidateFor.candidates = slices.DeleteFunc(v.candidateFor.candidates, func(c candidate) bool { return c.v == v })
-		u.work.markRoom(v.candidateFor, touched)
+	if v.CandidateFor != nil {
+		v.CandidateFor.Candidates = slices.DeleteFunc(v.CandidateFor.Candidates, func(c registry.Candidate) bool { return c.V == v })
+		u.registry.Work.MarkRoom(v.CandidateFor, registry.Touched)
 	}
-	if v.occupantOf != nil {
-		v.occupantOf.occupantVisit = nil
-		u.work.markRoom(v.occupantOf, touched)
+	if v.OccupantOf != nil {
+		v.OccupantOf.OccupantVisit = nil
+		u.registry.Work.MarkRoom(v.OccupantOf, registry.Touched)
 	}
-	u.touchRoomOf(v.mother)
-	v.linkMother(nil)
-	for len(v.babies) > 0 {
-		n := v.babies[0]
-		n.linkMother(nil)
-		u.work.markVisit(n, touched)
+	u.registry.TouchRoomOf(v.Mother)
+	v.LinkMother(nil)
+	for len(v.Babies) > 0 {
+		n := v.Babies[0]
+		n.LinkMother(nil)
+		u.registry.Work.MarkVisit(n, registry.Touched)
 	}
-	for h := range v.statements.All {
-		u.statements.lose(h)
+	for h := range v.Statements.All {
+		u.statements.Lose(h)
 	}
-	for i := range v.resourceStatements {
-		u.statements.dropResourceStatement(&v.resourceStatements[i])
+	for i := range v.ResourceStatements {
+		u.statements.DropResourceStatement(&v.ResourceStatements[i])
 	}
-	v.resourceStatements = nil
-	delete(u.visits, v.ID)
-	delete(u.unknown, v)
-	u.eventBytes -= v.bytes
-	u.keys.drop(u.keys.visit(v.ID))
-}
-
-// list records the newborns that a census lists; nil: there is no census.
-func (l *stayBuilder) list(f *CensusFacts) {
-	if f == nil {
-		return
-	}
-	for i := range f.Newborns {
-		if id := f.Newborns[i].Visit; id != "" {
-			l.listed[id] = true
-		}
-	}
+	v.ResourceStatements = nil
+	delete(u.registry.Visits, v.ID)
+	delete(u.registry.Unknown, v)
+	u.registry.EventBytes -= v.Bytes
+	u.registry.Keys.Drop(u.registry.Keys.Visit(v.ID))
 }

@@ -6,6 +6,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/facts"
 )
 
 // The demand of a room follows a rule at once, and is back without it. The verdict names
@@ -28,13 +29,13 @@ func TestRuleInForce(t *testing.T) {
 	if demand() != 2*catalogue.Nurse || u.scoring.verdict.Rules == catalogue.Default().Version() || c.Outcome != acuity.Applied {
 		t.Errorf("demand %d, rules %s, outcome %d with the rule", demand(), u.scoring.verdict.Rules, c.Outcome)
 	}
-	if s, ok := u.settings.rows[settingKey{kindRule, rule.Factor.ID()}].(*RuleState); !ok || s.Version != c.Version || s.By != "key_1" || s.At != at {
+	if s, ok := u.settings.Rows[facts.SettingKey{Kind: "rule", ID: rule.Factor.ID()}].(*facts.RuleState); !ok || s.Version != c.Version || s.By != "key_1" || s.At != at {
 		t.Errorf("the rule does not say by whom and when: %+v", s)
 	}
-	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{rule}}); u.settings.rows[settingKey{kindRule, rule.Factor.ID()}].version() == c.Version {
+	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{rule}}); u.settings.Rows[facts.SettingKey{Kind: "rule", ID: rule.Factor.ID()}].RowVersion() == c.Version {
 		t.Error("the same rule again is another version")
 	}
-	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{rule}, Act: &acuity.Act{Expect: 77}}); c.Reason != ReasonPrecondition {
+	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{rule}, Act: &acuity.Act{Expect: 77}}); c.Reason != facts.ReasonPrecondition {
 		t.Errorf("another version was expected, and the reason is %q", c.Reason)
 	}
 	rule.Delete = true
@@ -42,7 +43,7 @@ func TestRuleInForce(t *testing.T) {
 	if demand() != catalogue.Nurse || u.scoring.verdict.Rules != catalogue.Default().Version() {
 		t.Errorf("demand %d, rules %s without the rule", demand(), u.scoring.verdict.Rules)
 	}
-	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{rule}}); c.Reason != ReasonNotThere {
+	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{rule}}); c.Reason != facts.ReasonNotThere {
 		t.Errorf("taken away twice: reason %q", c.Reason)
 	}
 }

@@ -6,22 +6,24 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/adt"
+	"svc/acuity/facts"
+	"svc/acuity/registry"
 )
 
 // takeStaffing puts a number of nurses in force, now or at its time.
-func (f *UnitState) takeStaffing(in *intake, s *acuity.Staffing) {
+func takeStaffing(f *facts.UnitState, in *registry.Intake, s *acuity.Staffing) {
 	n := *s
 	if n.AsOf == 0 {
-		n.AsOf = in.o.ReceivedAt
+		n.AsOf = in.Observation.ReceivedAt
 	}
 	now := f.Clock
-	f.overtake(now)
+	dropReplaced(f, now)
 	list := f.Staffing
 	if n.AsOf <= now {
 		if len(list) > 0 && list[0].AsOf <= now {
 			if n.AsOf < list[0].AsOf {
 				in.Outcome, in.Reason = acuity.Ignored, "staffing_older"
-				in.warn("staffing_older", "asOf")
+				in.Warn("staffing_older", "asOf")
 				return
 			}
 			if n.Call == acuity.Unsaid {
@@ -38,13 +40,13 @@ func (f *UnitState) takeStaffing(in *intake, s *acuity.Staffing) {
 		list[i] = n
 	} else if list = slices.Insert(list, i, n); len(list) > capPlans {
 		list = list[:capPlans]
-		in.warn("too_many_plans", "asOf")
+		in.Warn("too_many_plans", "asOf")
 	}
 	f.Staffing = list
 }
 
-// overtake drops the entries that a plan has replaced.
-func (f *UnitState) overtake(now acuity.Instant) {
+// dropReplaced drops the entries that a plan has replaced.
+func dropReplaced(f *facts.UnitState, now acuity.Instant) {
 	list := f.Staffing
 	for len(list) > 1 && list[1].AsOf <= now {
 		if list[1].Call == acuity.Unsaid {
@@ -57,25 +59,25 @@ func (f *UnitState) overtake(now acuity.Instant) {
 }
 
 // takeRoster puts a roster in force.
-func (f *UnitState) takeRoster(in *intake, r *acuity.Roster) {
+func takeRoster(f *facts.UnitState, in *registry.Intake, r *acuity.Roster) {
 	n := *r
 	if n.AsOf == 0 {
-		n.AsOf = in.o.ReceivedAt
+		n.AsOf = in.Observation.ReceivedAt
 	}
-	if n.AsOf > in.o.ReceivedAt {
-		if n.AsOf > in.o.ReceivedAt.Add(adt.ClockSlack) {
-			in.warn("time_in_future", "asOf")
+	if n.AsOf > in.Observation.ReceivedAt {
+		if n.AsOf > in.Observation.ReceivedAt.Add(adt.ClockSlack) {
+			in.Warn("time_in_future", "asOf")
 		}
-		n.AsOf = in.o.ReceivedAt
+		n.AsOf = in.Observation.ReceivedAt
 	}
 	if f.Roster != nil && n.AsOf < f.Roster.AsOf {
 		in.Outcome, in.Reason = acuity.Ignored, "roster_older"
-		in.warn("roster_older", "asOf")
+		in.Warn("roster_older", "asOf")
 		return
 	}
 	if len(n.Nurses) > capRoster {
 		n.Nurses = n.Nurses[:capRoster]
-		in.warn("too_many_nurses", "nurses")
+		in.Warn("too_many_nurses", "nurses")
 	}
 	f.Roster = &n
 }

@@ -23,20 +23,20 @@ func TestNeonate(t *testing.T) {
 	u.Apply(ofReferences(at, acuity.Reference{Name: "ref", UpdatedAt: acuity.At(at), Codings: []acuity.Coding{acuity.Neonate}}), 1)
 	admitted(u, "birth", at.Add(time.Hour), 2)
 	admitted(u, "again", at.Add(48*time.Hour), 3)
-	if !u.visits["birth"].timeline.Newborn || u.visits["again"].timeline.Newborn || len(u.timelines.newborns) != 1 {
-		t.Errorf("birth %v, again %v", u.visits["birth"].timeline.Newborn, u.visits["again"].timeline.Newborn)
+	if !u.registry.Visits["birth"].Timeline.Newborn || u.registry.Visits["again"].Timeline.Newborn || len(u.timelines.Newborns) != 1 {
+		t.Errorf("birth %v, again %v", u.registry.Visits["birth"].Timeline.Newborn, u.registry.Visits["again"].Timeline.Newborn)
 	}
-	if len(u.timelines.moves) != 1 {
-		t.Errorf("%d moves, want that of the second stay", len(u.timelines.moves))
+	if len(u.timelines.Moves) != 1 {
+		t.Errorf("%d moves, want that of the second stay", len(u.timelines.Moves))
 	}
 	told := at.Add(49 * time.Hour)
 	u.Apply(ofReferences(told, acuity.Reference{Name: "ref", UpdatedAt: acuity.At(told), Codings: []acuity.Coding{acuity.Neonate}}), 4)
-	if !u.visits["again"].timeline.Newborn || len(u.timelines.moves) != 0 {
-		t.Errorf("told again: %v, %d moves", u.visits["again"].timeline.Newborn, len(u.timelines.moves))
+	if !u.registry.Visits["again"].Timeline.Newborn || len(u.timelines.Moves) != 0 {
+		t.Errorf("told again: %v, %d moves", u.registry.Visits["again"].Timeline.Newborn, len(u.timelines.Moves))
 	}
 	u.Apply(ofReferences(told.Add(time.Minute), acuity.Reference{Name: "ref", Patient: "number", UpdatedAt: acuity.At(told.Add(time.Minute))}), 5)
-	if u.visits["again"].timeline.Newborn || len(u.timelines.newborns) != 0 || len(u.timelines.moves) != 1 {
-		t.Errorf("taken back: %d newborns, %d moves", len(u.timelines.newborns), len(u.timelines.moves))
+	if u.registry.Visits["again"].Timeline.Newborn || len(u.timelines.Newborns) != 0 || len(u.timelines.Moves) != 1 {
+		t.Errorf("taken back: %d newborns, %d moves", len(u.timelines.Newborns), len(u.timelines.Moves))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/facts"
+	"svc/acuity/registry"
 )
 
 // busy returns a unit of 40 rooms after a day: visits were placed, discharged and
@@ -45,7 +47,7 @@ func busy(hospital string) (*State, acuity.Instant) {
 				acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR", Value: codes.ParseValue("Category II")}))
 		}
 	}
-	u.Dirty(func([]byte, Record) {})
+	u.Dirty(func([]byte, facts.Record) {})
 	u.View(func(int32, *acuity.RoomChart) {})
 	return u, now
 }
@@ -62,7 +64,7 @@ func BenchmarkApply(b *testing.B) {
 			s := acuity.Signal{Room: int32(n%40) + 1, Kind: catalogue.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR", Value: codes.Value{Kind: codes.ValueWords, Words: "category ii"}}
 			u.Apply(&acuity.Observation{Hospital: testHospital, ReceivedAt: now, Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: s.Room}, Signals: []acuity.Signal{s}}, int64(n))
 			if n%64 == 0 {
-				u.Dirty(func([]byte, Record) {})
+				u.Dirty(func([]byte, facts.Record) {})
 				u.View(func(int32, *acuity.RoomChart) {})
 			}
 		}
@@ -81,11 +83,11 @@ func BenchmarkApply(b *testing.B) {
 			u.pass(now)
 			e := acuity.Event{
 				ID: texts[n%len(texts)], Type: [...]acuity.EventType{acuity.A01, acuity.A02, acuity.A08, acuity.A03}[n%4], At: now, Visit: texts[n/4%len(texts)], Class: 'I',
-				Place: acuity.Location{PointOfCare: "LDR", Room: u.rooms[n%40].Label},
+				Place: acuity.Location{PointOfCare: "LDR", Room: u.registry.Rooms[n%40].Label},
 			}
 			u.Apply(&acuity.Observation{Hospital: testHospital, ReceivedAt: now, Channel: acuity.ChannelADT, Events: []acuity.Event{e}}, int64(n))
 			if n%64 == 0 {
-				u.Dirty(func([]byte, Record) {})
+				u.Dirty(func([]byte, facts.Record) {})
 				u.View(func(int32, *acuity.RoomChart) {})
 			}
 		}
@@ -94,11 +96,11 @@ func BenchmarkApply(b *testing.B) {
 
 func BenchmarkRestore(b *testing.B) {
 	u, _ := busy(testHospital)
-	for _, v := range u.visits {
-		u.work.markVisit(v, unsaved)
+	for _, v := range u.registry.Visits {
+		u.registry.Work.MarkVisit(v, registry.Unsaved)
 	}
-	for _, r := range u.rooms {
-		u.work.markRoom(r, unsaved)
+	for _, r := range u.registry.Rooms {
+		u.registry.Work.MarkRoom(r, registry.Unsaved)
 	}
 	log := changelog{}
 	log.write(u)

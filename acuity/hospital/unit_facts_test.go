@@ -7,6 +7,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/facts"
 )
 
 // primaries returns the primary factors of a room, ascending.
@@ -51,7 +52,7 @@ func TestNewbornsGoWithTheirMothers(t *testing.T) {
 			feed(u, tc.feed...)
 			for room, want := range map[int32]int{1: tc.one, 2: tc.two} {
 				got := 0
-				for _, p := range u.room(room).chart.Patients {
+				for _, p := range u.registry.Room(room).Chart.Patients {
 					for _, e := range p.Evidence {
 						if e.Factor.IsNewborn() {
 							got++
@@ -59,11 +60,11 @@ func TestNewbornsGoWithTheirMothers(t *testing.T) {
 					}
 				}
 				if got != want {
-					t.Errorf("room %d has %d newborns, want %d: %+v", room, got, want, u.room(room).chart.Patients)
+					t.Errorf("room %d has %d newborns, want %d: %+v", room, got, want, u.registry.Room(room).Chart.Patients)
 				}
 			}
-			if u.chart.Unit.Unplaced != 0 {
-				t.Errorf("%d unplaced", u.chart.Unit.Unplaced)
+			if u.registry.Chart.Unit.Unplaced != 0 {
+				t.Errorf("%d unplaced", u.registry.Chart.Unit.Unplaced)
 			}
 		})
 	}
@@ -123,7 +124,7 @@ func TestEventsThatComeAgain(t *testing.T) {
 	}
 }
 
-func (u *State) ownRoom(l acuity.Location) int32 { return u.locations.table.Resolve(l).Room }
+func (u *State) ownRoom(l acuity.Location) int32 { return u.locations.Table.Resolve(l).Room }
 
 func TestStatementsAboutAVisitOrPatient(t *testing.T) {
 	u := New(testHospital)
@@ -170,7 +171,7 @@ func TestRestoreUnderOtherRulesIsDueAtOnce(t *testing.T) {
 	feed(u, said4())
 	log := changelog{}
 	log.write(u)
-	room, ok := log[testHospital+"/room/4"].(*RoomState)
+	room, ok := log[testHospital+"/room/4"].(*facts.RoomState)
 	if !ok {
 		t.Fatal("no record of the room")
 	}
@@ -214,7 +215,7 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 		}
 	}
 	r.Restored()
-	if x, y := rendered(r.Chart()), rendered(New(testHospital).Chart()); x != y || len(r.visits)+len(r.rooms)+len(r.dedup.byID)+len(r.worklist.codes)+len(r.settings.rows) != 0 {
+	if x, y := rendered(r.Chart()), rendered(New(testHospital).Chart()); x != y || len(r.registry.Visits)+len(r.registry.Rooms)+len(r.dedup.ByID)+len(r.worklist.Codes)+len(r.settings.Rows) != 0 {
 		t.Errorf("not empty\n%s\n%s", x, y)
 	}
 	for _, key := range []string{"other/unit", testHospital + "/else/1", testHospital + "/room/x", testHospital + "/statement/x"} {
@@ -238,17 +239,17 @@ func TestVisitIsForgottenAfterAWeek(t *testing.T) {
 		there bool
 	}{{week - 30, true}, {week + 65, true}, {week + 119, true}, {week + 121, false}} {
 		feed(u, spoken(clockAt(c.at), 2, acuity.Signal{Room: 2, Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X"}))
-		if there := u.visits["v"] != nil; there != c.there {
+		if there := u.registry.Visits["v"] != nil; there != c.there {
 			t.Errorf("a week and %d min after its admission: %v, want %v", c.at-week, there, c.there)
 		}
 	}
 	feed(u, arrival(clockAt(10+2*week), acuity.Event{ID: "c", Type: acuity.A01, Visit: "w", Class: 'I', Place: ldr("L1")}),
 		arrival(clockAt(20+2*week), acuity.Event{ID: "d", Type: acuity.A03, Visit: "w"}),
 		spoken(clockAt(3*week+25), 2, acuity.Signal{Room: 2, Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X"}))
-	if u.visits["w"] != nil {
+	if u.registry.Visits["w"] != nil {
 		t.Error("a visit is there after the first step of the hour in which it may be forgotten")
 	}
-	if len(u.slots.visits) != 2 || u.slots.visits[1] != nil || len(u.slots.vacant) != 1 {
-		t.Errorf("one slot after the other: %d for two visits, of which %d are vacant", len(u.slots.visits)-1, len(u.slots.vacant))
+	if len(u.registry.Slots.Visits) != 2 || u.registry.Slots.Visits[1] != nil || len(u.registry.Slots.Vacant) != 1 {
+		t.Errorf("one slot after the other: %d for two visits, of which %d are vacant", len(u.registry.Slots.Visits)-1, len(u.registry.Slots.Vacant))
 	}
 }

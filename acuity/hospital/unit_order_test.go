@@ -12,6 +12,7 @@ import (
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
+	"svc/acuity/facts"
 	"svc/acuity/score"
 )
 
@@ -57,9 +58,9 @@ func TestOrderOfEventsMeansNothing(t *testing.T) {
 // sameEnd wants the same charts and the same verdicts.
 func sameEnd(t *rapid.T, what string, a, b *State) {
 	for _, u := range []*State{a, b} {
-		u.chart.Unit.Version, u.scoring.verdict.Version = 0, 0 // these tell of the way, not of the end
-		u.chart.Unit.Since, u.scoring.verdict.AsOf = 0, 0
-		u.chart.Unit.Run, u.scoring.verdict.Run = acuity.LevelRun{}, acuity.LevelRun{}
+		u.registry.Chart.Unit.Version, u.scoring.verdict.Version = 0, 0 // these tell of the way, not of the end
+		u.registry.Chart.Unit.Since, u.scoring.verdict.AsOf = 0, 0
+		u.registry.Chart.Unit.Run, u.scoring.verdict.Run = acuity.LevelRun{}, acuity.LevelRun{}
 	}
 	if x, y := rendered(a.Chart()), rendered(b.Chart()); x != y {
 		t.Fatalf("%s: charts differ\n%s", what, difference(x, y))
@@ -119,7 +120,7 @@ func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 			for _, o := range order {
 				feed(u, o)
 			}
-			u.chart.Unit.StatementsWaiting = 0 // counts each time that one was sent
+			u.registry.Chart.Unit.StatementsWaiting = 0 // counts each time that one was sent
 			return u
 		}
 		other := rapid.Permutation(list).Draw(t, "order")
@@ -157,7 +158,7 @@ func TestCancelOfStayWithTheStartOfAnother(t *testing.T) {
 // if the room was known by then.
 func TestAreaOfRoomCountsForWhoIsThere(t *testing.T) {
 	unit, plain := New(testHospital), New(testHospital)
-	plain.work.plain = true
+	plain.registry.Work.Plain = true
 	for _, o := range []acuity.Observation{
 		{ReceivedAt: clockAt(100), Channel: acuity.ChannelCensus, Census: &acuity.Census{AsOf: clockAt(100), TotalRooms: 2, Rooms: []acuity.CensusRoom{{ID: 1, Label: "L1", Status: acuity.RoomEmpty}}}},
 		{ReceivedAt: clockAt(200), Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 2}, Signals: []acuity.Signal{{Room: 2, Kind: catalogue.KindObservation, Code: "X1", ObservedAt: clockAt(190)}}},
@@ -253,7 +254,7 @@ func TestNothingChangesBeforeItIsDue(t *testing.T) {
 			if due == 0 {
 				continue
 			}
-			now := u.facts.Clock
+			now := u.registry.Facts.Clock
 			at := now + acuity.Instant(rapid.Int64Range(0, int64(due-now-1)).Draw(t, "at"))
 			if x, y := shown(u.scoring.verdict), shown(score.Judge(u.Chart(), at)); x != y {
 				t.Fatalf("changed at %v, due %v\n%s", at, due, difference(x, y))
@@ -284,14 +285,14 @@ func TestRecordsStaySmall(t *testing.T) {
 		t.Errorf("room 2 has %v, %+v", got, u.roomVerdict(2))
 	}
 	records := 0
-	u.Dirty(func(key []byte, s Record) {
+	u.Dirty(func(key []byte, s facts.Record) {
 		records++
 		if n := len(rendered(s)); n > 4*64<<10 { // JSON with all its names; the wire takes a quarter
 			t.Errorf("%s takes %d bytes", key, n)
 		}
 	})
-	if v := u.visits["v"]; len(v.events) > capEvents || v.Folded == 0 || v.statements.Len() > evidence.MaxStatements {
-		t.Errorf("%d events, %d folded, %d signals", len(v.events), v.Folded, v.statements.Len())
+	if v := u.registry.Visits["v"]; len(v.Events) > capEvents || v.Folded == 0 || v.Statements.Len() > evidence.MaxStatements {
+		t.Errorf("%d events, %d folded, %d signals", len(v.Events), v.Folded, v.Statements.Len())
 	}
 	if records == 0 {
 		t.Error("nothing was written")

@@ -12,8 +12,11 @@ import (
 	"svc/acuity"
 	"svc/acuity/adt"
 	"svc/acuity/catalogue"
+	"svc/acuity/charts"
 	"svc/acuity/codes"
+	"svc/acuity/facts"
 	"svc/acuity/location"
+	"svc/acuity/registry"
 	"svc/acuity/score"
 )
 
@@ -348,36 +351,36 @@ func difference(a, b string) string {
 }
 
 // changelog is the store of a unit's records.
-type changelog map[string]Record
+type changelog map[string]facts.Record
 
 // write stores dirty records as deep copies.
 func (l changelog) write(u *State) {
-	u.Dirty(func(k []byte, s Record) {
+	u.Dirty(func(k []byte, s facts.Record) {
 		key := string(k)
 		switch s := s.(type) {
 		case nil:
 			delete(l, key)
-		case *UnitState:
+		case *facts.UnitState:
 			l[key] = copied(s)
-		case *RoomState:
+		case *facts.RoomState:
 			l[key] = copied(s)
-		case *VisitState:
+		case *facts.VisitState:
 			l[key] = copied(s)
-		case *StatementState:
+		case *facts.StatementState:
 			l[key] = copied(s)
-		case *DedupState:
+		case *facts.DedupState:
 			l[key] = copied(s)
-		case *MappingState:
+		case *facts.MappingState:
 			l[key] = copied(s)
-		case *CodeState:
+		case *facts.CodeState:
 			l[key] = copied(s)
-		case *RuleState:
+		case *facts.RuleState:
 			l[key] = copied(s)
-		case *PlaceState:
+		case *facts.PlaceState:
 			l[key] = copied(s)
-		case *SwitchesState:
+		case *facts.SwitchesState:
 			l[key] = copied(s)
-		case *ReferenceState:
+		case *facts.ReferenceState:
 			l[key] = copied(s)
 		}
 	})
@@ -426,16 +429,16 @@ func TestIncrementalIsPlainIsRestored(t *testing.T) { rapid.Check(t, sameHowever
 
 // That holds at the limits, too: facts alone decide what is refused or forgotten early.
 func TestSameAtTheLimits(t *testing.T) {
-	few := limits{rooms: 2, known: 5, visits: 4, ofPatient: 2, bytes: 4000, statements: 12, unknown: 2, waiting: 4, identities: 6}
-	usual, few = few, usual
-	defer func() { usual = few }()
+	few := registry.Limits{Rooms: 2, Known: 5, Visits: 4, OfPatient: 2, Bytes: 4000, Statements: 12, Unknown: 2, Waiting: 4, Identities: 6}
+	registry.Usual, few = few, registry.Usual
+	defer func() { registry.Usual = few }()
 	rapid.Check(t, sameHoweverKept)
 }
 
 func sameHoweverKept(t *rapid.T) {
 	w := &world{t: t, now: day}
 	unit, plain, broken := New(testHospital), New(testHospital), New(testHospital)
-	plain.work.plain = true
+	plain.registry.Work.Plain = true
 	log, seen := changelog{}, view{}
 	var observations []acuity.Observation
 	var changes []acuity.Change
@@ -448,7 +451,7 @@ func sameHoweverKept(t *rapid.T) {
 		same("change of "+name, a, b)
 		same("chart of "+name, unit.Chart(), other.Chart())
 		if x, y := shown(unit.scoring.verdict), shown(other.scoring.verdict); x != y {
-			t.Fatalf("verdict of %s differs at %v\n%s\n%s", name, unit.facts.Clock, difference(x, y), rendered(unit.Chart().Rooms))
+			t.Fatalf("verdict of %s differs at %v\n%s\n%s", name, unit.registry.Facts.Clock, difference(x, y), rendered(unit.Chart().Rooms))
 		}
 	}
 	for range rapid.IntRange(1, 25).Draw(t, "steps") {
@@ -473,7 +476,7 @@ func sameHoweverKept(t *rapid.T) {
 		changes = append(changes, a)
 		compare(a, plain.Apply(&o, i), plain, "plain")
 		compare(a, broken.Apply(&o, i), broken, "restored")
-		same("verdict of the chart", shown(unit.scoring.verdict), shown(score.Judge(unit.Chart(), unit.facts.Clock)))
+		same("verdict of the chart", shown(unit.scoring.verdict), shown(score.Judge(unit.Chart(), unit.registry.Facts.Clock)))
 		log.write(broken)
 		if pick(t, "restart", false, false, true) {
 			broken = log.restore(t)
@@ -514,27 +517,27 @@ func runOf(changes []acuity.Change) acuity.LevelRun {
 // checkLimits compares the counters of a unit with its contents.
 func (u *State) checkLimits(t *rapid.T) {
 	kept, bytes, used := 0, 0, 0
-	for _, r := range u.rooms {
-		kept += r.statements.Len()
-		if r.inUnit && r.isUsed(u.facts.Clock) && !r.Listed {
+	for _, r := range u.registry.Rooms {
+		kept += r.Statements.Len()
+		if r.InUnit && charts.IsUsed(r, u.registry.Facts.Clock) && !r.Listed {
 			used++
 		}
 	}
-	for _, v := range u.visits {
-		kept += v.statements.Len() + len(v.resourceStatements)
-		bytes += v.size()
-		if _, unknown := u.unknown[v]; unknown != v.isName() {
+	for _, v := range u.registry.Visits {
+		kept += v.Statements.Len() + len(v.ResourceStatements)
+		bytes += v.Size()
+		if _, unknown := u.registry.Unknown[v]; unknown != v.IsName() {
 			t.Fatalf("unknown visits have %v: %v", v.ID, unknown)
 		}
 	}
-	for _, r := range u.names.bySubject {
-		kept += len(r.statements)
+	for _, r := range u.names.BySubject {
+		kept += len(r.Statements)
 	}
-	if kept != u.statements.kept || bytes != u.eventBytes {
-		t.Fatalf("%d statements and %d bytes are counted, there are %d and %d", u.statements.kept, u.eventBytes, kept, bytes)
+	if kept != u.statements.Kept || bytes != u.registry.EventBytes {
+		t.Fatalf("%d statements and %d bytes are counted, there are %d and %d", u.statements.Kept, u.registry.EventBytes, kept, bytes)
 	}
-	l := &u.limits
-	if len(u.visits) > l.visits || len(u.rooms) > 2*l.known || kept > l.statements || len(u.names.bySubject) > l.unknown || used > l.known {
-		t.Fatalf("%d visits, %d rooms, %d in use, %d statements, %d unknown visits, %d patients", len(u.visits), len(u.rooms), used, kept, len(u.unknown), len(u.names.bySubject))
+	l := &u.registry.Limits
+	if len(u.registry.Visits) > l.Visits || len(u.registry.Rooms) > 2*l.Known || kept > l.Statements || len(u.names.BySubject) > l.Unknown || used > l.Known {
+		t.Fatalf("%d visits, %d rooms, %d in use, %d statements, %d unknown visits, %d patients", len(u.registry.Visits), len(u.registry.Rooms), used, kept, len(u.registry.Unknown), len(u.names.BySubject))
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
+	"svc/acuity/facts"
+	"svc/acuity/registry"
+	"svc/acuity/stays"
 	"svc/acuity/terminology"
 )
 
@@ -19,7 +22,7 @@ import (
 // deleted ones.
 func wrote(u *State) []string {
 	keys := map[string]bool{}
-	u.Dirty(func(k []byte, s Record) {
+	u.Dirty(func(k []byte, s facts.Record) {
 		key := strings.TrimPrefix(string(k), testHospital+"/")
 		if s == nil {
 			key = "-" + key
@@ -60,7 +63,7 @@ func TestStatementIsARecord(t *testing.T) {
 			t.Errorf("after a day wrote %v, want also %s", got, want)
 		}
 	}
-	if n := u.visits["v"].statements.Len(); n != 3 {
+	if n := u.registry.Visits["v"].Statements.Len(); n != 3 {
 		t.Errorf("the visit has %d statements, want 3", n)
 	}
 	feed(u, arrival(clockAt(0).Add(27*time.Hour), acuity.Event{ID: "b", Type: acuity.A03, Visit: "v"}))
@@ -88,7 +91,7 @@ func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 		}
 		feed(u, acuity.Observation{ReceivedAt: clockAt(n + 2), Channel: acuity.ChannelFHIR, Signals: []acuity.Signal{s}})
 	}
-	if n := len(u.visits["v"].resourceStatements); n > evidence.MaxStatements {
+	if n := len(u.registry.Visits["v"].ResourceStatements); n > evidence.MaxStatements {
 		t.Errorf("%d statements are kept, want at most %d", n, evidence.MaxStatements)
 	}
 	if !u.roomVerdict(1).Has(mustFactor(t, "high-mag")) {
@@ -117,8 +120,8 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 	waiting(1, 1)
 	feed(u, arrival(clockAt(25*60), acuity.Event{ID: "b", Type: acuity.A08, Visit: "v"}))
 	waiting(0, 0)
-	if len(u.names.bySubject) != 0 {
-		t.Errorf("%d names are kept", len(u.names.bySubject))
+	if len(u.names.BySubject) != 0 {
+		t.Errorf("%d names are kept", len(u.names.BySubject))
 	}
 }
 
@@ -137,11 +140,11 @@ func TestThinningOutlivesReading(t *testing.T) {
 		return acuity.Observation{Hospital: testHospital, ReceivedAt: clockAt(minute), Channel: acuity.ChannelFHIR, Signals: []acuity.Signal{s}}
 	}
 	kept := func(u *State) (n int) {
-		for _, r := range u.names.bySubject {
-			n += len(r.statements)
+		for _, r := range u.names.BySubject {
+			n += len(r.Statements)
 		}
-		for _, v := range u.visits {
-			n += v.statements.Len()
+		for _, v := range u.registry.Visits {
+			n += v.Statements.Len()
 		}
 		return n
 	}
@@ -151,7 +154,7 @@ func TestThinningOutlivesReading(t *testing.T) {
 	}{
 		"nothing between": {wrong, func(u *State) *State { return u }},
 		"all derived anew": {wrong, func(u *State) *State {
-			u.work.plain = true
+			u.registry.Work.Plain = true
 			feed(u, acuity.Observation{ReceivedAt: clockAt(1), Channel: acuity.ChannelStaffing})
 			return u
 		}},
@@ -161,7 +164,7 @@ func TestThinningOutlivesReading(t *testing.T) {
 			return log.restore(t)
 		}},
 		"readings forgotten": {wrong, func(u *State) *State {
-			u.matcher.signals, u.matcher.identities = map[uint64]*terminology.MatchedSignal{}, map[terminology.Identity]*terminology.Identity{}
+			u.matcher.Signals, u.matcher.Identities = map[uint64]*terminology.MatchedSignal{}, map[terminology.Identity]*terminology.Identity{}
 			return u
 		}},
 		"another coding counts":            {coded, learnt},
@@ -191,14 +194,14 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 	mark(1, 20*hour)
 	for _, c := range []struct{ at, settled int }{{23 * hour, 0}, {25 * hour, 1}, {43 * hour, 1}, {45 * hour, 2}} {
 		feed(u, acuity.Observation{ReceivedAt: clockAt(c.at), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 3}})
-		if n := u.visits["v"].statements.Len(); n != c.settled {
+		if n := u.registry.Visits["v"].Statements.Len(); n != c.settled {
 			t.Errorf("after %d h: %d statements settled, want %d", c.at/hour, n, c.settled)
 		}
 	}
-	if n := u.room(1).statements.Len(); n != 0 {
+	if n := u.registry.Room(1).Statements.Len(); n != 0 {
 		t.Errorf("room 1 still has %d statements", n)
 	}
-	if n := u.room(2).statements.Len(); n != 1 || !u.roomVerdict(2).Has(factor("env-interpreter")) {
+	if n := u.registry.Room(2).Statements.Len(); n != 1 || !u.roomVerdict(2).Has(factor("env-interpreter")) {
 		t.Errorf("of the occupant of room 2 there are %d statements, and she has %+v", n, u.roomVerdict(2).Factors)
 	}
 }
@@ -206,19 +209,19 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 // Statements of a room go to a mother before newborns, and to the last patient before the
 // others.
 func TestWhoWasInARoom(t *testing.T) {
-	mother, first, last := &visit{}, &visit{}, &visit{}
-	first.timeline.Newborn, last.timeline.Newborn = true, true
+	mother, first, last := &registry.Visit{}, &registry.Visit{}, &registry.Visit{}
+	first.Timeline.Newborn, last.Timeline.Newborn = true, true
 	for name, c := range map[string]struct {
-		sits []roomStay
-		want *visit
+		sits []registry.RoomStay
+		want *registry.Visit
 	}{
-		"nobody":         {[]roomStay{{v: mother, From: 1, To: 2}, {v: last, From: 4}}, nil},
-		"newborns":       {[]roomStay{{v: first, From: 1}, {v: last, From: 2}}, last},
-		"with a mother":  {[]roomStay{{v: mother, From: 1}, {v: first, From: 1}, {v: last, From: 2}}, mother},
-		"the last left":  {[]roomStay{{v: first, From: 1}, {v: last, From: 2, To: 3}}, first},
-		"she comes back": {[]roomStay{{v: mother, From: 1, To: 2}, {v: first, From: 1}, {v: mother, From: 3}}, mother},
+		"nobody":         {[]registry.RoomStay{{V: mother, From: 1, To: 2}, {V: last, From: 4}}, nil},
+		"newborns":       {[]registry.RoomStay{{V: first, From: 1}, {V: last, From: 2}}, last},
+		"with a mother":  {[]registry.RoomStay{{V: mother, From: 1}, {V: first, From: 1}, {V: last, From: 2}}, mother},
+		"the last left":  {[]registry.RoomStay{{V: first, From: 1}, {V: last, From: 2, To: 3}}, first},
+		"she comes back": {[]registry.RoomStay{{V: mother, From: 1, To: 2}, {V: first, From: 1}, {V: mother, From: 3}}, mother},
 	} {
-		if got := (&room{stays: c.sits}).at(3); got.v != c.want {
+		if got := stays.OwnerAt((&registry.Room{Stays: c.sits}), 3); got.V != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

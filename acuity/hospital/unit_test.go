@@ -24,7 +24,7 @@ func feed(u *State, list ...acuity.Observation) []acuity.Change {
 	for i := range list {
 		list[i].Hospital = testHospital
 		changes = u.advance(changes, list[i].ReceivedAt)
-		changes = append(changes, u.Apply(&list[i], u.facts.Offset+1))
+		changes = append(changes, u.Apply(&list[i], u.registry.Facts.Offset+1))
 	}
 	return changes
 }
@@ -121,6 +121,6 @@ func TestVisitTakesItsEvidenceAlong(t *testing.T) {
 
 // roomVerdict returns the verdict of a room.
 func (u *State) roomVerdict(id int32) *score.RoomVerdict {
-	_, rv := u.scoring.verdicts(u.room(id))
+	_, rv := u.scoring.verdicts(u.registry.Room(id))
 	return rv
 }

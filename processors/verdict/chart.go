@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 	"svc/schemas"
 )
 
@@ -74,11 +74,11 @@ type localSettings struct {
 }
 
 // addRecord adds a written record, if administrators see its kind.
-func (l *localSettings) addRecord(hospitalID string, key []byte, s hospital.Record, value []byte) {
+func (l *localSettings) addRecord(hospitalID string, key []byte, s facts.Record, value []byte) {
 	rest := key[len(hospitalID)+1:]
 	switch s := s.(type) {
-	case *hospital.MappingState, *hospital.RuleState, *hospital.PlaceState, *hospital.SwitchesState, *hospital.CodeState:
-	case *hospital.RoomState:
+	case *facts.MappingState, *facts.RuleState, *facts.PlaceState, *facts.SwitchesState, *facts.CodeState:
+	case *facts.RoomState:
 		if s.Registered || l.unknown[s.ID] {
 			l.rooms = append(l.rooms, s.ID)
 		}
@@ -137,8 +137,8 @@ func (l *localSettings) takeChanged() map[string][]byte {
 func (h *hospitalEntry) addAllRecords() error {
 	h.local = localSettings{unknown: map[int32]bool{}}
 	var fault error
-	h.unit.LocalSettings(func(key []byte, s hospital.Record) {
-		if r, ok := s.(*hospital.RoomState); ok {
+	h.unit.LocalSettings(func(key []byte, s facts.Record) {
+		if r, ok := s.(*facts.RoomState); ok {
 			fault = errors.Join(fault, h.updateUnknownRoom(r.ID))
 			return
 		}

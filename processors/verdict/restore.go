@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -70,7 +70,7 @@ func (h *hospitalEntry) restore() (next int64, err error) {
 			next = max(next, head.Offset+1)
 			continue
 		}
-		var state hospital.Record
+		var state facts.Record
 		if r.value != nil {
 			if state, err = in.Read(r.value); err != nil {
 				return 0, fmt.Errorf("restore state at %d: %w", r.offset, err)

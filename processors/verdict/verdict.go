@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/facts"
 	"svc/acuity/hospital"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -265,9 +266,9 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	t.changes = t.changes[:0]
 	for _, h := range t.touched {
 		h.touched = false
-		var current hospital.Record
-		if err := t.emitStates(func(write func([]byte, hospital.Record)) {
-			h.unit.Dirty(func(key []byte, s hospital.Record) {
+		var current facts.Record
+		if err := t.emitStates(func(write func([]byte, facts.Record)) {
+			h.unit.Dirty(func(key []byte, s facts.Record) {
 				current = s
 				write(key, s)
 			})
@@ -304,8 +305,8 @@ func (t *task) keepRecord(record []byte) []byte {
 }
 
 // emitStates emits the state records of a hospital that each yields.
-func (t *task) emitStates(each func(func([]byte, hospital.Record)), emit func(key, value []byte)) (err error) {
-	each(func(key []byte, s hospital.Record) {
+func (t *task) emitStates(each func(func([]byte, facts.Record)), emit func(key, value []byte)) (err error) {
+	each(func(key []byte, s facts.Record) {
 		key = t.keepRecord(key)
 		if s == nil {
 			emit(key, nil)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 	"svc/internal/httpapi/access"
 	"svc/internal/view"
 	"svc/readapi"
@@ -62,7 +62,7 @@ func (s LocalSettings) LocalSettings(ctx context.Context, hospital string, codes
 }
 
 // DecodeState implements [readapi.LocalSettings].
-func (LocalSettings) DecodeState(encoded string) (hospital.Record, error) {
+func (LocalSettings) DecodeState(encoded string) (facts.Record, error) {
 	return schemas.DecodeState([]byte(encoded))
 }
 

@@ -7,6 +7,7 @@ package replay
 
 import (
 	"svc/acuity"
+	"svc/acuity/facts"
 	"svc/acuity/hospital"
 	"svc/internal/analysis/inputlog"
 )
@@ -56,7 +57,7 @@ func (f *Refold) Apply(in *inputlog.Input, each func(*acuity.Change)) {
 	f.change = f.unit.Apply(o, in.Offset)
 	each(&f.change)
 	if f.inputs++; f.inputs%tidyEvery == 0 {
-		f.unit.Dirty(func([]byte, hospital.Record) {})
+		f.unit.Dirty(func([]byte, facts.Record) {})
 		f.unit.View(func(int32, *acuity.RoomChart) {})
 	}
 }

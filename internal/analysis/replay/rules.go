@@ -12,6 +12,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/facts"
 	"svc/acuity/hospital"
 	"svc/schemas"
 )
@@ -28,7 +29,7 @@ func (rules Override) enforce(u *hospital.State, hospitalID string) error {
 			continue
 		}
 		key := schemas.Key{Hospital: hospitalID, Kind: schemas.KindRule, ID: r.Factor.ID()}
-		if err := u.Restore(key.String(), &hospital.RuleState{Rule: *r}); err != nil {
+		if err := u.Restore(key.String(), &facts.RuleState{Rule: *r}); err != nil {
 			return fmt.Errorf("put a rule in force: %w", err)
 		}
 	}

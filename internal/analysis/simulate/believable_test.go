@@ -10,7 +10,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
-	"svc/acuity/hospital"
+	"svc/acuity/facts"
 	"svc/acuity/score"
 	"svc/internal/analysis/simulate"
 )
@@ -143,8 +143,8 @@ func TestUnitShowsWhatTheServiceHas(t *testing.T) {
 		}
 	})
 	waiting := 0
-	u.Records(func(_ []byte, s hospital.Record) {
-		if _, is := s.(*hospital.CodeState); is {
+	u.Records(func(_ []byte, s facts.Record) {
+		if _, is := s.(*facts.CodeState); is {
 			waiting++
 		}
 	})

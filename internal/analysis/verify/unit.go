@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/facts"
 	"svc/acuity/hospital"
 	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/replay"
@@ -170,8 +171,8 @@ func (u *unitCheck) alignVersion(r *recorded) {
 		return
 	}
 	again := u.p.v.newUnit(u.Hospital)
-	u.unit.Twin().Records(func(key []byte, s hospital.Record) {
-		if facts, ok := s.(*hospital.UnitState); ok {
+	u.unit.Twin().Records(func(key []byte, s facts.Record) {
+		if facts, ok := s.(*facts.UnitState); ok {
 			moved := *facts
 			moved.Version = r.Version - 1
 			s = &moved
@@ -288,7 +289,7 @@ func (u *unitCheck) compareState() {
 		return
 	}
 	made := map[string][]byte{}
-	u.unit.Records(func(key []byte, s hospital.Record) {
+	u.unit.Records(func(key []byte, s facts.Record) {
 		value, err := schemas.EncodeState(nil, s)
 		if err != nil {
 			u.reportDifference(&Difference{Fault: WrongState, Key: string(key), Version: u.version(), Detail: err.Error()})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"svc/acuity/facts"
 	"svc/acuity/hospital"
 	"svc/schemas"
 )
@@ -29,7 +30,7 @@ func viewOf(hospitalID string, unit *hospital.State) (*View, error) {
 		}
 		v.Rooms[chart.Rooms[i].ID] = string(room)
 	}
-	unit.LocalSettings(func(key []byte, s hospital.Record) {
+	unit.LocalSettings(func(key []byte, s facts.Record) {
 		value, fault := schemas.EncodeState(nil, s)
 		err = errors.Join(err, fault)
 		v.Site[strings.TrimPrefix(string(key), hospitalID+"/")] = string(value)
@@ -203,13 +204,13 @@ func (u *unitCheck) startDerivation() {
 	}
 	u.p.v.deriving <- struct{}{}
 	kept, err := viewOf(u.Hospital, u.unit)
-	var facts []factRecord
-	u.unit.Records(func(key []byte, s hospital.Record) {
+	var records []factRecord
+	u.unit.Records(func(key []byte, s facts.Record) {
 		value, fault := schemas.EncodeState(nil, s)
 		if fault != nil {
 			err = fault
 		}
-		facts = append(facts, factRecord{string(key), value})
+		records = append(records, factRecord{string(key), value})
 	})
 	d := &derivation{done: make(chan struct{})}
 	u.anew = d
@@ -220,7 +221,7 @@ func (u *unitCheck) startDerivation() {
 		}()
 		var anew *View
 		if err == nil {
-			anew, err = viewOfFacts(u.Hospital, facts)
+			anew, err = viewOfFacts(u.Hospital, records)
 		}
 		if err != nil {
 			d.found = wrong(err)

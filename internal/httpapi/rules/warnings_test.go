@@ -20,14 +20,14 @@ var update = flag.Bool("update", false, "rewrite the generated parts of docs/")
 // takesCode are the functions that raise a code, with the index of the argument that is it, by folder.
 // Folders with "" hold for all.
 var takesCode = map[string]map[string]int{
-	"":            {"warn": 0, "warnAt": 0, "refuse": 0},
+	"":            {"warn": 0, "warnAt": 0, "refuse": 0, "Warn": 0, "Refuse": 0},
 	"ingest/fhir": {"warn": 1, "reject": 1, "useless": 1, "issue": 2, "decline": 1, "note": 1},
 }
 
 var code = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
 // folders are where codes are raised.
-var folders = map[string]Raised{"acuity/adt": ByState, "acuity/hospital": ByState, "ingest": ByJSON, "ingest/hl7": ByHL7, "ingest/fhir": ByFHIR}
+var folders = map[string]Raised{"acuity/adt": ByState, "acuity/facts": ByState, "acuity/identity": ByState, "acuity/registry": ByState, "acuity/hospital": ByState, "ingest": ByJSON, "ingest/hl7": ByHL7, "ingest/fhir": ByFHIR}
 
 // place is where a code is raised.
 type place struct {

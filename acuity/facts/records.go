@@ -1,4 +1,9 @@
-package hospital
+// Package facts keeps what was recorded of one hospital, by whom.
+//
+// A [Record] is a piece of the changelog: a restart reads all of them back. [LocalSettings] are the
+// rows that administrators set, [Deduplication] has the identities of the requests and events of the
+// last 24 h. Nothing here is derived.
+package facts
 
 import (
 	"svc/acuity"
@@ -7,23 +12,39 @@ import (
 	"svc/acuity/evidence"
 )
 
+// ReasonExists is the reason of a part of an observation that was to be created only if it
+// does not exist: the hospital knows it, so nothing changed.
+const ReasonExists = reasonExists
+
+const reasonExists = "exists"
+
 // Record is one record of the changelog: a piece of the facts of one hospital.
 // The kinds are [UnitState], [RoomState], [VisitState], [StatementState],
 // [ReferenceState], [DedupState] and [CodeState]; [MappingState], [RuleState],
-// [PlaceState] and [SwitchesState] are local settings. The caps of limits.go keep
+// [PlaceState] and [SwitchesState] are local settings. The caps of the packages above keep
 // each below 64 KiB. A Record of [State.Dirty] is valid until its callback returns.
 type Record interface{ state() }
 
-func (*UnitState) state()      {}
-func (*RoomState) state()      {}
-func (*VisitState) state()     {}
+func (*UnitState) state() {}
+
+func (*RoomState) state() {}
+
+func (*VisitState) state() {}
+
 func (*StatementState) state() {}
-func (*DedupState) state()     {}
-func (*MappingState) state()   {}
-func (*CodeState) state()      {}
-func (*RuleState) state()      {}
-func (*PlaceState) state()     {}
-func (*SwitchesState) state()  {}
+
+func (*DedupState) state() {}
+
+func (*MappingState) state() {}
+
+func (*CodeState) state() {}
+
+func (*RuleState) state() {}
+
+func (*PlaceState) state() {}
+
+func (*SwitchesState) state() {}
+
 func (*ReferenceState) state() {}
 
 // UnitState is what concerns the hospital as a whole. Its key is the hospital. Version,
@@ -43,7 +64,7 @@ type UnitState struct {
 
 	HasCensus  bool
 	CensusAt   acuity.Instant // of the newest census, at most its receipt
-	TotalRooms int32          // max(totalRooms, rooms listed) of the newest census
+	TotalRooms int32          // max(TotalRooms, rooms listed) of the newest census
 
 	ObservedAt acuity.Instant // newest fact about a patient, at most its receipt
 	Generation int32          // of snapshots: one more with each backfill
@@ -184,8 +205,6 @@ type CodeState struct {
 	Rooms     []int32     // ascending, the first twenty
 	Hours     []HourCount // ascending, of the last 24 h
 	Ignored   bool        // an administrator took it off the worklist
-
-	dirty bool // must be written
 }
 
 // HourCount is how often a code came in one hour of the hospital's clock.

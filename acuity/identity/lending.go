@@ -1,4 +1,4 @@
-package hospital
+package identity
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/adt"
+	"svc/acuity/registry"
 )
 
 // A message that names only the patient belongs to her only open visit. Which one that is
@@ -15,44 +16,44 @@ import (
 
 // lending decides whose the events are that name one patient alone.
 type lending struct {
-	*joins
+	*Joins
 	how     adt.Options
-	adults  []*visit // her visits, ascending by id
-	babies  []*visit // visits of newborns with her names, or of the newborn who she is
-	holders []*visit // of the events, ascending by id; the first has those of no other visit
+	adults  []*registry.Visit // her visits, ascending by id
+	babies  []*registry.Visit // visits of newborns with her names, or of the newborn who she is
+	holders []*registry.Visit // of the events, ascending by id; the first has those of no other visit
 	events  []floating
-	lines   map[*visit]*adt.Timeline // with the events decided so far
+	lines   map[*registry.Visit]*adt.Timeline // with the events decided so far
 }
 
 // floating is an event that names the patient alone.
 type floating struct {
 	e       *adt.Event
-	holder  *visit
+	holder  *registry.Visit
 	index   int
 	decided bool
-	to      lent
+	to      registry.Lent
 }
 
 // lend decides whose the events are that name patients alone, for these visits.
-func (j *joins) lend(visits []*visit, how adt.Options) {
-	if j.holders == 0 {
+func (j *Joins) lend(visits []*registry.Visit, how adt.Options) {
+	if j.Holders == 0 {
 		return
 	}
-	var holders []*visit
+	var holders []*registry.Visit
 	for _, v := range visits {
-		if v.joined.byPatient {
+		if v.Joined.ByPatient {
 			holders = append(holders, v)
 		}
 	}
 	slices.SortFunc(holders, byVisit)
-	done := map[*visit]bool{}
+	done := map[*registry.Visit]bool{}
 	for _, v := range holders {
 		if done[v] {
 			continue
 		}
-		l := lending{joins: j, how: how, lines: map[*visit]*adt.Timeline{}}
-		for _, name := range j.names.namesOf(slices.Clone(v.names)) {
-			for _, o := range j.names.patients[name] {
+		l := lending{Joins: j, how: how, lines: map[*registry.Visit]*adt.Timeline{}}
+		for _, name := range j.Names.NamesOf(slices.Clone(v.Names)) {
+			for _, o := range j.Names.Patients[name] {
 				l.add(o)
 			}
 		}
@@ -66,18 +67,18 @@ func (j *joins) lend(visits []*visit, how adt.Options) {
 	}
 }
 
-func byVisit(a, b *visit) int { return strings.Compare(a.ID, b.ID) }
+func byVisit(a, b *registry.Visit) int { return strings.Compare(a.ID, b.ID) }
 
 // add adds a visit with a name of the patient.
-func (l *lending) add(v *visit) {
+func (l *lending) add(v *registry.Visit) {
 	list := &l.adults
 	switch {
-	case v.joined.byPatient:
+	case v.Joined.ByPatient:
 		list = &l.holders
-	case l.isNewborn(v.whole()):
+	case l.isNewborn(v.Whole()):
 		list = &l.babies
 	}
-	if v = v.whole(); !slices.Contains(*list, v) {
+	if v = v.Whole(); !slices.Contains(*list, v) {
 		*list = append(*list, v)
 	}
 }
@@ -89,8 +90,8 @@ func (l *lending) decide() {
 	slices.SortFunc(l.adults, byVisit)
 	slices.SortFunc(l.babies, byVisit)
 	for _, h := range l.holders {
-		for i := range h.events {
-			l.events = append(l.events, floating{e: &h.events[i], holder: h, index: i})
+		for i := range h.Events {
+			l.events = append(l.events, floating{e: &h.Events[i], holder: h, index: i})
 		}
 	}
 	slices.SortFunc(l.events, func(a, b floating) int { return a.e.Compare(b.e) })
@@ -121,19 +122,19 @@ func (l *lending) decideAll(cancels bool) {
 		} else {
 			f.to = l.belongs(f.e)
 		}
-		if f.decided = true; f.to.to != nil && f.e.Type != acuity.A08 {
-			delete(l.lines, f.to.to)
+		if f.decided = true; f.to.To != nil && f.e.Type != acuity.A08 {
+			delete(l.lines, f.to.To)
 		}
 	}
 }
 
 // anonymous returns the visit of the events that belong to no other.
-func (l *lending) anonymous() *visit { return l.holders[0] }
+func (l *lending) anonymous() *registry.Visit { return l.holders[0] }
 
 // of returns the events of a visit that are decided.
-func (l *lending) of(v *visit) (list []adt.Event) {
+func (l *lending) of(v *registry.Visit) (list []adt.Event) {
 	for i := range l.events {
-		if f := &l.events[i]; f.decided && f.to.to == v {
+		if f := &l.events[i]; f.decided && f.to.To == v {
 			list = append(list, *f.e)
 		}
 	}
@@ -141,7 +142,7 @@ func (l *lending) of(v *visit) (list []adt.Event) {
 }
 
 // build builds the timeline of a visit with what is decided, and further events.
-func (l *lending) line(v *visit, more ...adt.Event) *adt.Timeline {
+func (l *lending) line(v *registry.Visit, more ...adt.Event) *adt.Timeline {
 	if t := l.lines[v]; t != nil && len(more) == 0 {
 		return t
 	}
@@ -161,7 +162,7 @@ func (l *lending) line(v *visit, more ...adt.Event) *adt.Timeline {
 
 // candidates returns the visits that an event may belong to. A newborn's is never that of
 // the mother.
-func (l *lending) candidates(e *adt.Event) []*visit {
+func (l *lending) candidates(e *adt.Event) []*registry.Visit {
 	switch {
 	case e.Newborn || len(l.adults) == 0:
 		return l.babies
@@ -172,10 +173,10 @@ func (l *lending) candidates(e *adt.Event) []*visit {
 
 // belongs returns the visit of an event: the only open one; of several the one whose place
 // it names; with none open, one for an event that opens a visit, else the nearest.
-func (l *lending) belongs(e *adt.Event) lent {
+func (l *lending) belongs(e *adt.Event) registry.Lent {
 	t := e.CountsAt()
 	of := l.candidates(e)
-	var open []*visit
+	var open []*registry.Visit
 	for _, v := range of {
 		if l.line(v).OpenAt(t) {
 			open = append(open, v)
@@ -186,32 +187,32 @@ func (l *lending) belongs(e *adt.Event) lent {
 	}
 	switch {
 	case len(open) == 1:
-		return lent{to: open[0]}
+		return registry.Lent{To: open[0]}
 	case len(open) > 1:
 		return l.named(open, e, t)
 	}
 	v := l.nearest(of, e, t)
-	return lent{to: cmp.Or(v, l.anonymous())}
+	return registry.Lent{To: cmp.Or(v, l.anonymous())}
 }
 
 // named returns the visit that is in the room that an event names.
-func (l *lending) named(open []*visit, e *adt.Event, t acuity.Instant) lent {
+func (l *lending) named(open []*registry.Visit, e *adt.Event, t acuity.Instant) registry.Lent {
 	places := []*acuity.Location{e.Place}
 	if e.Type == acuity.A02 || e.Type == acuity.A12 {
 		places = []*acuity.Location{e.Prior, e.Place}
 	}
 	for _, place := range places {
-		var in []*visit
+		var in []*registry.Visit
 		for _, v := range open {
 			if l.line(v).IsIn(place, t, l.how) {
 				in = append(in, v)
 			}
 		}
 		if len(in) == 1 {
-			return lent{to: in[0]}
+			return registry.Lent{To: in[0]}
 		}
 	}
-	return lent{none: true}
+	return registry.Lent{None: true}
 }
 
 // nearest returns the visit that an event belongs to which came while none was open. An
@@ -219,9 +220,9 @@ func (l *lending) named(open []*visit, e *adt.Event, t acuity.Instant) lent {
 // between: the visit number came later. An update is that of the visit that closed before
 // or opens within 24 h, whichever is nearer. A discharge is that of the visit that closed
 // before.
-func (l *lending) nearest(of []*visit, e *adt.Event, t acuity.Instant) (best *visit) {
+func (l *lending) nearest(of []*registry.Visit, e *adt.Event, t acuity.Instant) (best *registry.Visit) {
 	gap := acuity.Instant(-1)
-	consider := func(v *visit, away acuity.Instant) {
+	consider := func(v *registry.Visit, away acuity.Instant) {
 		if gap < 0 || away < gap {
 			best, gap = v, away
 		}
@@ -241,7 +242,7 @@ func (l *lending) nearest(of []*visit, e *adt.Event, t acuity.Instant) (best *vi
 				if !l.dischargedBetween(t, s.From) {
 					consider(v, s.From-t)
 				}
-			case s.From <= t.Add(settleAfter):
+			case s.From <= t.Add(registry.SettleAfter):
 				consider(v, s.From-t)
 			}
 		}
@@ -260,9 +261,9 @@ func (l *lending) dischargedBetween(from, to acuity.Instant) bool {
 
 // cancelled returns the visit with the event that a cancel takes back: of several the one
 // with the latest, or with that in the place of the cancel.
-func (l *lending) cancelled(c *adt.Event) lent {
+func (l *lending) cancelled(c *adt.Event) registry.Lent {
 	of := append(slices.Clone(l.candidates(c)), l.anonymous())
-	var found []*visit
+	var found []*registry.Visit
 	latest := acuity.Instant(0)
 	for _, v := range of {
 		at := l.line(v, *c).Target(c)
@@ -277,11 +278,11 @@ func (l *lending) cancelled(c *adt.Event) lent {
 	}
 	switch len(found) {
 	case 0:
-		return lent{to: l.anonymous()}
+		return registry.Lent{To: l.anonymous()}
 	case 1:
-		return lent{to: found[0]}
+		return registry.Lent{To: found[0]}
 	}
-	if one := l.named(found, c, latest); !one.none {
+	if one := l.named(found, c, latest); !one.None {
 		return one
 	}
 	return l.named(found, c, latest-1)
@@ -290,24 +291,24 @@ func (l *lending) cancelled(c *adt.Event) lent {
 // finish builds the timelines with the events that are lent.
 func (l *lending) finish() {
 	for _, h := range l.holders {
-		h.joined.tie().lent = make([]lent, len(h.events))
+		h.Joined.Tie().Lent = make([]registry.Lent, len(h.Events))
 	}
-	borrowers := map[*visit]bool{}
+	borrowers := map[*registry.Visit]bool{}
 	for i := range l.events {
 		f := &l.events[i]
 		to := f.to
-		if to.to == f.holder {
-			to.to = nil
+		if to.To == f.holder {
+			to.To = nil
 		}
-		f.holder.joined.ties.lent[f.index] = to
-		if v := to.to; v != nil {
+		f.holder.Joined.Ties.Lent[f.index] = to
+		if v := to.To; v != nil {
 			borrowers[v] = true
-			if of := &v.joined.tie().borrowed; !slices.Contains(*of, f.holder) {
+			if of := &v.Joined.Tie().Borrowed; !slices.Contains(*of, f.holder) {
 				*of = append(*of, f.holder)
 			}
 		}
 	}
-	for _, of := range [...][]*visit{l.adults, l.babies} {
+	for _, of := range [...][]*registry.Visit{l.adults, l.babies} {
 		for _, v := range of {
 			if borrowers[v] {
 				l.build(v, l.of(v), l.how)
@@ -315,33 +316,16 @@ func (l *lending) finish() {
 		}
 	}
 	for _, h := range l.holders {
-		moved := append(l.work.moved[:0], h.moves()...)
+		moved := append(l.Work.Moved[:0], h.Moves()...)
 		how := l.how
 		how.FoldAt = h.FoldAt
 		var own []adt.Event
 		if h == l.anonymous() {
 			own = l.of(h)
 		}
-		h.timeline.Rebuild(own, how)
-		h.newbornByEvents, h.primary = h.timeline.Newborn, chosen{}
-		l.work.turnOver(moved, h.moves())
-		l.work.moved = moved
+		h.Timeline.Rebuild(own, how)
+		h.NewbornByEvents, h.Primary = h.Timeline.Newborn, registry.Chosen{}
+		l.Work.TurnOver(moved, h.Moves())
+		l.Work.Moved = moved
 	}
-}
-
-// ownerOf returns the visit that has an event which is kept with a visit; none: it is
-// nobody's, because several visits are open.
-func (v *visit) ownerOf(id string) (owner *visit, none bool) {
-	if v == nil {
-		return nil, false
-	}
-	for i, to := range v.joined.lent() {
-		if i < len(v.events) && v.events[i].ID == id {
-			if to.to != nil {
-				return to.to, false
-			}
-			return v, to.none
-		}
-	}
-	return v.whole(), false
 }

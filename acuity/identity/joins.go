@@ -1,4 +1,4 @@
-package hospital
+package identity
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"svc/acuity"
 	"svc/acuity/adt"
 	"svc/acuity/evidence"
+	"svc/acuity/facts"
+	"svc/acuity/registry"
 )
 
 // A sender may tell of one visit under several names: as Encounters that are partOf
@@ -19,69 +21,69 @@ import (
 // Of the visits that are one, the head has the timeline, the stays and the chart. The
 // others keep their facts and have nothing derived.
 
-// joins decides which visits are one.
-type joins struct {
-	*registry
-	names *names
+// Joins decides which visits are one.
+type Joins struct {
+	*registry.Registry
+	Names *Names
 
-	accounts map[string][]*visit // visits with an account number, by that number
-	wholes   map[string][]*visit // visits with Encounters that are partOf another, by the name of that one
-	holders  int                 // visits whose messages name the patient alone
+	Accounts map[string][]*registry.Visit // visits with an account number, by that number
+	Wholes   map[string][]*registry.Visit // visits with Encounters that are partOf another, by the name of that one
+	Holders  int                          // visits whose messages name the patient alone
 }
 
 // touchRelated touches those with which a visit was joined.
-func (j *joins) touchRelated(v *visit) {
-	if v.isJoined() {
-		j.work.recountWaiting = j.work.recountWaiting || v.isName()
-		for _, o := range v.related() {
+func (j *Joins) touchRelated(v *registry.Visit) {
+	if v.IsJoined() {
+		j.Work.RecountWaiting = j.Work.RecountWaiting || v.IsName()
+		for _, o := range v.Related() {
 			j.touch(o)
 		}
 	}
 }
 
-// leave takes a forgotten visit out. Those that name it are joined anew.
-func (j *joins) leave(v *visit) {
-	j.neighbors(v, func(o *visit) {
+// Leave takes a forgotten visit out. Those that name it are joined anew.
+func (j *Joins) Leave(v *registry.Visit) {
+	j.neighbors(v, func(o *registry.Visit) {
 		if o != v {
-			j.work.markVisit(o, touched)
+			j.Work.MarkVisit(o, registry.Touched)
 		}
 	})
-	if j.holders > 0 && len(v.names) > 0 {
-		for _, name := range j.names.namesOf(slices.Clone(v.names)) {
-			for _, o := range j.names.patients[name] {
-				if o != v && o.joined.byPatient {
-					j.work.markVisit(o, touched)
+	if j.Holders > 0 && len(v.Names) > 0 {
+		for _, name := range j.Names.NamesOf(slices.Clone(v.Names)) {
+			for _, o := range j.Names.Patients[name] {
+				if o != v && o.Joined.ByPatient {
+					j.Work.MarkVisit(o, registry.Touched)
 				}
 			}
 		}
 	}
-	j.index(j.accounts, v, v.joined.accounts(), nil)
-	j.index(j.wholes, v, v.joined.wholes(), nil)
-	if v.joined.byPatient {
-		j.holders--
+	j.index(j.Accounts, v, v.Joined.Accounts(), nil)
+	j.index(j.Wholes, v, v.Joined.Wholes(), nil)
+	if v.Joined.ByPatient {
+		j.Holders--
 	}
-	v.joined = joined{}
+	v.Joined = registry.Joined{}
 }
 
 // identity is what a visit of this step may be one with.
 type identity struct {
-	v     *visit
+	v     *registry.Visit
 	names []string // of the patient
 	at    int      // index of another identity of the same visit; its own: the first
 }
 
 // join joins the touched visits, and builds the timelines of those that are several visits in
 // one.
-func (j *joins) join(list []*visit, how adt.Options) {
+func (j *Joins) join(list []*registry.Visit, how adt.Options) {
 	for _, v := range list {
-		of := &v.joined
-		of.head, of.ties = nil, nil
+		of := &v.Joined
+		of.Head, of.Ties = nil, nil
 	}
-	if len(j.accounts)+len(j.wholes) > 0 {
+	if len(j.Accounts)+len(j.Wholes) > 0 {
 		j.unite(j.linked(list))
 	}
 	for _, v := range list {
-		if v.joined.head == nil && (len(v.joined.rest()) > 0 || j.hasParts(v)) {
+		if v.Joined.Head == nil && (len(v.Joined.Rest()) > 0 || j.hasParts(v)) {
 			j.build(v, nil, how)
 		}
 	}
@@ -90,22 +92,22 @@ func (j *joins) join(list []*visit, how adt.Options) {
 
 // linked returns those of the visits that may be one with others, ascending by id, and the index
 // of each.
-func (j *joins) linked(visits []*visit) (list []identity, index map[*visit]int) {
+func (j *Joins) linked(visits []*registry.Visit) (list []identity, index map[*registry.Visit]int) {
 	for _, v := range visits {
 		linked := false
-		j.neighbors(v, func(o *visit) { linked = linked || o != v })
-		if linked && !v.joined.byPatient {
+		j.neighbors(v, func(o *registry.Visit) { linked = linked || o != v })
+		if linked && !v.Joined.ByPatient {
 			list = append(list, identity{v: v})
 		}
 	}
 	slices.SortFunc(list, func(a, b identity) int { return strings.Compare(a.v.ID, b.v.ID) })
 	if len(list) > 0 {
-		index = make(map[*visit]int, len(list))
+		index = make(map[*registry.Visit]int, len(list))
 	}
 	for i := range list {
 		index[list[i].v], list[i].at = i, i
-		if names := list[i].v.names; len(names) > 0 {
-			list[i].names = j.names.namesOf(slices.Clone(names))
+		if names := list[i].v.Names; len(names) > 0 {
+			list[i].names = j.Names.NamesOf(slices.Clone(names))
 		}
 	}
 	return list, index
@@ -122,7 +124,7 @@ func find(list []identity, i int) int {
 // unite finds out which identities are one visit, and makes the heads. Visits of one
 // patient are one if one names the other, or both name the same. A visit without a
 // patient is one with those that are connected to it if they have one patient.
-func (j *joins) unite(list []identity, index map[*visit]int) {
+func (j *Joins) unite(list []identity, index map[*registry.Visit]int) {
 	one := func(a, b int) {
 		if a, b = find(list, a), find(list, b); a != b {
 			list[max(a, b)].at = min(a, b)
@@ -132,7 +134,7 @@ func (j *joins) unite(list []identity, index map[*visit]int) {
 		if len(list[a].names) == 0 {
 			continue
 		}
-		j.neighbors(list[a].v, func(o *visit) {
+		j.neighbors(list[a].v, func(o *registry.Visit) {
 			if b, known := index[o]; known && b != a && j.samePatient(&list[a], &list[b]) {
 				one(a, b)
 			}
@@ -143,7 +145,7 @@ func (j *joins) unite(list []identity, index map[*visit]int) {
 			continue
 		}
 		var of []int
-		j.neighbors(list[a].v, func(o *visit) {
+		j.neighbors(list[a].v, func(o *registry.Visit) {
 			b, known := index[o]
 			if known && len(list[b].names) > 0 && !slices.Contains(of, b) && !j.mayBeMother(list[a].v, o) {
 				of = append(of, b)
@@ -158,7 +160,7 @@ func (j *joins) unite(list []identity, index map[*visit]int) {
 	if len(list) == 0 {
 		return
 	}
-	groups := map[int][]*visit{}
+	groups := map[int][]*registry.Visit{}
 	for i := range list {
 		groups[find(list, i)] = append(groups[find(list, i)], list[i].v)
 	}
@@ -170,19 +172,19 @@ func (j *joins) unite(list []identity, index map[*visit]int) {
 }
 
 // isNewborn reports whether a visit is a newborn's by itself.
-func (j *joins) isNewborn(v *visit) bool { return v.newbornByEvents || j.names.isNeonate(v) }
+func (j *Joins) isNewborn(v *registry.Visit) bool { return v.NewbornByEvents || j.Names.isNeonate(v) }
 
 // mayBeMother reports whether a visit without a patient may be that of a newborn's mother.
-func (j *joins) mayBeMother(v, newborn *visit) bool {
+func (j *Joins) mayBeMother(v, newborn *registry.Visit) bool {
 	if !j.isNewborn(newborn) || j.isNewborn(v) {
 		return false
 	}
-	return v.timeline.OpenedAt != 0 || slices.ContainsFunc(newborn.joined.wholes(), func(w string) bool { return j.names.visitCalled(w) == v })
+	return v.Timeline.OpenedAt != 0 || slices.ContainsFunc(newborn.Joined.Wholes(), func(w string) bool { return j.Names.VisitCalled(w) == v })
 }
 
 // samePatient reports whether two visits have one patient. A newborn may have the number
 // of the mother, so that alone does not make it her.
-func (j *joins) samePatient(a, b *identity) bool {
+func (j *Joins) samePatient(a, b *identity) bool {
 	if !slices.ContainsFunc(a.names, func(n string) bool { return slices.Contains(b.names, n) }) {
 		return false
 	}
@@ -193,12 +195,12 @@ func (j *joins) samePatient(a, b *identity) bool {
 	if j.isNewborn(adult) {
 		adult = b.v
 	}
-	return adult.timeline.OpenedAt == 0
+	return adult.Timeline.OpenedAt == 0
 }
 
 // ofOnePatient returns the identities if they have one patient; else those of the only
 // patient who is no newborn; nil: there are several.
-func (j *joins) ofOnePatient(list []identity, of []int) []int {
+func (j *Joins) ofOnePatient(list []identity, of []int) []int {
 	alike := func(of []int) bool {
 		for _, b := range of {
 			if !j.samePatient(&list[of[0]], &list[b]) {
@@ -219,44 +221,44 @@ func (j *joins) ofOnePatient(list []identity, of []int) []int {
 
 // makeHead makes one of the visits the head: the whole that is part of none of them, else
 // the first by identity. Visits with events go before those that are only a name.
-func (j *joins) makeHead(group []*visit) {
-	isWhole := map[*visit]bool{}
-	isPart := map[*visit]bool{}
+func (j *Joins) makeHead(group []*registry.Visit) {
+	isWhole := map[*registry.Visit]bool{}
+	isPart := map[*registry.Visit]bool{}
 	for _, v := range group {
-		for _, w := range v.joined.wholes() {
-			if o := j.names.visitCalled(w); o != nil && o != v && slices.Contains(group, o) {
+		for _, w := range v.Joined.Wholes() {
+			if o := j.Names.VisitCalled(w); o != nil && o != v && slices.Contains(group, o) {
 				isWhole[o], isPart[v] = true, true
 			}
 		}
 	}
-	rank := func(v *visit) int {
+	rank := func(v *registry.Visit) int {
 		switch {
-		case len(v.events) == 0:
+		case len(v.Events) == 0:
 			return 2
 		case isWhole[v] && !isPart[v]:
 			return 0
 		}
 		return 1
 	}
-	head := slices.MinFunc(group, func(a, b *visit) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a.ID, b.ID)) })
+	head := slices.MinFunc(group, func(a, b *registry.Visit) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a.ID, b.ID)) })
 	for _, v := range group { // ascending by id
 		if v == head {
 			continue
 		}
-		v.joined.head = head
-		j.work.recountWaiting = j.work.recountWaiting || v.isName()
-		head.joined.tie().rest = append(head.joined.tie().rest, v)
+		v.Joined.Head = head
+		j.Work.RecountWaiting = j.Work.RecountWaiting || v.IsName()
+		head.Joined.Tie().Rest = append(head.Joined.Tie().Rest, v)
 		j.moveCensus(v, head)
 	}
 }
 
 // moveCensus moves what censuses said of a visit to its head: the next census knows only
 // the head.
-func (j *joins) moveCensus(from, to *visit) {
+func (j *Joins) moveCensus(from, to *registry.Visit) {
 	if from.Facts == nil && len(from.Stays) == 0 {
 		return
 	}
-	last := func(v *visit) acuity.Instant {
+	last := func(v *registry.Visit) acuity.Instant {
 		if n := len(v.Stays); n > 0 {
 			return v.Stays[n-1].Last
 		}
@@ -266,63 +268,65 @@ func (j *joins) moveCensus(from, to *visit) {
 		to.Facts = from.Facts
 	}
 	stays := slices.Concat(to.Stays, from.Stays)
-	slices.SortStableFunc(stays, func(a, b CensusStay) int { return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last)) })
+	slices.SortStableFunc(stays, func(a, b facts.CensusStay) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last))
+	})
 	for i := range stays {
 		if s := &stays[i]; i+1 < len(stays) && (s.To == 0 || s.To > stays[i+1].First) {
 			s.To = stays[i+1].First
 		}
 	}
-	to.Stays = stays[max(len(stays)-capStays, 0):]
+	to.Stays = stays[max(len(stays)-registry.CapStays, 0):]
 	from.Facts, from.Stays = nil, nil
-	for _, v := range []*visit{from, to} {
-		j.indexKnown(v)
-		j.weigh(v)
-		j.work.markVisit(v, unsaved|touched)
+	for _, v := range []*registry.Visit{from, to} {
+		j.IndexKnown(v)
+		j.Weigh(v)
+		j.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 	}
 }
 
 // hasParts reports whether the Encounters of a visit are parts of others.
-func (j *joins) hasParts(v *visit) bool {
+func (j *Joins) hasParts(v *registry.Visit) bool {
 	isPart := func(e adt.Event) bool { return e.Resource != "" && e.MotherVisit == v.ID }
-	if len(v.joined.wholes()) == 0 && !slices.ContainsFunc(v.events, isPart) {
+	if len(v.Joined.Wholes()) == 0 && !slices.ContainsFunc(v.Events, isPart) {
 		return false
 	}
-	first := v.events[0].Resource
-	return slices.ContainsFunc(v.events, func(e adt.Event) bool { return e.Resource != first })
+	first := v.Events[0].Resource
+	return slices.ContainsFunc(v.Events, func(e adt.Event) bool { return e.Resource != first })
 }
 
 // build builds the timeline of a head from the events of all its visits and those that it
 // borrows.
-func (j *joins) build(h *visit, borrowed []adt.Event, how adt.Options) {
-	moved := append(j.work.moved[:0], h.moves()...)
-	j.timeline(h, borrowed, how, &h.timeline)
-	h.newbornByEvents = h.timeline.Newborn
-	h.timeline.Newborn = h.newbornByEvents || h.inNewborns
-	h.primary = chosen{}
-	j.work.turnOver(moved, h.moves())
-	j.work.moved = moved
-	for _, v := range h.joined.rest() {
-		if len(v.timeline.Events) == 0 {
+func (j *Joins) build(h *registry.Visit, borrowed []adt.Event, how adt.Options) {
+	moved := append(j.Work.Moved[:0], h.Moves()...)
+	j.timeline(h, borrowed, how, &h.Timeline)
+	h.NewbornByEvents = h.Timeline.Newborn
+	h.Timeline.Newborn = h.NewbornByEvents || h.InNewborns
+	h.Primary = registry.Chosen{}
+	j.Work.TurnOver(moved, h.Moves())
+	j.Work.Moved = moved
+	for _, v := range h.Joined.Rest() {
+		if len(v.Timeline.Events) == 0 {
 			continue
 		}
-		moved := append(j.work.moved[:0], v.moves()...)
-		v.timeline.Rebuild(nil, how)
-		v.newbornByEvents, v.primary = false, chosen{}
-		j.work.turnOver(moved, nil)
-		j.work.moved = moved
+		moved := append(j.Work.Moved[:0], v.Moves()...)
+		v.Timeline.Rebuild(nil, how)
+		v.NewbornByEvents, v.Primary = false, registry.Chosen{}
+		j.Work.TurnOver(moved, nil)
+		j.Work.Moved = moved
 	}
 }
 
 // timeline builds a timeline of a head.
-func (j *joins) timeline(h *visit, borrowed []adt.Event, how adt.Options, into *adt.Timeline) {
-	group := append([]*visit{h}, h.joined.rest()...)
+func (j *Joins) timeline(h *registry.Visit, borrowed []adt.Event, how adt.Options, into *adt.Timeline) {
+	group := append([]*registry.Visit{h}, h.Joined.Rest()...)
 	how.FoldAt, how.Filtered = 0, true
 	parts := false
 	var events []adt.Event
 	for _, v := range group {
 		how.FoldAt = max(how.FoldAt, v.FoldAt)
-		for i := range v.events {
-			e := &v.events[i]
+		for i := range v.Events {
+			e := &v.Events[i]
 			if v.FoldAt != 0 && e.IsTooOld(v.FoldAt) {
 				continue
 			}
@@ -331,13 +335,13 @@ func (j *joins) timeline(h *visit, borrowed []adt.Event, how adt.Options, into *
 		}
 	}
 	events = append(events, borrowed...)
-	isOwn := func(o *visit) bool { return slices.Contains(group, o) }
+	isOwn := func(o *registry.Visit) bool { return slices.Contains(group, o) }
 	if parts {
 		events = how.JoinParts(events, func(e *adt.Event) bool {
 			if e.Resource == "" || e.MotherVisit == "" {
 				return false
 			}
-			o := j.names.visitCalled(e.MotherVisit)
+			o := j.Names.VisitCalled(e.MotherVisit)
 			return o == nil && !e.Newborn || o != nil && isOwn(o)
 		})
 	}
@@ -347,7 +351,7 @@ func (j *joins) timeline(h *visit, borrowed []adt.Event, how adt.Options, into *
 	}
 	into.MotherVisit = ""
 	for i := range slices.Backward(into.Events) {
-		if m := into.Events[i].Event.MotherVisit; m != "" && !isOwn(j.names.visitCalled(m)) {
+		if m := into.Events[i].Event.MotherVisit; m != "" && !isOwn(j.Names.VisitCalled(m)) {
 			into.MotherVisit = m
 			break
 		}
@@ -355,28 +359,28 @@ func (j *joins) timeline(h *visit, borrowed []adt.Event, how adt.Options, into *
 }
 
 // claim makes the head the owner of the statements of its visits.
-func (j *joins) claim(v *visit) {
-	owner := evidence.Owner{ID: v.whole().slot, Kind: toVisit}
-	if foreign := v.joined.head != nil; foreign || v.joined.hasForeign {
-		for h := range v.statements.All {
+func (j *Joins) claim(v *registry.Visit) {
+	owner := evidence.Owner{ID: v.Whole().Slot, Kind: registry.ToVisit}
+	if foreign := v.Joined.Head != nil; foreign || v.Joined.HasForeign {
+		for h := range v.Statements.All {
 			h.Owner = owner
 		}
-		for i := range v.resourceStatements {
-			v.resourceStatements[i].Owner = owner
+		for i := range v.ResourceStatements {
+			v.ResourceStatements[i].Owner = owner
 		}
-		v.joined.hasForeign = foreign
-		v.cache.Forget()
-		v.whole().cache.Forget()
+		v.Joined.HasForeign = foreign
+		v.Cache.Forget()
+		v.Whole().Cache.Forget()
 	}
 }
 
-// disown gives the statements of a visit back to it.
-func (j *joins) disown(v *visit) {
-	owner := evidence.Owner{ID: v.slot, Kind: toVisit}
-	for h := range v.statements.All {
+// Disown gives the statements of a visit back to it.
+func (j *Joins) Disown(v *registry.Visit) {
+	owner := evidence.Owner{ID: v.Slot, Kind: registry.ToVisit}
+	for h := range v.Statements.All {
 		h.Owner = owner
 	}
-	for i := range v.resourceStatements {
-		v.resourceStatements[i].Owner = owner
+	for i := range v.ResourceStatements {
+		v.ResourceStatements[i].Owner = owner
 	}
 }

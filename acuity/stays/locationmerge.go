@@ -1,4 +1,4 @@
-package hospital
+package stays
 
 import (
 	"slices"
@@ -6,16 +6,8 @@ import (
 	"svc/acuity"
 	"svc/acuity/adt"
 	"svc/acuity/location"
+	"svc/acuity/registry"
 )
-
-// locationSpan is a time that a visit spends in one place, by ADT and census together.
-type locationSpan struct {
-	location.Placement
-	From, To acuity.Instant // To 0: still
-}
-
-// holds reports whether the span covers t.
-func (s locationSpan) holds(t acuity.Instant) bool { return s.From <= t && (s.To == 0 || t < s.To) }
 
 // censusSpan is a run of censuses that agree on where a visit is, or that it is absent.
 // The first was at At, the newest at Last.
@@ -27,19 +19,19 @@ type censusSpan struct {
 
 // locationMerge merges what ADT and censuses say about the places of one visit.
 type locationMerge struct {
-	adtSpans    []locationSpan // by ADT alone
-	points      []placePoint   // when ADT says something about the place
-	censusSpans []censusSpan   // ascending
-	early       locationSpan   // before the first census, of a visit that ADT does not know yet
+	adtSpans    []registry.LocationSpan // by ADT alone
+	points      []placePoint            // when ADT says something about the place
+	censusSpans []censusSpan            // ascending
+	early       registry.LocationSpan   // before the first census, of a visit that ADT does not know yet
 	times       []acuity.Instant
 }
 
 // mergeLocations appends the location spans of a visit to dst. A census at T overrides
 // every ADT event up to T. An ADT event after T, or a cancel recorded after T, overrides
 // the census (docs/decisions.md#census-among-adt).
-func (l *stayBuilder) mergeLocations(v *visit, w *locationMerge, dst []locationSpan) []locationSpan {
+func (l *Builder) mergeLocations(v *registry.Visit, w *locationMerge, dst []registry.LocationSpan) []registry.LocationSpan {
 	l.addADTSpans(v, w)
-	v.lastPlaced = w.lastSaid(v)
+	v.LastPlaced = w.lastSaid(v)
 	if len(w.censusSpans) == 0 {
 		return append(dst, w.adtSpans...)
 	}
@@ -70,7 +62,7 @@ func (l *stayBuilder) mergeLocations(v *visit, w *locationMerge, dst []locationS
 			dst[last].To = t
 		}
 		if there {
-			dst = append(dst, locationSpan{Placement: p, From: t})
+			dst = append(dst, registry.LocationSpan{Placement: p, From: t})
 		}
 	}
 	return dst
@@ -85,7 +77,7 @@ func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool)
 		}
 	}
 	if q < 0 {
-		if w.early.From != 0 && w.early.holds(t) {
+		if w.early.From != 0 && w.early.Holds(t) {
 			return w.early.Placement, true
 		}
 		return w.adtPlacementAt(t)
@@ -101,7 +93,7 @@ func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool)
 
 // lastSaid returns when ADT or a census last spoke about the place of the visit; 0: by
 // one of them the visit is still somewhere.
-func (w *locationMerge) lastSaid(v *visit) acuity.Instant {
+func (w *locationMerge) lastSaid(v *registry.Visit) acuity.Instant {
 	last := acuity.Instant(1)
 	for _, s := range w.adtSpans {
 		if s.To == 0 {
@@ -124,7 +116,7 @@ func (w *locationMerge) lastSaid(v *visit) acuity.Instant {
 // nowhere.
 func (w *locationMerge) adtPlacementAt(t acuity.Instant) (location.Placement, bool) {
 	for _, s := range slices.Backward(w.adtSpans) {
-		if s.holds(t) {
+		if s.Holds(t) {
 			return s.Placement, true
 		}
 	}
@@ -132,24 +124,24 @@ func (w *locationMerge) adtPlacementAt(t acuity.Instant) (location.Placement, bo
 }
 
 // addCensusSpans adds what censuses say about the visit.
-func (l *stayBuilder) addCensusSpans(v *visit, w *locationMerge) {
+func (l *Builder) addCensusSpans(v *registry.Visit, w *locationMerge) {
 	for i := range v.Stays {
 		s := &v.Stays[i]
 		place := location.Placement{Kind: location.InRoom, Room: s.Room}
 		known := len(w.adtSpans) > 0 && w.adtSpans[0].From <= s.First
 		if i == 0 && s.From < s.First && !known {
-			w.early = locationSpan{Placement: place, From: max(s.From, 1), To: s.First}
+			w.early = registry.LocationSpan{Placement: place, From: max(s.From, 1), To: s.First}
 		}
 		w.censusSpans = append(w.censusSpans, censusSpan{At: s.First, Last: s.Last, Place: place})
 		if s.To != 0 && (i+1 == len(v.Stays) || v.Stays[i+1].First != s.To) {
 			w.censusSpans = append(w.censusSpans, censusSpan{At: s.To, Last: s.To, Absent: true})
 		}
 	}
-	if !l.facts.HasCensus || shownAt(v, l.facts.CensusAt) {
+	if !l.Facts.HasCensus || shownAt(v, l.Facts.CensusAt) {
 		return
 	}
-	at := l.facts.CensusAt
-	switch r := v.occupantOf; {
+	at := l.Facts.CensusAt
+	switch r := v.OccupantOf; {
 	case r != nil:
 		o := &r.Occupant.CensusStay
 		place := location.Placement{Kind: location.InRoom, Room: r.ID}
@@ -157,12 +149,12 @@ func (l *stayBuilder) addCensusSpans(v *visit, w *locationMerge) {
 		if arrived, ok := w.arrival(at); ok && arrived > o.First {
 			from = arrived // the earlier censuses saw somebody else
 		} else if ok && o.From < arrived {
-			w.early = locationSpan{Placement: place, From: max(o.From, 1), To: arrived}
+			w.early = registry.LocationSpan{Placement: place, From: max(o.From, 1), To: arrived}
 		}
 		w.censusSpans = append(w.censusSpans, censusSpan{At: from, Last: o.Last, Place: place})
-	case v.timeline.Newborn && l.besideSomebody(v, w, at):
+	case v.Timeline.Newborn && l.besideSomebody(v, w, at):
 	default:
-		if _, there := w.adtPlacementAt(at); there && !v.timeline.PlacedAbout(at) || !there && len(v.Stays) > 0 {
+		if _, there := w.adtPlacementAt(at); there && !v.Timeline.PlacedAbout(at) || !there && len(v.Stays) > 0 {
 			w.censusSpans = append(w.censusSpans, censusSpan{At: at, Last: at, Absent: true})
 		}
 	}
@@ -171,7 +163,7 @@ func (l *stayBuilder) addCensusSpans(v *visit, w *locationMerge) {
 // arrival returns the start of the ADT span that holds t.
 func (w *locationMerge) arrival(t acuity.Instant) (acuity.Instant, bool) {
 	for i := range w.adtSpans {
-		if w.adtSpans[i].holds(t) {
+		if w.adtSpans[i].Holds(t) {
 			return w.adtSpans[i].From, true
 		}
 	}
@@ -181,7 +173,7 @@ func (w *locationMerge) arrival(t acuity.Instant) (acuity.Instant, bool) {
 // besideSomebody reports whether ADT has a newborn in an occupied room of the newest
 // census, or in a room that it shared with its mother. Then it follows her: a census
 // lists rooms, and rarely a newborn by itself.
-func (l *stayBuilder) besideSomebody(v *visit, w *locationMerge, at acuity.Instant) bool {
+func (l *Builder) besideSomebody(v *registry.Visit, w *locationMerge, at acuity.Instant) bool {
 	p, there := w.adtPlacementAt(at)
 	if !there {
 		return false
@@ -189,15 +181,15 @@ func (l *stayBuilder) besideSomebody(v *visit, w *locationMerge, at acuity.Insta
 	if p.Kind != location.InRoom {
 		return true
 	}
-	if r := l.room(p.Room); r != nil && r.Listed && r.Status == acuity.RoomOccupied {
+	if r := l.Room(p.Room); r != nil && r.Listed && r.Status == acuity.RoomOccupied {
 		return true
 	}
 	m := l.motherOf(v)
-	return m != nil && slices.ContainsFunc(m.spans, func(s locationSpan) bool { return s.Placement == p })
+	return m != nil && slices.ContainsFunc(m.Spans, func(s registry.LocationSpan) bool { return s.Placement == p })
 }
 
 // shownAt reports whether the census at t showed the visit.
-func shownAt(v *visit, t acuity.Instant) bool {
+func shownAt(v *registry.Visit, t acuity.Instant) bool {
 	n := len(v.Stays)
 	return n > 0 && v.Stays[n-1].Last == t && v.Stays[n-1].To == 0
 }
@@ -205,7 +197,7 @@ func shownAt(v *visit, t acuity.Instant) bool {
 // withMother appends the spans of a newborn to dst: its own, then its mother's from the
 // time at which she leaves the room that they share (docs/decisions.md#newborn-location). A newborn that was never
 // placed is where its mother is.
-func withMother(own, mothers []locationSpan, from, to acuity.Instant, dst []locationSpan) []locationSpan {
+func withMother(own, mothers []registry.LocationSpan, from, to acuity.Instant, dst []registry.LocationSpan) []registry.LocationSpan {
 	leaves := from // since when the newborn follows her
 	if n := len(own); n > 0 && own[n-1].Kind == location.InRoom {
 		home := own[n-1]
@@ -247,12 +239,12 @@ type placePoint struct {
 }
 
 // addADTSpans fills the merge of a visit from its timeline.
-func (l *stayBuilder) addADTSpans(v *visit, w *locationMerge) {
+func (l *Builder) addADTSpans(v *registry.Visit, w *locationMerge) {
 	*w = locationMerge{adtSpans: w.adtSpans[:0], points: w.points[:0], censusSpans: w.censusSpans[:0], times: w.times[:0]}
-	for i := range v.timeline.Stays {
-		s := &v.timeline.Stays[i]
-		w.adtSpans = append(w.adtSpans, locationSpan{Placement: l.locations.table.Placement(s.Place()), From: s.From, To: s.To})
-		if s.Placing.NamesNoPlace(l.locations.table.IsWard) {
+	for i := range v.Timeline.Stays {
+		s := &v.Timeline.Stays[i]
+		w.adtSpans = append(w.adtSpans, registry.LocationSpan{Placement: l.Locations.Table.Placement(s.Place()), From: s.From, To: s.To})
+		if s.Placing.NamesNoPlace(l.Locations.Table.IsWard) {
 			continue // the census decides where the visit is (docs/decisions.md#encounter-without-location)
 		}
 		w.points = append(w.points, placePoint{At: s.From})
@@ -263,15 +255,15 @@ func (l *stayBuilder) addADTSpans(v *visit, w *locationMerge) {
 			w.points = append(w.points, placePoint{At: s.To})
 		}
 	}
-	if !l.facts.HasCensus && len(v.Stays) == 0 {
+	if !l.Facts.HasCensus && len(v.Stays) == 0 {
 		return
 	}
-	for i := range v.timeline.Events {
-		switch t := &v.timeline.Events[i]; {
+	for i := range v.Timeline.Events {
+		switch t := &v.Timeline.Events[i]; {
 		case t.Event.Type == acuity.A03 && (t.Disposition == adt.Applied || t.Disposition == adt.AlreadyDischarged):
 			w.points = append(w.points, placePoint{At: t.At}) // also if only a census has the visit in a room
 		case t.Disposition == adt.Applied && adt.IsCancel(t.Event.Type):
-			p := placePoint{At: min(t.Event.Recorded(), t.Event.ReceivedAt), About: v.timeline.TakenBack(t)}
+			p := placePoint{At: min(t.Event.Recorded(), t.Event.ReceivedAt), About: v.Timeline.TakenBack(t)}
 			if _, there := w.adtPlacementAt(p.At); there || t.Event.Type != acuity.A13 { // an A13 never makes a patient leave
 				w.points = append(w.points, p)
 			}

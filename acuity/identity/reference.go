@@ -1,4 +1,4 @@
-package hospital
+package identity
 
 import (
 	"cmp"
@@ -9,20 +9,16 @@ import (
 	"svc/acuity"
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
+	"svc/acuity/facts"
+	"svc/acuity/registry"
 	"svc/acuity/terminology"
 )
 
-// says reports whether the state equals a reference. For a newborn the time is a part of
-// it.
-func (s *ReferenceState) says(r *acuity.Reference) bool {
-	return s.Place == r.Place && s.Patient == r.Patient && slices.Equal(s.Codings, r.Codings) && (!r.IsNeonate() || s.UpdatedAt == r.UpdatedAt)
-}
-
-// takeReferences takes Medications, Locations and Patients that others name.
-func (ns *names) takeReferences(in *intake) {
+// TakeReferences takes Medications, Locations and Patients that others name.
+func (ns *Names) TakeReferences(in *registry.Intake) {
 	codes, persons := map[string]bool{}, map[string]bool{} // changed Medications and changed Patients
 	placesChanged := false
-	noteChange := func(s *ReferenceState) {
+	noteChange := func(s *facts.ReferenceState) {
 		if len(s.Codings) > 0 {
 			codes[s.Name] = true
 		}
@@ -31,37 +27,37 @@ func (ns *names) takeReferences(in *intake) {
 		}
 		placesChanged = placesChanged || !s.Place.IsZero()
 	}
-	for i := range in.o.References {
-		r := &in.o.References[i]
-		old := ns.references[r.Name]
-		if in.referenceExists(i) {
+	for i := range in.Observation.References {
+		r := &in.Observation.References[i]
+		old := ns.References[r.Name]
+		if in.ReferenceExists(i) {
 			continue
 		}
-		if old != nil && (r.UpdatedAt < old.UpdatedAt || old.says(r)) {
+		if old != nil && (r.UpdatedAt < old.UpdatedAt || old.Says(r)) {
 			continue
 		}
-		s := &ReferenceState{Reference: *r, Version: ns.facts.Version + 1}
-		s.own()
-		ns.references[s.Name] = s
+		s := &facts.ReferenceState{Reference: *r, Version: ns.Facts.Version + 1}
+		ownTexts(s)
+		ns.References[s.Name] = s
 		ns.changed = append(ns.changed, s.Name)
-		ns.worklist.drop(s.Name)
+		ns.Worklist.drop(s.Name)
 		if old != nil {
 			noteChange(old)
 			ns.touchPerson(&old.Reference)
 			ns.separatePersons(&old.Reference)
 		}
 		noteChange(s)
-		ns.joinPersons(&s.Reference)
+		ns.JoinPersons(&s.Reference)
 	}
 	for _, old := range ns.forgetOldest() {
 		noteChange(old)
 	}
 	if len(persons) > 0 {
-		for _, v := range ns.parts {
-			ns.work.markVisit(v, touched)
+		for _, v := range ns.Parts {
+			ns.Work.MarkVisit(v, registry.Touched)
 		}
-		for i := range in.o.References {
-			if r := &in.o.References[i]; persons[r.Name] {
+		for i := range in.Observation.References {
+			if r := &in.Observation.References[i]; persons[r.Name] {
 				ns.touchPerson(r)
 			}
 		}
@@ -71,29 +67,29 @@ func (ns *names) takeReferences(in *intake) {
 		ns.rereadStatements()
 	}
 	if placesChanged {
-		ns.work.rebuildTable = true
+		ns.Work.RebuildTable = true
 	}
 	if reread || placesChanged {
-		for _, r := range ns.rooms {
-			if ns.work.markRoom(r, named); reread {
-				ns.work.markRoom(r, touched)
+		for _, r := range ns.Rooms {
+			if ns.Work.MarkRoom(r, registry.Named); reread {
+				ns.Work.MarkRoom(r, registry.Touched)
 			}
 		}
 	}
 }
 
 // rereadStatements makes all statements be read anew, with the present references.
-func (ns *names) rereadStatements() {
-	mappings := *ns.matcher.maps
-	mappings.Medication = ns.medication
-	ns.matcher.maps = &mappings
-	ns.matcher.reader = terminology.Reader{Catalogue: ns.matcher.cat, Mappings: ns.matcher.maps}
+func (ns *Names) rereadStatements() {
+	mappings := *ns.Matcher.Maps
+	mappings.Medication = ns.Medication
+	ns.Matcher.Maps = &mappings
+	ns.Matcher.Reader = terminology.Reader{Catalogue: ns.Matcher.Cat, Mappings: ns.Matcher.Maps}
 }
 
-// own copies the texts of the state: those of an observation share one allocation.
-func (s *ReferenceState) own() {
+// ownTexts copies the texts of the state: those of an observation share one allocation.
+func ownTexts(s *facts.ReferenceState) {
 	s.Name, s.Patient = strings.Clone(s.Name), strings.Clone(s.Patient)
-	cloneLocation(&s.Place)
+	registry.CloneLocation(&s.Place)
 	s.Codings = slices.Clone(s.Codings)
 	for i := range s.Codings {
 		c := &s.Codings[i]
@@ -103,12 +99,12 @@ func (s *ReferenceState) own() {
 
 // forgetOldest keeps the caps, of Patients and of all others, and returns what it
 // forgets: the oldest versions.
-func (ns *names) forgetOldest() (forgotten []*ReferenceState) {
-	if len(ns.references) <= capReferences {
+func (ns *Names) forgetOldest() (forgotten []*facts.ReferenceState) {
+	if len(ns.References) <= CapReferences {
 		return nil
 	}
-	var kinds [2][]*ReferenceState
-	for _, s := range ns.references {
+	var kinds [2][]*facts.ReferenceState
+	for _, s := range ns.References {
 		kind := 0
 		if s.Patient != "" || s.IsOfPerson() {
 			kind = 1
@@ -116,14 +112,14 @@ func (ns *names) forgetOldest() (forgotten []*ReferenceState) {
 		kinds[kind] = append(kinds[kind], s)
 	}
 	for _, list := range kinds {
-		slices.SortFunc(list, func(a, b *ReferenceState) int {
+		slices.SortFunc(list, func(a, b *facts.ReferenceState) int {
 			return cmp.Or(cmp.Compare(a.Version, b.Version), strings.Compare(a.Name, b.Name))
 		})
-		for _, s := range list[:max(len(list)-capReferences, 0)] {
+		for _, s := range list[:max(len(list)-CapReferences, 0)] {
 			ns.touchPerson(&s.Reference)
 			ns.separatePersons(&s.Reference)
-			delete(ns.references, s.Name)
-			ns.keys.drop(ns.keys.key(kindReference, digest(s.Name)))
+			delete(ns.References, s.Name)
+			ns.Keys.Drop(ns.Keys.Reference(s.Name))
 			forgotten = append(forgotten, s)
 		}
 	}
@@ -132,18 +128,18 @@ func (ns *names) forgetOldest() (forgotten []*ReferenceState) {
 
 // touchPerson touches the unassigned statements and the visits of a patient; a reference
 // that is no Patient touches nothing.
-func (ns *names) touchPerson(r *acuity.Reference) {
+func (ns *Names) touchPerson(r *acuity.Reference) {
 	if r.Patient == "" && !r.IsOfPerson() {
 		return
 	}
-	for _, n := range ns.namesOf([]string{r.Name}) {
-		for _, r := range ns.byPatient[n] {
-			ns.work.touchUnassigned(r)
+	for _, n := range ns.NamesOf([]string{r.Name}) {
+		for _, r := range ns.ByPatient[n] {
+			ns.Work.TouchUnassigned(r)
 		}
-		for _, v := range ns.patients[n] {
-			ns.work.markVisit(v, touched)
-			if len(v.resourceStatements) > 0 {
-				ns.touchRoomOf(v) // her names tell which of them are about her
+		for _, v := range ns.Patients[n] {
+			ns.Work.MarkVisit(v, registry.Touched)
+			if len(v.ResourceStatements) > 0 {
+				ns.TouchRoomOf(v) // her names tell which of them are about her
 			}
 		}
 	}
@@ -151,17 +147,17 @@ func (ns *names) touchPerson(r *acuity.Reference) {
 
 // speaksOf reports whether a statement names one of these references, or one that
 // contains it: then statements must be read anew.
-func (ns *names) speaksOf(names map[string]bool) bool {
+func (ns *Names) speaksOf(names map[string]bool) bool {
 	for range terminology.MaxInside - 1 {
 		inside := maps.Clone(names)
-		for whole, s := range ns.references {
+		for whole, s := range ns.References {
 			if slices.ContainsFunc(s.Codings, func(c acuity.Coding) bool { return inside[c.Code] }) {
 				names[whole] = true
 			}
 		}
 	}
 	says := func(w *terminology.SignalText) bool { return names[w.Code] || w.Also != "" && w.Also.Has(names) }
-	for _, r := range ns.matcher.signals {
+	for _, r := range ns.Matcher.Signals {
 		if says(&r.SignalText) {
 			return true
 		}
@@ -177,18 +173,18 @@ func (ns *names) speaksOf(names map[string]bool) bool {
 	among := func(list evidence.ResourceStatements) bool {
 		return slices.ContainsFunc(list, func(f evidence.ResourceStatement) bool { return says(&f.SignalText) })
 	}
-	for _, r := range ns.rooms {
-		if in(&r.statements) {
+	for _, r := range ns.Rooms {
+		if in(&r.Statements) {
 			return true
 		}
 	}
-	for _, v := range ns.visits {
-		if in(&v.statements) || among(v.resourceStatements) {
+	for _, v := range ns.Visits {
+		if in(&v.Statements) || among(v.ResourceStatements) {
 			return true
 		}
 	}
-	for _, r := range ns.bySubject {
-		if among(r.statements) {
+	for _, r := range ns.BySubject {
+		if among(r.Statements) {
 			return true
 		}
 	}

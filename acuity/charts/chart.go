@@ -1,4 +1,5 @@
-package hospital
+// Package charts makes the chart of each room from the facts about those who are in it.
+package charts
 
 import (
 	"slices"
@@ -8,64 +9,68 @@ import (
 	"svc/acuity/adt"
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
+	"svc/acuity/facts"
+	"svc/acuity/identity"
 	"svc/acuity/location"
+	"svc/acuity/registry"
+	"svc/acuity/stays"
 )
 
-// chartBuilder makes the charts of rooms from the facts of those who are in them.
-type chartBuilder struct {
-	*registry
-	names      *names
-	matcher    *matcher
-	locations  *locations
-	statements *statements
+// Builder makes the charts of rooms from the facts of those who are in them.
+type Builder struct {
+	*registry.Registry
+	Names      *identity.Names
+	Matcher    *identity.Matcher
+	Locations  *identity.Locations
+	Statements *stays.Statements
 
-	belonging int  // rooms that belong to the unit
-	crowded   bool // more rooms belong to the unit than it may have
+	Belonging int  // rooms that belong to the unit
+	Crowded   bool // more rooms belong to the unit than it may have
 
 	// Memory for the next room.
 	spare         acuity.RoomChart
-	present       []roomStay // of the room whose chart is built, see seePresent
-	lastComer     *visit     // the patient of them who came last
+	present       []registry.RoomStay // of the room whose chart is built, see seePresent
+	lastComer     *registry.Visit     // the patient of them who came last
 	evidenceInput evidence.Input
 }
 
-// rebuildAll makes the charts of touched rooms.
-func (m *chartBuilder) rebuildAll(list []*room) {
+// RebuildAll makes the charts of touched rooms.
+func (m *Builder) RebuildAll(list []*registry.Room) {
 	for _, r := range list {
-		r.marks &^= touched
-		before := r.chart
-		r.chart, m.spare = m.spare, acuity.RoomChart{}
+		r.Marks &^= registry.Touched
+		before := r.Chart
+		r.Chart, m.spare = m.spare, acuity.RoomChart{}
 		m.rebuild(r)
-		if r.chart.Equal(&before) {
-			r.chart, before = before, r.chart
+		if r.Chart.Equal(&before) {
+			r.Chart, before = before, r.Chart
 		} else {
-			m.work.markRoom(r, unshown|rejudge)
+			m.Work.MarkRoom(r, registry.Unshown|registry.Rejudge)
 		}
 		m.spare = before
 	}
 }
 
 // rebuild makes the chart of a room from the facts of those who are in it.
-func (m *chartBuilder) rebuild(r *room) {
-	if r.own() {
-		if label, own := m.locations.table.Label(r.ID); own && label != r.Label {
+func (m *Builder) rebuild(r *registry.Room) {
+	if r.Own() {
+		if label, own := m.Locations.Table.Label(r.ID); own && label != r.Label {
 			r.Label = label
-			m.work.markRoom(r, unsaved)
+			m.Work.MarkRoom(r, registry.Unsaved)
 		}
 	}
-	c := &r.chart
-	c.ID, c.Label, c.Area, c.Listed = r.ID, r.Label, r.Area, r.known()
+	c := &r.Chart
+	c.ID, c.Label, c.Area, c.Listed = r.ID, r.Label, r.Area, r.Known()
 	if c.Label == "" {
 		c.Label = strconv.Itoa(int(r.ID))
 	}
 	c.Patients, c.NewestSignal = c.Patients[:0], 0
 	m.seePresent(r)
 	for _, s := range m.present {
-		if !s.v.timeline.Newborn {
-			m.admit(r, s.v, s.From)
+		if !s.V.Timeline.Newborn {
+			m.admit(r, s.V, s.From)
 		}
 	}
-	if r.anonymous() {
+	if r.Anonymous() {
 		m.admitOccupant(r)
 	}
 	m.admitAlone(r)
@@ -79,121 +84,113 @@ func (m *chartBuilder) rebuild(r *room) {
 	default:
 		c.Status = acuity.RoomUnknown
 		m.admitUnknown(r)
-		if len(c.Patients) == 0 && len(m.statements.withdrawn[r.ID]) > 0 {
+		if len(c.Patients) == 0 && len(m.Statements.Withdrawn[r.ID]) > 0 {
 			c.Status = acuity.RoomEmpty
 		}
 	}
 }
 
 // admit adds the entry of a mother, or of another patient who is no newborn.
-func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
-	p := r.entry()
+func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Instant) {
+	p := addEntry(r)
 	p.Visit, p.Arrived = v.ID, arrived
 	e := &m.evidenceInput
-	m.gatherStatements(e, binding{v, toVisit}, r)
-	known := v.censusFacts()
-	addDiagnoses(e, &v.timeline)
+	m.gatherStatements(e, registry.Binding{V: v, Kind: registry.ToVisit}, r)
+	known := v.CensusFacts()
+	addDiagnoses(e, &v.Timeline)
 	bornBy, cesareanBy := addConditions(e)
 	addCensus(e, known)
-	e.Babies = v.timeline.Babies
+	e.Babies = v.Timeline.Babies
 
 	birth, cesarean := acuity.Instant(0), false
 	if known != nil {
-		birth, cesarean = known.birth(), known.Cesarean || known.cesarean()
+		birth, cesarean = known.Birth(), known.Cesarean || known.TellsCesarean()
 	}
 	birth, cesarean = codes.Soonest(birth, bornBy), cesarean || cesareanBy
-	for _, n := range v.babies {
-		if n.timeline.OpenedAt != 0 {
-			birth = codes.Soonest(birth, n.timeline.OpenedAt) // docs/decisions.md#birth
-			e.Babies = max(e.Babies, n.timeline.Babies, n.birthOrder)
+	for _, n := range v.Babies {
+		if n.Timeline.OpenedAt != 0 {
+			birth = codes.Soonest(birth, n.Timeline.OpenedAt) // docs/decisions.md#birth
+			e.Babies = max(e.Babies, n.Timeline.Babies, n.BirthOrder)
 		}
 	}
 	chosen, kind := m.primary(r, v, known, birth, cesarean)
 	p.Mother = !chosen.Factor.IsNewborn()
-	addPrimary(e, chosen, kind, v.feed(), 0)
-	p.Birth = codes.Soonest(birth, v.timeline.Birth)
+	addPrimary(e, chosen, kind, v.Feed(), 0)
+	p.Birth = codes.Soonest(birth, v.Timeline.Birth)
 	if chosen.Factor.IsPostpartum() {
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
 	m.addBabies(r, e, v, known)
-	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.matcher.reader)...)
+	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.Matcher.Reader)...)
 	p.UnnamedFetus = e.UnnamedFetus
 	m.addBabyEvidence(r, p, v)
 }
 
 // admitOccupant adds the entry of an occupant whom a census sees without a visit.
-func (m *chartBuilder) admitOccupant(r *room) {
-	p, o := r.entry(), r.Occupant
+func (m *Builder) admitOccupant(r *registry.Room) {
+	p, o := addEntry(r), r.Occupant
 	p.Visit, p.Arrived = "room:"+strconv.Itoa(int(r.ID)), o.First
 	e := &m.evidenceInput
-	m.gatherStatements(e, binding{kind: toOccupant}, r)
+	m.gatherStatements(e, registry.Binding{Kind: registry.ToOccupant}, r)
 	addCensus(e, &o.Facts)
-	p.Birth = o.Facts.birth()
-	chosen := r.primaryByCensus(&o.Facts, o.First, p.Birth)
+	p.Birth = o.Facts.Birth()
+	chosen := PrimaryByCensus(r, &o.Facts, o.First, p.Birth)
 	p.Mother = !chosen.Factor.IsNewborn()
 	addPrimary(e, chosen, acuity.ByCensus, acuity.ChannelCensus, 0)
 	if chosen.Factor.IsPostpartum() {
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
 	m.addBabies(r, e, nil, &o.Facts)
-	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.matcher.reader)...)
+	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.Matcher.Reader)...)
 	p.UnnamedFetus = e.UnnamedFetus
 	m.addBabyEvidence(r, p, nil)
 }
 
 // admitUnknown adds the entry of a room that only clinical ingest knows.
-func (m *chartBuilder) admitUnknown(r *room) {
+func (m *Builder) admitUnknown(r *registry.Room) {
 	e := &m.evidenceInput
-	m.gatherStatements(e, binding{kind: toRoom}, r)
-	for h := range r.statements.All {
-		if h.Owner.Kind == toRoom {
-			r.chart.NewestSignal = max(r.chart.NewestSignal, h.OrderTime())
+	m.gatherStatements(e, registry.Binding{Kind: registry.ToRoom}, r)
+	for h := range r.Statements.All {
+		if h.Owner.Kind == registry.ToRoom {
+			r.Chart.NewestSignal = max(r.Chart.NewestSignal, h.OrderTime())
 		}
 	}
-	list := evidence.Fold(e, &m.matcher.reader)
+	list := evidence.Fold(e, &m.Matcher.Reader)
 	if len(list) == 0 {
 		return
 	}
-	p := r.entry()
+	p := addEntry(r)
 	p.Visit, p.Arrived, p.Birth, p.Mother = "room:"+strconv.Itoa(int(r.ID)), 0, 0, true
 	p.Evidence, p.UnnamedFetus = append(p.Evidence[:0], list...), e.UnnamedFetus
 }
 
-// entry appends an entry to the chart, in the memory of an old one.
-func (r *room) entry() *acuity.PatientChart {
-	n := len(r.chart.Patients)
-	if n < cap(r.chart.Patients) {
-		r.chart.Patients = r.chart.Patients[:n+1]
+// addEntry appends an entry to the chart, in the memory of an old one.
+func addEntry(r *registry.Room) *acuity.PatientChart {
+	n := len(r.Chart.Patients)
+	if n < cap(r.Chart.Patients) {
+		r.Chart.Patients = r.Chart.Patients[:n+1]
 	} else {
-		r.chart.Patients = append(r.chart.Patients, acuity.PatientChart{})
+		r.Chart.Patients = append(r.Chart.Patients, acuity.PatientChart{})
 	}
-	return &r.chart.Patients[n]
-}
-
-// feed returns the feed that placed the visit where it is.
-func (v *visit) feed() acuity.Channel {
-	if n := len(v.timeline.Stays); n > 0 {
-		return v.timeline.Stays[n-1].Placing.Feed
-	}
-	return acuity.ChannelADT
+	return &r.Chart.Patients[n]
 }
 
 // primary returns the primary of a visit by ADT and census: the newer of the two. An
 // explicit primary of a census holds until ADT moves the patient to another area (docs/decisions.md#explicit-primary).
-func (m *chartBuilder) primary(
-	r *room, v *visit, known *CensusFacts, birth acuity.Instant, cesarean bool,
+func (m *Builder) primary(
+	r *registry.Room, v *registry.Visit, known *facts.CensusFacts, birth acuity.Instant, cesarean bool,
 ) (adt.Primary, acuity.EvidenceKind) {
 	byADT := m.chosen(v, birth, cesarean)
 	if known == nil {
 		return byADT, acuity.ByADT
 	}
-	stay, here := v.censusStayIn(r)
-	placed := v.timeline.PlacedAt()
-	if n := len(v.timeline.Stays); n > 0 && v.timeline.Stays[n-1].Placing.NamesNoPlace(m.locations.table.IsWard) {
+	stay, here := censusStayIn(v, r)
+	placed := v.Timeline.PlacedAt()
+	if n := len(v.Timeline.Stays); n > 0 && v.Timeline.Stays[n-1].Placing.NamesNoPlace(m.Locations.Table.IsWard) {
 		placed = 0 // the census knows where she is (docs/decisions.md#encounter-without-location)
 	}
 	same := placed != 0 && m.placedIn(v, r)
-	census := r.primaryByCensus(known, max(stay.First, stay.From), birth)
+	census := PrimaryByCensus(r, known, max(stay.First, stay.From), birth)
 	switch {
 	case byADT.Factor == 0:
 		return census, acuity.ByCensus
@@ -213,46 +210,48 @@ func (m *chartBuilder) primary(
 
 // chosen returns the primary of a visit by ADT. It depends on the timeline and on what
 // is known of her births.
-func (m *chartBuilder) chosen(v *visit, birth acuity.Instant, cesarean bool) adt.Primary {
-	if c := &v.primary; !c.known || c.birth != birth || c.cesarean != cesarean {
-		*c = chosen{true, cesarean, birth, v.timeline.Primary(m.locations.table.Describe, birth, cesarean)}
+func (m *Builder) chosen(v *registry.Visit, birth acuity.Instant, cesarean bool) adt.Primary {
+	if c := &v.Primary; !c.Known || c.Birth != birth || c.Cesarean != cesarean {
+		*c = registry.Chosen{
+			Known: true, Cesarean: cesarean, Birth: birth, Choice: v.Timeline.Primary(m.Locations.Table.Describe, birth, cesarean),
+		}
 	}
-	return v.primary.choice
+	return v.Primary.Choice
 }
 
 // censusStayIn returns the newest census stay, and whether it is in the room.
-func (v *visit) censusStayIn(r *room) (CensusStay, bool) {
-	if v.occupantOf != nil && v.occupantOf.Occupant != nil {
-		return v.occupantOf.Occupant.CensusStay, v.occupantOf == r
+func censusStayIn(v *registry.Visit, r *registry.Room) (facts.CensusStay, bool) {
+	if v.OccupantOf != nil && v.OccupantOf.Occupant != nil {
+		return v.OccupantOf.Occupant.CensusStay, v.OccupantOf == r
 	}
 	if n := len(v.Stays); n > 0 {
 		return v.Stays[n-1], v.Stays[n-1].Room == r.ID
 	}
-	return CensusStay{}, false
+	return facts.CensusStay{}, false
 }
 
 // placedIn reports whether ADT has the visit in the room.
-func (m *chartBuilder) placedIn(v *visit, r *room) bool {
-	p := m.locations.table.Placement(v.timeline.Stays[len(v.timeline.Stays)-1].Place())
+func (m *Builder) placedIn(v *registry.Visit, r *registry.Room) bool {
+	p := m.Locations.Table.Placement(v.Timeline.Stays[len(v.Timeline.Stays)-1].Place())
 	return p.Kind == location.InRoom && p.Room == r.ID
 }
 
 // sameArea reports whether ADT has the visit in an area of the same kind as the census
 // row.
-func (m *chartBuilder) sameArea(v *visit, f *CensusFacts) bool {
-	place := m.locations.table.Describe(v.timeline.Stays[len(v.timeline.Stays)-1].Place())
-	return place.KindFor(v.timeline.Service) == (&adt.CareFacts{Area: f.Area, Service: f.Service}).Kind()
+func (m *Builder) sameArea(v *registry.Visit, f *facts.CensusFacts) bool {
+	place := m.Locations.Table.Describe(v.Timeline.Stays[len(v.Timeline.Stays)-1].Place())
+	return place.KindFor(v.Timeline.Service) == (&adt.CareFacts{Area: f.Area, Service: f.Service}).Kind()
 }
 
-// primaryByCensus returns the primary that a census row gives.
-func (r *room) primaryByCensus(f *CensusFacts, from, birth acuity.Instant) adt.Primary {
+// PrimaryByCensus returns the primary that a census row gives.
+func PrimaryByCensus(r *registry.Room, f *facts.CensusFacts, from, birth acuity.Instant) adt.Primary {
 	at := from
 	if f.PrimarySince != 0 {
 		at = f.PrimarySince
 	}
 	return adt.ChoosePrimary(&adt.CareFacts{
 		Explicit: f.Primary, Area: f.Area, Service: f.Service, Label: r.Label, Class: f.Class,
-		At: at, PlacedAt: at, Birth: birth, Cesarean: f.Cesarean, CesareanDue: f.cesarean(), Newborn: f.Class == 'N', Born: birth,
+		At: at, PlacedAt: at, Birth: birth, Cesarean: f.Cesarean, CesareanDue: f.TellsCesarean(), Newborn: f.Class == 'N', Born: birth,
 	})
 }
 
@@ -280,7 +279,7 @@ func addConditions(e *evidence.Input) (birth acuity.Instant, cesarean bool) {
 }
 
 // addCensus adds what censuses say to the input; nil: nothing.
-func addCensus(e *evidence.Input, f *CensusFacts) {
+func addCensus(e *evidence.Input, f *facts.CensusFacts) {
 	if f == nil {
 		return
 	}
@@ -311,34 +310,35 @@ func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed
 
 // gatherStatements begins the input of b with where its statements are: those settled
 // with it, and those of the rooms where it was.
-func (m *chartBuilder) gatherStatements(e *evidence.Input, b binding, r *room) {
-	e.Reset(b.owner())
-	if !m.work.plain {
-		at := &r.cache
-		if b.v != nil {
-			at = &b.v.cache
+func (m *Builder) gatherStatements(e *evidence.Input, b registry.Binding, r *registry.Room) {
+	e.Reset(b.Owner())
+	if !m.Work.Plain {
+		at := &r.Cache
+		if b.V != nil {
+			at = &b.V.Cache
 		}
 		if *at == nil {
 			*at = &evidence.Cache{}
 		}
 		e.Cache = *at
 	}
-	if b.v == nil {
-		e.Statements = append(e.Statements, m.matcher.rereadAll(&r.statements))
+	if b.V == nil {
+		e.Statements = append(e.Statements, m.Matcher.RereadAll(&r.Statements))
 		return
 	}
-	e.Statements = append(e.Statements, m.matcher.rereadAll(&b.v.statements))
-	for _, o := range b.v.joined.rest() {
-		e.Statements = append(e.Statements, m.matcher.rereadAll(&o.statements))
+	e.Statements = append(e.Statements, m.Matcher.RereadAll(&b.V.Statements))
+	for _, o := range b.V.Joined.Rest() {
+		e.Statements = append(e.Statements, m.Matcher.RereadAll(&o.Statements))
 	}
-	for i, s := range b.v.spans {
-		if s.Kind != location.InRoom || slices.ContainsFunc(b.v.spans[:i], func(o locationSpan) bool { return o.Placement == s.Placement }) {
+	for i, s := range b.V.Spans {
+		isSame := func(o registry.LocationSpan) bool { return o.Placement == s.Placement }
+		if s.Kind != location.InRoom || slices.ContainsFunc(b.V.Spans[:i], isSame) {
 			continue
 		}
-		if in := m.room(s.Room); in != nil {
-			e.Statements = append(e.Statements, m.matcher.rereadAll(&in.statements))
+		if in := m.Room(s.Room); in != nil {
+			e.Statements = append(e.Statements, m.Matcher.RereadAll(&in.Statements))
 		}
 	}
-	m.gatherResourceStatements(e, b.v)
+	m.gatherResourceStatements(e, b.V)
 	e.SortResources()
 }

@@ -1,0 +1,114 @@
+package charts
+
+import (
+	"cmp"
+	"slices"
+
+	"svc/acuity"
+	"svc/acuity/registry"
+)
+
+// Arrange puts the charts of the rooms of the unit together, after those of some rooms were made
+// anew.
+func (m *Builder) Arrange(rebuilt []*registry.Room) {
+	for _, r := range rebuilt {
+		if belongs := isIn(r, m.Facts.CensusAt); belongs != r.Belongs {
+			if r.Belongs = belongs; belongs {
+				m.Belonging++
+			} else {
+				m.Belonging--
+			}
+		}
+	}
+	changed := rebuilt
+	if crowded := m.Belonging > m.Limits.Rooms; crowded || m.Crowded {
+		m.Crowded = crowded
+		m.chooseRooms()
+		changed = m.Rooms
+	}
+	rearrange := m.Work.Plain
+	for _, r := range changed {
+		if in := r.Belongs && !r.CrowdedOut; in != r.InUnit {
+			r.InUnit, rearrange = in, true
+			m.Work.MarkRoom(r, registry.Unshown|registry.Rejudge)
+		}
+	}
+	if !rearrange {
+		for _, r := range rebuilt {
+			if r.InUnit {
+				m.Chart.Rooms[r.ChartAt] = r.Chart
+			}
+		}
+		return
+	}
+	m.Work.Rearranged = true
+	m.Chart.Rooms = m.Chart.Rooms[:0]
+	for _, r := range m.Rooms {
+		if r.InUnit {
+			r.ChartAt = len(m.Chart.Rooms)
+			m.Chart.Rooms = append(m.Chart.Rooms, r.Chart)
+		}
+	}
+}
+
+// isIn reports whether a room belongs to the unit: the newest census, at that instant, lists it, or
+// since then a patient was placed there or a statement named it.
+func isIn(r *registry.Room, census acuity.Instant) bool {
+	if r.Listed || r.Clinical || r.Placed {
+		return true
+	}
+	for _, s := range slices.Backward(r.Stays) {
+		if s.To == 0 || s.To > census {
+			return true
+		}
+	}
+	return false
+}
+
+// staleRoom is how long a room that only clinical ingest knows is in use after its
+// newest statement (docs/decisions.md#clinical-only-rooms).
+const staleRoom = 48 * registry.HourOf
+
+// IsUsed reports whether a room of the unit is in use: a census lists it, a patient is
+// in it, or it has a recent statement.
+func IsUsed(r *registry.Room, now acuity.Instant) bool {
+	return r.Listed || len(r.Here) > 0 || r.Anonymous() || r.Chart.NewestSignal+staleRoom > now
+}
+
+// chooseRooms decides which rooms are in the unit if too many belong to it: those in
+// use, then those left last.
+func (m *Builder) chooseRooms() {
+	var spare []*registry.Room
+	used := 0
+	for _, r := range m.Rooms {
+		switch {
+		case !r.Belongs:
+		case IsUsed(r, m.Facts.Clock):
+			used++
+		default:
+			spare = append(spare, r)
+		}
+	}
+	slices.SortFunc(spare, func(a, b *registry.Room) int {
+		return cmp.Or(cmp.Compare(leftAt(b), leftAt(a)), cmp.Compare(a.ID, b.ID))
+	})
+	out := spare[min(max(m.Limits.Rooms-used, 0), len(spare)):]
+	for _, r := range m.Rooms {
+		r.CrowdedOut = false
+	}
+	for _, r := range out {
+		r.CrowdedOut = true
+	}
+}
+
+// leftAt returns when a visit last left a room; 0: unknown.
+func leftAt(r *registry.Room) (at acuity.Instant) {
+	for i := range r.Stays {
+		at = max(at, r.Stays[i].To)
+	}
+	return at
+}
+
+// CapPresent is the number of patients in the chart of a room, and of newborns: the last to come.
+// The demand of a room has a cap of its own.
+const CapPresent = 30

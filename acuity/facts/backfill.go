@@ -1,0 +1,22 @@
+package facts
+
+// Skip moves on to the next hour that was not observed on time.
+func (b *Backfill) Skip(live []HourSpan) {
+	for _, s := range live {
+		if s.From <= b.Next && b.Next <= s.To {
+			b.Next = s.To + 1
+		}
+	}
+	if b.Next > b.Until {
+		*b = Backfill{}
+	}
+}
+
+// Left returns how many hours must still be cut.
+func (b *Backfill) Left(live []HourSpan) int32 {
+	n := b.Until - b.Next + 1
+	for _, s := range live {
+		n -= max(min(s.To, b.Until)-max(s.From, b.Next)+1, 0)
+	}
+	return n
+}

@@ -1,0 +1,47 @@
+package facts
+
+import (
+	"slices"
+
+	"svc/acuity"
+	"svc/acuity/adt"
+	"svc/acuity/codes"
+)
+
+// Birth returns the earliest birth that censuses report; 0: none.
+func (f *CensusFacts) Birth() acuity.Instant {
+	at := f.DeliveredAt
+	for i := range f.Diagnoses {
+		if d := &f.Diagnoses[i]; adt.IsBirth(&d.Diagnosis) {
+			at = codes.Soonest(at, d.Start)
+		}
+	}
+	return at
+}
+
+// Since returns the clock of the primary that a census gives a newborn. First care runs
+// from the birth as it is known now (docs/decisions.md#birth-corrections).
+func (f *CensusFacts) Since(n *ListedNewborn) acuity.Instant {
+	if n.Primary.ID() == "nb-stabilization" && f.DeliveredAt != 0 {
+		return f.DeliveredAt
+	}
+	return n.Since
+}
+
+// TellsCesarean reports whether a diagnosis of a census says that the birth is, or will be,
+// by cesarean.
+func (f *CensusFacts) TellsCesarean() bool {
+	return slices.ContainsFunc(f.Diagnoses, func(d Standing) bool { return adt.IsCesarean(&d.Diagnosis) })
+}
+
+// Size returns the approximate bytes of the facts; nil: 0.
+func (f *CensusFacts) Size() int {
+	if f == nil {
+		return 0
+	}
+	n := 100 + 24*len(f.Listed) + 60*len(f.Newborns)
+	for i := range f.Diagnoses {
+		n += 48 + len(f.Diagnoses[i].Code) + len(f.Diagnoses[i].Display)
+	}
+	return n
+}

@@ -1,0 +1,120 @@
+package facts
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/acuity"
+)
+
+// ReasonReused is the reason of an input with the identity of an earlier request and
+// another body. It was not taken.
+const ReasonReused = "request_reused"
+
+// Deduplication has the identities of the events and requests of the last 24 h.
+type Deduplication struct {
+	Unit  *UnitState
+	Keys  *Keys
+	ByID  map[string]*DedupState
+	byAge []*DedupState // ascending by receipt
+	Off   bool          // all events are new: those of a past
+
+	// What must be written since the last call of Dirty.
+	added     []*DedupState
+	forgotten []string // forgotten identities
+}
+
+// Repeats returns the identity of a request if an earlier one of the last 24 h has it: then the
+// request has no effect. Else it keeps the identity, and returns nil.
+func (d *Deduplication) Repeats(r *acuity.Request) *DedupState {
+	if r == nil || r.Key == "" {
+		return nil
+	}
+	if s := d.ByID[r.Key]; s != nil && d.Unit.Clock < s.At.Add(dedupFor) {
+		return s
+	}
+	s := &DedupState{
+		ID: strings.Clone(r.Key), Digest: strings.Clone(r.Digest), At: d.Unit.Clock,
+		Version: d.Unit.Version + 1, // that of the change in the making
+	}
+	d.add(s)
+	return nil
+}
+
+// MarkSeen keeps the identity of an event for 24 h, and returns a copy of its id. In a
+// past all events are new.
+func (d *Deduplication) MarkSeen(e *acuity.Event, at acuity.Instant) (id string) {
+	id = strings.Clone(e.ID)
+	if id == "" || d.Off {
+		return id
+	}
+	s := &DedupState{ID: id, At: at}
+	if s.Digest = s.ID; e.Digest != e.ID {
+		s.Digest = strings.Clone(e.Digest)
+	}
+	d.add(s)
+	return id
+}
+
+// add keeps an identity from now on.
+func (d *Deduplication) add(s *DedupState) {
+	d.ByID[s.ID] = s
+	i := len(d.byAge)
+	if i > 0 && compareDedup(d.byAge[i-1], s) > 0 {
+		i, _ = slices.BinarySearchFunc(d.byAge, s, compareDedup)
+	}
+	d.byAge = slices.Insert(d.byAge, i, s)
+	d.added = append(d.added, s)
+}
+
+// ForgetOld drops the identities that are 24 h old.
+func (d *Deduplication) ForgetOld(now acuity.Instant) {
+	d.forgetOldest(func(s *DedupState) bool { return s.At.Add(dedupFor) <= now })
+}
+
+// ForgetBeyond drops the oldest identities beyond so many.
+func (d *Deduplication) ForgetBeyond(most int) {
+	d.forgetOldest(func(*DedupState) bool { return len(d.ByID) > most })
+}
+
+// Restored orders the restored identities by age.
+func (d *Deduplication) Restored() {
+	d.byAge = slices.SortedFunc(maps.Values(d.ByID), compareDedup)
+}
+
+// forgetOldest drops identities, oldest first, while goes is true.
+func (d *Deduplication) forgetOldest(goes func(*DedupState) bool) {
+	n := 0
+	for ; n < len(d.byAge) && goes(d.byAge[n]); n++ {
+		s := d.byAge[n]
+		if d.byAge[n] = nil; d.ByID[s.ID] == s {
+			delete(d.ByID, s.ID)
+			d.forgotten = append(d.forgotten, s.ID)
+		}
+	}
+	d.byAge = d.byAge[n:]
+}
+
+// compareDedup orders identities by age.
+func compareDedup(a, b *DedupState) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
+}
+
+// WriteDirty writes the identities that came and deletes those that went.
+func (d *Deduplication) WriteDirty(write func(key []byte, s Record)) {
+	for _, id := range d.forgotten {
+		write(d.Keys.Dedup(id), nil)
+	}
+	for _, s := range d.added {
+		if len(d.forgotten) == 0 || d.ByID[s.ID] == s {
+			write(d.Keys.Dedup(s.ID), s)
+		}
+	}
+	d.forgotten, d.added = Emptied(d.forgotten), Emptied(d.added)
+}
+
+// dedupFor is how long identities of events are kept (docs/decisions.md#duplicate-messages).
+const dedupFor = 24 * time.Hour

@@ -1,0 +1,91 @@
+package facts
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+)
+
+// The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
+const (
+	KindUnit      = "unit"
+	KindRoom      = "room"
+	KindVisit     = "visit"
+	KindStatement = "statement"
+	kindMapping   = "mapping"
+	KindDedup     = "dedup"
+	KindCode      = "code"
+	kindRule      = "rule"
+	kindPlace     = "place"
+
+	kindSwitches  = "switches"
+	KindReference = "reference"
+)
+
+// Keys writes the keys of the records of a hospital, and lists those to delete.
+type Keys struct {
+	Hospital string
+	memory   []byte // for a key
+	dropped  []string
+}
+
+// key writes the key of a record; without id it is the only one of its kind. It is valid
+// until the next key.
+func (k *Keys) key(kind, id string) []byte {
+	k.memory = append(append(append(k.memory[:0], k.Hospital...), '/'), kind...)
+	if id != "" {
+		k.memory = append(append(k.memory, '/'), id...)
+	}
+	return k.memory
+}
+
+// numbered writes the key of a record with a number.
+func (k *Keys) numbered(kind string, n int64) []byte {
+	k.memory = strconv.AppendInt(append(k.key(kind, ""), '/'), n, 10)
+	return k.memory
+}
+
+func (k *Keys) Room(id int32) []byte { return k.numbered(KindRoom, int64(id)) }
+
+func (k *Keys) Visit(id string) []byte { return k.key(KindVisit, id) }
+
+func (k *Keys) Statement(n int64) []byte { return k.numbered(KindStatement, n) }
+
+func (k *Keys) Dedup(id string) []byte { return k.key(KindDedup, id) } // a pseudonym of bounded length
+
+// Unit writes the key of the record of the unit.
+func (k *Keys) Unit() []byte { return k.key(KindUnit, "") }
+
+// Code writes the key of an unmapped code, by its key in the worklist.
+func (k *Keys) Code(key string) []byte { return k.key(KindCode, Digest(key)) }
+
+// Reference writes the key of a reference.
+func (k *Keys) Reference(name string) []byte { return k.key(KindReference, Digest(name)) }
+
+// Digest names a text of any length. Texts here are pseudonyms or codes.
+func Digest(text string) string {
+	h := fnv.New128a()
+	h.Write([]byte(text))
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// Drop deletes a record with the next call of Dirty.
+func (k *Keys) Drop(key []byte) { k.dropped = append(k.dropped, string(key)) }
+
+// WriteDropped deletes the records that were dropped.
+func (k *Keys) WriteDropped(write func(key []byte, s Record)) {
+	for _, key := range k.dropped {
+		k.memory = append(k.memory[:0], key...)
+		write(k.memory, nil)
+	}
+	k.dropped = Emptied(k.dropped)
+}
+
+// Emptied returns an empty slice in the memory of a small one.
+func Emptied[T any](s []T) []T {
+	clear(s)
+	if cap(s) > 64 {
+		return nil
+	}
+	return s[:0]
+}

@@ -1,0 +1,231 @@
+package facts
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"svc/acuity"
+	"svc/acuity/location"
+)
+
+// The caps of the tables that administrators set.
+const (
+	// capMappings is the number of rows of the terminology map.
+	capMappings = 20_000
+	// capPlaces is the number of rows of the location table.
+	capPlaces = 5000
+)
+
+// LocalSettings are how one hospital wants its codes, places and feeds to be read, and
+// what it asks for beyond the catalogue.
+type LocalSettings struct {
+	Unit    *UnitState
+	Keys    *Keys
+	Rows    map[SettingKey]Setting
+	changed []SettingKey // must be written since the last call of Dirty
+}
+
+// SettingKey names a row: its kind, and its id within the table of that kind.
+type SettingKey struct{ Kind, ID string }
+
+// Setting is a record that administrators set. It never changes: another version is another
+// record.
+type Setting interface {
+	Record
+	RowVersion() int64
+	equals(o Setting) bool // but for version, key and receipt
+}
+
+func (s *MappingState) RowVersion() int64 { return s.Version }
+
+func (s *RuleState) RowVersion() int64 { return s.Version }
+
+func (s *PlaceState) RowVersion() int64 { return s.Version }
+
+func (s *SwitchesState) RowVersion() int64 { return s.Version }
+
+func (s *MappingState) equals(o Setting) bool {
+	other, ok := o.(*MappingState)
+	return ok && s.Mapping == other.Mapping
+}
+
+func (s *RuleState) equals(o Setting) bool {
+	other, ok := o.(*RuleState)
+	return ok && slices.Equal(s.Lines, other.Lines) && s.Comment == other.Comment
+}
+
+func (s *PlaceState) equals(o Setting) bool {
+	other, ok := o.(*PlaceState)
+	return ok && s.Place == other.Place
+}
+
+func (s *SwitchesState) equals(Setting) bool { return false } // each is a new version of all settings
+
+// The reasons for which an administrator's observation is refused as a whole.
+const (
+	ReasonPrecondition = "precondition_failed" // the version is not [acuity.Act.Expect]
+	ReasonNotThere     = "not_there"           // there is nothing to delete
+	ReasonTooMany      = "too_many"            // a cap of limits.go
+)
+
+// settingChange is a row that an observation sets or deletes.
+type settingChange struct {
+	SettingKey
+	deleted bool
+	row     Setting
+}
+
+// ChangesBy returns the rows that an observation sets or deletes.
+func (s *LocalSettings) ChangesBy(o *acuity.Observation) (list []settingChange) {
+	version, by, at := s.Unit.Version+1, o.Source, o.ReceivedAt
+	for _, m := range o.Mappings {
+		row := &MappingState{Mapping: m, Version: version, By: by, At: at}
+		list = append(list, settingChange{SettingKey{kindMapping, m.ID}, m.Delete, row})
+	}
+	for _, r := range o.Rules {
+		r.Lines = slices.Clone(r.Lines)
+		row := &RuleState{Rule: r, Version: version, By: by, At: at}
+		list = append(list, settingChange{SettingKey{kindRule, r.Factor.ID()}, r.Delete, row})
+	}
+	for _, p := range o.Locations {
+		row := &PlaceState{Place: p, Version: version, By: by, At: at}
+		list = append(list, settingChange{SettingKey{kindPlace, location.RowID(&p)}, p.Delete, row})
+	}
+	if o.Switches != nil {
+		row := &SwitchesState{Switches: *o.Switches, Version: version, By: by, At: at}
+		list = append(list, settingChange{SettingKey{Kind: kindSwitches}, false, row})
+	}
+	return list
+}
+
+// Take sets or deletes a row.
+func (s *LocalSettings) Take(c *settingChange) {
+	old, there := s.Rows[c.SettingKey]
+	switch {
+	case c.deleted && there:
+		delete(s.Rows, c.SettingKey)
+		s.Keys.Drop(s.Keys.key(c.Kind, c.ID))
+	case !c.deleted && (!there || !old.equals(c.row)):
+		s.Rows[c.SettingKey] = c.row
+		s.changed = append(s.changed, c.SettingKey)
+	}
+}
+
+// Refusal returns why an administrator's observation cannot be taken; "": it can.
+func (s *LocalSettings) Refusal(o *acuity.Observation, changes []settingChange) string {
+	expect := acuity.ExpectAnything
+	if o.Act != nil {
+		if expect = o.Act.Expect; s.isTable(o, expect) {
+			expect = acuity.ExpectAnything // of each row: the table is as it was
+		}
+	}
+	sizes := map[string]int{}
+	for k := range s.Rows {
+		sizes[k.Kind]++
+	}
+	for _, c := range changes {
+		old, there := s.Rows[c.SettingKey]
+		switch {
+		case expect == acuity.ExpectNone && there,
+			expect == acuity.ExpectSome && !there,
+			expect > 0 && (!there || old.RowVersion() != expect):
+			return ReasonPrecondition
+		case c.deleted && !there:
+			return ReasonNotThere
+		case !there:
+			sizes[c.Kind]++
+		}
+	}
+	if sizes[kindMapping] > capMappings || sizes[kindPlace] > capPlaces {
+		return ReasonTooMany
+	}
+	return ""
+}
+
+// Locations returns the rows that name a place, for the resolution of rooms.
+func (s *LocalSettings) Locations() (list []*acuity.Place) {
+	for _, row := range s.Rows {
+		if p, ok := row.(*PlaceState); ok && (p.PointOfCare != "" || p.Room != "" || p.Bed != "") {
+			list = append(list, &p.Place)
+		}
+	}
+	return list
+}
+
+// SwitchesInForce returns the switches in force.
+func (s *LocalSettings) SwitchesInForce() acuity.Switches {
+	if row, ok := s.Rows[SettingKey{Kind: kindSwitches}].(*SwitchesState); ok {
+		return row.Switches
+	}
+	return acuity.Switches{}
+}
+
+// Erase removes the row of a deleted record; false: the record is no setting.
+func (s *LocalSettings) Erase(kind, id string) bool {
+	switch kind {
+	case kindMapping, kindRule, kindPlace, kindSwitches:
+		delete(s.Rows, SettingKey{kind, id})
+		return true
+	}
+	return false
+}
+
+// Write writes the records of the local settings.
+func (s *LocalSettings) Write(write func(key []byte, s Record)) {
+	for k, row := range s.Rows {
+		write(s.Keys.key(k.Kind, k.ID), row)
+	}
+}
+
+// WriteDirty writes the local settings that changed.
+func (s *LocalSettings) WriteDirty(write func(key []byte, s Record)) {
+	for _, k := range s.changed {
+		if row, there := s.Rows[k]; there {
+			write(s.Keys.key(k.Kind, k.ID), row)
+		}
+	}
+	s.changed = Emptied(s.changed)
+}
+
+// leastTableVersion is above every version of a row, and the versions of tables that follow
+// from it are exact as numbers of JSON.
+const leastTableVersion = 1 << 52
+
+// TableVersion returns the version of a whole table, given those of its rows by their ids.
+// It is another one after any row was set or removed, so [acuity.Act.Expect] may name it for an
+// act on many rows.
+func TableVersion(rows map[string]int64) int64 {
+	h := sha256.New()
+	var b []byte
+	for _, id := range slices.Sorted(maps.Keys(rows)) {
+		b = binary.AppendUvarint(b[:0], uint64(len(id)))
+		b = append(b, id...)
+		b = binary.AppendVarint(b, rows[id])
+		h.Write(b)
+	}
+	sum := binary.BigEndian.Uint64(h.Sum(nil))
+	return leastTableVersion | int64(sum&(leastTableVersion-1))
+}
+
+// isTable reports whether the table that an act changes has the version that it expects.
+func (s *LocalSettings) isTable(o *acuity.Observation, version int64) bool {
+	kind := kindMapping
+	switch {
+	case version < leastTableVersion:
+		return false
+	case len(o.Mappings) > 0:
+	case len(o.Locations) > 0:
+		kind = kindPlace
+	default:
+		return false
+	}
+	rows := map[string]int64{}
+	for k, row := range s.Rows {
+		if k.Kind == kind {
+			rows[k.ID] = row.RowVersion()
+		}
+	}
+	return TableVersion(rows) == version
+}

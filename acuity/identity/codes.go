@@ -1,0 +1,217 @@
+package identity
+
+import (
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+
+	"svc/acuity"
+	"svc/acuity/adt"
+	"svc/acuity/catalogue"
+	"svc/acuity/codes"
+	"svc/acuity/evidence"
+	"svc/acuity/facts"
+	"svc/acuity/registry"
+	"svc/acuity/terminology"
+)
+
+// Matcher reads codes and texts with the catalogue and the mappings of the hospital.
+type Matcher struct {
+	Cat    *catalogue.Catalogue // with the rules of the hospital
+	Maps   *terminology.Mappings
+	Reader terminology.Reader
+	// signals is a cache by the hash of the text: feeds repeat few texts again and again.
+	Signals    map[uint64]*terminology.MatchedSignal
+	Identities map[terminology.Identity]*terminology.Identity // one copy of each identity that was read
+}
+
+// capMatched bounds the cache; beyond it, the cache starts anew.
+const capMatched = 512
+
+// Share returns the matched signal of a text. Equal texts share one.
+func (m *Matcher) Share(w terminology.SignalText) *terminology.MatchedSignal {
+	at := maphash.Comparable(seed, w)
+	if r := m.Signals[at]; r != nil && r.SignalText == w && r.Mappings == m.Maps {
+		return r
+	}
+	if len(m.Identities) >= capMatched || len(m.Signals) >= capMatched || m.Signals == nil {
+		m.Signals, m.Identities = map[uint64]*terminology.MatchedSignal{}, map[terminology.Identity]*terminology.Identity{}
+	}
+	w.System, w.Feed = codes.System(strings.Clone(string(w.System))), acuity.Channel(strings.Clone(string(w.Feed)))
+	w.Code, w.Display, w.Fetus = strings.Clone(w.Code), strings.Clone(w.Display), strings.Clone(w.Fetus)
+	w.Value.Unit, w.Value.Words = strings.Clone(w.Value.Unit), strings.Clone(w.Value.Words)
+	w.Also = terminology.Codings(strings.Clone(string(w.Also)))
+	r := terminology.MatchText(m.Cat, w, m.Maps)
+	if known := m.Identities[*r.Identity]; known != nil {
+		r.Identity = known
+	} else {
+		m.Identities[*r.Identity] = r.Identity
+	}
+	m.Signals[at] = r
+	return r
+}
+
+// Reread reads a statement with the mappings of the unit, if others read it.
+func (m *Matcher) Reread(h *evidence.Statement) {
+	if h.Mappings != m.Maps {
+		h.MatchedSignal = m.Share(h.SignalText)
+	}
+}
+
+// RereadAll reads statements with the mappings of the unit, if others read them.
+func (m *Matcher) RereadAll(l *evidence.Statements) *evidence.Statements {
+	l.Reread(m.Maps, m.Share)
+	return l
+}
+
+// seed is the seed of the hashes of a unit, which never leave the process.
+var seed = maphash.MakeSeed()
+
+// Worklist has the codes that no rule and no mapping knew.
+type Worklist struct {
+	*registry.Registry
+	Matcher *Matcher
+
+	Codes   map[string]*facts.CodeState
+	changed map[string]bool // codes that must be written, by their keys
+}
+
+// codeKinds are the kinds that tell the rows of the worklist apart: diagnoses,
+// medications, and everything else.
+var codeKinds = [...]catalogue.SignalKind{0, catalogue.KindMedication, catalogue.KindObservation}
+
+// TakeMark takes a code off the worklist, or puts it back.
+func (l *Worklist) TakeMark(in *registry.Intake, i int, m *acuity.CodeMark) {
+	found := false
+	for _, kind := range codeKinds {
+		if m.Kind != 0 && UnmappedKey("", "", m.Kind) != UnmappedKey("", "", kind) {
+			continue
+		}
+		key := UnmappedKey(m.System, m.Code, kind)
+		c := l.Codes[key]
+		if c == nil {
+			continue
+		}
+		found = true
+		if c.Ignored == m.Delete {
+			c.Ignored = !m.Delete
+			l.touch(key)
+		}
+	}
+	if !found {
+		in.Warn("not_in_worklist", registry.ItemPath("codes", i))
+	}
+}
+
+// touch notes that the record of a code is to be written.
+func (l *Worklist) touch(key string) {
+	if l.changed == nil {
+		l.changed = map[string]bool{}
+	}
+	l.changed[key] = true
+}
+
+// WriteDirty writes the codes that changed.
+func (l *Worklist) WriteDirty(write func(key []byte, s facts.Record)) {
+	for _, k := range slices.Sorted(maps.Keys(l.changed)) {
+		if c := l.Codes[k]; c != nil {
+			write(l.Keys.Code(k), c)
+		}
+	}
+	clear(l.changed)
+}
+
+// NoteUnmappedSignals adds the unmapped codes of the request to the answer and the
+// worklist. A condition is a diagnosis; a resource has no room.
+func (l *Worklist) NoteUnmappedSignals(in *registry.Intake) {
+	for i := range in.Statements {
+		h := &in.Statements[i]
+		if in.SignalExists(i) {
+			continue
+		}
+		known := h.Known()
+		if known == terminology.Matched {
+			continue
+		}
+		if known == terminology.Unreadable {
+			in.Warn("value_unreadable", "")
+		}
+		kind, room := h.Kind, h.Room
+		if in.Observation.Signals[i].Resource != "" {
+			room = -1
+		}
+		if kind == catalogue.KindCondition {
+			if adt.TellsDelivery(&acuity.Diagnosis{System: h.System, Code: h.Code}) {
+				continue
+			}
+			kind = 0
+		}
+		if h.Code != "" || h.Display != "" {
+			l.noteCode(in, h.System, h.Code, h.Display, kind, room)
+		}
+	}
+}
+
+// NoteUnmappedDiagnosis adds a diagnosis of an ADT event or a census row if it is unmapped.
+// Room -1: none.
+func (l *Worklist) NoteUnmappedDiagnosis(in *registry.Intake, d *acuity.Diagnosis, room int32) {
+	if !d.Delete && !l.Matcher.Reader.Diagnosis(d).Known && !adt.TellsDelivery(d) {
+		l.noteCode(in, d.System, d.Code, d.Display, 0, room)
+	}
+}
+
+// noteCode counts an unmapped code.
+func (l *Worklist) noteCode(in *registry.Intake, system codes.System, code, display string, kind catalogue.SignalKind, room int32) {
+	key := UnmappedKey(system, code, kind)
+	c := l.Codes[key]
+	if un := (acuity.Unmapped{System: system, Code: code, Display: display}); (c == nil || !c.Ignored) && in.First(un) {
+		in.Unmapped = append(in.Unmapped, un)
+	}
+	if c == nil {
+		if len(l.Codes) >= CapCodes {
+			return
+		}
+		c = &facts.CodeState{System: system, Code: code, Kind: kind, FirstSeen: in.Observation.ReceivedAt}
+		l.Codes[key] = c
+	}
+	if display != "" {
+		c.Display = display
+	}
+	now := l.Facts.Clock
+	c.Count++
+	c.Feed, c.LastSeen = in.Observation.Channel, now
+	hour := now.Hour()
+	if n := len(c.Hours); n > 0 && c.Hours[n-1].Hour == hour {
+		c.Hours[n-1].Count++
+	} else {
+		c.Hours = append(c.Hours, facts.HourCount{Hour: hour, Count: 1})
+	}
+	for len(c.Hours) > 0 && c.Hours[0].Hour <= hour-24 {
+		c.Hours = slices.Delete(c.Hours, 0, 1)
+	}
+	if i, found := slices.BinarySearch(c.Rooms, room); room >= 0 && !found && len(c.Rooms) < capCodeRooms {
+		c.Rooms = slices.Insert(c.Rooms, i, room)
+	}
+	l.touch(key)
+}
+
+// drop removes the name of a Medication from the worklist of unmapped codes.
+func (l *Worklist) drop(name string) {
+	key := UnmappedKey(codes.SystemLocal, name, catalogue.KindMedication)
+	if l.Codes[key] != nil {
+		delete(l.Codes, key)
+		l.Keys.Drop(l.Keys.Code(key))
+	}
+}
+
+// UnmappedKey names an unmapped code within a hospital.
+func UnmappedKey(system codes.System, code string, kind catalogue.SignalKind) string {
+	k := byte('0')
+	if kind == catalogue.KindMedication {
+		k = 'm'
+	} else if kind != 0 {
+		k = 's'
+	}
+	return string(k) + string(system) + "\x00" + code
+}

@@ -1,0 +1,47 @@
+package identity
+
+import (
+	"slices"
+
+	"svc/acuity/facts"
+	"svc/acuity/registry"
+)
+
+// TakeCreates finds the parts of an observation whose resources are known. What is known is
+// decided before anything of the observation counts, and in the order of the log, so two
+// requests at once create one thing.
+func (ns *Names) TakeCreates(in *registry.Intake) {
+	for _, c := range in.Observation.Creates {
+		if !slices.ContainsFunc(c.Names, ns.knows) {
+			continue
+		}
+		in.Existing = append(in.Existing, c)
+		for i := c.References.From; i < c.References.To; i++ {
+			in.Warn(facts.ReasonExists, registry.ItemPath("references", int(i)))
+		}
+	}
+}
+
+// knows reports whether a visit, a resource or a reference has a name. Only what is kept
+// counts, so a restored unit knows the same.
+func (ns *Names) knows(name string) bool {
+	if ns.References[name] != nil {
+		return true
+	}
+	if v := ns.VisitCalled(name); v != nil && v.IsCalled(name) {
+		return true
+	}
+	if len(ns.Joins.claimants(ns.Joins.Accounts, name)) > 0 {
+		return true
+	}
+	if len(ns.Versions[name].EventsOf(name)) > 0 {
+		return true
+	}
+	list := ns.Resources[name].ResourceStatements()
+	for i := range list {
+		if list[i].WholeResource() == name {
+			return true
+		}
+	}
+	return false
+}

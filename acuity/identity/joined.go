@@ -1,0 +1,48 @@
+package identity
+
+import (
+	"cmp"
+
+	"svc/acuity"
+	"svc/acuity/registry"
+)
+
+// IsCalled reports whether a name means a visit.
+func (ns *Names) IsCalled(v *registry.Visit, name string) bool {
+	return name == v.ID || ns.VisitNamed(name) == v
+}
+
+// VisitNamed returns the visit with a name: its identity, one of its Encounters, or its
+// account number; nil: none. Of mother and newborn with one account it is the mother.
+func (ns *Names) VisitNamed(name string) *registry.Visit {
+	if v := ns.VisitCalled(name); v != nil {
+		return v.Whole()
+	}
+	var best *registry.Visit
+	for _, v := range ns.Joins.claimants(ns.Joins.Accounts, name) {
+		v = v.Whole()
+		if best == nil || best.Timeline.Newborn && !v.Timeline.Newborn ||
+			best.Timeline.Newborn == v.Timeline.Newborn && later(v, best) {
+			best = v
+		}
+	}
+	return best
+}
+
+// later reports whether a visit is the newer of two: open before closed, then the one that
+// opened last.
+func later(a, b *registry.Visit) bool {
+	if a.Timeline.Open != b.Timeline.Open {
+		return a.Timeline.Open
+	}
+	return cmp.Or(cmp.Compare(a.Timeline.OpenedAt, b.Timeline.OpenedAt), cmp.Compare(a.ID, b.ID)) > 0
+}
+
+// IDOf returns the identity under which the events of a message are kept. Mother and
+// newborn may have one account, so that of an account alone includes the patient.
+func IDOf(e *acuity.Event) string {
+	if e.Account != "" && e.Account == e.Visit && e.Patient != "" {
+		return e.Visit + " " + e.Patient
+	}
+	return e.Visit
+}

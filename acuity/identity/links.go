@@ -1,0 +1,197 @@
+package identity
+
+import (
+	"slices"
+
+	"svc/acuity/registry"
+)
+
+// capClaims is the number of visits that may name one account, or one Encounter as their
+// whole. Beyond it the number is no account: some senders put the same into each message.
+const capClaims = 50
+
+// claimants returns the visits that name an account or a whole; nil: none, or too many.
+func (j *Joins) claimants(index map[string][]*registry.Visit, name string) []*registry.Visit {
+	if list := index[name]; len(list) <= capClaims {
+		return list
+	}
+	return nil
+}
+
+// readLinks reads from the events of a visit which others it names.
+func (j *Joins) readLinks(v *registry.Visit) {
+	var accounts, wholes []string
+	byPatient := false
+	add := func(list []string, name string) []string {
+		if name == "" || name == v.ID || slices.Contains(list, name) {
+			return list
+		}
+		return append(list, name)
+	}
+	for i := range v.Events {
+		e := &v.Events[i]
+		byPatient = byPatient || e.ByPatient
+		if e.Account != "" {
+			accounts = add(accounts, e.Account)
+		}
+		if e.Resource != "" && e.MotherVisit != "" && !e.Void {
+			wholes = add(wholes, e.MotherVisit)
+		}
+	}
+	slices.Sort(accounts)
+	slices.Sort(wholes)
+	of := &v.Joined
+	j.index(j.Accounts, v, of.Accounts(), accounts)
+	j.index(j.Wholes, v, of.Wholes(), wholes)
+	if of.Links = nil; len(accounts)+len(wholes) > 0 {
+		of.Links = &registry.Links{Accounts: accounts, Wholes: wholes}
+	}
+	if byPatient != of.ByPatient {
+		if of.ByPatient = byPatient; byPatient {
+			j.Holders++
+		} else {
+			j.Holders--
+		}
+	}
+}
+
+// index replaces the names under which an index has a visit. If a name gets more
+// claimants than may be, or no longer has, all of them are joined anew.
+func (j *Joins) index(index map[string][]*registry.Visit, v *registry.Visit, before, after []string) {
+	if slices.Equal(before, after) {
+		return
+	}
+	for _, name := range before {
+		if !slices.Contains(after, name) {
+			j.touchCrowd(index[name], capClaims+1)
+			removeFrom(index, name, v)
+		}
+	}
+	for _, name := range after {
+		if !slices.Contains(before, name) {
+			index[name] = append(index[name], v)
+			j.touchCrowd(index[name], capClaims+1)
+		}
+	}
+}
+
+// touchCrowd touches the claimants of a name if there are n of them.
+func (j *Joins) touchCrowd(list []*registry.Visit, n int) {
+	if len(list) != n {
+		return
+	}
+	for _, o := range list {
+		j.touch(o)
+	}
+}
+
+// touch touches a visit; nil: none.
+func (j *Joins) touch(v *registry.Visit) {
+	if v != nil {
+		j.Work.MarkVisit(v, registry.Touched)
+	}
+}
+
+// neighbors calls f with the visits that may be one with a visit.
+func (j *Joins) neighbors(v *registry.Visit, f func(*registry.Visit)) {
+	if len(j.Accounts)+len(j.Wholes) > 0 {
+		name := func(name string) {
+			for _, o := range j.claimants(j.Accounts, name) {
+				f(o)
+			}
+			for _, o := range j.claimants(j.Wholes, name) {
+				f(o)
+			}
+		}
+		name(v.ID)
+		last := ""
+		for i := range v.Events {
+			if e := v.Events[i].Encounter; e != "" && e != last {
+				name(e)
+				last = e
+			}
+		}
+		for _, a := range v.Joined.Accounts() {
+			if len(j.Accounts[a]) > capClaims {
+				continue
+			}
+			for _, o := range j.Accounts[a] {
+				f(o)
+			}
+			if o := j.Names.VisitCalled(a); o != nil {
+				f(o)
+			}
+		}
+		for _, w := range v.Joined.Wholes() {
+			if len(j.Wholes[w]) > capClaims {
+				continue
+			}
+			for _, o := range j.Wholes[w] {
+				f(o)
+			}
+			if o := j.Names.VisitCalled(w); o != nil {
+				f(o)
+			}
+		}
+	}
+}
+
+// touchReachable touches the visits that may be one with a visit, and those of her patient if a
+// message names the patient alone.
+func (j *Joins) touchReachable(v *registry.Visit) {
+	alone := len(v.Names) == 0
+	j.neighbors(v, func(o *registry.Visit) {
+		if o == v || alone && len(o.Names) == 0 {
+			return
+		}
+		j.touch(o)
+	})
+	if j.Holders == 0 || alone {
+		return
+	}
+	for _, name := range j.Names.NamesOf(slices.Clone(v.Names)) {
+		for _, o := range j.Names.Patients[name] {
+			if v.Joined.ByPatient || o.Joined.ByPatient {
+				j.touch(o)
+			}
+		}
+	}
+}
+
+// WarnOfParts tells how the Encounter of an event is part of others, if it is so in a way
+// that does not join them.
+func (j *Joins) WarnOfParts(in *registry.Intake, i int, v *registry.Visit) {
+	e := &in.Observation.Events[i]
+	if e.Account != "" && len(j.Accounts[e.Account]) > capClaims {
+		in.Warn("account_shared", in.EventPath(i))
+	}
+	if e.Resource == "" || e.MotherVisit == "" || e.Void {
+		return
+	}
+	whole := j.Names.VisitCalled(e.MotherVisit)
+	switch {
+	case len(j.Wholes[e.MotherVisit]) > capClaims:
+		in.Warn("part_of_limit", in.EventPath(i))
+	case j.isCycle(v):
+		in.Warn("part_of_cycle", in.EventPath(i))
+	case whole != nil && whole.Whole() != v.Whole() && !v.Whole().Timeline.Newborn:
+		in.Warn("part_of_unknown_patient", in.EventPath(i))
+	}
+}
+
+// isCycle reports whether a visit is part of itself, through others.
+func (j *Joins) isCycle(v *registry.Visit) bool {
+	seen := []*registry.Visit{v}
+	for i := 0; i < len(seen) && i <= capClaims; i++ {
+		for _, w := range seen[i].Joined.Wholes() {
+			o := j.Names.VisitCalled(w)
+			if o == v {
+				return true
+			}
+			if o != nil && !slices.Contains(seen, o) {
+				seen = append(seen, o)
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,125 @@
+package registry
+
+import (
+	"maps"
+	"math/bits"
+	"slices"
+
+	"svc/acuity"
+)
+
+// mark is a set of marks of a room or a visit. Only touched asks for work of derive; the others list
+// what it made.
+type mark uint16
+
+const (
+	Touched mark = 1 << iota // room or visit: derive all of it anew
+	Rejudge                  // room: its chart changed since it was judged
+	Named                    // room: the input is about it
+	Unsaved                  // room or visit: its record is not written yet
+	Unshown                  // room: its chart is not written yet
+
+	marks = iota // number of marks
+)
+
+// marked has the rooms or visits with each mark, in the order of marking.
+type marked[T any] [marks][]T
+
+// With returns those with a mark.
+func (l *marked[T]) With(m mark) []T { return l[m.Bit()] }
+
+// Reset forgets those with a mark. It keeps the memory, unless everything of a large unit was
+// marked.
+func (l *marked[T]) Reset(m mark) {
+	list := &l[m.Bit()]
+	clear(*list)
+	if *list = (*list)[:0]; cap(*list) > keptMarks {
+		*list = nil
+	}
+}
+
+// keptMarks is the longest list whose memory is kept.
+const keptMarks = 1024
+
+// add adds a room or a visit to the lists of several marks.
+func (l *marked[T]) add(of T, several mark) {
+	for ; several != 0; several &= several - 1 {
+		l[several.Bit()] = append(l[several.Bit()], of)
+	}
+}
+
+// Bit is the number of the lowest mark.
+func (m mark) Bit() int { return bits.TrailingZeros16(uint16(m)) }
+
+// work lists what the next steps must do, and holds memory for them.
+type work struct {
+	Rooms  marked[*Room]
+	Visits marked[*Visit]
+
+	Rearranged     bool // the chart has other rooms than the verdict
+	RecountWaiting bool // the statements and cancels that wait must be counted anew
+	DropPast       bool // the past of a backfill must be made anew
+
+	Plain bool // derive everything anew at each step, see Fold
+
+	// What the room table needs before anything is derived.
+	RebuildTable  bool               // rebuild it from the facts
+	Relabel       bool               // update it with the labels
+	TableChanged  bool               // its answers changed
+	DroppedPlaces []*acuity.Location // places of dropped events
+
+	Unassigned   []*Unassigned    // statements to be assigned anew
+	AddedMoves   []acuity.Instant // moves since the last step
+	DroppedMoves []acuity.Instant // moves that were dropped since the last step
+
+	Moved []acuity.Instant // memory for the moves of a visit
+}
+
+// MarkRoom adds marks to a room.
+func (w *work) MarkRoom(r *Room, m mark) {
+	w.Rooms.add(r, m&^r.Marks)
+	r.Marks |= m
+}
+
+// MarkVisit adds marks to a visit.
+func (w *work) MarkVisit(v *Visit, m mark) {
+	w.Visits.add(v, m&^v.Marks)
+	v.Marks |= m
+}
+
+// RecordFact records that a fact names a visit.
+func (g *Registry) RecordFact(v *Visit) {
+	v.Touched = g.Facts.Clock
+	if !v.InRecent {
+		v.InRecent, g.Recent = true, append(g.Recent, v)
+	}
+}
+
+// TouchedAfter returns the visits that a fact named after an instant. Callers never ask
+// for an earlier one again.
+func (g *Registry) TouchedAfter(at acuity.Instant) []*Visit {
+	if g.Work.Plain {
+		return slices.Collect(maps.Values(g.Visits))
+	}
+	g.Recent = slices.DeleteFunc(g.Recent, func(v *Visit) bool {
+		v.InRecent = v.Touched > at && g.Visits[v.ID] == v
+		return !v.InRecent
+	})
+	return g.Recent
+}
+
+// TurnOver records that the moves of a visit changed: mostly one was added.
+func (w *work) TurnOver(from, to []acuity.Instant) {
+	for len(from) > 0 && len(to) > 0 && from[0] == to[0] {
+		from, to = from[1:], to[1:]
+	}
+	w.DroppedMoves, w.AddedMoves = append(w.DroppedMoves, from...), append(w.AddedMoves, to...)
+}
+
+// TouchUnassigned makes derive assign statements anew.
+func (w *work) TouchUnassigned(r *Unassigned) {
+	if !r.Marked {
+		r.Marked = true
+		w.Unassigned = append(w.Unassigned, r)
+	}
+}

@@ -1,0 +1,257 @@
+package registry
+
+import (
+	"slices"
+	"sync"
+
+	"svc/acuity"
+	"svc/acuity/adt"
+	"svc/acuity/evidence"
+	"svc/acuity/facts"
+	"svc/acuity/location"
+)
+
+// Withdrawn is a room where a visit was placed by an event that was taken back.
+type Withdrawn struct {
+	Room int32
+	At   acuity.Instant // the earliest event time
+}
+
+// IsHere reports whether a visit is somewhere now.
+func (v *Visit) IsHere() bool {
+	n := len(v.Spans)
+	return n > 0 && v.Spans[n-1].To == 0
+}
+
+// AddStay adds a census stay, and drops the oldest beyond CapStays.
+func (v *Visit) AddStay(s facts.CensusStay) {
+	if n := len(v.Stays); n >= CapStays {
+		v.Stays = slices.Delete(v.Stays, 0, n-CapStays+1)
+	}
+	v.Stays = append(v.Stays, s)
+}
+
+// CensusFacts returns what censuses say about a visit, also as an occupant without a visit;
+// nil: nothing.
+func (v *Visit) CensusFacts() *facts.CensusFacts {
+	if v.OccupantOf == nil || v.OccupantOf.Occupant == nil {
+		return v.Facts
+	}
+	f := v.OccupantOf.Occupant.Facts
+	if old := v.Facts; old != nil {
+		if f.Primary == 0 && f.Area == "" {
+			f.Primary, f.PrimarySince = old.Primary, old.PrimarySince
+		}
+		if f.DeliveredAt == 0 {
+			f.DeliveredAt = old.DeliveredAt
+		}
+		f.Cesarean = f.Cesarean || old.Cesarean
+		if len(f.Listed) == 0 {
+			f.Listed = old.Listed
+		}
+		if len(f.Diagnoses) == 0 {
+			f.Diagnoses = old.Diagnoses
+		}
+		if len(f.Newborns) == 0 {
+			f.Newborns = old.Newborns
+		}
+	}
+	return &f
+}
+
+// Feed returns the feed that placed the visit where it is.
+func (v *Visit) Feed() acuity.Channel {
+	if n := len(v.Timeline.Stays); n > 0 {
+		return v.Timeline.Stays[n-1].Placing.Feed
+	}
+	return acuity.ChannelADT
+}
+
+// IsCalled reports whether a visit that has facts has a name.
+func (v *Visit) IsCalled(name string) bool {
+	if v.IsName() {
+		return false
+	}
+	return v.ID == name || slices.ContainsFunc(v.Events, func(e adt.Event) bool { return e.Encounter == name })
+}
+
+// EventsOf returns copies of the events of a resource; nil: no visit.
+func (v *Visit) EventsOf(resource string) []adt.Event {
+	if v == nil {
+		return nil
+	}
+	var list []adt.Event
+	for i := range v.Events {
+		if v.Events[i].Resource == resource {
+			list = append(list, v.Events[i])
+		}
+	}
+	return list
+}
+
+// IsName reports whether only statements name the visit.
+func (v *Visit) IsName() bool { return len(v.Events) == 0 && v.Facts == nil && len(v.Stays) == 0 }
+
+// Has reports whether the visit has an event.
+func (v *Visit) Has(id string) bool {
+	for i := range v.Events {
+		if v.Events[i].ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// Newest returns the event that came last; nil: there is none.
+func (v *Visit) Newest() *adt.Event {
+	if n := len(v.Events); n > 0 {
+		return &v.Events[n-1]
+	}
+	return nil
+}
+
+// IsAt reports whether the visit is open and at a location of a kind.
+func (v *Visit) IsAt(kind location.Kind) bool {
+	n := len(v.Spans)
+	return n > 0 && v.Spans[n-1].To == 0 && v.Spans[n-1].Kind == kind
+}
+
+// OwnerOf returns the visit that has an event which is kept with a visit; none: it is
+// nobody's, because several visits are open.
+func (v *Visit) OwnerOf(id string) (owner *Visit, none bool) {
+	if v == nil {
+		return nil, false
+	}
+	for i, to := range v.Joined.Lent() {
+		if i < len(v.Events) && v.Events[i].ID == id {
+			if to.To != nil {
+				return to.To, false
+			}
+			return v, to.None
+		}
+	}
+	return v.Whole(), false
+}
+
+// VisitFacts is a [VisitState] as a unit keeps it.
+type VisitFacts struct {
+	ID      string
+	Events  []adt.Event
+	Folded  int32
+	FoldAt  acuity.Instant
+	Touched acuity.Instant
+
+	Facts *facts.CensusFacts
+	Stays []facts.CensusStay
+}
+
+// visitRecords have memory for the record of a visit, which is far larger than what a
+// unit keeps. Few units write at once.
+var visitRecords = sync.Pool{New: func() any { return new(facts.VisitState) }}
+
+// WriteVisits writes the facts of visits.
+func (g *Registry) WriteVisits(list []*Visit, write func(key []byte, s facts.Record)) {
+	if len(list) == 0 {
+		return
+	}
+	record := visitRecords.Get().(*facts.VisitState) //nolint:errcheck // nothing else is put there
+	for _, v := range list {
+		*record = facts.VisitState{
+			ID: v.ID, Events: record.Events[:0], Folded: v.Folded, FoldAt: v.FoldAt, Touched: v.Touched,
+			Facts: v.Facts, Stays: v.Stays,
+		}
+		for i := range v.Events {
+			record.Events = v.Events[i].AppendTo(record.Events, v.ID)
+		}
+		write(g.Keys.Visit(v.ID), record)
+	}
+	*record = facts.VisitState{Events: facts.Emptied(record.Events[:cap(record.Events)])}
+	visitRecords.Put(record)
+}
+
+// Size returns the approximate bytes of the record of a visit.
+func (v *Visit) Size() int {
+	n := v.Facts.Size()
+	for i := range v.Events {
+		e := &v.Events[i]
+		n += 160 + 16*len(e.CoarseTimes) + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) +
+			len(e.MotherVisit) + len(e.MotherPatient) + len(e.Account) + len(e.Place.Room) + len(e.Place.PointOfCare) + len(e.Place.Label) +
+			len(e.Prior.Room) + len(e.Prior.PointOfCare)
+		for j := range e.Diagnoses {
+			n += 32 + len(e.Diagnoses[j].Code) + len(e.Diagnoses[j].Display)
+		}
+	}
+	return n
+}
+
+// LinkMother links a newborn to its mother; nil: the mother is unknown.
+func (v *Visit) LinkMother(mother *Visit) {
+	if v.Mother == mother {
+		return
+	}
+	if old := v.Mother; old != nil {
+		last := len(old.Babies) - 1
+		old.Babies[v.babyIndex] = old.Babies[last]
+		old.Babies[v.babyIndex].babyIndex = v.babyIndex
+		old.Babies[last] = nil
+		old.Babies = old.Babies[:last]
+	}
+	if v.Mother = mother; mother != nil {
+		v.babyIndex = len(mother.Babies)
+		mother.Babies = append(mother.Babies, v)
+	}
+}
+
+// IsUnplaced reports whether the visit is in the unit without a room.
+func (v *Visit) IsUnplaced() bool {
+	n := len(v.Spans)
+	return n > 0 && v.Spans[n-1].To == 0 && (v.Spans[n-1].Kind == location.Nowhere || v.Spans[n-1].Kind == location.WithoutRoom)
+}
+
+// Visit is a visit with what is derived for it.
+type Visit struct {
+	VisitFacts
+	Slot               int32               // see slots
+	Statements         evidence.Statements // settled with this visit
+	ResourceStatements evidence.ResourceStatements
+	Timeline           adt.Timeline
+	Spans              []LocationSpan // stays by ADT and census together, ascending
+	LastPlaced         acuity.Instant // see locationMerge.lastSaid
+	CandidateFor       *Room          // the room where the visit may be the occupant
+	OccupantOf         *Room          // the room where the visit is the occupant
+	Mother             *Visit         // of a newborn
+	Babies             []*Visit       // newborns of this mother
+	Cache              *evidence.Cache
+	Primary            Chosen
+	Names              []string // as in the index by patient
+	NewbornByEvents    bool     // a newborn, as its events say
+	BirthOrder         uint8    // birth order of a newborn who has a Patient resource of its own
+	InNewborns         bool     // is in the index of newborns
+	CountedUnplaced    bool     // is counted as without a room
+	InRecent           bool     // is in the list of recent visits
+	Forgotten          bool     // by retention
+	Bytes              int      // approximate size of the facts
+	babyIndex          int      // index among the babies of the mother
+	InChecks           bool     // housekeeping will check it
+	InCancels          bool     // is in the list of visits with waiting cancels
+	// withdrawn is what the index of the unit has of this visit.
+	Withdrawn []Withdrawn
+	Joined    Joined
+	Marks     mark
+}
+
+// Chosen is a primary that a timeline gave, with what it was chosen from.
+type Chosen struct {
+	Known, Cesarean bool
+	Birth           acuity.Instant
+	Choice          adt.Primary
+}
+
+// Moves returns the moves of a visit that count for turnover. A newborn has none, even
+// if its own events do not say that it is one, because turnover counts mothers (docs/decisions.md#turnover).
+func (v *Visit) Moves() []acuity.Instant {
+	if v.Timeline.Newborn {
+		return nil
+	}
+	return v.Timeline.Moves
+}

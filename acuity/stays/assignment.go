@@ -1,0 +1,186 @@
+package stays
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/adt"
+	"svc/acuity/evidence"
+	"svc/acuity/location"
+	"svc/acuity/registry"
+)
+
+// AssignStatements decides who owns the statements of a room, and touches the rooms of old and
+// new owners.
+func (k *Statements) AssignStatements(r *registry.Room) {
+	for h := range r.Statements.All {
+		k.assignStatement(r, h, k.bindingFor(r, h))
+	}
+}
+
+// assignStatement gives a statement to an owner.
+func (k *Statements) assignStatement(r *registry.Room, h *evidence.Statement, b registry.Binding) {
+	before := k.BindingOf(h)
+	if before == b {
+		return
+	}
+	fresh := before.Kind == registry.NotBound
+	if !fresh { // the old owner loses it, the new one gets it between others
+		k.CacheOf(h).Forget()
+		k.TouchOwner(r, before)
+	}
+	h.Owner = b.Owner()
+	if fresh {
+		k.touchEvidence(h, false)
+		return
+	}
+	k.CacheOf(h).Forget()
+	k.TouchOwner(r, b)
+}
+
+// touchEvidence touches the room of the owner of a statement that was added
+// or lost.
+func (k *Statements) touchEvidence(h *evidence.Statement, lost bool) {
+	if h.Owner.Kind == registry.NotBound {
+		return
+	}
+	v := k.VisitOfStatement(h)
+	if !k.CacheOf(h).Invalidate(h, lost) && v != nil {
+		return
+	}
+	k.TouchOwner(k.Room(h.Room), k.BindingOf(h))
+}
+
+// bindingFor returns the owner of a statement of a room (docs/decisions.md#statement-owner): who was
+// in the room at its time; else at its receipt; else who came first within the hour;
+// else the room itself if nothing else knows it. A patient whom a cancelled event had
+// placed there was never there: such a statement is nobody's.
+func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registry.Binding {
+	if h.Settled {
+		return registry.Binding{Kind: registry.ToRoom}
+	}
+	t := h.ReceivedAt
+	if h.ObservedAt != 0 {
+		t = min(t, h.ObservedAt)
+	}
+	if b := OwnerAt(r, t); b.Kind != registry.ToNobody {
+		return b
+	}
+	if b := OwnerAt(r, h.ReceivedAt); b.Kind != registry.ToNobody {
+		return b
+	}
+	if b := firstOwnerAfter(r, t, t.Add(firstOccupant)); b.Kind != registry.ToNobody {
+		return b
+	}
+	if r.Known() || k.Withdrawn.cover(r.ID, t) {
+		return registry.Binding{}
+	}
+	return registry.Binding{Kind: registry.ToRoom}
+}
+
+// OwnerAt returns who was in the room at t: a mother before a newborn, of several the last to
+// come, an occupant without a visit only if there is no visit.
+func OwnerAt(r *registry.Room, t acuity.Instant) registry.Binding {
+	var newborn *registry.Visit
+	for i := range slices.Backward(r.Stays) { // mostly the last one
+		s := &r.Stays[i]
+		switch {
+		case !s.Holds(t):
+		case !s.V.Timeline.Newborn:
+			return registry.Binding{V: s.V, Kind: registry.ToVisit}
+		case newborn == nil:
+			newborn = s.V
+		}
+	}
+	if newborn != nil {
+		return registry.Binding{V: newborn, Kind: registry.ToVisit}
+	}
+	if r.Occupant != nil && r.Occupant.From <= t {
+		if end := r.OccupantEnd(); end == 0 || t < end {
+			return registry.Binding{Kind: registry.ToOccupant}
+		}
+		return registry.Binding{}
+	}
+	for i := range r.Past {
+		if p := &r.Past[i]; p.From <= t && t < p.To {
+			return registry.Binding{Kind: registry.ToPast}
+		}
+	}
+	return registry.Binding{}
+}
+
+// firstOwnerAfter returns who came first into the room after from, and not after to.
+func firstOwnerAfter(r *registry.Room, from, to acuity.Instant) registry.Binding {
+	first, _ := slices.BinarySearchFunc(r.Stays, from+1, func(s registry.RoomStay, at acuity.Instant) int { return cmp.Compare(s.From, at) })
+	for i := first; i < len(r.Stays) && r.Stays[i].From <= to; i++ {
+		if !r.Stays[i].V.Timeline.Newborn {
+			return registry.Binding{V: r.Stays[i].V, Kind: registry.ToVisit}
+		}
+	}
+	if o := r.Occupant; o != nil && r.OccupantVisit == nil && o.From > from && o.From <= to {
+		return registry.Binding{Kind: registry.ToOccupant}
+	}
+	return registry.Binding{}
+}
+
+// WithdrawnRooms are the visits that were placed in a room by events that were taken
+// back, by room id, ascending by the time of the event.
+type WithdrawnRooms map[int32][]registry.RoomStay
+
+// appendWithdrawn appends the rooms of placing events that were taken back.
+func appendWithdrawn(dst []registry.Withdrawn, s *adt.Timeline, table *location.Table) []registry.Withdrawn {
+	for i := range s.Events {
+		t := &s.Events[i]
+		if !t.Withdrawn() || t.Event.Type == acuity.A03 { // a discharge places nobody
+			continue
+		}
+		p := table.Placement(t.Event.Place)
+		if p.Kind != location.InRoom || slices.ContainsFunc(dst, func(w registry.Withdrawn) bool { return w.Room == p.Room }) {
+			continue // events are in the order of time
+		}
+		dst = append(dst, registry.Withdrawn{Room: p.Room, At: t.At})
+	}
+	return dst
+}
+
+// replace replaces the entries of a visit in the index.
+func (l WithdrawnRooms) replace(v *registry.Visit, list []registry.Withdrawn) {
+	for _, w := range v.Withdrawn {
+		left := removeRoomStay(l[w.Room], registry.RoomStay{V: v, From: w.At})
+		if l[w.Room] = left; len(left) == 0 {
+			delete(l, w.Room)
+		}
+	}
+	v.Withdrawn = append(v.Withdrawn[:0], list...)
+	for _, w := range list {
+		l[w.Room] = insertRoomStay(l[w.Room], registry.RoomStay{V: v, From: w.At})
+	}
+}
+
+// cover reports whether a statement of t was about a visit that never was in the room: a
+// withdrawn event would have bound it, or came before it. ADT knows the room by that
+// event, so the statement is not the room's own either.
+func (l WithdrawnRooms) cover(room int32, t acuity.Instant) bool {
+	list := l[room]
+	return len(list) > 0 && list[0].From <= t.Add(firstOccupant)
+}
+
+// ReplaceWithdrawn replaces the withdrawn rooms of a visit, and touches these rooms.
+func (k *Statements) ReplaceWithdrawn(v *registry.Visit, list []registry.Withdrawn) {
+	if slices.Equal(v.Withdrawn, list) {
+		return
+	}
+	changed := slices.Concat(v.Withdrawn, list)
+	k.Withdrawn.replace(v, list)
+	for _, w := range changed {
+		if r := k.Room(w.Room); r != nil {
+			k.Work.MarkRoom(r, registry.Touched)
+		}
+	}
+}
+
+// firstOccupant is how long before an arrival a statement about an empty room
+// may already be about the arriving patient (docs/decisions.md#statement-owner).
+const firstOccupant = time.Hour

@@ -1,0 +1,153 @@
+package stays
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"svc/acuity"
+	"svc/acuity/evidence"
+	"svc/acuity/identity"
+	"svc/acuity/registry"
+)
+
+// HolderOfResource returns the holder of a resource when a version of it would go to
+// another. The newest version decides for all of them.
+func (k *Statements) HolderOfResource(h *evidence.ResourceStatement, to identity.Holder) identity.Holder {
+	whole := h.WholeResource()
+	if from, known := k.Names.Resources[whole]; known && from != to {
+		var others []*evidence.ResourceStatement
+		list := from.ResourceStatements()
+		for i := range list {
+			if o := &list[i]; o.WholeResource() == whole {
+				others = append(others, o)
+			}
+		}
+		switch {
+		case len(others) == 0:
+		case to == (identity.Holder{}) || to.Nameless() || !from.Nameless() && h.IsOlder(others):
+			if to.Unassigned != nil && len(to.Unassigned.Statements) == 0 {
+				k.Names.Drop(to.Unassigned)
+			}
+			return from
+		default:
+			k.moveResource(from, to, whole)
+		}
+	}
+	if to != (identity.Holder{}) {
+		k.Names.Resources[strings.Clone(whole)] = to
+	}
+	return to
+}
+
+// moveResource moves the versions of a resource to another holder.
+func (k *Statements) moveResource(from, to identity.Holder, whole string) {
+	k.Work.RecountWaiting = k.Work.RecountWaiting || from.V == nil || from.V.IsName()
+	var taken, left evidence.ResourceStatements
+	for _, h := range from.ResourceStatements() {
+		if h.WholeResource() == whole {
+			k.TouchRoomOf(k.VisitOfStatement(&h.Statement))
+			taken = append(taken, h)
+		} else {
+			left = append(left, h)
+		}
+	}
+	if from.V != nil {
+		from.V.ResourceStatements = left
+	} else if from.Unassigned.Statements = left; len(left) == 0 {
+		k.Names.Drop(from.Unassigned)
+	}
+	for _, h := range taken {
+		k.AddStatement(to, h)
+	}
+}
+
+// UnassignForgotten makes the statements of forgotten visits unassigned.
+func (k *Statements) UnassignForgotten(r *registry.Unassigned) {
+	for i := range r.Statements {
+		h := &r.Statements[i]
+		if v := k.VisitOfStatement(&h.Statement); v != nil && v.Forgotten {
+			h.Owner = registry.Undecided
+			k.Work.RecountWaiting = true
+			k.Work.TouchUnassigned(r)
+		}
+	}
+}
+
+// AssignUnassigned assigns the statements of the touched patients.
+func (k *Statements) AssignUnassigned() {
+	for _, r := range k.Work.Unassigned {
+		r.Marked = false
+		newest := r.Newest()
+		for i := range r.Statements {
+			h := &r.Statements[i]
+			before, after := k.BindingOf(&h.Statement), registry.Binding{Kind: registry.ToNobody}
+			at := h.ReceivedAt
+			if whole := h.WholeResource(); whole != "" {
+				at = newest[whole]
+			}
+			if v := k.Names.VisitFor(r, at); v != nil {
+				after = registry.Binding{V: v, Kind: registry.ToVisit}
+			}
+			if before == after {
+				continue
+			}
+			k.TouchRoomOf(before.V)
+			h.Owner = after.Owner()
+			k.Work.RecountWaiting = true
+			k.TouchRoomOf(after.V)
+		}
+	}
+	k.Work.Unassigned = k.Work.Unassigned[:0]
+}
+
+// SettleUnassigned makes the assignment of 24 h old statements final. Statements without
+// a visit are lost, and so are names that nothing else uses.
+func (k *Statements) SettleUnassigned(now acuity.Instant) {
+	due := func(h *evidence.Statement) bool { return h.ReceivedAt.Add(registry.SettleAfter) <= now }
+	byName := func(a, b *registry.Unassigned) int {
+		return cmp.Or(cmp.Compare(a.Patient, b.Patient), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Resource, b.Resource))
+	}
+	for _, r := range slices.SortedFunc(maps.Values(k.Names.BySubject), byName) {
+		var old, left evidence.ResourceStatements
+		fresh := r.Newest()
+		for _, h := range r.Statements {
+			if at := fresh[h.WholeResource()]; due(&h.Statement) && (h.WholeResource() == "" || at.Add(registry.SettleAfter) <= now) {
+				old = append(old, h)
+			} else {
+				left = append(left, h)
+			}
+		}
+		if len(old) == 0 {
+			continue
+		}
+		if r.Statements = left; len(left) == 0 {
+			k.Names.Drop(r)
+		}
+		for _, h := range old {
+			v := k.VisitOfStatement(&h.Statement)
+			if v == nil {
+				k.DropResourceStatement(&h)
+				continue
+			}
+			k.AddStatement(identity.Holder{V: v}, h)
+			k.Work.MarkVisit(v, registry.Unsaved)
+		}
+	}
+	for v := range k.Unknown {
+		if v.Joined.Head != nil {
+			continue // they are those of a visit
+		}
+		for _, h := range v.Statements.ByArrival(due) {
+			k.Lose(&h)
+		}
+		v.Statements.Remove(due)
+		v.ResourceStatements = slices.DeleteFunc(v.ResourceStatements, func(h evidence.ResourceStatement) bool {
+			if due(&h.Statement) {
+				k.DropResourceStatement(&h)
+			}
+			return due(&h.Statement)
+		})
+	}
+}
