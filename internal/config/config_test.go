@@ -96,6 +96,22 @@ func TestConfigFaultsTogether(t *testing.T) {
 	}
 }
 
+// TestRedisURL: a URL with several hosts names the primary that Sentinel watches.
+func TestRedisURL(t *testing.T) {
+	for value, want := range map[string]string{
+		"redis://user:hunter2@host:6379/0": "", "rediss://host:6379": "",
+		"redis://a:26379/0?master_name=svc&addr=b:26379&password=hunter2": "",
+		"redis://user:hunter2@a:6379?addr=b:6379":                         "SVC_REDIS: has several hosts, but no master_name",
+		"redis://a:26379?addr=b:26379&master_name=":                       "SVC_REDIS: has several hosts, but no master_name",
+		"http://hunter2": "SVC_REDIS: must be redis://",
+	} {
+		_, err := parseConfig(t, "run", everything, nil, environment("SVC_REDIS", value))
+		if said := fmt.Sprint(err); strings.Contains(said, "SVC_REDIS") != (want != "") || !strings.Contains(said, want) || strings.Contains(said, "hunter2") {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
+
 // TestKeysAreGood: a short, empty or malformed key is refused, whether a flag, a variable or a
 // file holds it. Older keys may be weak, so that they can be replaced.
 func TestKeysAreGood(t *testing.T) {

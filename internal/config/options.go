@@ -41,7 +41,7 @@ func (c *Config) options() []*option {
 			"how long to collect inputs for a transaction after the last commit; 0 if the brokers have "+
 				"add.partitions.to.txn.retry.backoff.ms=1"),
 		secret(row("redis", NeedRedis, "redis://127.0.0.1:6379/0", c.setRedis,
-			"Redis as redis://user:password@host:port/db, or rediss:// for TLS")),
+			"Redis as redis://user:password@host:port/db, or rediss:// for TLS; for Sentinel see configuration.md")),
 		row("redis-ca", NeedRedis, "", file(&c.RedisCA),
 			"PEM file of the authorities that signed the Redis server's certificate (default: those of the system)"),
 		filled(secret(row("pseudonym-key", NeedIngest|NeedPseudonyms, "", c.setPseudonymKey,

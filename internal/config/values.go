@@ -174,6 +174,9 @@ func (c *Config) setRedis(value string) error {
 	if err != nil || parsed.Scheme != "redis" && parsed.Scheme != "rediss" || parsed.Host == "" {
 		return errors.New("must be redis://… or rediss://…") // the value is not shown: it may hold a password
 	}
+	if query := parsed.Query(); query.Has("addr") && query.Get("master_name") == "" {
+		return errors.New("has several hosts, but no master_name: the hosts must be Sentinels, and Redis Cluster is not supported")
+	}
 	c.Redis = value
 	return nil
 }

@@ -29,10 +29,14 @@ func config(url string) view.Config {
 
 func TestFaultsOfTheConfiguration(t *testing.T) {
 	for name, c := range map[string]view.Config{
-		"no URL":           {URL: "canary-password@host"},
-		"CA without TLS":   {URL: "redis://host:6379", CAFile: "ca.pem"},
-		"CA that is away":  {URL: "rediss://host:6379", CAFile: filepath.Join(t.TempDir(), "none.pem")},
-		"CA of other kind": {URL: "rediss://host:6379", CAFile: "access_test.go"},
+		"no URL":               {URL: "canary-password@host"},
+		"no name at Sentinel":  {URL: "redis://sentinel:26379?master_name=&password=canary"},
+		"odd option":           {URL: "redis://sentinel:26379?master_name=svc&canary=1"},
+		"several hosts":        {URL: "redis://user:canary@host:6379?addr=other:6379"},
+		"CA, Sentinel, no TLS": {URL: "redis://sentinel:26379?master_name=svc", CAFile: "ca.pem"},
+		"CA without TLS":       {URL: "redis://host:6379", CAFile: "ca.pem"},
+		"CA that is away":      {URL: "rediss://host:6379", CAFile: filepath.Join(t.TempDir(), "none.pem")},
+		"CA of other kind":     {URL: "rediss://host:6379", CAFile: "access_test.go"},
 	} {
 		if _, err := view.Open(c); err == nil || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", name, err)

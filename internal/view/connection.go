@@ -48,6 +48,9 @@ func (c *connection) meet(ctx context.Context, conn *redis.Conn) error {
 	if err != nil {
 		return fmt.Errorf("meet Redis: %w", err)
 	}
+	if strings.Contains(info, "redis_mode:sentinel") {
+		return nil // it answers no reads
+	}
 	_, rest, _ := strings.Cut(info, "run_id:")
 	id, _, _ := strings.Cut(rest, "\r")
 	if id == "" {

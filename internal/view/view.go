@@ -33,19 +33,15 @@ package view
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"svc/internal/feeds"
 )
@@ -59,8 +55,9 @@ var (
 
 // Config says where the view is.
 type Config struct {
-	// URL of Redis: redis://user:password@host:6379/0, or rediss:// for TLS. The
-	// user needs keys ~svc:*, channels &svc:* and +hmget +hget +hgetall +hset
+	// URL of Redis: redis://user:password@host:6379/0, or rediss:// for TLS. With the parameter
+	// master_name the host is a Sentinel, each addr is another one, and username and password are
+	// parameters as well. The user needs keys ~svc:*, channels &svc:* and +hmget +hget +hgetall +hset
 	// +hdel +del +sadd +srem +smembers +zadd +zrem +zcard +zrange +zrevrangebyscore +pexpire +time
 	// +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select.
 	URL string
@@ -99,43 +96,13 @@ type View struct {
 
 // Open prepares a view. It connects on first use, so Redis may be away.
 func Open(cfg Config) (*View, error) {
-	options, err := redis.ParseURL(cfg.URL)
-	if err != nil { // the parser's error would quote the password
-		return nil, errors.New("the URL of Redis must look like redis://user:password@host:6379/0 or rediss://…")
-	}
-	if cfg.CAFile != "" {
-		if options.TLSConfig == nil {
-			return nil, errors.New("a certificate authority for Redis needs a URL that starts with rediss://")
-		}
-		pem, err := os.ReadFile(cfg.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read certificate authority of Redis: %w", err)
-		}
-		options.TLSConfig.RootCAs = x509.NewCertPool()
-		if !options.TLSConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate", cfg.CAFile)
-		}
-	}
-	if options.TLSConfig != nil {
-		options.TLSConfig.MinVersion = tls.VersionTLS12
-	}
 	cfg.Prefix = cmp.Or(cfg.Prefix, "svc:")
 	silence.Do(func() { redis.SetLogger(silent{}) })
-	dial, call := dialTimeout, callTimeout
-	if cfg.Patient {
-		dial, call = patientTimeout, patientTimeout
-	}
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
-	options.MaxRetries = -1   // readers want the error at once, writers have their own loop
-	options.DialerRetries = 1 // likewise
-	options.PoolSize = 64     // one round trip each: enough for 50,000 reads a second
-	options.MinIdleConns = 2  //
-	options.DisableIdentity = true
-	options.ContextTimeoutEnabled = true
-	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	c := &connection{now: cfg.Now}
-	options.OnConnect = c.meet
-	c.redis = redis.NewClient(options)
+	var err error
+	if c.redis, err = newClient(&cfg, c.meet); err != nil {
+		return nil, err
+	}
 	return &View{c, keys{cfg.Prefix, cfg.Partition}, cfg, waitsAtMost}, nil
 }
 

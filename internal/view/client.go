@@ -1,0 +1,104 @@
+package view
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	poolSize    = 64 // connections, one round trip each: enough for 50,000 reads a second
+	poolMinIdle = 2
+)
+
+// newClient returns a client of one Redis or, if the URL has the parameter master_name, of the primary
+// that Sentinel names. met is called with each new connection, also with those to Sentinel. Errors do
+// not quote the URL, because it may have a password.
+func newClient(cfg *Config, met func(context.Context, *redis.Conn) error) (*redis.Client, error) {
+	dial, call := dialTimeout, callTimeout
+	if cfg.Patient {
+		dial, call = patientTimeout, patientTimeout
+	}
+	address, err := url.Parse(cfg.URL)
+	switch {
+	case err != nil:
+		return nil, errURL
+	case address.Query().Has("master_name"):
+		return newSentinelClient(cfg, met, dial, call)
+	case address.Query().Has("addr"):
+		return nil, errors.New("the URL of Redis has several hosts, but no master_name: " +
+			"the hosts must be Sentinels, and Redis Cluster is not supported")
+	}
+	options, err := redis.ParseURL(cfg.URL)
+	if err != nil {
+		return nil, errURL
+	}
+	if err := cfg.secure(options.TLSConfig); err != nil {
+		return nil, err
+	}
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
+	options.MaxRetries = -1   // readers want the error at once, writers have their own loop
+	options.DialerRetries = 1 // likewise
+	options.PoolSize, options.MinIdleConns = poolSize, poolMinIdle
+	options.DisableIdentity = true
+	options.ContextTimeoutEnabled = true
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	options.OnConnect = met
+	return redis.NewClient(options), nil
+}
+
+// newSentinelClient asks the Sentinels for the primary before each dial, and closes its connections to
+// the old one when they announce another.
+func newSentinelClient(cfg *Config, met func(context.Context, *redis.Conn) error, dial, call time.Duration) (*redis.Client, error) {
+	options, err := redis.ParseFailoverURL(cfg.URL)
+	if err != nil || options.MasterName == "" {
+		return nil, errURL
+	}
+	if options.TLSConfig != nil {
+		options.TLSConfig.ServerName = "" // each host has a certificate with its own name
+	}
+	if err := cfg.secure(options.TLSConfig); err != nil {
+		return nil, err
+	}
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
+	options.MaxRetries, options.DialerRetries = -1, 1 // as above
+	options.PoolSize, options.MinIdleConns = poolSize, poolMinIdle
+	options.DisableIdentity = true
+	options.ContextTimeoutEnabled = true
+	options.ReplicaOnly = false // a replica may lag
+	options.OnConnect = met
+	return redis.NewFailoverClient(options), nil
+}
+
+var errURL = errors.New("the URL of Redis must look like redis://user:password@host:6379/0 or rediss://…, " +
+	"with Sentinel redis://sentinel-1:26379/0?master_name=NAME&addr=sentinel-2:26379&username=USER&password=PASSWORD")
+
+// secure adds the authorities of the configuration to those of the URL; nil: the URL asks for no TLS.
+func (cfg *Config) secure(conf *tls.Config) error {
+	if conf != nil {
+		conf.MinVersion = tls.VersionTLS12
+	}
+	if cfg.CAFile == "" {
+		return nil
+	}
+	if conf == nil {
+		return errors.New("a certificate authority for Redis needs a URL that starts with rediss://")
+	}
+	pem, err := os.ReadFile(cfg.CAFile)
+	if err != nil {
+		return fmt.Errorf("read certificate authority of Redis: %w", err)
+	}
+	conf.RootCAs = x509.NewCertPool()
+	if !conf.RootCAs.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("%s holds no certificate", cfg.CAFile)
+	}
+	return nil
+}
