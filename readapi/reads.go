@@ -40,8 +40,12 @@ type Unit struct {
 	Missing  *forecast.InsufficientError
 	Plan     []acuity.Staffing // nurses on duty from later instants on, ascending
 	Feeds    []Feed
-	Help     []help.Step // that would help now
-	At       time.Time
+	// FeedsUnknown says that it is not known which feeds have sent data: their record could not be read, or
+	// is lost.
+	FeedsUnknown bool
+
+	Help []help.Step // that would help now
+	At   time.Time
 	// Stopped is the instant from which on input may be missing. The verdict is as it was then.
 	// Zero: nothing is missing.
 	Stopped time.Time
@@ -98,8 +102,12 @@ func (s *Reads) Unit(ctx context.Context, hospital string) (*Unit, error) {
 		}
 	}
 	u.Forecast, u.Missing, u.Help, u.Feeds = details.forecast, details.missing, details.help, details.feeds
+	u.FeedsUnknown = details.feedsAt.IsZero() || len(u.Feeds) == 0 && hasData(j.verdict)
 	return u, nil
 }
+
+// hasData reports whether some feed has sent data about the unit.
+func hasData(v *score.Verdict) bool { return len(v.Rooms) > 0 || v.OnDuty >= 0 || v.Roster != nil }
 
 // oldest is the highest age of a verdict that is shown of the past. An older one is of no use.
 const oldest = 24 * time.Hour
@@ -124,7 +132,9 @@ func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDe
 	j := judge(c, nil, acuity.At(stopped))
 	details.mu.Lock()
 	defer details.mu.Unlock()
-	return &Unit{Version: j.name(), Verdict: j.verdict, Feeds: details.feeds, At: now, Stopped: stopped}, nil
+	return &Unit{
+		Version: j.name(), Verdict: j.verdict, Feeds: details.feeds, FeedsUnknown: len(details.feeds) == 0, At: now, Stopped: stopped,
+	}, nil
 }
 
 // RoomAhead is the verdict on a room now, and its changes by time alone.

@@ -12,6 +12,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/score"
+	"svc/internal/feeds"
 	"svc/readapi"
 )
 
@@ -113,5 +114,35 @@ func TestPlan(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("after %d min: %v, want %v", minute, got, want)
 		}
+	}
+}
+
+// TestFeedsUnknown: a unit says that its feeds are not known while their record cannot be read, and when
+// the record is empty although feeds have sent data.
+func TestFeedsUnknown(t *testing.T) {
+	away := errors.New("redis is away")
+	seen := []feeds.History{{Feed: feeds.Feed{Hospital: "north", Source: "key_1", Channel: "adt"}}}
+	for name, tt := range map[string]struct {
+		chart   *acuity.Chart
+		feeds   []feeds.History
+		err     error
+		unknown bool
+	}{
+		"nothing was sent":  {&acuity.Chart{Hospital: "north"}, nil, nil, false},
+		"the record failed": {worked(t), seen, away, true},
+		"the record, lost":  {worked(t), nil, nil, true},
+		"a record":          {worked(t), seen, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newFixture(tt.chart)
+			h.health.feeds, h.health.err = tt.feeds, tt.err
+			u, err := h.reads.Unit(t.Context(), "north")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u.FeedsUnknown != tt.unknown {
+				t.Errorf("unknown: %t, %d feeds", u.FeedsUnknown, len(u.Feeds))
+			}
+		})
 	}
 }

@@ -156,6 +156,35 @@ func TestFormHoldsWhatHolds(t *testing.T) {
 	}
 }
 
+// TestFeedsStateWhatIsKnown: without a record of the feeds, no page says that none has sent data.
+func TestFeedsStateWhatIsKnown(t *testing.T) {
+	const none, unknown = "No feed has sent data yet", "Time of the last data is unknown"
+	for name, tt := range map[string]struct {
+		known bool
+		feeds []readapi.Feed
+		want  string
+	}{
+		"none yet": {true, nil, none},
+		"unknown":  {false, nil, unknown},
+		"before":   {false, []readapi.Feed{{Channel: "adt", LastReceived: half}}, "ADT"},
+		"known":    {true, []readapi.Feed{{Channel: "adt", LastReceived: half}}, "ADT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWard(t, unit())
+			w.forms = usual
+			w.also(func(u *readapi.Unit) { u.Feeds, u.FeedsUnknown = tt.feeds, !tt.known })
+			for _, path := range []string{"/app", "/board"} {
+				_, page := w.page(path, "en")
+				for _, sentence := range []string{none, unknown, "ADT"} {
+					if strings.Contains(page, sentence) != (sentence == tt.want) {
+						t.Errorf("%s says %q: %t", path, sentence, sentence != tt.want)
+					}
+				}
+			}
+		})
+	}
+}
+
 // TestPastFactors: a factor that asks for nothing any more is in the table of its room alone.
 func TestPastFactors(t *testing.T) {
 	c := unit()

@@ -336,6 +336,9 @@ type feedRow struct {
 
 func (p *writer) listFeeds(u *readapi.Unit) []feedRow {
 	rows := make([]feedRow, 0, len(u.Feeds))
+	if u.FeedsUnknown && len(u.Feeds) == 0 {
+		return append(rows, feedRow{Name: p.T("feed.unknown")})
+	}
 	for _, f := range u.Feeds {
 		row := feedRow{Name: p.Or("feed."+f.Channel, f.Channel), Age: p.T("feed.never"), Late: f.Late || f.Stale}
 		if !f.LastReceived.IsZero() {
