@@ -18,7 +18,7 @@ REVISION = -X main.revision=$(shell git describe --always --dirty 2>/dev/null ||
 TAG ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: run test unraced check race e2e readers compose contract bench fuzz backtest build image help
+.PHONY: run test unraced check race e2e readers compose charts base contract bench fuzz backtest build image help
 
 run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
@@ -59,6 +59,13 @@ readers: ## run the notebooks and the readers of exports and topics in Python, J
 # Docker Compose for TestCompose, at low priority: minutes the first time, then from Go's cache.
 compose:
 	@nice -n 19 go build -C deploy/tools/compose -ldflags='-s -w' -o /dev/null github.com/docker/compose/v2/cmd
+
+charts: ## check the chart and the Kustomize base of deploy/ against the types of their APIs
+	@cd deploy/tools/kubernetes && nice -n 10 $(GOTEST) -count=1 ./...
+	@echo "The chart was not installed: make cluster does that on a Kubernetes."
+
+base: ## write the Kustomize base from the chart
+	@cd deploy/tools/kubernetes && go test -count=1 -run TestBase . -args -update
 
 contract: ## try every operation of the API with 100 cases of a fuzzer (Python and its package registry)
 	@CASES=$${CASES:-100} $(GOTEST) -count=1 -timeout 60m -v -run TestSchemathesis ./internal/e2e

@@ -1,0 +1,317 @@
+// Package kubernetes checks the chart and the Kustomize base of deploy/. It is a module of its own, so
+// that svc does not depend on Helm.
+package kubernetes
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	apps "k8s.io/api/apps/v1"
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/kubernetes/scheme"
+	gateway "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	chartFolder = "../../chart"
+	baseFolder  = "../../kubernetes"
+)
+
+var update = flag.Bool("update", false, "rewrite the Kustomize base from the chart")
+
+// render returns the manifests of the chart as release svc, by the name of their template.
+func render(values string) (map[string]string, error) {
+	loaded, err := loader.Load(chartFolder)
+	if err != nil {
+		return nil, err
+	}
+	given, err := chartutil.ReadValues([]byte(values))
+	if err != nil {
+		return nil, err
+	}
+	options := chartutil.ReleaseOptions{Name: "svc", Namespace: "svc", IsInstall: true}
+	all, err := chartutil.ToRenderValues(loaded, given, options, chartutil.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	files, err := engine.Render(loaded, all)
+	found := map[string]string{}
+	for name, text := range files {
+		if path.Ext(name) == ".yaml" && strings.TrimSpace(text) != "" {
+			found[strings.TrimPrefix(name, "svc/templates/")] = strings.TrimSpace(text) + "\n"
+		}
+	}
+	return found, err
+}
+
+// known are the types of Kubernetes, of the Gateway API and of the Prometheus Operator. A field that
+// a type does not have is an error.
+var known = func() runtime.Decoder {
+	types := scheme.Scheme
+	for _, add := range []func(*runtime.Scheme) error{gateway.Install, monitoring.AddToScheme} {
+		if err := add(types); err != nil {
+			panic(err)
+		}
+	}
+	return serializer.NewCodecFactory(types, serializer.EnableStrict).UniversalDeserializer()
+}()
+
+// decode reads all objects of a manifest. Two objects with the same kind and name are an error.
+func decode(text string) (objects []runtime.Object, err error) {
+	seen := map[string]bool{}
+	for _, document := range strings.Split("\n"+text, "\n---") {
+		if content, err := yaml.YAMLToJSON([]byte(document)); err != nil {
+			return nil, fmt.Errorf("%w in\n%s", err, document)
+		} else if string(content) == "null" {
+			continue
+		}
+		object, kind, err := known.Decode([]byte(document), nil, nil)
+		if err != nil {
+			return nil, fmt.Errorf("%w in\n%s", err, document)
+		}
+		named, err := meta.Accessor(object)
+		if err != nil {
+			return nil, err
+		}
+		name := kind.Kind + " " + named.GetName()
+		if named.GetName() == "" || seen[name] {
+			return nil, fmt.Errorf("%q has no name, or is there twice", name)
+		}
+		seen[name] = true
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+// pods returns the pods that objects create, with the template's labels, by name.
+func pods(objects []runtime.Object) map[string]core.PodTemplateSpec {
+	found := map[string]core.PodTemplateSpec{}
+	for _, object := range objects {
+		switch o := object.(type) {
+		case *apps.Deployment:
+			found[o.Name] = o.Spec.Template
+		case *apps.StatefulSet:
+			found[o.Name] = o.Spec.Template
+		case *batch.Job:
+			found[o.Name] = o.Spec.Template
+		case *core.Pod:
+			found[o.Name] = core.PodTemplateSpec{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
+		}
+	}
+	return found
+}
+
+// podFaults returns what a pod lacks of the security and the operation that docs/deployment.md promises.
+func podFaults(name string, pod *core.PodTemplateSpec) (faults []string) {
+	require := func(holds bool, what string) {
+		if !holds {
+			faults = append(faults, name+": "+what)
+		}
+	}
+	role := pod.Labels["role"]
+	s := pod.Spec.SecurityContext
+	require(s != nil && s.RunAsNonRoot != nil && *s.RunAsNonRoot, "may run as root")
+	require(s != nil && s.SeccompProfile != nil && s.SeccompProfile.Type == core.SeccompProfileTypeRuntimeDefault, "has no seccomp profile")
+	member := role == "process" || role == "notify"
+	require(member == (pod.Spec.ServiceAccountName != ""), "has the wrong service account")
+	require(member || pod.Spec.AutomountServiceAccountToken != nil && !*pod.Spec.AutomountServiceAccountToken, "has a token of the cluster")
+	secret := "svc-" + role
+	if role == "test" {
+		secret = "svc-verify"
+	}
+	require(len(pod.Spec.Volumes) == 1 && pod.Spec.Volumes[0].Secret != nil && pod.Spec.Volumes[0].Secret.SecretName == secret,
+		"mounts something other than its own secret")
+	require(len(pod.Spec.Containers) == 1, "has no container, or several")
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		s := c.SecurityContext
+		require(s != nil && s.ReadOnlyRootFilesystem != nil && *s.ReadOnlyRootFilesystem, "writes to its file system")
+		require(s != nil && s.AllowPrivilegeEscalation != nil && !*s.AllowPrivilegeEscalation, "may gain privileges")
+		require(s != nil && s.Capabilities != nil && slices.Contains(s.Capabilities.Drop, "ALL"), "has capabilities")
+		require(!c.Resources.Requests.Cpu().IsZero() && !c.Resources.Requests.Memory().IsZero(), "requests no CPU or memory")
+		for _, variable := range c.Env {
+			require(variable.ValueFrom == nil || variable.ValueFrom.SecretKeyRef == nil, variable.Name+" is a secret in a variable")
+		}
+		if role == "admin" || role == "test" {
+			continue
+		}
+		require(c.LivenessProbe != nil && c.ReadinessProbe != nil, "has no probes")
+		require(pod.Spec.TerminationGracePeriodSeconds != nil && *pod.Spec.TerminationGracePeriodSeconds >= 40, "is killed during its graceful stop")
+		require(member == (c.Lifecycle != nil && c.Lifecycle.PreStop != nil), "has the wrong preStop hook")
+	}
+	return faults
+}
+
+// TestManifests renders the chart with several sets of values. Every object decodes into the types of
+// its API without an unknown field, and every pod is as secure as promised.
+func TestManifests(t *testing.T) {
+	for name, tt := range map[string]struct {
+		values string
+		want   []string // objects that these values add
+	}{
+		"defaults": {"", []string{"ConfigMap svc", "Deployment svc-verify", "Deployment svc-ingest", "Deployment svc-read", "StatefulSet svc-process", "StatefulSet svc-notify", "PodDisruptionBudget svc-read", "NetworkPolicy svc-in", "Pod svc-test"}},
+		"a registry and pull secrets": {`{image: {repository: registry.example/svc, tag: v1, pullSecrets: [a, b]}, configMap: mine}`,
+			nil},
+		"an ingress": {`{ingress: {enabled: true, className: nginx, host: svc.hospital.example, tlsSecret: tls, annotations: {a: b}}}`,
+			[]string{"Ingress svc"}},
+		"a gateway":   {`{gateway: {enabled: true, parent: {name: edge, namespace: infra}, hosts: [svc.hospital.example]}}`, []string{"HTTPRoute svc"}},
+		"autoscaling": {`{ingest: {autoscaling: {enabled: true}}, read: {autoscaling: {enabled: true, max: 20}}}`, []string{"HorizontalPodAutoscaler svc-ingest", "HorizontalPodAutoscaler svc-read"}},
+		"monitoring": {`{serviceMonitor: {enabled: true, labels: {release: prometheus}}, prometheusRule: {enabled: true, labels: {release: prometheus}}}`,
+			[]string{"ServiceMonitor svc", "Service svc-metrics", "PrometheusRule svc"}},
+		"alerts alone":             {`{prometheusRule: {enabled: true}}`, []string{"PrometheusRule svc"}},
+		"without what is optional": {`{verify: {enabled: false}, podDisruptionBudgets: false, networkPolicies: {enabled: false}}`, nil},
+		"variables and resources": {`{config: {SVC_KAFKA_SASL: null, SVC_KAFKA_TLS: "false"}, notify: {env: {SVC_SMTP_HOST: mail.example, SVC_SMTP_PASSWORD_FILE: /keys/smtp.password}}, process: {replicas: 6, resources: {requests: {cpu: "2", memory: 2Gi}}}}`,
+			nil},
+		"narrow networks": {`{networkPolicies: {apiFrom: [{namespaceSelector: {matchLabels: {a: b}}}], serverPorts: [{port: 9094}, {port: 6380}]}}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files, err := render(tt.values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all strings.Builder
+			for _, file := range slices.Sorted(maps.Keys(files)) {
+				all.WriteString("\n---\n" + files[file])
+			}
+			objects, err := decode(all.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			names := map[string]bool{}
+			for _, object := range objects {
+				named, err := meta.Accessor(object)
+				if err != nil {
+					t.Fatal(err)
+				}
+				names[object.GetObjectKind().GroupVersionKind().Kind+" "+named.GetName()] = true
+			}
+			for _, want := range tt.want {
+				if !names[want] {
+					t.Errorf("there is no %s, only %v", want, slices.Sorted(maps.Keys(names)))
+				}
+			}
+			for name, pod := range pods(objects) {
+				for _, fault := range podFaults(name, &pod) {
+					t.Error(fault)
+				}
+			}
+		})
+	}
+}
+
+// TestValuesAreChecked: the schema of the values refuses what is misspelled, out of range, or a secret.
+func TestValuesAreChecked(t *testing.T) {
+	for values, want := range map[string]string{
+		`{ingress: {enable: true}}`:                  "enable",
+		`{image: {tag: latest}}`:                     "tag",
+		`{image: {tag: 1.5}}`:                        "tag",
+		`{process: {replicas: -1}}`:                  "replicas",
+		`{config: {SVC_PSEUDONYM_KEY: abc}}`:         "config",
+		`{config: {svc_kafka: kafka:9092}}`:          "svc_kafka",
+		`{ingest: {env: {SVC_DRAIN: 8}}}`:            "SVC_DRAIN",
+		`{networkPolicies: {partnerPorts: [99999]}}`: "partnerPorts",
+		`{serviceMonitor: {interval: fast}}`:         "interval",
+		`{gateway: {enabled: true, hosts: []}}`:      "hosts",
+		`{notify: {autoscaling: {enabled: true}}}`:   "autoscaling",
+	} {
+		if _, err := render(values); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error that names %s", values, err, want)
+		}
+	}
+}
+
+// madeFrom begins each file of the base that the chart makes.
+const madeFrom = "# Made from deploy/chart by `make base`; change it there.\n"
+
+// TestBase compares the Kustomize base with the chart. `make base` rewrites it.
+func TestBase(t *testing.T) {
+	files, err := render(`{configMap: svc}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ingest.yaml", "network.yaml", "notify.yaml", "process.yaml", "read.yaml", "verify.yaml"} {
+		want := madeFrom + files[name]
+		file := filepath.Join(baseFolder, name)
+		if *update {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(file); err != nil || string(got) != want {
+			t.Errorf("deploy/kubernetes/%s is stale: run make base (%v)", name, err)
+		}
+	}
+}
+
+// TestKustomize builds the base and the job of administration as kubectl apply -k does.
+func TestKustomize(t *testing.T) {
+	for folder, atLeast := range map[string]int{baseFolder: 5, baseFolder + "/admin": 1} {
+		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := built.AsYaml()
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := decode(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := pods(objects)
+		if len(found) < atLeast {
+			t.Errorf("%s makes only %d kinds of pods", folder, len(found))
+		}
+		for name, pod := range found {
+			for _, fault := range podFaults(name, &pod) {
+				t.Error(fault)
+			}
+			if image := pod.Spec.Containers[0].Image; image != "svc:edit-me" {
+				t.Errorf("%s runs %s, which kustomization.yaml does not set", name, image)
+			}
+		}
+	}
+}
+
+// TestPodFaultsAreFound breaks a pod in each way and wants it named.
+func TestPodFaultsAreFound(t *testing.T) {
+	files, err := render("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]struct{ from, to string }{
+		"may run as root":           {"runAsNonRoot: true", "runAsNonRoot: false"},
+		"has no seccomp profile":    {"type: RuntimeDefault", "type: Unconfined"},
+		"writes to its file system": {"readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false"},
+		"other than its own secret": {"secretName: svc-ingest", "secretName: svc-notify"},
+		"killed during its":         {"terminationGracePeriodSeconds: 45", "terminationGracePeriodSeconds: 5"},
+		"unknown field":             {"readinessProbe:", "readynessProbe:"},
+	} {
+		objects, err := decode(strings.Replace(files["ingest.yaml"], change.from, change.to, 1))
+		found := fmt.Sprint(err)
+		for name, pod := range pods(objects) {
+			found += fmt.Sprint(podFaults(name, &pod))
+		}
+		if !strings.Contains(found, name) {
+			t.Errorf("%s is not found: %s", name, found)
+		}
+	}
+}
