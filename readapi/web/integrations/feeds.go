@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"svc/internal/httpapi/contract"
-	"svc/internal/httpapi/rules"
 	"svc/readapi/web/page"
 )
 
@@ -235,7 +234,7 @@ func listNotices(d *adminRequest, all []apiNotice) (rows []noticeRow) {
 	for i := range all {
 		n := &all[i]
 		control, request := textOrEmpty(n.ControlID), textOrEmpty(n.RequestID)
-		rows = append(rows, noticeRow{d.formatTime(n.At), control, request, n.Code, rules.Message(n.Code), n.Path, textOrEmpty(n.EventType)})
+		rows = append(rows, noticeRow{d.formatTime(n.At), control, request, n.Code, d.ExplainNotice(n.Code), n.Path, textOrEmpty(n.EventType)})
 	}
 	return rows
 }

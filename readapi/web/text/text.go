@@ -154,6 +154,16 @@ func (t *Texts) ExplainRule(rule string) string {
 	return t.T(key, "n", bound, "from", from, "to", to, "words", strings.ReplaceAll(bound, "|", ", "))
 }
 
+// ExplainNotice returns the sentence for a code of a warning or refusal of a feed, for a broken rule, or
+// for the status of a refused body; "": it is none of them.
+func (t *Texts) ExplainNotice(code string) string {
+	about := rules.Message(code)
+	if about == "" || t.Language != language.Spanish.String() {
+		return about
+	}
+	return cmp.Or(rules.SpanishMessage(code), t.ExplainRule(code))
+}
+
 // ExplainRefusal returns what a person must do about a refusal of the API that lists no
 // rule. A code without a text returns the message of the API.
 func (t *Texts) ExplainRefusal(code, message string) string { return t.Or("refused."+code, message) }
