@@ -103,16 +103,16 @@ func (h *service) watchServers() {
 		})
 	h.metrics.Ratio("svc_redis_memory_ratio", "Memory of Redis in use, as a part of maxmemory. Absent without a limit.",
 		func(ctx context.Context) (float64, bool) {
-			used, limit, err := h.redis.Memory(ctx)
-			return float64(used) / float64(limit), err == nil && limit > 0
+			m, err := h.redis.Memory(ctx)
+			return float64(m.Used) / float64(m.Limit), err == nil && m.Limit > 0
 		})
 	disk := &remembered{every: time.Minute, now: h.now}
 	h.metrics.Ratio("svc_kafka_disk_free_ratio",
 		"Free part of the fullest disk of the brokers. Absent if they do not report it or forbid the question (Describe on the cluster).",
 		func(ctx context.Context) (float64, bool) {
 			return disk.value(func() (float64, bool) {
-				d, err := stream.FullestDisk(ctx, h.cluster)
-				return float64(d.Free) / float64(d.Total), err == nil
+				_, free, err := stream.FullestDisk(ctx, h.cluster)
+				return free, err == nil
 			})
 		})
 	h.metrics.Each("svc_certificate_expiry_timestamp_seconds",

@@ -18,6 +18,7 @@ import (
 	admincommands "svc/internal/admin/commands"
 	analysis "svc/internal/analysis/commands"
 	"svc/internal/cli"
+	"svc/internal/doctor"
 	"svc/internal/lifecycle"
 	"svc/internal/statefulset"
 )
@@ -57,6 +58,7 @@ func tree(w env) *cobra.Command {
 		cli.AlertsCommand(w),
 		admincommands.SecretsCommand(w),
 		cli.DeadLettersCommand(w))
+	cli.Section(root, "Operation", doctor.Command(w))
 	cli.Section(root, "The log, for analysts",
 		analysis.ExportCommand(w),
 		analysis.ImportCommand(w),

@@ -8,16 +8,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Disk is the fullest disk of a cluster.
-type Disk struct {
-	Broker      int32
-	Free, Total int64 // bytes
-}
-
-// FullestDisk returns the disk of the cluster with the smallest free part. It returns an error if no
-// broker says how large its disks are: the embedded Kafka, brokers before 3.3, or without the right
-// Describe on the cluster.
-func FullestDisk(ctx context.Context, c *Cluster) (fullest Disk, err error) {
+// FullestDisk returns the disk of the cluster with the smallest free part, from 0 to 1. It returns an
+// error if no broker says how large its disks are: the embedded Kafka, brokers before 3.3, or without
+// the right Describe on the cluster.
+func FullestDisk(ctx context.Context, c *Cluster) (broker int32, free float64, err error) {
+	free = 2 // more than any
 	request := kmsg.NewPtrDescribeLogDirsRequest()
 	request.Topics = []kmsg.DescribeLogDirsRequestTopic{} // none: only the disks count
 	for _, shard := range c.client.RequestSharded(ctx, request) {
@@ -27,17 +22,17 @@ func FullestDisk(ctx context.Context, c *Cluster) (fullest Disk, err error) {
 			continue
 		}
 		for i := range answer.Dirs {
-			free, total := answer.Dirs[i].UsableBytes, answer.Dirs[i].TotalBytes
-			if total > 0 && free >= 0 && (fullest.Total == 0 || float64(free)*float64(fullest.Total) < float64(fullest.Free)*float64(total)) {
-				fullest = Disk{shard.Meta.NodeID, free, total}
+			usable, total := answer.Dirs[i].UsableBytes, answer.Dirs[i].TotalBytes
+			if part := float64(usable) / float64(total); total > 0 && usable >= 0 && part < free {
+				broker, free = shard.Meta.NodeID, part
 			}
 		}
 	}
 	switch {
-	case fullest.Total > 0:
-		return fullest, nil
+	case free <= 1:
+		return broker, free, nil
 	case err == nil:
 		err = errors.New("no broker reports the size of its disks")
 	}
-	return fullest, fmt.Errorf("describe disks: %w", err)
+	return 0, 0, fmt.Errorf("describe disks: %w", err)
 }

@@ -83,19 +83,29 @@ func (c *connection) ClockSkew(ctx context.Context) (time.Duration, error) {
 	return r.theirs.Sub(r.ours), nil
 }
 
-// Memory returns how much memory Redis uses, and its limit, in bytes; limit 0: it has none. The error
-// is [ErrAway], also if the user has no right to INFO.
-func (c *connection) Memory(ctx context.Context) (used, limit int64, err error) {
+// Memory is how much memory Redis uses.
+type Memory struct {
+	Used, Limit int64  // bytes; limit 0: there is none
+	Policy      string // maxmemory-policy
+}
+
+// Memory returns how much memory Redis uses. The error is [ErrAway], also if the user has no right to
+// INFO, or Redis does not report its memory.
+func (c *connection) Memory(ctx context.Context) (m Memory, err error) {
 	var info string
 	if err = c.call(ctx, func() (err error) { info, err = c.redis.Info(ctx, "memory").Result(); return err }); err != nil {
-		return 0, 0, err
+		return m, err
 	}
-	for name, value := range map[string]*int64{"used_memory:": &used, "maxmemory:": &limit} {
-		_, rest, _ := strings.Cut(info, "\n"+name)
+	field := func(name string) string {
+		_, rest, _ := strings.Cut(info, "\n"+name+":")
 		text, _, _ := strings.Cut(rest, "\n")
-		if *value, err = strconv.ParseInt(strings.TrimSpace(text), 10, 64); err != nil {
-			return 0, 0, fmt.Errorf("%w: INFO has no %s", ErrAway, strings.TrimSuffix(name, ":"))
+		return strings.TrimSpace(text)
+	}
+	m.Policy = field("maxmemory_policy")
+	for name, value := range map[string]*int64{"used_memory": &m.Used, "maxmemory": &m.Limit} {
+		if *value, err = strconv.ParseInt(field(name), 10, 64); err != nil {
+			return m, fmt.Errorf("%w: INFO has no %s", ErrAway, name)
 		}
 	}
-	return used, limit, nil
+	return m, nil
 }

@@ -1,0 +1,289 @@
+// Package doctor finds what is wrong with the servers of an installation. It changes nothing on them.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/internal/cli"
+	"svc/internal/config"
+	"svc/internal/kafkacli"
+	"svc/internal/stream"
+	"svc/internal/view"
+	"svc/schemas"
+)
+
+// Result is how a check ended.
+type Result string
+
+// All values of Result. A warning does not change the exit code.
+const (
+	OK      Result = "ok"
+	Warning Result = "warning"
+	Fault   Result = "fault"
+)
+
+// Finding is the result of one check.
+type Finding struct {
+	Check   string `json:"check"` // kafka, topics, rights, redis, clocks, certificates or capacity
+	Result  Result `json:"result"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"` // what to do, with the option or the server; "" with OK
+}
+
+// Bounds of the checks.
+const (
+	within        = 5 * time.Second // for one server
+	skewAtMost    = 2 * time.Second
+	expiresWithin = 14 * 24 * time.Hour
+	leastFree     = 0.1 // part of a disk
+	mostMemory    = 0.9 // part of maxmemory
+)
+
+var errFaults = errors.New("the installation has faults")
+
+// Command is svc doctor.
+func Command(w cli.Env) *cobra.Command {
+	c := kafkacli.New(w, config.NeedTopics|config.NeedRedis|config.NeedProcess)
+	cmd := c.Cobra("doctor", "check the servers of an installation, and say what to do", func(ctx context.Context, _ []string) error {
+		all := Examine(ctx, c)
+		if err := show(c, all); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(all, func(f Finding) bool { return f.Result == Fault }) {
+			return errFaults
+		}
+		return nil
+	})
+	cmd.Long = "Check servers, topics, rights, clocks, certificates and capacity, with the options of a role. Nothing is changed. " +
+		"The exit code is 1 if there is a fault."
+	return cmd
+}
+
+func show(c *kafkacli.Command, all []Finding) error {
+	if c.JSON {
+		return cli.PrintItems(c.Stdout, all)
+	}
+	for _, f := range all {
+		fmt.Fprintf(c.Stdout, "%-8s %s: %s", f.Result, f.Check, f.Message)
+		if f.Remedy != "" {
+			fmt.Fprintf(c.Stdout, "; %s", f.Remedy)
+		}
+		fmt.Fprintln(c.Stdout)
+	}
+	return nil
+}
+
+// examination collects findings.
+type examination struct {
+	*kafkacli.Command
+	found []Finding
+}
+
+func (e *examination) ok(check, format string, args ...any) {
+	e.found = append(e.found, Finding{check, OK, fmt.Sprintf(format, args...), ""})
+}
+
+func (e *examination) add(result Result, check, remedy, format string, args ...any) {
+	e.found = append(e.found, Finding{check, result, oneLine(fmt.Sprintf(format, args...)), remedy})
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Examine runs all checks.
+func Examine(ctx context.Context, c *kafkacli.Command) []Finding {
+	e := &examination{Command: c}
+	e.certificates()
+	e.kafka(ctx)
+	e.redis(ctx)
+	return e.found
+}
+
+// certificates checks the files that the options name.
+func (e *examination) certificates() {
+	files := e.Config.Certificates()
+	for _, option := range slices.Sorted(maps.Keys(files)) {
+		expires, err := config.Expiry(files[option])
+		if err != nil {
+			e.add(Fault, "certificates", "correct --"+option, "--%s: %v", option, cli.WithoutPath(err))
+			continue
+		}
+		e.expiry("--"+option, "replace the file of --"+option, expires)
+	}
+}
+
+func (e *examination) expiry(whose, remedy string, expires time.Time) {
+	left, day := expires.Sub(e.Now()), expires.UTC().Format(time.DateOnly)
+	switch {
+	case left <= 0:
+		e.add(Fault, "certificates", remedy, "the certificate of %s expired on %s", whose, day)
+	case left < expiresWithin:
+		e.add(Warning, "certificates", remedy, "the certificate of %s expires on %s", whose, day)
+	default:
+		e.ok("certificates", "the certificate of %s is valid until %s", whose, day)
+	}
+}
+
+// kafka checks the brokers, and what only they know.
+func (e *examination) kafka(ctx context.Context) {
+	o := e.Config.Cluster(slog.New(slog.DiscardHandler))
+	reached := false
+	for _, address := range e.Config.Kafka {
+		limited, cancel := context.WithTimeout(ctx, within)
+		expires, err := o.Reach(limited, address)
+		cancel()
+		if err != nil {
+			e.add(Fault, "kafka", remedyOfConnection(err, "--kafka", "--kafka-tls, --kafka-tls-ca"), "%v", err)
+			continue
+		}
+		reached = true
+		if !expires.IsZero() {
+			e.expiry("the broker "+address, "replace it on the broker", expires)
+		}
+	}
+	if !reached {
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, 2*within)
+	defer cancel()
+	cluster, err := stream.Dial(limited, o)
+	if err != nil {
+		e.add(Fault, "kafka", "check --kafka-tls, --kafka-sasl, --kafka-sasl-user and --kafka-sasl-password",
+			"connected, but Kafka does not answer requests: %v", err)
+		return
+	}
+	defer cluster.Close()
+	e.ok("kafka", "connected to %s", strings.Join(e.Config.Kafka, ", "))
+	e.topics(limited, cluster)
+	if broker, free, err := stream.FullestDisk(limited, cluster); err != nil {
+		e.ok("capacity", "the brokers do not report their disks (this needs Describe on the cluster)")
+	} else if free < leastFree {
+		e.add(Fault, "capacity", "add disk space to this broker", "broker %d has %.0f%% of its disk free", broker, 100*free)
+	} else {
+		e.ok("capacity", "broker %d has the fullest disk, with %.0f%% free", broker, 100*free)
+	}
+}
+
+// topics checks the topics and the rights on them.
+func (e *examination) topics(ctx context.Context, cluster *stream.Cluster) {
+	if e.IsDev { // it chooses the number itself
+		if n, err := cluster.Partitions(ctx, e.Config.Topic(schemas.Verdicts())); err == nil {
+			e.Config.Partitions = int(n)
+		}
+	}
+	var groups []string
+	for _, group := range []string{"svc-verdict", "svc-history", "svc-notifier"} {
+		groups = append(groups, e.Config.TopicPrefix+group)
+	}
+	found, err := stream.Inspect(ctx, cluster, groups, e.Config.Topics(schemas.Topics()...)...)
+	if err != nil {
+		e.add(Fault, "topics", "repeat svc doctor when all brokers respond", "%v", err)
+		return
+	}
+	for _, misfit := range found.Misfits {
+		for line := range strings.SplitSeq(misfit.Error(), "\n") {
+			e.add(Fault, "topics", remedyOfTopic(line), "%s", line)
+		}
+	}
+	for _, name := range found.Missing {
+		e.add(Warning, "topics", "start a role that may create topics, or create it (docs/configuration.md#topics)",
+			"topic %s does not exist", name)
+	}
+	for _, right := range found.Denied {
+		e.add(Fault, "rights", "grant it to the user of --kafka-sasl-user (docs/configuration.md#rights)", "no right to %s", right)
+	}
+	for _, group := range found.DeniedGroups {
+		e.add(Warning, "rights", "grant it if this is the user of the role that needs it (docs/configuration.md#rights)",
+			"no right to Read on the group %s", group)
+	}
+	if len(found.Misfits)+len(found.Missing) == 0 {
+		e.ok("topics", "all topics of %d brokers fit", found.Brokers)
+	}
+	if len(found.Denied) == 0 {
+		e.ok("rights", "Read, Write, Describe and DescribeConfigs on the topics")
+	}
+}
+
+func remedyOfTopic(line string) string {
+	switch {
+	case strings.Contains(line, "partitions"):
+		return "set --partitions to the number that the topic has; it can never change"
+	case strings.Contains(line, "replication factor"):
+		return "raise it with kafka-reassign-partitions.sh, or lower --replication-factor"
+	}
+	return "change this setting of the topic with kafka-configs.sh --alter --entity-type topics"
+}
+
+// remedyOfConnection returns what to do about a connection that failed.
+func remedyOfConnection(err error, address, security string) string {
+	for _, word := range []string{"x509", "tls:", "TLS", "certificate"} {
+		if strings.Contains(err.Error(), word) {
+			return "check " + security
+		}
+	}
+	return "check " + address + ", and the network to it"
+}
+
+// redis checks Redis, its clock and its memory.
+func (e *examination) redis(ctx context.Context) {
+	v, err := view.Open(view.Config{
+		URL: e.Config.Redis, CAFile: e.Config.RedisCA, Prefix: e.Config.TopicPrefix + "svc:", Now: e.Now,
+		Partition: func(string) int32 { return 0 }, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		e.add(Fault, "redis", "correct --redis and --redis-ca", "%v", cli.WithoutPath(err))
+		return
+	}
+	defer v.Close() //nolint:errcheck // the process ends
+	limited, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if err := v.Ping(limited); err != nil {
+		e.add(Fault, "redis", remedyOfRedis(err), "%v", err)
+		return
+	}
+	e.ok("redis", "connected")
+	skew, err := v.ClockSkew(limited)
+	switch {
+	case err != nil:
+		e.add(Fault, "rights", "grant +time to the user of --redis (docs/configuration.md#rights)",
+			"the clock of Redis cannot be read: %v", err)
+	case skew.Abs() > skewAtMost:
+		e.add(Fault, "clocks", "synchronize the clocks of this machine and of Redis (NTP)",
+			"the clock of Redis is %s ahead of this machine", skew.Round(time.Millisecond))
+	default:
+		e.ok("clocks", "the clocks of this machine and of Redis agree within %s", skewAtMost)
+	}
+	m, err := v.Memory(limited)
+	if err != nil {
+		e.ok("capacity", "Redis does not report its memory (this needs +info)")
+		return
+	}
+	if m.Policy != "" && m.Policy != "noeviction" {
+		e.add(Fault, "redis", "set maxmemory-policy noeviction on Redis", "maxmemory-policy is %s, so parts of the view may disappear", m.Policy)
+	}
+	switch used := float64(m.Used) / float64(m.Limit); {
+	case m.Limit == 0:
+		e.ok("capacity", "Redis uses %d MiB, without maxmemory", m.Used>>20)
+	case used > mostMemory:
+		e.add(Fault, "capacity", "raise maxmemory of Redis", "Redis uses %.0f%% of maxmemory", 100*used)
+	default:
+		e.ok("capacity", "Redis uses %.0f%% of maxmemory", 100*used)
+	}
+}
+
+func remedyOfRedis(err error) string {
+	for _, word := range []string{"WRONGPASS", "NOAUTH", "NOPERM"} {
+		if strings.Contains(err.Error(), word) {
+			return "check user and password in --redis, and the rights of the user (docs/configuration.md#rights)"
+		}
+	}
+	return remedyOfConnection(err, "--redis", "--redis (rediss://) and --redis-ca")
+}
