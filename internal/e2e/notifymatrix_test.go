@@ -236,9 +236,11 @@ func TestMatrixLateWriter(t *testing.T) {
 		return nil
 	})
 	n1.freeze()
+	frozen := time.Now()
 	open() // its answers wait for it
 	n2 := s.notifier("n2")
 	n2.owns(partitions) // once the session of the first is over
+	t.Logf("another notifier owns all partitions %.1f s after the first was frozen, its start included", time.Since(frozen).Seconds())
 	flapLevels(t, 2, s.partners...)
 	events, _ := allReceived(t, s, p, time.Minute, hospitals...)
 	n1.thaw()
