@@ -2,22 +2,22 @@ package schemas
 
 import "svc/acuity"
 
-// ChangeCodec is of what an observation or a due instant did to a hospital.
+// ChangeCodec encodes the change that an observation or a due instant caused in a hospital.
 var ChangeCodec = NewCodec("change", changeFields)
 
-// ChangeHead is the beginning of the record of a change. It has the input of the change, and
-// whether partners get a notice.
+// ChangeHead is the start of the record of a change: its input, and whether it has effects that partners are notified
+// of.
 type ChangeHead struct {
 	Version, Offset int64
 	Cause           acuity.Cause
 	AppliedAt       acuity.Instant
 	Outcome         acuity.Outcome
 	Level           acuity.Level
-	Effects         bool // there is at least one
+	Effects         bool // // the change has effects
 }
 
-// PeekChange reads the head of a change and nothing else, for readers that see every change
-// and need few of them. A fault behind the head stays unnoticed until the record is decoded.
+// PeekChange decodes only the head of a change, for readers that need few of the changes. It does not detect errors
+// after the head.
 func PeekChange(b []byte) (ChangeHead, error) {
 	p, err := ChangeCodec.schema.payload(b)
 	if err != nil {

@@ -2,7 +2,7 @@ package schemas
 
 import "svc/acuity"
 
-// The codecs of a unit and of a room, as the view has them.
+// The codecs of a unit and of a room in the view.
 var (
 	UnitChartCodec = NewCodec("unit-chart", unitChartFields)
 	RoomChartCodec = NewCodec("room-chart", roomChartFields)

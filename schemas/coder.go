@@ -10,14 +10,14 @@ import (
 	"svc/acuity/codes"
 )
 
-// Codec writes and reads the records of one kind. It cuts a [time.Time] to the millisecond.
+// Codec encodes and decodes the records of one kind. A [time.Time] is truncated to the millisecond.
 type Codec[T any] struct {
 	schema *Schema // the newest version
 	fields func(*Coder, *T)
 }
 
-// NewCodec returns the codec of a record by its name in [Released]: fields goes through all
-// fields of the newest version in their order.
+// NewCodec returns the codec of a record by its name in [Released]. fields visits all fields of the newest version in
+// the order of the schema.
 func NewCodec[T any](record string, fields func(*Coder, *T)) Codec[T] {
 	return Codec[T]{newest(record), fields}
 }
@@ -50,7 +50,7 @@ func (k Codec[T]) DecodeInto(b []byte, v *T) error {
 	return k.read(reader{buf: p, all: string(p)}, v)
 }
 
-// read reads a record of the newest version.
+// read decodes a record of the newest version.
 func (k Codec[T]) read(r reader, v *T) error {
 	c := freeCoder()
 	defer c.free()
@@ -59,33 +59,31 @@ func (k Codec[T]) read(r reader, v *T) error {
 	return c.r.close(k.schema)
 }
 
-// Coder goes through the fields of a record in the order of its schema: it appends them to a
-// buffer, or takes them off one. So each record has one description for both ways.
+// Coder visits the fields of a record in the order of its schema, and either appends them to a buffer or reads them
+// from one. Thus one function describes a record for encoding and decoding.
 type Coder struct {
 	reading bool
 	w       writer
 	r       reader
 }
 
-// coders keeps coders for reuse: a new one for each record made the collector take a sixth of
-// the time of a processor.
+// coders pools coders: allocating one for each record made garbage collection use a sixth of a processor's time.
 var coders = sync.Pool{New: func() any { return new(Coder) }}
 
 func freeCoder() *Coder {
 	return coders.Get().(*Coder) //nolint:errcheck,forcetypeassert // the pool has nothing else
 }
 
-// free gives a coder back, without what it has read or written.
+// free resets a coder and returns it to the pool.
 func (c *Coder) free() {
 	*c = Coder{}
 	coders.Put(c)
 }
 
-// List goes through a list. An empty one is read as nil.
+// List encodes or decodes a list. An empty list decodes as nil.
 func List[T any](c *Coder, l *[]T, item func(*Coder, *T)) { listIn(c, l, nil, 0, item) }
 
-// listIn is List, but reads into memory; nil: into new memory. Memory for more than atMost items
-// is not kept for the next list.
+// listIn is List, but decodes into memory; nil means new memory. Memory for more than atMost items is not retained.
 func listIn[T any](c *Coder, l, memory *[]T, atMost int, item func(*Coder, *T)) {
 	if !c.reading {
 		c.w.items(len(*l))
@@ -111,10 +109,10 @@ func listIn[T any](c *Coder, l, memory *[]T, atMost int, item func(*Coder, *T)) 
 	}
 }
 
-// optional goes through an optional record: a union of null and the record.
+// optional encodes or decodes an optional record: a union of null and the record.
 func optional[T any](c *Coder, v **T, fields func(*Coder, *T)) { optionalIn(c, v, nil, fields) }
 
-// optionalIn is optional, but reads into memory; nil: into new memory.
+// optionalIn is optional, but decodes into memory; nil means new memory.
 func optionalIn[T any](c *Coder, v **T, memory *T, fields func(*Coder, *T)) {
 	if !c.reading {
 		if c.w.some(*v != nil) {
@@ -131,7 +129,7 @@ func optionalIn[T any](c *Coder, v **T, memory *T, fields func(*Coder, *T)) {
 	}
 }
 
-// value goes through a value that one function reads and another one writes.
+// value encodes or decodes a value with a pair of functions.
 func value[T any](c *Coder, v *T, read func(*reader) T, write func(*writer, T)) {
 	if c.reading {
 		*v = read(&c.r)
@@ -140,7 +138,7 @@ func value[T any](c *Coder, v *T, read func(*reader) T, write func(*writer, T)) 
 	write(&c.w, *v)
 }
 
-// whole goes through a whole number that has the bits of its type on the wire.
+// whole encodes or decodes an integer with the size of its type.
 func whole[T integer](c *Coder, v *T) {
 	if c.reading {
 		*v = number[T](&c.r)
@@ -149,7 +147,7 @@ func whole[T integer](c *Coder, v *T) {
 	c.w.long(int64(*v))
 }
 
-// Enum goes through the number of a symbol; last is the greatest valid number.
+// Enum encodes or decodes the number of an enum symbol; last is the greatest valid number.
 func Enum[T ~uint8](c *Coder, v *T, last uint8) {
 	if c.reading {
 		*v = T(c.r.enum(last))
@@ -158,7 +156,7 @@ func Enum[T ~uint8](c *Coder, v *T, last uint8) {
 	c.w.enum(uint8(*v), last)
 }
 
-// Word goes through a text that has its own type in Go.
+// Word encodes or decodes a string of a named string type.
 func Word[T ~string](c *Coder, v *T) {
 	if c.reading {
 		*v = T(c.r.text())
@@ -167,10 +165,10 @@ func Word[T ~string](c *Coder, v *T) {
 	c.w.text(string(*v))
 }
 
-// Text goes through a text.
+// Text encodes or decodes a string.
 func (c *Coder) Text(v *string) { value(c, v, (*reader).text, (*writer).text) }
 
-// constant goes through a text of a list. What is in the list is read without a copy.
+// constant encodes or decodes a string. A string that list contains is decoded without a copy.
 func constant[T ~string](c *Coder, v *T, list map[string]T) {
 	if !c.reading {
 		c.w.text(string(*v))
@@ -184,7 +182,7 @@ func constant[T ~string](c *Coder, v *T, list map[string]T) {
 	}
 }
 
-// constants returns the list of some texts.
+// constants returns the list of known strings for constant.
 func constants[T ~string](texts ...T) map[string]T {
 	list := map[string]T{"": ""}
 	for _, text := range texts {
@@ -200,16 +198,16 @@ var (
 		acuity.ChannelTerminology, acuity.ChannelRules, acuity.ChannelLocations, acuity.ChannelSettings)
 )
 
-// system goes through a code system.
+// system encodes or decodes a code system.
 func (c *Coder) system(v *codes.System) { constant(c, v, systems) }
 
-// channel goes through the channel of a feed.
+// channel encodes or decodes the channel of a feed.
 func (c *Coder) channel(v *acuity.Channel) { constant(c, v, channels) }
 
-// Bytes goes through bytes.
+// Bytes encodes or decodes bytes.
 func (c *Coder) Bytes(v *[]byte) { value(c, v, (*reader).bytes, (*writer).bytes) }
 
-// Fixed goes through as many bytes as v has.
+// Fixed encodes or decodes len(v) bytes.
 func (c *Coder) Fixed(v []byte) {
 	if c.reading {
 		c.r.fixed(v)
@@ -218,24 +216,24 @@ func (c *Coder) Fixed(v []byte) {
 	c.w.fixed(v)
 }
 
-// Bool goes through a flag.
+// Bool encodes or decodes a boolean.
 func (c *Coder) Bool(v *bool) { value(c, v, (*reader).bool, (*writer).bool) }
 
-// Int goes through 32 bits.
+// Int encodes or decodes a 32-bit integer.
 func (c *Coder) Int(v *int32) { whole(c, v) }
 
-// Number goes through an int, which has 32 bits on the wire.
+// Number encodes or decodes an int, which must fit into 32 bits.
 func (c *Coder) Number(v *int) { value(c, v, (*reader).number, (*writer).number) }
 
-// Long goes through 64 bits.
+// Long encodes or decodes a 64-bit integer.
 func (c *Coder) Long(v *int64) { whole(c, v) }
 
-// Nanoseconds goes through a duration.
+// Nanoseconds encodes or decodes a duration.
 func (c *Coder) Nanoseconds(v *time.Duration) { whole(c, v) }
 
 func (c *Coder) at(v *acuity.Instant) { whole(c, v) }
 
-// When goes through an instant, which is cut to the millisecond.
+// When encodes or decodes a time, which is truncated to the millisecond.
 func (c *Coder) When(v *time.Time) {
 	at := acuity.At(*v)
 	if c.at(&at); c.reading {
@@ -243,14 +241,14 @@ func (c *Coder) When(v *time.Time) {
 	}
 }
 
-// Double goes through a floating-point number.
+// Double encodes or decodes a floating-point number.
 func (c *Coder) Double(v *float64) { value(c, v, (*reader).double, (*writer).double) }
 
-// factor goes through the id of a factor; no factor is the empty text.
+// factor encodes or decodes the id of a factor; no factor is the empty string.
 func (c *Coder) factor(v *catalogue.Factor) { value(c, v, (*reader).factor, (*writer).factor) }
 
-// reasons goes through a set of reasons by their codes, since the numbers of the bits may
-// change. A reason that this build does not know is dropped: it could have no effect here.
+// reasons encodes or decodes a set of reasons by their codes, because the numbers of the bits may change. A reason
+// that this release does not know is dropped, because it could have no effect here.
 func (c *Coder) reasons(v *acuity.Reasons) {
 	var names []string
 	if !c.reading {

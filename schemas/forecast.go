@@ -9,16 +9,16 @@ import (
 	"svc/acuity/forecast"
 )
 
-// ModelCodec is of the learned forecasts.
+// ModelCodec encodes the learned forecast models.
 var ModelCodec = NewCodec("model", modelFields)
 
-// Model is the record of the learned forecast of a hospital. It also says how far the
-// snapshots of the hospital were copied.
+// Model is the record of a hospital's learned forecast model. It also records how far the snapshots of the hospital
+// were copied.
 type Model struct {
 	Version                  int32 // of the method
 	Hospital                 string
 	Hour, Generation, Learnt int32
-	Offset                   int64 // of the next change in the partition of the verdicts
+	Offset                   int64 // // of the next change in the partition of the verdicts topic
 	Copied                   int32 // hour of the last copied snapshot of live operation
 	PastHour, PastGeneration int32 // hour and generation of the last copied snapshot of a backfill
 	Seen                     []byte
@@ -33,13 +33,13 @@ type ModelTable struct {
 	Values []byte
 }
 
-// Origin is an hour whose forecast is still to be compared with the hours that follow.
+// Origin is the record of a past forecast that is still to be compared with the hours that followed.
 type Origin struct {
 	Snapshot acuity.Snapshot
 	Ahead    []byte // a [forecast.Ahead] as 32-bit floats, little-endian
 }
 
-// CopyFrom fills the record from a model, and reuses its memory.
+// CopyFrom fills the record from a model and reuses the memory of the record.
 func (m *Model) CopyFrom(model *forecast.Model) {
 	m.Version, m.Hospital, m.Hour, m.Generation = model.Version, model.Hospital, model.Hour, model.Generation
 	m.Learnt, m.Offset, m.Seen = model.Learnt, model.Offset, model.Seen
@@ -56,13 +56,13 @@ func (m *Model) CopyFrom(model *forecast.Model) {
 	}
 }
 
-// resized returns a list of n elements that begins with the elements of the old list.
+// resized returns a list of n elements that starts with the elements of the given list.
 func resized[T any](list []T, n int) []T {
 	return slices.Grow(list[:0], n)[:n]
 }
 
-// Forecast returns the model. If the record does not fit this version of the method, it returns
-// false and an empty model, and the hospital is learnt anew.
+// Forecast returns the model. It returns false and an empty model if the record belongs to another version of the
+// method; the hospital is then learned again.
 func (m *Model) Forecast() (*forecast.Model, bool) {
 	out := forecast.NewModel(m.Hospital)
 	if m.Version != out.Version {
@@ -94,12 +94,12 @@ func (m *Model) Forecast() (*forecast.Model, bool) {
 func floats(dst []byte, v any) []byte {
 	b, err := binary.Append(slices.Grow(dst, binary.Size(v)), binary.LittleEndian, v)
 	if err != nil {
-		panic("schemas: " + err.Error()) // a type without a fixed size: any test finds it
+		panic("schemas: " + err.Error()) // // a type without a fixed size: every test would fail
 	}
 	return b
 }
 
-// read is the inverse of floats; false: the bytes have another size.
+// read is the inverse of floats; false: b has the wrong size.
 func read(b []byte, v any) bool {
 	n, err := binary.Decode(b, binary.LittleEndian, v)
 	return err == nil && n == len(b)
@@ -139,15 +139,15 @@ func originFields(c *Coder, o *Origin) {
 	c.Bytes(&o.Ahead)
 }
 
-// SnapshotCodec is of the units at full hours.
+// SnapshotCodec encodes the snapshots of units at full hours.
 var SnapshotCodec = NewCodec("snapshot", hospitalSnapshotFields)
 
 // Snapshot is a unit at one full hour, with the id of its hospital.
 type Snapshot struct {
 	Hospital string
 	Snapshot acuity.Snapshot
-	// LevelSeconds is how many seconds the unit had each level in the hour before, the best level
-	// first. Their sum is below 3600 if part of the hour was not observed. A backfill has none.
+	// LevelSeconds is the number of seconds that the unit had each level in the previous hour, starting with the best
+	// level. The sum is less than 3600 if part of the hour was not observed. It is empty for a backfill.
 	LevelSeconds []int32
 }
 

@@ -6,18 +6,18 @@ import (
 	"svc/acuity"
 )
 
-// The reasons for which an input can never be applied.
+// The reasons why an input can never be applied.
 const (
-	reasonSchema   = "unknown_schema"   // written by a newer release, or by another program
+	reasonSchema   = "unknown_schema"   // // written by a newer release or by another program
 	reasonRecord   = "malformed_record" // the bytes do not fit their schema
 	reasonHospital = "wrong_hospital"   // key and record name different hospitals
 )
 
-// UnknownHospital counts the inputs whose key names no hospital. No hospital can be created
-// under this id.
+// UnknownHospital is the hospital id under which inputs without a valid hospital in their key are counted. No
+// hospital can be created with this id.
 const UnknownHospital = "unknown"
 
-// InputHospital returns the hospital under which an input is counted. It depends on the key alone.
+// InputHospital returns the hospital id under which an input is counted. It depends only on the key.
 func InputHospital(key []byte) string {
 	parsed, err := ParseKey(key)
 	if err != nil {
@@ -26,8 +26,8 @@ func InputHospital(key []byte) string {
 	return parsed.Hospital
 }
 
-// ReadInput reads an observation from its record in the log. An error comes with the stable
-// reason why this release can never apply the input.
+// ReadInput decodes an observation from its Kafka record. On error, reason is the stable reason why this release can
+// never apply the input.
 func ReadInput(key, value []byte) (o *acuity.Observation, reason string, err error) {
 	return readInput(key, value, new(acuity.Observation), memory{})
 }
@@ -42,7 +42,7 @@ func readInput(key, value []byte, o *acuity.Observation, reuse memory) (_ *acuit
 	return o, "", nil
 }
 
-// ReasonOf returns the stable reason for which a record could not be decoded.
+// ReasonOf returns the stable reason why a record could not be decoded.
 func ReasonOf(err error) string {
 	if unknown := (*UnknownSchemaError)(nil); errors.As(err, &unknown) {
 		return reasonSchema
@@ -50,9 +50,9 @@ func ReasonOf(err error) string {
 	return reasonRecord
 }
 
-// Intake reads inputs, one after the other, into the same memory. Its caller must be done with an
-// input before it reads the next. A processor that catches up allocates a fifth fewer bytes a
-// record with it.
+// Intake decodes inputs one after the other into the same memory, which reduces the bytes that a processor allocates
+// for each record by a fifth. The caller must be done with an input before it decodes the next. An Intake is not safe
+// for concurrent use.
 type Intake struct {
 	observation acuity.Observation
 	room        acuity.RoomRef
@@ -60,45 +60,45 @@ type Intake struct {
 	events      []acuity.Event
 }
 
-// Signals and events are large. Memory for this many is kept between two inputs: a request has
-// one or a few, a bundle thousands.
+// The maximum number of signals and events whose memory is retained between two inputs, because they are large: a
+// request has few, a bundle may have thousands.
 const (
 	keptSignals = 16
 	keptEvents  = 4
 )
 
-// Read is [ReadInput]. The observation, its room and the lists of its signals and events are
-// valid until the next call; everything else that they point to stays valid.
+// Read is [ReadInput] into the memory of in. The observation, its room and its lists of signals and events are valid
+// until the next call; the memory to which their elements point is not reused.
 func (in *Intake) Read(key, value []byte) (o *acuity.Observation, reason string, err error) {
 	in.observation, in.room = acuity.Observation{}, acuity.RoomRef{}
 	return readInput(key, value, &in.observation, memory{&in.events, &in.signals, &in.room})
 }
 
-// memory is what parts of an observation are read into; nil: into new memory.
+// memory is reusable memory for parts of an observation; nil fields mean new memory.
 type memory struct {
 	events  *[]acuity.Event
 	signals *[]acuity.Signal
 	room    *acuity.RoomRef
 }
 
-// DeadLetterCodec is of the records that can never be applied.
+// DeadLetterCodec encodes the dead letters.
 var DeadLetterCodec = NewCodec("dead-letter", deadLetterFields)
 
-// DeadLetter is the place of a record that can never be applied, with the reason. It holds no
-// content. A reader with access to the topic finds the content at that place.
+// DeadLetter is the position of a record that can never be applied, with the reason. It does not contain the record.
+// Readers with access to the topic can read the record at that position.
 type DeadLetter struct {
 	Topic     string // of the record
 	Partition int32
 	Offset    int64
 	Reason    string   // stable code
-	Schema    SchemaID // in the record; 0: it names none
+	Schema    SchemaID // // in the record; 0: the record has no header
 	Hospital  string
 	Version   int64 // of the change that rejected the record; hospital and version together identify repeats
 	At        acuity.Instant
 }
 
-// Retried is the reason of a later record of the same dead letter: its facts were applied
-// after all, at the instant of that record.
+// Retried is the reason in a later record for the same dead letter: its observation has been applied at the time of
+// that record.
 const Retried = "retried"
 
 func deadLetterFields(c *Coder, d *DeadLetter) {

@@ -9,26 +9,26 @@ import (
 	"svc/acuity"
 )
 
-// Key names the hospital of a record and the piece of it. "h" is the hospital itself: its
-// observations that name no room, and on the verdicts its changes. "h/unit" and "h/room/12"
-// are pieces of it. The hospital decides the partition, the whole key the compaction.
+// Key identifies a hospital and a part of it. "h" is the hospital itself: its observations without a room, and its
+// changes on the verdicts topic. "h/unit" and "h/room/12" are parts. The partition depends on the hospital alone,
+// compaction on the whole key.
 type Key struct {
 	Hospital string // [a-z0-9][a-z0-9-]{0,63}
 	Kind     string // "": the record of the hospital itself
 	ID       string // within the kind; "" if a hospital has one of the kind
 }
 
-// Kinds of records on the verdicts. The package hospital has them all; settings have kinds of
-// their own.
+// The kinds of records on the verdicts topic that several packages use. Package acuity/hospital defines the others;
+// settings have separate kinds.
 const (
-	KindRoom    = "room" // also of observations about one room
+	KindRoom    = "room" // // also for observations about one room
 	KindMapping = "mapping"
 	KindCode    = "code"
 	KindRule    = "rule"
 	KindPlace   = "place"
 )
 
-// ErrKey marks bytes that are not a record key, such as the key of a barrier.
+// ErrKey marks bytes that are not a record key, such as the key of a barrier record.
 var ErrKey = errors.New("no record key")
 
 // RoomKey returns the key of a room.
@@ -36,7 +36,7 @@ func RoomKey(hospital string, room int32) Key {
 	return Key{Hospital: hospital, Kind: KindRoom, ID: strconv.Itoa(int(room))}
 }
 
-// String returns the key as it is written.
+// String returns the key as it is written to Kafka.
 func (k Key) String() string {
 	switch {
 	case k.Kind == "":
@@ -48,7 +48,7 @@ func (k Key) String() string {
 	}
 }
 
-// ParseKey reads a key. The id is everything after the kind, in any characters.
+// ParseKey parses a key. The id is everything after the kind and may contain any character.
 func ParseKey(key []byte) (Key, error) {
 	hospital, rest, more := strings.Cut(string(key), "/")
 	kind, id, named := strings.Cut(rest, "/")
@@ -58,19 +58,18 @@ func ParseKey(key []byte) (Key, error) {
 	return Key{Hospital: hospital, Kind: kind, ID: id}, nil
 }
 
-// IsChange reports whether a key on the verdicts is that of a change: a hospital and nothing
-// else. Readers call it for every record, so it allocates nothing.
+// IsChange reports whether a key on the verdicts topic is that of a change, which consists of a hospital id only. It
+// does not allocate, because readers call it for every record.
 func IsChange(key []byte) bool { return isHospital(key) }
 
-// HospitalOf returns the part of a key that decides the partition: the bytes before the first
-// "/". Foreign bytes are not checked; see [ParseKey].
+// HospitalOf returns the part of a key before the first "/", which decides the partition. It does not validate the
+// key; see [ParseKey].
 func HospitalOf(key []byte) []byte {
 	hospital, _, _ := bytes.Cut(key, []byte("/"))
 	return hospital
 }
 
-// ObservationKey returns the key of an observation: its room if it is about one room, else its
-// hospital.
+// ObservationKey returns the key of an observation: that of its room, or else that of its hospital.
 func ObservationKey(o *acuity.Observation) Key {
 	if o.Room != nil {
 		return RoomKey(o.Hospital, o.Room.ID)
@@ -87,8 +86,7 @@ func isHospital[T string | []byte](s T) bool {
 
 func isKind(s string) bool { return s != "" && isLower(s, false) }
 
-// isLower reports whether s consists of lower-case letters, hyphens and, if digits is set,
-// digits.
+// isLower reports whether s consists of lowercase letters, hyphens and, if digits is true, digits.
 func isLower[T string | []byte](s T, digits bool) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -100,14 +98,14 @@ func isLower[T string | []byte](s T, digits bool) bool {
 	return true
 }
 
-// Partition returns the partition of a record in a topic with n > 0 partitions. It is Java's
-// murmur2 of the hospital part of the key, as Kafka's default partitioner computes it. So all
-// records of a hospital go together, in all topics with the same number of partitions.
+// Partition returns the partition of a record in a topic with n > 0 partitions. It applies Kafka's default
+// partitioner (murmur2) to the hospital part of the key. Thus all records of a hospital are in the same partition of
+// all topics with the same number of partitions.
 func Partition(key []byte, n int32) int32 {
 	return int32(murmur2(HospitalOf(key))&0x7fffffff) % n
 }
 
-// murmur2 is org.apache.kafka.common.utils.Utils.murmur2.
+// murmur2 computes the hash of org.apache.kafka.common.utils.Utils.murmur2.
 func murmur2(b []byte) uint32 {
 	const (
 		seed = 0x9747b28c

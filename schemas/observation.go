@@ -13,8 +13,8 @@ func EncodeObservation(dst []byte, o *acuity.Observation) ([]byte, error) {
 	return observationCodec.Encode(dst, o)
 }
 
-// decodeObservation reads a record of any released version into o. The errors are [ErrMalformed]
-// and [UnknownSchemaError].
+// decodeObservation decodes a record of any released version into o. The errors are [ErrMalformed] and
+// [UnknownSchemaError].
 func decodeObservation(b []byte, o *acuity.Observation, reuse memory) error {
 	p, err := observationCodec.schema.payload(b)
 	if err != nil {

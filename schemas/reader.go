@@ -8,24 +8,24 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// reader takes values off the Avro binary encoding of one record. It never panics and never
-// trusts a length: a list grows as its items are read, a text must lie within the bytes. After
-// the first fault every read returns a zero value, so callers check once, at the end.
+// reader decodes the Avro binary encoding of one record. It never panics and never trusts a length: a list grows as
+// its items are read, and a string must lie within the buffer. After the first error, every read returns a zero
+// value, so callers check once at the end.
 type reader struct {
 	buf   []byte
 	pos   int
-	all   string // copy of buf that the texts share; "" if each text has its own copy
+	all   string // // copy of buf whose memory the strings share; "" if each string has a separate copy
 	fault string
-	where int // where the fault is
+	where int // // position of the error
 
-	reuse memory // of an earlier observation
+	reuse memory // // memory of a previous observation
 }
 
-// shared is the largest observation, in bytes, whose texts share one string. The state keeps some
-// texts. With a larger observation, one kept code would hold a whole bundle in memory.
+// shared is the size in bytes of the largest observation whose strings share one copy. The state retains some
+// strings, and one retained code of a larger observation would keep a whole bundle in memory.
 const shared = 1 << 10
 
-// close returns the first fault, or the fault that bytes are left over.
+// close returns the first error, or an error if bytes are left over.
 func (r *reader) close(s *Schema) error {
 	if r.fault == "" && r.pos < len(r.buf) {
 		r.refuse("bytes after the end")
@@ -36,12 +36,12 @@ func (r *reader) close(s *Schema) error {
 	return nil
 }
 
-// error names the fault and the byte, never a value.
+// error names the fault and its position, never a value.
 func (r *reader) error(s *Schema) error {
 	return fmt.Errorf("decode %s: %w: %s at byte %d", s.Record, ErrMalformed, r.fault, headerSize+r.where)
 }
 
-// refuse keeps the first fault and moves to the end, so that nothing more is read.
+// refuse records the first fault and moves to the end of the buffer, so that nothing else is read.
 func (r *reader) refuse(fault string) {
 	if r.fault == "" {
 		r.fault, r.where = fault, r.pos
@@ -49,7 +49,7 @@ func (r *reader) refuse(fault string) {
 	r.buf = r.buf[:r.pos]
 }
 
-// long reads an int or a long. Most take one byte.
+// long reads an int or a long. Most take one byte, which has a fast path.
 func (r *reader) long() int64 {
 	b := r.buf[r.pos:]
 	if len(b) > 0 && b[0] < 0x80 {
@@ -73,12 +73,12 @@ func (r *reader) long() int64 {
 	return 0
 }
 
-// integer is a type of whole numbers; of a uint64 the bits count.
+// integer is the constraint of integer types; a uint64 is encoded by its bits.
 type integer interface {
 	~int8 | ~uint8 | ~int32 | ~int64 | ~uint64
 }
 
-// number reads a whole number that its type can hold.
+// number reads an integer and fails if its type cannot hold it.
 func number[T integer](r *reader) T {
 	n := r.long()
 	if int64(T(n)) != n {
@@ -114,7 +114,7 @@ func (r *reader) bool() bool {
 	return b == 1
 }
 
-// span reads a length and returns where the text after it starts and ends.
+// span reads a length and returns the start and the end of the bytes after it.
 func (r *reader) span() (from, to int) {
 	n := r.long()
 	if n < 0 || n > maxText || n > int64(len(r.buf)-r.pos) {
@@ -134,7 +134,7 @@ func (r *reader) text() string {
 	return string(r.buf[from:to])
 }
 
-// skip moves on by n bytes and reports whether they are there.
+// skip advances by n bytes and reports whether they exist.
 func (r *reader) skip(n int) bool {
 	if n > len(r.buf)-r.pos {
 		r.refuse("end of bytes in a fixed")
@@ -157,7 +157,7 @@ func (r *reader) double() float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b[:]))
 }
 
-// some reads the branch of a union of null and one other type.
+// some reads the branch of a union of null and one other type, and reports whether it is the other type.
 func (r *reader) some() bool { return r.enum(1) == 1 }
 
 func (r *reader) factor() catalogue.Factor {
@@ -174,26 +174,26 @@ func (r *reader) factor() catalogue.Factor {
 
 // items is the position in a list, which Avro writes in blocks.
 type items struct {
-	left int64 // items of this block
+	left int64 // // items left in this block
 	open bool  // another block follows
 }
 
 func (r *reader) items() items { return items{open: true} }
 
-// next reports whether there is another item. Every item of every schema takes at least one
-// byte, so a count beyond the remaining bytes is a fault.
+// next reports whether there is another item. Every item of every schema takes at least one byte, so a count greater
+// than the remaining bytes is an error.
 func (l *items) next(r *reader) bool {
 	for l.left == 0 {
 		if !l.open {
 			return false
 		}
 		n := r.long()
-		if n < 0 { // the long form: the number of bytes follows
+		if n < 0 { // // the long form: the number of bytes follows
 			size := r.long()
 			if size < 0 || size > int64(len(r.buf)-r.pos) {
 				r.refuse("size of a block out of range")
 			}
-			n = -n // stays negative for the least number
+			n = -n // // remains negative for the least number
 		}
 		if n < 0 || n > int64(len(r.buf)-r.pos) {
 			r.refuse("count of a list out of range")
@@ -208,8 +208,8 @@ func (l *items) next(r *reader) bool {
 	return true
 }
 
-// extend returns the list with one more zero item. The first allocation has room for the
-// announced items of the block, at most 64; then the list grows as items are read.
+// extend returns the list with one more zero item. The first allocation has capacity for the announced items of the
+// block, at most 64; then the list grows as items are read.
 func extend[T any](list []T, l items) []T {
 	if list == nil {
 		list = make([]T, 0, min(l.left+1, 64))
@@ -221,7 +221,7 @@ func extend[T any](list []T, l items) []T {
 	return append(list, zero)
 }
 
-// bytes reads a copy of binary data. Without any bytes it is nil.
+// bytes reads a copy of binary data. Empty data is nil.
 func (r *reader) bytes() []byte {
 	from, to := r.span()
 	if from == to {

@@ -19,9 +19,9 @@ type Schema struct {
 	ID      SchemaID // in this build; never changes
 }
 
-// The released versions. Each record has a hundred ids, the first for its first version. The ids
-// are far above those of a schema registry, which counts from 1. They never change, since the log
-// holds them.
+// The released versions. Each record has a range of a hundred ids; the first is that of its first version. The ids
+// are far above those of a schema registry, which counts from 1. They never change, because records in Kafka contain
+// them.
 var released = []*Schema{
 	{"observation", 1, 1400000101},
 	{"observation", 2, 1400000102},
@@ -88,11 +88,10 @@ func newest(record string) *Schema {
 			return s
 		}
 	}
-	panic("schemas: no record " + record) // a name of the build: any test finds it
+	panic("schemas: no record " + record) // // a name in the program: every test would fail
 }
 
-// Released returns all released versions of all records, the versions of one
-// record ascending.
+// Released returns all released versions of all records; the versions of one record are ascending.
 func Released() []Schema {
 	list := make([]Schema, len(released))
 	for i, s := range released {
@@ -112,7 +111,7 @@ func (s Schema) Describe() (name, text string) {
 		err = json.Unmarshal(b, &head)
 	}
 	if err != nil {
-		panic("schemas: " + err.Error()) // a file of the build: any test finds it
+		panic("schemas: " + err.Error()) // // a file in the program: every test would fail
 	}
 	return head.Namespace + "." + head.Name, string(b)
 }
@@ -122,11 +121,11 @@ func (s Schema) Text() ([]byte, error) { return files.ReadFile(s.file()) }
 
 func (s *Schema) file() string { return fmt.Sprintf("avsc/%s.v%d.avsc", s.Record, s.Version) }
 
-// parsed holds the parsed schemas by file. A schema is parsed when bytes of an older version are
-// read for the first time.
+// parsed caches the parsed schemas by file. A schema is parsed when a record of an older version is read for the
+// first time.
 var parsed sync.Map
 
-// parse returns the schema in the form of the Avro library.
+// parse returns the schema as the Avro library represents it.
 func (s *Schema) parse() (avro.Schema, error) {
 	if known, ok := parsed.Load(s.file()); ok {
 		if schema, ok := known.(avro.Schema); ok {
@@ -137,7 +136,7 @@ func (s *Schema) parse() (avro.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A cache of its own: the versions of a record share their name.
+	// A separate cache is needed because the versions of a record share their name.
 	schema, err := avro.ParseBytesWithCache(text, "", &avro.SchemaCache{})
 	if err != nil {
 		return nil, fmt.Errorf("parse %s: %w", s.file(), err)
@@ -154,9 +153,8 @@ type registration struct {
 
 var registered atomic.Pointer[registration]
 
-// UseRegistry sets the ids of a schema registry, by the index of [Released], for records that are
-// written. The ids of the build are still read. Call it before the first record is written or
-// read.
+// UseRegistry sets the schema ids of a schema registry for the records that are written, in the order of [Released].
+// The built-in ids can still be read. Call it before the first record is written or read.
 func UseRegistry(ids []SchemaID) {
 	r := &registration{map[*Schema]SchemaID{}, map[SchemaID]*Schema{}}
 	for i, id := range ids {
@@ -165,7 +163,7 @@ func UseRegistry(ids []SchemaID) {
 	registered.Store(r)
 }
 
-// written returns the id that records of the schema are written with.
+// written returns the schema id for records that are written.
 func (s *Schema) written() SchemaID {
 	if r := registered.Load(); r != nil {
 		if id, ok := r.ids[s]; ok {
@@ -175,14 +173,14 @@ func (s *Schema) written() SchemaID {
 	return s.ID
 }
 
-// Portable returns a record with the id of its schema in the build, which is the same in all
-// installations. Without a registry, or if b is no record, it returns b.
+// Portable returns a record with the built-in id of its schema, which is the same in all installations. It returns b
+// unchanged if no registry is in use or b is no record.
 func Portable(b []byte) []byte { return renamed(b, func(s *Schema) SchemaID { return s.ID }) }
 
-// Registered returns a record with the id that this installation writes for its schema.
+// Registered returns a record with the id that this installation uses for its schema.
 func Registered(b []byte) []byte { return renamed(b, (*Schema).written) }
 
-// renamed returns a record with another id for its schema, in new memory if the ids differ.
+// renamed returns a record with another schema id, in new memory if the ids differ.
 func renamed(b []byte, idOf func(*Schema) SchemaID) []byte {
 	id, ok := IDOf(b)
 	if !ok {
@@ -195,7 +193,7 @@ func renamed(b []byte, idOf func(*Schema) SchemaID) []byte {
 	return append(appendHeader(make([]byte, 0, len(b)), idOf(s)), b[headerSize:]...)
 }
 
-// find returns the released version with an id, of the build or of the registry, or nil.
+// find returns the released version with a built-in or registered id; nil: the id is unknown.
 func find(id SchemaID) *Schema {
 	for _, s := range released {
 		if s.ID == id {
@@ -208,11 +206,11 @@ func find(id SchemaID) *Schema {
 	return nil
 }
 
-// codec is the library's own codec, for records of older versions.
+// codec is the codec of the Avro library, for records of older versions.
 var codec = avro.Config{DisableBlockSizeHeader: true}.Freeze()
 
-// upgrade resolves a payload of an older version to the newest one by the rules of Avro:
-// fields by name, missing fields by their default. It costs about a hundred times a decode.
+// upgrade resolves a payload of an older version to the newest one by the rules of Avro: fields by name, missing
+// fields by their default. It takes about a hundred times as long as decoding.
 func upgrade(payload []byte, old, newest *Schema) ([]byte, error) {
 	from, err := old.parse()
 	if err != nil {
@@ -225,7 +223,7 @@ func upgrade(payload []byte, old, newest *Schema) ([]byte, error) {
 	return resolve(payload, from, to)
 }
 
-// resolve rewrites a payload of one schema in another one.
+// resolve converts a payload from one schema to another.
 func resolve(payload []byte, from, to avro.Schema) ([]byte, error) {
 	r := reader{buf: payload}
 	check(&r, from)
@@ -246,9 +244,8 @@ func resolve(payload []byte, from, to avro.Schema) ([]byte, error) {
 	return codec.Marshal(to, value)
 }
 
-// check reads a value of a schema and keeps nothing. It runs before the decoder of the library,
-// which allocates as much as a length asks for (GO-2026-5046, -5047, -5048). That decoder also
-// takes an end of bytes inside a number for the end of the value.
+// check reads a value of a schema and discards it. It runs before the decoder of the library, which allocates as much
+// memory as a length requests (GO-2026-5046, -5047, -5048) and accepts the end of the input inside a number.
 func check(r *reader, schema avro.Schema) {
 	switch s := schema.(type) {
 	case *avro.RecordSchema:

@@ -1,34 +1,32 @@
-// Package schemas is the format of every record on Kafka or in Redis. The words:
+// Package schemas is the format of every record on Kafka or in Redis.
 //
-//   - A [Topic] is one log with its name and the properties it is created with.
-//   - A [Key] names the hospital of a record and the piece of it; [Partition] places it.
-//   - A record is Avro in the wire format of a schema registry: a zero byte, four bytes with the
-//     id of its schema, and the binary encoding. The ids are constants of the build, so a reader
-//     needs no registry. [UseRegistry] sets the ids of an existing registry.
+//   - A [Topic] is a Kafka topic with its name and properties.
+//   - A [Key] identifies the hospital of a record and the part of it; [Partition] assigns it to a partition.
+//   - A record is Avro in the wire format of a schema registry: a zero byte, four bytes with the schema id, and the
+//     binary encoding. The ids are constants of the program, so a reader needs no registry. [UseRegistry] sets the
+//     ids of an existing registry.
 //
 // # Evolution
 //
-// Each record has one file per released version under avsc. A released file is never edited:
-// testdata/released.txt pins its digest, and -update only adds lines. A new version is a new file
-// and a new line of [Released]. It must read the bytes of every older one: the compatibility
-// BACKWARD of a schema registry. Bytes of an older version are resolved by the rules of Avro, then
-// decoded as the newest. Bytes of an unknown version are refused with an [UnknownSchemaError]. So
-// upgrade the readers first, then the writers.
+// Each record has one file per released version under avsc. A released file is never edited: testdata/released.txt
+// pins its digest, and -update only adds lines. A new version is a new file and a new line of [Released]. It must be
+// able to read the records of every older version, which is the compatibility mode BACKWARD of a schema registry.
+// Records of an older version are resolved by the rules of Avro and then decoded as the newest version. Records of an
+// unknown version are refused with an [UnknownSchemaError]. Therefore upgrade readers before writers.
 //
-// To change a record, copy its file to the next version and edit the copy. An added field has a
-// default. Add the version to the table in released.go. Add the field to the function that writes
-// and reads the record. Run the tests with -update. No golden file of an older version may change.
+// To change a record, copy its file to the next version and edit the copy. An added field needs a default. Add the
+// version to the table in released.go, and the field to the function that encodes and decodes the record. Run the
+// tests with -update. The golden files of older versions must not change.
 //
-// Closed enumerations of the domain are Avro enums. Their symbols have the order of the numbers in
-// the domain, so a new symbol is a new version. Open words (channels, code systems, stable codes)
-// are strings. A factor is its string id, never its index; an id outside the catalogue is refused.
-// There are no Avro maps, and no floats except the rates of keys and webhooks.
+// Closed enumerations of the domain are Avro enums. Their symbols are in the order of the numbers in the domain, so a
+// new symbol needs a new version. Open sets (channels, code systems, stable codes) are strings. A factor is encoded
+// by its id, never its index; an id outside the catalogue is refused. There are no Avro maps, and no floats except
+// the rates of keys and webhooks.
 //
 // # Nil and empty
 //
-// Avro has one empty list: an empty slice and a nil one write the same bytes,
-// and both decode as nil. Where the difference matters, the domain has a flag for
-// it (see [acuity.CensusRoom]). In text that is not UTF-8, U+FFFD replaces the
+// Avro has one empty list: empty and nil slices have the same encoding and decode as nil. Where the difference
+// matters, the domain has a flag (see [acuity.CensusRoom]). In strings that are not valid UTF-8, U+FFFD replaces the
 // invalid bytes.
 package schemas
 
@@ -38,21 +36,21 @@ import (
 	"fmt"
 )
 
-// The bounds of records. Writers and readers refuse more.
+// The limits of records, for both writers and readers.
 const (
-	maxRecord = 8 << 20  // bytes of a record with its header: max.message.bytes of the observations
+	maxRecord = 8 << 20  // // bytes of a record with its header: max.message.bytes of the observations topic
 	maxText   = 64 << 10 // bytes of one string
 )
 
-// ErrMalformed marks bytes that do not fit the schema they name, or that lack the header of a
-// schema registry. No retry can help.
+// ErrMalformed marks bytes that do not match their schema, or that lack the header of a schema registry. A retry
+// cannot succeed.
 var ErrMalformed = errors.New("malformed record")
 
-// UnknownSchemaError reports a record whose schema this build does not know, or whose schema is
-// that of another kind of record.
+// UnknownSchemaError reports a record whose schema this release does not know, or whose schema belongs to another
+// kind of record.
 type UnknownSchemaError struct {
 	ID   SchemaID
-	Want string // name of the record that was asked for
+	Want string // // name of the expected record
 }
 
 func (e *UnknownSchemaError) Error() string {
@@ -65,8 +63,7 @@ type SchemaID int32
 // headerSize is the length of the zero byte and the id.
 const headerSize = 5
 
-// IDOf returns the id of the schema that b was written with; false if b lacks the header of a
-// schema registry.
+// IDOf returns the schema id in the header of b; false: b has no such header.
 func IDOf(b []byte) (SchemaID, bool) {
 	if len(b) < headerSize || b[0] != 0 {
 		return 0, false
@@ -79,8 +76,7 @@ func appendHeader(dst []byte, id SchemaID) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0), uint32(id)) //nolint:gosec // its bits
 }
 
-// payload returns the bytes after the header of b, in the newest version of the record. Bytes of
-// an older version are upgraded first.
+// payload returns the bytes of b after the header, upgraded to the newest version of the record.
 func (s *Schema) payload(b []byte) ([]byte, error) {
 	id, ok := IDOf(b)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"svc/acuity/facts"
 )
 
-// statementRecord is the record of a clinical statement, as nearly all records of state are.
+// statementRecord is the kind of record for clinical statements, which are nearly all records of state.
 const statementRecord = "statement-state"
 
 // states are the codecs of the kinds of state.

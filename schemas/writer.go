@@ -9,23 +9,22 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// writer appends the Avro binary encoding of one record to a buffer. Records are written field
-// by field in the order of their schema, without reflection; only the buffer is allocated. A
-// test compares the bytes with the library's own codec, field by field.
+// writer appends the Avro binary encoding of one record to a buffer, field by field in the order of the schema and
+// without reflection; it allocates only the buffer. A test compares the bytes with those of the Avro library.
 //
-// The first fault stays; everything written after it is thrown away.
+// After the first error, further writes are discarded.
 type writer struct {
 	buf   []byte
 	start int
 	fault string
 }
 
-// begin starts a record of schema s behind the bytes of dst.
+// begin appends the header of a record of schema s to dst.
 func begin(dst []byte, s *Schema) writer {
 	return writer{buf: appendHeader(dst, s.written()), start: len(dst)}
 }
 
-// end returns the buffer with the record, or dst as it was and the fault.
+// end returns the buffer with the record, or the original dst and the error.
 func (w *writer) end(s *Schema) ([]byte, error) {
 	if len(w.buf)-w.start > maxRecord {
 		w.refuse("record too long")
@@ -94,7 +93,7 @@ func (w *writer) items(n int) {
 // done ends a list.
 func (w *writer) done() { w.buf = append(w.buf, 0) }
 
-// some writes the branch of a union of null and one other type.
+// some writes the branch of a union of null and one other type, and returns present.
 func (w *writer) some(present bool) bool {
 	var branch byte
 	if present {
@@ -104,7 +103,7 @@ func (w *writer) some(present bool) bool {
 	return present
 }
 
-// factor writes the id of a factor; no factor is the empty text.
+// factor writes the id of a factor; no factor is the empty string.
 func (w *writer) factor(f catalogue.Factor) {
 	id := f.ID()
 	if id == "" && f != 0 {
@@ -113,7 +112,7 @@ func (w *writer) factor(f catalogue.Factor) {
 	w.text(id)
 }
 
-// number writes an int, which has 32 bits on the wire.
+// number writes an int, which must fit into 32 bits.
 func (w *writer) number(n int) {
 	if int(int32(n)) != n { //nolint:gosec // that is what is checked
 		w.refuse("number out of range")

@@ -1,15 +1,14 @@
-// Package forecast says how a maternity unit will stand in each of the next
-// eight hours. It forecasts the nurses that its patients will require, with a
-// band, and its level. The words, smallest first:
+// Package forecast predicts the staffing of a maternity unit for the next eight hours: the nurses that its patients
+// will require, with an uncertainty band, and the level.
 //
 //   - An [acuity.Snapshot] is a unit at one full hour.
-//   - A [Model] is what a hospital's hours have taught, see [Learn].
-//   - A [Forecast] is what [Predict] makes of a model and a unit as it is.
+//   - A [Model] is what a hospital's past hours have taught, see [Learn].
+//   - A [Forecast] is the result of [Predict] for a model and the current unit.
 //
-// It forecasts a unit, never when one patient will deliver, and is not validated
-// clinically. It has no clock and no randomness: same hours, same model; same
-// model and unit, same forecast, on every machine to the digits shown (products are
-// rounded before they are added). docs/forecast.md says how it works and how well.
+// The forecast concerns the unit, never the delivery of one patient, and is not clinically validated. It uses no
+// clock and no randomness: the same hours give the same model, and the same model and unit give the same forecast on
+// every machine, to the digits shown (products are rounded before they are added). docs/forecast.md describes the
+// method and its accuracy.
 package forecast
 
 import (
@@ -21,44 +20,42 @@ import (
 	"svc/acuity/score"
 )
 
-// Method names the way in which a forecast was made.
+// Method is the name of the forecasting method.
 const Method = "pathway-v1"
 
-// Horizon is how many hours ahead a forecast looks.
+// Horizon is the number of hours that are forecast.
 const Horizon = acuity.Horizon
 
-// Quantiles are how many quantiles of the nurses required are forecast.
+// Quantiles is the number of forecast quantiles of the nurses required.
 const Quantiles = 7
 
 // Taus are the probabilities of the quantiles.
 var Taus = [Quantiles]float64{.05, .10, .25, .50, .75, .90, .95}
 
-// The places of the quantiles that are shown.
+// The indexes of the quantiles that are shown.
 const (
 	P10 = 1
 	P50 = 3
 	P90 = 5
 )
 
-// Points are how many instants the trajectory of levels has: every half hour up
-// to two hours, then every hour.
+// Points is the number of instants in the trajectory of levels: every half hour up to two hours, then every hour.
 const Points = 10
 
-// PointMinutes are the instants of the trajectory, in minutes after the forecast.
+// PointMinutes are the instants of the trajectory, in minutes after Forecast.At.
 var PointMinutes = [Points]int{30, 60, 90, 120, 180, 240, 300, 360, 420, 480}
 
-// Unit is a unit at the instant from which it is forecast.
+// Unit is the state of a unit at the instant at which the forecast starts.
 type Unit struct {
 	At acuity.Instant
-	// Snapshot is of that instant: its frozen path goes on from At by the hour.
-	// Hour and Arrivals do not count.
+	// Snapshot is the unit at that instant. Its frozen path has one value per hour from At. Hour and Arrivals are
+	// ignored.
 	Snapshot *acuity.Snapshot
 	Staffing []acuity.Staffing // plans: entries with AsOf after At, ascending
 	Zone     *time.Location    // of the hospital; nil: UTC
 }
 
-// UnitOf is a chart as it is forecast from an instant on, not before that of the
-// chart.
+// UnitOf returns the Unit of a chart at the later of at and the chart's own instant.
 func UnitOf(c *acuity.Chart, at acuity.Instant, zone *time.Location) *Unit {
 	at = max(at, c.Unit.Clock)
 	snapshot := score.TakeSnapshot(c, at)
@@ -69,55 +66,55 @@ func UnitOf(c *acuity.Chart, at acuity.Instant, zone *time.Location) *Unit {
 	return &Unit{At: at, Snapshot: &snapshot, Staffing: c.Unit.Staffing[plans:], Zone: zone}
 }
 
-// Forecast is the next eight hours of a unit.
+// Forecast is the forecast of a unit for the next eight hours.
 type Forecast struct {
-	At     acuity.Instant // from when
+	At     acuity.Instant // // start
 	Hours  [Horizon]Hour
 	Points [Points]Point
 	Peak   Peak
-	// Drivers are at most five texts for a nurse, without patients: why the
-	// need changes, then why to trust the forecast less. In English, local times.
+	// Drivers are at most five sentences for nurses, without patient data, in English with local times: first why the
+	// need changes, then why to trust the forecast less.
 	Drivers      []string
-	Past         []Measured // the full hours of the last eight, as far as they are known, ascending
-	HistoryHours int32      // observed hours that the model has learnt from
+	Past         []Measured // // known full hours of the last eight, ascending
+	HistoryHours int32      // // observed hours that the model has learned from
 	Method       string
 	Calibration  Calibration
 }
 
-// Hour is one hour ahead. All but Arrivals holds at End.
+// Hour is the forecast for one hour. All fields except Arrivals are values at End.
 type Hour struct {
 	Start, End acuity.Instant
-	Nurses     [Quantiles]float64 // required, by Taus; hundredths
+	Nurses     [Quantiles]float64 // // required, by Taus, in hundredths
 	Mean       float64            // nurses required
 	Census     float64            // occupied rooms expected
 	Arrivals   float64            // expected within the hour
-	// Shortfalls are whole nurses by the median and the 90 % quantile; -1: the
-	// nurses on duty are unknown.
+	// ShortfallP50 and ShortfallP90 are whole nurses missing by the median and the 90% quantile; -1: the nurses on
+	// duty are unknown.
 	ShortfallP50, ShortfallP90 int32
 }
 
-// Point is the level at one instant ahead.
+// Point is the forecast level at one instant.
 type Point struct {
 	At      acuity.Instant
-	Level   acuity.Level // lowest that is not exceeded with a probability of one half
-	P       [4]int32     // probability of each level in thousandths; their sum is 1000
+	Level   acuity.Level // // lowest level with a probability of at least one half of not being exceeded
+	P       [4]int32     // // probability of each level in thousandths; the sum is 1000
 	Driving acuity.Axis  // most frequent one at Level
 }
 
-// Peak is the hour with the greatest 90 % quantile.
+// Peak is the hour with the greatest 90% quantile.
 type Peak struct {
-	At  acuity.Instant // its end
+	At  acuity.Instant // // end of the hour
 	P90 float64        // nurses
 }
 
-// Calibration tells how good the forecasts of this hospital were of late.
+// Calibration measures the accuracy of recent forecasts of a hospital.
 type Calibration struct {
 	Status         CalibrationStatus
-	Coverage80     float64 // share of hours that were within P10 … P90; target .80
+	Coverage80     float64 // // share of hours within P10 … P90; the target is .80
 	MAE            float64 // mean absolute error of P50, in nurses, over all horizons
-	MAEPersistence float64 // the same of "it stays as it is"
-	Samples        int32   // forecasts of one hour that were scored, ever
-	WindowDays     int32   // about how far back the numbers reach
+	MAEPersistence float64 // // mean absolute error of the forecast that nothing changes
+	Samples        int32   // // number of one-hour forecasts ever scored
+	WindowDays     int32   // // approximate period that the numbers cover
 }
 
 // CalibrationStatus is how far the numbers of a calibration can be trusted.
@@ -134,23 +131,23 @@ func (s CalibrationStatus) String() string {
 	return [...]string{"prior", "learning", "calibrated"}[s]
 }
 
-// What a unit needs to be forecast.
+// The minimum data for a forecast.
 const (
-	needHours = 24 // observed hours within
+	needHours = 24 // // observed hours within the last historyIn days
 	historyIn = 28 // days
-	silentFor = 12 // hours since the last observation; acuity.Snapshot.Observed
+	silentFor = 12 // // maximum hours since the last observation, see acuity.Snapshot.Observed
 )
 
-// Missing says why a unit cannot be forecast.
+// Missing is the reason why a unit cannot be forecast.
 type Missing uint8
 
 // The reasons.
 const (
 	MissingHistory     Missing = iota + 1 // too few observed hours
-	MissingObservation                    // the unit is silent for too long
+	MissingObservation                    // // no observation for too long
 )
 
-// InsufficientError is that a unit cannot be forecast yet, or not now.
+// InsufficientError means that there is not enough data to forecast a unit.
 type InsufficientError struct {
 	Missing Missing
 	Hours   int // observed in the last 28 days
@@ -163,7 +160,7 @@ func (e *InsufficientError) Error() string {
 	return fmt.Sprintf("Not enough history to forecast: %d of %d observed hours in the last %d days.", e.Hours, needHours, historyIn)
 }
 
-// Field names what is missing.
+// Field returns the stable name of the missing data.
 func (e *InsufficientError) Field() string {
 	if e.Missing == MissingObservation {
 		return "history.lastObservation"
@@ -171,7 +168,7 @@ func (e *InsufficientError) Field() string {
 	return "history.hours"
 }
 
-// Rule says how much of it there must be.
+// Rule returns the minimum that is required.
 func (e *InsufficientError) Rule() string {
 	if e.Missing == MissingObservation {
 		return fmt.Sprintf("at most %d hours old", silentFor)

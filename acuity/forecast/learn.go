@@ -9,21 +9,20 @@ import (
 	"svc/acuity/score"
 )
 
-// In how many hours a weight halves. Our choice: 21 to 84 days change less than
-// halveIn a per cent on simulated units.
+// The decay factors of the model's weights, by their half-life in hours. Chosen by this project: between 21 and 84
+// days, the result changes by less than 1% on simulated units.
 var (
 	fadeStages   = halveIn(42 * 24)
 	fadeArrivals = halveIn(56 * 24)
 	fadeTracked  = halveIn(28 * 24)
-	fadeUsual    = halveIn(8) // of an hour of the week: eight weeks
+	fadeUsual    = halveIn(8) // // of an hour of the week: eight weeks
 )
 
-// halveIn returns the factor that halves a weight in so many hours.
+// halveIn returns the factor per hour that halves a weight in the given number of hours.
 func halveIn(hours float64) float32 { return float32(math.Exp2(-1 / hours)) }
 
-// Learn teaches a model one hour, and reports whether it did: an hour that is
-// not after the last one is skipped. The model keeps the snapshot, which nobody
-// may change any more. A nil zone is UTC.
+// Learn updates a model with one hour. It skips an hour that is not after the last one and returns false. The model
+// keeps the snapshot, which must not change afterwards. A nil zone is UTC.
 func Learn(m *Model, s *acuity.Snapshot, zone *time.Location) bool {
 	if s.Hour <= m.Hour {
 		return false
@@ -62,7 +61,7 @@ func Learn(m *Model, s *acuity.Snapshot, zone *time.Location) bool {
 	return true
 }
 
-// fade makes every hour count a little less than the next.
+// fade multiplies all weights by their decay factor for one hour.
 func (m *Model) fade() {
 	by := func(f float32, tables ...[]float32) {
 		for _, t := range tables {
@@ -84,7 +83,7 @@ func (m *Model) learnArrivals(now *acuity.Snapshot, slot int) {
 	}
 }
 
-// learnHazards counts which of the long stays of the hour before are over.
+// learnHazards counts which of the long stays of an origin have ended within the following hour.
 func (m *Model) learnHazards(o *Origin, now *acuity.Snapshot, hour int) {
 	for i := range o.Snapshot.Visits {
 		v := &o.Snapshot.Visits[i]
@@ -99,7 +98,7 @@ func (m *Model) learnHazards(o *Origin, now *acuity.Snapshot, hour int) {
 	}
 }
 
-// learnNewcomers records the present need of patients who arrived lag hours before.
+// learnNewcomers records the current need of patients who arrived lag hours ago.
 func (m *Model) learnNewcomers(came []acuity.SnapshotArrival, now *acuity.Snapshot, lag int) {
 	for _, a := range came {
 		c := cell(m.Newcomer[:], int(min(a.Kind, acuity.ArrivesOther))*Horizon+lag)
@@ -111,8 +110,7 @@ func (m *Model) learnNewcomers(came []acuity.SnapshotArrival, now *acuity.Snapsh
 	}
 }
 
-// learnStages records how far the need of each visit of an origin differs from its
-// frozen path.
+// learnStages records how far the need of each visit of an origin differs from its frozen path after h+1 hours.
 func (m *Model) learnStages(o *Origin, now *acuity.Snapshot, h int) {
 	for i := range o.Snapshot.Visits {
 		v := &o.Snapshot.Visits[i]
@@ -140,10 +138,10 @@ func learnUsual(table []float32, slot int, r float64) {
 	u[1] = float32(fadeUsual*u[1]) + float32(r)
 }
 
-// origin forecasts a unit at a full hour, to be compared with what will come.
+// origin forecasts a unit at a full hour, for comparison with the hours that follow.
 func (m *Model) origin(s *acuity.Snapshot, c clock) Origin {
 	o := Origin{Snapshot: *s}
-	all := m.lookAhead(s, acuity.Instant(s.Hour)*hourLong, c)
+	all := m.forecastScenes(s, acuity.Instant(s.Hour)*hourLong, c)
 	for h := range all.ahead {
 		from, to := &all.ahead[h], &o.Ahead[h]
 		to.Mean, to.SD = float32(from.mean[nurses]), float32(from.sd)
@@ -165,7 +163,7 @@ func (c *correction) record() Correction {
 	return Correction{float32(c.raw), float32(c.byUsual), float32(c.fromUsual)}
 }
 
-// actual is how a unit came to stand.
+// actual is the observed state of a unit.
 type actual struct {
 	is      amount
 	numbers score.UnitNumbers
@@ -178,16 +176,15 @@ func newActual(s *acuity.Snapshot) *actual {
 	return a
 }
 
-// level returns the level with the nurses that an origin went by: the forecast
-// is of the patients, not of who was called in.
+// level returns the level that a would have with the nurses of the origin, because the model forecasts the patients
+// and not who is called in.
 func (a *actual) level(o *acuity.Snapshot) acuity.Level {
 	g := a.numbers
 	g.Nurses, g.Call, g.Rooms = o.Nurses, o.Call, o.Rooms
 	return g.Level()
 }
 
-// score compares what an origin forecast for an hour with what came, and learns
-// from the difference.
+// score compares an origin's forecast for one hour with the observed state and updates the model.
 func (m *Model) score(o *Origin, h int, came *actual) {
 	f := &o.Ahead[h]
 	r := came.is[nurses]
@@ -220,7 +217,8 @@ func (m *Model) score(o *Origin, h int, came *actual) {
 	m.learnTails(h, r, f)
 }
 
-// learnWeights adds to the sums of the ridge regression of an hour ahead what a correction ought to have been.
+// learnWeights adds one observation to the sums of the ridge regression of an hour ahead: the correction that would
+// have been right.
 func learnWeights(ridge []float32, h int, by *Correction, came float64) {
 	x1, x2, y := float64(by.ByUsual), float64(by.FromUsual), came-float64(by.Raw)
 	for i, x := range [5]float64{x1 * x1, x1 * x2, x2 * x2, x1 * y, x2 * y} {
@@ -228,7 +226,7 @@ func learnWeights(ridge []float32, h int, by *Correction, came float64) {
 	}
 }
 
-// persistence is what an origin forecasts if all stays as it is.
+// persistence is the forecast of an origin under the assumption that nothing changes.
 func persistence(o *Origin) float64 {
 	sum := 0
 	for i := range o.Snapshot.Visits {
@@ -237,10 +235,9 @@ func persistence(o *Origin) float64 {
 	return float64(sum) / 60
 }
 
-// learnTails moves each quantile of the standardised error by what the one that
-// was forecast got wrong (online conformal, Gibbs and Candès 2021): whatever the
-// unit does, in the long run each is exceeded as often as it should be. A
-// quantile that was hit exactly, as in an empty unit, was not wrong.
+// learnTails moves each quantile of the standardized error by the error of the quantile that was forecast (online
+// conformal prediction, Gibbs and Candès 2021), so that in the long run each quantile is exceeded as often as it
+// should be, whatever the unit does. A quantile that was met exactly, as in an empty unit, does not move.
 func (m *Model) learnTails(h int, r float64, f *Ahead) {
 	t := (*[Quantiles + 1]float32)(m.Tails[h*(Quantiles+1):])
 	step := max(.01, 1/(10+float64(t[Quantiles])/2))
@@ -255,7 +252,7 @@ func (m *Model) learnTails(h int, r float64, f *Ahead) {
 	t[Quantiles]++
 }
 
-// calibration tells how good the forecasts were.
+// calibration summarizes the accuracy of the forecasts.
 func (m *Model) calibration() Calibration {
 	c := Calibration{WindowDays: historyIn}
 	var sums [scoreSize]float64

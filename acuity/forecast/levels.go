@@ -8,16 +8,15 @@ import (
 	"svc/acuity/score"
 )
 
-// A level is forecast by scenarios: slices of the distribution of the nurses
-// required, times what these do not say.
+// The scenarios of a level forecast: 40 quantiles of the required nurses times 5 quantiles of the remaining noise.
 const (
 	cutsOfR   = 40
 	noises    = 5
 	scenarios = cutsOfR * noises
 )
 
-// Shifts of the odds make each level come as often as it was forecast. shiftStep is how
-// fast they follow, shareClip keeps the odds finite. Our choice.
+// The odds of each level are shifted so that levels occur as often as they are forecast. shiftStep is the learning
+// rate, shareClip keeps the odds finite. Chosen by this project.
 const (
 	shiftStep = .03
 	shareClip = .01
@@ -31,7 +30,7 @@ var tauScores = func() (z [Quantiles]float64) {
 	return z
 }()
 
-// noiseTaus are the quantiles of what the nurses required do not say.
+// noiseTaus are the probabilities of the noise quantiles.
 var noiseTaus = [noises]float64{.1, .3, .5, .7, .9}
 
 var noiseScores = func() (z [noises]float64) {
@@ -41,8 +40,8 @@ var noiseScores = func() (z [noises]float64) {
 	return z
 }()
 
-// between is where the slices lie between the tracked quantiles: linear in the
-// normal score, beyond the last ones too.
+// between gives the position of each scenario between the tracked quantiles: linear in the normal score, extrapolated
+// beyond the outermost quantiles.
 var between = func() (list [cutsOfR]struct {
 	left  int
 	share float64
@@ -61,23 +60,23 @@ var between = func() (list [cutsOfR]struct {
 
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
-// levels is how a unit stands at one instant ahead.
+// levels is the level forecast at one instant.
 type levels struct {
 	atLeast [3]float64 // probability of yellow, orange, red and worse
 	driving acuity.Axis
 	level   acuity.Level
 }
 
-// scene is what the levels of an instant are made of.
+// scene is the input of the level forecast at one instant.
 type scene struct {
 	outlook
 	moves float64           // expected in the last 120 min
-	known int32             // of the moves so far, that will still be in them
-	base  score.UnitNumbers // all else
+	known int32             // // of the moves so far, those that will still count
+	base  score.UnitNumbers // // all other numbers
 	shift [3]float64
 }
 
-// judge puts the scenarios of an instant through the axes of the verdict.
+// judge evaluates the axes of the verdict for all scenarios of an instant.
 func (s *scene) judge() levels {
 	moves := poisson(s.moves)
 	var seen [4][acuity.AxisCount]int
@@ -95,9 +94,8 @@ func (s *scene) judge() levels {
 	return l
 }
 
-// judgeLevels is judge without the driving axis. More nurses required never make
-// a level lower if all that follows them follows upwards: so only the slices
-// where the level changes are looked for.
+// judgeLevels is judge without the driving axis. The level never falls when more nurses are required and everything
+// that depends on them also increases, so a binary search finds the scenarios at which the level changes.
 func (s *scene) judgeLevels() levels {
 	moves := poisson(s.moves)
 	var count [4]int
@@ -116,7 +114,7 @@ func (s *scene) judgeLevels() levels {
 				count[here] += cutsOfR - i
 				break
 			}
-			low, high := i, cutsOfR-1 // of level here, and above it
+			low, high := i, cutsOfR-1 // // level here, and above it
 			next := last
 			for high-low > 1 {
 				mid := (low + high) / 2
@@ -133,8 +131,7 @@ func (s *scene) judgeLevels() levels {
 	return s.shares(&count)
 }
 
-// scenario is the unit at the i-th slice of the nurses required and the j-th of
-// what these do not say.
+// scenario returns the unit at the i-th quantile of the required nurses and the j-th quantile of the noise.
 func (s *scene) scenario(i, j int, moves int32) score.UnitNumbers {
 	at := &between[i]
 	low, high := s.tails[at.left], s.tails[at.left+1]
@@ -149,7 +146,7 @@ func (s *scene) scenario(i, j int, moves int32) score.UnitNumbers {
 	return g
 }
 
-// shares makes probabilities of how many scenarios have each level.
+// shares converts the number of scenarios at each level to probabilities.
 func (s *scene) shares(count *[4]int) levels {
 	var l levels
 	above := 0
@@ -169,13 +166,13 @@ func (s *scene) shares(count *[4]int) levels {
 	return l
 }
 
-// part returns K, C or S if the nurses required are so many more than expected.
+// part returns K, C or S if the required nurses exceed their mean by by.
 func (s *scene) part(part, i int, by, z float64) float64 {
 	return max(0, s.mean[part]+float64(s.slopes[i]*by)+float64(s.sds[i]*z))
 }
 
-// findDriving returns the axis that drives most scenarios of a level, or of all if
-// none has it.
+// findDriving returns the most frequent driving axis among the scenarios of a level, or among all scenarios if none
+// has that level.
 func findDriving(seen *[4][acuity.AxisCount]int, level acuity.Level) acuity.Axis {
 	of := seen[level]
 	if of == [acuity.AxisCount]int{} {
@@ -212,8 +209,8 @@ func poisson(mean float64) (quantiles [noises]int32) {
 	return quantiles
 }
 
-// scenes are the unit at instants ahead, given in minutes. Between two hours what
-// is forecast is in between; the frozen path is that of the hour before.
+// scenes computes the unit at instants ahead, given in minutes. Between two full hours, the forecast is interpolated;
+// the frozen path is that of the earlier hour.
 type scenes struct {
 	*path
 	model    *Model
@@ -223,8 +220,8 @@ type scenes struct {
 	hours    [Horizon + 1]stretch
 }
 
-// lookAhead forecasts a unit from an instant on. Its visits are sorted.
-func (m *Model) lookAhead(s *acuity.Snapshot, at acuity.Instant, c clock) *scenes {
+// forecastScenes forecasts a unit from an instant on. The visits of s must be sorted.
+func (m *Model) forecastScenes(s *acuity.Snapshot, at acuity.Instant, c clock) *scenes {
 	a := &scenes{model: m, snapshot: s, moves: m.averageWeek(m.Moves[:], false), hours: c.ahead(at)}
 	a.path = m.follow(s, &a.hours)
 	a.ahead = m.correct(a.path, &a.hours)
@@ -236,7 +233,7 @@ func (a *scenes) at(minutes int) scene {
 	s := scene{base: score.SumSnapshot(a.snapshot)}
 	s.base.STAT = a.snapshot.Class4[h]
 	if minutes > 60 {
-		s.base.Boarders = 0 // boarders wait for an hour at most
+		s.base.Boarders = 0 // // boarders wait for less than an hour
 	}
 	left, right := a.outlook(h), a.outlook(min(h+1, Horizon))
 	s.outlook = left
@@ -261,7 +258,7 @@ func (a *scenes) at(minutes int) scene {
 	return s
 }
 
-// outlook is the unit h hours ahead; now it is certain.
+// outlook returns the unit h hours ahead; the outlook for now is certain.
 func (a *scenes) outlook(h int) outlook {
 	if h > 0 {
 		return a.ahead[h-1]
@@ -273,8 +270,7 @@ func (a *scenes) outlook(h int) outlook {
 
 func (a *scenes) shift(h, x int) float64 { return float64(a.model.Shifts[max(h-1, 0)*3+x]) }
 
-// expectMoves shares the 120 minutes that count between those that were and
-// those to come.
+// expectMoves splits the 120 minutes of moves that count into observed and expected ones.
 func (s *scene) expectMoves(a *scenes, minutes int) {
 	come := min(float64(minutes)/120, 1)
 	h := (minutes + 59) / 60
@@ -283,7 +279,7 @@ func (s *scene) expectMoves(a *scenes, minutes int) {
 	s.known = int32(math.Round(float64(1-come) * float64(a.snapshot.Moves)))
 }
 
-// findStaffing returns the nurses on duty at an instant, by plans ahead; -1: unknown.
+// findStaffing returns the nurses on duty and the call state at an instant, by the plans; -1: unknown.
 func findStaffing(s *acuity.Snapshot, plans []acuity.Staffing, at acuity.Instant) (int32, acuity.Tristate) {
 	n, call := s.Nurses, s.Call
 	for i := range plans {

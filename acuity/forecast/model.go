@@ -10,14 +10,13 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// Version is that of the model. A model of another version is not read: its
-// hospital is learnt anew.
+// Version is the version of the model. A model of another version is discarded, and its hospital is learned again.
 const Version = 3
 
-// How many numbers each table of a model has.
+// The number of cells of each table of a model.
 const (
-	shortCells = 5 * 7 * 4 // class × age × ratio of nursing
-	longCells  = 4 * 2     // class × demand of one nurse and more
+	shortCells = 5 * 7 * 4 // // class × age × ratio
+	longCells  = 4 * 2     // // class × demand below, or at least, one nurse
 	hazards    = 4 * 6 * 24
 	weekHours  = 168
 	kinds      = 4
@@ -26,48 +25,47 @@ const (
 	seenHours = 24 * historyIn
 )
 
-// Model is what the hours of one hospital have taught. Its numbers fade, so that
-// it follows a change of the unit; it is about 40 KB, and the pending origins.
+// Model is what the hours of one hospital have taught. Its weights decay, so that it follows changes in the unit. A
+// model is about 40 KB plus the pending origins.
 type Model struct {
 	Version    int32
 	Hospital   string
-	Hour       int32  // the last one learnt: hours since 1970 UTC; 0: none
-	Generation int32  // the latest of a snapshot learnt
-	Learnt     int32  // observed hours, ever
-	Offset     int64  // of the next snapshot in its partition; for the caller
-	Seen       []byte // 28 days of hours up to Hour, a bit for each that was observed; at its place modulo 672
+	Hour       int32  // // the last hour learned, in hours since 1970 UTC; 0: none
+	Generation int32  // // the latest generation of a learned snapshot
+	Learnt     int32  // // observed hours, ever
+	Offset     int64  // // of the next snapshot in its partition; maintained by the caller
+	Seen       []byte // // one bit for each observed hour of the 28 days up to Hour, indexed by hour modulo 672
 
-	// For each cell: weight, then sums of what became of it beyond the frozen
-	// path: R, its square, K, C, S.
+	// Each cell holds a weight, then sums of the deviation from the frozen path: R, its square, K, C, S.
 	Short    [shortCells * Horizon * cellSize]float32
 	Stayers  [longCells * Horizon * cellSize]float32
-	Hazards  [hazards * 2]float32 // patient-hours, and how many left
+	Hazards  [hazards * 2]float32 // // patient-hours, and number of departures
 	Arrivals [kinds * weekHours]float32
-	Weeks    [weekHours]float32                  // how often each hour of the week was seen
-	Newcomer [kinds * Horizon * cellSize]float32 // by hours since they came
+	Weeks    [weekHours]float32                  // // number of observations of each hour of the week
+	Newcomer [kinds * Horizon * cellSize]float32 // // by hours since arrival
 	Moves    [weekHours]float32                  // sums by hour of the week
 	Usual    [weekHours * 2]float32              // weight, sum of R
 	Ridge    [Horizon * 5]float32                // sums of x1², x1·x2, x2², x1·y, x2·y
-	// The same of C, the occupied rooms.
+	// The same for C, the occupied rooms.
 	UsualRooms [weekHours * 2]float32
 	RidgeRooms [Horizon * 5]float32
-	Tails      [Horizon * (Quantiles + 1)]float32 // quantiles of z, and how many were scored
+	Tails      [Horizon * (Quantiles + 1)]float32 // // quantiles of z, and number of scored forecasts
 	Spreads    [Horizon * spreadSize]float32      // weight, squares of R, R·K, R·C, R·S, squares of K, C, S
-	Shifts     [Horizon * 3]float32               // of the odds of yellow, orange, red and worse
-	Scores     [Horizon * scoreSize]float32       // weight, errors, those of persistence, within the band
+	Shifts     [Horizon * 3]float32               // // of the odds of: at least yellow, at least orange, at least red
+	Scores     [Horizon * scoreSize]float32       // // weight, errors, errors of persistence, hits within the band
 
 	Pending []Origin   // the last eight observed hours, ascending
-	Past    []Measured // the same hours, as they were
+	Past    []Measured // // the same hours, as they were observed
 }
 
-// Measured is a unit as it was at a full hour.
+// Measured is the observed state of a unit at a full hour.
 type Measured struct {
-	Hour     int32 // since 1970 UTC
+	Hour     int32 // // hours since 1970 UTC
 	Required catalogue.Demand
 	Nurses   int32 // on duty; -1: unknown
 }
 
-// At returns the instant of the hour.
+// At returns the instant of Hour.
 func (m Measured) At() acuity.Instant { return acuity.Instant(m.Hour) * hourLong }
 
 const (
@@ -75,26 +73,26 @@ const (
 	scoreSize  = 4
 )
 
-// Origin is an hour whose forecast is still to be compared with what came.
+// Origin is a past forecast that is still to be compared with the hours that followed.
 type Origin struct {
 	Snapshot acuity.Snapshot
 	Ahead    [Horizon]Ahead
 }
 
-// Ahead is what was forecast for one hour ahead, in nurses required unless said.
+// Ahead is the forecast for one hour, in required nurses unless a field says otherwise.
 type Ahead struct {
 	Mean, SD        float32
-	Single          float32 // nurses of the rooms at 1:1 and more
-	Occupied, Score float32 // rooms; points
+	Single          float32 // // nurses of the rooms at 1:1 or more
+	Occupied, Score float32 // // rooms, and points
 	Required, Rooms Correction
 	Quantiles       [Quantiles]float32
 	AtLeast         [3]float32 // probability of yellow, orange, red and worse
 }
 
-// Correction is what a mean was before it was corrected, and what it was corrected by.
+// Correction holds a mean before its correction, and the two corrections.
 type Correction struct{ Raw, ByUsual, FromUsual float32 }
 
-// NewModel returns the model of a hospital of which no hour was seen.
+// NewModel returns the model of a hospital without any learned hours.
 func NewModel(hospital string) *Model {
 	m := &Model{Version: Version, Hospital: hospital}
 	for h := range Horizon {
@@ -105,14 +103,13 @@ func NewModel(hospital string) *Model {
 	return m
 }
 
-// Table is a part of a model by its name.
+// Table is a named part of a model.
 type Table struct {
 	Name   string
-	Values []float32 // of the model: a change changes it
+	Values []float32 // // shares the memory of the model
 }
 
-// Tables returns the numbers of a model, always in the same order. They are all
-// of it but the fields before Short and after Scores.
+// Tables returns the numbers of a model, always in the same order. They are all fields from Short to Scores.
 func (m *Model) Tables() []Table {
 	return []Table{
 		{"short", m.Short[:]},
@@ -133,14 +130,14 @@ func (m *Model) Tables() []Table {
 	}
 }
 
-// Clone returns a copy that shares no table with the model.
+// Clone returns a deep copy of the model.
 func (m *Model) Clone() *Model {
 	c := *m
 	c.Seen, c.Pending, c.Past = slices.Clone(m.Seen), slices.Clone(m.Pending), slices.Clone(m.Past)
 	return &c
 }
 
-// recordHour notes whether an hour was observed, and forgets those that are 28 days older.
+// recordHour records whether an hour was observed, and clears the hours that are more than 28 days older.
 func (m *Model) recordHour(hour int32, observed bool) {
 	if len(m.Seen) != seenHours/8 {
 		m.Seen = make([]byte, seenHours/8)
@@ -154,7 +151,7 @@ func (m *Model) recordHour(hour int32, observed bool) {
 	m.Hour = hour
 }
 
-// countObserved returns how many hours were observed in the 28 days up to an hour.
+// countObserved returns the number of observed hours in the 28 days up to an hour.
 func (m *Model) countObserved(hour int32) int {
 	n := 0
 	if hour <= m.Hour {
@@ -172,18 +169,18 @@ func (m *Model) countObserved(hour int32) int {
 	return n
 }
 
-// amount is a need for nursing, as the parts that the axes ask for.
+// amount is a nursing need, split into the quantities that the axes use.
 type amount [4]float64
 
-// The parts.
+// The indexes of an amount.
 const (
-	nurses = iota // required
-	single        // nurses of the rooms that require one or more
-	rooms         // occupied
-	points        // score
+	nurses = iota // // nurses required
+	single        // // nurses required in rooms at 1:1 or more
+	rooms         // // occupied rooms
+	points        // // points
 )
 
-// need is what a visit needs by its demand in 60ths and the score of its room.
+// need returns the need of a visit from its demand in 60ths and the score of its room.
 func need(demand, score uint8) amount {
 	a := amount{nurses: float64(demand) / 60, points: float64(score)}
 	if demand >= 60 {
@@ -195,20 +192,21 @@ func need(demand, score uint8) amount {
 	return a
 }
 
-// isShort reports whether what follows a stage tells more than when the patient leaves.
+// isShort reports whether a stage of class c usually is short, so that the next stage matters more than the
+// departure.
 func isShort(c acuity.StageClass) bool { return c <= acuity.StageRecovery }
 
-// The tables of stages, by class, age of the stage and demand.
+// The dimensions of the tables of stages: class, age of the stage and demand.
 var (
 	shortAges = []int32{30, 60, 120, 240, 480, 960} // minutes
 	longAges  = []int32{12 * 60, 24 * 60, 36 * 60, 48 * 60, 72 * 60}
 )
 
 const (
-	ages     = 7 // of short stages
+	ages     = 7 // // number of ages of short stages
 	longBins = 6
-	tiers    = 2 // of long stays: demand of less than one nurse, and of one or more
-	ratios   = 4 // of short stages, see ratio
+	tiers    = 2 // // number of demands of long stays: below one nurse, or at least one
+	ratios   = 4 // // number of ratios of short stages, see ratio
 )
 
 func bin(cuts []int32, age int32) int {
@@ -220,8 +218,8 @@ func bin(cuts []int32, age int32) int {
 	return len(cuts)
 }
 
-// ratio tells short stages apart by the nursing that they ask for now: below 1:2,
-// 1:2, 1:1, two nurses. Within a class it is what tells most of what comes next.
+// ratio classifies a short stage by its current demand: below 1:2, 1:2, 1:1, two nurses. Within a class, the demand
+// is the best predictor of what follows.
 func ratio(v *acuity.SnapshotVisit) int {
 	switch d := v.Demand[0]; {
 	case d < 30:
@@ -241,12 +239,12 @@ func tier(v *acuity.SnapshotVisit) int {
 	return 0
 }
 
-// shortCell returns where a visit in a short stage is counted.
+// shortCell returns the cell of a visit in a short stage.
 func shortCell(v *acuity.SnapshotVisit) int {
 	return (int(v.Class)*ages+bin(shortAges, v.Age))*ratios + ratio(v)
 }
 
-// longCell returns where a visit in a long stay is counted.
+// longCell returns the cell of a visit in a long stay.
 func longCell(v *acuity.SnapshotVisit) int {
 	return longClass(v)*tiers + tier(v)
 }
@@ -256,11 +254,11 @@ func longClass(v *acuity.SnapshotVisit) int {
 	return int(min(v.Class, acuity.StageCoupletCesarean) - acuity.StageCouplet)
 }
 
-// hazardCell returns where a patient-hour of a long stay is counted.
+// hazardCell returns the cell of a patient-hour of a long stay.
 func hazardCell(class, age, hour int) int { return ((class*longBins+age)*24 + hour) * 2 }
 
-// sums is one cell of a table: weight, sums of what came beyond what was
-// expected: nurses, their square, and the other parts.
+// sums is one cell of a table: the weight, then sums of the deviation from what was expected: nurses, their square,
+// and the other quantities.
 type sums [cellSize]float32
 
 func cell(table []float32, i int) *sums { return (*sums)(table[i*cellSize:]) }
@@ -280,14 +278,13 @@ func (s *sums) plus(o *sums) {
 	}
 }
 
-// estimate is what a cell expects.
+// estimate is the expectation of a cell.
 type estimate struct {
 	mean     amount
-	variance float64 // of the nurses
+	variance float64 // // of the nurses required
 }
 
-// shrunk returns the estimate of a cell that as many samples of a prior stand
-// behind.
+// shrunk returns the estimate of a cell, shrunk toward a prior that counts as the given number of samples.
 func (s *sums) shrunk(prior estimate, samples float64) estimate {
 	n := float64(s[0]) + samples
 	var e estimate
@@ -300,8 +297,8 @@ func (s *sums) shrunk(prior estimate, samples float64) estimate {
 	return e
 }
 
-// sortVisits returns the visits in ascending order of their names, so that sums are
-// the same in whatever order they come; the list itself if it is so.
+// sortVisits returns the visits in ascending order of their ids, so that sums do not depend on the order of the
+// input. It returns the list itself if it is already sorted.
 func sortVisits(visits []acuity.SnapshotVisit) []acuity.SnapshotVisit {
 	byName := func(a, b acuity.SnapshotVisit) int { return cmp.Compare(a.Visit, b.Visit) }
 	if slices.IsSortedFunc(visits, byName) {
@@ -312,7 +309,7 @@ func sortVisits(visits []acuity.SnapshotVisit) []acuity.SnapshotVisit {
 	return visits
 }
 
-// findVisit finds a visit among sorted ones.
+// findVisit finds a visit by its id in a sorted list; nil: the visit is not in the list.
 func findVisit(visits []acuity.SnapshotVisit, name uint64) *acuity.SnapshotVisit {
 	at := sort.Search(len(visits), func(i int) bool { return visits[i].Visit >= name })
 	if at < len(visits) && visits[at].Visit == name {

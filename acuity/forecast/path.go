@@ -7,42 +7,41 @@ import (
 	"svc/acuity"
 )
 
-// How many samples stand behind a prior. All are our choice, measured on
-// simulated units; a third or three times as much changes less than half a
-// per cent.
+// The weights of the priors, in samples unless a comment says otherwise. Chosen by this project on simulated units; a
+// third of the value, or three times the value, changes the result by less than 0.5%.
 const (
-	cellPrior    = 10.0 // short cell towards class and ratio
-	classPrior   = 20.0 // that towards nothing; of stayers too
-	shortVar     = .1   // nurses², of a short stage of which nothing is known
-	stayVar      = .02  // the same of who stays
+	cellPrior    = 10.0 // // short cell toward class and ratio
+	classPrior   = 20.0 // // class and ratio toward 0; also for stayers
+	shortVar     = .1   // // nurses², variance of a short stage without data
+	stayVar      = .02  // // nurses², variance of a stayer without data
 	hazardPrior  = 30.0 // patient-hours
-	factorPrior  = 40.0 // patient-hours, of class by clock and class by age
-	hazardHours  = 25.0 // one half left in so many patient-hours
+	factorPrior  = 40.0 // // patient-hours, of class by hour and class by age
+	hazardHours  = 25.0 // // prior rate: one departure in this many patient-hours
 	hazardMost   = .9
-	weekPrior    = 8.0 // weeks, hour of the week towards hour of the day
-	dayPrior     = 3.0 // weeks, hour of the day towards the mean
-	newPrior     = 3.0 // newcomers of a kind towards all kinds
-	usualPrior   = 1.0 // weeks, hour of the week towards hour of the day
-	varianceLeft = .02 // nurses²: the least
+	weekPrior    = 8.0 // // weeks, hour of the week toward hour of the day
+	dayPrior     = 3.0 // // weeks, hour of the day toward the mean
+	newPrior     = 3.0 // // newcomers of a kind toward all kinds
+	usualPrior   = 1.0 // // weeks, hour of the week toward hour of the day
+	varianceLeft = .02 // // nurses², minimum variance
 )
 
-// path is the unit on its way through the next hours, before it is corrected.
+// path is the uncorrected forecast of a unit for the next hours.
 type path struct {
 	now      amount
 	mean     [Horizon]amount
 	variance [Horizon]float64
 	arrivals [Horizon]float64 // within the hour
 
-	// What moves the nurses required, for the drivers; with now they sum to mean.
-	clocks   [Horizon]float64 // known clocks
-	progress [Horizon]float64 // what usually becomes of short stages, and of who stays
-	leaving  [Horizon]float64 // long stays that end
-	leavers  [Horizon]float64 // how many
-	coming   [Horizon]float64 // newcomers
+	// Contributions to the change of the required nurses, for the drivers; they and now add up to mean.
+	clocks   [Horizon]float64 // // changes that are certain because they depend on time alone
+	progress [Horizon]float64 // // usual course of short stages, and of stayers
+	leaving  [Horizon]float64 // // departures from long stays
+	leavers  [Horizon]float64 // // number of departures
+	coming   [Horizon]float64 // // newcomers
 }
 
-// follow moves a unit through the next hours. Its visits are sorted. Rooms in
-// which nobody is known by a visit stay as they are.
+// follow forecasts a unit for the next hours. Its visits must be sorted. Rooms without a known visit are assumed not
+// to change.
 func (m *Model) follow(s *acuity.Snapshot, hours *[Horizon + 1]stretch) *path {
 	p, visits := &path{}, s.Visits
 	for i := range visits {
@@ -62,8 +61,7 @@ func (m *Model) follow(s *acuity.Snapshot, hours *[Horizon + 1]stretch) *path {
 	return p
 }
 
-// add counts what one visit is expected to need h+1 hours ahead, given its need
-// on the frozen path.
+// add adds the expected need of one visit h+1 hours ahead, given its need on the frozen path.
 func (p *path) add(h int, is, frozen, expected amount, variance float64) {
 	for part := range expected {
 		p.mean[h][part] += expected[part]
@@ -72,8 +70,7 @@ func (p *path) add(h int, is, frozen, expected amount, variance float64) {
 	p.clocks[h] += frozen[nurses] - is[nurses]
 }
 
-// beyond returns an expectation that is so much beyond the frozen path, and
-// never negative.
+// beyond returns the frozen need plus an expected deviation, at least 0.
 func beyond(frozen, by amount) amount {
 	for part := range frozen {
 		frozen[part] = max(0, frozen[part]+by[part])
@@ -104,9 +101,8 @@ func (m *Model) followShort(p *path, visits []acuity.SnapshotVisit) {
 	}
 }
 
-// shortEstimates says what becomes of the visits of a cell beyond the frozen
-// path: the mean of the cell, shrunk to that of its class and ratio, that to
-// nothing.
+// shortEstimates returns the expected deviation from the frozen path for the visits of a cell: the mean of the cell,
+// shrunk toward that of its class and ratio, which is shrunk toward 0.
 func (m *Model) shortEstimates(c int, to *[Horizon]estimate) {
 	class, of := c/(ages*ratios), c%ratios
 	for h := range to {
@@ -150,11 +146,11 @@ func (m *Model) followLong(p *path, visits []acuity.SnapshotVisit, hours *[Horiz
 	}
 }
 
-// hazardRates are the probabilities to leave within an hour: by class of a long
-// stay, by its age, by the clock.
+// hazardRates are the probabilities of departure within an hour, by class, age of the long stay and hour of the day.
 type hazardRates [4][longBins][24]float64
 
-// estimateHazards estimates the rates: each shrunk to clock times age, these to the class.
+// estimateHazards estimates the rates. Each is shrunk toward the product of hour and age effects, and those toward
+// the class.
 func (m *Model) estimateHazards() *hazardRates {
 	var z hazardRates
 	rate := func(n, left, prior, hours float64) float64 {
@@ -189,8 +185,8 @@ func (m *Model) estimateHazards() *hazardRates {
 	return &z
 }
 
-// followNew adds who is still to come: the rate of arrivals of each hour, times
-// what such arrivals need so many hours later.
+// followNew adds patients who have not arrived yet: the arrival rate of each hour times the need of such patients by
+// hours since arrival.
 func (m *Model) followNew(p *path, hours *[Horizon + 1]stretch) {
 	var lags [kinds][Horizon]estimate
 	var squares [kinds][Horizon]float64
@@ -223,17 +219,16 @@ func (m *Model) followNew(p *path, hours *[Horizon + 1]stretch) {
 	}
 }
 
-// arrivalRates returns the arrivals per hour of a kind by hour of the week.
-// Patients in triage come as they like: their hours of the day are smoothed.
+// arrivalRates returns the arrivals per hour of a kind, by hour of the week. The rates of triage are smoothed over
+// the hours of the day.
 func (m *Model) arrivalRates(kind int) *[weekHours]float64 {
 	return m.averageWeek(m.Arrivals[kind*weekHours:], kind == int(acuity.ArrivesTriage))
 }
 
-// averageWeek returns a mean by hour of the week of sums that were taken as often as
-// Weeks says: shrunk to the hour of the day on weekdays or weekends, that to the
-// mean of all.
+// averageWeek returns the mean by hour of the week of sums that have the weights in m.Weeks. It is shrunk toward the
+// hour of the day on weekdays or weekends, and that toward the overall mean.
 func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
-	var days, seen [2][24]float64 // weekdays, weekends
+	var days, seen [2][24]float64 // // index 0: weekdays, 1: weekends
 	total, weeks := 0.0, 0.0
 	for slot := range weekHours {
 		end, n, w := dayOf(slot), float64(table[slot]), float64(m.Weeks[slot])
@@ -264,8 +259,7 @@ func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
 	return &rates
 }
 
-// usual returns what is usual at an hour of the week by a table of weights and
-// sums, and false if nothing is known.
+// usual returns the usual value at an hour of the week from a table of weights and sums; false: there is no data.
 func usual(table []float32, slot int) (float64, bool) {
 	var n, sum float64
 	for s := slot % 24; s < weekHours; s += 24 {
@@ -278,7 +272,7 @@ func usual(table []float32, slot int) (float64, bool) {
 	return (float64(table[2*slot+1]) + float64(usualPrior*sum)/n) / (float64(table[2*slot]) + usualPrior), true
 }
 
-// usualAt is usual at an instant between two full hours.
+// usualAt is usual at an instant between two full hours; without data it returns otherwise.
 func usualAt(table []float32, s *stretch, otherwise float64) float64 {
 	return s.mix(func(slot int) float64 {
 		if x, known := usual(table, slot); known {
@@ -288,15 +282,15 @@ func usualAt(table []float32, s *stretch, otherwise float64) float64 {
 	})
 }
 
-// deviation is the standard deviation of a variance.
+// deviation returns the standard deviation for a variance, with a minimum.
 func deviation(variance float64) float64 { return math.Sqrt(max(varianceLeft, variance)) }
 
 const hourLong acuity.Instant = 3_600_000
 
-// clock tells what an hour is where the hospital is.
+// clock converts instants to the local time of the hospital.
 type clock struct{ zone *time.Location }
 
-// local returns an instant as the clocks at the hospital show it.
+// local returns the local time of an instant.
 func (c clock) local(at acuity.Instant) time.Time {
 	if c.zone == nil {
 		return time.UnixMilli(int64(at)).UTC()
@@ -304,21 +298,20 @@ func (c clock) local(at acuity.Instant) time.Time {
 	return time.UnixMilli(int64(at)).In(c.zone)
 }
 
-// slot returns the hour of the week, Sunday 0:00 is 0, of the local hour around
-// a full hour of UTC. The hour that a spring leaves out gets no sample, the one
-// that an autumn has twice gets two.
+// slot returns the hour of the week in local time (Sunday 0:00 is 0) for a full hour of UTC. At the start of daylight
+// saving time, one local hour gets no sample; at its end, one gets two.
 func (c clock) slot(hour int32) int {
 	t := c.local(acuity.Instant(hour) * hourLong)
 	return int(t.Weekday())*24 + t.Hour()
 }
 
-// stretch is an hour that begins at an instant: so much of two hours of the week.
+// stretch is an hour that starts at any instant, as shares of two hours of the week.
 type stretch struct {
 	slots [2]int
 	share [2]float64
 }
 
-// ahead returns the hours from an instant on; the k-th begins k hours later.
+// ahead returns the hours from an instant on; the k-th starts k hours later.
 func (c clock) ahead(at acuity.Instant) [Horizon + 1]stretch {
 	var list [Horizon + 1]stretch
 	first, late := at.Hour(), float64(at%hourLong)/float64(hourLong)
@@ -331,7 +324,7 @@ func (c clock) ahead(at acuity.Instant) [Horizon + 1]stretch {
 	return list
 }
 
-// mix mixes what holds for an hour of the week.
+// mix returns the average of a value by hour of the week, weighted by the shares.
 func (s *stretch) mix(value func(slot int) float64) float64 {
 	x := float64(s.share[0] * value(s.slots[0]))
 	if s.share[1] > 0 {
@@ -340,7 +333,7 @@ func (s *stretch) mix(value func(slot int) float64) float64 {
 	return x
 }
 
-// dayOf tells hours of the week on a Saturday or Sunday, 1, from the others.
+// dayOf returns 1 for an hour of the week on a Saturday or Sunday, otherwise 0.
 func dayOf(slot int) int {
 	if slot < 24 || slot >= 144 {
 		return 1

@@ -16,7 +16,7 @@ func Predict(m *Model, u *Unit) (Forecast, error) {
 	}
 	s := *u.Snapshot
 	s.Visits = sortVisits(s.Visits)
-	all := m.lookAhead(&s, u.At, clock{u.Zone})
+	all := m.forecastScenes(&s, u.At, clock{u.Zone})
 
 	f := Forecast{At: u.At, Past: m.pastHours(u.At), HistoryHours: m.Learnt, Method: Method, Calibration: m.calibration()}
 	best := 0
@@ -42,7 +42,7 @@ func Predict(m *Model, u *Unit) (Forecast, error) {
 	return f, nil
 }
 
-// pastHours returns the hours that were measured within eight hours before an instant.
+// pastHours returns the measured hours of the last eight hours before an instant.
 func (m *Model) pastHours(at acuity.Instant) (list []Measured) {
 	for _, p := range m.Past {
 		if p.At() <= at && p.At() > at-Horizon*hourLong {
@@ -52,7 +52,7 @@ func (m *Model) pastHours(at acuity.Instant) (list []Measured) {
 	return list
 }
 
-// checkHistory says what is missing for a forecast.
+// checkHistory returns an error if there is not enough data for a forecast.
 func checkHistory(m *Model, u *Unit) error {
 	n := m.countObserved(u.At.Hour())
 	switch {
@@ -64,7 +64,7 @@ func checkHistory(m *Model, u *Unit) error {
 	return nil
 }
 
-// shortfall returns how many whole nurses are missing of so many required.
+// shortfall returns the number of whole nurses missing; -1: the nurses on duty are unknown.
 func shortfall(required float64, onDuty int32) int32 {
 	if onDuty < 0 {
 		return -1
@@ -72,7 +72,7 @@ func shortfall(required float64, onDuty int32) int32 {
 	return max(0, int32(math.Ceil(required-float64(onDuty))))
 }
 
-// point is the level so many minutes ahead.
+// point returns the forecast level the given number of minutes ahead.
 func (a *scenes) point(u *Unit, minutes int) Point {
 	at := u.At + acuity.Instant(minutes)*60_000
 	s := a.at(minutes)
@@ -93,44 +93,42 @@ func (a *scenes) point(u *Unit, minutes int) Point {
 	}
 }
 
-// Priors of what is tracked. Our choice, measured as those of path.go.
+// The weights of the priors of the tracked quantities. Chosen by this project like those in path.go.
 const (
 	ridgePrior  = 240.0 // nurses², or rooms²
 	spreadPrior = 20.0  // nurses², of the slope of K, C and S on R
-	spreadHours = 20.0  // hours behind the first residual variances
+	spreadHours = 20.0  // // hours of the first residual variances
 )
 
-// spreadFirst are the residual variances of K, C and S of which nothing is known:
-// nurses², rooms², points².
+// spreadFirst are the prior residual variances of K, C and S: nurses², rooms², points².
 var spreadFirst = [3]float64{.25, .5, 200}
 
-// outlook is the unit one hour ahead, corrected, with its distribution.
+// outlook is the corrected forecast of one hour with its distribution.
 type outlook struct {
 	required, occupied correction // of R and of C
 	mean               amount
 	sd                 float64
-	slopes             [3]float64 // of K, C and S on R: means of K and S by it, scenarios of all three
+	slopes             [3]float64 // // of K, C and S on R: means of K and S use them, scenarios of all three
 	sds                [3]float64 // of their residuals
 	tails              [Quantiles]float64
 }
 
-// correction is what a mean is corrected by.
+// correction holds a mean and the terms that correct it.
 type correction struct {
-	raw       float64 // the mean before it
-	byUsual   float64 // from it to what is usual at that hour
-	fromUsual float64 // from the usual of now to now
+	raw       float64 // // the uncorrected mean
+	byUsual   float64 // // difference from raw to the usual value at that hour
+	fromUsual float64 // // difference from the usual value now to the current value
 }
 
-// by returns the mean that two learnt weights make.
+// by returns the corrected mean for two learned weights.
 func (c *correction) by(w1, w2 float64) float64 {
 	return max(0, c.raw+float64(w1*c.byUsual)+float64(w2*c.fromUsual))
 }
 
-// correct makes the outlooks of a path. The path knows the patients, not the
-// habits of the unit: two learnt weights pull it to what is usual at that hour,
-// and keep the distance from the usual that the unit has now. At a hospital
-// whose stages say nothing, the result blends persistence and the usual. Nurses and
-// occupied rooms have weights of their own, since stages tell more of one than of the other.
+// correct computes the outlooks of a path. A path follows the patients and does not know the habits of the unit. Two
+// learned weights therefore pull the mean toward the usual value at that hour, and preserve the unit's current
+// distance from the usual value. At a hospital whose stages carry no information, the result is a blend of
+// persistence and the usual value. Nurses and occupied rooms have separate weights.
 func (m *Model) correct(p *path, hours *[Horizon + 1]stretch) [Horizon]outlook {
 	var list [Horizon]outlook
 	correctionOf := func(usual []float32, part, h int) correction {
@@ -168,7 +166,7 @@ func solveRidge(ridge []float32, h int) (w1, w2 float64) {
 	return (float64(c*y1) - float64(b*y2)) / det, (float64(a*y2) - float64(b*y1)) / det
 }
 
-// spread returns how K, C and S follow R, and the deviations of what is left.
+// spread returns the slopes of K, C and S on R, and the standard deviations of the residuals.
 func (m *Model) spread(h int) (slopes, sds [3]float64) {
 	s := (*[spreadSize]float32)(m.Spreads[h*spreadSize:])
 	n, square := float64(s[0]), float64(s[1])
@@ -202,8 +200,8 @@ const (
 	leastEffect = .25 // nurses
 )
 
-// drivers explains the forecast of the peak to a nurse: what changes the nurses
-// required, the largest first, then why to trust the forecast less.
+// drivers explains the forecast peak to a nurse: the largest changes of the required nurses first, then the reasons
+// to trust the forecast less.
 func drivers(m *Model, u *Unit, p *path, o *outlook, h int) []string {
 	local := func(at acuity.Instant) string { return clock{u.Zone}.local(at).Format("15:04") }
 	by := local(u.At + acuity.Instant(h+1)*hourLong)
@@ -233,7 +231,7 @@ func drivers(m *Model, u *Unit, p *path, o *outlook, h int) []string {
 	return append(list, caveats...)
 }
 
-// doubts says why to trust a forecast less; at most three texts.
+// doubts returns at most three reasons to trust a forecast less.
 func doubts(m *Model, u *Unit, local func(acuity.Instant) string) []string {
 	var list []string
 	end := u.At + Horizon*hourLong

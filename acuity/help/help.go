@@ -1,6 +1,5 @@
-// Package help says what would bring a unit to a better level, or make it less short of
-// nurses: one more on duty, call staff, or the next step that time alone takes. It judges
-// changed facts by the rules of the unit, and says nothing about a patient.
+// Package help finds the changes that would improve a unit's level or shortfall: one or two more nurses on duty, call
+// staff, or the passing of time. It evaluates modified charts by the rules of the verdict and names no patient.
 package help
 
 import (
@@ -11,39 +10,38 @@ import (
 	"svc/acuity/score"
 )
 
-// Kind is what would have to happen.
+// Kind is a kind of change.
 type Kind uint8
 
 // The kinds, in the order in which they are listed.
 const (
-	Nurse  Kind = iota // one nurse more comes on duty
-	Nurses             // two nurses more
-	Call               // staff on call can come
-	Clock              // time alone, if nothing new is told
+	Nurse  Kind = iota // // one more nurse on duty
+	Nurses             // // two more nurses on duty
+	Call               // // staff on call become available
+	Clock              // // time passes without new facts
 )
 
 var names = [...]string{"nurse", "nurses", "call", "clock"}
 
-// String returns a stable name.
+// String returns the stable name of the kind.
 func (k Kind) String() string { return names[k] }
 
-// Step is one thing that would help, and where the unit would stand then.
+// Step is one change that would help, with the resulting level and shortfall.
 type Step struct {
 	Kind      Kind
-	At        acuity.Instant // when it would be so
+	At        acuity.Instant // // when the result would apply
 	Level     acuity.Level
 	Shortfall int32 // whole nurses
 }
 
-// How far ahead known clocks are followed, and at how many instants at most.
+// The period in which time alone is evaluated, and the maximum number of instants in it.
 const (
 	ahead  = 4 * time.Hour
 	clocks = 48
 )
 
-// Steps returns what would lower the level or the shortfall of a unit as it stands now,
-// at most one step of each kind. A step that only makes an axis unknown is left out: it
-// helps nobody.
+// Steps returns the changes that would improve the current level or shortfall of a unit, at most one of each kind. It
+// omits a change that only makes an axis unknown.
 func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 	v := score.Judge(chart, now)
 	if v.Level == acuity.LevelGreen && v.Shortfall == 0 {
@@ -82,7 +80,7 @@ func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 	return steps
 }
 
-// staffed judges the unit with more nurses on duty.
+// staffed evaluates the unit with more nurses on duty.
 func staffed(chart *acuity.Chart, v *score.Verdict, more int32, call acuity.Tristate, now acuity.Instant) *score.Verdict {
 	u := chart.Unit
 	plans := slices.IndexFunc(u.Staffing, func(s acuity.Staffing) bool { return s.AsOf > now })
@@ -94,8 +92,8 @@ func staffed(chart *acuity.Chart, v *score.Verdict, more int32, call acuity.Tris
 	return &with
 }
 
-// better reports whether a unit stands better in one of level and shortfall, and worse in
-// none, by all axes that are known before.
+// better reports whether after improves level or shortfall, worsens neither, and still knows every axis that before
+// knows.
 func better(before, after *score.Verdict) bool {
 	for a := range before.Axes {
 		if before.Axes[a].Known && !after.Axes[a].Known {

@@ -7,8 +7,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// spellings are the short forms and spellings of clinicians, which share no word with the label of a
-// factor. The list is ours. An ambiguous form names all it may mean, the likeliest first.
+// spellings are clinicians' abbreviations and spellings that share no word with the label of a factor. The list is
+// maintained by this project. An ambiguous spelling lists all possible factors, the most likely first.
 var spellings = []struct {
 	phrases string // separated by commas
 	factors []string
@@ -33,15 +33,15 @@ var spellings = []struct {
 	{"interpreter, language line", []string{"env-interpreter"}},
 }
 
-// spelledScore is the score of the likeliest factor of a spelling, spelledStep how much less the next has.
+// spelledScore is the score of the most likely factor of a spelling; each further factor scores spelledStep less.
 const (
 	spelledScore = 85
 	spelledStep  = 15
 )
 
-// spelled is a phrase with what it may mean.
+// spelled is a phrase with the factors that it may mean.
 type spelled struct {
-	phrase  string // between blanks
+	phrase  string // // with a space before and after
 	factors []catalogue.Factor
 }
 
@@ -62,7 +62,7 @@ func listSpellings() (all []spelled) {
 	return all
 }
 
-// spellings suggests the factors whose usual spellings are in the display, or in a local code.
+// spellings suggests the factors whose known spellings occur in the display name, or in a local code.
 func (b *suggester) spellings(display, code string, system codes.System, found *found) {
 	texts := []string{display}
 	if system == codes.SystemLocal {

@@ -1,4 +1,4 @@
-// Package suggest finds the factors that an unmapped code of the worklist may stand for.
+// Package suggest finds candidate factors for an unmapped code of the worklist.
 package suggest
 
 import (
@@ -11,28 +11,28 @@ import (
 	"svc/acuity/codes"
 )
 
-// Suggestion is a factor that a code of the worklist may stand for. A person who knows
-// the code decides; a suggestion changes no verdict.
+// Suggestion is a candidate factor for a code of the worklist. An administrator decides; suggestions never change a
+// verdict.
 type Suggestion struct {
 	Factor catalogue.Factor
 	Score  int32  // 1 … 100
 	Reason string // stable code
 }
 
-// The reasons of suggestions, as stable codes.
+// The reasons of suggestions, which are stable codes.
 const (
-	known          = "known_gap"         // a gap of the specification, or an error in it, see advice
-	ifTrialOfLabor = "if_trial_of_labor" // only with a mark that a trial of labor goes on
-	neighbor       = "code_neighborhood" // the catalogue has neighboring codes
-	displayWords   = "display_words"     // its display has words of the factor
-	factorName     = "factor_id"         // it spells the id of the factor
+	known          = "known_gap"         // // a gap or an error of the specification, see advice
+	ifTrialOfLabor = "if_trial_of_labor" // // only if a trial of labor is documented
+	neighbor       = "code_neighborhood" // // the catalogue has neighboring codes
+	displayWords   = "display_words"     // // the display name has words of the factor
+	factorName     = "factor_id"         // // the code spells the id of the factor
 )
 
-// maxSuggestions is the number of suggestions for one code.
+// maxSuggestions is the maximum number of suggestions for one code.
 const maxSuggestions = 3
 
-// advice are suggestions for codes that the specification leaves out, from its errata
-// (docs/decisions.md#suggestions). They come before the neighborhood of codes.
+// advice lists suggestions for codes that the specification omits or misassigns (docs/decisions.md#suggestions). They
+// rank before suggestions from neighboring codes.
 var advice = []struct {
 	system codes.System
 	codes  []string
@@ -54,7 +54,7 @@ var advice = []struct {
 	{codes.ICD10CM, []string{"O34.21*"}, "labor-tolac", 50, ifTrialOfLabor},
 }
 
-// Factors returns what a code may stand for, the likeliest first. kind 0: a diagnosis.
+// Factors returns the suggested factors for a code, the most likely first. kind 0 means a diagnosis.
 func Factors(system codes.System, code, display string, kind catalogue.SignalKind) []Suggestion {
 	system, normal := codes.Comparable(system, code)
 	b := suggestions()
@@ -65,7 +65,7 @@ func Factors(system codes.System, code, display string, kind catalogue.SignalKin
 			list.add(a.factor, a.score, a.reason)
 		}
 	}
-	// The id of a factor, in any case and with any of the usual separators.
+	// The code may be the id of a factor, in any case and with any common separator.
 	id := strings.TrimSpace(strings.NewReplacer("_", "-", " ", "-").Replace(code))
 	if f, ok := catalogue.FactorByID(strings.ToLower(id)); ok {
 		list.add(f, 95, factorName)
@@ -82,7 +82,7 @@ func Factors(system codes.System, code, display string, kind catalogue.SignalKin
 	return list[:min(len(list), maxSuggestions)]
 }
 
-// found is the best suggestion of each factor.
+// found holds the best suggestion for each factor.
 type found []Suggestion
 
 func (l *found) add(f catalogue.Factor, score int32, reason string) {
@@ -97,11 +97,11 @@ func (l *found) add(f catalogue.Factor, score int32, reason string) {
 	*l = append(*l, Suggestion{f, score, reason})
 }
 
-// suggester is what suggestions are made from.
+// suggester holds the indexed sources of suggestions.
 type suggester struct {
 	advice []advised
 	codes  []sibling
-	terms  []term // of factors
+	terms  []term // // words of factors
 	rarity map[string]int32
 
 	spelled []spelled
@@ -121,7 +121,7 @@ type sibling struct {
 	factor catalogue.Factor
 }
 
-// term is the words of a factor: of its label and of its routes by words.
+// term is a set of words of a factor, from its label or from its routes by words.
 type term struct {
 	factor catalogue.Factor
 	words  []string
@@ -167,8 +167,7 @@ var suggestions = sync.OnceValue(func() *suggester {
 	return b
 })
 
-// siblings suggests the factors of the codes that share at least the category with an
-// ICD-10-CM code.
+// siblings suggests the factors of ICD-10-CM codes with the same category as code.
 func (b *suggester) siblings(code string, found *found) {
 	if len(code) < 3 {
 		return
@@ -184,14 +183,14 @@ func (b *suggester) siblings(code string, found *found) {
 	}
 }
 
-// words suggests the factors with words in the display, or in a local code that is made
-// of words. Words of many factors weigh little.
+// words suggests the factors whose words occur in the display name, or in a local code that is made of words. Words
+// that many factors share weigh less.
 func (b *suggester) words(display, code string, system codes.System, found *found) {
-	said := usefulWords(display)
+	used := usefulWords(display)
 	if system == codes.SystemLocal {
-		said = append(said, usefulWords(strings.ReplaceAll(code, "_", " "))...)
+		used = append(used, usefulWords(strings.ReplaceAll(code, "_", " "))...)
 	}
-	if len(said) == 0 {
+	if len(used) == 0 {
 		return
 	}
 	for _, t := range b.terms {
@@ -199,7 +198,7 @@ func (b *suggester) words(display, code string, system codes.System, found *foun
 		for _, w := range t.words {
 			worth := 12 / b.rarity[w]
 			all += worth
-			if slices.ContainsFunc(said, func(s string) bool { return sameWord(s, w) }) {
+			if slices.ContainsFunc(used, func(s string) bool { return sameWord(s, w) }) {
 				weight += worth
 			}
 		}
@@ -209,9 +208,8 @@ func (b *suggester) words(display, code string, system codes.System, found *foun
 	}
 }
 
-// sameWord reports whether two words are equal, or one of five letters or more begins
-// the other: "cardi" and "cardiac" are, "hemorrhage" and "hemorrhagic" are not, nor
-// "obese" and "obesity".
+// sameWord reports whether two words are equal, or one of at least five letters is a prefix of the other. "cardi" and
+// "cardiac" match; "hemorrhage" and "hemorrhagic" do not, nor do "obese" and "obesity".
 func sameWord(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -219,14 +217,14 @@ func sameWord(a, b string) bool {
 	return a == b || len(a) >= 5 && strings.HasPrefix(b, a)
 }
 
-// dullWords occur in names without identifying anything.
+// dullWords occur in display names without identifying a factor.
 var dullWords = []string{
 	"and", "the", "of", "in", "for", "with", "without", "other", "specified", "unspecified", "trimester", "first", "second", "third",
 	"active", "current", "history", "patient", "care", "risk", "high", "than", "less", "more", "not", "place", "complicating", "pregnancy",
 	"positive", "negative", "screening", "disorder", "status", "test", "finding",
 }
 
-// usefulWords returns the words of a text that may identify something.
+// usefulWords returns the words of a text that may identify a factor.
 func usefulWords(text string) []string {
 	return slices.DeleteFunc(codes.SplitWords(text), func(w string) bool {
 		return len(w) < 3 || slices.Contains(dullWords, w) || w[0] >= '0' && w[0] <= '9'

@@ -1,4 +1,4 @@
-// Package deadletter follows the observations that could not be applied.
+// Package deadletter tracks the observations that could not be applied.
 package deadletter
 
 import (
@@ -17,8 +17,8 @@ import (
 	"svc/schemas"
 )
 
-// Letters follows the topic of records that can never be applied. It knows where each record lies
-// and why it was rejected, never its content.
+// Letters is an in-memory view of the dead-letter topic. It has the position of each rejected record and the reason,
+// never the content. It is safe for concurrent use.
 type Letters struct {
 	cluster *stream.Cluster
 	prefix  string // of the topics
@@ -26,23 +26,23 @@ type Letters struct {
 	table   *stream.Table
 
 	mu  sync.RWMutex
-	all map[string][]Letter // by hospital, in the order of the versions
+	all map[string][]Letter // // by hospital, ascending by version
 }
 
-// Letter is a record that was rejected.
+// Letter is a dead letter with the time of its retry.
 type Letter struct {
 	schemas.DeadLetter
-	RetriedAt acuity.Instant // 0: not yet
+	RetriedAt acuity.Instant // // 0: not retried
 }
 
-// ErrNone says that a hospital has no such dead letter.
+// ErrNone means that a hospital has no such dead letter.
 var ErrNone = errors.New("no such dead letter")
 
-// atMost is how many dead letters of a hospital are listed, the newest ones.
+// atMost is the maximum number of listed dead letters of a hospital; the newest are listed.
 const atMost = 1000
 
-// Follow returns the dead letters of an installation, which Run reads. The prefix stands before the
-// names of the topics. The observations have that many partitions.
+// Follow returns the dead letters of an installation, which are empty until Run reads them. prefix is the prefix of
+// the topic names, partitions the number of partitions of the observations topic.
 func Follow(cluster *stream.Cluster, prefix string, partitions int32, now func() time.Time, log *slog.Logger) *Letters {
 	d := &Letters{
 		cluster: cluster, prefix: prefix, now: now,
@@ -66,11 +66,10 @@ func Follow(cluster *stream.Cluster, prefix string, partitions int32, now func()
 // Run follows the topic until ctx ends.
 func (d *Letters) Run(ctx context.Context) error { return d.table.Run(ctx) }
 
-// Ready is closed when the letters of the past have been read.
+// Ready returns a channel that is closed when all existing dead letters have been read.
 func (d *Letters) Ready() <-chan struct{} { return d.table.Ready() }
 
-// add adds a dead letter, or marks one as retried. A pair of hospital and version identifies a
-// dead letter.
+// add adds a dead letter or marks one as retried. Hospital and version identify a dead letter.
 func (d *Letters) add(letter *schemas.DeadLetter) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -80,7 +79,7 @@ func (d *Letters) add(letter *schemas.DeadLetter) {
 	case had && letter.Reason == schemas.Retried:
 		all[at].RetriedAt = letter.At
 		return
-	case had || letter.Reason == schemas.Retried: // a repeat, or a retry of a letter that has been deleted
+	case had || letter.Reason == schemas.Retried: // // a repetition, or the retry of a dead letter that retention has deleted
 		return
 	}
 	all = slices.Insert(all, at, Letter{DeadLetter: *letter})
@@ -90,14 +89,14 @@ func (d *Letters) add(letter *schemas.DeadLetter) {
 	d.all[letter.Hospital] = all
 }
 
-// OfHospital returns the dead letters of a hospital in the order of their versions.
+// OfHospital returns the dead letters of a hospital, ascending by version.
 func (d *Letters) OfHospital(hospital string) []Letter {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return slices.Clone(d.all[hospital])
 }
 
-// Open counts the dead letters of a hospital that have not been retried.
+// Open returns the number of dead letters of a hospital that have not been retried.
 func (d *Letters) Open(hospital string) int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -110,7 +109,7 @@ func (d *Letters) Open(hospital string) int {
 	return n
 }
 
-// ID returns the position of the record, which is unique over all hospitals: "partition:offset".
+// ID returns the position of the record as "partition:offset", which is unique across hospitals.
 func (l *Letter) ID() string { return fmt.Sprintf("%d:%d", l.Partition, l.Offset) }
 
 // reasonGone is the reason for a record that retention has deleted.
@@ -118,8 +117,8 @@ const reasonGone = "record_gone"
 
 var errGone = errors.New("deleted by retention")
 
-// Retried records that the observation of a dead letter was ingested again. The record has the
-// key of the dead letter, and follows it.
+// Retried records that the observation of a dead letter was ingested again, as a further record with the key of the
+// dead letter.
 func (d *Letters) Retried(ctx context.Context, hospital, id string) error {
 	all := d.OfHospital(hospital)
 	at := slices.IndexFunc(all, func(l Letter) bool { return l.ID() == id })
@@ -135,8 +134,8 @@ func (d *Letters) Retried(ctx context.Context, hospital, id string) error {
 	return d.table.Put(ctx, string(verdict.DeadLetterKey(hospital, letter.Version)), value)
 }
 
-// Observation returns the observation of a dead letter. The error is [ErrNone], a
-// [stream.PoisonError] if the record still cannot be read, or that of Kafka.
+// Observation returns the observation of a dead letter. The error is [ErrNone], a [stream.PoisonError] if this
+// release still cannot read the record, or a Kafka error.
 func (d *Letters) Observation(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
 	all := d.OfHospital(hospital)
 	at := slices.IndexFunc(all, func(l Letter) bool { return l.ID() == id })
@@ -160,7 +159,7 @@ func (d *Letters) Observation(ctx context.Context, hospital, id string) (*acuity
 	if err != nil {
 		return nil, err
 	}
-	if o.Hospital != hospital { // the record belongs to another hospital, or to none
+	if o.Hospital != hospital { // // the record belongs to another hospital or to none
 		return nil, ErrNone
 	}
 	return o, nil

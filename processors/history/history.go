@@ -1,9 +1,8 @@
-// Package history learns the forecast model of each hospital. It is the work on one partition of
-// the verdicts. It copies each hourly snapshot in the changes once, and trains the model of the
-// hospital with it.
+// Package history trains the forecast model of each hospital. Its task processes one partition of the verdicts topic:
+// it copies each hourly snapshot once and updates the model of the hospital.
 //
-// A backfill brings hours before those that the model has learnt. The model is then learnt anew
-// from the copied snapshots.
+// A backfill adds hours before those that the model has learned. The model is then learned again from the copied
+// snapshots.
 package history
 
 import (
@@ -26,11 +25,10 @@ import (
 // Group is the consumer group of the history processors.
 const Group = "svc-history"
 
-// kindSnapshot marks the key of an output that is a snapshot.
+// kindSnapshot is the kind in the key of an output that is a snapshot.
 const kindSnapshot = "snapshot"
 
-// IsSnapshot reports whether an output with this key is a snapshot. It goes to the
-// topic of snapshots and not to that of models.
+// IsSnapshot reports whether an output with this key belongs to the snapshots topic rather than the models topic.
 func IsSnapshot(key []byte) bool {
 	_, kind, _ := bytes.Cut(key, []byte("/"))
 	return bytes.HasPrefix(kind, []byte(kindSnapshot+"/"))
@@ -40,40 +38,39 @@ func IsSnapshot(key []byte) bool {
 type Config struct {
 	// Zone returns the time zone of a hospital.
 	Zone func(hospital string) *time.Location
-	// Past calls each with the value of every committed snapshot of a partition that
-	// was written at since or later.
+	// Past calls each with the value of every committed snapshot of a partition that was written at or after since.
 	Past func(partition int32, since time.Time, each func(value []byte) error) error
-	// View receives the models, as charts without rooms; nil: there is none. A chart has only the
-	// fields of a model that readers need, and its version grows with each.
+	// View receives the models as charts without rooms; it may be nil. A chart has only the fields of a model that
+	// readers need, and its version increases with each model.
 	View verdict.View
 }
 
-// Tasks returns the function that makes the task of a partition.
+// Tasks returns the function that creates the task of a partition.
 func Tasks(cfg Config) func(partition int32) stream.Task {
 	return func(partition int32) stream.Task {
 		return &task{Config: cfg, partition: partition, hospitals: map[string]*hospital{}, levels: map[string]*levelTime{}}
 	}
 }
 
-// task is the work on one partition. [stream.Task] describes the calls of its methods.
+// task processes one partition. [stream.Task] documents its methods.
 type task struct {
 	Config
 	partition int32
-	owned     verdict.OwnedView // from Restored on; nil without a View
+	owned     verdict.OwnedView // // set by Restored; nil without a View
 	hospitals map[string]*hospital
-	levels    map[string]*levelTime // by hospital, since Restored
-	next      int64                 // input offset not yet applied
+	levels    map[string]*levelTime // // by hospital, since Restored
+	next      int64                 // // offset of the next input
 
-	snapshots []schemas.Snapshot // of this transaction, in order
-	touched   []*hospital        // in this transaction
-	shown     []verdict.Chart    // models of the last Outputs, until they are durable
+	snapshots []schemas.Snapshot // // of this transaction, in order
+	touched   []*hospital        // // changed in this transaction
+	shown     []verdict.Chart    // // models of the last Outputs, until they are durable
 }
 
-// hospital is one tenant of the partition.
+// hospital is the state of one hospital of the partition.
 type hospital struct {
 	id      string
 	model   *forecast.Model
-	copied  int32 // hour of the last copied snapshot that is not of a backfill
+	copied  int32 // // hour of the last copied snapshot that is not part of a backfill
 	past    int32 // hour of the last copied snapshot of the last backfill
 	backed  int32 // generation of the last backfill
 	touched bool
@@ -100,7 +97,7 @@ func (t *task) Restore(r stream.Record) error {
 	h.copied, h.past, h.backed = m.Copied, m.PastHour, m.PastGeneration
 	var same bool
 	if h.model, same = m.Forecast(); !same {
-		h.model.Version = 0 // Restored learns it anew
+		h.model.Version = 0 // // Restored learns it again
 	}
 	h.model.Offset = m.Offset
 	return nil
@@ -143,7 +140,7 @@ func (t *task) Apply(r stream.Record) error {
 	head, err := schemas.PeekChange(r.Value)
 	if err == nil && head.Cause != acuity.CauseTime {
 		t.levelOf(r.Key, &head).setLevel(head.Level, head.AppliedAt)
-		return nil // the common case: only changes by time carry a snapshot
+		return nil // // the common case: only changes caused by time have a snapshot
 	}
 	c, err := schemas.ChangeCodec.Decode(r.Value)
 	if err != nil {
@@ -178,7 +175,7 @@ func (t *task) Apply(r stream.Record) error {
 	return nil
 }
 
-// levelOf returns the level time of a hospital. It begins with the first change after a restore.
+// levelOf returns the level time of a hospital, which starts with the first change after a restore.
 func (t *task) levelOf(hospital []byte, first *schemas.ChangeHead) *levelTime {
 	l := t.levels[string(hospital)]
 	if l == nil {
@@ -188,8 +185,7 @@ func (t *task) levelOf(hospital []byte, first *schemas.ChangeHead) *levelTime {
 	return l
 }
 
-// acceptSnapshot reports whether a snapshot was not copied yet, and marks it as
-// copied.
+// acceptSnapshot marks a snapshot as copied, and reports whether it was new.
 func (h *hospital) acceptSnapshot(s *acuity.Snapshot) bool {
 	if s.Backfill == 0 {
 		if s.Hour <= h.copied {
@@ -205,7 +201,7 @@ func (h *hospital) acceptSnapshot(s *acuity.Snapshot) bool {
 	return true
 }
 
-// Reject skips a change that cannot be read; the loop counts it.
+// Reject ignores a change that cannot be decoded; the loop counts it.
 func (t *task) Reject(stream.Record, string) error { return nil }
 
 func (t *task) Due() time.Time          { return time.Time{} }
@@ -244,9 +240,8 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// models pools the records that models are converted to for encoding, some 40 kB each. The encoded
-// bytes have no pool. On a processor that catches up, a pool held one buffer for each hospital,
-// for the seconds until the next transaction.
+// models pools the records to which models are converted for encoding, about 40 KB each. The encoded bytes are not
+// pooled, because a pool held one buffer for each hospital between transactions while a processor caught up.
 var models = sync.Pool{New: func() any { return new(schemas.Model) }}
 
 // record fills m with the stored record of the hospital and returns it.
@@ -264,7 +259,7 @@ func encode(m *schemas.Model) ([]byte, error) {
 	return value, nil
 }
 
-// show returns the stored record without the fields that readers do not need.
+// show returns the chart of the stored record, without the fields that readers do not need.
 func (h *hospital) show(written *schemas.Model) (verdict.Chart, error) {
 	m := *written
 	m.Copied, m.PastHour, m.PastGeneration, m.Pending = 0, 0, 0, nil
@@ -279,7 +274,7 @@ func (t *task) Committed() {
 	}
 }
 
-// Live emits one hospital at a time.
+// Live returns a function that emits one hospital per call.
 func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) {
 	all := t.sorted()
 	return func(emit func(key, value []byte)) (bool, error) {

@@ -11,11 +11,11 @@ import (
 	"svc/schemas"
 )
 
-// levelTime measures how long a unit has each level within the hour. It is in memory only: after a
-// restore it begins anew, and the next snapshot has fewer seconds.
+// levelTime measures how long a unit has each level within the hour. It is kept in memory only: after a restore it
+// restarts, and the next snapshot has fewer seconds.
 type levelTime struct {
 	level acuity.Level
-	since acuity.Instant // instant up to which spent counts
+	since acuity.Instant // // up to this instant, the time is included in spent
 	spent [acuity.LevelRed + 1]int64
 }
 
@@ -24,13 +24,13 @@ const (
 	secondMillis = 1000
 )
 
-// setLevel sets the level after a change at an instant.
+// setLevel records the level after a change at an instant.
 func (l *levelTime) setLevel(level acuity.Level, at acuity.Instant) {
 	l.pass(at)
 	l.level = level
 }
 
-// pass adds the time up to an instant. The clock of a hospital never goes back.
+// pass adds the time up to an instant. A hospital's clock never moves back.
 func (l *levelTime) pass(at acuity.Instant) {
 	if at > l.since {
 		l.spent[l.level] += int64(at - l.since)
@@ -38,8 +38,7 @@ func (l *levelTime) pass(at acuity.Instant) {
 	}
 }
 
-// finishHour returns the seconds of each level in the hour that ends at an instant, and begins the
-// next hour.
+// finishHour returns the seconds of each level in the hour that ends at an instant, and starts the next hour.
 func (l *levelTime) finishHour(end acuity.Instant) []int32 {
 	l.pass(end)
 	seconds := make([]int32, len(l.spent))
@@ -50,12 +49,12 @@ func (l *levelTime) finishHour(end acuity.Instant) []int32 {
 	return slices.Clip(seconds)
 }
 
-// relearnSpan is how far back a model is learnt anew. Older hours weigh less than
-// half, and are deleted a week later.
+// relearnSpan is the period from which a model is learned again. Older hours have less than half the weight and are
+// deleted a week later.
 const relearnSpan = 56 * 24 * time.Hour
 
-// relearn learns the models of hospitals anew from the copied snapshots. For each
-// hour it takes the snapshot of the latest generation.
+// relearn rebuilds the models of hospitals from the copied snapshots. Of several snapshots of an hour, the one of the
+// latest generation counts.
 func (t *task) relearn(list ...*hospital) error {
 	if len(list) == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package projection writes what a processor has made to the view in Redis. It also tells how far the
-// view lags behind the log.
+// Package projection writes the state of a processor to the view in Redis. It also publishes how far the view lags
+// behind the log.
 package projection
 
 import (
@@ -16,31 +16,29 @@ import (
 	"svc/processors/verdict"
 )
 
-// Projection connects a processor with the projector. It passes on changes, and keeps
-// the encoded charts of our partitions. So the view in Redis can be written again without the
-// processor.
+// Projection connects a processor with the view's projector. It forwards changes and keeps the encoded charts of the
+// owned partitions, so that the view in Redis can be rewritten without the processor.
 type Projection struct {
 	Projector *view.Projector
 	now       func() time.Time
 
-	took chan struct{} // holds a token after a partition was assigned
+	took chan struct{} // // holds a token after a partition was assigned
 
 	mu         sync.Mutex
 	partitions map[int32]*partitionCharts
 }
 
-// partitionCharts are the charts of one partition at an input position, from one task. Once
-// another task owns the partition, calls of this one are ignored.
+// partitionCharts are the charts of one partition at an input position, owned by one task. After another task has
+// become the owner of the partition, calls are ignored.
 type partitionCharts struct {
 	view      *Projection
 	partition int32
 	applied   int64
 	units     map[string]view.Unit
-	fresh     view.Freshness // of the committed inputs, shown or not
+	fresh     view.Freshness // // freshness of the committed inputs, written to Redis or not
 }
 
-// New returns the projection of a processor on a view. generation is the id of the topic that the
-// processor writes.
+// New returns the projection of a processor to a view. generation is the id of the topic that the processor writes.
 func New(v *view.View, generation string, now func() time.Time) *Projection {
 	p := &Projection{now: now, took: make(chan struct{}, 1), partitions: map[int32]*partitionCharts{}}
 	p.Projector = v.Projector(generation, p.again)
@@ -85,8 +83,7 @@ func (kept *partitionCharts) Show(applied int64, changed []verdict.Chart) {
 	v.Projector.Put(view.Projection{Partition: kept.partition, Position: applied, Units: units})
 }
 
-// Passed notes that the inputs before an offset have been processed, whether they changed
-// anything or not.
+// Passed records that the inputs before an offset have been processed, even if they changed nothing.
 func (v *Projection) Passed(partition int32, next int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -110,14 +107,14 @@ func (kept *partitionCharts) Disown() {
 	}
 }
 
-// owned returns the partitions of this process.
+// owned returns the partitions that this process owns.
 func (v *Projection) owned() []int32 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Collect(maps.Keys(v.partitions))
 }
 
-// again writes a whole partition, when the projector asks for it.
+// again rewrites a whole partition at the request of the projector.
 func (v *Projection) again(partition int32) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -140,7 +137,7 @@ func unitOf(c verdict.Chart) view.Unit {
 	return view.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms, LocalSettings: c.LocalSettings}
 }
 
-// merge returns the unit with the changes. Rooms and settings that a change removes are left out.
+// merge applies the changes to a unit. Rooms and settings that a change removes are deleted.
 func merge(old, changed view.Unit) view.Unit {
 	changed.Rooms = merged(old.Rooms, changed.Rooms)
 	changed.LocalSettings = merged(old.LocalSettings, changed.LocalSettings)
@@ -161,8 +158,7 @@ func merged[K comparable](old, changed map[K][]byte) map[K][]byte {
 	return old
 }
 
-// pulseEvery is how often a processor reports its partitions, and how many of their inputs the
-// view lacks.
+// pulseEvery is the interval at which a processor publishes its partitions and their lag.
 const pulseEvery = time.Second
 
 // Log is the log whose records the processor applies.
@@ -171,8 +167,8 @@ type Log struct {
 	Topic   string
 }
 
-// Pulse returns the loop that asks each second where the logs of our partitions end. So readers can
-// distinguish an idle unit from a processor that hangs. A new partition is reported at once.
+// Pulse returns the loop that queries the end offsets of the owned partitions every second, so that readers can
+// distinguish an idle unit from a stuck processor. A new partition is reported immediately.
 func (v *Projection) Pulse(inputs Log, log *slog.Logger) func(context.Context) error {
 	return func(ctx context.Context) error {
 		every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision looks at it
@@ -199,8 +195,8 @@ func (v *Projection) Pulse(inputs Log, log *slog.Logger) func(context.Context) e
 	}
 }
 
-// askOldest asks for the timestamp of the oldest waiting record, in each partition assigned since
-// the last pulse. It has half a pulse for that. A partition without an answer counts from now on.
+// askOldest queries the timestamp of the oldest pending record in each partition that was assigned since the last
+// pulse, within half a pulse. If Kafka does not answer, the record counts as pending since now.
 func (v *Projection) askOldest(ctx context.Context, inputs Log, log *slog.Logger, ends map[int32]int64) {
 	within, cancel := context.WithTimeout(ctx, pulseEvery/2) //nolint:mnd // half of the time until the next
 	defer cancel()
@@ -215,8 +211,8 @@ func (v *Projection) askOldest(ctx context.Context, inputs Log, log *slog.Logger
 	}
 }
 
-// unasked returns the applied offsets of partitions assigned since the last pulse whose waiting
-// records have an unknown age.
+// unasked returns the applied offsets of partitions that were assigned since the last pulse and have pending records
+// of unknown age.
 func (v *Projection) unasked(ends map[int32]int64) map[int32]int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -229,7 +225,7 @@ func (v *Projection) unasked(ends map[int32]int64) map[int32]int64 {
 	return found
 }
 
-// waits notes since when a record of a partition has waited.
+// waits records since when the record at an offset has been pending.
 func (v *Projection) waits(partition int32, offset int64, since time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -238,7 +234,7 @@ func (v *Projection) waits(partition int32, offset int64, since time.Time) {
 	}
 }
 
-// ended notes where the logs of partitions ended at an instant, and writes that to the view.
+// ended records the end offsets of partitions at an instant and writes them to the view.
 func (v *Projection) ended(at time.Time, ends map[int32]int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -250,7 +246,7 @@ func (v *Projection) ended(at time.Time, ends map[int32]int64) {
 	v.Projector.Pulse(at, ends)
 }
 
-// Behind returns the age of the oldest input without a verdict, over our partitions.
+// Behind returns the age of the oldest pending input in the owned partitions.
 func (v *Projection) Behind(now time.Time) (most time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -260,8 +256,8 @@ func (v *Projection) Behind(now time.Time) (most time.Duration) {
 	return most
 }
 
-// Faults returns the partitions with an input that waits for longer than most, and how many
-// partitions there are. most 0: the limit of the verdicts.
+// Faults returns the owned partitions with an input that has been pending for longer than most, and the number of
+// owned partitions. If most is 0, the limit for verdicts applies.
 func (v *Projection) Faults(most time.Duration) (faults map[int32]error, all int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -23,9 +23,9 @@ func fullChart(h *hospitalEntry) (Chart, error) {
 			return encoded, err
 		}
 	}
-	h.unit.View(func(int32, *acuity.RoomChart) {}) // clears the changes: the full chart has them
+	h.unit.View(func(int32, *acuity.RoomChart) {}) // // clears the changes, which the full chart includes
 	err = h.addAllRecords()
-	encoded.LocalSettings = h.local.takeChanged()
+	encoded.LocalSettings = h.local.changedRecords()
 	return encoded, err
 }
 
@@ -46,7 +46,7 @@ func changedChart(h *hospitalEntry) (Chart, error) {
 		}
 		encoded.Rooms[id], err = h.roomChart(room)
 	})
-	encoded.LocalSettings = h.local.takeChanged()
+	encoded.LocalSettings = h.local.changedRecords()
 	return encoded, err
 }
 
@@ -56,21 +56,19 @@ func encodeUnit(h *hospitalEntry, unit *acuity.UnitChart) (Chart, error) {
 	return Chart{Hospital: h.id, Version: unit.Version, Unit: slices.Clone(value), Rooms: map[int32][]byte{}}, err
 }
 
-// roomChart encodes the chart of a room into bytes of its own without spare capacity,
-// because the view keeps them.
+// roomChart encodes the chart of a room into new bytes without spare capacity, because the view keeps them.
 func (h *hospitalEntry) roomChart(room *acuity.RoomChart) ([]byte, error) {
 	value, err := schemas.RoomChartCodec.Encode(h.scratch[:0], room)
 	h.scratch = value
 	return slices.Clone(value), err
 }
 
-// localSettings collects the encoded records that administrators see in lists, by key
-// without the hospital. These are rows of the terminology map, rules, locations,
-// switches, codes of the worklist, and unconfirmed rooms.
+// localSettings collects the encoded records that administrators see in lists, by key without the hospital: rows of
+// the terminology map, rules, locations, settings, codes of the worklist, and unconfirmed rooms.
 type localSettings struct {
-	changed map[string][]byte // since the last takeChanged; nil value: the record is gone
+	changed map[string][]byte // // since the last changedRecords; nil value: the record was deleted
 	unknown map[int32]bool    // unconfirmed rooms in the lists
-	rooms   []int32           // rooms whose records were written since
+	rooms   []int32           // // rooms whose records were written since then
 }
 
 // addRecord adds a written record, if administrators see its kind.
@@ -98,10 +96,10 @@ func (l *localSettings) setRecord(name string, value []byte) {
 	if l.changed == nil {
 		l.changed = map[string][]byte{}
 	}
-	l.changed[name] = slices.Clone(value) // a copy: the view keeps it
+	l.changed[name] = slices.Clone(value) // // a copy, because the view keeps it
 }
 
-// updateUnknownRoom lists a room that is unconfirmed, and removes any other from the list.
+// updateUnknownRoom adds an unconfirmed room to the list, and removes a room that is not unconfirmed.
 func (h *hospitalEntry) updateUnknownRoom(id int32) error {
 	s := h.unit.Unknown(id)
 	if s == nil && !h.local.unknown[id] {
@@ -126,14 +124,14 @@ func (h *hospitalEntry) updateUnknownRoom(id int32) error {
 // removableKinds are the kinds of record that can be deleted.
 var removableKinds = []string{schemas.KindMapping, schemas.KindRule, schemas.KindPlace, schemas.KindCode}
 
-// takeChanged returns the records that changed since the last call.
-func (l *localSettings) takeChanged() map[string][]byte {
+// changedRecords returns the records that changed since the last call and clears them.
+func (l *localSettings) changedRecords() map[string][]byte {
 	changed := l.changed
 	l.changed = nil
 	return changed
 }
 
-// addAllRecords collects every record of the hospital anew.
+// addAllRecords collects all records of the hospital again.
 func (h *hospitalEntry) addAllRecords() error {
 	h.local = localSettings{unknown: map[int32]bool{}}
 	var fault error

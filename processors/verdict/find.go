@@ -11,27 +11,27 @@ import (
 	"svc/schemas"
 )
 
-// lookBack are the distances before the instant of a change at which the search for its record
-// begins, in turn. The clocks of instances differ, and the clock of a hospital may be ahead of
-// them. 0: the beginning of the log.
+// lookBack are the distances before the instant of a change at which the search for its record starts, in the order
+// in which they are tried. They allow for clock differences between instances, and for a hospital whose clock is
+// fast. 0 means the start of the log.
 var lookBack = []time.Duration{time.Minute, 25 * time.Hour, 0}
 
-// Faults of [Log.Change].
+// The errors of [Log.Change].
 var (
 	ErrNoChange = errors.New("the log has no such change")
 	ErrAway     = errors.New("no response from Kafka")
 )
 
-// Log finds changes in the changelog, which keeps all records of the last seven days. It reads
-// them anew each time: whoever asks again asks rarely, so changes are not kept in memory for that.
+// Log finds changes in the changelog, which keeps all records of the last seven days. It reads them from Kafka each
+// time, because changes are requested too rarely to keep them in memory.
 type Log struct {
 	Cluster    *stream.Cluster
-	Topic      string // of the verdicts
+	Topic      string // // the verdicts topic
 	Partitions int32
 }
 
-// Change returns the change of a hospital with a version. at is about when it was made. The error
-// is [ErrNoChange], [ErrAway], or that the record cannot be decoded.
+// Change returns the change with a version. at is approximately when it was made. The error is [ErrNoChange],
+// [ErrAway], or that the record cannot be decoded.
 func (l Log) Change(ctx context.Context, hospital string, version int64, at acuity.Instant) (*acuity.Change, error) {
 	partition := schemas.Partition([]byte(hospital), l.Partitions)
 	for _, back := range lookBack {
@@ -47,8 +47,8 @@ func (l Log) Change(ctx context.Context, hospital string, version int64, at acui
 	return nil, ErrNoChange
 }
 
-// changeSince returns the change of a hospital with a version, if its record was written at an
-// instant or later, else [ErrNoChange]. A later change of the hospital ends the search.
+// changeSince returns the change with a version if its record was written at or after since, or else [ErrNoChange].
+// The search ends at a later change of the hospital.
 func (l Log) changeSince(
 	ctx context.Context, partition int32, since time.Time, hospital string, version int64,
 ) (found *acuity.Change, err error) {

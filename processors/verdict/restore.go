@@ -12,14 +12,14 @@ import (
 	"svc/schemas"
 )
 
-// restoring holds the parts of a record that a restore needs: a partition has
-// hundreds of thousands at once.
+// restoring holds the parts of a record that a restore needs. It is small because a partition has hundreds of
+// thousands of them.
 type restoring struct {
 	key, value []byte
 	offset     int64
 }
 
-// Restore keeps the record for Restored, which restores the hospitals in parallel.
+// Restore stores the record for Restored, which restores the hospitals in parallel.
 func (t *task) Restore(r stream.Record) error {
 	id := schemas.HospitalOf(r.Key)
 	h := t.hospitals[string(id)]
@@ -56,8 +56,8 @@ func (t *task) Restored() (int64, error) {
 	return t.next, nil
 }
 
-// restore rebuilds the hospital from its records. It returns the offset of the first
-// input that they do not contain.
+// restore rebuilds the hospital from its records. It returns the offset of the first input that the records do not
+// include.
 func (h *hospitalEntry) restore() (next int64, err error) {
 	var in schemas.StateIntake
 	for _, r := range h.restoring {
@@ -82,6 +82,6 @@ func (h *hospitalEntry) restore() (next int64, err error) {
 	}
 	h.restoring = nil
 	h.unit.Restored()
-	h.unit.Recall(math.MaxInt64, math.MaxInt) // now, while restores run in parallel
+	h.unit.Recall(math.MaxInt64, math.MaxInt) // // here, because restores run in parallel
 	return next, nil
 }

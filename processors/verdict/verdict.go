@@ -1,9 +1,8 @@
-// Package verdict turns observations into changes. It is the work on one partition of
-// the observations: it keeps the facts of each hospital of the partition, and turns
-// every observation and every due instant into one change. Once the changes are
-// durable it gives the changed charts to the view.
+// Package verdict turns observations into changes. Its task processes one partition of the observations topic: it
+// keeps the facts of each hospital in memory, and turns every observation and every due instant into one change. Once
+// the changes are durable, it passes the changed charts to the view.
 //
-// Its memory is a function of the changelog. Package acuity/hospital makes the changes. Package
+// The state in memory is a function of the changelog. Package acuity/hospital computes the changes. Package
 // internal/stream applies each input exactly once.
 package verdict
 
@@ -27,32 +26,29 @@ import (
 // Group is the consumer group of the verdict processors.
 const Group = "svc-verdict"
 
-// kindDeadLetter marks the key of an output that is a dead letter.
+// kindDeadLetter is the kind in the key of an output that is a dead letter.
 const kindDeadLetter = "dead-letter"
 
-// DeadLetterKey returns the key of the dead letter of a change, by its hospital and version.
+// DeadLetterKey returns the key of the dead letter that a change caused, by its hospital and version.
 func DeadLetterKey(hospital string, version int64) []byte {
 	return []byte(schemas.Key{Hospital: hospital, Kind: kindDeadLetter, ID: strconv.FormatInt(version, 10)}.String())
 }
 
-// IsDeadLetter reports whether an output with this key is a dead letter. It goes to
-// the dead-letter topic and not to the changelog.
+// IsDeadLetter reports whether an output with this key belongs to the dead-letter topic rather than the changelog.
 func IsDeadLetter(key []byte) bool {
 	_, rest, _ := bytes.Cut(key, []byte("/"))
 	return bytes.HasPrefix(rest, []byte(kindDeadLetter+"/"))
 }
 
-// View receives the charts of the hospitals as they become durable. Its methods
-// return at once. It keeps a chart that it cannot write yet, the latest of each
-// hospital.
+// View receives the charts of the hospitals as they become durable. Its methods do not block. If it cannot write a
+// chart yet, it keeps the latest one of each hospital.
 type View interface {
-	// Own gives a partition with the charts of all its hospitals to the calling task.
-	// The task that owned it before may still be closing: calls of its own OwnedView
-	// have no effect any more.
+	// Own assigns a partition, with the charts of all its hospitals, to the calling task. The task that owned it
+	// before may still be closing; calls of its OwnedView no longer have an effect.
 	Own(partition int32, applied int64, charts []Chart) OwnedView
 }
 
-// OwnedView is a partition of the view that one task owns.
+// OwnedView is a partition of the view that a task owns.
 type OwnedView interface {
 	// Show passes the charts that one transaction changed.
 	Show(applied int64, charts []Chart)
@@ -65,63 +61,62 @@ type Chart struct {
 	Hospital string
 	Version  int64
 	Unit     []byte
-	Rooms    map[int32][]byte // nil value: the room is gone
-	// LocalSettings holds the records that administrators see in lists, by key
-	// without the hospital; nil value: the record is gone.
+	Rooms    map[int32][]byte // // nil value: the room was deleted
+	// LocalSettings holds the records that administrators see in lists, by key without the hospital; nil value: the
+	// record was deleted.
 	LocalSettings map[string][]byte
 }
 
-// Tasks returns the function that makes the task of a partition. The view may be nil.
+// Tasks returns the function that creates the task of a partition. The view may be nil.
 func Tasks(view View) func(partition int32) stream.Task {
 	return func(partition int32) stream.Task {
 		return &task{partition: partition, view: view, hospitals: map[string]*hospitalEntry{}}
 	}
 }
 
-// advanceAtMost bounds the due instants that fire between two polls, so that overdue
-// timers of many hospitals do not starve the input: 200 take about 10 ms. A full hour
-// is due at all hospitals at once. It counts as hourWeight instants, and one more for
-// each visitsPerWeight visits. An hour of a backfill counts pastWeight more, because
-// it is judged a second time.
+// advanceAtMost is the maximum weight of the due instants that are processed between two polls, so that overdue
+// timers of many hospitals do not starve the input: 200 take about 10 ms. A full hour, which is due at all hospitals
+// at once, has the weight hourWeight and one more for every visitsPerWeight visits. An hour of a backfill weighs
+// pastWeight more, because it is evaluated a second time.
 const (
 	advanceAtMost   = 200
 	hourWeight      = 4
 	pastWeight      = 4
 	visitsPerWeight = 8
 
-	// The past of a backfill is applied again in pieces of recallAtOnce events. An
-	// event takes 50 µs, or 120 µs in a unit of 7,000 births.
+	// A backfill is replayed in batches of recallAtOnce events. An event takes 50 µs, or 120 µs in a unit of 7,000
+	// births a year.
 	recallAtOnce = 40
 	eventWeight  = 2
 )
 
-// task is the work on one partition. [stream.Task] describes the calls of its methods.
+// task processes one partition. [stream.Task] documents its methods.
 type task struct {
 	partition int32
 	view      View          // nil: there is none
-	owned     OwnedView     // from Restored on
-	change    acuity.Change // that is being encoded
+	owned     OwnedView     // // set by Restored
+	change    acuity.Change // // the change that is being encoded
 	hospitals map[string]*hospitalEntry
 	timers    timers
-	next      int64 // input offset not yet applied
-	weight    int   // of the instants that fired in this Advance
+	next      int64 // // offset of the next input
+	weight    int   // // of the instants processed in this Advance
 	intake    schemas.Intake
 
 	changes []output         // of this transaction, in order
-	touched []*hospitalEntry // in this transaction
+	touched []*hospitalEntry // // changed in this transaction
 	charts  []Chart          // charts of the last Outputs, until they are durable
 	scratch []byte           // for records
-	piece   []byte           // of memory, see keepRecord
+	piece   []byte           // // memory for small records, see keepRecord
 }
 
-// hospital is one tenant of the partition.
+// hospitalEntry is the state of one hospital of the partition.
 type hospitalEntry struct {
 	id      string
 	key     []byte
 	unit    *hospital.State
-	head    []byte         // newest record of a change, for a checkpoint
+	head    []byte         // // newest record of a change, for a checkpoint
 	due     acuity.Instant // sort key in timers
-	index   int            // in timers; -1: not there
+	index   int            // // index in timers; -1: not in timers
 	touched bool
 	scratch []byte // for charts
 	local   localSettings
@@ -140,8 +135,8 @@ func (t *task) hospital(id string) *hospitalEntry {
 	return h
 }
 
-// Decode reads an observation from its record. The error is a
-// *[stream.PoisonError]: the record can never be applied by this release.
+// Decode decodes an observation from its Kafka record. The error is a *[stream.PoisonError]: this release can never
+// apply the record.
 func Decode(r stream.Record) (*acuity.Observation, error) {
 	return decoded(schemas.ReadInput(r.Key, r.Value))
 }
@@ -208,7 +203,7 @@ func (t *task) Advance(now time.Time) error {
 	return nil
 }
 
-// weigh returns the cost of a due instant. A judgment alone costs 1.
+// weigh returns the weight of a due instant, which is 1 for an evaluation without a snapshot.
 func weigh(c *acuity.Change) int {
 	if c.Snapshot == nil {
 		return 1
@@ -220,8 +215,7 @@ func weigh(c *acuity.Change) int {
 	return weight
 }
 
-// fireDue fires the due instants of a hospital up to upTo: no more than most, or
-// all if most is negative.
+// fireDue processes the due instants of a hospital up to upTo: at most most of them, or all if most is negative.
 func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 	for ; most != 0; most-- {
 		change, ok := h.unit.Advance(upTo)
@@ -239,7 +233,7 @@ func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 
 // recordChange encodes one change of a hospital for Outputs.
 func (t *task) recordChange(h *hospitalEntry, change acuity.Change) error {
-	t.change = change // a pointer to the parameter would be a new change on the heap
+	t.change = change // // the address of the parameter would allocate a change on the heap
 	encoded, err := schemas.ChangeCodec.Encode(t.scratch[:0], &t.change)
 	t.scratch = encoded
 	if err != nil {
@@ -292,8 +286,8 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// keepRecord returns a copy of a record until it is durable. Small records share pieces of
-// memory: a processor writes three of them for each input.
+// keepRecord returns a copy of a record that is valid until it is durable. Small records share blocks of memory,
+// because a processor writes three records for each input.
 func (t *task) keepRecord(record []byte) []byte {
 	const pieceSize = 16 << 10
 	if len(record) > cap(t.piece)-len(t.piece) {
@@ -330,8 +324,8 @@ func (t *task) Committed() {
 	}
 }
 
-// Live emits one hospital at a time, so that a checkpoint of hundreds does not delay
-// inputs.
+// Live returns a function that emits one hospital per call, so that a checkpoint of hundreds of hospitals does not
+// delay inputs.
 func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) {
 	left := slices.Collect(maps.Values(t.hospitals))
 	return func(emit func(key, value []byte)) (bool, error) {
@@ -374,7 +368,7 @@ func (t *timers) Pop() any {
 	return last
 }
 
-// schedule sets the timer of a hospital to the due instant of its unit.
+// schedule sets the timer of a hospital to the next due instant of its unit.
 func (t *task) schedule(h *hospitalEntry) {
 	due := h.unit.Due()
 	switch {

@@ -1,4 +1,4 @@
-// Package administration is the records that administrators cause: settings, people, acts.
+// Package administration defines the records of administration: settings, people, audit events.
 package administration
 
 import (
@@ -59,7 +59,7 @@ func senderFields(c *schemas.Coder, s *access.Sender) {
 	c.Bool(&s.ProductionOnly)
 }
 
-// InstalledKey is the record of a key that all processes of an installation have.
+// InstalledKey is the record of a key that all processes of an installation must have.
 type InstalledKey struct {
 	ID          string
 	Fingerprint []byte
@@ -68,7 +68,7 @@ type InstalledKey struct {
 	ChangedAt   time.Time
 }
 
-// InstalledKeys begins the keys of these records. No hospital can have this name.
+// InstalledKeys is the key prefix of these records. It is not a valid hospital id.
 const InstalledKeys = "*/installed-key/"
 
 func installedKeyFields(c *schemas.Coder, k *InstalledKey) {

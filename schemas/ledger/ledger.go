@@ -1,4 +1,4 @@
-// Package ledger is the records of the notifier: messages, deliveries, queues, orders.
+// Package ledger defines the records of the notifier: events, deliveries, queues, commands.
 package ledger
 
 import (
@@ -8,7 +8,7 @@ import (
 	"svc/schemas"
 )
 
-// The kinds of entry of the ledger. A delivery is h/delivery/<endpoint>/<dlv>.
+// The kinds of entries in the ledger. The key of a delivery is h/delivery/<endpoint>/<dlv>.
 const (
 	KindEvent    = "event"
 	KindDelivery = "delivery"
@@ -22,8 +22,8 @@ func CommandKey(hospital, id string) schemas.Key {
 	return schemas.Key{Hospital: hospital, Kind: KindCommand, ID: id}
 }
 
-// The codecs of the entries: messages, their deliveries, the queue of an endpoint, what is known
-// of a hospital, and orders. An order is a command with its progress.
+// The codecs of the entries: events, deliveries, queues of endpoints, states of hospitals, and orders. An order is a
+// command with its progress.
 var (
 	EventCodec    = schemas.NewCodec("ledger-event", eventFields)
 	DeliveryCodec = schemas.NewCodec("delivery", deliveryFields)
@@ -32,8 +32,8 @@ var (
 	OrderCodec    = schemas.NewCodec("order", orderFields)
 )
 
-// Encode returns the key of an entry of the ledger and appends its record to dst. An entry
-// is a pointer to an [outbound.Event], Entry, EndpointQueue, HospitalState or Order.
+// Encode returns the key of a ledger entry and appends its record to dst. An entry is a pointer to an
+// [outbound.Event], Entry, EndpointQueue, HospitalState or Order.
 func Encode(dst []byte, entry any) (key schemas.Key, value []byte, err error) {
 	switch e := entry.(type) {
 	case *outbound.Event:
@@ -55,9 +55,8 @@ func Encode(dst []byte, entry any) (key schemas.Key, value []byte, err error) {
 	return schemas.Key{}, dst, fmt.Errorf("encode ledger: no schema for %T", entry)
 }
 
-// Decode reads an entry of the ledger of any released version, as [Encode] takes it.
-// It returns nil for a tombstone and for records of other kinds. The errors are [schemas.ErrMalformed] and
-// [schemas.UnknownSchemaError].
+// Decode decodes a ledger entry of any released version to one of the pointer types of [Encode]. It returns nil for a
+// tombstone and for records of other kinds. The errors are [schemas.ErrMalformed] and [schemas.UnknownSchemaError].
 func Decode(key, value []byte) (any, error) {
 	k, err := schemas.ParseKey(key)
 	if err != nil || value == nil {
@@ -132,8 +131,8 @@ func stateFields(c *schemas.Coder, u *outbound.HospitalState) {
 	c.Long(&u.Term)
 }
 
-// orderFields goes through an order. A role that gives a command writes it without progress,
-// position and term; the notifier adds them.
+// orderFields visits the fields of an order. A role that issues a command writes it without progress, position and
+// term; the notifier adds them.
 func orderFields(c *schemas.Coder, o *outbound.Order) {
 	cmd, p := &o.Command, &o.Progress
 	c.Text(&cmd.ID)
