@@ -8,8 +8,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// after returns the first event behind another one that is for this queue. It returns
-// nil if there is none or it is still being read.
+// after returns the first event after before that this queue sends. It returns nil if there is none or it is still
+// being read.
 func (r *runner) after(before *waiting) *waiting {
 	if r.second() {
 		return r.nextOfJob(before)
@@ -33,7 +33,7 @@ func (r *runner) after(before *waiting) *waiting {
 		return nil
 	}
 	if from+1 < h.floor {
-		r.forget(r.queue.Cursor)
+		r.dropRead(r.queue.Cursor)
 		if w := pass(r.own); w != nil {
 			return w
 		}
@@ -47,19 +47,19 @@ func (r *runner) after(before *waiting) *waiting {
 			return nil
 		}
 	} else {
-		r.forget(nothing)
+		r.dropRead(nothing)
 	}
 	return pass(h.after(from))
 }
 
-// idle reports whether no event of the hospital lies behind the cursor. Events not
-// acknowledged by the ledger yet will lie behind its end.
+// idle reports whether no event of the hospital is after the cursor. Events that the ledger has not acknowledged yet
+// will be appended at its end.
 func (r *runner) idle() bool {
 	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
 
-// forget drops the events read back up to an offset; they are done.
-func (r *runner) forget(at int64) {
+// dropRead drops the events that were read back up to a ledger offset, because they are final.
+func (r *runner) dropRead(at int64) {
 	for len(r.own) > 0 && r.own[0].at <= at {
 		r.e.h.owner.n.memory -= r.own[0].size()
 		r.own = r.own[1:]
@@ -69,7 +69,7 @@ func (r *runner) forget(at int64) {
 	}
 }
 
-// read reads a few events of the hospital from an offset of the ledger on.
+// read starts a read of the hospital's next events from a ledger offset.
 func (r *runner) read(from int64) {
 	if r.reading {
 		return
@@ -101,9 +101,8 @@ func (r *runner) read(from int64) {
 	})
 }
 
-// readAside runs a read of the ledger in its own goroutine, a few at a time. Each
-// needs a reader of its own, and after a restart every queue that is far behind wants
-// one.
+// readAside runs a read of the ledger in a separate goroutine, at most readsAtOnce at a time, because each read needs
+// a Kafka reader and after a restart every queue that is far behind needs one.
 func (n *Notifier) readAside(read func()) {
 	if n.reads == readsAtOnce {
 		n.toRead = append(n.toRead, read)
@@ -123,8 +122,8 @@ func (n *Notifier) readAside(read func()) {
 	}()
 }
 
-// trimRead cuts events that were read back to what a failing queue needs: its head,
-// and one event to probe with. Thousands of endpoints may be down for hours.
+// trimRead reduces the events that were read back to those that a failing queue needs: its head, and one event to
+// probe with. Thousands of endpoints may be down for hours.
 func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	if r.queue.FailingSince.IsZero() {
 		return list, to
@@ -132,7 +131,7 @@ func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	wanted := 0
 	for i, w := range list {
 		if !wants(r.hook, w) {
-			continue // stays in the list: filters apply when an event is sent
+			continue // kept, because filters apply when an event is sent
 		}
 		if wanted++; wanted == 2 { //nolint:mnd // a head and a probe
 			return slices.Clone(list[:i+1]), w.at + 1
@@ -141,8 +140,8 @@ func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	return list, to
 }
 
-// events reads the events of a hospital from an offset of the ledger on, while more
-// returns true. The list is complete up to the offset that it returns.
+// events reads the events of a hospital from a ledger offset while more returns true. The list is complete up to the
+// returned offset.
 func (n *Notifier) events(
 	ctx context.Context, partition int32, hospital string, from int64, more func(at int64, found int) bool,
 ) (list []*waiting, to int64, err error) {
@@ -154,7 +153,7 @@ func (n *Notifier) events(
 			return false
 		}
 		e, ok := entry.(*outbound.Event)
-		// An earlier owner that was frozen and went on writes an earlier term, or the same id.
+		// A previous owner that was suspended and resumed writes an earlier term, or an id that already exists.
 		if !ok || e.Hospital != hospital || e.Term < term || ids[e.ID] {
 			return true
 		}

@@ -120,7 +120,7 @@ func BenchmarkDeliveries(b *testing.B) {
 	b.ResetTimer()
 	began, before := time.Now(), busy(b)
 	for chunk := range slices.Chunk(changes, 500) {
-		n.Room(b.Context())
+		n.WaitForCapacity(b.Context())
 		if err := n.Changes(0, chunk, chunk[len(chunk)-1].Offset+1, false); err != nil {
 			b.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"svc/notifier/event"
 )
 
-// The reasons why a command could not be done.
+// The reasons why a command failed.
 const (
 	reasonEndpoint = "no_endpoint"
 	reasonDelivery = "no_delivery"
@@ -20,7 +20,7 @@ const (
 // progressEvery is how often a long command reports its progress.
 const progressEvery = time.Second
 
-// command is a command that is not finished.
+// command is a command that has not finished.
 type command struct {
 	h       *hospital
 	order   outbound.Order
@@ -89,7 +89,7 @@ func (c *command) countEnd(state outbound.State) {
 	}
 }
 
-// finish ends the command; a reason says why it could not be done.
+// finish ends the command; a nonempty reason says why it failed.
 func (c *command) finish(reason string) {
 	if c.over {
 		return
@@ -124,7 +124,7 @@ func (c *command) test() {
 	}
 	e := h.endpoints[o.Endpoint]
 	if e == nil {
-		h.reconcile() // the settings may arrive after the command
+		h.reconcile() // the command may arrive before the settings
 		if e = h.endpoints[o.Endpoint]; e == nil {
 			c.finish(reasonEndpoint)
 			return
@@ -152,7 +152,7 @@ func (c *command) retry() {
 		if !ok || e.Delivery.ID != o.Delivery || e.Delivery.Hospital != o.Hospital {
 			return
 		}
-		if found != nil && len(e.Sealed) == 0 { // a receipt's record has no text
+		if found != nil && len(e.Sealed) == 0 { // the record that a receipt wrote has no text
 			e.Sealed = found.Sealed
 		}
 		found = e
@@ -174,8 +174,8 @@ func (c *command) retry() {
 	})
 }
 
-// scan reads the hospital's ledger entries from a minute before since, in its own
-// goroutine. Then the loop calls done.
+// scan reads the hospital's ledger entries from one minute before since in a separate goroutine. The loop calls done
+// afterwards.
 func (c *command) scan(since time.Time, each func(at int64, entry any), done func()) {
 	owner := c.h.owner
 	go func() {
@@ -202,7 +202,7 @@ func (c *command) scan(since time.Time, each func(at int64, entry any), done fun
 	}()
 }
 
-// stop ends another command.
+// stop ends another command at the request of this one.
 func (c *command) stop() {
 	other := c.h.orders[c.order.Command.Command]
 	if other == nil || other == c {

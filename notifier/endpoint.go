@@ -12,8 +12,7 @@ import (
 // deleted is the reason in the last record of a queue whose endpoint was removed.
 const deleted = "deleted"
 
-// endpoint is one webhook of a hospital. It has a main queue, and a second one while
-// a command needs it.
+// endpoint is one webhook of a hospital. It has a main queue, and a second queue while a command needs it.
 type endpoint struct {
 	h       *hospital
 	id      string
@@ -26,20 +25,18 @@ type endpoint struct {
 	second *runner
 
 	recordAt  int64 // ledger offset of the queue's record
-	openAt    int64 // ledger offset of the record of its open head; -1: none
+	openAt    int64 // ledger offset of the record of its pending head; -1: none
 	recordSet time.Time
 	reported  outbound.Health
 }
 
-// newEndpoint returns an endpoint with its state in the ledger. A new one begins at
-// the end of the ledger.
+// newEndpoint returns an endpoint with its state from the ledger. A new endpoint starts at the end of the ledger.
 func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *endpoint {
 	now := h.owner.n.clock.readTime()
 	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end, openAt: -1}
 	e.main.e = e
 	if known == nil {
-		// An event from before its creation is not for it, however late we learn of
-		// the endpoint.
+		// An endpoint does not get events from before its creation, even if the notifier learns of the endpoint late.
 		e.main.queue.Cursor = h.floor - 1
 		e.write()
 		return e
@@ -50,7 +47,7 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 		Disabled: r.Disabled, Noticed: endpointqueue.Notice(r.Noticed), //nolint:gosec // one of four
 	}
 	e.version = r.Version
-	if e.recordAt = known.at; known.at < 0 { // its record is older than the fold, so it is written again
+	if e.recordAt = known.at; known.at < 0 { // its record precedes the fold, so it is written again
 		e.write()
 	}
 	e.recordSet = now
@@ -92,11 +89,10 @@ func (e *endpoint) updateSettings(hook *outbound.Webhook) {
 	e.report()
 }
 
-// paused reports whether the main queue sends nothing.
+// paused reports whether the main queue is disabled or switched off.
 func (e *endpoint) paused() bool { return !e.enabled || e.main.queue.Disabled != "" }
 
-// remove ends the queues for good: the attempt in flight finishes, the rest is
-// cancelled.
+// remove ends the queues permanently: the attempt in flight finishes, pending events are cancelled.
 func (e *endpoint) remove() {
 	e.gone = true
 	for _, r := range []*runner{&e.main, e.second} {
@@ -122,9 +118,8 @@ func (e *endpoint) remove() {
 	e.write()
 }
 
-// write stores the state of the main queue. The cursor of an idle queue moves to the
-// known end of the ledger. A restore that begins there then has all its events;
-// otherwise each queue would read the gap by itself.
+// write stores the state of the main queue. The cursor of an idle queue moves to the known end of the ledger, so that
+// a restore from there has all events; otherwise each queue would have to read the gap itself.
 func (e *endpoint) write() {
 	l := &e.main.queue
 	from := nothing
@@ -192,7 +187,7 @@ func (e *endpoint) close() {
 	e.main.count(-e.main.backlog)
 }
 
-// wants reports whether an event is for an endpoint.
+// wants reports whether an endpoint receives an event.
 func wants(hook *outbound.Webhook, w *waiting) bool {
 	switch {
 	case hook == nil || w.Command != "":
@@ -205,8 +200,7 @@ func wants(hook *outbound.Webhook, w *waiting) bool {
 	return subscribed(hook, hook.Events, w.Event)
 }
 
-// subscribed reports whether an event is one of events, and in a room that the
-// endpoint wants.
+// subscribed reports whether an event is one of events and, for a room, whether the endpoint includes that room.
 func subscribed(hook *outbound.Webhook, events []string, e *outbound.Event) bool {
 	return slices.Contains(events, e.Event) && (e.Event != outbound.RoomRescored || hook.Rooms == nil || slices.Contains(hook.Rooms, e.RoomID))
 }

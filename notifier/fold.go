@@ -9,12 +9,12 @@ import (
 	"svc/notifier/event"
 )
 
-// fold rebuilds the hospitals of an ownership from its ledger. A final entry beats an
-// open one, and an entry of an earlier ownership never overrides one of a later: a
-// frozen process that goes on may still write for a moment.
+// fold rebuilds the hospitals of an ownership from its ledger. A final entry overrides a pending one, and an entry of
+// an earlier ownership never overrides one of a later ownership, because a suspended process that resumes may still
+// write for a moment.
 type fold struct {
 	ownership *ownership
-	source    int64 // highest offset in the verdicts that an event was made from
+	source    int64 // highest offset in the verdicts topic from which an event was created
 	ids       map[string]bool
 	over      map[*hospital]map[string]ended // final messages, by id
 	entries   int
@@ -42,7 +42,7 @@ func (f *fold) apply(offset int64, entry any) {
 	case *outbound.EndpointQueue:
 		h := f.hospital(e.Hospital)
 		l := f.endpoint(h, e.Endpoint)
-		cursor := max(l.record.Cursor, e.Cursor) // a final state holds, whoever wrote it
+		cursor := max(l.record.Cursor, e.Cursor) // a final state holds, whichever owner wrote it
 		if !f.late(e.Term) {
 			l.record, l.at = *e, offset
 		}
@@ -57,8 +57,8 @@ func (f *fold) apply(offset int64, entry any) {
 	}
 }
 
-// late reports whether an entry is of an earlier ownership than one before it in the
-// ledger: a frozen process went on and wrote it.
+// late reports whether an entry belongs to an earlier ownership than an entry before it: it was written by a
+// suspended process that resumed.
 func (f *fold) late(term int64) bool {
 	if term < f.ownership.number {
 		return true
@@ -137,21 +137,20 @@ func (f *fold) delivery(offset int64, e *outbound.Entry) {
 		l.record.Cursor = max(l.record.Cursor, e.Position)
 		return
 	}
-	// Among the open entries the head counts, the first that is not final.
+	// Of the pending entries, the head counts, which is the first that is not final.
 	if l.open == nil || l.open.Position <= l.record.Cursor || e.Position <= l.open.Position {
 		l.open, l.openAt = e, offset
 	}
 }
 
-// messageEnded records a final message. Whether People have seen its end is unknown,
-// so they get it again. The later of two records counts: a receipt may say that a
-// delivered message did not arrive.
+// messageEnded records a final message. It is unknown whether People have processed its end, so they get it again.
+// The later of two records counts, because a receipt may report that a delivered message did not arrive.
 func (f *fold) messageEnded(h *hospital, offset int64, e *outbound.Entry) {
 	if f.over[h] == nil {
 		f.over[h] = map[string]ended{}
 	}
 	one := *e
-	one.Sealed = nil // its text is not needed any more
+	one.Sealed = nil // its text is no longer needed
 	f.over[h][e.Delivery.ID] = ended{offset, one}
 }
 

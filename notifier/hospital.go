@@ -10,29 +10,29 @@ import (
 	"svc/internal/outbound"
 )
 
-// waiting is an event in memory. All endpoints share it.
+// waiting is an event in memory, which all endpoints share.
 type waiting struct {
 	*outbound.Event
 	at    int64     // ledger offset
-	since time.Time // when it was stored; zero: before our ownership
+	since time.Time // when it was stored; zero: before this ownership
 }
 
-// size returns the approximate bytes of memory that it takes.
+// size returns the approximate memory use in bytes.
 func (w *waiting) size() int { return len(w.Body) + 256 }
 
-// unseenChange is a change of the level that People have not seen yet.
+// unseenChange is a change of the level that People have not processed yet.
 type unseenChange struct {
 	at     int64
 	change LevelChange
 }
 
-// ended is a message that became final and that People have not seen since.
+// ended is a final message whose end People have not processed yet.
 type ended struct {
-	at    int64 // ledger offset of its record before it ended, or older
+	at    int64 // ledger offset of its record before it ended, or an earlier one
 	entry outbound.Entry
 }
 
-// hospital is one tenant of an ownership.
+// hospital is the state of one hospital of an ownership.
 type hospital struct {
 	owner *ownership
 	id    string
@@ -53,7 +53,7 @@ type hospital struct {
 	messages map[string]*message
 	sent     map[string]bool // ids of final messages and of alerts: a repeated step does not send them again
 	orders   map[string]*command
-	done     map[string]bool // ids of finished commands: not done again
+	done     map[string]bool // ids of finished commands, which are not executed again
 
 	recordAt  int64     // ledger offset of its HospitalState, or of its first event; -1: none
 	recordSet time.Time // when that record was passed to the ledger
@@ -64,10 +64,10 @@ type hospital struct {
 	commands  []outbound.Command
 	ended     []ended
 	notices   []Notice
-	handed    int64   // oldest ledger entry that the running step handles
+	handed    int64   // oldest ledger entry that the current step processes
 	unsaved   []int64 // handed of each step whose outcome the ledger has not acknowledged
 	stepping  bool
-	askPeople bool // a step is due even if nothing happened
+	askPeople bool // a step is due even without news
 	wake      timer
 }
 
@@ -106,7 +106,7 @@ func (h *hospital) resume() {
 	h.trim(h.owner.n.clock.readTime())
 }
 
-// reconcile makes the endpoints match the settings.
+// reconcile creates, updates and removes endpoints so that they match the settings.
 func (h *hospital) reconcile() {
 	n := h.owner.n
 	hooks := n.cfg.Settings.Webhooks(h.id)
@@ -134,9 +134,8 @@ func (h *hospital) reconcile() {
 	}
 }
 
-// addChange stores the events of a change and then sends them. A checkpoint of the
-// verdicts repeats the last change of each hospital: its events are known and are not
-// sent again.
+// addChange stores the events of a change and then sends them. A checkpoint of the verdicts topic repeats the last
+// change of each hospital; its events are known and are not sent again.
 func (h *hospital) addChange(c *acuity.Change, events []outbound.Event) {
 	if c.Version < h.version || c.Version <= h.whole {
 		return
@@ -188,8 +187,8 @@ func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
 	})
 }
 
-// add offers an event to the endpoints. Without any, it is not kept: an endpoint that comes later
-// reads the ledger.
+// add offers an event to the endpoints. If there are none, the event is dropped, because an endpoint that is added
+// later reads the ledger.
 func (h *hospital) add(w *waiting) {
 	if len(h.endpoints) == 0 {
 		h.dropEvents(len(h.log))
@@ -210,7 +209,7 @@ func (h *hospital) add(w *waiting) {
 	}
 }
 
-// after returns the events in memory behind a ledger offset.
+// after returns the events in memory after a ledger offset.
 func (h *hospital) after(at int64) []*waiting {
 	i := sort.Search(len(h.log), func(i int) bool { return h.log[i].at > at })
 	return h.log[i:]
@@ -247,7 +246,7 @@ func (h *hospital) dropEvents(k int) {
 	h.log = append(make([]*waiting, 0, len(h.log)-k), h.log[k:]...)
 }
 
-// nothing is an offset behind every entry of the ledger.
+// nothing is an offset after every entry of the ledger.
 const nothing = int64(1<<63 - 1)
 
 // low returns the oldest ledger offset that a restore needs for this hospital.
@@ -303,7 +302,7 @@ func (h *hospital) write(stored func()) {
 	})
 }
 
-// rewrite writes old records again, so that a restore need not begin far back.
+// rewrite writes old records again, so that a restore does not need to start far back.
 func (h *hospital) rewrite(now time.Time) {
 	if h.owner.stopping {
 		return

@@ -18,8 +18,8 @@ type Change struct {
 	events []outbound.Event
 }
 
-// Changes accepts committed changes of a partition in order, maybe none, up to the
-// offset through. With behind more lie in the log.
+// Changes accepts the committed changes of a partition, in order, up to the offset through. behind reports that the
+// log has more records than were passed.
 func (n *Notifier) Changes(partition int32, changes []Change, through int64, behind bool) (err error) {
 	changes = slices.Clone(changes)
 	for i := range changes {
@@ -36,8 +36,7 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 	return nil
 }
 
-// owning returns a function for the loop. It calls do with the ownership of a
-// partition, if there is one.
+// owning returns a function for the loop that calls do with the ownership of a partition, if there is one.
 func (n *Notifier) owning(partition int32, do func(o *ownership)) func() {
 	return func() {
 		if o := n.owned[partition]; o != nil {
@@ -46,10 +45,10 @@ func (n *Notifier) owning(partition int32, do func(o *ownership)) func() {
 	}
 }
 
-// Order accepts a command that somebody wrote to the ledger.
+// Order accepts a command that another process wrote to the ledger.
 func (n *Notifier) Order(partition int32, offset int64, order *outbound.Order) {
 	if order.Term != 0 || order.Progress.Done {
-		return // our own record
+		return // a record of this process
 	}
 	n.post(n.owning(partition, func(o *ownership) {
 		o.end = max(o.end, offset+1)
@@ -76,9 +75,9 @@ func (n *Notifier) SettingsChanged(hospital string) {
 	}))
 }
 
-// Room waits until the notifier accepts more changes, because the ledger is not far
-// behind. It returns false if ctx ends before.
-func (n *Notifier) Room(ctx context.Context) bool {
+// WaitForCapacity waits until the ledger has acknowledged enough entries for the notifier to accept more changes. It
+// returns false if ctx ends first.
+func (n *Notifier) WaitForCapacity(ctx context.Context) bool {
 	for n.saves.Load() >= saveAtOnce {
 		select {
 		case <-n.capacity:
@@ -94,7 +93,7 @@ func (n *Notifier) saved() {
 	if n.saves.Add(-1) == saveAtOnce-1 {
 		select {
 		case n.capacity <- struct{}{}:
-		default: // the signal before was not taken yet
+		default: // the previous signal has not been received yet
 		}
 	}
 }
@@ -102,12 +101,12 @@ func (n *Notifier) saved() {
 // refillSpan is how far back lists are rebuilt from the ledger.
 const refillSpan = 7 * 24 * time.Hour
 
-// refillBatch is how many entries are read before they must have been written. More than the lists
-// hold back would be lost.
+// refillBatch is the number of entries that are read before they must have been written, because the lists drop
+// entries beyond their capacity.
 const refillBatch = 10_000
 
-// RefillLists writes the last week of a partition's ledger to the lists, because they
-// were lost. It calls written now and then, which waits until the lists have all so far.
+// RefillLists writes the last week of a partition's ledger to the lists after the lists were lost. From time to time
+// it calls written, which must wait until the lists have written all entries.
 func (n *Notifier) RefillLists(ctx context.Context, partition int32, written func(context.Context)) error {
 	from, err := n.cfg.Ledger.At(ctx, partition, n.clock.readTime().Add(-refillSpan))
 	if err != nil {

@@ -1,21 +1,20 @@
-// Package notifier turns committed changes of verdicts into messages: webhooks get
-// each change in order, people get damped alerts.
+// Package notifier turns committed changes of verdicts into messages: webhooks get every change in order, people get
+// damped alerts.
 //
-//   - An [outbound.Event] is made for each effect of a change. It is stored in the
-//     ledger before any request is sent for it.
-//   - An endpoint queue sends the events of its hospital to one endpoint in the order
-//     of the ledger. One is in flight; the next is sent when it is final. A second
-//     queue of the endpoint sends what commands ask for.
-//   - A message is a mail or an SMS, which [People] wrote.
-//   - An ownership is the time in which this process owns a partition. It begins with
-//     the fold of the partition's ledger. After its end nothing is written any more.
+//   - An [outbound.Event] is created for each effect of a change. It is stored in the ledger before any request is
+//     sent for it.
+//   - An endpoint queue sends the events of its hospital to one endpoint in the order of the ledger, one at a time:
+//     the next event is sent when the previous one is final. A second queue of the endpoint sends what commands
+//     request.
+//   - A message is an e-mail or an SMS, which [People] wrote.
+//   - An ownership is the period in which this process owns a partition. It starts with the fold of the partition's
+//     ledger. After its end, nothing is written for the partition.
 //
-// Nothing is lost: a position in the verdicts is committed only when the events
-// before it are in the ledger. A request that was accepted but not recorded is sent
-// again with the same id and the same bytes.
+// No event is lost: a position in the verdicts topic is committed only when all events before it are in the ledger. A
+// request that was accepted but not recorded is sent again with the same id and the same bytes.
 //
-// One goroutine, the loop, owns all ownerships. Attempts, reads of the ledger and
-// steps of [People] run in their own goroutines and post their results to the loop.
+// One goroutine, the loop, owns all ownerships. Attempts, reads of the ledger and steps of [People] run in separate
+// goroutines and post their results to the loop.
 package notifier
 
 import (
@@ -27,11 +26,11 @@ import (
 	"svc/internal/outbound"
 )
 
-// Config holds the dependencies of a notifier. Without People nobody is alerted.
+// Config holds the dependencies of a notifier. Without People, no alerts are sent.
 type Config struct {
 	Settings  Settings
 	Ledger    Ledger
-	LedgerID  string // of the topic; a position in another ledger is ignored
+	LedgerID  string // of the topic; a position that names another ledger is ignored
 	Partition func(hospital string) int32
 	Lists     DeliveryList
 	People    People
@@ -40,11 +39,11 @@ type Config struct {
 	Log       *slog.Logger
 
 	Now    func() time.Time // nil: the clock of the machine
-	Drain  time.Duration    // wait for requests in flight when a partition is revoked; 0: 5 s
+	Drain  time.Duration    // maximum wait for requests in flight when a partition is revoked; 0: 5 s
 	Limits Limits
 }
 
-// Limits bound the work in progress. A zero field is the default.
+// Limits limit the work in progress. The default of a zero field is in its comment.
 type Limits struct {
 	InFlight int // requests in flight; 512
 	PerHost  int // requests in flight to one host; 32
@@ -54,8 +53,8 @@ type Limits struct {
 }
 
 const (
-	keepBacklog = 64              // events of a long backlog that stay in memory
-	keepRecent  = 5 * time.Second // each event stays in memory so long: a new endpoint may want it
+	keepBacklog = 64              // events of a long backlog that are kept in memory
+	keepRecent  = 5 * time.Second // minimum time that each event is kept in memory, because a new endpoint may need it
 	sweepEvery  = 10 * time.Second
 	rewriteAge  = time.Hour // age at which the record of a queue or a hospital is written again: a restore begins at the oldest record
 	keepSent    = 4096      // message ids that a hospital remembers as sent
@@ -63,8 +62,8 @@ const (
 	saveAtOnce  = 5000      // unacknowledged ledger entries beyond which no more changes are accepted
 )
 
-// Notifier is the work of one process. A member of a consumer group calls its methods
-// in the order that internal/stream promises.
+// Notifier does the work of one process. The group member calls its methods in the order that internal/stream
+// guarantees.
 type Notifier struct {
 	cfg   Config
 	log   *slog.Logger
@@ -79,7 +78,7 @@ type Notifier struct {
 	everOwned  atomic.Int64    // ownerships ever begun
 	oldest     [2]atomic.Int64 // when the oldest pending event of a webhook, and message to a person, occurred: unix ms; 0: none
 
-	// Only the loop touches these.
+	// Only the loop may access the following fields.
 	owned   map[int32]*ownership
 	timers  timers
 	queue   queue
@@ -89,7 +88,7 @@ type Notifier struct {
 	sweepAt time.Time
 }
 
-// New returns a notifier. It works while Run runs.
+// New returns a notifier. It processes nothing until Run is called.
 func New(cfg Config) *Notifier {
 	if cfg.Now == nil {
 		cfg.Now = time.Now //nolint:forbidigo // the loop owns the clock

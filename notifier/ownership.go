@@ -11,20 +11,20 @@ import (
 type ownership struct {
 	n         *Notifier
 	partition int32
-	number    int64 // greater than all in the ledger
+	number    int64 // greater than all numbers in the ledger
 	hospitals map[string]*hospital
 
-	next     int64    // position in the verdicts; all events before it are in the ledger
-	waiters  []waiter // what to do once the ledger has acknowledged some entries, in order
+	next     int64    // position in the verdicts topic; all events before it are in the ledger
+	waiters  []waiter // functions to call once the ledger has acknowledged certain entries, in order
 	begun    int64    // entries passed to the ledger
 	saved    int64    // entries that the ledger has acknowledged
-	floor    int64    // ledger offset from which the hospitals have their events in memory
-	end      int64    // offset behind the last known entry of the ledger
-	catching bool     // more changes lie in the log
+	floor    int64    // ledger offset from which the hospitals' events are in memory
+	end      int64    // offset after the last known entry of the ledger
+	catching bool     // the log has more changes
 
 	saving   context.Context // context of unacknowledged entries; ends when the ownership is lost
 	lost     context.CancelFunc
-	attempts context.Context // context of attempts; cancelled when the drain time is over
+	attempts context.Context // context of attempts; cancelled when the drain period has elapsed
 	cut      context.CancelFunc
 	inFlight int
 	stopping bool // no new attempts or steps
@@ -32,7 +32,7 @@ type ownership struct {
 	idle     func() // called once when stopping and nothing is in flight
 }
 
-// waiter is a function to call once so many entries are stored.
+// waiter is a function to call once the first after entries are stored.
 type waiter struct {
 	after int64
 	do    func()
@@ -54,9 +54,8 @@ func (o *ownership) changes(all []Change, through int64, behind bool) {
 	})
 }
 
-// low returns the ledger offset at which a restore may begin. It is the oldest record
-// of a queue or a hospital, or the oldest open message or command, whichever is
-// first.
+// low returns the ledger offset from which a restore may start: the oldest record of a queue or a hospital, or the
+// oldest pending message or command, whichever is first.
 func (o *ownership) low() int64 {
 	low := o.end
 	for _, h := range o.hospitals {
@@ -65,7 +64,7 @@ func (o *ownership) low() int64 {
 	return low
 }
 
-// append passes an entry to the ledger and calls then when it is stored.
+// append writes an entry to the ledger and calls then when it is stored.
 func (o *ownership) append(entry any, then func(at int64)) {
 	o.begun++
 	o.n.saves.Add(1)
@@ -96,7 +95,7 @@ func (o *ownership) stored(at int64, err error, then func(int64)) {
 	o.drained()
 }
 
-// whenSaved calls do when all entries passed to the ledger so far are stored.
+// whenSaved calls do when all entries appended so far are stored.
 func (o *ownership) whenSaved(do func()) {
 	if o.begun == o.saved {
 		do()
@@ -105,7 +104,7 @@ func (o *ownership) whenSaved(do func()) {
 	o.waiters = append(o.waiters, waiter{o.begun, do})
 }
 
-// drained ends the wait of Revoke if nothing is in flight any more.
+// drained completes Revoke if nothing is in flight any longer.
 func (o *ownership) drained() {
 	if o.idle != nil && o.stopping && o.inFlight == 0 && o.begun == o.saved {
 		o.idle()
@@ -143,21 +142,21 @@ func (o *ownership) hospital(id string) *hospital {
 	return h
 }
 
-// Mark is a position in the verdicts that may be committed. Its note says where in
-// the ledger a restore may begin.
+// Mark is a position in the verdicts topic that may be committed. Its note is the ledger offset from which a restore
+// may start.
 type Mark struct {
 	Offset int64
 	Note   string
 }
 
-// notePrefix begins the note that is committed with a position.
+// notePrefix is the prefix of the note that is committed with a position.
 const notePrefix = "ledger "
 
 func (n *Notifier) note(low int64) string {
 	return notePrefix + strconv.FormatInt(low, 10) + " " + n.cfg.LedgerID
 }
 
-// lowOf returns the ledger offset in a note, or 0 if the note is of another ledger.
+// lowOf returns the ledger offset in a note, or 0 if the note belongs to another ledger.
 func (n *Notifier) lowOf(note string) int64 {
 	text, id, _ := strings.Cut(strings.TrimPrefix(note, notePrefix), " ")
 	low, err := strconv.ParseInt(text, 10, 64)
@@ -167,8 +166,8 @@ func (n *Notifier) lowOf(note string) int64 {
 	return low
 }
 
-// Assign folds the ledger of a partition and begins an ownership. It returns the
-// offsets from which to read the changes and the commands.
+// Assign folds the ledger of a partition and starts an ownership. It returns the offsets from which to read the
+// changes and the commands.
 func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error) {
 	began := n.clock.readTime()
 	o := &ownership{n: n, partition: partition, hospitals: map[string]*hospital{}, floor: n.lowOf(note)}
@@ -182,8 +181,7 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 	}
 	f.end()
 	o.number++
-	// Not source + 1: a change has several events, and the last of them may not have
-	// been written.
+	// The offset is not source + 1: a change may have several events, and the last of them may not have been written.
 	o.next = max(committed, f.source, 0)
 	life := context.WithoutCancel(ctx)
 	o.saving, o.lost = context.WithCancel(life)
@@ -191,7 +189,7 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 	o.catching = true
 	number, hospitals := o.number, len(o.hospitals)
 	ok := n.call(func() { //nolint:contextcheck // the loop's own work, beyond the call
-		next, side = o.next, o.end // later the loop changes them
+		next, side = o.next, o.end // copied here, because the loop modifies them later
 		if old := n.owned[partition]; old != nil {
 			old.lose()
 		}
@@ -211,9 +209,8 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 	return next, side, nil
 }
 
-// Revoke ends ownerships in order. No new attempt begins, requests in flight get a
-// few seconds, and all entries passed to the ledger are stored. The caller may ask
-// for the positions once more afterwards.
+// Revoke ends ownerships in an orderly manner: no new attempt starts, requests in flight get a few seconds, and all
+// appended entries are stored. The caller may read the positions once more afterwards.
 func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 	for _, p := range partitions { // all stop at the same time
 		n.call(n.owning(p, func(o *ownership) { o.stopping = true }))
@@ -250,14 +247,14 @@ func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 	}
 }
 
-// Lost ends ownerships that another process already has: nothing is written any more.
+// Lost ends ownerships that another process already has. Nothing more is written for them.
 func (n *Notifier) Lost(partitions []int32) {
 	for _, p := range partitions {
 		n.call(n.owning(p, (*ownership).lose))
 	}
 }
 
-// Fault returns, once, why all partitions must be assigned anew; nil: they need not.
+// Fault returns, once, why all partitions must be reassigned; nil: they need not be.
 func (n *Notifier) Fault() error {
 	if err := n.fault.Swap(nil); err != nil {
 		return *err
@@ -265,15 +262,14 @@ func (n *Notifier) Fault() error {
 	return nil
 }
 
-// Fail makes the caller assign all partitions anew for a reason other than the
-// ledger.
+// Fail makes the caller reassign all partitions for a reason other than the ledger.
 func (n *Notifier) Fail(err error) { n.fault.CompareAndSwap(nil, &err) }
 
-// Owned returns how many partitions this process owns now, and how many ownerships
-// ever began.
+// Owned returns the number of partitions that this process owns now, and the number of ownerships that it ever
+// started.
 func (n *Notifier) Owned() (now, ever int64) { return n.ownedCount.Load(), n.everOwned.Load() }
 
-// Positions returns what may be committed, by partition.
+// Positions returns the positions that may be committed, by partition.
 func (n *Notifier) Positions() map[int32]Mark {
 	all := map[int32]Mark{}
 	n.call(func() {

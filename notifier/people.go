@@ -9,11 +9,10 @@ import (
 	"svc/internal/outbound"
 )
 
-// stepWithin bounds the duration of a step.
+// stepWithin is the timeout of a step.
 const stepWithin = 2 * time.Second
 
-// consider starts a step of People for the hospital if something happened. What
-// happens during a step waits for the next one.
+// consider starts a step of People for the hospital if there is news. News during a step waits for the next one.
 func (h *hospital) consider() {
 	owner := h.owner
 	n := owner.n
@@ -48,10 +47,9 @@ func (h *hospital) consider() {
 	}()
 }
 
-// applyStep carries out a step. The memory of People is stored after the messages.
-// After a crash between the two the step is repeated, and messages with the same id
-// are not sent twice. Until the memory is stored, a restore still finds the input of
-// the step.
+// applyStep executes a step. The state of People is stored after the messages. After a crash between the two, the
+// step is repeated, and messages with the same id are not sent twice. Until the state is stored, a restore still
+// finds the input of the step.
 func (h *hospital) applyStep(s Step, seen int) {
 	owner := h.owner
 	n := owner.n
@@ -99,11 +97,11 @@ func (h *hospital) applyStep(s Step, seen int) {
 			h.consider()
 		})
 	}
-	h.stepping = false // messages that ended above wait for the next step
+	h.stepping = false // messages that ended above are input of the next step
 	h.consider()
 }
 
-// message is a mail or an SMS that is not final yet.
+// message is an e-mail or an SMS that is not final yet.
 type message struct {
 	h     *hospital
 	entry outbound.Entry
@@ -113,8 +111,8 @@ type message struct {
 	over  bool
 }
 
-// post stores a message and sends it. A message that the ledger has is left as it is:
-// a step that a crash interrupted is repeated, and writes the same messages again.
+// post stores a message and sends it. A message that is already in the ledger is not changed: a step that a crash
+// interrupted is repeated and writes the same messages again.
 func (h *hospital) post(e *outbound.Entry, command string) {
 	d := &e.Delivery
 	if h.messages[d.ID] != nil || h.sent[d.ID] && d.State == outbound.Pending {
@@ -158,28 +156,28 @@ func (h *hospital) resend(e *outbound.Entry, c *command) {
 // until the message expires.
 var retries = [...]time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
 
-// retryWindow is how long a message that is sent again by command is tried.
+// retryWindow is how long a message that a command sends again is retried.
 const retryWindow = 30 * time.Minute
 
-// resume continues a message that the ledger has.
+// resume continues a message that is in the ledger.
 func (m *message) resume() {
 	m.h.owner.n.cfg.Metrics.Waiting(m.entry.Delivery.Channel, 1)
 	if most := m.h.owner.n.clock.readTime().Add(retryWindow); m.entry.Delivery.NextAttemptAt.After(most) {
-		m.entry.Delivery.NextAttemptAt = most // the clock had run ahead when it was set
+		m.entry.Delivery.NextAttemptAt = most // the clock was ahead when it was set
 	}
 	m.reopen()
 	m.schedule()
 }
 
-// reopen makes a message that did not decrypt due at once: this process may have the
-// key, or the address was changed.
+// reopen makes a message that could not be decrypted due immediately, because this process may have the key, or the
+// address was changed.
 func (m *message) reopen() {
 	if m.closed() {
 		m.entry.Delivery.NextAttemptAt = time.Time{}
 	}
 }
 
-// closed reports whether the message did not decrypt at its last attempt.
+// closed reports whether the message could not be decrypted at its last attempt.
 func (m *message) closed() bool {
 	all := m.entry.Delivery.Attempts
 	return len(all) > 0 && all[len(all)-1].Class == outbound.ClassSealed
@@ -262,7 +260,7 @@ func (m *message) ended(began time.Time, r outbound.Result) {
 		"hospital", d.Hospital, "endpoint", d.EndpointID, "channel", d.Channel, "delivery", d.ID, "event", d.Event, "attempt", a.N,
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", d.NextAttemptAt)
 	switch {
-	case m.over: // superseded meanwhile; an accepted message cannot be taken back
+	case m.over: // superseded in the meantime; an accepted message cannot be recalled
 	case r.Class == outbound.ClassInterrupted:
 		m.schedule()
 	case r.Class == outbound.ClassOK:
@@ -273,14 +271,14 @@ func (m *message) ended(began time.Time, r outbound.Result) {
 		m.end(outbound.Expired, string(r.Class))
 	default:
 		m.save(m.schedule)
-		if m.closed() != wasClosed { // People may alert somebody else meanwhile
+		if m.closed() != wasClosed { // People may alert another recipient in the meantime
 			m.h.askPeople = true
 			m.h.consider()
 		}
 	}
 }
 
-// end makes the message final and asks People for a step.
+// end makes the message final and requests a step of People.
 func (m *message) end(state outbound.State, reason string) {
 	h := m.h
 	n := h.owner.n

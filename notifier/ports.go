@@ -9,65 +9,55 @@ import (
 	"svc/notifier/endpointqueue"
 )
 
-// Settings are the webhooks of the hospitals. Callers must not change a returned
-// value; a new version is a new value. The loop calls the methods, which return at
-// once.
+// Settings provides the webhooks of the hospitals. Callers must not modify a returned value; a new version is a new
+// value. The loop calls the methods, which must not block.
 type Settings interface {
-	// Webhooks returns the endpoints of a hospital, by id, with their secrets in the
-	// clear.
+	// Webhooks returns the endpoints of a hospital, by id, with their decrypted secrets.
 	Webhooks(hospital string) []*outbound.Webhook
 	// Webhook returns one endpoint of a hospital.
 	Webhook(hospital, id string) (*outbound.Webhook, bool)
 }
 
-// Ledger is the log beside the verdicts, the durable memory of the notifier. An entry
-// is a pointer to [outbound.Event], [outbound.Entry], [outbound.EndpointQueue],
-// [outbound.HospitalState] or [outbound.Order].
+// Ledger is the log in which the notifier stores its state. An entry is a pointer to [outbound.Event],
+// [outbound.Entry], [outbound.EndpointQueue], [outbound.HospitalState] or [outbound.Order].
 type Ledger interface {
-	// Append stores an entry behind those before it. It calls stored in order, with
-	// the offset once the entry is safe. An error means that the partition must be
-	// given up and assigned anew. Append must not block and does not keep the entry.
-	// When ctx ends, entries that were not sent are given up.
+	// Append writes an entry after all previous ones. It calls stored, in the order of the entries, with the offset
+	// once the entry is durable. After an error, the partition must be revoked and reassigned. Append must not block
+	// or retain the entry. When ctx ends, entries that were not sent are discarded.
 	Append(ctx context.Context, partition int32, entry any, stored func(offset int64, err error))
-	// Read calls each with the entries of a partition from an offset on. It stops
-	// when each returns false, or at the end that the log had when Read began, and
-	// returns that end. An entry whose key does not begin with prefix is passed as
-	// nil with its offset.
+	// Read calls each with the entries of a partition from an offset on. It stops when each returns false, or at the
+	// end that the log had when Read started, and returns that end. An entry whose key does not have the prefix is
+	// passed as nil with its offset.
 	Read(ctx context.Context, partition int32, from int64, prefix string, each func(offset int64, entry any) bool) (end int64, err error)
-	// Restore reads like Read, but first writes a mark of our own. Entries that the
-	// previous owner had in flight lie before the mark, so Restore finds them.
+	// Restore is Read, but first writes a mark to the log. Entries that the previous owner had in flight precede the
+	// mark, so Restore reads them.
 	Restore(ctx context.Context, partition int32, from int64, each func(offset int64, entry any) bool) (end int64, err error)
 	// At returns the offset of the first entry written at an instant or later.
 	At(ctx context.Context, partition int32, instant time.Time) (int64, error)
 }
 
-// DeliveryList stores the lists of deliveries for readers. Its methods return at
-// once; it keeps the latest state of each delivery and endpoint that it cannot write
-// yet. For a delivery a final state beats an open one, and a later ownership beats an
-// earlier one.
+// DeliveryList stores the lists of deliveries for readers. Its methods do not block; if the store is unavailable, it
+// keeps the latest state of each delivery and endpoint. A final state of a delivery overrides a pending one, and a
+// later ownership overrides an earlier one.
 type DeliveryList interface {
 	Delivery(e *outbound.Entry)
 	Health(hospital, endpoint string, h outbound.Health)
 	Progress(p outbound.Progress)
 }
 
-// People decides which people are alerted to a change, and how. The notifier decides
-// when to ask it, sends its messages and stores its memory. People owns all texts.
-// Its methods are safe for concurrent use.
+// People decides which recipients are alerted to a change, and how. The notifier decides when to ask it, sends its
+// messages and stores its state. People writes all texts. Its methods are safe for concurrent use.
 type People interface {
-	// Step decides for one hospital. The notifier calls it when the hospital's level
-	// has changed, after the last record of a poll but never while catching up. It
-	// also calls it for a command, a receipt, a notice, the end of a message, and at
-	// Next of the last Step. There is one call at a time for each hospital, each in
-	// its own goroutine. It may look things up for some 100 ms.
+	// Step decides for one hospital. The notifier calls it when the hospital's level has changed, after the last
+	// record of a poll and never while catching up. It also calls Step for a command, a receipt, a notice, the end of
+	// a message, and at Next of the last Step. There is at most one concurrent call for each hospital, each in its
+	// own goroutine. Step may block for some 100 ms.
 	Step(ctx context.Context, now time.Time, h Happening) Step
-	// Open fills To, Subject, Text and HTML of an attempt's message from the sealed
-	// part of a delivery. With a reason nothing can be sent. The delivery then has
-	// failed for good; with later, because something does not decrypt, it is tried
-	// again.
+	// Open fills To, Subject, Text and HTML of an attempt's message from the sealed part of a delivery. A nonempty
+	// reason means that the message cannot be sent: the delivery has failed permanently or, if later is true because
+	// something cannot be decrypted, is retried.
 	Open(e *outbound.Entry) (m outbound.Message, reason string, later bool)
-	// Test returns the message of a test to a recipient, or the reason why there is
-	// none.
+	// Test returns the message of a test to a recipient, or the reason why there is none.
 	Test(now time.Time, c *outbound.Command) (message outbound.Entry, reason string)
 }
 
@@ -76,12 +66,12 @@ type Happening struct {
 	Hospital string
 	Memory   []byte       // as the last Step returned it; nil: first step
 	Level    acuity.Level // last committed level; green if there is none
-	Known    bool         // a change of the level was seen, so Level is not the default
+	Known    bool         // a change of the level was observed, so Level is not the default
 
 	Changes  []LevelChange      // changes of the level since the last Step, in order
-	Commands []outbound.Command // acks and receipts since the last Step, in order
-	Ended    []outbound.Entry   // mail and SMS that became final since the last Step; after a restart also some from before it
-	Waiting  []outbound.Entry   // mail and SMS that are not final yet
+	Commands []outbound.Command // acknowledgments and receipts since the last Step, in order
+	Ended    []outbound.Entry   // e-mails and SMS that became final since the last Step; after a restart also some from before it
+	Waiting  []outbound.Entry   // e-mails and SMS that are not final yet
 	Notices  []Notice           // about endpoints, since the last Step
 }
 
@@ -93,29 +83,29 @@ type LevelChange struct {
 	Effect     acuity.Effect // its kind is LevelChanged
 }
 
-// Notice tells administrators of a problem of an endpoint, or of its end.
+// Notice informs administrators that an endpoint has a problem, or that the problem has ended.
 type Notice struct {
 	Endpoint string
-	Host     string // without the path, which may hold a secret
+	Host     string // without the path, which may contain a secret
 	Kind     endpointqueue.Notice
-	Reason   string // of a disabled endpoint: gone or failing
+	Reason   string // for a disabled endpoint: gone or failing
 	At       time.Time
 	Since    time.Time // start of the failure
 }
 
-// Step is the result of a step: the work to do for a hospital. It is written to the
-// ledger before any part of it is sent.
+// Step is the result of a step: the work to do for a hospital. It is written to the ledger before any part of it is
+// sent.
 type Step struct {
-	Memory    []byte           // replaces the memory; nil: it stays
-	Next      time.Time        // when to step again if nothing happens; zero: never
-	Messages  []outbound.Entry // mail and SMS: Pending, or final with the reason why it is not sent; the notifier sets Term
+	Memory    []byte           // replaces the memory; nil: unchanged
+	Next      time.Time        // when to step again without news; zero: never
+	Messages  []outbound.Entry // e-mails and SMS: Pending, or final with the reason why they are not sent; the notifier sets Term
 	Events    []outbound.Event // surge.alert for its subscribers, or for those in Only; the notifier sets Term, Source and Version
-	Supersede []string         // ids of waiting deliveries that must not be sent any more
+	Supersede []string         // ids of waiting deliveries that must no longer be sent
 	Decisions []Decision
 	Answers   []Answer
 }
 
-// Decision is why people were alerted or not, for the log and the metrics.
+// Decision says why people were alerted or not, for logs and metrics.
 type Decision struct {
 	Reason string // from a closed set
 	Tier   string
@@ -132,7 +122,7 @@ type Metrics interface {
 	Event(event string)
 	Attempt(c outbound.Channel, class outbound.Class, took time.Duration)
 	Ended(c outbound.Channel, state outbound.State)
-	Accepted(sinceChange time.Duration) // time of a webhook from the change to its acceptance
+	Accepted(sinceChange time.Duration) // time from the change to the acceptance of a webhook
 	Decided(reason string)
 	Waiting(c outbound.Channel, more int) // more is added to the gauge
 }

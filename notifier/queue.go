@@ -6,17 +6,17 @@ import (
 	"svc/internal/outbound"
 )
 
-// task is one attempt that is ready to begin.
+// task is one attempt that is ready to start.
 type task struct {
 	ownership *ownership
 	host      string
 	slow      bool
 	channel   outbound.Channel
-	// message returns the message when the attempt begins, with the settings of that
-	// time. It returns false if there is nothing to send any more.
+	// message returns the message when the attempt starts, with the settings of that time. It returns false if there
+	// is nothing left to send.
 	message func() (outbound.Message, bool)
 	ended   func(outbound.Result)
-	dropped func() // called if the attempt did not begin
+	dropped func() // called if the attempt is not started
 }
 
 // host counts the attempts to one host.
@@ -25,9 +25,8 @@ type host struct {
 	parked   []*task
 }
 
-// queue starts attempts within the limits: in total, to one host, and to slow
-// endpoints. Slow endpoints have a limit of their own so that they cannot take the
-// place of the others.
+// queue starts attempts within the limits: in total, for one host, and for slow endpoints. Slow endpoints have a
+// separate limit so that they cannot exhaust the total.
 type queue struct {
 	notifier   *Notifier
 	fast, slow []*task
@@ -44,7 +43,7 @@ func (q *queue) add(t *task) {
 	}
 }
 
-// dispatch begins the attempts that the limits allow.
+// dispatch starts the attempts that the limits allow.
 func (q *queue) dispatch() {
 	limits := &q.notifier.cfg.Limits
 	for len(q.fast) > 0 && q.inFlight < limits.InFlight {
@@ -97,8 +96,7 @@ func (q *queue) begin(t *task) {
 	}()
 }
 
-// send makes one attempt. If we cut it short before it was accepted, the result is
-// ClassInterrupted.
+// send makes one attempt. If ctx ends before the message is accepted, the result is ClassInterrupted.
 func send(ctx context.Context, sender outbound.Sender, m outbound.Message) outbound.Result {
 	if sender == nil {
 		return outbound.Result{Class: outbound.ClassBlocked, Final: true}
@@ -122,8 +120,7 @@ func (q *queue) end(t *task, h *host, r outbound.Result) {
 	t.ownership.drained()
 }
 
-// release returns one parked task of a host to the queue, and forgets a host without
-// attempts.
+// release returns one parked task of a host to the queue, and removes a host without attempts.
 func (q *queue) release(name string, h *host) {
 	switch {
 	case len(h.parked) > 0:

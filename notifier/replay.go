@@ -8,7 +8,7 @@ import (
 	"svc/notifier/event"
 )
 
-// job is the part of a command that a second queue does: it sends some events again.
+// job is the part of a command that the second queue executes: it sends some events again.
 type job struct {
 	command *command
 	once    bool                         // one attempt each
@@ -16,7 +16,7 @@ type job struct {
 	stopped bool
 
 	events  []*waiting // in memory
-	list    []int64    // ledger offsets of the events behind those
+	list    []int64    // ledger offsets of the events after those
 	reading bool
 }
 
@@ -41,7 +41,7 @@ func (c *command) replay() {
 		case *outbound.Event:
 			id := event.DeliveryID(x.ID, e.id, outbound.ChannelWebhook)
 			in := !x.OccurredAt.Before(o.Since) && (o.Until.IsZero() || x.OccurredAt.Before(o.Until))
-			// Events behind the cursor wait in the main queue anyway.
+			// Events after the cursor are waiting in the main queue anyway.
 			if x.Hospital == h.id && x.Command == "" && in && offset <= cursor && offset > from && byDelivery[id] == nil &&
 				(x.Only == nil || slices.Contains(x.Only, hook.ID)) && subscribed(hook, wanted, x) {
 				byDelivery[id] = &replayed{offset: offset}
@@ -108,7 +108,7 @@ func (e *endpoint) addJob(j *job) {
 	}
 }
 
-// nextOfJob returns the event behind another one in the jobs' lists.
+// nextOfJob returns the event after before in the lists of the jobs.
 func (r *runner) nextOfJob(before *waiting) *waiting {
 	for len(r.jobs) > 0 {
 		j := r.jobs[0]
@@ -137,7 +137,7 @@ func (r *runner) nextOfJob(before *waiting) *waiting {
 	return nil
 }
 
-// read reads the next few events of the job from the ledger.
+// read reads the next events of the job from the ledger.
 func (j *job) read(r *runner) {
 	if j.reading {
 		return

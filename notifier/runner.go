@@ -9,8 +9,8 @@ import (
 	"svc/notifier/event"
 )
 
-// runner sends the events of one queue, one after the other. The main runner sends
-// the events of the hospital behind its cursor, a second one the events of its jobs.
+// runner sends the events of one queue sequentially. The main runner sends the events of the hospital after its
+// cursor, the second runner the events of its jobs.
 type runner struct {
 	e     *endpoint
 	hook  *outbound.Webhook // settings at the last attempt
@@ -23,7 +23,7 @@ type runner struct {
 
 	head       *waiting // the next event to finish; nil: not picked yet
 	tries      []outbound.Attempt
-	probe      *waiting // the event behind the head, sent while the head fails
+	probe      *waiting // the event after the head, sent while the head fails
 	probeTries []outbound.Attempt
 
 	resumed   []outbound.Attempt // attempts of the head before the restart
@@ -57,7 +57,7 @@ func (r *runner) offered(w *waiting) {
 	r.schedule()
 }
 
-// schedule begins the next attempt now, or sets a timer for when it is due.
+// schedule starts the next attempt now, or sets a timer for when it is due.
 func (r *runner) schedule() {
 	owner := r.e.h.owner
 	n := owner.n
@@ -93,8 +93,7 @@ func (r *runner) schedule() {
 	}
 }
 
-// pick returns the event of the next attempt: the head, or the event behind it as a
-// probe.
+// pick returns the event of the next attempt: the head, or the event after it as a probe.
 func (r *runner) pick() *waiting {
 	if r.head == nil {
 		if r.head = r.after(nil); r.head == nil {
@@ -129,7 +128,7 @@ func (r *runner) rate() float64 {
 	return r.hook.RatePerSecond
 }
 
-// until returns when an event becomes useless.
+// until returns when an event expires.
 func (r *runner) until(w *waiting) time.Time {
 	if r.second() {
 		return r.jobs[0].command.order.Command.At.Add(endpointqueue.Expiry)
@@ -172,12 +171,12 @@ func (r *runner) triesOf(w *waiting) []outbound.Attempt {
 	return r.probeTries
 }
 
-// attemptOf returns the attempt after others, with its result.
+// attemptOf returns the next attempt after tries, with its result.
 func attemptOf(tries []outbound.Attempt, began time.Time, r *outbound.Result) outbound.Attempt {
 	return outbound.Attempt{N: nextAttempt(tries), At: began, Took: r.Took, Class: r.Class, Status: r.Status, Response: r.Response}
 }
 
-// nextAttempt returns the number of the attempt after these.
+// nextAttempt returns the number of the next attempt after tries.
 func nextAttempt(tries []outbound.Attempt) int {
 	if len(tries) == 0 {
 		return 1
@@ -252,8 +251,7 @@ func (r *runner) line(w *waiting, a *outbound.Attempt) {
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.queue.NextAt)
 }
 
-// end stores the final state of an event and goes on to the next: the probe, if there
-// was one.
+// end stores the final state of an event and proceeds to the next one, which is the probe if there was one.
 func (r *runner) end(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
 	r.final(w, tries, state, reason)
 	r.head, r.tries = r.probe, r.probeTries

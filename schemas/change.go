@@ -13,7 +13,7 @@ type ChangeHead struct {
 	AppliedAt       acuity.Instant
 	Outcome         acuity.Outcome
 	Level           acuity.Level
-	Effects         bool // // the change has effects
+	Effects         bool // the change has effects
 }
 
 // PeekChange decodes only the head of a change, for readers that need few of the changes. It does not detect errors

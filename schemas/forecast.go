@@ -18,7 +18,7 @@ type Model struct {
 	Version                  int32 // of the method
 	Hospital                 string
 	Hour, Generation, Learnt int32
-	Offset                   int64 // // of the next change in the partition of the verdicts topic
+	Offset                   int64 // of the next change in the partition of the verdicts topic
 	Copied                   int32 // hour of the last copied snapshot of live operation
 	PastHour, PastGeneration int32 // hour and generation of the last copied snapshot of a backfill
 	Seen                     []byte
@@ -94,7 +94,7 @@ func (m *Model) Forecast() (*forecast.Model, bool) {
 func floats(dst []byte, v any) []byte {
 	b, err := binary.Append(slices.Grow(dst, binary.Size(v)), binary.LittleEndian, v)
 	if err != nil {
-		panic("schemas: " + err.Error()) // // a type without a fixed size: every test would fail
+		panic("schemas: " + err.Error()) // a type without a fixed size: every test would fail
 	}
 	return b
 }

@@ -8,7 +8,7 @@ import (
 
 // The reasons why an input can never be applied.
 const (
-	reasonSchema   = "unknown_schema"   // // written by a newer release or by another program
+	reasonSchema   = "unknown_schema"   // written by a newer release or by another program
 	reasonRecord   = "malformed_record" // the bytes do not fit their schema
 	reasonHospital = "wrong_hospital"   // key and record name different hospitals
 )
@@ -91,7 +91,7 @@ type DeadLetter struct {
 	Partition int32
 	Offset    int64
 	Reason    string   // stable code
-	Schema    SchemaID // // in the record; 0: the record has no header
+	Schema    SchemaID // in the record; 0: the record has no header
 	Hospital  string
 	Version   int64 // of the change that rejected the record; hospital and version together identify repeats
 	At        acuity.Instant

@@ -21,7 +21,7 @@ type Key struct {
 // The kinds of records on the verdicts topic that several packages use. Package acuity/hospital defines the others;
 // settings have separate kinds.
 const (
-	KindRoom    = "room" // // also for observations about one room
+	KindRoom    = "room" // also for observations about one room
 	KindMapping = "mapping"
 	KindCode    = "code"
 	KindRule    = "rule"

@@ -14,11 +14,11 @@ import (
 type reader struct {
 	buf   []byte
 	pos   int
-	all   string // // copy of buf whose memory the strings share; "" if each string has a separate copy
+	all   string // copy of buf whose memory the strings share; "" if each string has a separate copy
 	fault string
-	where int // // position of the error
+	where int // position of the error
 
-	reuse memory // // memory of a previous observation
+	reuse memory // memory of a previous observation
 }
 
 // shared is the size in bytes of the largest observation whose strings share one copy. The state retains some
@@ -174,7 +174,7 @@ func (r *reader) factor() catalogue.Factor {
 
 // items is the position in a list, which Avro writes in blocks.
 type items struct {
-	left int64 // // items left in this block
+	left int64 // items left in this block
 	open bool  // another block follows
 }
 
@@ -188,12 +188,12 @@ func (l *items) next(r *reader) bool {
 			return false
 		}
 		n := r.long()
-		if n < 0 { // // the long form: the number of bytes follows
+		if n < 0 { // the long form: the number of bytes follows
 			size := r.long()
 			if size < 0 || size > int64(len(r.buf)-r.pos) {
 				r.refuse("size of a block out of range")
 			}
-			n = -n // // remains negative for the least number
+			n = -n // remains negative for the least number
 		}
 		if n < 0 || n > int64(len(r.buf)-r.pos) {
 			r.refuse("count of a list out of range")

@@ -88,7 +88,7 @@ func newest(record string) *Schema {
 			return s
 		}
 	}
-	panic("schemas: no record " + record) // // a name in the program: every test would fail
+	panic("schemas: no record " + record) // a name in the program: every test would fail
 }
 
 // Released returns all released versions of all records; the versions of one record are ascending.
@@ -111,7 +111,7 @@ func (s Schema) Describe() (name, text string) {
 		err = json.Unmarshal(b, &head)
 	}
 	if err != nil {
-		panic("schemas: " + err.Error()) // // a file in the program: every test would fail
+		panic("schemas: " + err.Error()) // a file in the program: every test would fail
 	}
 	return head.Namespace + "." + head.Name, string(b)
 }

@@ -38,7 +38,7 @@ import (
 
 // The limits of records, for both writers and readers.
 const (
-	maxRecord = 8 << 20  // // bytes of a record with its header: max.message.bytes of the observations topic
+	maxRecord = 8 << 20  // bytes of a record with its header: max.message.bytes of the observations topic
 	maxText   = 64 << 10 // bytes of one string
 )
 
@@ -50,7 +50,7 @@ var ErrMalformed = errors.New("malformed record")
 // kind of record.
 type UnknownSchemaError struct {
 	ID   SchemaID
-	Want string // // name of the expected record
+	Want string // name of the expected record
 }
 
 func (e *UnknownSchemaError) Error() string {

@@ -5,11 +5,11 @@ import "time"
 // Topic is a Kafka topic and the properties with which it is created.
 type Topic struct {
 	Name    string   // without the prefix
-	Records []string // // kinds of records
+	Records []string // kinds of records
 
-	Compacted     bool          // // the last record of each key is kept
-	CompactionLag time.Duration // // minimum time before a record may be compacted
-	Retention     time.Duration // // time after which records are deleted; 0: never
+	Compacted     bool          // the last record of each key is kept
+	CompactionLag time.Duration // minimum time before a record may be compacted
+	Retention     time.Duration // time after which records are deleted; 0: never
 
 	MaxRecord int // bytes of a batch, which bounds the largest record; 0: the broker's default
 

@@ -12,7 +12,7 @@ type builder struct {
 	*Timeline
 	how Options
 
-	stay     int16 // // index of the current stay; -1: the visit is not open
+	stay     int16 // index of the current stay; -1: the visit is not open
 	reasons  acuity.Reasons
 	lastMove *Event // newest event counted for turnover
 }
@@ -28,7 +28,7 @@ func Build(events []Event, how Options) Timeline {
 // Rebuild replaces the timeline by that of events. It reuses the timeline's memory, because every event of a visit
 // rebuilds the timeline.
 func (s *Timeline) Rebuild(events []Event, how Options) {
-	clear(s.Stays) // // they refer to the previous events
+	clear(s.Stays) // they refer to the previous events
 	*s = Timeline{Events: s.Events[:0], Stays: s.Stays[:0], Moves: s.Moves[:0], Diagnoses: s.Diagnoses[:0]}
 	n := builder{Timeline: s, how: how, stay: -1}
 	n.line(events)
@@ -42,7 +42,7 @@ func (s *Timeline) Rebuild(events []Event, how Options) {
 		t.birth, t.cesarean = n.Birth, n.Cesarean
 	}
 	if n.Newborn {
-		n.Moves = nil // // turnover does not count newborns (docs/decisions.md#turnover)
+		n.Moves = nil // turnover does not count newborns (docs/decisions.md#turnover)
 	}
 	slices.Sort(n.Waiting)
 }
@@ -59,7 +59,7 @@ func (n *builder) line(events []Event) {
 	if len(order) > cap(n.Events) {
 		n.Events = make([]AppliedEvent, 0, max(len(order)+len(order)/4, fewEvents))
 	}
-	clear(n.Events[len(order):cap(n.Events)]) // // release the folded events
+	clear(n.Events[len(order):cap(n.Events)]) // release the folded events
 	n.Events = n.Events[:len(order)]
 	for i, e := range order {
 		t := &n.Events[i]
@@ -125,7 +125,7 @@ func (n *builder) apply(t *AppliedEvent) {
 	switch t.Event.Type {
 	case acuity.A06, acuity.A07:
 		if !n.Open && n.ClosedAt != 0 && t.At <= n.ClosedAt {
-			t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge // // not newer than the discharge
+			t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge // not newer than the discharge
 			return
 		}
 		n.admit(t)
@@ -231,7 +231,7 @@ func (n *builder) update(t *AppliedEvent) {
 	n.applyDetails(t)
 	n.diagnose(t)
 	if e.Place.IsZero() {
-		return // // an update without a location does not change the location (docs/decisions.md#null-location)
+		return // an update without a location does not change the location (docs/decisions.md#null-location)
 	}
 	trusted := n.how.TrustA08 && e.Type == acuity.A08
 	switch {

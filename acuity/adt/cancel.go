@@ -167,7 +167,7 @@ func (n *builder) cancelLatest(i int) {
 	c := &n.Events[i]
 	for j := i - 1; j >= 0; j-- {
 		if earlier := &n.Events[j]; sameCancel(earlier.Event, c.Event) && earlier.Disposition != Duplicate {
-			c.Disposition = earlier.Disposition // // the same cancel with another identity
+			c.Disposition = earlier.Disposition // the same cancel with another identity
 			return
 		}
 	}
@@ -183,7 +183,7 @@ func (n *builder) cancelLatest(i int) {
 			b := &n.Events[best]
 			if late := t.At >= until; late != (b.At >= until) {
 				if !late {
-					best = j // // certainly before the cancel
+					best = j // certainly before the cancel
 				}
 				continue
 			}

@@ -11,7 +11,7 @@ import (
 // StandingDiagnosis is a diagnosis that currently applies, as an unbroken run of statements.
 type StandingDiagnosis struct {
 	acuity.Diagnosis
-	Start acuity.Instant // // onset in the first statement of the run, or else that statement's time (docs/decisions.md#diagnosis-since)
+	Start acuity.Instant // onset in the first statement of the run, or else that statement's time (docs/decisions.md#diagnosis-since)
 	Last  acuity.Instant // time of the newest statement
 	Feed  acuity.Channel
 }

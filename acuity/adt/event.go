@@ -43,7 +43,7 @@ type naming struct {
 
 // extra holds the fields that are rarely set.
 type extra struct {
-	Digest      string // // only for an event without an identity
+	Digest      string // only for an event without an identity
 	Cancels     acuity.Instant
 	AtFrom      acuity.Instant
 	AtTo        acuity.Instant

@@ -36,9 +36,9 @@ func (how Options) JoinParts(events []Event, isPart func(*Event) bool) []Event {
 // part is one Encounter that is partOf another of its visit.
 type part struct {
 	resource string
-	from, to acuity.Instant // // to 0: the part is in progress
-	events   []Event        // // in the order in which they apply
-	end      *Event         // // its discharge; nil: there is none
+	from, to acuity.Instant // to 0: the part is in progress
+	events   []Event        // in the order in which they apply
+	end      *Event         // its discharge; nil: there is none
 }
 
 // joiner joins the parts of a visit.
@@ -188,7 +188,7 @@ func (j *joiner) addReturns() {
 		to := j.wholeAt(p.to)
 		if next := j.partAt(p.to); next != nil {
 			if to = next.placedAt(p.to, j.how); happenedAt(to) == p.to {
-				continue // // the event of the whole places the patient
+				continue // the event of the whole places the patient
 			}
 		}
 		if to == nil {

@@ -30,10 +30,10 @@ const (
 	areaNursery
 	areaAntepartum
 	areaPostpartum
-	areaObstetric // // an unspecified obstetric location
-	areaMedical   // // another specialty
-	areaOutside   // // another unit
-	areaCount     // // number of areas
+	areaObstetric // an unspecified obstetric location
+	areaMedical   // another specialty
+	areaOutside   // another unit
+	areaCount     // number of areas
 )
 
 var areaNames = [areaCount]string{
@@ -102,22 +102,22 @@ var phraseKinds = map[string]phraseKind{"not": phraseNot, "but": phraseBut, "aft
 
 // phrase is a group of words in the reason of an admission.
 type phrase struct {
-	rest    []string // // words after the first
+	rest    []string // words after the first
 	reasons acuity.Reasons
 	kind    phraseKind
 }
 
 // placeBook is the parsed places.txt.
 type placeBook struct {
-	words   [32][]areaWord // // by first letter, see letter; in the order of the areas
-	service [32][]areaWord // // by first letter; words that only services use
+	words   [32][]areaWord // by first letter, see letter; in the order of the areas
+	service [32][]areaWord // by first letter; words that only services use
 	except  [areaCount][]string
 	rules   [areaCount][]careRule
 	reasons []string
-	phrases map[string][]phrase // // by first word, longest first
+	phrases map[string][]phrase // by first word, longest first
 
-	cesarean  acuity.Reasons   // // the hint "cesarean"
-	operation catalogue.Factor // // a patient who leaves this primary factor has had a cesarean
+	cesarean  acuity.Reasons   // the hint "cesarean"
+	operation catalogue.Factor // a patient who leaves this primary factor has had a cesarean
 }
 
 // places returns the embedded places.txt. It panics if the file is faulty, which a test prevents.
@@ -274,7 +274,7 @@ func (b *placeBook) area(text string, from, to Area) Area {
 	for word := range areaWords(text) {
 		best = b.wordArea(&b.words, word, from, best, to)
 	}
-	return best % areaCount // // areaCount becomes areaUnknown
+	return best % areaCount // areaCount becomes areaUnknown
 }
 
 // serviceArea is area for the name of a service, for which more words are known.
@@ -283,7 +283,7 @@ func (b *placeBook) serviceArea(text string, from, to Area) Area {
 	for word := range areaWords(text) {
 		best = b.wordArea(&b.service, word, from, b.wordArea(&b.words, word, from, best, to), to)
 	}
-	return best % areaCount // // areaCount becomes areaUnknown
+	return best % areaCount // areaCount becomes areaUnknown
 }
 
 // areaWords iterates over the words of a location name.

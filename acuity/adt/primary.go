@@ -14,40 +14,40 @@ import (
 // CareFacts are the facts from which a patient's primary factor is chosen. They come from an ADT event or a census
 // row.
 type CareFacts struct {
-	Explicit     catalogue.Factor // // primaryFactor as sent; 0: none
-	LocalPrimary catalogue.Factor // // from the hospital's own table; 0: none
+	Explicit     catalogue.Factor // primaryFactor as sent; 0: none
+	LocalPrimary catalogue.Factor // from the hospital's own table; 0: none
 
 	PointOfCare string // PV1-3.1
-	Area        string // // of the room, from the census
+	Area        string // of the room, from the census
 	Service     string
 	Label       string // of the room
 	Class       byte
 	Reasons     acuity.Reasons
 	Newborn     bool
 
-	At          acuity.Instant // // of the event or the census; the default start of the clock
-	PlacedAt    acuity.Instant // // when the patient arrived in the room
-	Birth       acuity.Instant // // 0: no birth yet
-	CesareanDue bool           // // the patient has diagnosis O82
-	Cesarean    bool           // // by delivery mode, or because the patient was in an operation
+	At          acuity.Instant // of the event or the census; the default start of the clock
+	PlacedAt    acuity.Instant // when the patient arrived in the room
+	Birth       acuity.Instant // 0: no birth yet
+	CesareanDue bool           // the patient has diagnosis O82
+	Cesarean    bool           // by delivery mode, or because the patient was in an operation
 	Born        acuity.Instant // of a newborn; 0: unknown
 
-	kind Area // // see Kind; 0: not determined yet
+	kind Area // see Kind; 0: not determined yet
 }
 
 // Primary is a primary factor with the start of its clock and the rule that chose it.
 type Primary struct {
-	Factor     catalogue.Factor // // 0: unknown
+	Factor     catalogue.Factor // 0: unknown
 	Since      acuity.Instant
 	AssignedBy string // stable code: explicit, site, area:…, reason:…, rule:…
-	Assumed    bool   // // a guess that errs toward more nursing
-	clocked    bool   // // the rule, not the event, determines Since
+	Assumed    bool   // a guess that errs toward more nursing
+	clocked    bool   // the rule, not the event, determines Since
 }
 
 // The time limits in the table of areas (docs/decisions.md#primary-table).
 const (
-	firstRecovery = 2 * time.Hour // // after a birth, at 1:1
-	lastRecovery  = 6 * time.Hour // // after a birth, until mother and newborn are stable
+	firstRecovery = 2 * time.Hour // after a birth, at 1:1
+	lastRecovery  = 6 * time.Hour // after a birth, until mother and newborn are stable
 	freshNewborn  = 6 * time.Hour // a newborn in transition
 )
 
@@ -145,13 +145,13 @@ func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuit
 type primaryFold struct {
 	timeline *Timeline
 	find     func(*acuity.Location) *CachedPlace
-	birth    acuity.Instant // // from other feeds
-	cesarean bool           // // from other feeds, or because of an operation
+	birth    acuity.Instant // from other feeds
+	cesarean bool           // from other feeds, or because of an operation
 
 	now      Primary
 	explicit catalogue.Factor
 	here     Area
-	where    string // // point of care, which tells unknown areas apart
+	where    string // point of care, which tells unknown areas apart
 	last     *AppliedEvent
 }
 
@@ -240,15 +240,15 @@ func (p *primaryFold) facts(t *AppliedEvent, at acuity.Instant) CareFacts {
 type Place struct {
 	PointOfCare string           // PV1-3.1
 	Area, Label string           // of the room; "": unknown
-	Primary     catalogue.Factor // // the hospital's own primary factor for patients there; 0: none
+	Primary     catalogue.Factor // the hospital's own primary factor for patients there; 0: none
 }
 
 // CachedPlace is a place that caches its kind. It is not safe for concurrent use.
 type CachedPlace struct {
 	Place
 
-	kind    Area   // // for patients of service; areaUnknown: not determined yet
-	service string // // service for which kind was determined
+	kind    Area   // for patients of service; areaUnknown: not determined yet
+	service string // service for which kind was determined
 }
 
 // KindFor returns the kind of the place for a patient of a service.
@@ -271,7 +271,7 @@ func (f *CareFacts) Kind() Area {
 		return a
 	}
 	if strings.ContainsFunc(f.Service, unicode.IsLetter) {
-		return areaMedical // // a service that is neither obstetric nor for newborns
+		return areaMedical // a service that is neither obstetric nor for newborns
 	}
-	return areaObstetric // // unknown in a maternity unit: a guess, flagged as such
+	return areaObstetric // unknown in a maternity unit: a guess, flagged as such
 }

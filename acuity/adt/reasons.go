@@ -25,7 +25,7 @@ func ParseReasons[Text string | []byte](text Text) acuity.Reasons {
 // reasonWord is a word of a reason, at the bytes [from, to) of the buffer.
 type reasonWord struct {
 	from, to uint16
-	starts   bool // // the word begins a part of the sentence
+	starts   bool // the word begins a part of the sentence
 }
 
 // splitReason writes the lowercase words of text to buffer and their positions to words. It returns the number of

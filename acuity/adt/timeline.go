@@ -16,35 +16,35 @@ import (
 // Timeline is the result of applying the ADT events of one visit. It depends only on the set of events: every order
 // of arrival gives the same timeline.
 type Timeline struct {
-	Events []AppliedEvent   // // in the order in which they apply
-	Stays  []Stay           // // ascending; a stay with a zero location is a time without a location
-	Moves  []acuity.Instant // // that count toward turnover (docs/decisions.md#turnover), ascending
+	Events []AppliedEvent   // in the order in which they apply
+	Stays  []Stay           // ascending; a stay with a zero location is a time without a location
+	Moves  []acuity.Instant // that count toward turnover (docs/decisions.md#turnover), ascending
 	// Diagnoses are the current diagnoses, in the order of their first mention.
 	Diagnoses []StandingDiagnosis
 	// Waiting lists the receipt times of cancels whose event is not known yet, ascending.
 	Waiting []acuity.Instant
 
-	Open     bool           // // admitted or registered, and not discharged
-	OpenedAt acuity.Instant // // event time of the event that opened the visit; 0: never
-	ClosedAt acuity.Instant // // event time of the discharge; 0: open
+	Open     bool           // admitted or registered, and not discharged
+	OpenedAt acuity.Instant // event time of the event that opened the visit; 0: never
+	ClosedAt acuity.Instant // event time of the discharge; 0: open
 
-	Class    byte           // // newest patient class; if none was sent, I or O by event type
-	Newborn  bool           // // according to the events; set it before calling Primary if another source knows
-	Babies   uint8          // // of a multiple birth; 0: unknown
+	Class    byte           // newest patient class; if none was sent, I or O by event type
+	Newborn  bool           // according to the events; set it before calling Primary if another source knows
+	Babies   uint8          // of a multiple birth; 0: unknown
 	Service  string         // newest
-	Patient  string         // // newest patient id from HL7 or JSON
-	Subjects []string       // // further references to the patient, from Encounters
-	Birth    acuity.Instant // // start of the earliest current Z37 diagnosis; 0: none
-	Cesarean bool           // // the patient has diagnosis O82
+	Patient  string         // newest patient id from HL7 or JSON
+	Subjects []string       // further references to the patient, from Encounters
+	Birth    acuity.Instant // start of the earliest current Z37 diagnosis; 0: none
+	Cesarean bool           // the patient has diagnosis O82
 
 	MotherVisit, MotherPatient string
 }
 
 // Stay is an interval that a visit spends in one room.
 type Stay struct {
-	From, To acuity.Instant // // To 0: not ended
-	Last     acuity.Instant // // newest event that places the patient here
-	Placing  *Event         // // first event that places the patient here
+	From, To acuity.Instant // To 0: not ended
+	Last     acuity.Instant // newest event that places the patient here
+	Placing  *Event         // first event that places the patient here
 }
 
 // Place returns the location as sent; a zero location means a time without a location.
@@ -53,15 +53,15 @@ func (s *Stay) Place() *acuity.Location { return s.Placing.Place }
 // AppliedEvent is an event with its disposition and the state directly after it.
 type AppliedEvent struct {
 	Event       *Event
-	At          acuity.Instant // // event time, limited to the receipt (docs/decisions.md#future-times)
+	At          acuity.Instant // event time, limited to the receipt (docs/decisions.md#future-times)
 	Disposition Disposition
 	Remarks     Remarks
-	begins      bool // // the visit begins: the primary factor restarts
-	moved       bool // // the visit moved to another room, or out of all rooms
-	closes      bool // // the visit was discharged
+	begins      bool // the visit begins: the primary factor restarts
+	moved       bool // the visit moved to another room, or out of all rooms
+	closes      bool // the visit was discharged
 
 	// The state directly after the event.
-	stay     int16 // // index of the stay; -1: the visit is not open
+	stay     int16 // index of the stay; -1: the visit is not open
 	class    byte
 	cesarean bool
 	reasons  acuity.Reasons
@@ -87,14 +87,14 @@ type Disposition uint8
 // The dispositions of an event.
 const (
 	Applied           Disposition = iota
-	Duplicate                     // // a repetition of an event
-	OtherType                     // // a type that has no effect
-	Void                          // // its Encounter was cancelled or entered in error (docs/decisions.md#cancelled-encounter)
-	Cancelled                     // // cancelled by another event
-	AdmitCancelled                // // it depended on a cancelled admission (docs/decisions.md#cancelled-admit)
-	CancelWaiting                 // // a cancel whose event is not known yet
+	Duplicate                     // a repetition of an event
+	OtherType                     // a type that has no effect
+	Void                          // its Encounter was cancelled or entered in error (docs/decisions.md#cancelled-encounter)
+	Cancelled                     // cancelled by another event
+	AdmitCancelled                // it depended on a cancelled admission (docs/decisions.md#cancelled-admit)
+	CancelWaiting                 // a cancel whose event is not known yet
 	CancelTooLate                 // a cancel of a folded event (docs/decisions.md#folded-events)
-	SameRoom                      // // a transfer to the current room
+	SameRoom                      // a transfer to the current room
 	AfterDischarge                // a transfer after the discharge (docs/decisions.md#first-message)
 	AlreadyDischarged             // a second discharge
 	LocationMissing               // a transfer without a destination
@@ -116,12 +116,12 @@ func (f Disposition) Reason() string {
 type Remarks uint8
 
 const (
-	remarkPlaceDiffers   Remarks = 1 << iota // // an update names another location
-	remarkPriorDiffers                       // // PV1-6 is not the location of the visit (docs/decisions.md#prior-location)
-	remarkWaiting                            // // a cancel waits for the event that it cancels
+	remarkPlaceDiffers   Remarks = 1 << iota // an update names another location
+	remarkPriorDiffers                       // PV1-6 is not the location of the visit (docs/decisions.md#prior-location)
+	remarkWaiting                            // a cancel waits for the event that it cancels
 	remarkAfterDischarge                     // see AfterDischarge
 	remarkTooLate                            // see CancelTooLate and TooOld
-	remarkFuture                             // // the event time is more than 5 min ahead of the receipt (docs/decisions.md#future-times)
+	remarkFuture                             // the event time is more than 5 min ahead of the receipt (docs/decisions.md#future-times)
 )
 
 // remarkCodes are the stable codes of the remarks, by bit.

@@ -22,15 +22,15 @@ var catalogueText string
 
 // Catalogue is the set of all factors and their requirements. It is immutable and safe for concurrent use.
 type Catalogue struct {
-	specs   []Spec  // // by Factor; index 0 is an empty entry
-	blocks  []block // // lines of the source text; index 0 is factor 1
+	specs   []Spec  // by Factor; index 0 is an empty entry
+	blocks  []block // lines of the source text; index 0 is factor 1
 	byID    map[string]Factor
 	version string
 
 	// traits and rank are read for each piece of evidence. They are arrays that cover every value of a Factor, so the
 	// compiler omits bounds checks.
 	traits [anyFactor]Traits
-	rank   [anyFactor]uint8 // // position of the factor's id in alphabetical order
+	rank   [anyFactor]uint8 // position of the factor's id in alphabetical order
 }
 
 // anyFactor is the number of values of a Factor.
@@ -78,11 +78,11 @@ func (c *Catalogue) Len() int { return len(c.specs) - 1 }
 // Spec is the catalogue entry of a factor.
 type Spec struct {
 	ID, Label, Criteria string
-	RatioPatientType    string // // only for a primary factor
+	RatioPatientType    string // only for a primary factor
 	Section             Section
 	Primary             bool
-	Routes              []Route   // // if several routes match, the last one counts
-	Variants            []Variant // // index 0 is the plain variant, which always exists
+	Routes              []Route   // if several routes match, the last one counts
+	Variants            []Variant // index 0 is the plain variant, which always exists
 	Note                string
 }
 
@@ -94,20 +94,20 @@ func (s *Spec) Begins() (need Demand, class uint8) {
 
 // Variant is a named form of a factor with its own requirement.
 type Variant struct {
-	Name string // // "" for the plain variant
+	Name string // "" for the plain variant
 	Requirement
 }
 
 // Route says which codes activate a factor.
 type Route struct {
-	Diagnosis bool       // // matches diagnoses; false: matches signals
-	Kind      SignalKind // // of a signal; observation, lab and device match each other
+	Diagnosis bool       // matches diagnoses; false: matches signals
+	Kind      SignalKind // of a signal; observation, lab and device match each other
 	System    codes.System
-	Codes     []string  // // as the specification writes them: "O15*" is a prefix, "O11-O13" a range, "O16" a category, "O99.89" exact
-	Words     []string  // // words of the display name, instead of codes
-	Needs     Condition // // condition on the value
+	Codes     []string  // as the specification writes them: "O15*" is a prefix, "O11-O13" a range, "O16" a category, "O99.89" exact
+	Words     []string  // words of the display name, instead of codes
+	Needs     Condition // condition on the value
 	Variant   uint8
-	Count     uint8 // // number of babies that the code means; 0: unknown
+	Count     uint8 // number of babies that the code means; 0: unknown
 	// Refines marks a route that only adds a variant or a count to codes of an earlier route of the factor. Reports
 	// of coverage omit it.
 	Refines bool
@@ -120,18 +120,18 @@ type ConditionKind uint8
 // The kinds of conditions.
 const (
 	NeedsNothing    ConditionKind = iota
-	NeedsNumber                   // // value >= Than, in Unit unless Unit is empty
-	NeedsCategoryII               // // the value names Category II
+	NeedsNumber                   // value >= Than, in Unit unless Unit is empty
+	NeedsCategoryII               // the value names Category II
 	NeedsCategoryIII
-	NeedsPositive // // the result is positive or detected
-	NeedsOxygen   // // oxygen is given: not room air, none, off, flow 0 or FiO2 of 21%
-	NeedsNotNo    // // any value except no and false
+	NeedsPositive // the result is positive or detected
+	NeedsOxygen   // oxygen is given: not room air, none, off, flow 0 or FiO2 of 21%
+	NeedsNotNo    // any value except no and false
 )
 
 // Condition is a condition on the value of a signal.
 type Condition struct {
 	Kind ConditionKind
-	Op   codes.Comparator // // only for NeedsNumber
+	Op   codes.Comparator // only for NeedsNumber
 	Than codes.Milli
 	Unit string
 }
@@ -146,5 +146,5 @@ const (
 	KindObservation
 	KindLab
 	KindDevice
-	KindCondition // // a FHIR Condition, which matches like a diagnosis
+	KindCondition // a FHIR Condition, which matches like a diagnosis
 )

@@ -15,10 +15,10 @@ type form struct {
 	byID    map[string]Factor
 	spec    *Spec
 	variant uint8
-	seen    map[string]bool // // keys read for this variant; the other lines are inherited from the plain variant
+	seen    map[string]bool // keys read for this variant; the other lines are inherited from the plain variant
 
 	needs   []step[Demand]
-	beside  []step[Demand] // // demand of a modifier next to a postpartum primary factor (key with-mother)
+	beside  []step[Demand] // demand of a modifier next to a postpartum primary factor (key with-mother)
 	classes []step[uint8]
 	plain   *form
 }
@@ -105,10 +105,10 @@ type place uint8
 
 const (
 	anywhere  place = 0
-	plainOnly place = 1 << iota // // only in the plain variant
+	plainOnly place = 1 << iota // only in the plain variant
 	primaryOnly
 	modifierOnly
-	repeated // // may appear several times
+	repeated // may appear several times
 )
 
 // word is the syntax of the lines with one key.

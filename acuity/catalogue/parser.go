@@ -53,7 +53,7 @@ func (l line) fault(format string, args ...any) error {
 
 // lineError is a line that breaks a rule of the format. Its text names the line and the rule.
 type lineError struct {
-	number       int // // line of the file; negative: a line of a hospital's rule, see [Rule]
+	number       int // line of the file; negative: a line of a hospital's rule, see [Rule]
 	key, message string
 }
 

@@ -80,33 +80,33 @@ func (d Demand) Nursing() string {
 
 // Requirement is the demand, severity and duration of one variant of a factor.
 type Requirement struct {
-	Need       Schedule // // demand of a primary factor or floor of a modifier; it carries the severity for both
-	needIn     Sections // // sections in which a modifier's floor applies; 0: all
+	Need       Schedule // demand of a primary factor or floor of a modifier; it carries the severity for both
+	needIn     Sections // sections in which a modifier's floor applies; 0: all
 	floors     []floorRule
-	track      bool     // // Need is the demand of a newborn
-	withMother Schedule // // replaces Need for a patient with a pp-* primary factor; nil: Need applies
-	trackFloor Demand   // // minimum of all newborns together
+	track      bool     // Need is the demand of a newborn
+	withMother Schedule // replaces Need for a patient with a pp-* primary factor; nil: Need applies
+	trackFloor Demand   // minimum of all newborns together
 
 	add           Demand
-	addIn         Sections // // sections in which the ADD applies; 0: all
+	addIn         Sections // sections in which the ADD applies; 0: all
 	addUntilBirth bool
 
-	window          codes.Instant // // how long evidence lasts; 0: until it is ended
-	fromLast        bool          // // window starts at the last statement, not the first
-	exceptDiagnosis bool          // // window does not apply to evidence by diagnosis
+	window          codes.Instant // how long evidence lasts; 0: until it is ended
+	fromLast        bool          // window starts at the last statement, not the first
+	exceptDiagnosis bool          // window does not apply to evidence by diagnosis
 	endsBirth       bool
-	birthDiagnosis  bool // // endsBirth applies only to evidence by diagnosis
+	birthDiagnosis  bool // endsBirth applies only to evidence by diagnosis
 
-	stale         codes.Instant // // age at which evidence becomes doubtful; 0: never
+	stale         codes.Instant // age at which evidence becomes doubtful; 0: never
 	staleFromLast bool
 
-	Silent  codes.Instant // // duration without a statement after which the factor becomes another one; 0: never
+	Silent  codes.Instant // duration without a statement after which the factor becomes another one; 0: never
 	Becomes Factor
 
-	inside  bool          // // at 2.0, one of the two nurses is the baby's; a newborn at 1.0 may count as that nurse's patient
-	birth   bool          // // at 2.0, a birth is in progress
-	PerBaby Demand        // // additional demand for each baby after the first
-	Boarder codes.Instant // // waiting time for a room after which the patient is a boarder; 0: none
+	inside  bool          // at 2.0, one of the two nurses is the baby's; a newborn at 1.0 may count as that nurse's patient
+	birth   bool          // at 2.0, a birth is in progress
+	PerBaby Demand        // additional demand for each baby after the first
+	Boarder codes.Instant // waiting time for a room after which the patient is a boarder; 0: none
 	fatigue bool
 	Twin    Factor
 }
@@ -119,19 +119,19 @@ type floorRule struct {
 
 // Situation is the state of one patient at one instant, as far as requirements depend on it.
 type Situation struct {
-	Birth    codes.Instant // // ends some requirements; 0: no birth yet
-	Sections Sections      // // of the patient's primary factors
-	Traits   Traits        // // of all the patient's evidence
+	Birth    codes.Instant // ends some requirements; 0: no birth yet
+	Sections Sections      // of the patient's primary factors
+	Traits   Traits        // of all the patient's evidence
 
-	Delivering bool          // // a birth is in progress
-	Delivery   codes.Instant // // end of the birth in progress; 0: unknown
+	Delivering bool          // a birth is in progress
+	Delivery   codes.Instant // end of the birth in progress; 0: unknown
 }
 
 // Judged is the demand and the severity of one piece of evidence at one instant.
 type Judged struct {
 	Need, Add Demand
 	Class     uint8         // severity 0 … 4
-	Next      codes.Instant // // when one of the values changes; 0: never
+	Next      codes.Instant // when one of the values changes; 0: never
 }
 
 // Judge returns the demand and the severity, at now, of evidence that was first asserted at start and last asserted
@@ -153,7 +153,7 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 	if e.endsBirth && s.Birth != 0 && (!e.birthDiagnosis || byDiagnosis) {
 		off := s.Birth
 		if e.PerBaby > 0 && s.Delivering {
-			off = max(off, s.Delivery) // // more babies are being born
+			off = max(off, s.Delivery) // more babies are being born
 		}
 		switch {
 		case e.PerBaby > 0 && s.Delivering && s.Delivery == 0:
@@ -286,7 +286,7 @@ func findTraits(s *Spec) Traits {
 	}{
 		{s.Primary && s.Section != sectionNewborn, traitMaternal},
 		{s.Primary && s.Section == sectionNewborn, traitNewborn},
-		{s.Primary && strings.HasPrefix(s.ID, "pp-"), traitPostpartum}, // // the birth precedes the factor's start
+		{s.Primary && strings.HasPrefix(s.ID, "pp-"), traitPostpartum}, // the birth precedes the factor's start
 		{plain.birth, traitBirth},
 		{plain.inside, traitInside},
 		{plain.Silent > 0, traitSilent},

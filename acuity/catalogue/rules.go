@@ -14,7 +14,7 @@ import (
 // The limits of one rule.
 const (
 	maxRuleLines = 24
-	maxRuleText  = 200 // // bytes per line
+	maxRuleText  = 200 // bytes per line
 )
 
 // ruleNames are the keys of the catalogue lines that a hospital may override: demand, severity and duration. The
@@ -26,15 +26,15 @@ var ruleNames = []string{
 // Rule overrides values of one catalogue factor for one hospital.
 type Rule struct {
 	Factor  Factor
-	Lines   []RuleLine // // each replaces all catalogue lines of its name
-	Comment string     // // of the administrator, at most 200 characters
-	Delete  bool       // // restores the catalogue's values
+	Lines   []RuleLine // each replaces all catalogue lines of its name
+	Comment string     // of the administrator, at most 200 characters
+	Delete  bool       // restores the catalogue's values
 }
 
 // RuleLine is the hospital's version of the catalogue lines with one name.
 type RuleLine struct {
-	Name string // // such as demand, floor, add, class or window
-	Text string // // in the syntax of the catalogue; "": removes the lines
+	Name string // such as demand, floor, add, class or window
+	Text string // in the syntax of the catalogue; "": removes the lines
 }
 
 // Compare orders lines by name.
@@ -84,7 +84,7 @@ func (r *Rule) Faults() []RuleFault {
 	switch {
 	case !errors.As(err, &bad):
 		return []RuleFault{{"", "catalogue"}}
-	case bad.number < 0: // // a line of the rule
+	case bad.number < 0: // a line of the rule
 		return []RuleFault{{r.Lines[-bad.number-1].Name, "catalogue"}}
 	case strings.Contains(bad.message, "class 4"):
 		return []RuleFault{{"", "class4NeedsOneNurse"}} // docs/decisions.md#class-4-needs-a-nurse

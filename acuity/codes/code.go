@@ -36,7 +36,7 @@ var systemNames = map[string]System{
 // or "ICD", the shape of the code decides between ICD-10-CM and local. Any other system, such as ICD-9, is local. The
 // second result reports whether the system was guessed from the code.
 func NormalSystem(name, code string) (System, bool) {
-	switch System(name) { // // the common case needs no normalization
+	switch System(name) { // the common case needs no normalization
 	case ICD10CM, "I10", "I10C":
 		return ICD10CM, false
 	case SNOMED, "SCT":
@@ -66,7 +66,7 @@ func NormalSystem(name, code string) (System, bool) {
 		return ICD10CM, false
 	case strings.HasPrefix(key, "99"):
 		return SystemLocal, false
-	case strings.HasPrefix(key, "httpsnomedinfosct"): // // the URI may be followed by an edition and a version
+	case strings.HasPrefix(key, "httpsnomedinfosct"): // the URI may be followed by an edition and a version
 		return SNOMED, false
 	}
 	return SystemLocal, true
@@ -132,7 +132,7 @@ func Comparable(system System, code string) (System, string) {
 // Pattern matches codes of one system: one code, or all codes with a prefix. Text is in the form that Normal returns.
 type Pattern struct {
 	Text   string
-	Prefix bool // // Text is a prefix; false: Text is the whole code
+	Prefix bool // Text is a prefix; false: Text is the whole code
 }
 
 // Matches reports whether the pattern matches a code in normal form.

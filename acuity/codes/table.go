@@ -6,7 +6,7 @@ import "slices"
 type Table[T any] struct {
 	exact    map[string][]T
 	prefixes map[string][]T
-	lengths  []int // // distinct lengths of the prefixes, ascending
+	lengths  []int // distinct lengths of the prefixes, ascending
 }
 
 // Add adds entry v under pattern p.

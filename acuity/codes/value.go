@@ -37,8 +37,8 @@ type Value struct {
 	Kind   ValueKind
 	Op     Comparator
 	Number Milli
-	Unit   string // // spelling of the closed list of units; "": no unit was sent
-	Words  string // // words of the vocabulary, lower case, separated by single spaces
+	Unit   string // spelling of the closed list of units; "": no unit was sent
+	Words  string // words of the vocabulary, lower case, separated by single spaces
 }
 
 // maxValueText is the longest text that ParseValue reads, in bytes. A longer text is a report and not a value.

@@ -13,8 +13,8 @@ type token struct {
 	word   string
 	kept   string // see vocabulary
 	known  bool
-	joined bool   // // no punctuation that ends a phrase precedes it
-	before string // // text between the previous word and this one
+	joined bool   // no punctuation that ends a phrase precedes it
+	before string // text between the previous word and this one
 }
 
 // valueReader reduces the text of a value to words of the vocabulary. It drops unknown words: "Category III; provider
@@ -85,7 +85,7 @@ func tokens(text string) []token {
 		case letter && start < 0:
 			start = i
 		case letter:
-		case start >= 0 && c == '+' && isDigit(text[i-1]): // // "1+" is a grade
+		case start >= 0 && c == '+' && isDigit(text[i-1]): // "1+" is a grade
 		case start >= 0:
 			add(i)
 			fallthrough
@@ -217,7 +217,7 @@ func (r *valueReader) deny(i int) int {
 		return i
 	}
 	if t.word == "non" && i+1 < len(r.list) && r.list[i+1].word == "rebreather" {
-		return i // // "non-rebreather" is a kind of mask
+		return i // "non-rebreather" is a kind of mask
 	}
 	if t.kept == "absent" && r.is(i-1, findings) {
 		return i
@@ -306,7 +306,7 @@ func (r *valueReader) numbers(i int) (to int, words []string, named bool) {
 			return to, words, true
 		}
 		t := &r.list[j]
-		if t.word != t.kept { // // in a list, a plain number belongs to the category
+		if t.word != t.kept { // in a list, a plain number belongs to the category
 			slash := strings.TrimSpace(t.before) == "/" || strings.TrimSpace(t.before) == "-"
 			if !slash && (!connected || r.continues(j+1)) {
 				return to, words, true

@@ -1,5 +1,5 @@
-// Package forecast predicts the staffing of a maternity unit for the next eight hours: the nurses that its patients
-// will require, with an uncertainty band, and the level.
+// Package forecast predicts the staffing of a maternity unit for the next eight hours. It forecasts the nurses that the
+// patients will require, with an uncertainty band, and the level.
 //
 //   - An [acuity.Snapshot] is a unit at one full hour.
 //   - A [Model] is what a hospital's past hours have taught, see [Learn].
@@ -68,15 +68,15 @@ func UnitOf(c *acuity.Chart, at acuity.Instant, zone *time.Location) *Unit {
 
 // Forecast is the forecast of a unit for the next eight hours.
 type Forecast struct {
-	At     acuity.Instant // // start
+	At     acuity.Instant // start
 	Hours  [Horizon]Hour
 	Points [Points]Point
 	Peak   Peak
 	// Drivers are at most five sentences for nurses, without patient data, in English with local times: first why the
 	// need changes, then why to trust the forecast less.
 	Drivers      []string
-	Past         []Measured // // known full hours of the last eight, ascending
-	HistoryHours int32      // // observed hours that the model has learned from
+	Past         []Measured // known full hours of the last eight, ascending
+	HistoryHours int32      // observed hours that the model has learned from
 	Method       string
 	Calibration  Calibration
 }
@@ -84,7 +84,7 @@ type Forecast struct {
 // Hour is the forecast for one hour. All fields except Arrivals are values at End.
 type Hour struct {
 	Start, End acuity.Instant
-	Nurses     [Quantiles]float64 // // required, by Taus, in hundredths
+	Nurses     [Quantiles]float64 // required, by Taus, in hundredths
 	Mean       float64            // nurses required
 	Census     float64            // occupied rooms expected
 	Arrivals   float64            // expected within the hour
@@ -96,25 +96,25 @@ type Hour struct {
 // Point is the forecast level at one instant.
 type Point struct {
 	At      acuity.Instant
-	Level   acuity.Level // // lowest level with a probability of at least one half of not being exceeded
-	P       [4]int32     // // probability of each level in thousandths; the sum is 1000
+	Level   acuity.Level // lowest level with a probability of at least one half of not being exceeded
+	P       [4]int32     // probability of each level in thousandths; the sum is 1000
 	Driving acuity.Axis  // most frequent one at Level
 }
 
 // Peak is the hour with the greatest 90% quantile.
 type Peak struct {
-	At  acuity.Instant // // end of the hour
+	At  acuity.Instant // end of the hour
 	P90 float64        // nurses
 }
 
 // Calibration measures the accuracy of recent forecasts of a hospital.
 type Calibration struct {
 	Status         CalibrationStatus
-	Coverage80     float64 // // share of hours within P10 … P90; the target is .80
+	Coverage80     float64 // share of hours within P10 … P90; the target is .80
 	MAE            float64 // mean absolute error of P50, in nurses, over all horizons
-	MAEPersistence float64 // // mean absolute error of the forecast that nothing changes
-	Samples        int32   // // number of one-hour forecasts ever scored
-	WindowDays     int32   // // approximate period that the numbers cover
+	MAEPersistence float64 // mean absolute error of the forecast that nothing changes
+	Samples        int32   // number of one-hour forecasts ever scored
+	WindowDays     int32   // approximate period that the numbers cover
 }
 
 // CalibrationStatus is how far the numbers of a calibration can be trusted.
@@ -133,9 +133,9 @@ func (s CalibrationStatus) String() string {
 
 // The minimum data for a forecast.
 const (
-	needHours = 24 // // observed hours within the last historyIn days
+	needHours = 24 // observed hours within the last historyIn days
 	historyIn = 28 // days
-	silentFor = 12 // // maximum hours since the last observation, see acuity.Snapshot.Observed
+	silentFor = 12 // maximum hours since the last observation, see acuity.Snapshot.Observed
 )
 
 // Missing is the reason why a unit cannot be forecast.
@@ -144,7 +144,7 @@ type Missing uint8
 // The reasons.
 const (
 	MissingHistory     Missing = iota + 1 // too few observed hours
-	MissingObservation                    // // no observation for too long
+	MissingObservation                    // no observation for too long
 )
 
 // InsufficientError means that there is not enough data to forecast a unit.

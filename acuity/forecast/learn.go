@@ -15,7 +15,7 @@ var (
 	fadeStages   = halveIn(42 * 24)
 	fadeArrivals = halveIn(56 * 24)
 	fadeTracked  = halveIn(28 * 24)
-	fadeUsual    = halveIn(8) // // of an hour of the week: eight weeks
+	fadeUsual    = halveIn(8) // of an hour of the week: eight weeks
 )
 
 // halveIn returns the factor per hour that halves a weight in the given number of hours.

@@ -71,8 +71,8 @@ type levels struct {
 type scene struct {
 	outlook
 	moves float64           // expected in the last 120 min
-	known int32             // // of the moves so far, those that will still count
-	base  score.UnitNumbers // // all other numbers
+	known int32             // of the moves so far, those that will still count
+	base  score.UnitNumbers // all other numbers
 	shift [3]float64
 }
 
@@ -114,7 +114,7 @@ func (s *scene) judgeLevels() levels {
 				count[here] += cutsOfR - i
 				break
 			}
-			low, high := i, cutsOfR-1 // // level here, and above it
+			low, high := i, cutsOfR-1 // level here, and above it
 			next := last
 			for high-low > 1 {
 				mid := (low + high) / 2
@@ -233,7 +233,7 @@ func (a *scenes) at(minutes int) scene {
 	s := scene{base: score.SumSnapshot(a.snapshot)}
 	s.base.STAT = a.snapshot.Class4[h]
 	if minutes > 60 {
-		s.base.Boarders = 0 // // boarders wait for less than an hour
+		s.base.Boarders = 0 // boarders wait for less than an hour
 	}
 	left, right := a.outlook(h), a.outlook(min(h+1, Horizon))
 	s.outlook = left

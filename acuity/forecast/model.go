@@ -15,8 +15,8 @@ const Version = 3
 
 // The number of cells of each table of a model.
 const (
-	shortCells = 5 * 7 * 4 // // class × age × ratio
-	longCells  = 4 * 2     // // class × demand below, or at least, one nurse
+	shortCells = 5 * 7 * 4 // class × age × ratio
+	longCells  = 4 * 2     // class × demand below, or at least, one nurse
 	hazards    = 4 * 6 * 24
 	weekHours  = 168
 	kinds      = 4
@@ -30,37 +30,37 @@ const (
 type Model struct {
 	Version    int32
 	Hospital   string
-	Hour       int32  // // the last hour learned, in hours since 1970 UTC; 0: none
-	Generation int32  // // the latest generation of a learned snapshot
-	Learnt     int32  // // observed hours, ever
-	Offset     int64  // // of the next snapshot in its partition; maintained by the caller
-	Seen       []byte // // one bit for each observed hour of the 28 days up to Hour, indexed by hour modulo 672
+	Hour       int32  // the last hour learned, in hours since 1970 UTC; 0: none
+	Generation int32  // the latest generation of a learned snapshot
+	Learnt     int32  // observed hours, ever
+	Offset     int64  // of the next snapshot in its partition; maintained by the caller
+	Seen       []byte // one bit for each observed hour of the 28 days up to Hour, indexed by hour modulo 672
 
 	// Each cell holds a weight, then sums of the deviation from the frozen path: R, its square, K, C, S.
 	Short    [shortCells * Horizon * cellSize]float32
 	Stayers  [longCells * Horizon * cellSize]float32
-	Hazards  [hazards * 2]float32 // // patient-hours, and number of departures
+	Hazards  [hazards * 2]float32 // patient-hours, and number of departures
 	Arrivals [kinds * weekHours]float32
-	Weeks    [weekHours]float32                  // // number of observations of each hour of the week
-	Newcomer [kinds * Horizon * cellSize]float32 // // by hours since arrival
+	Weeks    [weekHours]float32                  // number of observations of each hour of the week
+	Newcomer [kinds * Horizon * cellSize]float32 // by hours since arrival
 	Moves    [weekHours]float32                  // sums by hour of the week
 	Usual    [weekHours * 2]float32              // weight, sum of R
 	Ridge    [Horizon * 5]float32                // sums of x1², x1·x2, x2², x1·y, x2·y
 	// The same for C, the occupied rooms.
 	UsualRooms [weekHours * 2]float32
 	RidgeRooms [Horizon * 5]float32
-	Tails      [Horizon * (Quantiles + 1)]float32 // // quantiles of z, and number of scored forecasts
+	Tails      [Horizon * (Quantiles + 1)]float32 // quantiles of z, and number of scored forecasts
 	Spreads    [Horizon * spreadSize]float32      // weight, squares of R, R·K, R·C, R·S, squares of K, C, S
-	Shifts     [Horizon * 3]float32               // // of the odds of: at least yellow, at least orange, at least red
-	Scores     [Horizon * scoreSize]float32       // // weight, errors, errors of persistence, hits within the band
+	Shifts     [Horizon * 3]float32               // of the odds of: at least yellow, at least orange, at least red
+	Scores     [Horizon * scoreSize]float32       // weight, errors, errors of persistence, hits within the band
 
 	Pending []Origin   // the last eight observed hours, ascending
-	Past    []Measured // // the same hours, as they were observed
+	Past    []Measured // the same hours, as they were observed
 }
 
 // Measured is the observed state of a unit at a full hour.
 type Measured struct {
-	Hour     int32 // // hours since 1970 UTC
+	Hour     int32 // hours since 1970 UTC
 	Required catalogue.Demand
 	Nurses   int32 // on duty; -1: unknown
 }
@@ -82,8 +82,8 @@ type Origin struct {
 // Ahead is the forecast for one hour, in required nurses unless a field says otherwise.
 type Ahead struct {
 	Mean, SD        float32
-	Single          float32 // // nurses of the rooms at 1:1 or more
-	Occupied, Score float32 // // rooms, and points
+	Single          float32 // nurses of the rooms at 1:1 or more
+	Occupied, Score float32 // rooms, and points
 	Required, Rooms Correction
 	Quantiles       [Quantiles]float32
 	AtLeast         [3]float32 // probability of yellow, orange, red and worse
@@ -106,7 +106,7 @@ func NewModel(hospital string) *Model {
 // Table is a named part of a model.
 type Table struct {
 	Name   string
-	Values []float32 // // shares the memory of the model
+	Values []float32 // shares the memory of the model
 }
 
 // Tables returns the numbers of a model, always in the same order. They are all fields from Short to Scores.
@@ -174,10 +174,10 @@ type amount [4]float64
 
 // The indexes of an amount.
 const (
-	nurses = iota // // nurses required
-	single        // // nurses required in rooms at 1:1 or more
-	rooms         // // occupied rooms
-	points        // // points
+	nurses = iota // nurses required
+	single        // nurses required in rooms at 1:1 or more
+	rooms         // occupied rooms
+	points        // points
 )
 
 // need returns the need of a visit from its demand in 60ths and the score of its room.
@@ -203,10 +203,10 @@ var (
 )
 
 const (
-	ages     = 7 // // number of ages of short stages
+	ages     = 7 // number of ages of short stages
 	longBins = 6
-	tiers    = 2 // // number of demands of long stays: below one nurse, or at least one
-	ratios   = 4 // // number of ratios of short stages, see ratio
+	tiers    = 2 // number of demands of long stays: below one nurse, or at least one
+	ratios   = 4 // number of ratios of short stages, see ratio
 )
 
 func bin(cuts []int32, age int32) int {
@@ -281,7 +281,7 @@ func (s *sums) plus(o *sums) {
 // estimate is the expectation of a cell.
 type estimate struct {
 	mean     amount
-	variance float64 // // of the nurses required
+	variance float64 // of the nurses required
 }
 
 // shrunk returns the estimate of a cell, shrunk toward a prior that counts as the given number of samples.

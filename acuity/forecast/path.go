@@ -10,19 +10,19 @@ import (
 // The weights of the priors, in samples unless a comment says otherwise. Chosen by this project on simulated units; a
 // third of the value, or three times the value, changes the result by less than 0.5%.
 const (
-	cellPrior    = 10.0 // // short cell toward class and ratio
-	classPrior   = 20.0 // // class and ratio toward 0; also for stayers
-	shortVar     = .1   // // nurses², variance of a short stage without data
-	stayVar      = .02  // // nurses², variance of a stayer without data
+	cellPrior    = 10.0 // short cell toward class and ratio
+	classPrior   = 20.0 // class and ratio toward 0; also for stayers
+	shortVar     = .1   // nurses², variance of a short stage without data
+	stayVar      = .02  // nurses², variance of a stayer without data
 	hazardPrior  = 30.0 // patient-hours
-	factorPrior  = 40.0 // // patient-hours, of class by hour and class by age
-	hazardHours  = 25.0 // // prior rate: one departure in this many patient-hours
+	factorPrior  = 40.0 // patient-hours, of class by hour and class by age
+	hazardHours  = 25.0 // prior rate: one departure in this many patient-hours
 	hazardMost   = .9
-	weekPrior    = 8.0 // // weeks, hour of the week toward hour of the day
-	dayPrior     = 3.0 // // weeks, hour of the day toward the mean
-	newPrior     = 3.0 // // newcomers of a kind toward all kinds
-	usualPrior   = 1.0 // // weeks, hour of the week toward hour of the day
-	varianceLeft = .02 // // nurses², minimum variance
+	weekPrior    = 8.0 // weeks, hour of the week toward hour of the day
+	dayPrior     = 3.0 // weeks, hour of the day toward the mean
+	newPrior     = 3.0 // newcomers of a kind toward all kinds
+	usualPrior   = 1.0 // weeks, hour of the week toward hour of the day
+	varianceLeft = .02 // nurses², minimum variance
 )
 
 // path is the uncorrected forecast of a unit for the next hours.
@@ -33,11 +33,11 @@ type path struct {
 	arrivals [Horizon]float64 // within the hour
 
 	// Contributions to the change of the required nurses, for the drivers; they and now add up to mean.
-	clocks   [Horizon]float64 // // changes that are certain because they depend on time alone
-	progress [Horizon]float64 // // usual course of short stages, and of stayers
-	leaving  [Horizon]float64 // // departures from long stays
-	leavers  [Horizon]float64 // // number of departures
-	coming   [Horizon]float64 // // newcomers
+	clocks   [Horizon]float64 // changes that are certain because they depend on time alone
+	progress [Horizon]float64 // usual course of short stages, and of stayers
+	leaving  [Horizon]float64 // departures from long stays
+	leavers  [Horizon]float64 // number of departures
+	coming   [Horizon]float64 // newcomers
 }
 
 // follow forecasts a unit for the next hours. Its visits must be sorted. Rooms without a known visit are assumed not
@@ -228,7 +228,7 @@ func (m *Model) arrivalRates(kind int) *[weekHours]float64 {
 // averageWeek returns the mean by hour of the week of sums that have the weights in m.Weeks. It is shrunk toward the
 // hour of the day on weekdays or weekends, and that toward the overall mean.
 func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
-	var days, seen [2][24]float64 // // index 0: weekdays, 1: weekends
+	var days, seen [2][24]float64 // index 0: weekdays, 1: weekends
 	total, weeks := 0.0, 0.0
 	for slot := range weekHours {
 		end, n, w := dayOf(slot), float64(table[slot]), float64(m.Weeks[slot])

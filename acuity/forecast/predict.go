@@ -97,7 +97,7 @@ func (a *scenes) point(u *Unit, minutes int) Point {
 const (
 	ridgePrior  = 240.0 // nurses², or rooms²
 	spreadPrior = 20.0  // nurses², of the slope of K, C and S on R
-	spreadHours = 20.0  // // hours of the first residual variances
+	spreadHours = 20.0  // hours of the first residual variances
 )
 
 // spreadFirst are the prior residual variances of K, C and S: nurses², rooms², points².
@@ -108,16 +108,16 @@ type outlook struct {
 	required, occupied correction // of R and of C
 	mean               amount
 	sd                 float64
-	slopes             [3]float64 // // of K, C and S on R: means of K and S use them, scenarios of all three
+	slopes             [3]float64 // of K, C and S on R: means of K and S use them, scenarios of all three
 	sds                [3]float64 // of their residuals
 	tails              [Quantiles]float64
 }
 
 // correction holds a mean and the terms that correct it.
 type correction struct {
-	raw       float64 // // the uncorrected mean
-	byUsual   float64 // // difference from raw to the usual value at that hour
-	fromUsual float64 // // difference from the usual value now to the current value
+	raw       float64 // the uncorrected mean
+	byUsual   float64 // difference from raw to the usual value at that hour
+	fromUsual float64 // difference from the usual value now to the current value
 }
 
 // by returns the corrected mean for two learned weights.

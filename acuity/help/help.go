@@ -15,10 +15,10 @@ type Kind uint8
 
 // The kinds, in the order in which they are listed.
 const (
-	Nurse  Kind = iota // // one more nurse on duty
-	Nurses             // // two more nurses on duty
-	Call               // // staff on call become available
-	Clock              // // time passes without new facts
+	Nurse  Kind = iota // one more nurse on duty
+	Nurses             // two more nurses on duty
+	Call               // staff on call become available
+	Clock              // time passes without new facts
 )
 
 var names = [...]string{"nurse", "nurses", "call", "clock"}
@@ -29,7 +29,7 @@ func (k Kind) String() string { return names[k] }
 // Step is one change that would help, with the resulting level and shortfall.
 type Step struct {
 	Kind      Kind
-	At        acuity.Instant // // when the result would apply
+	At        acuity.Instant // when the result would apply
 	Level     acuity.Level
 	Shortfall int32 // whole nurses
 }

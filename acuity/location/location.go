@@ -67,7 +67,7 @@ func (t *Table) resolveWithin(l acuity.Location, above int) acuity.Location {
 		switch bed := l.Bed; {
 		case bed != "" && p.Room != "" && p.Bed == "":
 			p.Bed = bed
-		case bed != "": // // not a room, or unknown: the name of the bed replaces that of the room
+		case bed != "": // not a room, or unknown: the name of the bed replaces that of the room
 			p.Room, p.Bed = bed, ""
 		case !known:
 			l.Room = name

@@ -16,8 +16,8 @@ const (
 
 // ownRoom is a room that only the locations of ADT events name.
 type ownRoom struct {
-	pointOfCare, room string // // the first of several spellings in text order
-	named             int32  // // number of events with this spelling
+	pointOfCare, room string // the first of several spellings in text order
+	named             int32  // number of events with this spelling
 	id                int32
 }
 

@@ -11,7 +11,7 @@ import (
 // Placement is the result of resolving a location.
 type Placement struct {
 	Kind Kind
-	Room int32 // // only for InRoom
+	Room int32 // only for InRoom
 }
 
 // Kind is the kind of a placement.
@@ -19,10 +19,10 @@ type Kind uint8
 
 // The kinds of placements.
 const (
-	Nowhere     Kind = iota // // the location is empty: unplaced
-	InRoom                  // // in a room of this unit
-	Outside                 // // in another unit: neither in a room nor unplaced (docs/decisions.md#outside-locations)
-	WithoutRoom             // // in a unit without a room: unplaced, with a warning (docs/decisions.md#point-of-care-alone)
+	Nowhere     Kind = iota // the location is empty: unplaced
+	InRoom                  // in a room of this unit
+	Outside                 // in another unit: neither in a room nor unplaced (docs/decisions.md#outside-locations)
+	WithoutRoom             // in a unit without a room: unplaced, with a warning (docs/decisions.md#point-of-care-alone)
 )
 
 // knownRoom is a room that a census, an administrator or a room id named.
@@ -34,7 +34,7 @@ type knownRoom struct{ label, area string }
 type Table struct {
 	known map[int32]knownRoom
 	rows  map[string]*acuity.Place // by point of care, room and bed
-	named map[int32]bool           // // ids of the rooms in rows
+	named map[int32]bool           // ids of the rooms in rows
 
 	// References returns the place of a FHIR Location by its name; a zero place means that the Location is unknown or
 	// has no place. If References is nil, all Locations are unknown.
@@ -42,13 +42,13 @@ type Table struct {
 
 	own    map[string]*ownRoom // by point of care and room
 	slots  map[int32]*ownRoom  // by id
-	names  map[string]int      // // number of ADT rooms with this PV1-3.2
-	moved  bool                // // ids must be recomputed
-	points map[int32]string    // // point of care of numeric rooms, or the constant several
+	names  map[string]int      // number of ADT rooms with this PV1-3.2
+	moved  bool                // ids must be recomputed
+	points map[int32]string    // point of care of numeric rooms, or the constant several
 
 	stale   bool
-	byLabel map[string]int32 // // noRoom: several rooms have the label
-	byArea  map[string]int32 // // by area and label
+	byLabel map[string]int32 // noRoom: several rooms have the label
+	byArea  map[string]int32 // by area and label
 
 	found map[acuity.Location]*cachedAnswer // see find
 }
@@ -157,7 +157,7 @@ func (t *Table) Placement(l *acuity.Location) Placement { return t.find(l).Place
 // Resolve returns the placement of a location (docs/decisions.md#location-resolution), without the cache.
 func (t *Table) Resolve(l acuity.Location) Placement {
 	if l.HasRoomID {
-		return Placement{InRoom, l.RoomID} // // takes precedence over all text (docs/decisions.md#room-id-first)
+		return Placement{InRoom, l.RoomID} // takes precedence over all text (docs/decisions.md#room-id-first)
 	}
 	l = t.resolveReference(l)
 	room := roomName(&l)
@@ -220,7 +220,7 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 	// The most specific label is tried first: a bed is a room of its own only if a label says so
 	// (docs/decisions.md#beds).
 	if l.Bed != "" {
-		if id := lookUp(t.byLabel, l.Label); id != noRoom { // // the FHIR display name, including the bed (docs/decisions.md#several-locations)
+		if id := lookUp(t.byLabel, l.Label); id != noRoom { // the FHIR display name, including the bed (docs/decisions.md#several-locations)
 			return id
 		}
 		if id := lookUp(t.byArea, l.PointOfCare, room, "-", l.Bed); id != noRoom {
@@ -237,7 +237,7 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 		return id
 	}
 	if n, ok := roomNumber(room); ok && t.shared(n) {
-		return noRoom // // a bare number is equivalent to a room id (docs/decisions.md#numeric-rooms)
+		return noRoom // a bare number is equivalent to a room id (docs/decisions.md#numeric-rooms)
 	}
 	return lookUp(t.byLabel, room)
 }

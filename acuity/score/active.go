@@ -16,7 +16,7 @@ type roomMemory struct {
 	evidence []acuity.Evidence
 	// nextSourceLoss is the next instant at which a factor loses one of several sources but remains active; 0: never.
 	nextSourceLoss acuity.Instant
-	alone          *roomMemory // // memory for one of several patients of a room; allocated on demand
+	alone          *roomMemory // memory for one of several patients of a room; allocated on demand
 }
 
 // allocateMemory returns memory for verdicts of rooms with n pieces of evidence in all.
@@ -53,7 +53,7 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 		if v.silence.factor != 0 {
 			silent := v.silence.evidence()
 			if a.addEvidence(v, &silent) != nil {
-				a.many.Add(silent.Factor) // // its sources are those of the factor that was not asserted again
+				a.many.Add(silent.Factor) // its sources are those of the factor that was not asserted again
 			}
 		}
 		if len(views) > 1 && v.suppressedUntil > now {
@@ -89,7 +89,7 @@ type activation struct {
 	c          *catalogue.Catalogue
 	now        acuity.Instant
 	out        *roomMemory
-	seen, many catalogue.FactorSet // // factors with evidence, and factors with several pieces
+	seen, many catalogue.FactorSet // factors with evidence, and factors with several pieces
 }
 
 // addEvidence adds one piece of evidence and returns its entry. A second piece of a factor only marks the factor in
@@ -121,10 +121,10 @@ func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict
 // mergedEntry is a factor entry that combines several pieces of evidence.
 type mergedEntry struct {
 	FactorVerdict
-	face       acuity.Evidence  // // the piece that is shown; zero: what a factor became that was not asserted again
-	assignedBy string           // // rule that assigned the face
-	held       catalogue.Demand // // demand of the face
-	breaks     acuity.Instant   // // when any piece of evidence changes, shown or not; 0: never
+	face       acuity.Evidence  // the piece that is shown; zero: what a factor became that was not asserted again
+	assignedBy string           // rule that assigned the face
+	held       catalogue.Demand // demand of the face
+	breaks     acuity.Instant   // when any piece of evidence changes, shown or not; 0: never
 }
 
 // mergeEvidence returns the entry of a factor with several pieces of evidence or several patients. Demand, ADD and
@@ -167,7 +167,7 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 	o, on := v.judgeBy(e, ev, now)
 	if !on {
 		if ev.Factor == v.suppressed && v.suppressedUntil > now {
-			fv.breaks = codes.Soonest(fv.breaks, v.suppressedUntil) // // another patient's evidence may be shown from then on
+			fv.breaks = codes.Soonest(fv.breaks, v.suppressedUntil) // another patient's evidence may be shown from then on
 		}
 		return false
 	}

@@ -13,9 +13,9 @@ import (
 // Those of staffing follow Birthrate Plus (amber up to two nurses short, red beyond); an occupancy of .85 to .90 is
 // commonly considered safe.
 var (
-	staffingThresholds = thresholds{-600, 0, 600, 1200, 1800}          // // nurses short: -1, 0, 1, 2, 3
+	staffingThresholds = thresholds{-600, 0, 600, 1200, 1800}          // nurses short: -1, 0, 1, 2, 3
 	criticalThresholds = thresholds{0, 480, 600, 720, 840}             // share of nurses in 1:1: 0, .8, 1, 1.2, 1.4
-	reserveThresholds  = thresholds{-1200, -600, 0, 600, 1200}         // // negated slack: 2, 1, 0, -1, -2
+	reserveThresholds  = thresholds{-1200, -600, 0, 600, 1200}         // negated slack: 2, 1, 0, -1, -2
 	capacityThresholds = thresholds{0, 480, 540, 600, 660}             // occupancy: 0, .8, .9, 1, 1.1
 	acuityThresholds   = thresholds{0, 21_000, 30_000, 39_000, 48_000} // score per nurse: 0, 35, 50, 65, 80
 	flowThresholds     = thresholds{0, 300, 450, 600, 750}             // moves per nurse: 0, .5, .75, 1, 1.25
@@ -49,11 +49,11 @@ func ListRules(a acuity.Axis) []string {
 type axisReading struct {
 	known      bool
 	level      acuity.Level
-	main       acuity.Level // // level of the main variable alone
-	rule       string       // // condition that reached level
+	main       acuity.Level // level of the main variable alone
+	rule       string       // condition that reached level
 	measured   bool         // the main variable is known
-	infinite   bool         // // the main variable is unbounded because there is no nurse
-	num, den   int64        // // main variable as a fraction
+	infinite   bool         // the main variable is unbounded because there is no nurse
+	num, den   int64        // main variable as a fraction
 	thresholds *thresholds
 }
 
@@ -97,8 +97,8 @@ func (r *axisReading) cap() {
 // axisInput holds the inputs of the axes.
 type axisInput struct {
 	roomCounts
-	rostered   bool  // // the number of nurses is from the roster
-	rooms      int64 // // rooms that are in use or available
+	rostered   bool  // the number of nurses is from the roster
+	rooms      int64 // rooms that are in use or available
 	moves      int64
 	census     bool
 	staffed    bool
@@ -242,12 +242,12 @@ const cutUnit = 600
 func (r *axisReading) pressure() fraction {
 	floor, ceiling := 25*int64(r.level), 25*int64(r.level)+25
 	if !r.measured || r.level > r.main {
-		return fraction{floor, 1} // // green, or a level that only a secondary condition reached
+		return fraction{floor, 1} // green, or a level that only a secondary condition reached
 	}
 	if r.infinite {
 		return fraction{ceiling, 1}
 	}
-	x, den := cutUnit*r.num, r.den // // main variable in 600ths, times den
+	x, den := cutUnit*r.num, r.den // main variable in 600ths, times den
 	if x < r.thresholds[0]*den {
 		return fraction{floor, 1}
 	}
@@ -271,7 +271,7 @@ func (r *axisReading) pressure() fraction {
 
 // rounded returns num/den in units of 1/scale, rounded half up, also for negative numbers.
 func rounded(num, den, scale int64) int64 {
-	if den == 1 { // // division is the most expensive operation here
+	if den == 1 { // division is the most expensive operation here
 		return num * scale
 	}
 	n, d := 2*num*scale+den, 2*den

@@ -138,7 +138,7 @@ func (v *Verdict) turnover(u *acuity.UnitChart, t *axisInput, now acuity.Instant
 	if !t.staffed {
 		return
 	}
-	if from < to { // // the oldest counted move is the next to expire
+	if from < to { // the oldest counted move is the next to expire
 		v.Next = codes.Soonest(v.Next, u.Moves[from].Add(TurnoverWindow))
 	}
 	if to < len(u.Moves) {
@@ -162,7 +162,7 @@ func (v *Verdict) conclude(t *axisInput, readings *[acuity.AxisCount]axisReading
 		if a.HasValue = r.measured && !r.infinite; a.HasValue {
 			a.Value = rounded(r.num, r.den, 1000)
 			if acuity.Axis(i) == acuity.AxisReserve {
-				a.Value = rounded(-r.num, r.den, 1000) // // slack, not shortage
+				a.Value = rounded(-r.num, r.den, 1000) // slack, not shortage
 			}
 		}
 		d.consider(acuity.Axis(i), r.level, p)
@@ -191,9 +191,9 @@ const loadUnit = int64(catalogue.Nurse) * 27_720
 // skill is the summary of a roster's skill mix.
 type skill struct {
 	nurses, novices, experts int64
-	rated                    int64 // // nurses with a known skill level
-	load                     int64 // // largest load of a nurse, in units of loadUnit per nurse
-	alone                    bool  // // a room of class 4 has only novices
+	rated                    int64 // nurses with a known skill level
+	load                     int64 // largest load of a nurse, in units of loadUnit per nurse
+	alone                    bool  // a room of class 4 has only novices
 }
 
 // readSkill summarizes the skill mix of a roster. The demand of a room is divided among its assigned nurses. Rooms
@@ -201,7 +201,7 @@ type skill struct {
 func readSkill(roster *acuity.Roster, rooms []RoomVerdict) skill {
 	var s skill
 	var store [128]uint8
-	sharing, trained := store[:64], store[64:] // // by room: number of nurses, and number of those who are not novices
+	sharing, trained := store[:64], store[64:] // by room: number of nurses, and number of those who are not novices
 	if len(rooms) > 64 {
 		sharing, trained = make([]uint8, len(rooms)), make([]uint8, len(rooms))
 	}
@@ -233,7 +233,7 @@ func readSkill(roster *acuity.Roster, rooms []RoomVerdict) skill {
 		for j, id := range list {
 			if at, ok := findRoom(rooms, id); ok && !slices.Contains(list[:j], id) {
 				share := int64(rooms[at].Demand) * (loadUnit / int64(catalogue.Nurse))
-				if sharing[at] > 1 { // // division is the most expensive operation here
+				if sharing[at] > 1 { // division is the most expensive operation here
 					share /= int64(sharing[at])
 				}
 				load += share

@@ -11,8 +11,8 @@ type patient struct {
 	c        *catalogue.Catalogue
 	evidence []acuity.Evidence
 
-	mother          bool             // // false: the entry has only newborns
-	suppressed      catalogue.Factor // // inactive while a factor of greater severity is active that would become it
+	mother          bool             // false: the entry has only newborns
+	suppressed      catalogue.Factor // inactive while a factor of greater severity is active that would become it
 	suppressedUntil acuity.Instant
 	silence         silence
 }
@@ -109,7 +109,7 @@ func (v *patient) sumNewborns(f catalogue.Factor, now acuity.Instant) (sum, insi
 		if !on {
 			continue
 		}
-		counts, outside := true, catalogue.Demand(0) // // demand of the baby that the nurse at the birth does not cover
+		counts, outside := true, catalogue.Demand(0) // demand of the baby that the nurse at the birth does not cover
 		for j := range v.evidence {
 			if j == i || v.evidence[j].Baby != v.evidence[i].Baby {
 				continue
@@ -128,7 +128,7 @@ func (v *patient) sumNewborns(f catalogue.Factor, now acuity.Instant) (sum, insi
 		if counts {
 			sum += need
 			if within {
-				inside += need - outside // // an additional piece of evidence must never lower the demand of the room
+				inside += need - outside // an additional piece of evidence must never lower the demand of the room
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 			continue
 		}
 		part := leaves[fv.Severity]
-		product := den * part[1] // // den is still small
+		product := den * part[1] // den is still small
 		if product > 1<<53 {
 			small = false
 			break

@@ -12,11 +12,11 @@ import (
 
 // The constants of a room. All are defaults of this project.
 const (
-	assumedDemand = catalogue.Nurse / 2                               // // of a patient without a known primary factor
+	assumedDemand = catalogue.Nurse / 2                               // of a patient without a known primary factor
 	maxAdd        = catalogue.Nurse / 4                               // of all ADDs of a patient together
-	maxDemand     = 4 * catalogue.Nurse                               // // of a room
-	doubleAfter   = acuity.Instant(15 * 60_000)                       // // time after which two patients in a room count as double occupancy
-	signalsStale  = acuity.Instant(48 * time.Hour / time.Millisecond) // // a room that only clinical signals name is stale after this time
+	maxDemand     = 4 * catalogue.Nurse                               // of a room
+	doubleAfter   = acuity.Instant(15 * 60_000)                       // time after which two patients in a room count as double occupancy
+	signalsStale  = acuity.Instant(48 * time.Hour / time.Millisecond) // a room that only clinical signals name is stale after this time
 )
 
 // JudgeRoom evaluates a room at an instant. The verdict shares no memory with the chart.
@@ -159,7 +159,7 @@ func describeRoom(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, 
 	rv.Score = scoreRoom(c, rv)
 	if len(rv.Factors) > 0 {
 		rv.Color = colorOf(rv.Score)
-		rv.STAT = rv.Factors[0].Severity == 4 // // ordered by severity
+		rv.STAT = rv.Factors[0].Severity == 4 // ordered by severity
 	}
 	if leading := findLeading(c, rv.Factors); leading != nil {
 		rv.Primary = leading.Factor

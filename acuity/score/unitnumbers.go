@@ -10,11 +10,11 @@ import (
 // a hypothetical unit. They omit the skill axis, patients without a room and double occupancy.
 type UnitNumbers struct {
 	Required catalogue.Demand // of all rooms
-	Single   catalogue.Demand // // of the rooms at 1:1 or more
+	Single   catalogue.Demand // of the rooms at 1:1 or more
 	Score    int64            // of all rooms
 	STAT     int32            // rooms with a factor of class 4
 	Occupied int32
-	Rooms    int32 // // rooms in use or available; 0: unknown, so the capacity axis is unknown
+	Rooms    int32 // rooms in use or available; 0: unknown, so the capacity axis is unknown
 	Boarders int32
 	Moves    int32 // of the last 120 min
 	Nurses   int32 // on duty; -1: unknown
@@ -80,20 +80,20 @@ func SumSnapshot(s *acuity.Snapshot) UnitNumbers {
 // roomCounts are the totals over the rooms of a unit.
 type roomCounts struct {
 	required catalogue.Demand // of all rooms
-	single   catalogue.Demand // // of the rooms at 1:1 or more
+	single   catalogue.Demand // of the rooms at 1:1 or more
 	score    int64
 	stat     int64 // rooms with a factor of class 4
-	occupied int64 // // occupied rooms
+	occupied int64 // occupied rooms
 	boarders int64
 	doubles  int64
 	assumed  int64
 	stale    int64
-	unnamed  int64 // // rooms in which a tracing of a multiple gestation does not identify its fetus
+	unnamed  int64 // rooms in which a tracing of a multiple gestation does not identify its fetus
 	births   int64 // rooms with a patient in Labor or Cesarean
-	fatigue  int64 // // rooms with a factor that marks the nurse as fatigued
-	listed   int64 // // rooms that count toward capacity
-	busy     int64 // // occupied rooms among the listed
-	blocked  int64 // // blocked rooms among the listed
+	fatigue  int64 // rooms with a factor that marks the nurse as fatigued
+	listed   int64 // rooms that count toward capacity
+	busy     int64 // occupied rooms among the listed
+	blocked  int64 // blocked rooms among the listed
 }
 
 // UnitSums are the room totals with the next instant at which one of the rooms changes because of time alone; 0:

@@ -27,12 +27,12 @@ type Verdict struct {
 	Required     catalogue.Demand // of all rooms
 	Shortfall    int32            // whole nurses
 	ShortfallFTE catalogue.Demand // in 60ths of a nurse
-	OnDuty       int32            // // -1: no staffing was sent
+	OnDuty       int32            // -1: no staffing was sent
 	Call         acuity.Tristate
 	Ratio        int32 // nurses on duty per nurse required, in hundredths; -1: nothing required or nurses unknown
 
-	Rooms  []RoomVerdict  // // in the order of the chart
-	Roster *acuity.Roster // // of the chart; see RosterStale
+	Rooms  []RoomVerdict  // in the order of the chart
+	Roster *acuity.Roster // of the chart; see RosterStale
 	// RosterStale means that the roster is at least 12 h old; the skill axis is then unknown.
 	RosterStale bool
 
@@ -40,9 +40,9 @@ type Verdict struct {
 	Quality  QualitySet
 
 	Version int64
-	Rules   string         // // version of the rules, see Catalogue.Version
-	AsOf    acuity.Instant // // when the verdict last changed
-	Next    acuity.Instant // // next change because of time alone; 0: never
+	Rules   string         // version of the rules, see Catalogue.Version
+	AsOf    acuity.Instant // when the verdict last changed
+	Next    acuity.Instant // next change because of time alone; 0: never
 }
 
 // DrivingLabel returns the headline of the level: the problem of the driving axis, and "Within limits" at green.
@@ -57,12 +57,12 @@ func (v *Verdict) DrivingLabel() string {
 type AxisVerdict struct {
 	Known    bool
 	Level    acuity.Level
-	Pressure int32  // // in tenths of a point, 0 … 1000
+	Pressure int32  // in tenths of a point, 0 … 1000
 	Value    int64  // main variable in thousandths; see HasValue
-	HasValue bool   // // false: the main variable is unknown, or infinite because there is no nurse
-	Rule     string // // stable code of the condition that set the level
+	HasValue bool   // false: the main variable is unknown, or infinite because there is no nurse
+	Rule     string // stable code of the condition that set the level
 
-	numbers [4]int64 // // numbers of Verdict.Detail
+	numbers [4]int64 // numbers of Verdict.Detail
 }
 
 // RoomVerdict is the evaluation of one room.
@@ -77,22 +77,22 @@ type RoomVerdict struct {
 	Label   string
 	Area    string
 
-	Factors []FactorVerdict // // by severity, then demand (both descending), then id
+	Factors []FactorVerdict // by severity, then demand (both descending), then id
 	Next    acuity.Instant
 
 	STAT    bool // a factor of class 4 is active
-	Assumed bool // // the demand is a default because no primary factor is known
-	Boarder bool // // triage-admit for at least 120 min
-	Double  bool // // two patients for at least 15 min
-	Birth   bool // // a patient in Labor or Cesarean: counts toward the two-nurse minimum
+	Assumed bool // the demand is a default because no primary factor is known
+	Boarder bool // triage-admit for at least 120 min
+	Double  bool // two patients for at least 15 min
+	Birth   bool // a patient in Labor or Cesarean: counts toward the two-nurse minimum
 
-	UnnamedFetus bool // // see acuity.PatientChart; false after the birth
+	UnnamedFetus bool // see acuity.PatientChart; false after the birth
 
-	listed  bool           // // counts toward capacity
-	fatigue bool           // // a factor marks the nurse as fatigued
+	listed  bool           // counts toward capacity
+	fatigue bool           // a factor marks the nurse as fatigued
 	due     acuity.Instant // when Boarder or Double becomes true; 0: never
 
-	evidence []acuity.Evidence // // evidence of all factors, see FactorVerdict.from
+	evidence []acuity.Evidence // evidence of all factors, see FactorVerdict.from
 }
 
 // Until returns the instant at which the verdict expires because time alone changes the room or its contribution to
@@ -117,17 +117,17 @@ func (rv *RoomVerdict) AssignedBy(fv *FactorVerdict) string {
 type FactorVerdict struct {
 	Factor   catalogue.Factor
 	Kind     acuity.EvidenceKind
-	Severity uint8 // // current class, 0 … 4
+	Severity uint8 // current class, 0 … 4
 	Stale    bool
-	Past     bool  // // it had a demand when it began and has none any longer; a past factor is never stale
-	babies   uint8 // // largest number of babies in the evidence
+	Past     bool  // it had a demand when it began and has none any longer; a past factor is never stale
+	babies   uint8 // largest number of babies in the evidence
 
 	// Indexes into the evidence of the room, which has far fewer than 65,536 pieces: the piece that is shown, the
 	// first source, and the number of sources.
 	shown, from, sources uint16
 
-	Demand catalogue.Demand // // current own demand or floor; for an ADD-only factor its ADD
-	Need   catalogue.Demand // // current own demand or floor; 0: none
+	Demand catalogue.Demand // current own demand or floor; for an ADD-only factor its ADD
+	Need   catalogue.Demand // current own demand or floor; 0: none
 	add    catalogue.Demand // own ADD
 	Since  acuity.Instant
 	Next   acuity.Instant

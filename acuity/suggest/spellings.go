@@ -41,7 +41,7 @@ const (
 
 // spelled is a phrase with the factors that it may mean.
 type spelled struct {
-	phrase  string // // with a space before and after
+	phrase  string // with a space before and after
 	factors []catalogue.Factor
 }
 

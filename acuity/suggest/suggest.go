@@ -21,11 +21,11 @@ type Suggestion struct {
 
 // The reasons of suggestions, which are stable codes.
 const (
-	known          = "known_gap"         // // a gap or an error of the specification, see advice
-	ifTrialOfLabor = "if_trial_of_labor" // // only if a trial of labor is documented
-	neighbor       = "code_neighborhood" // // the catalogue has neighboring codes
-	displayWords   = "display_words"     // // the display name has words of the factor
-	factorName     = "factor_id"         // // the code spells the id of the factor
+	known          = "known_gap"         // a gap or an error of the specification, see advice
+	ifTrialOfLabor = "if_trial_of_labor" // only if a trial of labor is documented
+	neighbor       = "code_neighborhood" // the catalogue has neighboring codes
+	displayWords   = "display_words"     // the display name has words of the factor
+	factorName     = "factor_id"         // the code spells the id of the factor
 )
 
 // maxSuggestions is the maximum number of suggestions for one code.
@@ -101,7 +101,7 @@ func (l *found) add(f catalogue.Factor, score int32, reason string) {
 type suggester struct {
 	advice []advised
 	codes  []sibling
-	terms  []term // // words of factors
+	terms  []term // words of factors
 	rarity map[string]int32
 
 	spelled []spelled

@@ -13,16 +13,16 @@ import (
 type displayTrait uint16
 
 const (
-	traitUnit       displayTrait = 1 << iota // // unit of a dose, never part of a combination
-	traitForm                                // // given as a single dose, not an infusion
-	traitDrip                                // // an infusion in spite of traitForm
-	traitAnesthetic                          // // with epinephrine: an epidural test dose (docs/decisions.md#epinephrine-words)
-	traitMixed                               // // names a combination of drugs
-	traitDenied                              // // negation
-	traitMeasured                            // // oxygen is measured, not given (docs/decisions.md#oxygen-therapy)
-	traitTeaching                            // // education about a score, not a score (docs/decisions.md#mews-education, #score-words)
-	traitFraction                            // // a number with it is a fraction of inspired oxygen
-	traitNoDenial                            // // follows a "non" that is no negation: "non-rebreather"
+	traitUnit       displayTrait = 1 << iota // unit of a dose, never part of a combination
+	traitForm                                // given as a single dose, not an infusion
+	traitDrip                                // an infusion in spite of traitForm
+	traitAnesthetic                          // with epinephrine: an epidural test dose (docs/decisions.md#epinephrine-words)
+	traitMixed                               // names a combination of drugs
+	traitDenied                              // negation
+	traitMeasured                            // oxygen is measured, not given (docs/decisions.md#oxygen-therapy)
+	traitTeaching                            // education about a score, not a score (docs/decisions.md#mews-education, #score-words)
+	traitFraction                            // a number with it is a fraction of inspired oxygen
+	traitNoDenial                            // follows a "non" that is no negation: "non-rebreather"
 )
 
 // displayWords lists the words that the rules about display names use, by trait. The catalogue's routes by words add
@@ -58,7 +58,7 @@ type lexicon map[string]meaning
 
 type meaning struct {
 	traits displayTrait
-	sought uint64 // // bit of the word, if a route of the catalogue uses it
+	sought uint64 // bit of the word, if a route of the catalogue uses it
 }
 
 func newLexicon() lexicon {
@@ -82,7 +82,7 @@ func (l lexicon) scan(text string) meaning {
 	var all, last meaning
 	var word [maxDisplayWord]byte
 	n, letters, lastLetters, slash := 0, true, false, false
-	denied := false // // the previous word is a negation
+	denied := false // the previous word is a negation
 	end := func() {
 		m := meaning{}
 		if n <= maxDisplayWord {
@@ -116,7 +116,7 @@ func (l lexicon) scan(text string) meaning {
 			word[n] = byte(unicode.ToLower(r)) //nolint:gosec // below RuneSelf
 			n++
 		} else {
-			n = maxDisplayWord + 1 // // longer than any known word
+			n = maxDisplayWord + 1 // longer than any known word
 		}
 	}
 	if n > 0 {

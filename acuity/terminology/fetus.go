@@ -20,16 +20,16 @@ type fetusWord uint8
 const (
 	noFetusWord   fetusWord = iota
 	fetusNoun               // "twin B", "second twin"
-	fetusNounES             // // the same in Spanish, where a lowercase "a" is a preposition
-	fetusLead               // // "fetal A", "FHR 2": names a fetus only together with the label after it
-	fetusChannel            // // "US 2": like fetusLead, but only in the label of a device
+	fetusNounES             // the same in Spanish, where a lowercase "a" is a preposition
+	fetusLead               // "fetal A", "FHR 2": names a fetus only together with the label after it
+	fetusChannel            // "US 2": like fetusLead, but only in the label of a device
 	fetusFiller             // "fetus no. 2"
 	fetusConnect            // "fetus A and B"
 	fetusOrdinal            // "second"
 	fetusNumber             // "two"
 	fetusTotal              // "twin 1 of 2"
 	fetusAge                // "newborn 2 days"
-	fetusLabelled           // // noun and label in one word: "twinb"
+	fetusLabelled           // noun and label in one word: "twinb"
 )
 
 // knownFetusWord is a word's role and its label: 1 is "A", 0 is none.
@@ -70,11 +70,11 @@ func newFetusWords() map[string]knownFetusWord {
 			}
 		}
 	}
-	for i := range len(fetusLabels) - 1 { // // a Roman numeral "I" counts only after a separate noun
+	for i := range len(fetusLabels) - 1 { // a Roman numeral "I" counts only after a separate noun
 		label := strings.ToLower(fetusLabels[i : i+1])
 		all[label] = knownFetusWord{fetusNumber, byte(i + 1)}
 		for _, noun := range []string{"fetus", "foetus", "baby", "twin"} {
-			if i < 4 { // // "twinE" is excluded: "twine" is a word
+			if i < 4 { // "twinE" is excluded: "twine" is a word
 				all[noun+label] = knownFetusWord{fetusLabelled, byte(i + 1)}
 			}
 		}
@@ -125,7 +125,7 @@ func cutFetus(text string, device bool) (label, rest string) {
 	list := fetusTokens(text, memory[:0])
 	var found byte
 	cut := text
-	for i := range slices.Backward(list) { // // backward, so that the earlier offsets remain valid
+	for i := range slices.Backward(list) { // backward, so that the earlier offsets remain valid
 		n, last := fetusLabelAt(text, list, i, device)
 		switch {
 		case n == 0:
@@ -175,7 +175,7 @@ func fetusLabelAt(text string, list []fetusToken, i int, device bool) (label byt
 		return 0, i
 	}
 	if list[at-1].kind != fetusFiller && strings.ContainsAny(text[list[at-1].to:list[at].from], ".;,\n") {
-		return 0, i // // the label begins another phrase; the dot of "no. 2" is allowed
+		return 0, i // the label begins another phrase; the dot of "no. 2" is allowed
 	}
 	word := text[list[at].from:list[at].to]
 	switch {
@@ -186,7 +186,7 @@ func fetusLabelAt(text string, list []fetusToken, i int, device bool) (label byt
 	}
 	label, last = list[at].label, at
 	if last+2 < len(list) && list[last+1].kind == fetusTotal && list[last+2].kind == fetusNumber {
-		last += 2 // // "twin 1 of 2"
+		last += 2 // "twin 1 of 2"
 	}
 	if next := at + 1; next < len(list) {
 		gap := strings.TrimSpace(text[list[at].to:list[next].from])
@@ -235,7 +235,7 @@ func fetusTokens(text string, list []fetusToken) []fetusToken {
 		if size := utf8.RuneLen(r); n+size <= len(word) {
 			n += utf8.EncodeRune(word[n:], r)
 		} else {
-			n = len(word) + 1 // // longer than any known word
+			n = len(word) + 1 // longer than any known word
 		}
 	}
 	end(len(text))

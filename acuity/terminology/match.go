@@ -22,9 +22,9 @@ import (
 type Match struct {
 	Factor  catalogue.Factor
 	Variant uint8
-	Count   uint8 // // number of babies; 0: unknown
+	Count   uint8 // number of babies; 0: unknown
 	Kind    acuity.EvidenceKind
-	On      bool // // false: the statement ends the factor or does not reach its limit
+	On      bool // false: the statement ends the factor or does not reach its limit
 }
 
 // MatchState says how far a statement could be read.
@@ -33,21 +33,21 @@ type MatchState uint8
 // The match states, in ascending order.
 const (
 	Unmapped   MatchState = iota // no rule and no mapping knows the code
-	Unreadable                   // // the code is known but the value is not readable; nothing changes
-	Matched                      // // the statement was read, even if its answer is "no"
+	Unreadable                   // the code is known but the value is not readable; nothing changes
+	Matched                      // the statement was read, even if its answer is "no"
 )
 
 // Index finds the routes of the catalogue for a code.
 type Index struct {
 	diagnoses, signals codes.Tables[route]
-	display            []route // // routes by words, in the order of the catalogue
+	display            []route // routes by words, in the order of the catalogue
 	lexicon            lexicon
 
 	// The factors for which contradictory statements are resolved.
 	Magnesium, Obesity, CategoryII, CategoryIII, EarlyWarning, Acknowledged, Induction, Multiples catalogue.Factor
 
-	Becoming catalogue.FactorSet // // factors that another one becomes if it is not asserted again
-	Fetal    catalogue.FactorSet // // factors that concern a fetus, not the mother
+	Becoming catalogue.FactorSet // factors that another one becomes if it is not asserted again
+	Fetal    catalogue.FactorSet // factors that concern a fetus, not the mother
 }
 
 // route is a route with its factor and the bits of its words.
@@ -55,7 +55,7 @@ type route struct {
 	*catalogue.Route
 	factor catalogue.Factor
 	words  uint64 // bits of its words
-	strict bool   // // a route by words that matches only its own system, or a code without a system
+	strict bool   // a route by words that matches only its own system, or a code without a system
 }
 
 // fetalFactors are the factors that concern one fetus.
@@ -183,7 +183,7 @@ func (r *Reader) read(s *acuity.Signal) (MatchState, catalogue.Factor) {
 		return r.readLocal(s, rows)
 	}
 	if s.System == codes.SystemLocal || s.System == codes.SystemNone {
-		if f, ok := catalogue.FactorByID(strings.ToLower(strings.TrimSpace(s.Code))); ok { // // the code is the id of a factor, in any case
+		if f, ok := catalogue.FactorByID(strings.ToLower(strings.TrimSpace(s.Code))); ok { // the code is the id of a factor, in any case
 			r.matches = append(r.matches, Match{Factor: f, Kind: acuity.ByManual, On: s.Status == acuity.SignalActive && !isNo(s.Value)})
 			return Matched, 0
 		}

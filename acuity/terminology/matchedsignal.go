@@ -12,14 +12,14 @@ import (
 
 // MatchedSignal is the text of a signal with the factors that it matches. Equal signals share one MatchedSignal.
 type MatchedSignal struct {
-	Mappings *Mappings // // the mappings that were applied
+	Mappings *Mappings // the mappings that were applied
 	SignalText
-	Identity  *Identity // // of the coding that counts; the signals of a unit share equal identities
+	Identity  *Identity // of the coding that counts; the signals of a unit share equal identities
 	State     MatchState
-	Concept   catalogue.Factor // // see Reader.read
+	Concept   catalogue.Factor // see Reader.read
 	Grade     uint8            // see gradeStatement
 	Matches   []Match
-	TakenBack []Match // // for a retraction: the matches of the retracted statement; nil: unknown
+	TakenBack []Match // for a retraction: the matches of the retracted statement; nil: unknown
 
 	// IdentityHash and SubjectHash allow most comparisons without comparing the texts. IdentityHash omits the fetus.
 	// SubjectHash covers the fields that sameSubject compares.
@@ -163,7 +163,7 @@ type Identity struct {
 	Medication bool
 	System     codes.System
 	Code       string
-	Fetus      string // // a statement about one fetus does not change another; "": no fetus is named
+	Fetus      string // a statement about one fetus does not change another; "": no fetus is named
 }
 
 // newIdentity returns the identity of a signal by its code, without concept and fetus.
@@ -199,11 +199,11 @@ func gradeStatement(c *catalogue.Catalogue, s *acuity.Signal, matches []Match) u
 
 // matchedDiagnosis is a diagnosis code with the factors that it matches.
 type matchedDiagnosis struct {
-	System  codes.System // // normalized
+	System  codes.System // normalized
 	Code    string
 	Matches []Match
 	Known   bool
-	Fetus   string // // label of the fetus; "": none is named
+	Fetus   string // label of the fetus; "": none is named
 }
 
 // diagnosisText is a diagnosis code as it was sent.

@@ -65,7 +65,7 @@ func unitFits(given, wanted string) bool {
 type answerWords uint32
 
 const (
-	answerNo answerWords = 1 << iota // // any negation
+	answerNo answerWords = 1 << iota // any negation
 	answerNegative
 	answerYes
 	answerPositive

@@ -30,8 +30,8 @@ type Sharer interface {
 	// Side takes a record of the Beside topic. One may come a moment after the
 	// partition has gone, and again when it comes back.
 	Side(r Record)
-	// Room waits until more records are wanted; false: not before ctx ended.
-	Room(ctx context.Context) bool
+	// WaitForCapacity waits until more records are wanted. It returns false if ctx ends first.
+	WaitForCapacity(ctx context.Context) bool
 	// Positions are what may be committed, of each partition that is ours.
 	Positions() map[int32]Mark
 	// Fault returns why the session must end and all partitions be assigned anew.
@@ -167,7 +167,7 @@ func (m *member) work(ctx context.Context) error {
 func (m *member) turn(ctx context.Context, until time.Time) error {
 	wait, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	if !m.sharer.Room(wait) {
+	if !m.sharer.WaitForCapacity(wait) {
 		return nil
 	}
 	fetches := m.client.PollRecords(wait, shareAtOnce)

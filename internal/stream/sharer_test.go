@@ -125,7 +125,7 @@ func (s *sharer) Side(r Record) {
 	})
 }
 
-func (s *sharer) Room(ctx context.Context) bool {
+func (s *sharer) WaitForCapacity(ctx context.Context) bool {
 	s.mu.Lock()
 	full := s.full
 	s.mu.Unlock()

@@ -1,9 +1,7 @@
-// Package alert writes the alerts about a unit. It makes e-mails, text messages and the
-// data of surge.alert.
+// Package alert writes the alerts about a unit: e-mails, text messages, data of surge.alert.
 //
-// It gets the unit's name, the local time, levels, the driving axis, nurses and room
-// labels. No factor, code, visit or person has a field here. A label that might be
-// more than a label is replaced by the number of the room.
+// Its input is the unit's name, the local time, levels, the driving axis, nurses and room labels. It has no field for
+// a factor, code, visit or person. A label that may be more than a label is replaced by the number of the room.
 package alert
 
 import (
@@ -19,25 +17,25 @@ import (
 	"svc/notifier/policy"
 )
 
-// Alert is one alert, the same for all recipients.
+// Alert is the content of one alert, which is the same for all recipients.
 type Alert struct {
 	Reason policy.Reason
-	Tier   policy.Rank // of the alert; 0 if Cleared
+	Tier   policy.Rank // tier of the alert; 0 if Reason is Cleared
 	Unit   string      // the hospital's name
 	At     time.Time   // time in the zone of the hospital
 
 	Level    acuity.Level // now
-	Prior    acuity.Level // level of the alert before
+	Prior    acuity.Level // level of the previous alert
 	Worst    acuity.Level // highest level in the window of a digest
 	Effect   acuity.Effect
 	Cause    acuity.Cause
-	Rooms    *Rooms // nil: not looked up in time
+	Rooms    *Rooms // nil: not available in time
 	AlertRun string
-	Action   string // instruction of the hospital, in its words
-	AckURL   string // "": no acknowledgement is needed
+	Action   string // the hospital's instruction, verbatim
+	AckURL   string // "": no acknowledgment is needed
 }
 
-// maxUnit bounds the characters of a unit's name that are shown.
+// maxUnit is the maximum number of characters of a unit's name in an alert.
 const maxUnit = 40
 
 // unit returns the name of the unit on one line.
@@ -49,14 +47,14 @@ func (a *Alert) unit() string {
 	return name
 }
 
-// level returns the level in capitals. was is the level that the unit had before if
-// it has changed, or the worst if it keeps changing.
+// level returns the level in capitals. was is the previous level if the level has changed, or the worst level of a
+// digest.
 func (a *Alert) level() (now, was string) {
 	now = strings.ToUpper(a.Level.String())
 	switch a.Reason { //nolint:exhaustive // the other reasons report no change
 	case policy.Raised, policy.Lowered, policy.Cleared:
 		before := a.Prior
-		if a.Effect.Prior != a.Level { // else no change was seen
+		if a.Effect.Prior != a.Level { // otherwise no change was observed
 			before = a.Effect.Prior
 		}
 		was = " (was " + strings.ToUpper(before.String()) + ")"
@@ -81,7 +79,7 @@ func (a *Alert) short() string {
 // axis returns the label of the axis that drives the level.
 func (a *Alert) axis() string { return event.Level(&a.Effect, a.Cause).DrivingAxisLabel }
 
-// why returns the text beside the level; "" for Raised and Lowered.
+// why returns the text next to the level; "" for Raised and Lowered.
 func (a *Alert) why() string {
 	switch a.Reason { //nolint:exhaustive // the other reasons have no such text
 	case policy.Cleared:
@@ -96,10 +94,10 @@ func (a *Alert) why() string {
 	return ""
 }
 
-// driven reports whether an axis drives the level; at green none does.
+// driven reports whether an axis drives the level, which is never the case at green.
 func (a *Alert) driven() bool { return a.Reason != policy.Cleared && a.Level > acuity.LevelGreen }
 
-// Summary returns the subject of the e-mail without the level in front, on one line.
+// Summary returns the subject of the e-mail without the level at its start, on one line.
 func (a *Alert) Summary() string {
 	said := a.why()
 	if a.driven() {
@@ -127,7 +125,7 @@ func (a *Alert) line() string {
 	return said
 }
 
-// Subject is that of the e-mail:
+// Subject returns the subject of the e-mail:
 //
 //	[ORANGE] L&D: 2 nurses short (was YELLOW) 14:05
 func (a *Alert) Subject() string {
@@ -135,10 +133,9 @@ func (a *Alert) Subject() string {
 	return fmt.Sprintf("[%s] %s: %s%s %s", now, a.unit(), a.Summary(), was, a.At.Format("15:04"))
 }
 
-// Event returns the surge.alert of the alert. Its id is derived from the number of
-// the decision and its content. A decision repeated after a crash is the same event,
-// and a different decision in its place is another. A part names a further event of
-// the same decision for other endpoints.
+// Event returns the surge.alert of the alert. Its id is derived from the number of the decision and its content: a
+// decision that is repeated after a crash gives the same event, a different decision with that number another one. A
+// part identifies a further event of the same decision for other endpoints.
 func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Event, error) {
 	e := outbound.Event{
 		ID:       event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.subject()+part),
@@ -176,14 +173,13 @@ func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Ev
 	return e, nil
 }
 
-// EventID returns the id of the surge.alert of the decision, which its messages
-// share.
+// EventID returns the id of the decision's surge.alert, which its messages share.
 func (a *Alert) EventID(hospital string, decision int64) string {
 	return event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.subject())
 }
 
-// subject distinguishes decisions with the same number: if the level has changed
-// between a crash and the restart, another decision is taken.
+// subject distinguishes decisions with the same number. If the level changed between a crash and the restart, the
+// repeated decision is a different one.
 func (a *Alert) subject() string {
 	return string(a.Reason) + " " + a.Tier.String() + " " + a.Level.String()
 }

@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// fullTime is how an e-mail writes an instant.
+// fullTime is the format of times in an e-mail.
 const fullTime = "15:04 MST, January 2, 2006"
 
 // field is one line of an e-mail.
 type field struct{ Name, Value, Link string }
 
-// fields returns the lines, in the order in which somebody who is woken up reads
-// them.
+// fields returns the lines of an e-mail, most urgent first, for a reader who was just woken up.
 func (a *Alert) fields() []field {
 	now, was := a.level()
 	lines := []field{{Name: "Level", Value: now + was}, {Name: "Unit", Value: a.unit()}, {Name: "Time", Value: a.At.Format(fullTime)}}
@@ -52,8 +51,8 @@ func (a *Alert) fields() []field {
 
 const footer = "Sent by svc to a role on duty. Not clinically validated: check the unit before you act."
 
-// mail returns an e-mail with these lines, as text and as a table. The table has no images, no
-// external styles, and no link besides the acknowledgement.
+// mail returns an e-mail with these lines, as text and as an HTML table. The table has no images, no external styles,
+// and no link except the acknowledgment.
 func mail(subject string, lines []field) (Message, error) {
 	var text, page strings.Builder
 	for _, l := range lines {
@@ -85,15 +84,15 @@ var mailPage = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
 
 // Message is the text for one recipient.
 type Message struct {
-	Subject string `json:"subject,omitempty"` // of mail
+	Subject string `json:"subject,omitempty"` // only for e-mail
 	Text    string `json:"text"`
-	HTML    string `json:"html,omitempty"` // of mail
+	HTML    string `json:"html,omitempty"` // only for e-mail
 }
 
 // Mail returns the e-mail of the alert.
 func (a *Alert) Mail() (Message, error) { return mail(a.Subject(), a.fields()) }
 
-// TestMail returns the e-mail that shows a recipient that mail arrives.
+// TestMail returns the e-mail that verifies that a recipient receives e-mail.
 func TestMail(unit string, at time.Time) (Message, error) {
 	a := Alert{Unit: unit}
 	return mail(fmt.Sprintf("[TEST] %s: test alert %s", a.unit(), at.Format("15:04")), []field{
@@ -103,11 +102,11 @@ func TestMail(unit string, at time.Time) (Message, error) {
 	})
 }
 
-// Notice tells administrators of an endpoint that accepts no events.
+// Notice informs administrators about an endpoint that accepts no events.
 type Notice struct {
 	Unit     string
 	Endpoint string
-	Host     string // never the path, which may hold a secret
+	Host     string // never the path, which may contain a secret
 	State    string // "failing for 1 hour"
 	Since    time.Time
 	At       time.Time // Since and At are in the zone of the hospital

@@ -14,7 +14,7 @@ import (
 
 // Rooms is the state of the unit's rooms.
 type Rooms struct {
-	Open int // empty rooms that can take a patient
+	Open int // empty rooms that can receive a patient
 	Top  []Room
 	Peak *Peak // nil: no forecast
 }
@@ -27,23 +27,23 @@ type Room struct {
 	Nursing string // "1:2"
 }
 
-// Peak is the instant at which the most nurses are expected to be needed.
+// Peak is the instant at which the greatest number of nurses is expected to be needed.
 type Peak struct {
 	At     time.Time
 	Nurses float64 // 90th percentile of the nurses needed
 }
 
-// MaxTop bounds the rooms that an alert names.
+// MaxTop is the maximum number of rooms that an alert names.
 const MaxTop = 3
 
-// Forecasts gives the learned forecast of a hospital.
+// Forecasts provides the learned forecast of a hospital.
 type Forecasts interface {
 	Model(ctx context.Context, hospital string) (*forecast.Model, error)
 	Zone(hospital string) *time.Location
 }
 
-// ExpectPeak returns the peak of the forecast that GET /api/v1/predict answers. nil: there is too
-// little history, or the model does not arrive in time.
+// ExpectPeak returns the peak of the forecast that GET /api/v1/predict returns. It returns nil if there is not enough
+// history, or if the model is not available in time.
 func ExpectPeak(ctx context.Context, learned Forecasts, chart *acuity.Chart, at acuity.Instant) *Peak {
 	model, err := learned.Model(ctx, chart.Hospital)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxSMS is the capacity of one SMS in septets of the GSM 03.38 alphabet. A longer
-// text becomes two SMS, which arrive apart or not at all.
+// maxSMS is the capacity of one SMS in septets of the GSM 03.38 alphabet. A longer text becomes two SMS, which may
+// arrive separately or not at all.
 const maxSMS = 160
 
-// SMS is the alert as one SMS. If it does not fit, the axis is left out, then the name of the unit is cut, then
-// the nurses are left out. Level and link always stay.
+// SMS returns the alert as the text of one SMS. If it is too long, SMS omits the axis, then truncates the name of the
+// unit, then omits the nurses. It never omits level and link.
 func (a *Alert) SMS() string {
 	now, was := a.level()
 	ack := ""
@@ -49,10 +49,10 @@ func (a *Alert) SMS() string {
 	if cut := write("", short); septets(cut) <= maxSMS {
 		return cut
 	}
-	return cutTo(write("", "")) // only a link longer than the configuration allows is cut
+	return cutTo(write("", "")) // only a link that is longer than the configuration allows is truncated
 }
 
-// TestSMS returns the SMS that shows a recipient that SMS arrive.
+// TestSMS returns the SMS that verifies that a recipient receives SMS.
 func TestSMS(unit string, at time.Time) string {
 	a := Alert{Unit: unit}
 	return cutTo(gsm("TEST " + a.unit() + " " + at.Format("15:04") + ". This number receives alerts for the unit. No action is needed."))
@@ -74,7 +74,7 @@ const (
 	extended = "^{}\\[~]|€"
 )
 
-// septets returns the length of a text in the alphabet.
+// septets returns the length of a text in septets of the GSM 03.38 alphabet.
 func septets(s string) int {
 	n := 0
 	for _, c := range s {
@@ -86,8 +86,8 @@ func septets(s string) int {
 	return n
 }
 
-// gsm converts a text to the alphabet. Letters lose accents that the alphabet does
-// not have; other characters become question marks.
+// gsm converts a text to the GSM 03.38 alphabet. Letters lose accents that the alphabet does not have; other
+// characters become question marks.
 func gsm(s string) string {
 	var b strings.Builder
 	for _, c := range norm.NFC.String(s) {

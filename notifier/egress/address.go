@@ -5,22 +5,21 @@ import (
 	"slices"
 )
 
-// verdict is the result of the rules for an address, before any allow list.
+// verdict is the result of the rules for an address, before allow lists.
 type verdict uint8
 
 const (
 	public verdict = iota // globally reachable
-	byList                // private: allowed for a hospital that lists it
-	never                 // refused even if listed
+	byList                // private: allowed only for a hospital that lists it
+	never                 // refused even if a hospital lists it
 )
 
-// Private networks, reachable by allow list: RFC 1918, RFC 6598, RFC 4193.
+// private are the networks that an allow list can permit: RFC 1918, RFC 6598, RFC 4193.
 var private = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
 
-// forbidden are the blocks of the IANA special-purpose registries that are neither
-// globally reachable nor private, and multicast. It also has the addresses at which
-// clouds hand out credentials inside ranges that are otherwise allowed. Registry rows
-// within another row are left out.
+// forbidden are the blocks of the IANA special-purpose registries that are neither globally reachable nor private,
+// and multicast. They include the addresses at which clouds provide credentials within ranges that an allow list can
+// permit. Blocks within another listed block are omitted.
 var forbidden = prefixes(
 	"0.0.0.0/8",       // this network, RFC 791
 	"127.0.0.0/8",     // loopback, RFC 1122
@@ -43,19 +42,17 @@ var forbidden = prefixes(
 	"3fff::/20",     // documentation, RFC 9637
 )
 
-// globalUnicast is the part of IPv6 that is assigned to hosts of the internet (RFC
-// 4291, IANA IPv6 address space). Outside it lie loopback, link-local, discard, SRv6,
-// multicast, wrapped IPv4 and unassigned addresses.
+// globalUnicast is the part of IPv6 that is assigned to internet hosts (RFC 4291, IANA IPv6 address space). Loopback,
+// link-local, discard, SRv6, multicast, embedded IPv4 and unassigned addresses are outside it.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// The prefixes of IPv6 addresses from which a host or a relay on the way unwraps an
-// IPv4 address.
+// The prefixes of IPv6 addresses from which a host or a relay extracts an IPv4 address.
 var (
 	nat64   = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052: the last four bytes
 	sixToIV = netip.MustParsePrefix("2002::/16")    // RFC 3056: bytes 2 to 5
 )
 
-// judge returns the verdict of the rules on an address, and the address that decides.
+// judge returns the verdict on an address, and the address that decides.
 func judge(a netip.Addr) (verdict, netip.Addr) {
 	if a.Zone() != "" || !a.IsValid() {
 		return never, a
@@ -65,9 +62,8 @@ func judge(a netip.Addr) (verdict, netip.Addr) {
 		inner, wrapped := unwrap(a)
 		switch {
 		case wrapped:
-			// A relay would reach the inner address from its own place in the
-			// network. An allow list means the address as dialled, so it does not
-			// apply.
+			// A relay would reach the embedded address from a different place in the network. An allow list refers to
+			// the dialed address, so it does not apply.
 			if v, _ := judge(inner); v != public {
 				return never, a
 			}

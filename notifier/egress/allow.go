@@ -9,18 +9,16 @@ import (
 	"strings"
 )
 
-// Allowed is one network, besides public addresses, in which the endpoints of one
-// hospital may lie.
+// Allowed is a non-public network that the endpoints of one hospital may use.
 type Allowed struct {
 	Hospital string
 	Network  netip.Prefix
 	Ports    []uint16
 }
 
-// ParseAllow reads an allow list: entries HOSPITAL=NETWORK[:PORT[+PORT]], separated
-// by commas, such as mercy=10.20.0.0/16:443,mercy=[fd20::5]:9443+9444. A single
-// address needs no prefix length; without a port 443 and 8443 are meant. The error
-// joins all faults by the position of their entry. It does not repeat the list.
+// ParseAllow parses an allow list: entries HOSPITAL=NETWORK[:PORT[+PORT]] separated by commas, such as
+// mercy=10.20.0.0/16:443,mercy=[fd20::5]:9443+9444. A single address needs no prefix length; the default ports are
+// 443 and 8443. The error joins all faults by the position of their entry and does not contain the list.
 func ParseAllow(text string) ([]Allowed, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

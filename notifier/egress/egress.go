@@ -1,12 +1,10 @@
-// Package egress decides which addresses the service may call for a hospital.
-// Partners choose the endpoints. Without a guard they could make the service call its
-// own network, or the address at which a cloud hands out credentials (server-side
-// request forgery).
+// Package egress decides which addresses the service may call for a hospital. Partners choose the endpoints. Without
+// a guard, an endpoint could make the service call its internal network, or the address at which a cloud provides
+// credentials (server-side request forgery).
 //
-// The rules are checked twice. [Guard.Check] gives an early answer when an endpoint
-// is created. [Guard.Control] checks in the dialer the address that is about to be
-// connected. Only the second protects: a name can resolve to another address later
-// (rebinding).
+// The rules are checked twice. [Guard.Check] gives early feedback when an endpoint is created. [Guard.Control] checks
+// the address in the dialer directly before the connection. Only the second check is a protection, because a name can
+// resolve to a different address later (DNS rebinding).
 package egress
 
 import (
@@ -23,32 +21,32 @@ import (
 	"time"
 )
 
-// Reason says why an endpoint is refused; partners and the command line see it.
+// Reason says why an endpoint is refused. Partners and the command line display it.
 type Reason string
 
-// The reasons.
+// The reasons for refusals.
 const (
 	URLInvalid       Reason = "url_invalid"        // not an absolute URL, or too long
 	SchemeRefused    Reason = "scheme_refused"     // not https
 	UserInfoRefused  Reason = "user_info_refused"  // name or password in the URL
-	HostRefused      Reason = "host_refused"       // neither a host name of ASCII labels nor an address in its usual form
-	PortRefused      Reason = "port_refused"       // not 443, 8443 or listed
+	HostRefused      Reason = "host_refused"       // neither a host name of ASCII labels nor an address in canonical form
+	PortRefused      Reason = "port_refused"       // not 443, 8443 or a listed port
 	AddressRefused   Reason = "address_refused"    // never reachable: loopback, link-local, metadata, multicast, reserved
 	AddressNotListed Reason = "address_not_listed" // private, and not in the allow list of the hospital
-	NameUnresolved   Reason = "name_unresolved"    // no address at the time of the check
+	NameUnresolved   Reason = "name_unresolved"    // no address when the check was made
 )
 
-// RefusedError is a refusal of the guard; nothing was connected.
+// RefusedError is a refusal by the guard. No connection was made.
 type RefusedError struct{ Reason Reason }
 
 func (e *RefusedError) Error() string { return "egress: " + string(e.Reason) }
 
 func refuse(r Reason) error { return &RefusedError{r} }
 
-// maxURL is the length of the longest URL of an endpoint.
+// maxURL is the maximum length of an endpoint's URL.
 const maxURL = 2048
 
-// resolveWithin bounds the look-up of a name in a check.
+// resolveWithin is the timeout for resolving a name in a check.
 const resolveWithin = 3 * time.Second
 
 // ports are the allowed ports of public addresses.
@@ -61,7 +59,7 @@ type Config struct {
 	Resolver *net.Resolver // nil: the resolver of the system
 }
 
-// Guard holds the rules. It may be used by many goroutines.
+// Guard enforces the egress rules. It is safe for concurrent use.
 type Guard struct {
 	lists    map[string][]Allowed
 	loopback bool
@@ -80,15 +78,15 @@ func New(c Config) *Guard {
 	return g
 }
 
-// Hospitals returns the hospitals with an allow list. Each needs connections of its
-// own: a connection to a private address must not serve another hospital.
+// Hospitals returns the hospitals with an allow list. Each needs separate connections, because a connection to a
+// private address must not be used for another hospital.
 func (g *Guard) Hospitals() []string { return slices.Sorted(maps.Keys(g.lists)) }
 
 // Resolver returns the resolver for the names of endpoints.
 func (g *Guard) Resolver() *net.Resolver { return g.resolver }
 
-// Check returns nil if an endpoint may be called as things are now. The error is a
-// [*RefusedError], or the error of the context.
+// Check returns nil if an endpoint may currently be called. The error is a [*RefusedError] or the error of the
+// context.
 func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
 	u, err := g.URL(hospital, endpoint)
 	if err != nil {
@@ -107,7 +105,7 @@ func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
 	if err != nil || len(found) == 0 {
 		return refuse(NameUnresolved)
 	}
-	for _, a := range found { // the dialer tries all of them
+	for _, a := range found { // the dialer tries all addresses
 		if err := g.address(hospital, u.Scheme, netip.AddrPortFrom(a, port)); err != nil {
 			return err
 		}
@@ -115,9 +113,8 @@ func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
 	return nil
 }
 
-// Explain returns why the URL of an endpoint is refused, or a warning: "" and "" if there is
-// nothing to say. A name that does not resolve yet is no fault of the URL, because it is checked
-// again at every attempt.
+// Explain returns why the URL of an endpoint is refused, or else a warning; both are "" if the URL is acceptable. A
+// name that does not resolve yet is only a warning, because the address is checked again at every attempt.
 func (g *Guard) Explain(ctx context.Context, hospital, endpoint string) (refused, warning string) {
 	fault, ok := errors.AsType[*RefusedError](g.Check(ctx, hospital, endpoint))
 	switch {
@@ -155,9 +152,9 @@ func (g *Guard) URL(hospital, endpoint string) (*url.URL, error) {
 	return u, nil
 }
 
-// Control returns a [net.Dialer.ControlContext] for connections of a hospital by
-// "https" or "http"; "" is any hospital without an allow list. It checks the address as
-// it is dialled, after the look-up and before the first packet.
+// Control returns a [net.Dialer.ControlContext] for connections of a hospital with scheme "https" or "http"; ""
+// stands for all hospitals without an allow list. It checks the dialed address after name resolution and before the
+// first packet.
 func (g *Guard) Control(hospital, scheme string) func(context.Context, string, string, syscall.RawConn) error {
 	return func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		a, err := netip.ParseAddrPort(address)
@@ -168,7 +165,7 @@ func (g *Guard) Control(hospital, scheme string) func(context.Context, string, s
 	}
 }
 
-// address returns an error if an address may not be connected.
+// address returns an error if connecting to an address is not allowed.
 func (g *Guard) address(hospital, scheme string, to netip.AddrPort) error {
 	if g.loopback && to.Addr().Unmap().IsLoopback() {
 		return nil
@@ -205,7 +202,7 @@ func (g *Guard) portKnown(hospital string, port uint16) bool {
 		slices.ContainsFunc(g.lists[hospital], func(a Allowed) bool { return slices.Contains(a.Ports, port) }))
 }
 
-// portOf returns the port that would be dialled; 0 is an invalid port.
+// portOf returns the port that would be dialed; 0: the port is invalid.
 func portOf(u *url.URL) uint16 {
 	switch text := u.Port(); {
 	case text != "":
@@ -221,12 +218,10 @@ func portOf(u *url.URL) uint16 {
 	}
 }
 
-// plainHost reports whether a host means the same to everybody who reads it. It
-// refuses the old spellings of IPv4 addresses that some resolvers accept: decimal,
-// octal, hexadecimal, fewer than four numbers (WHATWG URL, "ends in a number"). It
-// also refuses zones, a trailing dot, and all that is not ASCII: clients map
-// fullwidth digits or the ideographic full stop to plain ones. An international name
-// is written in its xn-- form.
+// plainHost reports whether a host has the same meaning for every resolver. It refuses legacy spellings of IPv4
+// addresses that some resolvers accept: decimal, octal, hexadecimal, fewer than four numbers (WHATWG URL, "ends in a
+// number"). It also refuses zones, a trailing dot, and non-ASCII characters, because clients map fullwidth digits and
+// the ideographic full stop to plain ones. An international name must be in its xn-- form.
 func plainHost(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.Zone() == ""

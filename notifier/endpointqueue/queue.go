@@ -1,11 +1,9 @@
-// Package endpointqueue decides when which event of an endpoint is sent next. It also
-// decides what the end of an attempt means. It is a state machine: it keeps no events, sends
-// nothing, and gets the time from its caller.
+// Package endpointqueue decides when which event of an endpoint is sent next. It also decides the effect of each
+// attempt's result. It is a state machine: it stores no events, sends nothing, and gets the time from its caller.
 //
-// Events go in the order of the ledger. One is in flight; the next goes when it is
-// final. So an endpoint that fails delays nobody but itself. There is one exception,
-// an event that the endpoint alone cannot take. It is passed by once the next event,
-// sent as a probe, is accepted.
+// Events are sent in the order of the ledger, one at a time; the next event is sent when the previous one is final.
+// Thus a failing endpoint delays only its own events. There is one exception: if an endpoint rejects only one event,
+// that event is skipped once the next event, sent as a probe, is accepted.
 package endpointqueue
 
 import (
@@ -15,24 +13,23 @@ import (
 	"svc/internal/outbound"
 )
 
-// The waits after failed attempts; our defaults, since nothing is specified. A
-// receiver that restarts is back within a minute; one that is down is tried every
-// five.
+// The waits after failed attempts, defaults of this project because the specification has none. A receiver that
+// restarts is back within a minute; one that is down is tried every five minutes.
 var waits = [...]time.Duration{
 	time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute,
 }
 
 const (
-	jitter     = 0.2              // share of a wait, to both sides
-	mostAsked  = time.Hour        // upper bound of a Retry-After
+	jitter     = 0.2              // fraction of a wait, in both directions
+	mostAsked  = time.Hour        // maximum accepted Retry-After
 	throttled  = time.Minute      // after a 429 without Retry-After
-	slow       = 2 * time.Second  // an attempt that takes longer makes the queue a slow one
-	refusals   = 3                // answers with a status that blames the event, until it is rejected
+	slow       = 2 * time.Second  // an attempt that takes longer makes the queue slow
+	refusals   = 3                // responses with a status that rejects the event, until it is rejected permanently
 	poisonSize = 10               // attempts, only 5xx, before a probe
 	poisonTime = 30 * time.Minute // time since the first of them before a probe
 
-	// Expiry is how long after an event a failing endpoint is still sent it.
+	// Expiry is how long after its creation an event is still sent to a failing endpoint.
 	Expiry = 72 * time.Hour
 
 	disableTime     = 120 * time.Hour
@@ -41,20 +38,20 @@ const (
 	firstNotice  = time.Hour
 	secondNotice = 24 * time.Hour
 
-	burst = time.Second // seconds of the rate that may go at once after a pause
+	burst = time.Second // burst after a pause, in seconds of the rate
 )
 
 // The reasons why a queue is disabled.
 const (
-	Gone    = "gone"    // the endpoint answered 410
+	Gone    = "gone"    // the endpoint responded with 410
 	Failing = "failing" // 120 h and 50 attempts without success
 )
 
-// Notice is the news about an endpoint for administrators. The ledger has its number,
-// and its name is part of the id of the message.
+// Notice is a notification about an endpoint for administrators. The ledger stores its number, and its name is part
+// of the message id.
 type Notice uint8
 
-// The notices; zero is none.
+// The notices; 0 is none.
 const (
 	FailingHour Notice = iota + 1
 	FailingDay
@@ -67,23 +64,22 @@ func (n Notice) String() string {
 	return [...]string{"", "failing_1h", "failing_24h", "disabled", "recovered"}[n]
 }
 
-// Queue is the state of one endpoint's queue. The zero value with a cursor is a new
-// queue.
+// Queue is the state of one endpoint's queue. A new queue is the zero value with a cursor.
 type Queue struct {
-	Cursor       int64     // ledger offset up to which no event waits here
+	Cursor       int64     // ledger offset up to which all events are final here
 	NextAt       time.Time // earliest instant of the next attempt
 	FailingSince time.Time // zero: the last attempt was accepted
-	Failures     int       // attempts in a row without success
+	Failures     int       // consecutive failed attempts
 	Disabled     string    // reason; "": not disabled
 	Noticed      Notice    // last notice about this failure
-	Slow         bool      // the last attempt failed or took long
+	Slow         bool      // the last attempt failed or was slow
 
 	head    head
-	probing bool // the next attempt is of the event behind the head
+	probing bool // the next attempt is of the event after the head
 	tat     time.Time
 }
 
-// head sums up the attempts of the event at the head.
+// head is a summary of the attempts of the event at the head.
 type head struct {
 	position int64
 	tries    int
@@ -92,17 +88,17 @@ type head struct {
 	only5xx  bool
 }
 
-// Verdict is the effect of the end of an attempt.
+// Verdict is the effect of an attempt's result.
 type Verdict struct {
 	State  outbound.State // of the event that was sent
 	Reason string         // of a final state other than Delivered
-	Passed bool           // the probe was accepted: the head is poison
+	Passed bool           // the probe was accepted, so the head is skipped as poison
 	Notice Notice
 	Since  time.Time // start of the failure that the notice reports
 }
 
-// Resume restores a queue from the ledger with the attempts of its head, if any. It
-// cuts a NextAt that a wrong clock has set too far ahead.
+// Resume restores a queue from the ledger, with the attempts of its head. It limits a NextAt that an incorrect clock
+// has set too far ahead.
 func (q *Queue) Resume(now time.Time, position int64, attempts []outbound.Attempt) {
 	if most := now.Add(mostAsked); q.NextAt.After(most) {
 		q.NextAt = most
@@ -117,7 +113,7 @@ func (q *Queue) Resume(now time.Time, position int64, attempts []outbound.Attemp
 	}
 }
 
-// blame notes whom a failed attempt blames: the receiver or the event.
+// blame records whether a failed attempt blames the receiver or the event.
 func (h *head) blame(class outbound.Class, status int) {
 	h.only5xx = h.only5xx && fault(class, status)
 	if refused(class, status) {
@@ -125,13 +121,13 @@ func (h *head) blame(class outbound.Class, status int) {
 	}
 }
 
-// Probing reports whether the next attempt is of the event behind the head.
+// Probing reports whether the next attempt is of the event after the head.
 func (q *Queue) Probing() bool { return q.probing }
 
-// Alone records that there is no event behind the head to probe with.
+// Alone records that there is no event after the head to probe with.
 func (q *Queue) Alone() { q.probing = false }
 
-// Due returns the earliest instant of the next attempt at rate attempts a second.
+// Due returns the earliest instant of the next attempt at a rate in attempts per second.
 func (q *Queue) Due(rate float64) time.Time {
 	at := q.NextAt
 	if free := q.tat.Add(-max(burst-interval(rate), 0)); free.After(at) {
@@ -140,7 +136,7 @@ func (q *Queue) Due(rate float64) time.Time {
 	return at
 }
 
-// Begin records that an attempt begins.
+// Begin records the start of an attempt.
 func (q *Queue) Begin(now time.Time, rate float64) {
 	if q.tat.Before(now) {
 		q.tat = now
@@ -155,21 +151,20 @@ func interval(rate float64) time.Duration {
 	return time.Duration(float64(time.Second) / rate)
 }
 
-// Expired reports whether an event that is useful until then is not sent any more.
-// That is so only while the queue fails; otherwise late events are sent all the same.
+// Expired reports whether an event that expires at until is no longer sent. Events expire only while the queue is
+// failing.
 func (q *Queue) Expired(now, until time.Time) bool {
 	return !q.FailingSince.IsZero() && !until.IsZero() && !now.Before(until)
 }
 
-// Skip records that the event at a position is not for this endpoint, or is not sent
-// any more.
+// Skip records that the event at a position is not for this endpoint, or is no longer sent.
 func (q *Queue) Skip(position int64) {
 	q.Cursor = max(q.Cursor, position)
 	q.head, q.probing = head{}, false
 }
 
-// End records the end of an attempt of the event at a position, which is useful until
-// then. spread is a random number in [0, 1).
+// End records the result of an attempt of the event at a position, which expires at until. spread is a random number
+// in [0, 1).
 func (q *Queue) End(now time.Time, position int64, until time.Time, r outbound.Result, spread float64) Verdict {
 	if r.Class == outbound.ClassInterrupted {
 		return Verdict{State: outbound.Pending}
@@ -199,7 +194,7 @@ func (q *Queue) End(now time.Time, position int64, until time.Time, r outbound.R
 	} else {
 		h := &q.head
 		h.tries++
-		if h.first.After(now) { // the clock was set back
+		if h.first.After(now) { // the clock was moved back
 			h.first = now
 		}
 		h.blame(r.Class, r.Status)
@@ -219,8 +214,7 @@ func (q *Queue) End(now time.Time, position int64, until time.Time, r outbound.R
 	return v
 }
 
-// notice disables a queue that has failed for too long, and returns the notice that
-// is due, if any.
+// notice disables a queue that has been failing for too long, and returns the notice that is due, if any.
 func (q *Queue) notice(now time.Time, r outbound.Result) Notice {
 	since := now.Sub(q.FailingSince)
 	switch {
@@ -244,8 +238,7 @@ func (q *Queue) notice(now time.Time, r outbound.Result) Notice {
 	return q.Noticed
 }
 
-// Enable enables a queue again, by order of an administrator. A failure that goes on
-// gives its notices again.
+// Enable re-enables a queue at an administrator's request. If the failure continues, its notices are repeated.
 func (q *Queue) Enable(now time.Time) {
 	if q.Disabled == "" {
 		return
@@ -254,7 +247,7 @@ func (q *Queue) Enable(now time.Time) {
 	q.FailingSince = now
 }
 
-// wait returns the time until the next attempt after so many failures.
+// wait returns the time until the next attempt after the given number of failures.
 func wait(failures int, r outbound.Result, spread float64) time.Duration {
 	base := waits[min(failures, len(waits))-1]
 	w := time.Duration(float64(base) * (1 - jitter + 2*jitter*spread))
@@ -265,12 +258,12 @@ func wait(failures int, r outbound.Result, spread float64) time.Duration {
 	return max(w, asked)
 }
 
-// refused reports whether a status blames the event: no other attempt will do better.
+// refused reports whether a status blames the event, so that a retry would have the same result.
 func refused(c outbound.Class, status int) bool {
 	return c == outbound.ClassStatus && slices.Contains([]int{400, 409, 413, 415, 422}, status)
 }
 
-// fault reports whether the receiver answered with a failure of its own.
+// fault reports whether the receiver responded with a failure of its own.
 func fault(c outbound.Class, status int) bool {
 	return (c == outbound.ClassStatus || c == outbound.ClassThrottled) && status >= 500 && status <= 599
 }

@@ -1,6 +1,5 @@
-// Package event encodes the changes of a verdict as the events that leave the
-// service. Each has an id and an envelope. The same change gives the same bytes on any
-// machine and after any restart.
+// Package event encodes the changes of a verdict as the events that leave the service. Each event has an id and an
+// envelope. The same change gives the same bytes on every machine and after every restart.
 package event
 
 import (
@@ -20,10 +19,10 @@ import (
 	"svc/internal/outbound"
 )
 
-// Protocol names the envelope and its version.
+// Protocol is the name and version of the envelope.
 const Protocol = "svc.v1"
 
-// maxSummary is the maximal number of characters in a summary.
+// maxSummary is the maximum number of characters in a summary.
 const maxSummary = 140
 
 // Envelope holds the fields of every event. Data is encoded as JSON in the order of
@@ -52,8 +51,7 @@ type LevelData struct {
 	Cause            string   `json:"cause"`
 }
 
-// AlertData is the data of surge.alert. A field that could not be looked up in time
-// is null.
+// AlertData is the data of surge.alert. A field that was not available in time is null.
 type AlertData struct {
 	LevelData
 	Tier       string  `json:"tier"`
@@ -76,7 +74,7 @@ type Room struct {
 	NursingLevel string `json:"nursingLevel"`
 }
 
-// Peak is the instant at which the most nurses are expected to be needed.
+// Peak is the instant at which the greatest number of nurses is expected to be needed.
 type Peak struct {
 	At        string  `json:"at"`
 	NursesP90 float64 `json:"nursesP90"`
@@ -93,8 +91,8 @@ type roomData struct {
 	Cause        string   `json:"cause"`
 }
 
-// FromChange returns the events of a change at an offset of the verdicts, in the
-// order of its effects: the level first, then the rooms by id.
+// FromChange returns the events of a change at an offset of the verdicts topic, in the order of its effects: first
+// the level, then the rooms by id.
 func FromChange(c *acuity.Change, offset int64) ([]outbound.Event, error) {
 	if len(c.Effects) == 0 {
 		return nil, nil
@@ -156,7 +154,7 @@ func Level(effect *acuity.Effect, cause acuity.Cause) LevelData {
 
 var causes = map[acuity.Cause]string{acuity.CauseIngest: "ingest", acuity.CauseTime: "time"}
 
-// nameInSentence returns the name of a room at the beginning of a sentence: "Room 301", "LDR 4".
+// nameInSentence returns the name of a room for the start of a sentence: "Room 301", "LDR 4".
 func nameInSentence(effect *acuity.Effect) string {
 	name := NameRoom(effect.RoomID, effect.RoomLabel)
 	if first := name[0]; '0' <= first && first <= '9' {
@@ -176,8 +174,8 @@ func room(effect *acuity.Effect, cause acuity.Cause) roomData {
 	return d
 }
 
-// Body returns the bytes of an event: its own fields and those of the envelope,
-// compact, without a newline. More than [outbound.MaxBody] bytes are an error.
+// Body returns the encoding of an event: its fields and those of the envelope, compact, without a newline. More than
+// [outbound.MaxBody] bytes are an error.
 func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
 	envelope.Protocol, envelope.ID, envelope.Event, envelope.HospitalID = Protocol, e.ID, e.Event, e.Hospital
 	envelope.OccurredAt = Stamp(e.OccurredAt)
@@ -186,7 +184,7 @@ func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // receivers compare the text and show no page
+	encoder.SetEscapeHTML(false) // receivers compare the text and do not embed it in HTML
 	if err := encoder.Encode(envelope); err != nil {
 		return nil, fmt.Errorf("encode event: %w", err)
 	}
@@ -197,30 +195,28 @@ func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
 	return body, nil
 }
 
-// Stamp writes an instant in the form of all events: UTC, milliseconds.
+// Stamp formats an instant as all events do: UTC, milliseconds.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// ID returns the id of an event. It depends only on the subject of the event: key and
-// version of its record, its name, and the room if it has one. An alert has the
-// policy's key and the number of the decision; a test has the key of its command and
-// 0.
+// ID returns the id of an event. It depends only on what the event is about: key and version of its record, its name,
+// and the room if it has one. An alert has the policy's key and the number of the decision; a test has the key of its
+// command and 0.
 func ID(hospital, key string, version int64, event, subject string) string {
 	return digest("evt_", Protocol, hospital, key, strconv.FormatInt(version, 10), event, subject)
 }
 
-// DeliveryID returns the id of the delivery of an event to an endpoint by a channel.
+// DeliveryID returns the id of the delivery of an event to an endpoint over a channel.
 func DeliveryID(event, endpoint string, channel outbound.Channel) string {
 	return digest("dlv_", event, endpoint, string(channel))
 }
 
-// digest returns a prefix and 32 hexadecimal digits of the hash of all parts,
-// separated by NUL.
+// digest returns a prefix and 32 hexadecimal digits of the hash of all parts, which are separated by NUL.
 func digest(prefix string, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return prefix + hex.EncodeToString(sum[:16])
 }
 
-// LevelOf reads the effect and its cause back from the body of a surge.level_changed.
+// LevelOf decodes the effect and its cause from the body of a surge.level_changed.
 func LevelOf(body []byte) (effect acuity.Effect, cause acuity.Cause, ok bool) {
 	var e struct {
 		Data LevelData `json:"data"`
@@ -244,7 +240,7 @@ func LevelOf(body []byte) (effect acuity.Effect, cause acuity.Cause, ok bool) {
 	return effect, cause, level && prior && axis
 }
 
-// named returns the value with a name, from zero to the last value.
+// named returns the value with a name, among the values from zero to last.
 func named[T interface {
 	~uint8
 	fmt.Stringer
@@ -257,8 +253,8 @@ func named[T interface {
 	return 0, false
 }
 
-// Test returns the event of a test: a ping, or a sample with made-up data that says
-// so in its summary. The level is the present level of the unit.
+// Test returns the event of a test: a ping, or a sample with made-up data that its summary identifies as such. Its
+// level is the unit's current level.
 func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
 	e := outbound.Event{
 		Hospital: c.Hospital, Event: c.Event, Source: -1, RoomID: -1,

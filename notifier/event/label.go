@@ -5,15 +5,13 @@ import (
 	"strings"
 )
 
-// NameRoom returns the name of a room in words that people read: its label, or its number where the
-// label could be more than a label.
+// NameRoom returns the name of a room for people: its label, or its number if the label could be more than a label.
 //
-// Some sites write the patient's name where the label belongs. No rule knows all
-// names, so this one knows rooms. A word of letters alone may be one of [placeWords]
-// or a single letter. It may also have up to three capitals, if the label has a digit
-// ("PP-12A", "MBU 4"). A room named after a flower is shown by its number, like a
-// third of the first names of this country. One fault remains: a short surname in
-// capitals with a number behind it. Nobody can tell "LEE 4" from "HRU 4".
+// Some sites put the patient's name into the label. A complete list of names does not exist, so NameRoom accepts only
+// words of rooms: a word of letters alone must be one of [placeWords] or a single letter, or have at most three
+// capitals if the label has a digit ("PP-12A", "MBU 4"). A room that is named after a flower is displayed by its
+// number, because many flowers are first names. One gap remains: a short surname in capitals followed by a number,
+// such as "LEE 4", has the same form as "HRU 4".
 func NameRoom(id int32, label string) string {
 	if isLabel(label) {
 		return label
@@ -21,7 +19,7 @@ func NameRoom(id int32, label string) string {
 	return "Room " + strconv.Itoa(int(id))
 }
 
-// maxLabel is the maximal number of characters of a label that is shown.
+// maxLabel is the maximum number of characters of a displayed label.
 const maxLabel = 24
 
 func isLabel(text string) bool {
@@ -36,7 +34,7 @@ func isLabel(text string) bool {
 		switch {
 		case !ascii:
 			return false
-		case letters < len(word): // a word with a digit is no name
+		case letters < len(word): // a word with a digit is not a name
 		case placeWords[lower]:
 			known = true
 		case letters == 1:
@@ -62,9 +60,8 @@ func count(word string) (letters int, ascii bool) {
 	return letters, true
 }
 
-// placeWords are the words in room labels: units, kinds of room, furniture,
-// directions. The list is ours. It has no words that are common as names (Rose, Lily,
-// Hope, Grace), except directions and colors.
+// placeWords are the words in room labels: units, kinds of room, furniture, directions. The list is maintained by
+// this project. It excludes words that are common as names (Rose, Lily, Hope, Grace), except directions and colors.
 var placeWords = func() map[string]bool {
 	all := map[string]bool{}
 	for word := range strings.FieldsSeq(`

@@ -51,8 +51,7 @@ func (m Member) Records(partition int32, records []stream.Record, through int64,
 		}
 		change, err := schemas.ChangeCodec.Decode(r.Value)
 		if err != nil {
-			// A newer release wrote it. A notifier of that release reads it, once it owns the
-			// partition.
+			// A newer release wrote the record. A notifier of that release processes it when it owns the partition.
 			m.Fail(fmt.Errorf("change at %d:%d: %w", r.Partition, r.Offset, err))
 			return
 		}
@@ -63,8 +62,7 @@ func (m Member) Records(partition int32, records []stream.Record, through int64,
 	}
 }
 
-// Side implements [stream.Sharer]. It passes on the commands in the ledger, which other processes
-// write.
+// Side implements [stream.Sharer]. It forwards the commands in the ledger, which other processes write.
 func (m Member) Side(r stream.Record) {
 	key, err := schemas.ParseKey(r.Key)
 	if err != nil || key.Kind != ledger.KindCommand || r.Value == nil {
@@ -108,10 +106,10 @@ func OpenLedger(ctx context.Context, cluster *stream.Cluster, topic string) (*Le
 	return l, nil
 }
 
-// ID returns the id of the topic, which differs after the topic was made again.
+// ID returns the id of the topic, which changes if the topic is deleted and created again.
 func (l *Ledger) ID() string { return l.id }
 
-// Close gives up what is not written yet.
+// Close discards entries that are not written yet.
 func (l *Ledger) Close() { l.appender.Close() }
 
 // Append implements [notifier.Ledger].

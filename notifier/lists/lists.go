@@ -1,4 +1,4 @@
-// Package lists writes what the notifier tells to the view, where readers find it.
+// Package lists writes the state of the notifier to the view for readers.
 package lists
 
 import (
@@ -55,7 +55,7 @@ func (s Writer) AlertRun(e outbound.AlertRun) {
 	s.note(e, func(value []byte) { s.lists.PutEpisode(e.Hospital, e.ID, value) })
 }
 
-// Link writes where the link in an alert leads.
+// Link writes the target of the link in an alert.
 func (s Writer) Link(token string, l outbound.AckLink) {
 	s.note(l, func(value []byte) { s.lists.PutLink(token, value) })
 }
@@ -75,8 +75,8 @@ func (s Writer) note(v any, put func([]byte)) {
 // relistEvery is how often the lists are checked.
 const relistEvery = time.Second
 
-// Relist writes the lists of our partitions again after Redis has lost some of them, until ctx ends. marks
-// knows which of them are in Redis.
+// Relist rewrites the lists of the owned partitions after Redis has lost some of them, until ctx ends. marks records
+// which lists are in Redis.
 func (s Writer) Relist(ctx context.Context, n *notifier.Notifier, marks *view.Lists) error {
 	for {
 		owned := slices.Collect(maps.Keys(n.Positions()))
@@ -104,15 +104,15 @@ func (s Writer) Relist(ctx context.Context, n *notifier.Notifier, marks *view.Li
 	}
 }
 
-// pulseEvery is how often a notifier reports its partitions.
+// pulseEvery is the interval at which a notifier publishes its partitions.
 const pulseEvery = time.Second
 
-// Log tells where partitions of the verdicts end.
+// Log returns the end offsets of partitions of the verdicts topic.
 type Log func(ctx context.Context, partitions []int32) (map[int32]int64, error)
 
-// Pulse reports each second the partitions of this process, and how far the lists have read the log.
-// It is like the pulse of a processor. A notifier that hangs reports nothing, because its loop
-// returns the positions. A token of took is a new partition, which is reported at once.
+// Pulse publishes every second the partitions of this process, and up to which offset the lists include the log. A
+// notifier that hangs publishes nothing, because its loop provides the positions. A token from took means a new
+// partition, which is published immediately.
 func (s Writer) Pulse(ctx context.Context, n *notifier.Notifier, ends Log, took <-chan struct{}, now func() time.Time) error {
 	every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision looks at it
 	defer every.Stop()

@@ -1,7 +1,7 @@
 // Package mail sends alerts by SMTP over TLS, each message to one recipient.
 //
-// A delivery keeps its Message-ID at every attempt. If an answer got lost and the
-// mail is sent twice, a mailbox shows it once.
+// All attempts of a delivery have the same Message-ID. If a response is lost and the mail is sent twice, most
+// mailboxes display it once.
 package mail
 
 import (
@@ -28,18 +28,17 @@ const (
 	sendWithin = 20 * time.Second // for greeting and login, and again for the message
 )
 
-// Config describes the relay that mail is handed to. DKIM is the task of the relay.
+// Config describes the mail relay. DKIM is the responsibility of the relay.
 type Config struct {
 	Host     string
 	Port     int
-	Implicit bool   // TLS from the first byte (port 465); else STARTTLS is required
+	Implicit bool   // TLS from the first byte (port 465); false: STARTTLS is required
 	User     string // "": no login; a login is always inside TLS
 	Password string
 	From     string // address such as "svc@mercy.example" or "Maternity <svc@mercy.example>"
 
 	Now func() time.Time
-	// Dial makes the connection; nil: TCP. The relay is still addressed by Host and
-	// Port.
+	// Dial creates the connection; nil: TCP. The relay's Host and Port still apply.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Roots are the certificate authorities for the relay; nil: those of the system.
 	Roots *x509.CertPool
@@ -64,7 +63,8 @@ func New(c Config) (*Sender, error) {
 	return s, nil
 }
 
-// client returns a client for one attempt: the library changes it while it logs in.
+// client returns a client for one attempt. Clients are not shared, because the library modifies a client during
+// login.
 func (s *Sender) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
 	c := &s.config
 	options := []gomail.Option{
@@ -127,7 +127,8 @@ func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 	relay, err := s.client(func(within context.Context, network, address string) (net.Conn, error) {
 		connection, refusal := s.dial(within, network, address)
 		if refusal == nil {
-			// A shutdown must not wait for a relay that has stopped answering.
+			// The context interrupts the dialogue, because a shutdown must not wait for a relay that has stopped
+			// responding.
 			stop = context.AfterFunc(ctx, func() { connection.Close() }) //nolint:errcheck // it is given up
 		}
 		return connection, refusal
@@ -143,7 +144,7 @@ func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 		return refused(ctx, m.To, err)
 	}
 	err = relay.SendWithSMTPClient(client, message)
-	if message.IsDelivered() { // an error after the relay accepted it does not matter
+	if message.IsDelivered() { // an error after the relay accepted the message is ignored
 		response := message.ServerResponse()
 		relay.CloseWithSMTPClient(client) //nolint:errcheck // a failed QUIT changes nothing
 		return outbound.Result{Class: outbound.ClassOK, Status: 250, Response: outcome.CleanResponse(response, m.To)}
@@ -171,8 +172,8 @@ func (s *Sender) compose(m outbound.Message) (*gomail.Msg, error) {
 	return message, nil
 }
 
-// failed returns the result for a message that the relay did not accept. Only a 5xx
-// of the relay to this message is final: a broken connection may work in a minute.
+// failed returns the result for a message that the relay did not accept. Only a 5xx response to this message is
+// final; a broken connection may work a minute later.
 func failed(ctx context.Context, to string, err error) outbound.Result {
 	var refusal *gomail.SendError
 	if !errors.As(err, &refusal) || refusal.ErrorCode() == 0 {
@@ -187,8 +188,8 @@ func failed(ctx context.Context, to string, err error) outbound.Result {
 	return r
 }
 
-// refused returns the result for a dialogue with the relay that failed or did not
-// begin. None is about the message, so none is final.
+// refused returns the result for an SMTP session that failed or could not be opened. It is never final, because the
+// failure does not concern the message.
 func refused(ctx context.Context, to string, err error) outbound.Result {
 	if reply, ok := errors.AsType[*textproto.Error](err); ok && ctx.Err() == nil {
 		return outbound.Result{Class: outbound.ClassStatus, Status: reply.Code, Response: outcome.CleanResponse(reply.Msg, to)}
@@ -200,7 +201,7 @@ func refused(ctx context.Context, to string, err error) outbound.Result {
 	return outbound.Result{Class: class}
 }
 
-// answer returns the answer of the relay, without the address that the library adds.
+// answer returns the response of the relay, without the address that the library adds.
 func answer(err error) string {
 	if refusal, ok := errors.AsType[*textproto.Error](err); ok {
 		return refusal.Msg

@@ -1,4 +1,4 @@
-// Package outcome says how an attempt to send ended, whatever the protocol.
+// Package outcome classifies the results of attempts to send, whatever the protocol.
 package outcome
 
 import (
@@ -17,17 +17,16 @@ import (
 	"svc/internal/outbound"
 )
 
-// MaxResponse is how many characters of an answer are kept, for administrators only.
+// MaxResponse is the maximum number of characters of a response that are stored. Only administrators see them.
 const MaxResponse = 512
 
-// maxRetryAfter bounds the wait that the other side may ask for.
+// maxRetryAfter is the maximum wait that a receiver can request.
 const maxRetryAfter = time.Hour
 
-// ClassOf returns how an attempt without an answer ended. It decides by the types of
-// the errors, because a library may change its texts.
+// ClassOf classifies an attempt without a response. It uses the types of errors, because a library may change its
+// messages.
 //
-// The default is reset: the request was under way, and ended before an answer that
-// could be read.
+// The default is reset: the request was in progress and ended before a readable response.
 func ClassOf(ctx context.Context, err error) outbound.Class {
 	var (
 		dns         *net.DNSError
@@ -53,8 +52,8 @@ func ClassOf(ctx context.Context, err error) outbound.Class {
 	return outbound.ClassReset
 }
 
-// RetryAfter reads the header Retry-After (RFC 9110, 10.2.3): seconds or a date. The
-// wait is at most an hour; without the header it is 0.
+// RetryAfter parses the header Retry-After (RFC 9110, 10.2.3): seconds or a date. The result is at most one hour;
+// without the header it is 0.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(text, 10, 63); err == nil {
@@ -70,9 +69,8 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 	return min(max(date.Sub(now), 0), maxRetryAfter)
 }
 
-// CleanResponse returns the part of an answer that is stored: one line of at most
-// [MaxResponse] characters. It blanks the address or number of the recipient, if there
-// is one, because servers like to repeat it.
+// CleanResponse returns the part of a response that is stored: one line of at most [MaxResponse] characters. It
+// removes the address or number of the recipient, because servers often repeat it.
 func CleanResponse(answer, to string) string {
 	if to != "" {
 		answer = strings.ReplaceAll(answer, to, "(recipient)")

@@ -20,29 +20,27 @@ import (
 	"svc/notifier/policy"
 )
 
-// memory is the state of one hospital between steps, stored as JSON in the ledger. It
-// names recipients by id and holds nothing about patients.
+// memory is the state of one hospital between steps, stored as JSON in the ledger. It identifies recipients by id and
+// has no patient data.
 type memory struct {
 	Format  int            `json:"format"`
 	History policy.History `json:"history"`
-	// Last is the last change of the level, Version the version of its record; nil:
-	// none was seen.
+	// Last is the last change of the level, Version the version of its record; nil: no change was observed.
 	Last    *acuity.Effect `json:"last,omitempty"`
 	Version int64          `json:"version,omitempty"`
 	Cause   acuity.Cause   `json:"cause,omitempty"`
 	// Reason is the reason of the last decision, whether it sent an alert or not.
 	Reason policy.Reason `json:"reason,omitempty"`
-	// Alert is the last alert. Raise is the event of the raise that waits for an
-	// acknowledgement, RaiseTier its tier.
+	// Alert is the last alert. Raise is the event of the raise that waits for an acknowledgment, RaiseTier its tier.
 	Alert     sentAlert   `json:"alert,omitzero"`
 	Raise     string      `json:"raise,omitempty"`
 	RaiseTier policy.Rank `json:"raiseTier,omitempty"`
-	// Sent are the messages of that alert, and those of earlier alerts that a
-	// provider may still report as not arrived.
+	// Sent are the messages of that alert, and those of earlier alerts that a provider may still report as
+	// undelivered.
 	Sent []sent `json:"sent,omitempty"`
 }
 
-// memoryFormat is the present format.
+// memoryFormat is the current format.
 const memoryFormat = 1
 
 // sentAlert is the content of an alert. A message that replaces a failed one repeats
@@ -66,17 +64,16 @@ type sent struct {
 	Channel   outbound.Channel `json:"channel"`
 	State     outbound.State   `json:"state"`
 	At        time.Time        `json:"at"`
-	// Refused says that a receipt came before the end of the attempt is known.
+	// Refused means that a receipt reported a failure before the end of the attempt is known.
 	Refused bool `json:"refused,omitempty"`
-	// Closed says that the address or the text did not decrypt at the last attempt.
+	// Closed means that the address or the text could not be decrypted at the last attempt.
 	Closed bool `json:"closed,omitempty"`
-	// Attempts are the attempts of an SMS that its provider accepted. A receipt that
-	// says it did not arrive writes its record again.
+	// Attempts are the attempts of an SMS that its provider accepted. They are needed to rewrite its record after a
+	// receipt that reports a failure.
 	Attempts []outbound.Attempt `json:"attempts,omitempty"`
 }
 
-// sentKept bounds the messages that are remembered. All of the last alert stay, and
-// the newest of those before it.
+// sentKept is the maximum number of remembered messages: all of the last alert, and the newest of those before.
 const sentKept = 256
 
 // add remembers a message.
@@ -91,14 +88,13 @@ func (m *memory) add(one *sent) {
 	m.Sent = append(m.Sent, *one)
 }
 
-// Bounds of the attempts that are remembered of one SMS. The memory of a hospital is
-// one record with up to a hundred SMS.
+// The limits of the remembered attempts of one SMS. The memory of a hospital is one record with up to a hundred SMS.
 const (
 	attemptsKept = 5
 	responseKept = 80 // characters, enough for the provider's id
 )
 
-// rememberAttempts keeps the last attempts of an SMS that its provider accepted.
+// rememberAttempts stores the last attempts of an SMS that its provider accepted.
 func (s *sent) rememberAttempts(d *outbound.Delivery) {
 	if s.Attempts = nil; s.Channel != outbound.ChannelSMS || d.State != outbound.Delivered {
 		return
@@ -182,7 +178,7 @@ func compress(b []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// find returns the message of a delivery; nil if it is not remembered.
+// find returns the message of a delivery; nil: it is not remembered.
 func (m *memory) find(delivery string) *sent {
 	at := slices.IndexFunc(m.Sent, func(s sent) bool { return s.Delivery == delivery })
 	if at < 0 {
@@ -191,12 +187,12 @@ func (m *memory) find(delivery string) *sent {
 	return &m.Sent[at]
 }
 
-// open reports whether a message has arrived or still may.
+// open reports whether a message has arrived or may still arrive.
 func (s *sent) open() bool {
 	return s.State == outbound.Delivered || s.State == outbound.Pending && !s.Closed
 }
 
-// unreached reports whether no message of the alert has arrived or still can.
+// unreached reports whether no message of the alert has arrived or may still arrive.
 func (m *memory) unreached() bool {
 	any := false
 	for i := range m.Sent {
@@ -209,8 +205,8 @@ func (m *memory) unreached() bool {
 	return any
 }
 
-// reopens reports whether the raise should be sent again: it has reached nobody, and
-// a message that did not decrypt could be sent now.
+// reopens reports whether the raise should be sent again: it has reached no recipient, and a message that could not
+// be decrypted can be sent now.
 func (m *memory) reopens(opens func(*sent) bool) bool {
 	could := false
 	for i := range m.Sent {
@@ -252,8 +248,7 @@ const (
 	tokenLength = 12 // 60 bits
 )
 
-// token returns the token of the link that acknowledges a raise: the same after a
-// crash, and impossible to guess.
+// token returns the token in the link that acknowledges a raise. It is the same after a crash, and cannot be guessed.
 func token(key []byte, hospital, alertRun string, raise int64) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(strings.Join([]string{"svc.v1 acknowledge", hospital, alertRun, strconv.FormatInt(raise, 10)}, "\x00")))

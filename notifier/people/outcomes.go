@@ -9,11 +9,11 @@ import (
 	"svc/notifier/policy"
 )
 
-// takeOutcomes applies the ends of messages, acknowledgements and receipts, and then
-// decides. After a crash a decision is repeated whose outcomes have already come.
-// Outcomes that match nothing before the decision are applied again after it.
-func (s *step) takeOutcomes(in *notifier.Happening) {
-	s.noteUnopened(in.Waiting)
+// applyNews applies the ends of messages, acknowledgments and receipts, and then decides. After a crash, a decision
+// may be repeated whose outcomes have already arrived. Outcomes that match no message before the decision are
+// therefore applied again after it.
+func (s *step) applyNews(in *notifier.Happening) {
+	s.recordUnopened(in.Waiting)
 	messages, commands := s.applyOutcomes(in.Ended, in.Commands)
 	s.updateReach()
 	s.decide()
@@ -37,9 +37,9 @@ func (s *step) takeOutcomes(in *notifier.Happening) {
 	}
 }
 
-// noteUnopened finds the waiting messages that did not decrypt. Their recipients are
-// alerted by another channel, and the messages are tried again.
-func (s *step) noteUnopened(waiting []outbound.Entry) {
+// recordUnopened finds the waiting messages that could not be decrypted. Their recipients are alerted over another
+// channel, and the messages are retried.
+func (s *step) recordUnopened(waiting []outbound.Entry) {
 	for i := range waiting {
 		d := &waiting[i].Delivery
 		one := s.memory.find(d.ID)
@@ -53,8 +53,8 @@ func (s *step) noteUnopened(waiting []outbound.Entry) {
 	}
 }
 
-// updateReach records whether the alert has reached nobody, and whether it could now.
-// It reports whether that changed the history.
+// updateReach records whether the alert has reached no recipient, and whether it could now. It reports whether that
+// changed the history.
 func (s *step) updateReach() bool {
 	h, before := &s.memory.History, s.memory.History
 	if h.Episode == "" || !h.AckedAt.IsZero() {
@@ -64,7 +64,7 @@ func (s *step) updateReach() bool {
 		h.Unreached = true
 	}
 	if s.memory.reopens(func(one *sent) bool {
-		_, reason, _ := s.alerting.reach(s.hospital, one.Recipient, one.Channel)
+		_, reason, _ := s.alerting.currentAddress(s.hospital, one.Recipient, one.Channel)
 		return reason == ""
 	}) {
 		h.Unheard = true
@@ -72,8 +72,7 @@ func (s *step) updateReach() bool {
 	return h.Unreached != before.Unreached || h.Unheard != before.Unheard
 }
 
-// applyOutcomes applies messages and commands to the memory, and returns those that
-// match nothing in it.
+// applyOutcomes applies messages and commands to the memory, and returns those that match no remembered message.
 func (s *step) applyOutcomes(messages []outbound.Entry, commands []outbound.Command) ([]outbound.Entry, []outbound.Command) {
 	messages = slices.DeleteFunc(slices.Clone(messages), func(e outbound.Entry) bool { return s.ended(&e.Delivery) })
 	commands = slices.DeleteFunc(slices.Clone(commands), func(c outbound.Command) bool {
@@ -85,8 +84,8 @@ func (s *step) applyOutcomes(messages []outbound.Entry, commands []outbound.Comm
 	return messages, commands
 }
 
-// acknowledged applies an acknowledgement. It reports whether it matches the open
-// raise: one of the raise before does not.
+// acknowledged applies an acknowledgment. It reports whether it matches the current raise; one of an earlier raise
+// does not.
 func (s *step) acknowledged(c *outbound.Command) bool {
 	h := &s.memory.History
 	if c.Episode == "" || c.Episode != h.Episode || c.EventID != "" && s.memory.Raise != "" && c.EventID != s.memory.Raise {
@@ -96,8 +95,8 @@ func (s *step) acknowledged(c *outbound.Command) bool {
 	return true
 }
 
-// receipt applies a provider's receipt of an SMS that it had accepted. Only a failure
-// changes anything. It reports whether the SMS is remembered.
+// receipt applies a provider's receipt for an SMS that the provider had accepted. Only a failure changes the state.
+// It reports whether the SMS is remembered.
 func (s *step) receipt(c *outbound.Command) bool {
 	one := s.memory.find(c.Delivery)
 	switch {
@@ -122,8 +121,8 @@ func (s *step) undelivered(one *sent) {
 	s.ended(&d)
 }
 
-// ended applies the end of a message. If it failed, another channel may replace it.
-// It reports whether the message is remembered.
+// ended applies the end of a message. If the message failed, another channel may replace it. It reports whether the
+// message is remembered.
 func (s *step) ended(d *outbound.Delivery) bool {
 	one := s.memory.find(d.ID)
 	if one == nil || one.State == d.State {
@@ -143,8 +142,8 @@ func (s *step) ended(d *outbound.Delivery) bool {
 	return true
 }
 
-// missed records that a message did not arrive. A message of the last alert is sent
-// by another channel if there is one; older alerts are no news any more.
+// missed records that a message did not arrive. A message of the last alert is sent over another channel if there is
+// one; messages of older alerts are obsolete.
 func (s *step) missed(one *sent) {
 	m := s.memory
 	h := &m.History

@@ -1,10 +1,8 @@
-// Package people turns what happened to a unit into messages to those on duty. It
-// keeps the memory from which package policy decides, routes the decisions, seals the
-// texts, and records whether the messages arrived.
+// Package people turns the changes of a unit into messages to staff on duty. It keeps the state from which package
+// policy decides, routes the decisions, seals the texts, and tracks whether the messages arrived.
 //
-// A step depends only on memory and instant, and the id of each message is derived
-// from the number of the decision. A step that a crash interrupted is repeated and
-// sends the same messages.
+// A step depends only on its state and the instant, and the id of each message is derived from the number of the
+// decision. A step that a crash interrupted is repeated and sends the same messages.
 package people
 
 import (
@@ -23,7 +21,7 @@ import (
 	"svc/notifier/policy"
 )
 
-// Settings are the tiers, recipients and webhooks of the hospitals.
+// Settings provides the tiers, recipients and webhooks of the hospitals.
 type Settings interface {
 	Tiers(hospital string) []outbound.Tier
 	Recipient(hospital, id string) (outbound.Recipient, bool)
@@ -32,20 +30,19 @@ type Settings interface {
 	Unit(hospital string) (name string, zone *time.Location)
 }
 
-// Seals encrypts texts that must not be stored in the clear.
+// Seals encrypts texts that must not be stored in plaintext.
 type Seals interface {
 	Seal(name string, clear []byte) []byte
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// AlertRunList stores the alert runs for lists and for the page of the
-// acknowledgement link. Its methods record at once. Until the next step it may lose
-// what it cannot write.
+// AlertRunList stores the alert runs for the lists and for the page of the acknowledgment link. Its methods do not
+// block. What it cannot write may be lost until the next step.
 type AlertRunList interface {
 	AlertRun(e outbound.AlertRun)
 	// Link records the alert run of a token.
 	Link(token string, l outbound.AckLink)
-	// Written returns once all that was recorded can be read, or ctx has ended.
+	// Written returns once everything recorded so far can be read, or ctx has ended.
 	Written(ctx context.Context)
 }
 
@@ -54,35 +51,33 @@ type Config struct {
 	Settings Settings
 	Seals    Seals // nil: no messages, only surge.alert
 	Lists    AlertRunList
-	// Rooms returns the state of the rooms at a version of the verdict or a later
-	// one, and waits for that version. If it is nil, fails or is slow, alerts go
-	// without rooms.
+	// Rooms returns the state of the rooms at the given version of the verdict or a later one; it waits for that
+	// version. If it is nil, fails or is slow, alerts omit the rooms.
 	Rooms func(ctx context.Context, hospital string, version int64) (*alert.Rooms, error)
-	// TokenKey makes the tokens of links. PublicURL is the address before "/a/".
-	// Without both there are no links.
+	// TokenKey is the key from which the tokens of links are derived. PublicURL is the address before "/a/". If
+	// either is missing, alerts have no links.
 	TokenKey  []byte
 	PublicURL string
 }
 
-// roomsWithin bounds the look-up of the rooms, because an alert must not wait.
+// roomsWithin is the timeout of Rooms, because an alert must not wait.
 const roomsWithin = 200 * time.Millisecond
 
-// listedWithin bounds the wait until the page of the link can be read: lists that are
-// away delay no alert.
+// listedWithin is the timeout for writing the page of the link, so that unavailable lists do not delay alerts.
 const listedWithin = 500 * time.Millisecond
 
-// The reasons why a message is not sent, or a command not done.
+// The reasons why a message is not sent or a command fails.
 const (
 	reasonRecipient = "no_recipient"
 	reasonAddress   = policy.NoAddress
 	reasonKey       = "no_key"
 	reasonSealed    = "unreadable"
 	reasonAlertRun  = "no_episode"
-	reasonNewer     = "newer_alert" // the acknowledgement is of the raise before
+	reasonNewer     = "newer_alert" // the acknowledgment refers to an earlier raise
 	reasonReceipt   = "receipt"
 )
 
-// Alerting is the [notifier.People] of the service.
+// Alerting implements [notifier.People].
 type Alerting struct{ config Config }
 
 // New returns an Alerting.
@@ -90,10 +85,10 @@ func New(c Config) *Alerting { return &Alerting{c} }
 
 var _ notifier.People = (*Alerting)(nil)
 
-// Open implements [notifier.People]. It takes the present address, so a corrected one
-// counts for the next attempt.
+// Open implements [notifier.People]. It reads the current address, so a corrected address applies to the next
+// attempt.
 func (d *Alerting) Open(e *outbound.Entry) (m outbound.Message, reason string, later bool) {
-	if m.To, reason, later = d.reach(e.Delivery.Hospital, e.Delivery.EndpointID, e.Delivery.Channel); reason != "" {
+	if m.To, reason, later = d.currentAddress(e.Delivery.Hospital, e.Delivery.EndpointID, e.Delivery.Channel); reason != "" {
 		return m, reason, later
 	}
 	clear, err := d.config.Seals.Open(sealedName(&e.Delivery), e.Sealed)
@@ -108,8 +103,8 @@ func (d *Alerting) Open(e *outbound.Entry) (m outbound.Message, reason string, l
 	return m, "", false
 }
 
-// address returns the recipient's address for a channel, and its masked form. If only
-// shown is set, the address does not decrypt.
+// address returns the recipient's address for a channel, and its masked form. If only shown is not empty, the address
+// cannot be decrypted.
 func address(to *outbound.Recipient, channel outbound.Channel) (open, shown string) {
 	switch channel {
 	case outbound.ChannelMail:
@@ -121,9 +116,9 @@ func address(to *outbound.Recipient, channel outbound.Channel) (open, shown stri
 	return "", ""
 }
 
-// reach returns the address at which a recipient is reached by a channel now, or the
-// reason why that is not possible. With later it may become possible.
-func (d *Alerting) reach(hospital, recipient string, channel outbound.Channel) (to, reason string, later bool) {
+// currentAddress returns the address of a recipient for a channel, or the reason why there is none. later means that
+// the address may become available.
+func (d *Alerting) currentAddress(hospital, recipient string, channel outbound.Channel) (to, reason string, later bool) {
 	r, known := d.config.Settings.Recipient(hospital, recipient)
 	open, shown := address(&r, channel)
 	switch {
@@ -145,8 +140,7 @@ func sealedName(d *outbound.Delivery) string {
 	return d.Hospital + "/" + d.EndpointID + "/" + d.ID
 }
 
-// message returns a sealed message for one recipient. Without a key to seal it has
-// failed.
+// message returns a sealed message for one recipient. Without a sealing key, the message has failed.
 func (d *Alerting) message(
 	hospital, eventID, name, recipient string, channel outbound.Channel, words alert.Message, now time.Time, expires time.Duration,
 ) (outbound.Entry, error) {
@@ -158,8 +152,7 @@ func (d *Alerting) message(
 		Expires: now.Add(expires),
 	}
 	if d.config.Seals == nil {
-		// The ledger must not hold the text in the clear, so there is nothing to try
-		// again.
+		// The ledger must not contain the text in plaintext, so a retry is impossible.
 		l.Delivery.State, l.Delivery.Reason, l.Expires = outbound.Failed, reasonKey, time.Time{}
 		return l, nil
 	}
@@ -171,12 +164,12 @@ func (d *Alerting) message(
 	return l, nil
 }
 
-// testFor is how long a test message is tried: somebody waits for it.
+// testFor is how long a test message is retried, because an administrator is waiting for it.
 const testFor = 5 * time.Minute
 
 // Test implements [notifier.People].
 func (d *Alerting) Test(now time.Time, c *outbound.Command) (l outbound.Entry, reason string) {
-	if _, reason, _ = d.reach(c.Hospital, c.Endpoint, c.Channel); reason != "" {
+	if _, reason, _ = d.currentAddress(c.Hospital, c.Endpoint, c.Channel); reason != "" {
 		return l, reason
 	}
 	name, zone := d.config.Settings.Unit(c.Hospital)
@@ -195,7 +188,7 @@ func (d *Alerting) Test(now time.Time, c *outbound.Command) (l outbound.Entry, r
 	return l, ""
 }
 
-// noticeFor is how long the message about an endpoint is tried.
+// noticeFor is how long a message about an endpoint is retried.
 const noticeFor = 2 * time.Hour
 
 var noticeStates = map[endpointqueue.Notice]string{
@@ -203,7 +196,7 @@ var noticeStates = map[endpointqueue.Notice]string{
 	endpointqueue.Disabled: "disabled", endpointqueue.Recovered: "recovered",
 }
 
-// notice returns the messages about an endpoint to the recipients of T1.
+// notice returns the messages about an endpoint to the recipients of tier T1.
 func (d *Alerting) notice(now time.Time, hospital string, p *policy.Policy, n *notifier.Notice) ([]outbound.Entry, error) {
 	name, zone := d.config.Settings.Unit(hospital)
 	words, err := (&alert.Notice{
@@ -215,7 +208,7 @@ func (d *Alerting) notice(now time.Time, hospital string, p *policy.Policy, n *n
 	id := event.ID(hospital, hospital+"/"+n.Endpoint+"/lane", n.At.UnixMilli(), "notice", n.Kind.String())
 	var all []outbound.Entry
 	for _, recipient := range p.Tier(1).Recipients {
-		if _, reason, later := d.reach(hospital, recipient, outbound.ChannelMail); reason != "" && !later {
+		if _, reason, later := d.currentAddress(hospital, recipient, outbound.ChannelMail); reason != "" && !later {
 			continue
 		}
 		l, err := d.message(hospital, id, "notice", recipient, outbound.ChannelMail, words, stamp(now), noticeFor)
@@ -237,7 +230,7 @@ func local(t time.Time, zone *time.Location) time.Time {
 // stamp truncates an instant to the milliseconds of the ledger.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// rooms looks up the rooms; nil if that fails.
+// rooms returns the state of the rooms; nil if it is not available.
 func (d *Alerting) rooms(ctx context.Context, hospital string, version int64) *alert.Rooms {
 	if d.config.Rooms == nil {
 		return nil
@@ -257,7 +250,7 @@ func expires(tier *outbound.Tier) time.Duration {
 	return time.Duration(cmp.Or(tier.ExpireMinutes, preset.ExpireMinutes, 30)) * time.Minute
 }
 
-// effect returns the effect in an alert if no change of the level was seen.
+// effect returns the effect for an alert if no change of the level was observed.
 func effect(level acuity.Level) acuity.Effect {
 	return acuity.Effect{Kind: acuity.LevelChanged, Level: level, Prior: level, Ratio: -1}
 }

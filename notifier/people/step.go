@@ -26,14 +26,12 @@ type step struct {
 	out      notifier.Step
 }
 
-// mostDecisions bounds the decisions of one step; raise, digest and escalation are
-// three.
+// mostDecisions is the maximum number of decisions in one step; raise, digest and escalation are three.
 const mostDecisions = 8
 
 // Step implements [notifier.People].
 func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happening) notifier.Step {
-	// An unreadable memory is replaced by an empty one: a raise sent twice is better
-	// than none.
+	// An unreadable state is replaced by an empty one, because a repeated raise is better than none.
 	m, err := decode(in.Memory)
 	s := step{
 		alerting: d, ctx: ctx, now: stamp(now), hospital: in.Hospital, waiting: in.Waiting,
@@ -44,19 +42,19 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 	}
 	s.rooms = sync.OnceValue(func() *alert.Rooms { return d.rooms(ctx, in.Hospital, m.Version) })
 	s.observe(&in)
-	s.takeOutcomes(&in)
+	s.applyNews(&in)
 	for i := range in.Notices {
 		messages, err := d.notice(now, in.Hospital, &s.policy, &in.Notices[i])
 		if err == nil {
 			s.out.Messages = append(s.out.Messages, messages...)
 		}
 	}
-	// A repeated step finds its own messages waiting.
+	// A repeated step finds the messages of its first run waiting.
 	s.out.Supersede = slices.DeleteFunc(s.out.Supersede, func(id string) bool {
 		return slices.ContainsFunc(s.out.Messages, func(l outbound.Entry) bool { return l.Delivery.ID == id })
 	})
 	s.listAlertRun()
-	if d.config.Lists != nil && len(s.out.Messages)+len(s.out.Events) > 0 { // a recipient may open the link at once
+	if d.config.Lists != nil && len(s.out.Messages)+len(s.out.Events) > 0 { // a recipient may open the link immediately
 		listed, cancel := context.WithTimeout(ctx, listedWithin)
 		defer cancel()
 		d.config.Lists.Written(listed)
@@ -80,7 +78,7 @@ func (s *step) observe(in *notifier.Happening) {
 	}
 }
 
-// decide carries out decisions until the policy sends no more.
+// decide executes decisions until the policy sends no further alert.
 func (s *step) decide() {
 	m := s.memory
 	for range mostDecisions {
@@ -97,7 +95,7 @@ func (s *step) decide() {
 	}
 }
 
-// sendAlert makes the messages and the event of a decision.
+// sendAlert creates the messages and the event of a decision.
 func (s *step) sendAlert(d policy.Decision) {
 	m := s.memory
 	h, before := &m.History, m.History
@@ -137,8 +135,7 @@ func (s *step) sendAlert(d policy.Decision) {
 	s.event(&a, h.Decisions, hooks)
 }
 
-// writeMessage writes the last alert to one addressee, or records that it is not
-// sent.
+// writeMessage creates the message of the last alert to one addressee, or records why it is not sent.
 func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee, tier *outbound.Tier) {
 	words := alert.Message{}
 	if to.State == outbound.Pending {
@@ -160,7 +157,7 @@ func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee,
 		l.Delivery.State, l.Delivery.Reason, l.Sealed, l.Expires = to.State, to.Reason, nil, time.Time{}
 	}
 	s.out.Messages = append(s.out.Messages, l)
-	if to.Reason == policy.NotTold { // this addressee need not be reached
+	if to.Reason == policy.NotTold { // this addressee does not need to be notified
 		return
 	}
 	s.memory.add(&sent{
@@ -169,8 +166,8 @@ func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee,
 	})
 }
 
-// event makes the surge.alert for the webhooks that subscribe to it, and a second one
-// for webhooks of recipients that do not.
+// event creates the surge.alert for the webhooks that subscribe to it, and a second one for webhooks of recipients
+// that do not.
 func (s *step) event(a *alert.Alert, decision int64, hooks []string) {
 	if e, err := a.Event(s.hospital, decision, ""); err == nil {
 		s.out.Events = append(s.out.Events, e)
@@ -189,8 +186,8 @@ func (s *step) event(a *alert.Alert, decision int64, hooks []string) {
 	}
 }
 
-// supersede withdraws the waiting messages that a newer alert makes wrong. These are
-// all, but for an escalation only those to the same recipient and channel.
+// supersede withdraws the waiting messages that a newer alert makes obsolete: all messages, or for an escalation only
+// those to the same recipient and channel.
 func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
 	for i := range s.waiting {
 		d := &s.waiting[i].Delivery
@@ -223,8 +220,7 @@ func (s *step) alert(t *sentAlert) alert.Alert {
 	return a
 }
 
-// ackURL returns the link that acknowledges an alert; "" if none is needed, or it was
-// acknowledged.
+// ackURL returns the link that acknowledges an alert; "" if no acknowledgment is needed or it was already given.
 func (s *step) ackURL(of policy.Rank) string {
 	h, c := &s.memory.History, &s.alerting.config
 	tier := s.policy.Tier(of)

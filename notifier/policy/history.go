@@ -12,33 +12,32 @@ import (
 	"svc/internal/outbound"
 )
 
-// History is the past of one hospital as far as [Step] needs it. The zero value is a
-// unit that was never seen: green, nobody alerted. Its size is bounded, however often
-// the level changes.
+// History is the past of one hospital as far as [Step] needs it. The zero value is a unit at green without alerts.
+// Its size is limited, however often the level changes.
 type History struct {
 	Level acuity.Level
-	Under [3]time.Time // since when the level has been below T1, T2, T3; zero: it is not, or never was
+	Under [3]time.Time // since when the level has been below T1, T2, T3; zero: it is not below
 
-	// Changes are the instants at which the level changed, oldest first: the last
-	// [FlapChanges] since the digest was closed. Before holds the level before each.
+	// Changes are the instants of the last [FlapChanges] changes of the level since the digest was closed, oldest
+	// first. Before holds the level before each change.
 	Changes  []time.Time
 	Before   []acuity.Level
 	DigestAt time.Time // when the open digest was sent; zero: none is open
 
 	Told      Rank         // tier of the last alert
 	Said      acuity.Level // level of the last alert
-	Episode   string       // id of the alert run, from the first raise above green to cleared; "": none
+	Episode   string       // id of the alert run, from the first raise above green to Cleared; "": none
 	StartedAt time.Time
-	Raise     int64 // number of the decision that waits for an acknowledgement
+	Raise     int64 // number of the decision that waits for an acknowledgment
 	AskedAt   time.Time
-	ToldAt    time.Time // when the whole tier was alerted last
+	ToldAt    time.Time // when the whole tier was last alerted
 	Round     int       // escalations since the raise
-	Unreached bool      // no channel reached anybody; escalates at once
+	Unreached bool      // no message reached a recipient; escalates immediately
 	Unheard   bool      // the tiers had no recipient when the raise was sent
 	AckedAt   time.Time // when the raise was acknowledged
 	AckedBy   string    // id of a key, "command line" or "link"
 	Reached   []Reached
-	Decisions int64 // count of decisions that sent an alert; numbers the alerts
+	Decisions int64 // number of decisions that sent an alert; numbers the alerts
 }
 
 // Reached is a recipient that was alerted in the run, with the channel.
@@ -70,13 +69,12 @@ func (h *History) Observe(level acuity.Level, at time.Time) {
 	h.Level = level
 }
 
-// flaps reports whether the digest is due.
+// flaps reports whether a digest is due.
 func (h *History) flaps(now time.Time) bool {
 	return h.DigestAt.IsZero() && len(h.Changes) == FlapChanges && now.Sub(h.Changes[0]) <= FlapWithin
 }
 
-// Worst returns the highest level of the changes that lead to a digest, including the
-// level before the first.
+// Worst returns the highest level among the changes that led to a digest, including the level before the first.
 func (h *History) Worst() acuity.Level {
 	worst := h.Level
 	for _, level := range h.Before {
@@ -85,15 +83,14 @@ func (h *History) Worst() acuity.Level {
 	return worst
 }
 
-// below reports whether the level has been below another one for [LowerAfter], so
-// that people are alerted.
+// below reports whether the level has been below another one for [LowerAfter], so that a Lowered is due.
 func (h *History) below(level acuity.Level, now time.Time) bool {
 	return level > acuity.LevelGreen && h.Level < level && !now.Before(h.Under[level-1].Add(LowerAfter))
 }
 
-// forgetOld drops the changes before a Lowered, because a level that falls step by
-// step is no digest. An open digest stays until it is quiet.
-func (h *History) forgetOld(now time.Time) {
+// dropOldChanges drops the changes before a Lowered, because a level that falls step by step is no reason for a
+// digest. An open digest remains until it is quiet.
+func (h *History) dropOldChanges(now time.Time) {
 	if !h.flapping(now) {
 		h.closeDigest()
 	}
@@ -102,12 +99,12 @@ func (h *History) forgetOld(now time.Time) {
 // closeDigest closes the digest.
 func (h *History) closeDigest() { h.Changes, h.Before, h.DigestAt = nil, nil, time.Time{} }
 
-// flapping reports whether a digest is open: sent, and no quiet time since.
+// flapping reports whether a digest is open: it was sent, and the level has not been quiet since.
 func (h *History) flapping(now time.Time) bool {
 	return !h.DigestAt.IsZero() && now.Before(h.Changes[len(h.Changes)-1].Add(QuietAfter))
 }
 
-// ApplyDecision records a decision that sends an alert. to are its addressees.
+// ApplyDecision records a decision that sends an alert to the given addressees.
 func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now time.Time) {
 	if d.Reason.SendsAlert() {
 		h.Decisions++
@@ -122,12 +119,12 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 		h.Told, h.AskedAt, h.ToldAt = d.Tier, now, now
 	case Lowered:
 		h.Told, h.AskedAt, h.ToldAt = d.Tier, now, now
-		h.forgetOld(now)
+		h.dropOldChanges(now)
 	case Cleared:
 		*h = History{
 			Level: h.Level, Under: h.Under, Changes: h.Changes, Before: h.Before, DigestAt: h.DigestAt, Decisions: h.Decisions,
 		}
-		h.forgetOld(now)
+		h.dropOldChanges(now)
 		return
 	case Digest:
 		h.DigestAt, h.Told = now, d.Tier
@@ -154,26 +151,26 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 	if d.Reason == Raised {
 		h.Unheard = len(to) == 0
 	}
-	// A Lowered or Cleared is not sent to those who did not get the raise. An
-	// escalation that reaches nobody is followed by the next round, in its time.
+	// A Lowered or Cleared is not sent to recipients who did not get the raise. An escalation that reaches no
+	// recipient is followed by the next round at its regular time.
 	h.Unreached = !sent && slices.ContainsFunc(to, func(a Addressee) bool { return a.Reason != NotTold }) && d.Reason != Escalated
 }
 
-// Missed removes a recipient from Reached because the message failed for good.
+// Missed removes a recipient from Reached because the message failed permanently.
 func (h *History) Missed(recipient string, channel outbound.Channel) {
 	h.Reached = slices.DeleteFunc(slices.Clone(h.Reached), func(r Reached) bool { return r == Reached{recipient, channel} })
 }
 
-// Ack records that somebody acknowledged the alert run. A run that is over, or was
-// acknowledged since its last raise, stays as it is.
+// Ack records the acknowledgment of an alert run. A run that has ended, or was already acknowledged since its last
+// raise, is not changed.
 func (h *History) Ack(alertRun, by string, at time.Time) {
 	if h.Episode != "" && alertRun == h.Episode && h.AckedAt.IsZero() {
 		h.AckedAt, h.AckedBy, h.Unreached = at, by, false
 	}
 }
 
-// alertRunID returns the id of an alert run, from the decision that began it. After a
-// crash the same decision begins the same run.
+// alertRunID returns the id of an alert run, derived from the decision that started it. A decision that is repeated
+// after a crash starts the same run.
 func alertRunID(hospital string, decision int64) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{"svc.v1", hospital, "episode", strconv.FormatInt(decision, 10)}, "\x00")))
 	return "epi_" + hex.EncodeToString(sum[:8])

@@ -1,21 +1,18 @@
-// Package policy decides when people are told about the level of a unit.
+// Package policy decides when people are alerted to the level of a unit.
 //
-// It is one pure function, [Step]. From the settings of a hospital, its [History] and
-// the instant it returns the alert to send now and its reason. It also returns when
-// time alone will change that. Machines get every change; people get a raise at once,
-// and everything else damped.
+// It is one pure function, [Step]. From the settings of a hospital, its [History] and the instant, Step computes the
+// alert to send now, its reason, and when time alone will change that. Webhooks get every change; people get a raise
+// immediately and everything else damped.
 //
-//	said = the level that the last alert named, told = the tier that it was for
-//	cur  = the tier of the level now
-//	1. level > said, or cur > told          raised; also when there was nobody to tell, and now is
-//	2. level < said for 10 minutes          lowered, at green cleared
+//	alerted = level of the last alert, tier = its tier, cur = tier of the current level
+//	1. level > alerted, or cur > tier       raised; also when the tier gets its first recipient
+//	2. level < alerted for 10 minutes       lowered, at green cleared
 //	3. 4 changes within 30 minutes          digest, once until 10 minutes are quiet
 //	4. unanswered or unreached              escalated, at most 3 times
-//	5. repeat over, unanswered              repeated
-//	6. else silent: lowering, flapping, acknowledged, steady
+//	5. repeat interval elapsed, unanswered  repeated
+//	6. otherwise no alert: lowering, flapping, acknowledged, steady
 //
-// Every alert, also a digest, names the level of its moment. A higher level is a
-// raise, whatever was sent before.
+// Every alert, including a digest, names the current level. A higher level is a raise, whatever was sent before.
 package policy
 
 import (
@@ -26,24 +23,24 @@ import (
 	"svc/internal/outbound"
 )
 
-// The constants of the damping: our defaults, none is clinically validated.
+// The damping constants, defaults of this project; none is clinically validated.
 const (
 	LowerAfter    = 10 * time.Minute // time below the level of the last alert before a Lowered
-	FlapChanges   = 4                // changes of the level within FlapWithin are one digest
+	FlapChanges   = 4                // this many changes within FlapWithin are one digest
 	FlapWithin    = 30 * time.Minute
 	QuietAfter    = 10 * time.Minute // time without a change that closes the digest
 	MaxRounds     = 3                // escalations of one alert
 	MaxReached    = 256              // recipients with channels that History remembers as alerted
-	TokenLifetime = 24 * time.Hour   // lifetime of the link that acknowledges an alert
+	TokenLifetime = 24 * time.Hour   // lifetime of the acknowledgment link
 )
 
-// Rank is a tier as a number: 0 nobody, 1 T1 (yellow), 2 T2 (orange), 3 T3 (red).
+// Rank is a tier as a number: 0 none, 1 T1 (yellow), 2 T2 (orange), 3 T3 (red).
 type Rank uint8
 
-// String returns the id of the tier, "" of rank 0.
+// String returns the id of the tier; "" for rank 0.
 func (r Rank) String() string { return [...]string{"", "T1", "T2", "T3"}[min(r, 3)] }
 
-// Reason says why an alert is sent, or why none is.
+// Reason says why an alert is sent or not.
 type Reason string
 
 // The reasons. The first six send an alert.
@@ -91,8 +88,7 @@ func New(tiers []outbound.Tier) Policy {
 // Tier returns the settings of a rank above 0.
 func (p *Policy) Tier(r Rank) *outbound.Tier { return &p.Tiers[r-1] }
 
-// highest returns the highest enabled tier up to r. A disabled tier is alerted as the
-// one below it.
+// highest returns the highest enabled tier up to r. Alerts of a disabled tier go to the next lower one.
 func (p *Policy) highest(r Rank) Rank {
 	for ; r > 0; r-- {
 		if p.Tiers[r-1].Enabled {
@@ -102,7 +98,7 @@ func (p *Policy) highest(r Rank) Rank {
 	return 0
 }
 
-// lowest returns the level of the lowest enabled tier; below it nobody is alerted.
+// lowest returns the level of the lowest enabled tier; lower levels send no alert.
 func (p *Policy) lowest() acuity.Level {
 	for r := Rank(1); r <= 3; r++ {
 		if p.Tiers[r-1].Enabled {
@@ -112,18 +108,17 @@ func (p *Policy) lowest() acuity.Level {
 	return acuity.LevelGreen
 }
 
-// Decision is the alert to send now, or the reason to send none.
+// Decision is the alert to send now, or the reason not to send one.
 type Decision struct {
 	Reason Reason
-	Tier   Rank // of an alert: the tier of its level, 0 if none; else the tier of the last alert
-	// Next is the instant at which time alone changes reason or tier; zero: never.
-	// After a decision that sends an alert it is the instant itself, because more may
-	// be due.
+	Tier   Rank // tier of an alert's level, 0 if none; without an alert, the tier of the last alert
+	// Next is the instant at which time alone changes reason or tier; zero: never. After a decision that sends an
+	// alert, it is the current instant, because another alert may be due.
 	Next time.Time
 }
 
-// Step decides at an instant. It changes nothing; [History.ApplyDecision] records a
-// decision that was carried out.
+// Step decides at an instant. It does not change the history; [History.ApplyDecision] records a decision that was
+// executed.
 func Step(p *Policy, h *History, now time.Time) Decision {
 	d := decide(p, h, now)
 	if d.Reason.SendsAlert() {
@@ -141,8 +136,8 @@ func Step(p *Policy, h *History, now time.Time) Decision {
 	return d
 }
 
-// instants returns the instants at which a condition of decide changes, in no order.
-// Some may be long past, or change nothing.
+// instants returns the instants at which a condition of decide changes, unordered. Some may be in the past or change
+// nothing.
 func (h *History) instants(p *Policy) []time.Time {
 	if h.Episode == "" {
 		return nil
@@ -196,7 +191,7 @@ func decide(p *Policy, h *History, now time.Time) Decision {
 	return Decision{Reason: Steady, Tier: alerted}
 }
 
-// overdue reports whether so many minutes have passed; 0 minutes never do.
+// overdue reports whether m minutes have passed; 0 means never.
 func overdue(since time.Time, m int, now time.Time) bool {
 	return m > 0 && !now.Before(since.Add(minutes(m)))
 }

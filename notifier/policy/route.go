@@ -8,7 +8,7 @@ import (
 
 // The reasons why an addressee of an alert gets no message.
 const (
-	NotTold   = "not_told"   // did not get the raise, so need not know that it is over
+	NotTold   = "not_told"   // did not get the raise, so need not know that it has ended
 	NoAddress = "no_address" // the recipient has no address for the channel
 )
 
@@ -17,21 +17,18 @@ type Addressee struct {
 	Recipient string
 	Channel   outbound.Channel
 	State     outbound.State // Pending: send; or Suppressed
-	Reason    string         // of a suppressed one
+	Reason    string         // reason for Suppressed
 }
 
-// Route returns the addressees of an alert, by recipient in the order of the tiers,
-// then by channel.
+// Route returns the addressees of an alert: recipients in the order of the tiers, each with its channels.
 //
-//   - A raise goes to the recipients of its tier and of those below it, by the
-//     channels of its tier.
-//   - A digest goes to the recipients of the alerted tier and to all who were alerted
-//     before.
-//   - Lowered and Cleared go only to those who were alerted before.
-//   - An escalation goes to escalateTo, else to the recipients of the next tier above,
-//     else to the same recipients again.
+//   - A raise goes to the recipients of its tier and of lower tiers, over the channels of its tier.
+//   - A digest goes to the recipients of the alerted tier and to all recipients alerted before.
+//   - Lowered and Cleared go only to recipients alerted before.
+//   - An escalation goes to escalateTo, or else to the recipients of the next higher tier, or else to the same
+//     recipients again.
 //
-// Deleted recipients are left out.
+// Deleted recipients are omitted.
 func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbound.Recipient, bool)) []Addressee {
 	var ids []string
 	var tier *outbound.Tier
@@ -60,7 +57,7 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 		for _, channel := range outboundChannels {
 			lowers := d.Reason == Lowered || d.Reason == Cleared
 			follows := (lowers || d.Reason == Digest) && slices.Contains(h.Reached, Reached{id, channel})
-			if !follows && !slices.Contains(tier.Channels, channel) { // who was alerted hears more even if the tier dropped the channel
+			if !follows && !slices.Contains(tier.Channels, channel) { // alerted recipients keep their channel
 				continue
 			}
 			a := Addressee{Recipient: id, Channel: channel, State: outbound.Pending}
@@ -78,8 +75,8 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 
 var outboundChannels = []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook}
 
-// Fallback returns the channel that replaces one that failed for good: SMS instead of
-// e-mail, if the tier does not use SMS anyway.
+// Fallback returns the channel that replaces a permanently failed one: SMS instead of e-mail, if the tier does not
+// use SMS already.
 func Fallback(tier *outbound.Tier, r *outbound.Recipient, failed outbound.Channel) (outbound.Channel, bool) {
 	if failed != outbound.ChannelMail || !hasAddress(r, outbound.ChannelSMS) || slices.Contains(tier.Channels, outbound.ChannelSMS) {
 		return "", false
@@ -87,8 +84,7 @@ func Fallback(tier *outbound.Tier, r *outbound.Recipient, failed outbound.Channe
 	return outbound.ChannelSMS, true
 }
 
-// hasAddress reports whether a recipient has an address for a channel. An address
-// that does not decrypt counts as one.
+// hasAddress reports whether a recipient has an address for a channel, even if it cannot be decrypted.
 func hasAddress(r *outbound.Recipient, c outbound.Channel) bool {
 	switch c {
 	case outbound.ChannelMail:
@@ -101,7 +97,7 @@ func hasAddress(r *outbound.Recipient, c outbound.Channel) bool {
 	return false
 }
 
-// upTo returns the recipients of the enabled tiers up to a rank, each once.
+// upTo returns the recipients of the enabled tiers up to a rank, without duplicates.
 func (p *Policy) upTo(r Rank) []string {
 	var ids []string
 	for rank := Rank(1); rank <= r; rank++ {
@@ -116,7 +112,7 @@ func (p *Policy) upTo(r Rank) []string {
 	return ids
 }
 
-// above returns the recipients who are alerted when a tier does not answer.
+// above returns the recipients who are alerted when a tier does not respond.
 func (p *Policy) above(r Rank) []string {
 	if ids := p.Tier(r).EscalateTo; len(ids) > 0 {
 		return ids

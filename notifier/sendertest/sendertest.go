@@ -1,8 +1,7 @@
-// Package sendertest is the conformance suite of the notifier's channels, whatever
-// protocol they speak. It checks how an attempt ends when the far side accepts, is
-// absent, breaks off, keeps silent or talks nonsense. It also checks the stop of the
-// notifier itself. The far side is raw TCP, so it can misbehave as no server library
-// does.
+// Package sendertest is the conformance suite for the notifier's channels, whatever protocol they use. It checks the
+// result of an attempt when the remote side accepts, is absent, disconnects, does not respond or responds with
+// garbage. It also checks an interruption by the notifier. The remote side is raw TCP, so that it can violate its
+// protocol as no server library does.
 package sendertest
 
 import (
@@ -20,19 +19,17 @@ import (
 	"svc/notifier/outcome"
 )
 
-// Channel is one implementation of [outbound.Sender] with a far side for it.
+// Channel is one implementation of [outbound.Sender] with a remote side for it.
 type Channel struct {
-	// Sender makes a sender. If its far side is configured, it is at this host:port.
+	// Sender creates a sender. If the address of its remote side is configured, it is the given host:port.
 	Sender func(t *testing.T, address string) outbound.Sender
-	// Message makes a message. If the message names its far side, it is at this
-	// host:port.
+	// Message creates a message. If the message names its remote side, it is at the given host:port.
 	Message func(address string) outbound.Message
-	// Serve speaks the protocol on one connection and accepts all messages until the
-	// connection ends.
+	// Serve speaks the protocol on one connection and accepts all messages until the connection ends.
 	Serve func(conn net.Conn)
 }
 
-// patience bounds an attempt whose far side keeps silent.
+// patience is the timeout of an attempt whose remote side does not respond.
 const patience = 200 * time.Millisecond
 
 // Conform runs the tests that every channel must pass.
@@ -126,7 +123,7 @@ func Conform(t *testing.T, c Channel) {
 	})
 }
 
-// want checks the class, and the properties of every result.
+// want checks the class of a result, and the properties that every result must have.
 func want(t *testing.T, got *outbound.Result, class outbound.Class) {
 	t.Helper()
 	if got.Class != class {
@@ -197,7 +194,7 @@ func Serve(t testing.TB, listener net.Listener, serve func(net.Conn)) {
 	})
 }
 
-// Nobody returns a local address at which nobody listens.
+// Nobody returns a local address without a listener.
 func Nobody(t testing.TB) (address string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -211,12 +208,12 @@ func Nobody(t testing.TB) (address string) {
 	return address
 }
 
-// Silent reads all input and answers nothing.
+// Silent reads all input and does not respond.
 func Silent(conn net.Conn) {
 	io.Copy(io.Discard, conn) //nolint:errcheck // until it is closed
 }
 
-// Reset ends a connection as a crashed machine does: RST instead of FIN.
+// Reset ends a connection as a crashed machine does: with RST instead of FIN.
 func Reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		tcp.SetLinger(0) //nolint:errcheck // then it ends by FIN

@@ -13,13 +13,12 @@ import (
 	"svc/notifier/outcome"
 )
 
-// generic sends our own request, for any gateway behind a small adapter:
+// generic sends a request in svc's format, for any gateway with a small adapter:
 //
 //	POST {id, to, text, validitySeconds, callback}, X-Svc-Signature
 //
-// It may be repeated: the gateway sends a message with the same id once. Any 2xx
-// means accepted. A receipt is {id, status: delivered|failed}, signed in the same
-// way.
+// A request may be repeated: the gateway must send a message with the same id once. Any 2xx means accepted. A receipt
+// is {id, status: delivered|failed}, signed in the same way.
 type generic struct{ provider }
 
 type genericMessage struct {

@@ -1,8 +1,8 @@
-// Package sms sends alerts as text messages through the gateway of a hospital. The
-// gateway accepts our own signed request, or speaks Twilio's API.
+// Package sms sends alerts as text messages through the gateway of a hospital. The gateway accepts svc's own signed
+// requests, or has Twilio's API.
 //
-// A provider that accepted a message has not delivered it yet. Its receipt says later
-// whether it arrived; [Gateway] reads it.
+// A provider that has accepted a message has not delivered it yet. Its receipt reports later whether the message
+// arrived; [Gateway] parses it.
 package sms
 
 import (
@@ -20,7 +20,7 @@ import (
 	"svc/notifier/outcome"
 )
 
-// The timeouts of an attempt, and the bytes of an answer that are read.
+// The timeouts of an attempt, and the maximum number of bytes of a response that are read.
 const (
 	dialWithin   = 5 * time.Second
 	answerWithin = 15 * time.Second
@@ -36,22 +36,21 @@ const (
 // Config describes the gateway.
 type Config struct {
 	Driver   string
-	URL      string // DriverHTTP: where messages are posted; DriverTwilio: the base, https://api.twilio.com
+	URL      string // DriverHTTP: URL of the gateway; DriverTwilio: base URL, https://api.twilio.com
 	Account  string // DriverTwilio: the account's SID
-	Token    string // DriverHTTP: the secret that signs; DriverTwilio: the auth token
+	Token    string // DriverHTTP: signing secret; DriverTwilio: auth token
 	From     string // sender's number; DriverTwilio: also a messaging service (MG…)
 	Callback string // public address of the service, to which receipts are sent; "": no receipts
 	Now      func() time.Time
-	// Dial makes the connections; nil: TCP.
+	// Dial creates the connections; nil: TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Gateway sends messages and understands the receipts of its provider.
+// Gateway sends messages and parses the receipts of its provider.
 type Gateway interface {
 	outbound.Sender
-	// Receipt verifies and reads a receipt that the provider posted. The errors are
-	// [ErrForged] and [ErrMalformed]. self is the address of the request, as the
-	// provider knows it.
+	// Receipt verifies and parses a receipt that the provider posted. The errors are [ErrForged] and [ErrMalformed].
+	// self is the URL of the request, as the provider knows it.
 	Receipt(self *url.URL, header http.Header, body []byte) (Receipt, error)
 }
 
@@ -71,8 +70,7 @@ var (
 // ReceiptPath returns the path to which the receipts of a driver are posted.
 func ReceiptPath(driver string) string { return "/api/public/sms/" + driver }
 
-// Callback returns the address for the receipt of a message, below the public
-// address.
+// Callback returns the URL for the receipt of a message. public is the public address of the service.
 func Callback(public, driver, hospital, delivery string) string {
 	return public + ReceiptPath(driver) + "?" + url.Values{"h": {hospital}, "d": {delivery}}.Encode()
 }
@@ -93,7 +91,7 @@ func New(c Config) (Gateway, error) { //nolint:ireturn // one of two types
 			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: dialWithin,
 			ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 		},
-		// Number and text go only to the address that the operator set.
+		// Number and text are sent only to the address that the operator configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	switch c.Driver {
@@ -111,7 +109,7 @@ type provider struct {
 	client *http.Client
 }
 
-// timed returns the result of an attempt with the time that it took.
+// timed returns the result of an attempt with its duration.
 func (p *provider) timed(send func() outbound.Result) outbound.Result {
 	began := p.config.Now()
 	r := send()
@@ -119,7 +117,7 @@ func (p *provider) timed(send func() outbound.Result) outbound.Result {
 	return r
 }
 
-// callback returns the address for the receipt of a message; "": no receipt.
+// callback returns the URL for the receipt of a message; "": no receipt.
 func (p *provider) callback(m *outbound.Message) string {
 	if p.config.Callback == "" {
 		return ""
@@ -127,7 +125,7 @@ func (p *provider) callback(m *outbound.Message) string {
 	return Callback(p.config.Callback, p.config.Driver, m.Hospital, m.DeliveryID)
 }
 
-// left returns how long the message is still useful, in whole seconds, at least one.
+// left returns how long the message remains useful, in whole seconds, at least one.
 func (p *provider) left(m *outbound.Message) int {
 	if m.Expires.IsZero() {
 		return int((24 * time.Hour).Seconds())
@@ -135,8 +133,7 @@ func (p *provider) left(m *outbound.Message) int {
 	return max(1, int(m.Expires.Sub(p.config.Now()).Seconds()))
 }
 
-// exchange sends one request and reads the answer. If it fails, status is 0 and
-// failure is the result.
+// exchange sends one request and reads the response. If it fails, status is 0 and failure is the result.
 func (p *provider) exchange(ctx context.Context, r *http.Request) (status int, header http.Header, body []byte, failure outbound.Result) {
 	bounded, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -152,7 +149,7 @@ func (p *provider) exchange(ctx context.Context, r *http.Request) (status int, h
 	return answer.StatusCode, answer.Header, body, outbound.Result{}
 }
 
-// judge returns the result of a status that means the same with every provider.
+// judge returns the result for a status that has the same meaning for every provider.
 func (p *provider) judge(status int, header http.Header) outbound.Result {
 	r := outbound.Result{Class: outbound.ClassStatus, Status: status}
 	switch {
@@ -163,7 +160,7 @@ func (p *provider) judge(status int, header http.Header) outbound.Result {
 	case status == http.StatusTooManyRequests:
 		r.Class, r.RetryAfter = outbound.ClassThrottled, outcome.RetryAfter(header, p.config.Now())
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusRequestTimeout:
-		// The fault of the operator's token or a proxy, not of this message.
+		// The fault is in the operator's token or a proxy, not in this message.
 	case status/100 == 4:
 		r.Final = true
 	}

@@ -18,32 +18,29 @@ import (
 	"svc/notifier/outcome"
 )
 
-// defaultListDelay is the longest time until a message appears in the provider's list
-// after a request with an unknown outcome.
+// defaultListDelay is the maximum time until a message appears in the provider's list after a request with an unknown
+// outcome.
 const defaultListDelay = 30 * time.Second
 
-// twilio speaks the Messages resource of Twilio's API of 2010-04-01, which other
-// providers offer too.
+// twilio uses the Messages resource of Twilio's API version 2010-04-01, which other providers also offer.
 //
-// The API has no idempotency key. Therefore each attempt first looks up the messages
-// of the last hours to that number. A message with the same text is ours, because an
-// earlier attempt may have been lost in a crash. After an unknown outcome (a 5xx, a
-// timeout) the next attempt waits until the message would be in the list. It is not
-// made without the list.
+// The API has no idempotency key. Therefore each attempt first lists the messages of the last hours to the same
+// number: a message with the same text is from an earlier attempt, whose result a crash may have lost. After an
+// unknown outcome (a 5xx or a timeout), the next attempt waits until the message would be in the list, and is not
+// made without reading the list.
 type twilio struct {
 	provider
 	listDelay time.Duration
 }
 
-// sameWithin is how far back a message with the same text is ours. Texts contain the
-// time of day, so within half a day no two alerts are equal.
+// sameWithin is the period in which a message with the same text is considered the same message. Texts contain the
+// time of day, so no two alerts within half a day are equal.
 const sameWithin = 12 * time.Hour
 
-// firstLookUp bounds the look-up before the first attempt, which is made without it
-// if need be.
+// firstLookUp is the timeout of the look-up before the first attempt, which proceeds without the list if necessary.
 const firstLookUp = 3 * time.Second
 
-// longestValidity is the provider's upper bound of ValidityPeriod in seconds.
+// longestValidity is the provider's maximum ValidityPeriod in seconds.
 const longestValidity = 36_000
 
 type twilioMessage struct {
@@ -107,8 +104,8 @@ func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result 
 	return r
 }
 
-// unclear makes the next attempt wait until a look-up shows whether the message
-// arrived. An attempt that broke before anything was sent need not wait so long.
+// unclear delays the next attempt until a look-up can show whether the message arrived. An attempt that failed before
+// anything was sent needs no such delay.
 func (w *twilio) unclear(r outbound.Result) outbound.Result {
 	switch r.Class { //nolint:exhaustive // the message may have arrived with any other class
 	case outbound.ClassDNS, outbound.ClassRefused, outbound.ClassTLS, outbound.ClassInterrupted:
@@ -118,8 +115,8 @@ func (w *twilio) unclear(r outbound.Result) outbound.Result {
 	return r
 }
 
-// lookUp reports whether the message is in the provider's list. If found is false and
-// the result has a class, the list could not be read.
+// lookUp reports whether the message is in the provider's list. If found is false and the result has a class, the
+// list could not be read.
 func (w *twilio) lookUp(ctx context.Context, m *outbound.Message) (found bool, r outbound.Result) {
 	since := w.config.Now().UTC().Add(-sameWithin) // the provider filters by day
 	query := url.Values{"To": {m.To}, "DateSent>": {since.Format(time.DateOnly)}, "PageSize": {"100"}}
@@ -163,8 +160,8 @@ func (w *twilio) signIn(r *http.Request) *http.Request {
 	return r
 }
 
-// Receipt implements [Gateway]. The signature covers the address that we gave the
-// provider, and the fields in order of their names.
+// Receipt implements [Gateway]. The signature covers the URL that was sent to the provider, and the fields in the
+// order of their names.
 func (w *twilio) Receipt(self *url.URL, header http.Header, body []byte) (Receipt, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
@@ -191,8 +188,8 @@ func failedStatus(status string) bool {
 	return status == "failed" || status == "undelivered" || status == "canceled"
 }
 
-// twilioSignature returns X-Twilio-Signature: base64 of the HMAC-SHA1, under the auth
-// token, of the address followed by names and values in the order of the names.
+// twilioSignature returns X-Twilio-Signature: the base64 of the HMAC-SHA1, under the auth token, of the URL followed
+// by names and values in the order of the names.
 func twilioSignature(token, address string, form url.Values) string {
 	mac := hmac.New(sha1.New, []byte(token))
 	mac.Write([]byte(address))

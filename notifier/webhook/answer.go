@@ -15,13 +15,13 @@ import (
 	"svc/notifier/outcome"
 )
 
-// answered returns the result for the status and headers of an answer.
+// answered returns the result for the status and headers of a response.
 func (s *Sender) answered(answer *http.Response) outbound.Result {
 	r := outbound.Result{Status: answer.StatusCode, Class: outbound.ClassStatus}
 	switch status := answer.StatusCode; {
 	case status >= 200 && status < 300:
 		r.Class = outbound.ClassOK
-	case status >= 300 && status < 400: // not followed, because it may lead anywhere
+	case status >= 300 && status < 400: // not followed, because the target is untrusted
 		r.Class = outbound.ClassRedirect
 	case status == http.StatusGone:
 		r.Class, r.Final = outbound.ClassGone, true
@@ -34,14 +34,13 @@ func (s *Sender) answered(answer *http.Response) outbound.Result {
 	return r
 }
 
-// redirected returns what is shown of a redirect: the Location header, which says where the endpoint
-// has moved, and the beginning of the body. The user and query of the location are left out because
-// they may hold a secret.
+// redirected returns the displayed text of a redirect: the Location header, which says where the endpoint has moved,
+// and the start of the body. User and query of the location are removed because they may contain a secret.
 func redirected(answer *http.Response, body string) string {
 	if answer.Header.Get("Location") == "" {
 		return body
 	}
-	to, err := answer.Location() // a relative one is completed
+	to, err := answer.Location() // resolves a relative location
 	if err != nil {
 		return outcome.CleanResponse("Location: not a URL. "+body, "")
 	}
@@ -49,8 +48,8 @@ func redirected(answer *http.Response, body string) string {
 	return outcome.CleanResponse("Location: "+to.String()+" "+body, "")
 }
 
-// excerpt reads the allowed part of an answer's body and returns its beginning. It
-// calls cancel to end the request if the body takes too long.
+// excerpt reads a limited part of a response's body and returns its start. It calls cancel to abort the request if
+// the body takes too long.
 func (s *Sender) excerpt(ctx context.Context, cancel context.CancelFunc, body io.Reader) string {
 	if body == http.NoBody {
 		return ""
@@ -60,20 +59,20 @@ func (s *Sender) excerpt(ctx context.Context, cancel context.CancelFunc, body io
 	defer context.AfterFunc(reading, cancel)()
 	head := make([]byte, outcome.MaxResponse*utf8.UTFMax)
 	n, err := io.ReadFull(body, head)
-	if err == nil { // read to its end so that the connection is kept
+	if err == nil { // read to the end, so that the connection can be reused
 		io.CopyN(io.Discard, body, int64(bodyMost-n)) //nolint:errcheck // the beginning is all that is wanted
 	}
 	return outcome.CleanResponse(string(head[:n]), "")
 }
 
-// failed returns the result of an attempt without an answer.
+// failed returns the result of an attempt without a response.
 func (s *Sender) failed(ctx context.Context, began time.Time, err error) outbound.Result {
 	class, word := classify(ctx, err)
 	return outbound.Result{Class: class, Response: word, Took: s.now().Sub(began)}
 }
 
-// classify returns how an attempt without an answer ended. The second result is a
-// stable word that administrators see in place of an answer, where it adds something.
+// classify returns the class of an attempt without a response. The second result is a stable word that administrators
+// see in place of the response, if it adds information.
 func classify(ctx context.Context, err error) (outbound.Class, string) {
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
 		return outbound.ClassBlocked, string(refused.Reason)
@@ -86,7 +85,7 @@ func classify(ctx context.Context, err error) (outbound.Class, string) {
 	return class, ""
 }
 
-// certificate returns one word for a fault of TLS.
+// certificate returns a stable word for a TLS error.
 func certificate(err error) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "certificate_of_another_name"

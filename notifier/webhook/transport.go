@@ -8,19 +8,18 @@ import (
 	"time"
 )
 
-// Bounds of a transport. An idle connection costs some 30 KiB with its buffers and
-// TLS. Connections to endpoints with few events are closed, so memory does not grow
-// with their number.
+// The limits of a transport. An idle connection uses some 30 KiB with its buffers and TLS. Connections to endpoints
+// with rare events are closed, so that memory does not grow with their number.
 const (
 	keptAll     = 512              // idle connections
-	keptPerHost = 32               // as many as the notifier has in flight to one host
+	keptPerHost = 32               // the notifier's limit of requests in flight to one host
 	keptFor     = 90 * time.Second // idle time before a connection is closed
-	headersMost = 64 << 10         // bytes of an answer's headers
+	headersMost = 64 << 10         // bytes of a response's headers
 	sessions    = 512              // TLS sessions to resume
 )
 
-// newTransport returns the transport of one hospital, or with "" of all hospitals
-// without an allow list. The dialers make all its connections.
+// newTransport returns the transport of one hospital or, for "", of all hospitals without an allow list. The returned
+// dialers create all its connections.
 func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.Dialer) {
 	dialer := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.Control(hospital, "https")}
 	plain := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.Control(hospital, "http")}
@@ -31,7 +30,7 @@ func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		Proxy:              nil, // a proxy in the environment of SVC is not for partners
+		Proxy:              nil, // a proxy in the service's environment is not meant for partners
 		Protocols:          protocols,
 		DisableCompression: true,
 		DialContext:        plain.DialContext,
@@ -45,8 +44,8 @@ func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.
 	}, []*net.Dialer{dialer, plain}
 }
 
-// handshakeError is a fault of TLS: no part of the request was sent. Many faults of
-// crypto/tls have no type of their own, so the type names the stage.
+// handshakeError is a TLS error: no part of the request was sent. Many errors of crypto/tls have no type, so this
+// type records the stage.
 type handshakeError struct{ err error }
 
 func (e *handshakeError) Error() string { return "tls: " + e.err.Error() }

@@ -1,9 +1,8 @@
-// Package webhook sends events to the endpoints of partners. An attempt is one signed
-// request; its result says how it ended.
+// Package webhook sends events to the endpoints of partners. An attempt is one signed request with a classified
+// result.
 //
-// A request is HTTP/1.1 without redirects, compression or proxy. It goes to an
-// address that the egress guard allows when it is dialled. An answer counts once its
-// headers have arrived; its body cannot change that.
+// A request is HTTP/1.1 without redirects, compression or proxy. It is sent to an address that the egress guard has
+// allowed when it is dialed. A response counts once its headers have arrived; its body cannot change the result.
 package webhook
 
 import (
@@ -28,7 +27,7 @@ import (
 	"svc/notifier/event"
 )
 
-// userAgent names the service and the generation of its requests.
+// userAgent is the name of the service with the version of its requests.
 const userAgent = "svc-webhooks/1"
 
 // Config holds the dependencies of a sender.
@@ -38,7 +37,7 @@ type Config struct {
 	Now   func() time.Time
 }
 
-// Sender is the [outbound.Sender] of webhooks. It may be used by many goroutines.
+// Sender implements [outbound.Sender] for webhooks. It is safe for concurrent use.
 type Sender struct {
 	guard   *egress.Guard
 	now     func() time.Time
@@ -48,17 +47,17 @@ type Sender struct {
 	limits  limits
 }
 
-// limits bound the parts of an attempt. The endpoint's own timeout bounds the whole.
+// limits are the timeouts for the parts of an attempt. The endpoint's own timeout applies to the whole.
 type limits struct {
-	dial      time.Duration // including the look-up of the name
+	dial      time.Duration // including name resolution
 	handshake time.Duration
-	body      time.Duration // of an answer, after its headers
+	body      time.Duration // of a response, after its headers
 }
 
 var usual = limits{dial: 3 * time.Second, handshake: 5 * time.Second, body: time.Second}
 
-// bodyMost bounds the bytes of an answer that are read so that its connection can be
-// reused. A longer answer costs the connection.
+// bodyMost is the maximum number of bytes of a response that are read so that its connection can be reused. After a
+// longer response, the connection is closed.
 const bodyMost = 16 << 10
 
 // New returns a sender.
@@ -74,8 +73,8 @@ func newSender(c Config, l limits) *Sender {
 	return s
 }
 
-// Roots returns the certificate authorities of the system and those of a PEM file.
-// Without a file it returns nil, which means those of the system.
+// Roots returns the system's certificate authorities and those of a PEM file. Without a file it returns nil, which
+// means the system's.
 func Roots(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // as crypto/tls has it
@@ -102,8 +101,8 @@ func (s *Sender) Close() {
 	}
 }
 
-// Send makes one attempt. It waits for the headers of the answer for at most the
-// timeout of the endpoint, and for the body at most a second more.
+// Send makes one attempt. It waits for the headers of the response for at most the timeout of the endpoint, and for
+// the body at most one more second.
 func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	began := s.now()
 	u, err := s.guard.URL(m.Hospital, m.Webhook.URL)
@@ -124,7 +123,7 @@ func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	defer answer.Body.Close() //nolint:errcheck // all that counts was read
 	result := s.answered(answer)
 	result.Took = s.now().Sub(began)
-	if answer.StatusCode != http.StatusSwitchingProtocols { // with 101 the body is the bare connection, which no context ends
+	if answer.StatusCode != http.StatusSwitchingProtocols { // with 101, the body is the bare connection, which no context ends
 		result.Response = s.excerpt(bounded, cancel, answer.Body)
 	}
 	if result.Class == outbound.ClassRedirect {
@@ -140,8 +139,7 @@ func (s *Sender) transport(hospital string) *http.Transport {
 	return s.shared
 }
 
-// request returns the request of one attempt. Header names in lower case are sent as
-// they are.
+// request returns the request of one attempt. Header names in lower case are sent unchanged.
 func request(ctx context.Context, u *url.URL, m *outbound.Message, signed *signature.Signed) *http.Request {
 	r := &http.Request{
 		Method: http.MethodPost, URL: u, Host: u.Host,
@@ -152,9 +150,8 @@ func request(ctx context.Context, u *url.URL, m *outbound.Message, signed *signa
 			signature.HeaderID:        {m.EventID},
 			signature.HeaderTimestamp: {signed.Timestamp},
 			signature.HeaderStandard:  {signed.Standard},
-			// Not sent: with this key the transport may repeat the request if an idle
-			// connection was closed at that moment. The receiver recognizes the
-			// repetition by its id.
+			// A nil value is not sent. With this key, the transport may repeat the request if an idle connection was
+			// just closed. The receiver recognizes the repetition by its id.
 			"X-Idempotency-Key": nil,
 		},
 		ContentLength: int64(len(m.Body)),
@@ -166,9 +163,9 @@ func request(ctx context.Context, u *url.URL, m *outbound.Message, signed *signa
 	return r.WithContext(ctx)
 }
 
-// Reproduce returns the text of the request that a test of a webhook was, and that was sent at an
-// instant. It makes the request again from the event, the secrets valid at the time, and the level
-// of the unit. The text is empty if it cannot be made again.
+// Reproduce returns the text of the request that was sent at an instant for the test of a webhook. It rebuilds the
+// request from the event, the secrets valid at that time, and the level of the unit. The result is empty if the
+// request cannot be rebuilt.
 func Reproduce(hook *outbound.Webhook, c *outbound.Command, level acuity.Level, sent time.Time) string {
 	e, err := event.Test(c, level)
 	if err != nil {

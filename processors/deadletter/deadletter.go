@@ -26,13 +26,13 @@ type Letters struct {
 	table   *stream.Table
 
 	mu  sync.RWMutex
-	all map[string][]Letter // // by hospital, ascending by version
+	all map[string][]Letter // by hospital, ascending by version
 }
 
 // Letter is a dead letter with the time of its retry.
 type Letter struct {
 	schemas.DeadLetter
-	RetriedAt acuity.Instant // // 0: not retried
+	RetriedAt acuity.Instant // 0: not retried
 }
 
 // ErrNone means that a hospital has no such dead letter.
@@ -79,7 +79,7 @@ func (d *Letters) add(letter *schemas.DeadLetter) {
 	case had && letter.Reason == schemas.Retried:
 		all[at].RetriedAt = letter.At
 		return
-	case had || letter.Reason == schemas.Retried: // // a repetition, or the retry of a dead letter that retention has deleted
+	case had || letter.Reason == schemas.Retried: // a repetition, or the retry of a dead letter that retention has deleted
 		return
 	}
 	all = slices.Insert(all, at, Letter{DeadLetter: *letter})
@@ -159,7 +159,7 @@ func (d *Letters) Observation(ctx context.Context, hospital, id string) (*acuity
 	if err != nil {
 		return nil, err
 	}
-	if o.Hospital != hospital { // // the record belongs to another hospital or to none
+	if o.Hospital != hospital { // the record belongs to another hospital or to none
 		return nil, ErrNone
 	}
 	return o, nil

@@ -56,21 +56,21 @@ func Tasks(cfg Config) func(partition int32) stream.Task {
 type task struct {
 	Config
 	partition int32
-	owned     verdict.OwnedView // // set by Restored; nil without a View
+	owned     verdict.OwnedView // set by Restored; nil without a View
 	hospitals map[string]*hospital
-	levels    map[string]*levelTime // // by hospital, since Restored
-	next      int64                 // // offset of the next input
+	levels    map[string]*levelTime // by hospital, since Restored
+	next      int64                 // offset of the next input
 
-	snapshots []schemas.Snapshot // // of this transaction, in order
-	touched   []*hospital        // // changed in this transaction
-	shown     []verdict.Chart    // // models of the last Outputs, until they are durable
+	snapshots []schemas.Snapshot // of this transaction, in order
+	touched   []*hospital        // changed in this transaction
+	shown     []verdict.Chart    // models of the last Outputs, until they are durable
 }
 
 // hospital is the state of one hospital of the partition.
 type hospital struct {
 	id      string
 	model   *forecast.Model
-	copied  int32 // // hour of the last copied snapshot that is not part of a backfill
+	copied  int32 // hour of the last copied snapshot that is not part of a backfill
 	past    int32 // hour of the last copied snapshot of the last backfill
 	backed  int32 // generation of the last backfill
 	touched bool
@@ -97,7 +97,7 @@ func (t *task) Restore(r stream.Record) error {
 	h.copied, h.past, h.backed = m.Copied, m.PastHour, m.PastGeneration
 	var same bool
 	if h.model, same = m.Forecast(); !same {
-		h.model.Version = 0 // // Restored learns it again
+		h.model.Version = 0 // Restored learns it again
 	}
 	h.model.Offset = m.Offset
 	return nil
@@ -140,7 +140,7 @@ func (t *task) Apply(r stream.Record) error {
 	head, err := schemas.PeekChange(r.Value)
 	if err == nil && head.Cause != acuity.CauseTime {
 		t.levelOf(r.Key, &head).setLevel(head.Level, head.AppliedAt)
-		return nil // // the common case: only changes caused by time have a snapshot
+		return nil // the common case: only changes caused by time have a snapshot
 	}
 	c, err := schemas.ChangeCodec.Decode(r.Value)
 	if err != nil {

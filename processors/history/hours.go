@@ -15,7 +15,7 @@ import (
 // restarts, and the next snapshot has fewer seconds.
 type levelTime struct {
 	level acuity.Level
-	since acuity.Instant // // up to this instant, the time is included in spent
+	since acuity.Instant // up to this instant, the time is included in spent
 	spent [acuity.LevelRed + 1]int64
 }
 

@@ -22,7 +22,7 @@ type Projection struct {
 	Projector *view.Projector
 	now       func() time.Time
 
-	took chan struct{} // // holds a token after a partition was assigned
+	took chan struct{} // holds a token after a partition was assigned
 
 	mu         sync.Mutex
 	partitions map[int32]*partitionCharts
@@ -35,7 +35,7 @@ type partitionCharts struct {
 	partition int32
 	applied   int64
 	units     map[string]view.Unit
-	fresh     view.Freshness // // freshness of the committed inputs, written to Redis or not
+	fresh     view.Freshness // freshness of the committed inputs, written to Redis or not
 }
 
 // New returns the projection of a processor to a view. generation is the id of the topic that the processor writes.

@@ -23,7 +23,7 @@ func fullChart(h *hospitalEntry) (Chart, error) {
 			return encoded, err
 		}
 	}
-	h.unit.View(func(int32, *acuity.RoomChart) {}) // // clears the changes, which the full chart includes
+	h.unit.View(func(int32, *acuity.RoomChart) {}) // clears the changes, which the full chart includes
 	err = h.addAllRecords()
 	encoded.LocalSettings = h.local.changedRecords()
 	return encoded, err
@@ -66,9 +66,9 @@ func (h *hospitalEntry) roomChart(room *acuity.RoomChart) ([]byte, error) {
 // localSettings collects the encoded records that administrators see in lists, by key without the hospital: rows of
 // the terminology map, rules, locations, settings, codes of the worklist, and unconfirmed rooms.
 type localSettings struct {
-	changed map[string][]byte // // since the last changedRecords; nil value: the record was deleted
+	changed map[string][]byte // since the last changedRecords; nil value: the record was deleted
 	unknown map[int32]bool    // unconfirmed rooms in the lists
-	rooms   []int32           // // rooms whose records were written since then
+	rooms   []int32           // rooms whose records were written since then
 }
 
 // addRecord adds a written record, if administrators see its kind.
@@ -96,7 +96,7 @@ func (l *localSettings) setRecord(name string, value []byte) {
 	if l.changed == nil {
 		l.changed = map[string][]byte{}
 	}
-	l.changed[name] = slices.Clone(value) // // a copy, because the view keeps it
+	l.changed[name] = slices.Clone(value) // a copy, because the view keeps it
 }
 
 // updateUnknownRoom adds an unconfirmed room to the list, and removes a room that is not unconfirmed.

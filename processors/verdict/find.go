@@ -26,7 +26,7 @@ var (
 // time, because changes are requested too rarely to keep them in memory.
 type Log struct {
 	Cluster    *stream.Cluster
-	Topic      string // // the verdicts topic
+	Topic      string // the verdicts topic
 	Partitions int32
 }
 

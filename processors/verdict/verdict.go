@@ -61,7 +61,7 @@ type Chart struct {
 	Hospital string
 	Version  int64
 	Unit     []byte
-	Rooms    map[int32][]byte // // nil value: the room was deleted
+	Rooms    map[int32][]byte // nil value: the room was deleted
 	// LocalSettings holds the records that administrators see in lists, by key without the hospital; nil value: the
 	// record was deleted.
 	LocalSettings map[string][]byte
@@ -94,19 +94,19 @@ const (
 type task struct {
 	partition int32
 	view      View          // nil: there is none
-	owned     OwnedView     // // set by Restored
-	change    acuity.Change // // the change that is being encoded
+	owned     OwnedView     // set by Restored
+	change    acuity.Change // the change that is being encoded
 	hospitals map[string]*hospitalEntry
 	timers    timers
-	next      int64 // // offset of the next input
-	weight    int   // // of the instants processed in this Advance
+	next      int64 // offset of the next input
+	weight    int   // of the instants processed in this Advance
 	intake    schemas.Intake
 
 	changes []output         // of this transaction, in order
-	touched []*hospitalEntry // // changed in this transaction
+	touched []*hospitalEntry // changed in this transaction
 	charts  []Chart          // charts of the last Outputs, until they are durable
 	scratch []byte           // for records
-	piece   []byte           // // memory for small records, see keepRecord
+	piece   []byte           // memory for small records, see keepRecord
 }
 
 // hospitalEntry is the state of one hospital of the partition.
@@ -114,9 +114,9 @@ type hospitalEntry struct {
 	id      string
 	key     []byte
 	unit    *hospital.State
-	head    []byte         // // newest record of a change, for a checkpoint
+	head    []byte         // newest record of a change, for a checkpoint
 	due     acuity.Instant // sort key in timers
-	index   int            // // index in timers; -1: not in timers
+	index   int            // index in timers; -1: not in timers
 	touched bool
 	scratch []byte // for charts
 	local   localSettings
@@ -233,7 +233,7 @@ func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 
 // recordChange encodes one change of a hospital for Outputs.
 func (t *task) recordChange(h *hospitalEntry, change acuity.Change) error {
-	t.change = change // // the address of the parameter would allocate a change on the heap
+	t.change = change // the address of the parameter would allocate a change on the heap
 	encoded, err := schemas.ChangeCodec.Encode(t.scratch[:0], &t.change)
 	t.scratch = encoded
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package egresstest holds test data for the guard of egress. It has a corpus of endpoints
-// that must never be called, and a name server that answers as a test wants.
+// Package egresstest provides test data for the egress guard: endpoints that must be refused, with a name server for
+// their names.
 package egresstest
 
 import (
@@ -25,15 +25,14 @@ const (
 type Case struct {
 	URL    string
 	Reason egress.Reason
-	First  []netip.Addr // what its name resolves to when it is checked
-	Then   []netip.Addr // and when it is dialled; nil: the same
+	First  []netip.Addr // addresses of its name when it is checked
+	Then   []netip.Addr // addresses when it is dialed; nil: First
 }
 
 // Rebinds reports whether the name resolves to another address after the check.
 func (c *Case) Rebinds() bool { return len(c.Then) > 0 }
 
-// SetNames puts the name of the endpoint into names, with its addresses at first or
-// later.
+// SetNames adds the name of the endpoint to names, with the addresses First or, if later is true, Then.
 func (c *Case) SetNames(names *Names, later bool) {
 	u, err := url.Parse(c.URL)
 	if err != nil || c.First == nil {
@@ -46,7 +45,7 @@ func (c *Case) SetNames(names *Names, later bool) {
 	names.Set(u.Hostname(), c.First...)
 }
 
-// Corpus returns the endpoints.
+// Corpus returns the endpoints that must be refused.
 func Corpus(t testing.TB) []Case {
 	t.Helper()
 	var all []Case

@@ -10,15 +10,14 @@ import (
 	"sync"
 )
 
-// Names is a name server in memory: every query of its [Names.Resolver] is
-// answered from the table, and nothing leaves the process.
+// Names is an in-memory name server. Every query of its [Names.Resolver] is answered from the table, without network
+// access.
 type Names struct {
 	mu    sync.Mutex
 	table map[string][]netip.Addr
 }
 
-// Set makes a name resolve to these addresses from now on; without addresses it does
-// not exist.
+// Set makes a name resolve to these addresses; without addresses, the name does not exist.
 func (n *Names) Set(name string, to ...netip.Addr) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -37,8 +36,8 @@ func (n *Names) Resolver() *net.Resolver {
 	}}
 }
 
-// serve answers queries framed as DNS over TCP. The resolver of the standard library
-// speaks that on a connection without packets.
+// serve answers queries framed as DNS over TCP, which the standard library's resolver uses on a connection without
+// packets.
 func (n *Names) serve(conn net.Conn) {
 	defer conn.Close() //nolint:errcheck // a pipe
 	for {
@@ -90,7 +89,7 @@ func (n *Names) answer(query []byte) []byte {
 		if kind == typeA && len(data) != 4 || kind == typeAAAA && len(data) != 16 || kind != typeA && kind != typeAAAA {
 			continue
 		}
-		records = append(records, 0xc0, headSize) // the name of the question
+		records = append(records, 0xc0, headSize) // the name in the question
 		records = binary.BigEndian.AppendUint16(records, kind)
 		records = binary.BigEndian.AppendUint16(records, classIN)
 		records = append(records, 0, 0, 0, 0)                               // time to live: 0 seconds
@@ -103,7 +102,7 @@ func (n *Names) answer(query []byte) []byte {
 	if !known || len(found) == 0 {
 		code = noSuchName
 	}
-	answer = append(answer, 0x84, 0x80|code, 0, 1) // an authoritative answer to one question
+	answer = append(answer, 0x84, 0x80|code, 0, 1) // authoritative answer to one question
 	answer = binary.BigEndian.AppendUint16(answer, count)
 	answer = append(answer, 0, 0, 0, 0)
 	answer = append(answer, question...)
