@@ -17,20 +17,19 @@ import (
 // Settings stores the settings of hospitals that change no verdict by themselves.
 type Settings interface {
 	Hospital(id string) (access.Hospital, bool)
-	// Set stores zone and senders of a hospital, as the act with this version said. When
-	// it returns, this process uses them. It returns [access.ErrOvertaken] if a later act
-	// has set them.
+	// Set stores the zone and the senders of a hospital, as set by the act with this version. When it returns, this
+	// process uses them. It returns [access.ErrOvertaken] if a later act has set them.
 	Set(ctx context.Context, hospital string, version int64, zone string, senders []access.Sender) error
-	// Key returns a key by its id, also if the key is no longer valid.
+	// Key returns a key by its id, even if the key is no longer valid.
 	Key(id string) (access.Key, bool)
 }
 
-// acted is the answer to an act: what it did to the verdict. For a dry run it is what the
-// act would do.
+// acted is the response to an act: its effects on the verdict. For a dry run, they are the effects that the act would
+// have.
 type acted struct {
 	common
 	DryRun  bool          `json:"dryRun"`
-	Changes []verdictMove `json:"changes"` // changes of level and rooms, in the form that partners get
+	Changes []verdictMove `json:"changes"` // changes of level and rooms, in the format of the webhooks
 
 	version int64 // version of the change
 }
@@ -44,14 +43,14 @@ type verdictMove struct {
 	Score     *int32  `json:"score"` // score of the room after the act
 }
 
-// acts serves what administrators do: to the settings of their hospital, and to a dead
-// letter. It writes the audit record of each act.
+// acts serves the acts of administrators on the settings of their hospital and on dead letters. It writes the audit
+// record of each act.
 type acts struct{ *server }
 
-// beginAct starts the observation of an act. If it returns nil it has answered.
+// beginAct starts the observation of an act. If it returns nil, it has already sent an error response.
 func (a *acts) beginAct(w http.ResponseWriter, r *http.Request, channel acuity.Channel) (*acuity.Observation, *reader) {
 	o := a.observe(r, channel)
-	o.Source = httpapi.Caller(r.Context()).ID // the administrator who acts, not the owner of the data
+	o.Source = httpapi.Caller(r.Context()).ID // the acting administrator, not the owner of the data
 	in := a.reader(o)
 	o.Act = in.act(r)
 	if problem := in.problem(); problem != nil {
@@ -65,13 +64,11 @@ func (a *acts) beginAct(w http.ResponseWriter, r *http.Request, channel acuity.C
 	return o, in
 }
 
-// readAct fills the observation of an act from its body, or from its path. It returns what
-// the audit record names, and what makes the answer. Without a subject there is nothing of
-// that id.
+// readAct fills the observation of an act from the body or the path of a request. It returns the subjects for the
+// audit record and a function that creates the response. If it returns no subjects, no resource has that id.
 type readAct func(in *reader, r *http.Request, body []byte, o *acuity.Observation) (subjects []string, answer func(acted) any)
 
-// serveAct returns the handler of an act on local settings. Only an act that deletes has no
-// body.
+// serveAct returns the handler of an act on local settings. Only an act that deletes has no body.
 func serveAct(channel acuity.Channel, action string, read readAct) func(*acts, http.ResponseWriter, *http.Request) {
 	return func(a *acts, w http.ResponseWriter, r *http.Request) {
 		var body []byte
@@ -96,12 +93,12 @@ func serveAct(channel acuity.Channel, action string, read readAct) func(*acts, h
 	}
 }
 
-// onlyEffects answers an act with its effects alone.
+// onlyEffects returns the effects of an act as the whole response.
 func onlyEffects(effects acted) any { return effects }
 
 const dryRun = "dryRun"
 
-// act reads the conditions of a request: ?dryRun=true, If-Match, If-None-Match.
+// act parses the conditions of a request: ?dryRun=true, If-Match, If-None-Match.
 func (r *reader) act(q *http.Request) *acuity.Act {
 	act := &acuity.Act{}
 	for name, values := range q.URL.Query() {
@@ -113,7 +110,7 @@ func (r *reader) act(q *http.Request) *acuity.Act {
 				r.fault(dryRun, "enum:true|false")
 			}
 		case strings.EqualFold(strings.NewReplacer("-", "", "_", "").Replace(name), dryRun):
-			r.fault(dryRun, "name") // a misspelled dry run must not do the act
+			r.fault(dryRun, "name") // a misspelled dryRun must not execute the act
 		}
 	}
 	match, none := given(q, "If-Match"), given(q, "If-None-Match")
@@ -145,7 +142,7 @@ func given(r *http.Request, name string) []string {
 	return values
 }
 
-// entityTag reads the version of a resource from If-Match: "57", or * for any version.
+// entityTag parses the version in If-Match: "57", or * for any version.
 func entityTag(text string) (int64, bool) {
 	text = strings.TrimSpace(text)
 	if text == "*" {
@@ -159,8 +156,8 @@ func entityTag(text string) (int64, bool) {
 	return version, err == nil && version > 0
 }
 
-// perform writes the audit record of an act, submits the act and returns its effects. If
-// it returns false it has answered.
+// perform writes the audit record of an act, submits the act and returns its effects. If it returns false, it has
+// already sent an error response.
 func (a *acts) perform(
 	w http.ResponseWriter, r *http.Request, o *acuity.Observation, in *reader, action string, subjects ...string,
 ) (acted, bool) {
@@ -180,7 +177,7 @@ func (a *acts) perform(
 		reason = got.change.Reason
 	}
 	if p := got.change.Preview; got.applied && p != nil {
-		// The answer tells what the previewed act would do.
+		// The response shows what the previewed act would do.
 		got.change.Outcome, got.change.Level, got.change.Effects = p.Outcome, p.Level, p.Effects
 		got.change.Activated, got.change.Expired, got.change.Warnings = p.Activated, p.Expired, p.Warnings
 		reason = p.Reason
@@ -225,11 +222,11 @@ func verdictMoveFrom(e *acuity.Effect) verdictMove {
 	}
 }
 
-// maxSubjects is how many ids one audit record names.
+// maxSubjects is the maximum number of ids in one audit record.
 const maxSubjects = 50
 
-// recordAct writes the audit record of an act. If that fails, the act must not be done:
-// recordAct has answered the request and returns false.
+// recordAct writes the audit record of an act. If that fails, the act must not be executed: recordAct sends an error
+// response and returns false.
 func (a *acts) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Observation, action string, subjects ...string) bool {
 	if a.Audit == nil {
 		return true
@@ -244,8 +241,8 @@ func (a *acts) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 	return err == nil
 }
 
-// recordNotDone adds to the audit log that a recorded act was refused, or may not have
-// been done. The answer to its request says which.
+// recordNotDone writes an audit record which says that a recorded act was refused or may not have been executed. The
+// response to the request says which.
 func (a *acts) recordNotDone(r *http.Request, o *acuity.Observation, action string, subjects ...string) {
 	if a.Audit == nil {
 		return
@@ -259,7 +256,7 @@ func (a *acts) recordNotDone(r *http.Request, o *acuity.Observation, action stri
 	}
 }
 
-// actOf returns an act of an administrator as an audit record.
+// actOf returns the audit record of an administrator's act.
 func actOf(o *acuity.Observation, action string, subjects []string) audit.Act {
 	before := ""
 	if o.Act != nil && o.Act.Expect > 0 {
@@ -274,6 +271,5 @@ func actOf(o *acuity.Observation, action string, subjects []string) audit.Act {
 	}
 }
 
-// remark reads the comment of an administrator. It masks long runs of digits, which could
-// be a person's number.
+// remark parses the comment of an administrator. It masks long runs of digits, which could identify a person.
 func (o object) remark() string { return codes.MaskDisplay(o.text("comment")) }

@@ -24,7 +24,7 @@ type adtAnswer struct {
 	common
 	EventType string `json:"eventType"` // the HL7 name of the event type
 	Visit     string `json:"visit"`     // opaque
-	RoomID    *int32 `json:"roomId"`    // the room after the event; null: the visit is in no room, or the answer is pending
+	RoomID    *int32 `json:"roomId"`    // the room after the event; null: the visit is in no room, or the result is pending
 }
 
 func (s *server) adt(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +53,7 @@ func eventName(t acuity.EventType) string {
 	return ""
 }
 
-// event reads one ADT event. The reader collects its faults.
+// event parses one ADT event. The reader collects the errors.
 func (r *reader) event(raw []byte, path string) acuity.Event {
 	o, ok := r.open(raw, path, shapeOf[adtShape]())
 	if !ok {
@@ -84,7 +84,7 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 	} else if cancels.From != 0 {
 		o.warn("field_not_used", o.at("cancelsOccurredAt"))
 	}
-	if e.Type == acuity.A02 || e.Type == acuity.A03 || e.Type >= acuity.A11 { // as in HL7, these change no diagnosis
+	if e.Type == acuity.A02 || e.Type == acuity.A03 || e.Type >= acuity.A11 { // as in HL7, these events do not change diagnoses
 		if len(diagnoses) > 0 {
 			o.warn("field_not_used", o.at("diagnoses"))
 		}
@@ -99,13 +99,13 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 	e.RecordedAt = recorded.From
 	e.ID, e.Digest = r.identify(id, &e)
 	e.RecordedAt = o.resolve(recorded)
-	o.settleOnsets(e.Diagnoses, onsets)
+	o.resolveOnsets(e.Diagnoses, onsets)
 	e.Warnings = append(e.Warnings, r.warnings[before:]...)
 	o.close()
 	return e
 }
 
-// location reads where a patient is: our room id, the sender's four parts, or both.
+// location parses the location of a patient: a room id, the sender's four parts, or both.
 func (o object) location(room, place string) acuity.Location {
 	var l acuity.Location
 	if id, ok := o.integer(room); ok {
@@ -120,12 +120,11 @@ func (o object) location(room, place string) acuity.Location {
 	return l
 }
 
-// identify returns the identity of an event: its eventId, else the digest of what makes
-// it this event (type, visit, times, place, diagnoses). The digest covers the whole
-// event. All times must be as they were sent: a coarse one counts as another instant when the
-// event is sent again.
+// identify returns the identity of an event: its eventId, or else a digest of the fields that distinguish it (type,
+// visit, times, location, diagnoses). The digest uses all times as they were sent, because a coarse time may be
+// resolved to another instant when the event is sent again.
 func (r *reader) identify(eventID string, e *acuity.Event) (id, digest string) {
-	var usual [512]byte // large enough for a usual event
+	var usual [512]byte // large enough for a typical event
 	k := key{usual[:0]}
 	k.number(int64(e.Type))
 	k.text(e.Visit)
@@ -157,7 +156,7 @@ func (r *reader) identify(eventID string, e *acuity.Event) (id, digest string) {
 	return id, r.pseudonym(hl7.KindDigest, k.sum())
 }
 
-// key is an unambiguous encoding of facts. sum hashes it.
+// key is an unambiguous encoding of facts; sum hashes it.
 type key struct{ b []byte }
 
 func (k *key) number(n int64) { k.b = binary.AppendVarint(k.b, n) }
@@ -234,8 +233,8 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, answer)
 }
 
-// batch reads the events of a body. Good ones go into the observation, bad ones into the
-// results. The reader collects faults of the body as a whole.
+// batch parses the events of a body. Valid events are added to the observation, invalid ones to the results. The
+// reader collects errors of the body as a whole.
 func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 	b, ok := r.open(body, "", shapeOf[batchShape]())
 	if !ok {
@@ -268,9 +267,8 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 	return results
 }
 
-// prepareEvent makes an event ready for the observation. Its warnings count the events
-// of the body. prepareEvent rewrites their paths to count the events of the
-// observation, as warnings of the processor do.
+// prepareEvent prepares an event for the observation. The paths of its warnings refer to the position in the body;
+// prepareEvent changes them to the position in the observation, as in warnings of the processor.
 func (r *reader) prepareEvent(e acuity.Event, list string, i int) acuity.Event {
 	there, here := item(list, i), item("events", len(r.places.origins))
 	for n, w := range e.Warnings {

@@ -12,17 +12,17 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// common holds the fields that the answer to every feed has.
+// common holds the fields that the responses of all feeds share.
 type common struct {
 	Applied   bool             `json:"applied"`  // false: the observation is durable and will be applied later
 	Outcome   *string          `json:"outcome"`  // null while pending
-	Position  *string          `json:"position"` // null: the body held nothing to append
+	Position  *string          `json:"position"` // null: the body had nothing to append
 	Activated []factorChange   `json:"activated"`
 	Expired   []factorChange   `json:"expired"`
 	Unmapped  []unmapped       `json:"unmapped"`
 	Warnings  []warning        `json:"warnings"`
 	Level     *string          `json:"level"`             // level after the observation; null while pending
-	Refused   []httpapi.Detail `json:"refused,omitempty"` // parts of the body beyond a limit of the hospital; of HL7 each refused message
+	Refused   []httpapi.Detail `json:"refused,omitempty"` // parts of the body that exceed a limit of the hospital; for HL7, each refused message
 }
 
 type factorChange struct {
@@ -30,7 +30,7 @@ type factorChange struct {
 	RoomLabel string       `json:"roomLabel"`
 	FactorID  string       `json:"factorId"`
 	Label     string       `json:"label"`
-	Ratio     *string      `json:"ratio"` // null: the factor asks for none
+	Ratio     *string      `json:"ratio"` // null: the factor has no ratio
 	Since     httpapi.Time `json:"since"`
 	Evidence  string       `json:"evidence"`
 }
@@ -44,10 +44,10 @@ type unmapped struct {
 type warning struct {
 	Code    string `json:"code"`
 	Path    string `json:"path,omitempty"`
-	Message string `json:"message"` // says what was found and what to do
+	Message string `json:"message"` // what is wrong, and what to do
 }
 
-// These lists and maps hold the words of the domain on the wire.
+// The names of domain values in the API.
 var (
 	outcomes = [...]string{
 		acuity.Applied: "applied", acuity.Duplicate: "duplicate", acuity.Ignored: "ignored",
@@ -62,8 +62,8 @@ var (
 	}
 )
 
-// answer builds the common part from the receipt of the observation and from the warnings
-// of decoding it.
+// answer returns the common part of a response, from the receipt of the observation and the warnings from decoding
+// it.
 func (r *reader) answer(got receipt) common {
 	c := common{
 		Applied: got.applied, Activated: []factorChange{}, Expired: []factorChange{},
@@ -103,7 +103,7 @@ func (r *reader) answer(got receipt) common {
 	return c
 }
 
-// warn adds a warning, unless the answer already has the same code at this path or below.
+// warn adds a warning, unless the response already has the same code at this path or below it.
 func (c *common) warn(code, path string) {
 	n := len(c.Warnings)
 	if n > maxWarnings || slices.ContainsFunc(c.Warnings, func(w warning) bool {
@@ -128,12 +128,11 @@ func changed(f *acuity.FactorChange) factorChange {
 	return c
 }
 
-// The facts of a hospital are limited (see [hospital.Limits]). The processor refuses an
-// item beyond a limit, because it alone knows what the hospital has. The answer names the
-// place in the body and the rule, such as "maxRooms:1000". The rest of the body is
-// applied.
+// The facts of a hospital are limited (see [hospital.Limits]). The processor refuses an item beyond a limit, because
+// only the processor knows the facts of the hospital. The response has the path of the item and the rule, such as
+// "maxRooms:1000". The rest of the body is applied.
 
-// maxRefused bounds the places that one answer lists.
+// maxRefused is the maximum number of refused paths in one response.
 const maxRefused = 1000
 
 // refusedParts returns the parts of a body that were refused because they exceed a limit.
@@ -156,8 +155,8 @@ func (r *reader) refusedParts(c *acuity.Change) (parts []httpapi.Detail) {
 	return parts
 }
 
-// refuseWhole reports whether anything of a body was applied. If every part exceeds a
-// limit, it answers the request and returns false.
+// refuseWhole sends an error response and returns false if every part of a body exceeds a limit, so that nothing was
+// applied.
 func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool {
 	rule, refused := exceeded(c)
 	if !refused {

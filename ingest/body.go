@@ -15,15 +15,15 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// These limits bound a body in bytes on the wire. Unpacked, a body may have four times
-// its limit, and at most a hundred times the bytes that were sent.
+// The limits of a request body in bytes as sent. Decompressed, a body may have four times its limit, and at most a
+// hundred times the bytes sent.
 const (
 	maxBody      = 1 << 20
 	maxBatchBody = 8 << 20
 	maxFHIRBody  = 16 << 20
 	unpackFactor = 4
 	unpackRatio  = 100
-	growAtMost   = 64 << 10 // the most memory to allocate before any byte of a body has arrived
+	growAtMost   = 64 << 10 // maximum memory to allocate before the first byte of a body has arrived
 )
 
 const (
@@ -37,8 +37,8 @@ type media struct {
 	charset string
 }
 
-// contentType returns the content type of a request if it is one of those in taken. A
-// request without the header has the first of them.
+// contentType returns the content type of a request if it is one of the accepted types. A request without the header
+// has the first of them.
 func contentType(r *http.Request, taken ...string) (media, *httpapi.Problem) {
 	headers := r.Header["Content-Type"]
 	if len(headers) == 0 || len(headers) == 1 && headers[0] == "" {
@@ -71,7 +71,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *htt
 		return nil, &httpapi.Problem{Kind: httpapi.TooLarge}
 	}
 	var body bytes.Buffer
-	if r.ContentLength > 0 { // allocate little at first: a sender that announces much and sends little must not hold memory
+	if r.ContentLength > 0 { // a sender that announces a large body and sends little must not occupy memory
 		body.Grow(int(min(r.ContentLength, growAtMost)) + bytes.MinRead)
 	}
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
@@ -117,8 +117,7 @@ var notGzip = &httpapi.Problem{
 	Kind: httpapi.Invalid, Message: "The body is not valid gzip.", Details: []httpapi.Detail{{Path: "", Rule: "gzip"}},
 }
 
-// readTyped reads a body of one of the content types. If it returns false it has answered
-// the request.
+// readTyped reads a body of one of the content types. If it returns false, it has already sent an error response.
 func readTyped(w http.ResponseWriter, r *http.Request, limit int64, taken ...string) (media, []byte, bool) {
 	kind, problem := contentType(r, taken...)
 	var body []byte
@@ -134,8 +133,7 @@ func readTyped(w http.ResponseWriter, r *http.Request, limit int64, taken ...str
 	return kind, body, problem == nil
 }
 
-// readJSON reads a JSON body. If the body is not JSON it answers the request and returns
-// false.
+// readJSON reads a JSON body. If it returns false, the body is not JSON and it has already sent an error response.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool) {
 	_, body, ok := readTyped(w, r, limit, jsonType)
 	if !ok {

@@ -22,7 +22,7 @@ type censusAnswer struct {
 	Occupied int   `json:"occupied"`
 	Empty    int   `json:"empty"`
 	Blocked  int   `json:"blocked"`
-	Removed  int32 `json:"removed"` // rooms that left the unit, once applied
+	Removed  int32 `json:"removed"` // rooms that were removed from the unit, once applied
 }
 
 func (s *server) census(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +102,7 @@ func (o object) censusRoom() acuity.CensusRoom {
 	}
 	var onsets []acuity.Moment
 	row.Diagnoses, onsets, row.HasDiagnoses = o.diagnoses()
-	o.settleOnsets(row.Diagnoses, onsets)
+	o.resolveOnsets(row.Diagnoses, onsets)
 	list, row.HasNewborns = o.list("newborns")
 	for in := range o.each("newborns", list) {
 		row.Newborns = append(row.Newborns, acuity.CensusNewborn{
@@ -115,13 +115,13 @@ func (o object) censusRoom() acuity.CensusRoom {
 	return row
 }
 
-// ofOccupant are the fields of a room that are about who is in it.
+// ofOccupant are the fields of a census row that concern the patient in the room.
 var ofOccupant = []string{
 	"visitId", "patientClass", "service", "primaryFactor", "primaryFactorSince", "modifiers", "diagnoses", "deliveredAt", "deliveryMode",
 	"newborns",
 }
 
-// warnOfOccupant warns of what is said of the occupant of a room that has none.
+// warnOfOccupant warns about fields that concern the patient of a room that has none.
 func (o object) warnOfOccupant() {
 	for _, f := range o.fields {
 		text := string(bytes.Join(bytes.Fields(f.raw), nil))
@@ -131,7 +131,7 @@ func (o object) warnOfOccupant() {
 	}
 }
 
-// identifier reads an identifier as its pseudonym; "" if there is none.
+// identifier parses an identifier and returns its pseudonym; "" if it is missing.
 func (o object) identifier(name, kind string) string {
 	id := o.text(name)
 	if id == "" {
@@ -140,7 +140,7 @@ func (o object) identifier(name, kind string) string {
 	return o.pseudonym(kind, id)
 }
 
-// class reads patientClass, one of HL7 table 0004; 0 if there is none.
+// class parses patientClass, a code of HL7 table 0004; 0 if it is missing.
 func (o object) class() byte {
 	if class := o.word("patientClass"); class != "" {
 		return class[0]
@@ -148,8 +148,8 @@ func (o object) class() byte {
 	return 0
 }
 
-// diagnoses reads a list of coded diagnoses, with onsets as they were sent; present is false if it is
-// not there. [object.settleOnsets] makes coarse onsets exact.
+// diagnoses parses a list of coded diagnoses with their onsets as sent; present reports whether the field exists.
+// [object.resolveOnsets] resolves coarse onsets.
 func (o object) diagnoses() (all []acuity.Diagnosis, onsets []acuity.Moment, present bool) {
 	list, present := o.list("diagnoses")
 	for in := range o.each("diagnoses", list) {
@@ -166,8 +166,8 @@ func (o object) diagnoses() (all []acuity.Diagnosis, onsets []acuity.Moment, pre
 	return all, onsets, present
 }
 
-// settleOnsets gives diagnoses the instants that count as their onsets.
-func (o object) settleOnsets(all []acuity.Diagnosis, onsets []acuity.Moment) {
+// resolveOnsets sets the onsets of diagnoses to the instants of the given moments.
+func (o object) resolveOnsets(all []acuity.Diagnosis, onsets []acuity.Moment) {
 	for i := range all {
 		all[i].OnsetAt, all[i].OnsetFrom = o.resolve(onsets[i]), onsets[i].Start()
 	}

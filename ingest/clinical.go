@@ -24,8 +24,7 @@ var (
 	}
 )
 
-// statuses are the signal statuses with a meaning of their own. Any other status counts
-// as active and adds a warning.
+// statuses maps the known signal statuses. Any other status counts as active and adds a warning.
 var statuses = map[string]acuity.SignalStatus{
 	"": acuity.SignalActive, "active": acuity.SignalActive, "in-progress": acuity.SignalActive,
 	"preliminary": acuity.SignalActive, "final": acuity.SignalActive, "amended": acuity.SignalActive,
@@ -38,7 +37,7 @@ var statuses = map[string]acuity.SignalStatus{
 type clinicalAnswer struct {
 	common
 	RoomID    int32    `json:"roomId"`
-	RoomLabel *string  `json:"roomLabel"` // as the unit state shows it; before the observation is applied, as the sender wrote it
+	RoomLabel *string  `json:"roomLabel"` // as in the unit state; before the observation is applied, as sent
 	Received  int      `json:"received"`  // number of signals
 	Active    []string `json:"active"`    // factors of the room, once the observation is applied
 }
@@ -72,7 +71,7 @@ func (r *reader) clinical(body []byte, o *acuity.Observation) {
 	}
 }
 
-// room reads a roomId. It returns 0 also if there is none.
+// room parses a room id; 0 if it is missing.
 func (o object) room(name string) int32 {
 	id, _ := o.integer(name)
 	return int32(id) //nolint:gosec // within the bounds
@@ -102,8 +101,8 @@ func (o object) signal(room int32) acuity.Signal {
 // maxDigits bounds the text of a number.
 const maxDigits = 64
 
-// value reads a string or a number and reduces it to what may be stored. It also returns the
-// fetus that it names: "Category III, fetus B".
+// value parses a string or a number and reduces it to a value that may be stored. It also returns the fetus that the
+// value names, as in "Category III, fetus B".
 func (o object) value(name string) (v codes.Value, fetus string) {
 	raw, ok := o.find(name)
 	switch {

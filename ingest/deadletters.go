@@ -11,21 +11,20 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// A dead letter is a record that could not be applied. It lies in the log as it was
-// written. Once this release can read it, an administrator has its facts appended again.
+// A dead letter is a record that this release could not apply. Its content remains in Kafka. Once a release can read
+// it, an administrator can append its facts again.
 
-// ErrNoDeadLetter says that the hospital has no dead letter with that id.
+// ErrNoDeadLetter means that the hospital has no dead letter with that id.
 var ErrNoDeadLetter = errors.New("no such dead letter")
 
-// UnreadableError says that this release still cannot read a dead letter.
+// UnreadableError means that this release still cannot decode a dead letter.
 type UnreadableError struct{ Reason string } // stable code
 
 // Error implements error.
 func (e *UnreadableError) Error() string { return "not readable: " + e.Reason }
 
-// DeadLetter reads the facts of a dead letter of a hospital. It fails with
-// ErrNoDeadLetter or *[UnreadableError]; any other error means that the log cannot be
-// read now.
+// DeadLetter reads the facts of a hospital's dead letter. It returns ErrNoDeadLetter or *[UnreadableError]; any other
+// error means that the log cannot be read now.
 type DeadLetter func(ctx context.Context, hospital, id string) (*acuity.Observation, error)
 
 const actionDeadLetterRetry = "dead-letter.retry"
@@ -42,10 +41,10 @@ func deadLetterRoutes() []contract.Route[*acts] {
 	}, Serve: (*acts).retry}}
 }
 
-// retried is the answer to a retry. It looks like the answer to a feed.
+// retried is the response to a retry. It has the fields of a feed's response.
 type retried struct {
 	common
-	Repeated bool `json:"repeated"` // an earlier retry appended it: the answer tells what that one did
+	Repeated bool `json:"repeated"` // an earlier retry appended it: the response describes that retry
 }
 
 func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
@@ -68,9 +67,8 @@ func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 		return
 	}
-	// A sender may repeat a request that ended as a dead letter, under the same
-	// identity. So the retry keeps that identity, and the facts are applied once in
-	// either order.
+	// A sender may repeat a request that ended as a dead letter, with the same identity. The retry keeps that
+	// identity, so the facts are applied once in either order.
 	if o.Request == nil {
 		position := a.Pseudonyms.Pseudonym(hospital, "dead letter", id)
 		o.Request = &acuity.Request{Key: position, Digest: position}
@@ -85,7 +83,7 @@ func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if got.applied {
-		// Without this note the dead letter stays on the list, where a retry has no second effect.
+		// If this fails, the dead letter remains on the list, where another retry has no second effect.
 		if err := a.DeadLetterRetried(r.Context(), hospital, id); err != nil {
 			a.Shell.Log.WarnContext(r.Context(), "retry not recorded", "hospital", hospital, "error", err)
 		}

@@ -82,8 +82,8 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, answer)
 }
 
-// refusal returns the answer to a body that cannot be used as a whole. Where a body is no
-// JSON, it is read once more to find the place.
+// refusal returns the response to a body that cannot be used as a whole. If the body is not JSON, it is parsed again
+// to find the position of the error.
 func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 	if f.TooLarge {
 		return httpapi.Problem{
@@ -113,8 +113,8 @@ func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 	}
 }
 
-// unservedTransaction returns the answer to a transaction with requests that cannot be done.
-// All or nothing is what its sender asked for, so nothing of it counts.
+// unservedTransaction returns the response to a transaction with unsupported requests. A transaction is atomic, so
+// none of it is applied.
 func unservedTransaction(f *fhir.Fault) httpapi.Problem {
 	p := httpapi.Problem{
 		Kind: httpapi.NotSupported, Message: "The transaction asks for an operation that svc does not support, so none of it was applied. " +
@@ -162,10 +162,10 @@ func (a *fhirAnswer) refuseResources(bundle *fhir.Facts, c *acuity.Change) {
 	a.ADTEvents, a.Signals, a.Diagnoses = bundle.Encounters, bundle.Measurements, bundle.Conditions
 }
 
-// A FHIR client (Accept: application/fhir+json) sends a transaction or batch. It gets a
-// Bundle with one entry for each entry that it sent, or an OperationOutcome.
+// A FHIR client (Accept: application/fhir+json) that sends a transaction or batch gets a Bundle with one entry for
+// each entry sent, or else an OperationOutcome.
 
-// responseBundle is the Bundle that answers a transaction or batch.
+// responseBundle is the Bundle that responds to a transaction or batch.
 type responseBundle struct {
 	ResourceType string          `json:"resourceType"`
 	Type         string          `json:"type"`
@@ -198,7 +198,7 @@ func answerFHIR(w http.ResponseWriter, r *http.Request, facts *fhir.Facts, a *fh
 	httpapi.WriteFHIR(w, r, status, httpapi.NewOutcome(issues...))
 }
 
-// summary is the first issue of an outcome. An outcome must have at least one issue.
+// summary returns the first issue of an outcome, because an outcome must have at least one.
 func (a *fhirAnswer) summary() httpapi.OutcomeIssue {
 	text := "pending"
 	if a.Outcome != nil {
@@ -220,7 +220,7 @@ func (a *fhirAnswer) allIssues() []fhirIssue {
 	return all
 }
 
-// issueTypes maps our codes to the issue types of FHIR. All others are "processing".
+// issueTypes maps warning codes to the issue types of FHIR. All other codes are "processing".
 var issueTypes = map[string]string{
 	"required": "required", "code_missing": "required", "type": "structure", "duplicate_field": "structure",
 	"status_unknown": "code-invalid", "class_assumed": "code-invalid", "code_unreadable": "value", "value_unreadable": "value",
@@ -245,16 +245,16 @@ func (i *fhirIssue) outcome() httpapi.OutcomeIssue {
 	return one
 }
 
-// entryStatus holds the HTTP status of an entry by what became of it.
+// entryStatus is the HTTP status of an entry by its result.
 var entryStatus = map[fhir.Entry]string{
 	fhir.EntryApplied: "200 OK", fhir.EntryIgnored: "200 OK", fhir.EntryExists: "200 OK", fhir.EntryRejected: "422 Unprocessable Entity",
 	fhir.EntryNotAllowed: "405 Method Not Allowed", fhir.EntryNotSupported: "501 Not Implemented",
 }
 
-// accepted is the status of an entry that is durable and not applied yet.
+// accepted is the status of an entry that is durable but not applied yet.
 const accepted = "202 Accepted"
 
-// bundle answers entry by entry. An issue that belongs to no entry goes to the first.
+// bundle returns a response for each entry. An issue that belongs to no entry is added to the first.
 func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 	b := responseBundle{ResourceType: "Bundle", Type: facts.Bundle + "-response", Entry: make([]responseEntry, len(facts.Entries))}
 	issues := make([][]httpapi.OutcomeIssue, len(facts.Entries))
@@ -289,8 +289,7 @@ func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 	return b
 }
 
-// resourcesShape is one resource, or a list of them in either form. Each may have more
-// fields than the named ones.
+// resourcesShape is one resource, or a list of resources in either form. A resource may have additional fields.
 var resourcesShape = contract.AnyOf{resourceShape{}, resourceListShape{}, []json.RawMessage{}}
 
 type resourceShape struct {

@@ -15,7 +15,7 @@ import (
 	"svc/ingest/hl7"
 )
 
-// These constants bound what one answer lists.
+// The limits of the lists in one response.
 const (
 	maxDetails  = 100
 	maxWarnings = 100
@@ -28,8 +28,7 @@ func (s *server) reader(o *acuity.Observation) *reader {
 	return &reader{now: o.ReceivedAt, zone: s.Zone(o.Hospital), pseudonym: pseudonym, places: Places{pseudonym: pseudonym}}
 }
 
-// object is one JSON object while it is read. The zero value has no fields and stands for
-// an object that is not there.
+// object is one JSON object while it is parsed. The zero value has no fields and represents a missing object.
 type object struct {
 	*reader
 	*shape
@@ -52,8 +51,8 @@ func (r *reader) open(raw []byte, path string, s *shape) (o object, ok bool) {
 	return object{r, s, path, r.space[from:]}, true
 }
 
-// close warns of each field that no caller asked for. The warning repeats the name of the
-// field, which the sender chose, only if it looks like a field name.
+// close warns about each field that was not requested. The warning contains the name of the field, which the sender
+// chose, only if it has the form of a field name.
 func (o object) close() {
 	for _, f := range o.fields {
 		if f.seen {
@@ -141,7 +140,7 @@ func (o object) text(name string) string {
 	return s
 }
 
-// unread accepts a string field without keeping its content.
+// unread accepts a string field and ignores its content.
 func (o object) unread(name string) {
 	if raw, ok := o.find(name); ok && raw[0] != '"' {
 		o.fault(o.at(name), "type:string")
@@ -176,7 +175,7 @@ func (r *reader) whole(raw []byte, path string, most int64) (int64, bool) {
 	v, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case err != nil && isNumber(raw) && strings.IndexFunc(text, func(c rune) bool { return c != '-' && (c < '0' || c > '9') }) < 0:
-		r.fault(path, "max:"+strconv.FormatInt(most, 10)) // more digits than any bound
+		r.fault(path, "max:"+strconv.FormatInt(most, 10)) // more digits than any limit
 	case err != nil:
 		r.fault(path, "type:integer")
 	case v < 0:
@@ -191,7 +190,7 @@ func (r *reader) whole(raw []byte, path string, most int64) (int64, bool) {
 
 func isNumber(raw []byte) bool { return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' }
 
-// boolean reads a boolean that the sender may leave out.
+// boolean parses an optional boolean.
 func (o object) boolean(name string) acuity.Tristate {
 	raw, ok := o.find(name)
 	switch {
@@ -331,12 +330,11 @@ func (r *reader) factorID(id, path string, primary bool) catalogue.Factor {
 	return 0
 }
 
-// maxSkew is how far ahead a time may lie without a warning: bedside clocks run
-// ahead of ours.
+// maxSkew is how far a time may be ahead of the receipt without a warning, because bedside clocks may be fast.
 const maxSkew = 5 * time.Minute
 
-// time reads a time and returns the instant that counts. If the time is coarse, the moments beside it,
-// and then [reader.beside], make it exact.
+// time parses a time and returns the resolved instant. If the time is coarse, the given moments, and then
+// [reader.beside], refine it.
 func (o object) time(name string, beside ...acuity.Moment) acuity.Instant {
 	return o.resolve(o.moment(name), beside...)
 }
@@ -356,7 +354,7 @@ func (o object) moment(name string) acuity.Moment {
 	return m
 }
 
-// plan reads a date-time like moment, but does not warn of the future.
+// plan parses a date-time like moment, without the warning about the future.
 func (o object) plan(name string) acuity.Moment {
 	raw, ok := o.find(name)
 	if !ok {

@@ -45,10 +45,10 @@ type exchange struct {
 	events  []acuity.Event
 	several bool
 	worst   hl7.AckCode
-	message string           // says why the last refused message was refused, and what to do
+	message string           // why the last refused message was refused, and what to do
 	details []httpapi.Detail // place and code of each refused message
 
-	by   hl7.Acknowledgment // what all acknowledgments share
+	by   hl7.Acknowledgment // the fields that all acknowledgments share
 	acks [][]byte           // one for each message
 }
 
@@ -111,9 +111,8 @@ func (r *reader) message(body []byte) ([]byte, *httpapi.Problem) {
 	return nil, r.problem()
 }
 
-// exchange decodes the messages of a body and writes their acknowledgments. An
-// acknowledgment depends on nothing but the bytes, so a repeated message gets the same
-// one.
+// exchange decodes the messages of a body and writes their acknowledgments. An acknowledgment depends only on the
+// bytes, so a repeated message gets the same one.
 func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, options hl7.Options) (*exchange, *refusedBody) {
 	batch, err := hl7.Split(body, charset)
 	switch {
@@ -128,7 +127,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 	}
 	a := hl7.Acknowledgment{Hospital: hospital, At: r.now.Time().In(r.zone), Sender: options.Sender}
 	x.by, x.acks = a, make([][]byte, 0, len(batch.Messages))
-	var m hl7.Message // its memory serves each message of the body in turn
+	var m hl7.Message // reused for each message of the body
 	for i, raw := range batch.Messages {
 		a.ID, a.Fault, a.Message = ackID(), nil, ""
 		if err := m.Scan(raw, batch.Charset); err != nil {
@@ -175,7 +174,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 	return x, nil
 }
 
-// options returns what the decoder needs to know and a message does not say itself.
+// options returns the information that a message does not contain.
 func (s *server) options(caller access.Key, o *acuity.Observation) hl7.Options {
 	options := hl7.Options{
 		Pseudonym: func(dst []byte, kind string, value []byte) []byte {
@@ -196,11 +195,10 @@ func (x *exchange) refused(f *hl7.Fault, path string) {
 	}
 }
 
-// add adds the answer to one message. An error is worse than a refusal, because a human
-// must look at it.
+// add adds the result of one message. An error ranks above a refusal, because a person must investigate it.
 func (x *exchange) add(result hl7Result, code hl7.AckCode) {
 	x.results = append(x.results, result)
-	if len(x.results) == 1 || severity(code) > severity(x.worst) { // the first code also says which mode of acknowledgment is used
+	if len(x.results) == 1 || severity(code) > severity(x.worst) { // the first code also determines the acknowledgment mode
 		x.worst = code
 	}
 }
@@ -218,7 +216,7 @@ func severity(code hl7.AckCode) int {
 
 // answer writes the answer in JSON.
 func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, got receipt) {
-	if x.takenMessages(got) == 0 {
+	if x.acceptedMessages(got) == 0 {
 		refused := &httpapi.HL7{Ack: string(x.ack), AckCode: string(x.worst)}
 		message := "The messages were refused; see ack."
 		if !x.several {
@@ -240,8 +238,8 @@ func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, go
 	httpapi.OK(w, r, answer)
 }
 
-// takenMessages returns how many messages were not refused, as far as the change says.
-func (x *exchange) takenMessages(got receipt) int {
+// acceptedMessages returns the number of messages that were not refused, according to the change.
+func (x *exchange) acceptedMessages(got receipt) int {
 	n := len(x.events)
 	for i := range got.change.Items {
 		if got.change.Items[i].Outcome == acuity.Rejected {
@@ -268,7 +266,7 @@ func (x *exchange) setOutcomes(p *Places, got receipt) []hl7Result {
 // every version of HL7 allows.
 func ackID() string {
 	var b [10]byte
-	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	rand.Read(b[:]) // never fails: crypto/rand crashes the program instead
 	return hex.EncodeToString(b[:])
 }
 
@@ -292,8 +290,8 @@ func (x *exchange) refuseMessages(p *Places, c *acuity.Change) {
 	}
 }
 
-// refuseEvent makes the acknowledgment of message n an error. It is an application
-// internal error, because the message itself is valid.
+// refuseEvent makes the acknowledgment of message n an application internal error, because the message itself is
+// valid.
 func (x *exchange) refuseEvent(n int) {
 	var m hl7.Message
 	if m.Scan(x.batch.Messages[n], x.batch.Charset) != nil {
@@ -325,24 +323,23 @@ func (x *exchange) joinAcks() {
 // MaxMessage is the longest HL7 v2 message, or batch of them, in bytes.
 const MaxMessage = maxBody
 
-// ErrForbidden says that a key lacks the scope [access.IngestHL7].
+// ErrForbidden means that a key lacks the scope [access.IngestHL7].
 var ErrForbidden = errors.New("the key lacks the scope ingest:hl7")
 
-// Messages takes HL7 v2 messages that do not come over HTTP. Decoding, observations and
-// acknowledgments are the same as in POST /api/ingest/hl7.
+// Messages processes HL7 v2 messages that do not come over HTTP. Decoding, observations and acknowledgments are the
+// same as in POST /api/ingest/hl7.
 type Messages struct{ s server }
 
 // NewMessages returns a Messages with the config of the HTTP handlers.
 func NewMessages(c Config) *Messages { return &Messages{server{c}} }
 
-// TakeBody returns the acknowledgment of a message, or the batch of acknowledgments of
-// several messages; it is empty if the sender asked for none.
+// IngestBody returns the acknowledgment of a message, or the batch of acknowledgments of several messages. The result
+// is empty if the sender requested none.
 //
-// When it returns, the accepted messages are in the log. It does not wait until they are
-// applied: the acknowledgment does not depend on that, and the sender sends its next
-// message only after it. After [ErrAway] the messages may be in the log or not, and
-// sending them again does no harm.
-func (m *Messages) TakeBody(ctx context.Context, key access.Key, body []byte) (ack []byte, err error) {
+// When it returns, the accepted messages are durable in Kafka. It does not wait until they are applied, because the
+// acknowledgment does not depend on that and the sender sends its next message only after it. After [ErrAway], the
+// messages may or may not be in Kafka, and can safely be sent again.
+func (m *Messages) IngestBody(ctx context.Context, key access.Key, body []byte) (ack []byte, err error) {
 	if !key.Allows(access.IngestHL7) {
 		return nil, ErrForbidden
 	}

@@ -206,7 +206,7 @@ func TestMessages(t *testing.T) {
 			overHTTP := open(t)
 			want := overHTTP.post(t, "hl7", body, "Content-Type", "text/plain")
 			d := open(t)
-			ack, err := ingest.NewMessages(d.config).TakeBody(t.Context(), d.key, []byte(body))
+			ack, err := ingest.NewMessages(d.config).IngestBody(t.Context(), d.key, []byte(body))
 			if err != nil || plain(string(ack)) != plain(want.raw) {
 				t.Errorf("%q, %v, want %q", ack, err, want.raw)
 			}
@@ -235,7 +235,7 @@ func TestMessagesThatAreNone(t *testing.T) {
 		"two":           {strings.Replace(admission, `^~\&`, "^~", 1), fmt.Sprintf(noHeadACK, "M1", "^2|102^Data type error", shortMSH2)},
 		"too many":      {strings.Repeat("MSH|^~\\&|\r", 1001), fmt.Sprintf(noHeadACK, "", "|102^Data type error", explained.Message("AE 102"))},
 	} {
-		ack, err := ingest.NewMessages(d.config).TakeBody(t.Context(), d.key, []byte(test.body))
+		ack, err := ingest.NewMessages(d.config).IngestBody(t.Context(), d.key, []byte(test.body))
 		if err != nil || plain(string(ack)) != test.want {
 			t.Errorf("%s: %q %v", name, ack, err)
 		}
@@ -259,7 +259,7 @@ func TestMessagesNotKept(t *testing.T) {
 		"too large":              {d.key, ingest.ErrTooLarge, nil, "MSA|AE|"},
 	} {
 		d.fail = tt.fail
-		ack, err := ingest.NewMessages(d.config).TakeBody(context.Background(), tt.key, []byte(admission))
+		ack, err := ingest.NewMessages(d.config).IngestBody(context.Background(), tt.key, []byte(admission))
 		if !errors.Is(err, tt.want) || !strings.Contains(string(ack), tt.ack) || tt.ack == "" && len(ack) > 0 {
 			t.Errorf("%s: %q %v", name, ack, err)
 		}
@@ -271,7 +271,7 @@ func TestMessagesNotKept(t *testing.T) {
 
 func TestCanariesInMessages(t *testing.T) {
 	d := open(t)
-	if ack, err := ingest.NewMessages(d.config).TakeBody(t.Context(), d.key, []byte(everyField())); err != nil || len(ack) == 0 || len(d.stored) != 1 {
+	if ack, err := ingest.NewMessages(d.config).IngestBody(t.Context(), d.key, []byte(everyField())); err != nil || len(ack) == 0 || len(d.stored) != 1 {
 		t.Fatal(string(ack), err)
 	}
 	d.logged.WriteString("nothing is logged here") // search needs a log line; over MLLP the connection writes it

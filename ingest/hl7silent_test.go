@@ -402,7 +402,7 @@ func TestMessagesAreReadAlikeOverMLLP(t *testing.T) {
 	messages := ingest.NewMessages(d.config)
 	for name, text := range filesOf(t, "hl7/testdata/*.hl7") {
 		byFrame := read(t, func() {
-			if _, err := messages.TakeBody(context.Background(), d.key, []byte(text)); err != nil {
+			if _, err := messages.IngestBody(context.Background(), d.key, []byte(text)); err != nil {
 				t.Fatal(name, err)
 			}
 		})

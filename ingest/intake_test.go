@@ -126,7 +126,7 @@ func TestNoticesOfMLLP(t *testing.T) {
 	d, intakes := noticed(t)
 	messages := ingest.NewMessages(d.config)
 	for _, body := range []string{telegram("M6", "ADT^A06", visit) + telegram("M7", "ORU^R01", ""), "hello"} {
-		if _, err := messages.TakeBody(t.Context(), d.key, []byte(body)); err != nil {
+		if _, err := messages.IngestBody(t.Context(), d.key, []byte(body)); err != nil {
 			t.Fatal(err)
 		}
 	}

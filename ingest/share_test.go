@@ -107,13 +107,13 @@ func TestMessagesBeyondShare(t *testing.T) {
 			t.Fatal(busy)
 		}
 		began := time.Now()
-		if ack, err := m.TakeBody(t.Context(), d.key, body); err != nil || len(ack) == 0 || time.Since(began) < 4*time.Second {
+		if ack, err := m.IngestBody(t.Context(), d.key, body); err != nil || len(ack) == 0 || time.Since(began) < 4*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		d.config.Share.Applied(2, int64(len(d.stored)-1))
 		body = []byte(strings.Repeat(admission, 900))
 		kept := len(d.stored)
-		_, err := m.TakeBody(t.Context(), d.key, body)
+		_, err := m.IngestBody(t.Context(), d.key, body)
 		if busy, ok := errors.AsType[*limit.Busy](err); !ok || busy.Reason != limit.Large || len(d.stored) != kept {
 			t.Errorf("%v", err)
 		}

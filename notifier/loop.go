@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Run is the loop; it returns when ctx ends. It must outlive the member that feeds
-// it.
+// Run is the loop; it returns when ctx ends. It must run until the group member that feeds it has stopped.
 func (n *Notifier) Run(ctx context.Context) error {
 	defer close(n.ended)
 	timer := time.NewTimer(time.Hour) //nolint:forbidigo // the timer of the loop
@@ -58,8 +57,8 @@ func (n *Notifier) call(do func()) bool {
 	}
 }
 
-// fail makes the caller assign all partitions anew after a ledger error, because the
-// state of the ledger is unknown then.
+// fail makes the caller reassign all partitions after a ledger error, because the state of the ledger is then
+// unknown.
 func (n *Notifier) fail(err error) {
 	err = fmt.Errorf("ledger: %w", err)
 	n.fault.CompareAndSwap(nil, &err)
@@ -116,8 +115,8 @@ func (n *Notifier) Oldest(webhooks bool) time.Time {
 	return time.Time{}
 }
 
-// relieve keeps the events in memory within their bound. It drops all but the last
-// few of the longest log. A queue that is further behind reads the ledger again.
+// relieve limits the memory of events. It drops all but the last few events of the longest log. A queue that is
+// further behind reads the ledger again.
 func (n *Notifier) relieve() {
 	for n.memory > n.cfg.Limits.Memory {
 		var longest *hospital
@@ -135,11 +134,11 @@ func (n *Notifier) relieve() {
 	}
 }
 
-// clock is a wall clock that never goes back, whatever the clock of the machine does.
+// clock is a wall clock that never moves back, even if the clock of the machine does.
 type clock struct {
 	now  func() time.Time
 	mu   sync.Mutex
-	last time.Time // wall clock
+	last time.Time // last wall clock reading
 	mono time.Time // monotonic time of that reading
 }
 
@@ -154,8 +153,8 @@ func (c *clock) readTime() time.Time {
 	return wall
 }
 
-// mailbox queues functions for the loop. It is never full, so no goroutine that
-// answers the loop waits for it; the number of requests is bounded elsewhere.
+// mailbox is the inbox of the loop, a queue of functions. It is unbounded, so that a goroutine that responds to the
+// loop never blocks; the number of requests is limited elsewhere.
 type mailbox struct {
 	mu   sync.Mutex
 	do   []func()
@@ -183,8 +182,7 @@ func (m *mailbox) drain() []func() {
 	return all
 }
 
-// timer calls a function at an instant. Its owner sets it again or stops it; the zero
-// value is not set.
+// timer calls a function at an instant. The zero value is not set.
 type timer struct {
 	at    time.Time
 	do    func()

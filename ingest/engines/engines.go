@@ -1,5 +1,5 @@
-// Package engines takes in the messages of interface engines over MLLP, each with the key that is
-// configured for it.
+// Package engines receives the messages of interface engines over MLLP, each with the API key that is configured for
+// its sender.
 package engines
 
 import (
@@ -19,20 +19,20 @@ import (
 	"svc/internal/lifecycle"
 )
 
-// Limits for a peer that are not configured. HTTP has the same.
+// The limits for an unconfigured peer are those of HTTP.
 const (
 	answerWithin    = 10 * time.Second
-	pauseAfterFault = time.Second // before a message that was not accepted may come again
-	// How long a message waits for the rate of its key before it is accepted all the same. An
-	// engine that waits longer for an acknowledgment, often 30 s, would send it again.
+	pauseAfterFault = time.Second // minimum wait before a message that was not accepted may be sent again
+	// patience is how long a message waits for the rate limit of its key before it is accepted anyway. An engine that
+	// waits longer for an acknowledgment, often 30 s, would send the message again.
 	patience = 10 * time.Second
-	// A peer whose machine is gone is noticed after this time and four probes.
+	// A peer whose machine is gone is detected after the idle time and four probes.
 	keepAliveIdle     = time.Minute
 	keepAliveInterval = 15 * time.Second
 	keepAliveCount    = 4
 )
 
-// Config is what the fronts of a process share.
+// Config holds the settings that all fronts of a process share.
 type Config struct {
 	MLLP     config.MLLP
 	Shell    *httpapi.Shell
@@ -48,8 +48,8 @@ type Config struct {
 // Front listens for MLLP at one address.
 type Front struct {
 	Listener net.Listener      // an open listener; nil: Run opens the address
-	After    []<-chan struct{} // it accepts connections when all of these are closed
-	Opened   chan struct{}     // closed when it accepts connections
+	After    []<-chan struct{} // the front accepts connections when all of these are closed
+	Opened   chan struct{}     // closed when the front accepts connections
 
 	address string
 	senders []config.MLLPSender
@@ -84,10 +84,10 @@ func New(c *Config) (fronts []*Front, err error) {
 	return fronts, nil
 }
 
-// UseKey gives the first sender of the address a key, by its id. It must come before Run.
+// UseKey sets the key of the address's first sender, by id. It must be called before Run.
 func (f *Front) UseKey(id string) { f.senders[0].Key = id }
 
-// Run serves until ctx ends, then lets messages that were begun finish.
+// Run serves until ctx ends, then lets messages in progress finish.
 func (f *Front) Run(ctx context.Context) error {
 	for _, ready := range f.After {
 		select {
@@ -114,8 +114,8 @@ func (f *Front) Run(ctx context.Context) error {
 	return nil
 }
 
-// admit identifies a peer. Its key is looked up at every message, because it may be revoked or
-// rotated meanwhile. After a rotation the successor is used.
+// admit identifies a peer. It looks up the key for every message, because the key may have been revoked or rotated.
+// After a rotation it uses the successor.
 func (c *Config) admit(senders []config.MLLPSender, p mllp.Peer) (mllp.Sender, error) {
 	at := slices.IndexFunc(senders, func(s config.MLLPSender) bool { return s.Fits(p) })
 	if at < 0 {
@@ -142,7 +142,7 @@ func (c *Config) admit(senders []config.MLLPSender, p mllp.Peer) (mllp.Sender, e
 			if key, refused = c.validKey(id); refused != nil { // it may have been revoked during the wait
 				return nil, refused
 			}
-			ack, fault := c.Messages.TakeBody(ctx, key, message)
+			ack, fault := c.Messages.IngestBody(ctx, key, message)
 			if errors.Is(fault, ingest.ErrForbidden) {
 				fault = fmt.Errorf("%w: %w", mllp.ErrRefused, fault)
 			}

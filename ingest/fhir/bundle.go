@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// parser reads the resources of a body into the document.
+// parser parses the resources of a body into the document.
 type parser struct {
 	scanner
 	*document
 	refused *Fault
 
-	cut      bool            // a list of the element that was read is longer than it may be
-	types    map[string]bool // types of resources that are not used and of which the sender was told
-	unserved int             // entries whose request cannot be done
+	cut      bool            // the current list has more elements than allowed
+	types    map[string]bool // types of unused resources about which the sender was informed
+	unserved int             // number of entries with an unsupported request
 }
 
 // body reads all of the body.
@@ -42,8 +42,8 @@ func (p *parser) body() {
 	}
 }
 
-// refuse records why the body cannot be used. Reading goes on, because a syntax error
-// takes precedence; it stops if the body is too large.
+// refuse records why the body cannot be used. Parsing continues, because a syntax error takes precedence; it stops if
+// the body is too large.
 func (p *parser) refuse(f Fault) {
 	if p.refused == nil {
 		p.refused = &f
@@ -53,7 +53,7 @@ func (p *parser) refuse(f Fault) {
 	}
 }
 
-// full reports whether the lists have reached their bound; then the body is refused.
+// full refuses the body and returns true if the lists have reached their limit.
 func (p *parser) full() bool {
 	if p.stored() < maxStored {
 		return false
@@ -151,8 +151,8 @@ var bundleTypes = []string{
 	"document", "message", "transaction", "transaction-response", "batch", "batch-response", "history", "searchset", "collection",
 }
 
-// typeOfBundle returns the type of the next object, a Bundle; "" if there is no such type. It
-// stands in front of the entries as a rule.
+// typeOfBundle returns the type of the next object, a Bundle; "" if the type is unknown. The type usually precedes
+// the entries.
 func (p *parser) typeOfBundle() (of string) {
 	p.ahead(func(key []byte) bool {
 		if string(key) != "type" {
@@ -214,7 +214,7 @@ func (p *parser) entry(c, n int32, level int, of string) {
 		r := &p.resources[at]
 		r.fullURL, r.deleted = fullURL, gone
 		if method == "PUT" && bytes.IndexByte(q.url, '?') < 0 && r.id.empty() {
-			r.address = string(q.url) // the id is in the address alone
+			r.address = string(q.url) // only the address has the id
 		}
 		if r.updated.empty() {
 			r.updated = modified
@@ -236,8 +236,8 @@ func (p *parser) entry(c, n int32, level int, of string) {
 	}
 }
 
-// item reads one element of a list of resources and counts it. It returns the number of
-// the resource; -1 if the decoder does not use that kind.
+// item parses one element of a list of resources and counts it. It returns the number of the resource, or -1 if the
+// decoder does not use that kind.
 func (p *parser) item(c, n int32, level int) int32 {
 	if p.space() != '{' {
 		p.skip()
@@ -255,7 +255,7 @@ func (p *parser) item(c, n int32, level int) int32 {
 		if at.before != "" || n >= 0 {
 			path = p.path(&r)
 		}
-		p.settle(c, n, EntryApplied) // faults in the resource appear as its issues
+		p.setResult(c, n, EntryApplied) // faults in the resource appear as its issues
 		p.bundle(path, level)
 	case len(name) == 0:
 		p.skip()
@@ -278,12 +278,12 @@ func (p *parser) item(c, n int32, level int) int32 {
 	return -1
 }
 
-// useless counts an element that is no resource.
+// useless counts an element that is not a resource.
 func (p *parser) useless(c, n int32, code, field string) {
 	if p.fault == "" {
 		p.facts.Received++
 		p.facts.Rejected++
-		p.settle(c, n, EntryRejected)
+		p.setResult(c, n, EntryRejected)
 		p.reject(&resource{container: c, index: n}, code, field)
 	}
 }
@@ -298,7 +298,7 @@ func cutReference(b []byte) (name, id []byte) {
 		b = b[:i]
 	}
 	all := len(b)
-	b = bytes.TrimRight(b, "/") // some senders end an address so; it names the same
+	b = bytes.TrimRight(b, "/") // some senders end an address with a slash
 	i := bytes.LastIndexByte(b, '/')
 	switch {
 	case i < 0 && len(b) < all:

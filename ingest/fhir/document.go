@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// document is a body: the parts that were read, and what its sender is told of them.
+// document is the parsed body with the issues that are reported to the sender.
 type document struct {
 	source
 	Options
@@ -56,7 +56,7 @@ func (d *document) issue(r *resource, severity, code, field string) {
 // warnMore is the code of the last issue that is listed, if there are more.
 const warnMore = "more_not_listed"
 
-// place adds an issue, unless it is the last one again.
+// place adds an issue, unless it repeats the last one.
 func (d *document) place(i placedIssue) {
 	if len(d.issues) == maxIssues {
 		d.issues[maxIssues-1] = placedIssue{Issue{Severity: severityWarning, Code: warnMore}, math.MaxInt32, 0}
@@ -80,7 +80,7 @@ func (d *document) report() {
 	}
 }
 
-// reject adds the issue for which a resource cannot be used.
+// reject adds the issue because of which a resource cannot be used.
 func (d *document) reject(r *resource, code, field string) {
 	r.rejected = true
 	d.issue(r, severityError, code, field)
@@ -88,16 +88,16 @@ func (d *document) reject(r *resource, code, field string) {
 
 func (d *document) warn(r *resource, code, field string) { d.issue(r, severityWarning, code, field) }
 
-// settle records the result of an entry in the Bundle that is the body. If Bundles are
-// nested, only the outer one counts; its container is the first.
-func (d *document) settle(container, index int32, became Entry) {
+// setResult records the result of an entry in the Bundle that is the body. If Bundles are nested, only the outer one
+// counts; its container is the first.
+func (d *document) setResult(container, index int32, became Entry) {
 	if container == 0 && index >= 0 && int(index) < len(d.entries) {
 		d.entries[index] = max(d.entries[index], became)
 	}
 }
 
-// stores hold the parts of a body until its facts are made. No fact refers to them, so
-// the next body reuses their memory, which is half of what a body needs.
+// stores hold the parsed parts of a body until its facts are made. No fact refers to them, so the next body reuses
+// their memory, which is half of the memory that a body needs.
 type stores struct {
 	containers  []container
 	resources   []resource
@@ -109,14 +109,14 @@ type stores struct {
 	ingredients []ingredient
 }
 
-// maxKept is for how many resources, and parts of them, memory is kept: some 3 MB. The
+// maxKept is the maximum number of resources, and of their parts, for which memory is retained: about 3 MB. The
 // memory of larger bodies, which are rare, is freed.
 const maxKept = 4096
 
 var spare = sync.Pool{New: func() any { return new(stores) }}
 
-// newStores returns empty stores for a body of size bytes. Their capacity is a guess that
-// saves most of the growing: a resource with its claims and reports takes 2 KiB.
+// newStores returns empty stores for a body of size bytes. Their capacity is an estimate that avoids most
+// reallocation: a resource with its claims and reports takes 2 KiB.
 func newStores(size int) *stores {
 	s, ok := spare.Get().(*stores)
 	if !ok {
@@ -131,7 +131,7 @@ func (s *stores) stored() int {
 	return len(s.codings) + len(s.identifiers) + len(s.components) + len(s.locations) + len(s.concepts) + len(s.ingredients)
 }
 
-// release returns the memory for reuse, without anything of the body.
+// release clears the stores and returns their memory for reuse.
 func (s *stores) release() {
 	if max(cap(s.resources), s.stored()) > maxKept {
 		return
@@ -193,14 +193,13 @@ func (f *Facts) refuse(o origin, code string) {
 	f.mark(o)
 	f.addApplied(o.kind, -1)
 	f.Rejected++
-	f.settle(o, EntryRejected)
+	f.setResult(o, EntryRejected)
 	if len(f.Issues) < maxIssues {
 		f.Issues = append(f.Issues, Issue{severityError, code, o.path(f.containers)})
 	}
 }
 
-// Exists counts the resource of an event as one that the hospital knows, so that nothing of it
-// was created.
+// Exists counts the resource of an event as known to the hospital, so that nothing of it was created.
 func (f *Facts) Exists(list string, i int) {
 	origins := map[string][]origin{"events": f.eventOrigins, "signals": f.signalOrigins, "references": f.referenceOrigins}[list]
 	if i >= len(origins) || f.refused[origins[i]] {
@@ -210,7 +209,7 @@ func (f *Facts) Exists(list string, i int) {
 	f.mark(o)
 	f.addApplied(o.kind, -1)
 	f.Existing++
-	f.settle(o, EntryExists)
+	f.setResult(o, EntryExists)
 	if len(f.Issues) < maxIssues {
 		f.Issues = append(f.Issues, Issue{severityInformation, "exists", o.path(f.containers)})
 	}
@@ -224,8 +223,8 @@ func (f *Facts) mark(o origin) {
 	f.refused[o] = true
 }
 
-// settle sets the result of the entry of a resource.
-func (f *Facts) settle(o origin, became Entry) {
+// setResult sets the result of the entry of a resource.
+func (f *Facts) setResult(o origin, became Entry) {
 	if o.container == 0 && o.index >= 0 && int(o.index) < len(f.Entries) {
 		f.Entries[o.index] = became
 	}

@@ -1,7 +1,7 @@
 package fhir
 
-// These are the FHIR data types that are in use. Each is read at the position of the
-// scanner. Unused fields are checked and skipped.
+// The FHIR data types that are used. Each is parsed at the position of the scanner. Unused fields are checked and
+// skipped.
 
 // concept is a CodeableConcept: the codings from first to last.
 type concept struct {
@@ -138,8 +138,8 @@ func (p *parser) identifierList() (first, last int32) {
 	})
 }
 
-// gather reads a list into a store and returns the range of the new elements. It keeps
-// those for which read returns true, at most most of them.
+// gather parses a list into a store and returns the range of the new elements: those for which read returns true, up
+// to the given maximum.
 func gather[T any](p *parser, store *[]T, most int, read func() (T, bool)) (first, last int32) {
 	begin := len(*store)
 	for l := p.list(); p.next(&l); {
@@ -157,8 +157,8 @@ func gather[T any](p *parser, store *[]T, most int, read func() (T, bool)) (firs
 // firstCode reads a concept and returns its first code.
 func (p *parser) firstCode() span { return p.firstCoding().code }
 
-// firstCoding reads a concept, or a list of them, and returns the first coding with a
-// code. Without one it returns what there is. It also accepts a Coding or a single code.
+// firstCoding parses a concept, or a list of concepts, and returns the first coding with a code, or else any coding.
+// It also accepts a Coding or a single code.
 func (p *parser) firstCoding() (c coding) {
 	first := func(one coding) {
 		if c.code.empty() && one != (coding{}) {
@@ -212,7 +212,7 @@ fields:
 	return found
 }
 
-// quantity is a Quantity. The value stays text until a rule uses it.
+// quantity is a Quantity. The value remains text until a rule uses it.
 type quantity struct{ value, comparator, unit, code span }
 
 func (p *parser) quantity() (q quantity) {
@@ -242,7 +242,7 @@ const (
 	aConcept
 	aText // also a number or a boolean, as written
 	aRange
-	aValue // a type that no rule reads
+	aValue // a type that no rule uses
 )
 
 // value is a value[x].
@@ -252,12 +252,11 @@ type value struct {
 	high      quantity
 	concept   concept
 	text      span
-	absent    bool    // a reason for the absence is given
+	absent    bool    // a dataAbsentReason is given
 	interpret concept // interpretation[0]
 }
 
-// read reads a field if it belongs to a value; otherwise it leaves the field and returns
-// false.
+// read parses a field if it belongs to a value; otherwise it leaves the field and returns false.
 func (v *value) read(p *parser, key []byte) bool {
 	switch string(key) {
 	case "valueQuantity":

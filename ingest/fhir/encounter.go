@@ -54,7 +54,7 @@ func (p *parser) location() (l location, ok bool) {
 	return l, ok
 }
 
-// phase is what the status of an Encounter means for the visit.
+// phase is the meaning of an Encounter's status for the visit.
 type phase uint8
 
 const (
@@ -78,8 +78,8 @@ var classes = map[string]byte{
 	"I": 'I', "O": 'O', "E": 'E', "P": 'P', "R": 'R', "B": 'B', "N": 'N',
 }
 
-// classNames maps the beginning of a class name, for codes outside of v3 ActCode. Epic
-// has its own numbers with a display; STU2 had words for codes.
+// classNames maps prefixes of class names, for codes outside v3 ActCode. Epic uses its own numbers with a display;
+// STU2 had words as codes.
 var classNames = []struct {
 	begin string
 	class byte
@@ -87,9 +87,8 @@ var classNames = []struct {
 	{"INPATIENT", 'I'}, {"EMERGENCY", 'E'}, {"NEWBORN", 'N'}, {"OUTPATIENT", 'O'}, {"AMBULATORY", 'O'}, {"OBSERVATION", 'O'},
 }
 
-// encounter makes the events of a version of an Encounter (docs/decisions.md#encounter-versions). The patient is admitted
-// or registered at the start of its period, moved with each later location, and
-// discharged at its end.
+// encounter creates the events of a version of an Encounter (docs/decisions.md#encounter-versions): an admission or
+// registration at the start of the period, a transfer for each later location, and a discharge at the end.
 func (m *mapper) encounter(r *resource) bool {
 	now, ok := stateIn(m, r, phases)
 	if !ok {
@@ -122,7 +121,7 @@ func (m *mapper) encounter(r *resource) bool {
 	m.related(r, &e, patient, start)
 	if now == planned {
 		m.warnUnusedLocation(r, begun)
-		e.Type = acuity.A08 // an update moves nobody
+		e.Type = acuity.A08 // an update does not move the patient
 		e.SetTime(moment, start)
 		m.happen(r, &e, 0)
 		return true
@@ -132,7 +131,7 @@ func (m *mapper) encounter(r *resource) bool {
 	for _, to := range moves {
 		e.Type, e.Place = acuity.A02, to.place
 		if at := last + 1; !to.moment.IsExact() && to.at < at {
-			to.at = at // coarse times of one Encounter may count as one instant, but its order stands
+			to.at = at // coarse times of one Encounter may resolve to one instant, but their order is kept
 		}
 		e.SetTime(to.moment, to.at)
 		if n == 0 {
@@ -151,7 +150,7 @@ func (m *mapper) encounter(r *resource) bool {
 		if end == 0 {
 			end, moment = m.instead(r, &e, "period.end"), acuity.Moment{}
 		}
-		if r.during.end.empty() || !moment.IsExact() { // nobody leaves before she came
+		if r.during.end.empty() || !moment.IsExact() { // the discharge must not precede the admission
 			end = max(end, e.At)
 		}
 		e.SetTime(moment, end)
@@ -160,13 +159,13 @@ func (m *mapper) encounter(r *resource) bool {
 	return true
 }
 
-// withdraw makes the events of an Encounter that never took place. They name the rooms
-// that it listed: statements about this patient in those rooms belong to nobody.
+// withdraw creates the events of an Encounter that never took place. They name the rooms that it listed, because
+// statements about this patient in those rooms no longer count.
 func (m *mapper) withdraw(r *resource, e *acuity.Event) {
 	e.Void, e.At = true, cmp.Or(e.UpdatedAt, m.ReceivedAt)
 	n := 0
 	if r.firstLocation < r.lastLocation {
-		moment, _ := m.instant(r.during.start) // zero if it says none
+		moment, _ := m.instant(r.during.start) // zero if the resource has none
 		start := m.resolve(r, moment)
 		for _, to := range m.moves(r, e, start) {
 			if to.place.IsZero() {
@@ -185,8 +184,8 @@ func (m *mapper) withdraw(r *resource, e *acuity.Event) {
 	}
 }
 
-// classOf returns the class of an Encounter; 0 if it has none. A patient whose code and
-// name are both unknown is an outpatient.
+// classOf returns the class of an Encounter; 0 if it has none. If neither code nor name is known, the class is
+// outpatient.
 func (m *mapper) classOf(r *resource) byte {
 	code, name := m.bytes(r.class.code), m.bytes(r.class.display)
 	if len(code) == 0 && len(name) == 0 {
@@ -207,8 +206,7 @@ func (m *mapper) classOf(r *resource) byte {
 	return 'O'
 }
 
-// classify sets the patient class, the service and the other facts on the kind of
-// patient.
+// classify sets the patient class, the service and the other facts about the kind of patient.
 func (m *mapper) classify(r *resource, e *acuity.Event) {
 	e.Class = m.classOf(r)
 	e.Service = m.serviceOf(&r.service)
@@ -225,8 +223,7 @@ func (m *mapper) classify(r *resource, e *acuity.Event) {
 	e.Reasons = adt.ParseReasons(reasons.String())
 }
 
-// start returns when the Encounter began. A planned one becomes known now, before it
-// begins.
+// start returns when the Encounter began. A planned Encounter counts from now, before it begins.
 func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant, acuity.Moment) {
 	begun, ok := m.instant(r.during.start)
 	switch {
@@ -241,8 +238,8 @@ func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant,
 	return m.instead(r, e, "period.start"), acuity.Moment{}
 }
 
-// firstPlaced returns the earliest exact start of a location within a coarse start of the Encounter;
-// zero: there is none.
+// firstPlaced returns the earliest exact start of a location within a coarse start of the Encounter; zero: there is
+// none.
 func (d *document) firstPlaced(r *resource, begun acuity.Moment) (first acuity.Moment) {
 	if begun.IsExact() {
 		return first
@@ -256,17 +253,17 @@ func (d *document) firstPlaced(r *resource, begun acuity.Moment) (first acuity.M
 	return first
 }
 
-// instead returns the substitute for a missing time: the time of the version, else now
+// instead returns the substitute for a missing time: the time of the version, or else now
 // (docs/decisions.md#encounter-versions).
 func (m *mapper) instead(r *resource, e *acuity.Event, field string) acuity.Instant {
 	m.warn(r, "event_time_missing", field)
 	return cmp.Or(e.UpdatedAt, m.ReceivedAt)
 }
 
-// newbornDays: a younger patient is a newborn (docs/decisions.md#primary-table).
+// newbornDays is the age in days below which a patient is a newborn (docs/decisions.md#primary-table).
 const newbornDays = 28
 
-// related finds out whether the patient is a newborn, and who the mother is (docs/decisions.md#fhir-newborn).
+// related determines whether the patient is a newborn, and who the mother is (docs/decisions.md#fhir-newborn).
 func (m *mapper) related(r *resource, e *acuity.Event, patient int32, start acuity.Instant) {
 	if patient >= 0 {
 		p := &m.resources[patient]
@@ -281,8 +278,8 @@ func (m *mapper) related(r *resource, e *acuity.Event, patient int32, start acui
 	m.part(r, e, patient)
 }
 
-// part finds out which visit an Encounter is a part of. If the patients are known to
-// differ, the whole is the mother's; if not, the facts of other messages will tell.
+// part determines the visit of which an Encounter is a part. If the patients are known to differ, that visit is the
+// mother's; if not, facts of other messages decide.
 func (m *mapper) part(r *resource, e *acuity.Event, patient int32) {
 	t, ok := m.follow(&r.partOf, encounterKind, r)
 	if !ok {
@@ -329,8 +326,8 @@ func (d *document) newborn(r *resource, at acuity.Instant) bool {
 	return ok && born.Precision <= acuity.Day && age > -24*time.Hour && age < newbornDays*24*time.Hour
 }
 
-// happen adds an event to the facts. Its identity consists of the version of the resource
-// and the content of the event, so the same version again is a duplicate.
+// happen adds an event to the facts. Its identity is the version of the resource and the content of the event, so the
+// same version sent again is a duplicate.
 func (m *mapper) happen(r *resource, e *acuity.Event, n int) {
 	version := cmp.Or(e.UpdatedAt, m.ReceivedAt) // without times, the later arrival counts as the later version
 	k := m.id[:0]

@@ -12,7 +12,7 @@ import (
 	"svc/ingest/hl7"
 )
 
-// maxFocus is how many focuses of an Observation are read: no more can name one fetus.
+// maxFocus is the maximum number of focuses of an Observation that are read; more cannot identify one fetus.
 const maxFocus = 2
 
 // maxSites is how many sites of the body are read.
@@ -55,8 +55,8 @@ func firstReference(p *parser) (first reference) {
 	return first
 }
 
-// addSites adds concepts to those that name the site. Concepts of one resource follow each
-// other unless its contained ones come between; then the last count.
+// addSites adds concepts to those that name the site. The concepts of one resource are contiguous unless those of
+// contained resources come between them; then only the last range counts.
 func (r *resource) addSites(first, last int32) {
 	if first == last {
 		return
@@ -67,8 +67,8 @@ func (r *resource) addSites(first, last int32) {
 	r.lastSite = last
 }
 
-// readFocusCode reads an extension. The standard one with this name says in a code what an
-// Observation is about, such as a fetus.
+// readFocusCode parses an extension. The standard extension focusCode is a code for what an Observation is about,
+// such as a fetus.
 func readFocusCode(p *parser, r *resource) {
 	var url span
 	first := int32(len(p.concepts)) //nolint:gosec // at most maxStored
@@ -91,7 +91,7 @@ func readFocusCode(p *parser, r *resource) {
 	r.addSites(first, int32(len(p.concepts))) //nolint:gosec // at most maxStored
 }
 
-// labelIn returns the label of the fetus that a text of the body names, by read.
+// labelIn returns the label of the fetus that a text of the body names, as found by read.
 func (t *terms) labelIn(p span, read func(string) string) string {
 	if p.empty() {
 		return ""
@@ -123,7 +123,7 @@ func (t *terms) fetusOfConcept(c *concept) string {
 	return ""
 }
 
-// fetusOfSite returns the label of a concept that holds nothing but the name of a fetus.
+// fetusOfSite returns the label of a concept that consists only of the name of a fetus.
 func (t *terms) fetusOfSite(c *concept) string {
 	texts := []span{c.text}
 	for _, coding := range t.codings[c.first:c.last] {
@@ -157,7 +157,7 @@ func (t *terms) fetusOfReference(r *reference, read func(string) string) string 
 // fetusReader reads which fetus a resource is about.
 type fetusReader struct{ *mapper }
 
-// fetusOf returns which fetus a resource is about; "": it names none. A label goes before a
+// fetusOf returns the label of the fetus that a resource concerns; "": none is named. A label has precedence over a
 // reference, because other feeds can only name a label.
 func (m fetusReader) fetusOf(r *resource) string {
 	for i := range r.focus[:r.focused] {
@@ -239,8 +239,8 @@ func (m fetusReader) fetusByReference(r *resource) string {
 	return cmp.Or(terminology.FetusNamed(m.birthOrder(&m.resources[at])), child)
 }
 
-// focusOf returns the pseudonym of the thing that an Observation is about. A person has that
-// of a patient. Only what can be a fetus counts.
+// focusOf returns the pseudonym of the resource that an Observation concerns. A person has the pseudonym of a
+// patient. Only types that can be a fetus count.
 func (m fetusReader) focusOf(ref *reference, from *resource) string {
 	if patient, subject, _ := m.patientOf(ref, from); patient != "" {
 		if subject != "" {
@@ -252,18 +252,18 @@ func (m fetusReader) focusOf(ref *reference, from *resource) string {
 	name, id := cutReference(literal)
 	switch {
 	case len(literal) > 1 && literal[0] == '#':
-		return m.Pseudonym(hl7.KindPatient, "#"+string(literal[1:])) // it is one of this mother's
+		return m.Pseudonym(hl7.KindPatient, "#"+string(literal[1:])) // unique within this mother
 	case len(id) == 0, !slices.Contains(fetusTypes, string(name)):
 		return ""
 	}
 	return m.Pseudonym(hl7.KindPatient, string(name)+"/"+string(id))
 }
 
-// fetusTypes are the types of resources that stand for a fetus, beside Patient.
+// fetusTypes are the types of resources, apart from Patient, that may represent a fetus.
 var fetusTypes = []string{"RelatedPerson", "BodyStructure"}
 
-// childOf returns the pseudonym of a subject who is not the mother whose Encounter this is. If
-// the body does not tell whose it is, the pseudonym is marked: the visit decides.
+// childOf returns the pseudonym of a subject who is not the mother of the Encounter. If the body does not say who the
+// mother is, the pseudonym is marked and the visit decides.
 func (m fetusReader) childOf(r *resource) string {
 	t, ok := m.find(&r.encounter, encounterKind, r)
 	if !ok {
@@ -282,7 +282,7 @@ func (m fetusReader) childOf(r *resource) string {
 	return ""
 }
 
-// personNames are the pseudonyms of a patient, by number and by reference; "": not known.
+// personNames are the pseudonyms of a patient, by number and by reference; "": unknown.
 type personNames struct{ number, reference string }
 
 // namesOf returns the names that a reference to a patient gives.
@@ -298,15 +298,15 @@ func (m fetusReader) namesOf(ref *reference, from *resource) personNames {
 	return personNames{reference: patient}
 }
 
-// differs reports whether two patients are two: names of one kind differ, and none is equal.
+// differs reports whether the names belong to two patients: names of one kind differ, and no names are equal.
 func (n personNames) differs(o personNames) bool {
 	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
 	equal := func(a, b string) bool { return a != "" && a == b }
 	return (differ(n.number, o.number) || differ(n.reference, o.reference)) && !equal(n.number, o.number) && !equal(n.reference, o.reference)
 }
 
-// isFetal reports whether a rule reads one of the codes for a fetus. Only then a subject who
-// may be one matters.
+// isFetal reports whether a rule maps one of the codes to a factor of a fetus. Only then it matters whether the
+// subject is a fetus.
 func (m fetusReader) isFetal(r *resource) bool {
 	is := func(c *concept) bool {
 		return slices.ContainsFunc(m.codings[c.first:c.last], func(sent coding) bool {
@@ -321,7 +321,7 @@ func (m fetusReader) isFetal(r *resource) bool {
 // fetusID is the LOINC code for the label of a fetus.
 const fetusID = "11951-1"
 
-// namesFetus reports whether a component holds nothing but the name of a fetus.
+// namesFetus reports whether a component only contains the name of a fetus.
 func (m fetusReader) namesFetus(c *concept) bool {
 	for _, sent := range m.codings[c.first:c.last] {
 		if system, _ := m.system(sent.system, ""); system == codes.LOINC && string(m.bytes(sent.code)) == fetusID {
@@ -347,8 +347,8 @@ func (m fetusReader) labelOf(v *value) string {
 	return ""
 }
 
-// labelWhole gives an Observation the label that one of its components names. Of several each
-// is of the components behind it.
+// labelWhole sets the label of an Observation from a component that names a fetus. If several components do, each
+// applies to the components after it.
 func (m fetusReader) labelWhole(s *acuity.Signal, components []component) {
 	label := ""
 	for i := range components {

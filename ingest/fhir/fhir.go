@@ -1,11 +1,10 @@
-// Package fhir turns FHIR R4 resources into facts. Encounters become ADT events.
-// Conditions, Observations and MedicationAdministrations become signals. Medications,
-// Locations and Patients become the facts that references name.
+// Package fhir turns FHIR R4 resources into facts. Encounters become ADT events. Conditions, Observations and
+// MedicationAdministrations become signals. Medications, Locations and Patients become the facts that references
+// name.
 //
-// It accepts any Bundle, one resource, an array of them, or {"resources": […]}. It reads
-// the bytes once, and only used fields become values: no name, birth date, address or
-// narrative is ever decoded. A fault in one resource is an [Issue] of that resource and
-// affects no other. A syntax error, wherever it is, is a [Fault] of the whole body.
+// It accepts any Bundle, one resource, an array of resources, or {"resources": […]}. It parses the bytes once and
+// decodes only used fields: a name, birth date, address or narrative is never decoded. An error in one resource is an
+// [Issue] of that resource and does not affect others. A syntax error anywhere is a [Fault] of the whole body.
 package fhir
 
 import (
@@ -17,15 +16,13 @@ import (
 	"svc/acuity"
 )
 
-// Options are what the package must know and a body does not say itself.
+// Options are the information that a body does not contain.
 type Options struct {
-	// Pseudonym makes the keyed pseudonym of a value. Values of different kinds never
-	// share a pseudonym.
+	// Pseudonym returns the keyed pseudonym of a value. Values of different kinds never share a pseudonym.
 	Pseudonym  func(kind, value string) string
 	Zone       *time.Location // zone of the hospital, for times without an offset
 	ReceivedAt acuity.Instant
-	// IfNoneExist, IfNoneMatch and IfMatch are the headers of the request: conditions of the one
-	// resource that is the body.
+	// IfNoneExist, IfNoneMatch and IfMatch are the request headers: conditions for a body that is a single resource.
 	IfNoneExist, IfNoneMatch, IfMatch string
 
 	Source string // lineage of the API key; resource ids are unique within it (docs/decisions.md#resource-identity)
@@ -41,8 +38,8 @@ type Facts struct {
 
 	References []acuity.Reference // Medications, Locations and Patients, which references name
 
-	// Received is the number of resources, the sum of the others. An existing one was to be
-	// created only if it is not known; that is found out when the facts are applied.
+	// Received is the number of resources, which is the sum of the other counts. An existing resource was to be
+	// created only if unknown; this is decided when the facts are applied.
 	Received, Applied, Existing, Ignored, Rejected int
 
 	Encounters, Measurements, Conditions int // numbers among the applied ones; a measurement is an Observation or MedicationAdministration
@@ -54,8 +51,8 @@ type Facts struct {
 	containers                                    []container
 	refused                                       map[origin]bool
 
-	// Bundle is the type of the Bundle that is the body; "" if the body is none, or has
-	// no type. Entries holds the result of each of its entries.
+	// Bundle is the type of the Bundle that is the body; "" if the body is not a Bundle or has no type. Entries holds
+	// the result of each entry.
 	Bundle  string
 	Entries []Entry
 }
@@ -63,15 +60,14 @@ type Facts struct {
 // Entry is the result of one entry of a Bundle.
 type Entry uint8
 
-// These are the results of an entry. Nothing of an ignored entry is used: it has another
-// type, or no resource.
+// The results of an entry. An ignored entry has an unused type or no resource.
 const (
 	EntryIgnored Entry = iota
 	EntryApplied
-	EntryExists // it was to be created only if it is not known
+	EntryExists // it was to be created only if unknown, and is known
 	EntryRejected
-	EntryNotAllowed   // the method of its request reads
-	EntryNotSupported // its request cannot be done here
+	EntryNotAllowed   // the method of its request is a read
+	EntryNotSupported // its request is not supported
 )
 
 // Issue is a note about one resource for its sender.
@@ -88,18 +84,17 @@ const (
 	severityInformation = "information"
 )
 
-// Fault is why a body was refused as a whole. It holds no value of the body.
+// Fault says why a body was refused as a whole. It contains no value of the body.
 type Fault struct {
 	Path, Rule string
 	TooLarge   bool // the body exceeds a bound
-	// Issues are the requests of entries that cannot be done, for which a transaction is refused.
+	// Issues are the unsupported requests because of which a transaction is refused.
 	Issues []Issue
 }
 
 func (f *Fault) Error() string { return "fhir: " + f.Rule + " at " + f.Path }
 
-// These constants bound one body. What exceeds them within a resource is omitted, with an
-// issue.
+// The limits of one body. Elements beyond a limit within a resource are omitted, with an issue.
 const (
 	MaxResources  = 5_000   // of the used kinds
 	MaxFacts      = 5_000   // facts made from resources: an Encounter has events, an Observation components
@@ -112,11 +107,11 @@ const (
 	maxContained  = 50  // in one resource
 	maxReasons    = 20  // of one Encounter
 	maxNested     = 2   // Bundles inside each other, or in a list
-	maxTypes      = 200 // of resources that are not used, of which the sender is told
+	maxTypes      = 200 // types of unused resources that are reported to the sender
 	maxItems      = 50  // in a list of parts of a Medication
 )
 
-// These constants bound stored text, in bytes.
+// The limits of stored text, in bytes.
 const (
 	maxCode    = 64
 	maxPlace   = 80
@@ -125,8 +120,8 @@ const (
 	maxText    = 2000 // of a text before its reduction
 )
 
-// Decode reads a body: first all resources and then, when all references can be followed,
-// the facts. It returns a [Fault] if the whole body cannot be used.
+// Decode parses a body: first all resources and then, when all references can be resolved, the facts. It returns a
+// [Fault] if the whole body cannot be used.
 func Decode(body []byte, o Options) (*Facts, *Fault) {
 	if len(body) > math.MaxInt32 {
 		return nil, &Fault{Rule: "maxLength", TooLarge: true}
@@ -157,13 +152,12 @@ type mapper struct {
 	*document
 	index
 	terms
-	id []byte // identity of the event in the making
+	id []byte // identity of the current event
 
 	stated bool // the body has an Encounter, a Condition, an Observation or an administration
 }
 
-// apply makes the facts. Encounters come first, so that the other resources find their
-// visits in any order.
+// apply creates the facts. Encounters come first, so that the other resources find their visits whatever their order.
 func (m *mapper) apply() {
 	m.identify()
 	statements, visits := len(m.components), 0
@@ -195,7 +189,7 @@ func (m *mapper) apply() {
 			}
 		}
 	}
-	// The others come last, when it is known which of them are used.
+	// These resources come last, when it is known which of them are used.
 	for n := range m.resources {
 		if r := &m.resources[n]; r.kind.named() && !r.contained && !r.rejected && !r.superseded {
 			useParts(m, r)
@@ -208,9 +202,8 @@ func (m *mapper) apply() {
 	}
 }
 
-// unusableReference returns the place of the first reference to a visit or a patient that
-// leads nowhere, as one without an id does, or to a resource of another type; "" if there is
-// none.
+// unusableReference returns the path of the first reference to a visit or a patient that cannot be resolved, for
+// example because it has no id, or that has another type; "" if there is none.
 func (m *mapper) unusableReference(r *resource) (field string) {
 	leads := func(ref *reference, want kind) bool {
 		if ref.empty() {
@@ -232,7 +225,7 @@ func (m *mapper) unusableReference(r *resource) (field string) {
 	return ""
 }
 
-// count makes the facts of one resource and counts its result.
+// count creates the facts of one resource and counts its result.
 func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	applied, references := false, len(m.facts.References)
 	if r.untimed != "" {
@@ -255,14 +248,14 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	for len(m.facts.referenceOrigins) < len(m.facts.References) {
 		m.facts.referenceOrigins = append(m.facts.referenceOrigins, originOf(r))
 	}
-	if r.onlyNew && (applied || len(m.facts.References) > references) { // what is kept for later too
+	if r.onlyNew && (applied || len(m.facts.References) > references) { // includes facts that are kept for later messages
 		m.create(r, first)
 	}
 	switch {
 	case r.rejected:
-		m.settle(r.container, r.index, EntryRejected)
+		m.setResult(r.container, r.index, EntryRejected)
 	case applied:
-		m.settle(r.container, r.index, EntryApplied)
+		m.setResult(r.container, r.index, EntryApplied)
 	}
 	if r.address != "" && r.deleted {
 		return // the entry had no resource (docs/decisions.md#fhir-counting)

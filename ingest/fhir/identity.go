@@ -10,7 +10,7 @@ import (
 	"svc/acuity"
 )
 
-// describe returns the content and the patient of a resource without a name, as text.
+// describe returns the content and the patient of an unnamed resource as text.
 func (x *index) describe(r *resource) string {
 	var b strings.Builder
 	x.describeThing(&b, r)
@@ -21,7 +21,7 @@ func (x *index) describe(r *resource) string {
 	return b.String()
 }
 
-// describeThing writes the content of a resource without a name, but not its patient.
+// describeThing writes the content of an unnamed resource without its patient.
 func (x *index) describeThing(b *strings.Builder, r *resource) {
 	b.WriteString(kindNames[r.kind])
 	part := func(text []byte) {
@@ -39,9 +39,8 @@ func (x *index) describeThing(b *strings.Builder, r *resource) {
 	part([]byte(x.sent(&r.medication, medicationKind, r)))
 }
 
-// sent returns the target of a reference as the sender wrote it. Only a placeholder or a
-// contained resource needs more of the body. Other parts of the body must not count: the
-// next statement about the same thing may come without them.
+// sent returns the target of a reference as the sender wrote it. Other parts of the body are used only for a
+// placeholder or a contained resource, because the next statement about the same subject may come without them.
 func (x *index) sent(ref *reference, want kind, from *resource) string {
 	literal := x.bytes(ref.literal)
 	if len(literal) == 0 {
@@ -80,8 +79,8 @@ func (x *index) logical(ref *reference, want kind) string {
 	return ""
 }
 
-// ownName returns the name of a resource outside of its body: its id unless it is
-// contained, else its identifier, else its codes.
+// ownName returns the name of a resource outside its body: its id unless it is contained, or else its identifier, or
+// else its codes.
 func (x *index) ownName(r *resource) string {
 	if id := x.idOf(r); len(id) > 0 && !r.contained {
 		return kindNames[r.kind] + "/" + string(id)
@@ -101,9 +100,8 @@ func (x *index) ownName(r *resource) string {
 	return b.String()
 }
 
-// resourceOf returns the pseudonym of a resource within its sender's ids. Senders can
-// refer to the patient in many ways, so the name of a statement without an id leaves the
-// patient out.
+// resourceOf returns the pseudonym of a resource within its sender's ids. The name of a statement without an id omits
+// the patient, because senders can refer to a patient in many forms.
 func (x *index) resourceOf(r *resource) string {
 	if r.described && r.kind != encounterKind {
 		var b strings.Builder
@@ -123,9 +121,8 @@ func placeholder(url []byte) []byte {
 	return nil
 }
 
-// isUnique reports whether a placeholder keeps the promise of its scheme: a real UUID, or
-// an OID with an arc of its own. Many senders write urn:uuid:patient or urn:uuid:1 in
-// each body, for another patient each time.
+// isUnique reports whether a placeholder is as unique as its scheme requires: a valid UUID or an OID with several
+// arcs. Many senders write urn:uuid:patient or urn:uuid:1 in every body, each time for another patient.
 func isUnique(urn []byte) bool {
 	if bytes.Count(urn, []byte{'.'}) >= 3 {
 		return len(bytes.Trim(urn, ".0123456789")) == 0
@@ -148,9 +145,8 @@ func isUnique(urn []byte) bool {
 	return true
 }
 
-// hereOnly returns the name of a placeholder that may mean another resource in the next
-// body. It includes the digest of this body, so that repeating the body has the same
-// meaning.
+// hereOnly returns the name of a placeholder that may mean another resource in the next body. It includes the digest
+// of this body, so that a repeated body has the same meaning.
 func (d *document) hereOnly(urn []byte) []byte {
 	if d.digest == nil {
 		sum := sha256.Sum256(d.source)
@@ -179,7 +175,7 @@ func (x *index) identify() {
 			}
 		}
 	}
-	// A resource without a name is known by its subject, which may have a name by now.
+	// A resource without a name is identified by its subject, which may have a name by now.
 	for n := range x.resources {
 		if r := &x.resources[n]; r.key == "" && !r.contained && !r.rejected {
 			r.key, r.described = x.describe(r), true
@@ -196,7 +192,7 @@ func (x *index) version(r *resource, n int32) {
 		return
 	}
 	before := &x.resources[other]
-	if r.onlyNew != before.onlyNew { // what the body says without a condition makes it known
+	if r.onlyNew != before.onlyNew { // a statement without a condition makes the resource known
 		r.superseded, before.superseded = r.onlyNew, before.superseded || before.onlyNew
 		if before.onlyNew {
 			x.keys[r.key] = n
@@ -211,7 +207,7 @@ func (x *index) version(r *resource, n int32) {
 	x.keys[r.key] = n
 }
 
-// older reports whether a is the older version: both have a time, else both have a number.
+// older reports whether a is the older version, by time if both have one, or else by version number.
 func (x *index) older(a, b *resource) bool {
 	atA, okA := x.instant(a.updated)
 	atB, okB := x.instant(b.updated)
@@ -232,8 +228,8 @@ func (d *document) versionOf(r *resource) int64 {
 	return n
 }
 
-// keyOf returns what identifies a resource for its sender (docs/decisions.md#resource-identity); "" if nothing does.
-// That is the id, also one in its address, else the first identifier, else the address.
+// keyOf returns the key that identifies a resource for its sender (docs/decisions.md#resource-identity): the id, or
+// else the id in its address, the first identifier, or the address; "" if it has none of them.
 func (x *index) keyOf(r *resource) string {
 	if id := x.idOf(r); len(id) > 0 {
 		return kindNames[r.kind] + "/" + string(id)
@@ -247,8 +243,8 @@ func (x *index) keyOf(r *resource) string {
 	return ""
 }
 
-// nameOf returns the name that references use for a resource; "" if they cannot name it.
-// A resource without an id has the name of its placeholder in the body.
+// nameOf returns the name that references use for a resource; "" if references cannot name it. A resource without an
+// id has the name of its placeholder in the body.
 func (x *index) nameOf(r *resource) string {
 	id := x.idOf(r)
 	if len(id) == 0 {
@@ -299,8 +295,8 @@ func (d *document) identifierOf(r *resource, kind string) string {
 	return d.string(first, maxID)
 }
 
-// isOtherPatient reports whether two Encounters have different patients. Names of one
-// kind tell that: two numbers, or two references.
+// isOtherPatient reports whether two Encounters have different patients. This is decided by names of the same kind:
+// two numbers, or two references.
 func (x *index) isOtherPatient(a, b *resource) bool {
 	p, q := x.identityOf(a), x.identityOf(b)
 	differ := false
@@ -329,7 +325,7 @@ func (x *index) identityOf(r *resource) [2]string {
 	return [2]string{x.identifierOf(p, "MR"), x.nameOf(p)}
 }
 
-// hasAge reports whether the birth date of a Patient tells whether this is a newborn.
+// hasAge reports whether the birth date of a Patient is precise enough to decide whether the patient is a newborn.
 func (x *index) hasAge(r *resource) bool {
 	born, dated := x.instant(r.birth)
 	return dated && born.Precision <= acuity.Day

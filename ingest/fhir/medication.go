@@ -82,8 +82,8 @@ func (m *mapper) administration(r *resource) bool {
 	if s.StartedAt == 0 {
 		s.StartedAt = at
 	}
-	// The effective time of a running administration is its start. For an ended one it is
-	// the end, if that is known.
+	// The effective time of a running administration is its start. For an ended administration it is the end, if
+	// known.
 	s.ObservedAt = s.StartedAt
 	if status == acuity.SignalEnded {
 		end := m.time(r, r.during.end, "effective.end")
@@ -97,7 +97,7 @@ func (m *mapper) administration(r *resource) bool {
 			}
 		}
 	}
-	m.say(r, s)
+	m.addSignal(r, s)
 	return true
 }
 
@@ -114,8 +114,8 @@ func (m *mapper) medicine(r *resource) []acuity.Coding {
 	if r.deleted {
 		return codings
 	}
-	// This body does not have the Medication. Its name stands for it until it comes. The
-	// name may also be a code of the hospital, which can be mapped.
+	// This body does not contain the Medication. Its name is used until the Medication arrives. The name may also be
+	// a local code that the hospital has mapped.
 	if found && len(codings) == 0 {
 		codings = append(codings, m.elsewhere(r, &t, "medication")...)
 	}
@@ -125,7 +125,7 @@ func (m *mapper) medicine(r *resource) []acuity.Coding {
 	return codings
 }
 
-// elsewhere returns the name of a Medication that comes in another message.
+// elsewhere returns the name of a Medication that is in another message.
 func (m *mapper) elsewhere(r *resource, t *target, field string) []acuity.Coding {
 	m.warn(r, "reference_unresolved", field)
 	code := printable(cmp.Or(t.name, t.logical))
@@ -135,9 +135,9 @@ func (m *mapper) elsewhere(r *resource, t *target, field string) []acuity.Coding
 	return add(nil, acuity.Coding{System: codes.SystemLocal, Code: code})
 }
 
-// product adds the codings of a Medication and of its ingredients. An ingredient of a
-// mixture is named with all the others. So no rule takes a part for the whole:
-// epinephrine in lidocaine is no drip.
+// product adds the codings of a Medication and its ingredients. An ingredient's display name includes the names of
+// the other ingredients, so that rules do not mistake a part for the whole: epinephrine in lidocaine is not an
+// infusion.
 func (m *mapper) product(dst []acuity.Coding, r, given *resource, deep bool) []acuity.Coding {
 	code, inside := "medication", "medication"
 	if r == given {

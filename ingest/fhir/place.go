@@ -9,7 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// move is a place to which the patient moves.
+// move is a location to which the patient moves.
 type move struct {
 	at     acuity.Instant
 	moment acuity.Moment // as it was sent
@@ -28,7 +28,8 @@ type stay struct {
 // isBed reports whether the location is a bed with an unknown room.
 func (s stay) isBed() bool { return s.level == "bd" && s.place.Bed == "" }
 
-// standing says how strongly a location claims to be the present one (docs/decisions.md#several-locations).
+// standing ranks the locations of an Encounter as candidates for the current location
+// (docs/decisions.md#several-locations).
 type standing uint8
 
 const (
@@ -37,8 +38,8 @@ const (
 	active                    // its status says so
 )
 
-// moves returns the places of an Encounter in order of time, the first at its start. If
-// no place is known, it returns a single move without a place (docs/decisions.md#encounter-without-location).
+// moves returns the locations of an Encounter in order of time, the first at its start. If no location is known, it
+// returns a single move without a location (docs/decisions.md#encounter-without-location).
 func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []move {
 	stays, ward := m.stays(r)
 	if len(stays) == 0 {
@@ -51,7 +52,7 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 			now, at = s, i
 		}
 	}
-	if now.at == 0 && len(stays) > 1 { // it has no time, so it is the newest
+	if now.at == 0 && len(stays) > 1 { // without a time it counts as the newest
 		now.at, now.moment = m.instead(r, e, "location.period.start"), acuity.Moment{}
 	}
 	now.at = max(now.at, start)
@@ -61,8 +62,8 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 	stays = slices.DeleteFunc(stays, func(s stay) bool { return s.at == 0 })
 	slices.SortStableFunc(stays, func(a, b stay) int { return cmp.Compare(max(a.at, start), max(b.at, start)) })
 	moves := make([]move, 0, len(stays))
-	passed := false          // the present location was reached
-	var here acuity.Location // the present location
+	passed := false          // the current location was passed
+	var here acuity.Location // the current location
 	for i, s := range stays {
 		s.at = max(s.at, start)
 		if s.place.PointOfCare == "" {
@@ -74,7 +75,7 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 		switch {
 		case s.current || !passed:
 			moves = append(moves, s.move)
-		case s.end > s.at: // a visit elsewhere, and back
+		case s.end > s.at: // a temporary stay elsewhere
 			moves = append(moves, s.move)
 			if i+1 == len(stays) || stays[i+1].at > s.end {
 				moves = append(moves, move{at: s.end, moment: acuity.Moment{From: s.end, Precision: acuity.Second}, place: here})
@@ -84,8 +85,8 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 	return moves
 }
 
-// stays reads the present and former locations of an Encounter. It also returns the ward,
-// if the Encounter lists one beside the rooms.
+// stays returns the current and former locations of an Encounter, and the ward if the Encounter lists one in addition
+// to rooms.
 func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 	for i := range m.locations[r.firstLocation:r.lastLocation] {
 		l := &m.locations[r.firstLocation:r.lastLocation][i]
@@ -122,9 +123,8 @@ func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 	return withRooms(stays), ward
 }
 
-// warnUnusedLocation names the first location of an Encounter that assigns no room, if the location
-// says that the patient may be there now: it is active, or the Encounter has begun and the location has
-// no end.
+// warnUnusedLocation warns about the first location of an Encounter that assigns no room although the patient may be
+// there now: the location is active, or the Encounter has begun and the location has no end.
 func (d *document) warnUnusedLocation(r *resource, begun bool) {
 	for i := range d.locations[r.firstLocation:r.lastLocation] {
 		l := &d.locations[r.firstLocation:r.lastLocation][i]
@@ -136,8 +136,8 @@ func (d *document) warnUnusedLocation(r *resource, begun bool) {
 	}
 }
 
-// withRooms drops each bed whose room is listed for the same time. A server may list each
-// level of one place, and the bed is in that room.
+// withRooms drops each bed whose room is listed for the same time, because a server may list every level of one
+// location.
 func withRooms(stays []stay) []stay {
 	if !slices.ContainsFunc(stays, stay.isBed) {
 		return stays
@@ -155,13 +155,12 @@ var wards = map[string]bool{
 	"si": true, "bu": true, "wi": true, "wa": true, "lvl": true, "area": true, "jdn": true, "rd": true,
 }
 
-// maxAbove is how many levels up from a Location the decoder looks for room and ward.
+// maxAbove is the maximum number of parents of a Location in which the decoder looks for room and ward.
 const maxAbove = 4
 
-// place reads a location. Its name is the display of the reference, else the name of
-// the Location, else its number. A bed is a part of its room (docs/decisions.md#fhir-references). A
-// Location of another message is known by its reference: that message may come before
-// or after. level is its physical type.
+// place reads a location. Its name is the display of the reference, or else the name of the Location, or else its
+// number. A bed is part of its room (docs/decisions.md#fhir-references). A Location in another message is identified
+// by its reference, because that message may arrive earlier or later. level is the physical type.
 func (m *mapper) place(r *resource, l *location) (place acuity.Location, level string, ok bool) {
 	name := m.placeName(r, l.place.display)
 	physical := string(m.bytes(l.physical))
@@ -210,8 +209,8 @@ func nameElsewhere(t *target) string {
 	return name
 }
 
-// within returns the place with a name. If its Location is known, the place has the room
-// of a bed, and the ward.
+// within returns the location with a name. If its FHIR Location is known, the result includes the ward and, for a
+// bed, the room.
 func (m *mapper) within(where *resource, name, physical string) acuity.Location {
 	if wards[physical] {
 		return acuity.Location{PointOfCare: name}
@@ -226,7 +225,7 @@ func (m *mapper) within(where *resource, name, physical string) acuity.Location 
 		}
 		t, found := m.follow(&where.partOf, locationKind, where)
 		if !found {
-			// For a place without a Location the name is all that is known.
+			// Without a Location, only the name is known.
 			place.PointOfCare = cmp.Or(place.PointOfCare, m.placeName(where, where.partOf.display))
 			break
 		}
@@ -247,8 +246,7 @@ func (m *mapper) within(where *resource, name, physical string) acuity.Location 
 	return place
 }
 
-// above records that a place is part of a Location outside of the body: for a bed perhaps
-// its room.
+// above records that a location is part of a FHIR Location outside the body, which for a bed may be its room.
 func above(place *acuity.Location, elsewhere, name, physical string) {
 	switch {
 	case elsewhere == "":

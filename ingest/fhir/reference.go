@@ -25,15 +25,14 @@ type index struct {
 	targets  [len(kindNames)]map[string]target // targets of references, by their text
 }
 
-// target is what a reference leads to: a resource in the body, or the name or number of
-// another resource.
+// target is the target of a reference: a resource in the body, or the name or number of another resource.
 type target struct {
 	at      int32  // -1: not in the body
 	name    string // "Encounter/55" for a literal reference
 	logical string // the value of an identifier
 }
 
-// follow is find for a fact that is made of the target: it records that it is used.
+// follow is find for a target that a fact uses, and records the use.
 func (x *index) follow(ref *reference, want kind, from *resource) (target, bool) {
 	t, ok := x.find(ref, want, from)
 	if ok && t.at >= 0 {
@@ -44,8 +43,7 @@ func (x *index) follow(ref *reference, want kind, from *resource) (target, bool)
 	return t, ok
 }
 
-// useNumbered records that the resource of the body with an identifier is used. The facts join
-// the two by that number.
+// useNumbered records that the resource of the body with an identifier is used. The facts are linked by that number.
 func (x *index) useNumbered(number string, want kind) {
 	if x.numbered == nil {
 		x.numbered = map[string][]int32{}
@@ -104,7 +102,7 @@ func (x *index) inside(id []byte, want kind, from *resource) int32 {
 	return -1
 }
 
-// lead reads the text of a reference.
+// lead resolves the text of a reference.
 func (x *index) lead(literal []byte, want kind) target {
 	if at, ok := x.urls[string(literal)]; ok && x.resources[at].kind == want {
 		if newest, known := x.keys[x.resources[at].key]; known {
@@ -153,8 +151,7 @@ func (x *index) byIdentifier(value []byte, want kind) int32 {
 	return -1
 }
 
-// visitOf returns the pseudonym of the visit for a reference to an Encounter; "" if it
-// names none.
+// visitOf returns the pseudonym of the visit for a reference to an Encounter; "" if the reference names none.
 func (x *index) visitOf(ref *reference, from *resource) string {
 	literal := x.bytes(ref.literal)
 	if visit, ok := x.visits[string(literal)]; ok && ref.identifier.empty() {
@@ -168,7 +165,7 @@ func (x *index) visitOf(ref *reference, from *resource) string {
 	case t.at >= 0:
 		visit = x.visit(&x.resources[t.at])
 	case t.logical != "":
-		return x.Pseudonym(hl7.KindVisit, t.logical) // it may come with the same literal reference, or with another
+		return x.Pseudonym(hl7.KindVisit, t.logical) // it may come with the same literal reference or with another one
 	default:
 		visit = x.Pseudonym(hl7.KindVisit, t.name)
 	}
@@ -190,8 +187,8 @@ func (x *index) visit(r *resource) string {
 	return r.visit
 }
 
-// patientOf returns the pseudonyms of a patient. The first is by number if that is known,
-// else by reference. The second is by reference, if that is a further name.
+// patientOf returns the pseudonyms of a patient: the first by number if known, or else by reference; the second by
+// reference if the first is by number.
 func (x *index) patientOf(ref *reference, from *resource) (patient, subject string, at int32) {
 	t, ok := x.follow(ref, patientKind, from)
 	if !ok {
@@ -213,8 +210,8 @@ func (x *index) patientOf(ref *reference, from *resource) (patient, subject stri
 	return x.resources[t.at].patient, x.resources[t.at].person, t.at
 }
 
-// person sets the pseudonyms of a Patient. The first is by number if that is known, else
-// by reference. The second is by reference, if that is a further name.
+// person sets the pseudonyms of a Patient: the first by number if known, or else by reference; the second by
+// reference if the first is by number.
 func (x *index) person(r *resource) {
 	if r.patient == "" {
 		number := x.identifierOf(r, "MR")
@@ -230,10 +227,10 @@ func (x *index) person(r *resource) {
 	}
 }
 
-// referable makes the fact of a Medication, a Location or a Patient that other messages
-// may refer to, by id or by number. A resource known only by a placeholder of this body
-// makes no such fact, since nobody else can refer to it. It reports whether another resource
-// of the body uses it, or it is kept and the body has nothing that could use it.
+// referable creates the fact of a Medication, a Location or a Patient that other messages may refer to by id or
+// number. A resource with only a placeholder makes no such fact, because other messages cannot refer to it. It
+// reports whether another resource of the body uses the resource, or whether the fact was created and the body has no
+// resource that could use it.
 func (m *mapper) referable(r *resource) bool {
 	if r.deleted {
 		return false
@@ -247,7 +244,7 @@ func (m *mapper) referable(r *resource) bool {
 	return r.used || kept && !m.stated
 }
 
-// useParts records that the resources are used that a Medication or a Location is made of.
+// useParts marks the parts of a Medication or a Location as used.
 func useParts(m *mapper, r *resource) {
 	switch r.kind { //nolint:exhaustive // a Patient has no parts
 	case locationKind:
@@ -294,9 +291,8 @@ func (m *mapper) keep(r *resource) {
 	}
 }
 
-// patient makes the fact of a Patient: the reference and the number mean the same
-// patient. It also says whether the patient is a newborn now, and its order in a multiple
-// birth. The birth order of an older patient says nothing about a birth here.
+// patient creates the fact of a Patient: reference and number mean the same patient. It also has whether the patient
+// is a newborn now, and the position in a multiple birth, which is ignored for an older patient.
 func (m *mapper) patient(r *resource) {
 	m.person(r)
 	at := cmp.Or(m.time(r, r.updated, "meta.lastUpdated"), m.ReceivedAt)

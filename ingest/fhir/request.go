@@ -10,8 +10,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// request is Bundle.entry.request: what the sender wants done with the entry. For a body of one
-// resource it has the headers of the request of HTTP; then index is -1.
+// request is Bundle.entry.request: the requested operation for an entry. For a body that is one resource, it has the
+// HTTP headers and index is -1.
 type request struct {
 	*parser
 	container, index int32
@@ -20,8 +20,8 @@ type request struct {
 	ifNoneExist, ifNoneMatch, ifMatch []byte
 }
 
-// requestOf returns the request of the next object, an entry. It is read before the resource,
-// because it says whether the resource may be read at all.
+// requestOf returns the request of the next object, an entry. It is parsed before the resource, because it decides
+// whether the resource is parsed at all.
 func (p *parser) requestOf(c, n int32) request {
 	q := request{parser: p, container: c, index: n}
 	p.ahead(func(key []byte) bool {
@@ -50,8 +50,7 @@ func (p *parser) requestOf(c, n int32) request {
 	return q
 }
 
-// served reports whether this service can do the request. If it cannot, the entry is told so,
-// and nothing of it counts.
+// served reports whether the request is supported. If not, it declines the entry, and nothing of it is applied.
 func (q *request) served(of string) bool {
 	address, _, searches := bytes.Cut(q.url, []byte("?"))
 	last := address[bytes.LastIndexByte(address, '/')+1:]
@@ -72,33 +71,33 @@ func (q *request) served(of string) bool {
 	return false
 }
 
-// decline counts an entry whose request cannot be done.
+// decline counts an entry with an unsupported request.
 func (q *request) decline(became Entry, code, field string) {
 	if q.fault != "" {
 		return
 	}
 	q.facts.Received++
 	q.facts.Rejected++
-	q.settle(q.container, q.index, became)
-	q.note(severityError, code, field)
+	q.setResult(q.container, q.index, became)
+	q.addIssue(severityError, code, field)
 	q.unserved++
 }
 
-// note adds an issue of the request; field is a field of it.
-func (q *request) note(severity, code, field string) {
+// addIssue adds an issue of the request; field is a field of it.
+func (q *request) addIssue(severity, code, field string) {
 	at := origin{container: q.container, index: q.index}
 	path := strings.TrimSuffix(at.path(q.containers), ".resource")
 	q.place(placedIssue{Issue{severity, code, path + ".request." + field}, q.container, q.index})
 }
 
-// condition reads under which condition a resource is meant. A condition that cannot be
-// decided rejects it: doing it all the same could readmit a patient who has gone.
+// condition parses the condition of a request. A condition that cannot be evaluated rejects the resource, because
+// applying it anyway could readmit a discharged patient.
 func (q *request) condition(r *resource) {
 	if len(q.ifMatch) > 0 {
 		if q.index < 0 {
 			q.warn(r, "if_match_ignored", "")
 		} else {
-			q.note(severityWarning, "if_match_ignored", "ifMatch")
+			q.addIssue(severityWarning, "if_match_ignored", "ifMatch")
 		}
 	}
 	if query := q.ifNoneExist; len(query) > 0 {
@@ -119,19 +118,19 @@ func (q *request) condition(r *resource) {
 	}
 }
 
-// leaveOut rejects a resource whose condition cannot be decided.
+// leaveOut rejects a resource whose condition cannot be evaluated.
 func (q *request) leaveOut(r *resource, field string) {
 	if q.index < 0 { // the condition is in a header of the request
 		q.document.reject(r, "condition_not_supported", "")
 		return
 	}
 	r.rejected = true
-	q.note(severityError, "condition_not_supported", field)
-	q.settle(q.container, q.index, EntryNotSupported)
+	q.addIssue(severityError, "condition_not_supported", field)
+	q.setResult(q.container, q.index, EntryNotSupported)
 	q.unserved++
 }
 
-// deletion reads a DELETE that has no resource: its address names one.
+// deletion parses a DELETE without a resource, whose address names one.
 func (q *request) deletion(modified, etag span) {
 	name, id := cutReference(q.url)
 	switch k := kindOf(name); {
@@ -140,7 +139,7 @@ func (q *request) deletion(modified, etag span) {
 			kind: k, deleted: true, container: q.container, index: q.index, address: string(q.url), updated: modified, versionID: etag,
 		})
 	case k.named():
-		q.note(severityWarning, "delete_ignored", "url")
+		q.addIssue(severityWarning, "delete_ignored", "url")
 	case len(id) == 0 || name == nil:
 		q.decline(EntryRejected, "required", "url")
 	}
@@ -149,8 +148,8 @@ func (q *request) deletion(modified, etag span) {
 // isConditional reports whether the headers of the request have a condition.
 func (o *Options) isConditional() bool { return o.IfNoneExist+o.IfNoneMatch+o.IfMatch != "" }
 
-// identifierIn returns the value of the identifier that a search looks for, and whether it looks
-// for nothing else; "" if there is none.
+// identifierIn returns the value of the identifier in a search, and whether the search has no other parameter; "" if
+// it has none.
 func identifierIn(query []byte) (value string, alone bool) {
 	alone = true
 	for part := range bytes.SplitSeq(query, []byte("&")) {
@@ -178,11 +177,11 @@ func (d *document) carries(r *resource, value string) bool {
 	return false
 }
 
-// here is the span of the elements that will be added to a list of n.
+// here returns the range of elements that will be added to a list of n elements.
 func (m *mapper) here(n int) acuity.Span { return acuity.Span{From: int32(n)} } //nolint:gosec // at most MaxFacts
 
-// create notes the facts of a resource as those of a conditional create: they begin at first.
-// The resource is known by its name and, of a visit, its number.
+// create records the facts of a resource as those of a conditional create, starting at first. The resource is
+// identified by its name and, for a visit, its number.
 func (m *mapper) create(r *resource, first acuity.Create) {
 	first.Events.To, first.Signals.To = m.here(len(m.facts.Events)).From, m.here(len(m.facts.Signals)).From
 	first.References.To = m.here(len(m.facts.References)).From

@@ -32,7 +32,7 @@ func kindOf(name []byte) kind {
 	return otherKind
 }
 
-// applied reports whether resources of the kind become facts; the other kinds only help.
+// applied reports whether resources of the kind become facts themselves; the other kinds only support them.
 func (k kind) applied() bool { return k >= encounterKind && k <= administrationKind }
 
 // named reports whether resources of the kind become facts that references name.
@@ -42,14 +42,14 @@ func (k kind) named() bool { return k >= medicationKind && k <= patientKind }
 type resource struct {
 	kind                            kind
 	contained, rejected, superseded bool
-	described                       bool  // it has no name of its own, its key describes it
-	deleted                         bool  // the request that came with it deletes it
-	onlyNew                         bool  // it is meant only if it is not known: a conditional create
+	described                       bool  // it has no name; its key describes its content
+	deleted                         bool  // its request deletes it
+	onlyNew                         bool  // a conditional create: it counts only if unknown
 	container, index                int32 // its position, see path
 	parent                          int32 // parent of a contained resource
 
 	id, fullURL span
-	address     string // of the request, if the id is in it alone
+	address     string // of the request, if only the address has the id
 	updated     span   // meta.lastUpdated, else response.lastModified
 	versionID   span   // meta.versionId, else response.etag
 
@@ -62,7 +62,7 @@ type resource struct {
 	code               concept
 	medication         reference // of an administration
 	at, issued         span      // effective or onset, if it is an instant
-	untimed            string    // element that tells a time in a form that is not read; "": none
+	untimed            string    // element with a time in an unsupported form; "": none
 	during             period    // Encounter.period, effective, onset
 	abated             bool
 	abatedAt           span
@@ -72,7 +72,7 @@ type resource struct {
 	laboratory                    bool
 	firstComponent, lastComponent int32
 
-	// What may name the fetus that a statement is about.
+	// Fields that may name the fetus that a statement concerns.
 	focus               [maxFocus]reference
 	focused             int // number of them
 	device, specimen    reference
@@ -88,7 +88,7 @@ type resource struct {
 	name, physical                  span // of a Location
 	birth, multiple                 span // of a Patient
 
-	sought          string // identifier that the condition looks for; "": none
+	sought          string // identifier in the condition; "": none
 	used            bool   // another resource of the body refers to it
 	key             string // unique within its kind and source
 	visit           string // pseudonym of the visit of an Encounter, set at its first use
@@ -115,8 +115,7 @@ type ingredient struct {
 	inactive bool
 }
 
-// typeOf returns the resourceType of the next object, wherever it stands in the object.
-// The scanner stays before the object.
+// typeOf returns the resourceType of the next object, wherever the field is. The scanner stays before the object.
 func (p *parser) typeOf() (name []byte) {
 	p.ahead(func(key []byte) bool {
 		if string(key) != "resourceType" {
@@ -129,8 +128,8 @@ func (p *parser) typeOf() (name []byte) {
 	return name
 }
 
-// ahead reads fields of the next object until read returns true. The scanner stays before the
-// object, unless the text has a fault.
+// ahead parses fields of the next object until read returns true. The scanner stays before the object, unless the
+// text has a syntax error.
 func (p *parser) ahead(read func(key []byte) bool) {
 	at, depth, first, mistyped, modified := p.i, p.depth, p.first, p.mistyped, p.modified
 	for key := range p.fields() {
@@ -184,8 +183,8 @@ func (p *parser) resource(r resource) int32 {
 	return n
 }
 
-// rejectModified refuses a resource with an extension that changes its meaning in a way that
-// nobody here knows, as FHIR demands. The extension is of the resource or within a field.
+// rejectModified refuses a resource with a modifier extension, as FHIR requires, because the extension may change the
+// meaning of the resource or field that has it.
 func rejectModified(p *parser, r *resource, key []byte) {
 	field := modifierExtension
 	if string(key) != field {
@@ -260,7 +259,7 @@ func (p *parser) common(r *resource, n int32, key []byte) bool {
 	return true
 }
 
-// own reads a field that the kind of the resource has.
+// own parses a field that is specific to the kind of the resource.
 func (p *parser) own(r *resource, key []byte) bool {
 	switch r.kind {
 	case encounterKind:
@@ -297,8 +296,8 @@ func (p *parser) locationField(r *resource, key []byte) bool {
 	return true
 }
 
-// patientField reads a field of a Patient. The birth date only decides whether the
-// patient is a newborn; nothing else keeps it.
+// patientField parses a field of a Patient. The birth date is used only to decide whether the patient is a newborn,
+// and is not stored.
 func (p *parser) patientField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "birthDate":

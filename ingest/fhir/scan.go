@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep JSON may be nested, the same as at every other endpoint.
+// maxDepth is the maximum nesting depth of JSON, the same as for every other endpoint.
 const maxDepth = 64
 
 // These are the rules of syntax that a body can break.
@@ -17,17 +17,17 @@ const (
 	ruleDepth = "depth:64"
 )
 
-// scanner reads JSON once, front to back, and checks all of it, also what it skips. After
-// a fault it is at the end of the text, so it finds no further field or element.
+// scanner parses JSON once, front to back, and validates all of it, including skipped values. After an error, it is
+// at the end of the text and finds no further field or element.
 type scanner struct {
 	b     []byte
 	i     int
 	depth int
 	first bool   // an object was just opened
 	fault string // rule of syntax that the text breaks
-	// mistyped says that a requested field had another type and was skipped.
+	// mistyped means that a requested field had another type and was skipped.
 	mistyped bool
-	// modified says that an object whose fields were read has a modifierExtension, which may deny them.
+	// modified means that a parsed object has a modifierExtension, which may negate its fields.
 	modified bool
 	twice    bool // an object had a field twice
 }
@@ -63,8 +63,7 @@ const (
 	spaces = ' ' * ones
 )
 
-// afterBlanks does the work of afterSpace where white space is likely. Indented text is
-// mostly runs of blanks.
+// afterBlanks is afterSpace for text that probably has white space, because indented text is mostly runs of blanks.
 func afterBlanks(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
@@ -215,8 +214,8 @@ func (s *scanner) enter() bool {
 	return true
 }
 
-// object opens the next object and reports whether there is anything to read in it. Null
-// counts as absent. Any other value is recorded as mistyped.
+// object opens the next object and reports whether it has fields to parse. Null counts as absent. Any other value is
+// recorded as mistyped.
 func (s *scanner) object() bool {
 	switch s.space() {
 	case '{':
@@ -259,8 +258,8 @@ func (s *scanner) key() ([]byte, bool) {
 	return s.b[from+1 : end-1], true
 }
 
-// fields opens the next object as object does, and goes through the names of its fields. The
-// body of the loop reads the value.
+// fields opens the next object as object does, and iterates over the names of its fields. The loop body parses the
+// value.
 func (s *scanner) fields() iter.Seq[[]byte] {
 	return func(yield func(key []byte) bool) {
 		if !s.object() {
@@ -288,8 +287,8 @@ func (s *scanner) fields() iter.Seq[[]byte] {
 // list is an array that is being read.
 type list struct{ open, one bool }
 
-// list opens the next array. Any other value counts as its only element, because senders
-// that convert from XML write it so.
+// list opens the next array. Any other value counts as its only element, because senders that convert from XML write
+// single elements that way.
 func (s *scanner) list() list {
 	switch s.space() {
 	case '[':
@@ -327,8 +326,8 @@ func (s *scanner) next(l *list) bool {
 	return s.fault == ""
 }
 
-// span is the content of a string, or a number, in the body: its begin and its end. The
-// upper bit of the end says that it has escapes.
+// span is the position of a string's content or a number in the body. The highest bit of to means that it has
+// escapes.
 type span struct{ from, to uint32 }
 
 const escapes = 1 << 31

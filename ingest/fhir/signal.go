@@ -91,7 +91,7 @@ func addStates(p *parser, c *concept) {
 	}
 }
 
-// These maps hold the states of a Condition. Another code makes it unusable.
+// The states of a Condition. A Condition with another code is rejected.
 var (
 	clinicalStates = map[string]acuity.SignalStatus{
 		"active": acuity.SignalActive, "recurrence": acuity.SignalActive, "relapse": acuity.SignalActive,
@@ -107,9 +107,9 @@ var (
 	}
 )
 
-// stateName returns the state that a concept names, one of states: by a code, else by the
-// display of a code, else by the text, in any case and with any space. "" if it is empty. known
-// is false if it names another state.
+// stateName returns the state that a concept names: by a code, or else by the display of a code, or else by the text,
+// ignoring case and spaces. It is "" for an empty concept; known is false if the concept names a state that is not in
+// states.
 func stateName(m *mapper, c *concept, states map[string]acuity.SignalStatus) (name string, known bool) {
 	texts := make([]span, 0, 2*maxCodings+1)
 	for i := range m.codings[c.first:c.last] {
@@ -175,7 +175,7 @@ func (m *mapper) condition(r *resource) bool {
 		s.ObservedAt = m.time(r, r.issued, "recordedDate")
 	}
 	s.Fetus = fetusReader{m}.fetusOf(r)
-	m.say(r, s)
+	m.addSignal(r, s)
 	return verified != "differential"
 }
 
@@ -264,7 +264,7 @@ func (m *mapper) observation(r *resource) bool {
 		c, part := &components[i], s
 		if fetus.namesFetus(&c.code) {
 			if label := fetus.labelOf(&c.value); label != "" {
-				s.Fetus = label // of those that follow
+				s.Fetus = label // of the following components
 				continue
 			}
 		}
@@ -288,8 +288,8 @@ func (m *mapper) observation(r *resource) bool {
 	return said
 }
 
-// measure gives a signal its value and adds it to the facts. A value that is absent for a
-// reason was not measured, so the signal retracts an earlier one.
+// measure sets the value of a signal and adds it to the facts. A value that is absent for a reason was not measured,
+// so the signal retracts an earlier one.
 func (m *mapper) measure(r *resource, s *acuity.Signal, v *value, field string) {
 	if s.Status == acuity.SignalActive {
 		if v.kind == noValue && v.absent {
@@ -297,7 +297,7 @@ func (m *mapper) measure(r *resource, s *acuity.Signal, v *value, field string) 
 		}
 		s.Value = m.valueOf(r, s, v, field)
 	}
-	m.say(r, *s)
+	m.addSignal(r, *s)
 }
 
 // effective returns when the observation was made. For a period it is the end, unless
@@ -327,9 +327,8 @@ func (m *mapper) stateOf(r *resource) []byte {
 	return m.bytes(r.status)
 }
 
-// stateIn returns the meaning of a resource's status. It returns false for a status
-// without one: the code "unknown", or a silent one. Any other status makes the resource
-// unusable.
+// stateIn returns the meaning of a resource's status. It returns false for the code "unknown" or a silent status,
+// which have none. Any other status rejects the resource.
 func stateIn[S any](m *mapper, r *resource, states map[string]S, silent ...string) (state S, ok bool) {
 	status := string(m.stateOf(r))
 	if r.rejected {
@@ -361,8 +360,8 @@ func (m *mapper) signal(r *resource, k catalogue.SignalKind, status acuity.Signa
 	return s, true
 }
 
-// missingSubject returns the issue of a statement about nobody: the reference that leads
-// nowhere, if there is one.
+// missingSubject returns the issue of a statement without a subject: the reference that cannot be resolved, if there
+// is one.
 func (m *mapper) missingSubject(r *resource) (code, field string) {
 	if field = m.unusableReference(r); field == "" {
 		return "required", "subject"
@@ -387,8 +386,8 @@ func (m *mapper) coded(r *resource, s *acuity.Signal, codings []acuity.Coding, f
 	return true
 }
 
-// say adds a signal to the facts.
-func (m *mapper) say(r *resource, s acuity.Signal) {
+// addSignal adds a signal to the facts.
+func (m *mapper) addSignal(r *resource, s acuity.Signal) {
 	m.facts.Signals = append(m.facts.Signals, s)
 	m.facts.signalOrigins = append(m.facts.signalOrigins, originOf(r))
 }

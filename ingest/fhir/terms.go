@@ -14,12 +14,12 @@ import (
 	"svc/ingest/hl7"
 )
 
-// terms reads the codes and values of a document in the form that may be stored. It
-// caches them, because displays, codes and units repeat.
+// terms converts the codes and values of a document to the form that may be stored. It caches them, because displays,
+// codes and units repeat.
 type terms struct {
 	*document
 	masked  map[string]string
-	sought  map[string]string      // words that rules look for, by text
+	sought  map[string]string      // words that rules use, by text
 	units   map[string]codes.Value // values without a number, by how the unit is written
 	systems map[string]codes.System
 	fetuses map[string]string // labels, by text
@@ -35,7 +35,7 @@ func (d *document) string(p span, most int) string {
 	return cached(&d.plain, b, printable)
 }
 
-// cached returns what read makes of a text of the body, from the cache if it is there.
+// cached returns read(text), from the cache if possible.
 func cached[V any](cache *map[string]V, text []byte, read func(text string) V) V {
 	v, known := (*cache)[string(text)]
 	if !known {
@@ -136,8 +136,7 @@ func add(dst []acuity.Coding, c acuity.Coding) []acuity.Coding {
 	return append(dst, c)
 }
 
-// reduced returns the words in a free text that rules look for. The whole text could be
-// about a person.
+// reduced returns the words in a free text that rules use. The rest could identify a person and is dropped.
 func (t *terms) reduced(p span) string {
 	if p.empty() {
 		return ""
@@ -145,8 +144,8 @@ func (t *terms) reduced(p span) string {
 	return cached(&t.sought, t.bytes(p), func(text string) string { return terminology.ReduceDisplay(text[:min(len(text), maxText)]) })
 }
 
-// serviceOf returns the service of an Encounter: its first code. Another code or a name
-// may tell more about the kind of place; then it is that.
+// serviceOf returns the service of an Encounter: its first code, unless another code or a name says more about the
+// kind of location.
 func (t *terms) serviceOf(c *concept) string {
 	if c.first == c.last && c.text.empty() {
 		return ""
@@ -196,8 +195,7 @@ func (t *terms) valueOf(r *resource, s *acuity.Signal, v *value, field string) c
 	return codes.Value{}
 }
 
-// parseValue reads the text of a value without the name of a fetus: "Fetus 2: Category I" is
-// no Category II.
+// parseValue parses the text of a value without the name of a fetus: "Fetus 2: Category I" is not Category II.
 func parseValue(text []byte) codes.Value {
 	_, rest := terminology.CutFetus(string(text))
 	return codes.ParseValue(rest)
@@ -302,7 +300,7 @@ func (t *terms) wordOf(c *concept) codes.Value {
 	return v
 }
 
-// maxSkew is how far ahead a time may lie without a warning (docs/decisions.md#future-times).
+// maxSkew is how far a time may be ahead of the receipt without a warning (docs/decisions.md#future-times).
 const maxSkew = 5 * time.Minute
 
 // instant reads a date, dateTime or instant. A time without an offset is in the zone of the
@@ -321,8 +319,8 @@ func (m *mapper) time(r *resource, p span, field string) acuity.Instant {
 	return at
 }
 
-// moment reads a time of a resource as [mapper.time] does. It returns the instant that counts, and the
-// time as it was sent. The moments beside it come before those of the resource.
+// moment parses a time of a resource like [mapper.time]. It returns the resolved instant, and the time as sent. The
+// additional moments have precedence over those of the resource.
 func (m *mapper) moment(r *resource, p span, field string, beside ...acuity.Moment) (acuity.Instant, acuity.Moment) {
 	if p.empty() {
 		return 0, acuity.Moment{}
@@ -338,8 +336,8 @@ func (m *mapper) moment(r *resource, p span, field string, beside ...acuity.Mome
 	return m.resolve(r, sent, beside...), sent
 }
 
-// resolve returns the instant that counts as a moment of a resource. If it is coarse, the time of issue
-// and the time of the version make it exact.
+// resolve returns the instant for a moment of a resource. If the moment is coarse, the time of issue and the time of
+// the version refine it.
 func (m *mapper) resolve(r *resource, sent acuity.Moment, beside ...acuity.Moment) acuity.Instant {
 	if sent.IsExact() {
 		return sent.From

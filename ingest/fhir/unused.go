@@ -2,9 +2,8 @@ package fhir
 
 import "strings"
 
-// unusedElements are the elements of FHIR R4 that are not used, by design, of each kind of
-// resource; docs/fhir.md has them. Any other element that is not read is told to the sender: it
-// may be a fact under another name.
+// unusedElements are the elements of FHIR R4 that are deliberately not used, for each kind of resource; docs/fhir.md
+// lists them. Any other unread element is reported to the sender, because it may be a fact under another name.
 var unusedElements = [...]map[string]bool{
 	encounterKind: words(`account appointment basedOn classHistory diagnosis episodeOfCare hospitalization length participant
 		priority reasonReference serviceProvider statusHistory type`),
@@ -19,7 +18,7 @@ var unusedElements = [...]map[string]bool{
 		managingOrganization maritalStatus multipleBirthBoolean name photo telecom`),
 }
 
-// ofEveryKind are those of every resource.
+// ofEveryKind are the unused elements of all resources.
 var ofEveryKind = words("extension implicitRules language modifierExtension text")
 
 func words(list string) map[string]bool {
@@ -30,8 +29,8 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// unknown tells the sender of an element that is not read, unless that is by design. A name with
-// a low line before it has only extensions of an element.
+// unknown reports an unread element to the sender, unless it is deliberately unused. A name with a leading underscore
+// only contains extensions of an element.
 func (d *document) unknown(r *resource, key []byte) {
 	if len(key) > 0 && key[0] == '_' || ofEveryKind[string(key)] || unusedElements[r.kind][string(key)] {
 		return
@@ -39,8 +38,8 @@ func (d *document) unknown(r *resource, key []byte) {
 	d.warn(r, "element_unknown", shownName(key))
 }
 
-// shownName returns the name of a field for the sender, if it looks like one. Any other may be a
-// value.
+// shownName returns the name of a field for the sender if it has the form of a name. Anything else may be a value and
+// is not repeated.
 func shownName(key []byte) string {
 	for _, c := range key {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {

@@ -9,8 +9,8 @@ import (
 // AckCode is the code of an acknowledgment (HL7 table 0008).
 type AckCode string
 
-// These are the codes of original mode: accepted, error in the content, kind of message
-// not accepted. Enhanced mode has the same three.
+// The codes of original mode: accepted, error in the content, kind of message not accepted. Enhanced mode has the
+// same three.
 const (
 	AA AckCode = "AA"
 	AE AckCode = "AE"
@@ -20,14 +20,14 @@ const (
 	CR AckCode = "CR"
 )
 
-// Fault is why a message is refused, and where.
+// Fault says why, and at which field, a message is refused.
 type Fault struct {
 	Code      AckCode // AE or AR
 	Condition int     // HL7 table 0357: 100, 101, 102, 200, 201, 202, 207
 	Segment   string
 	Sequence  int
 	Field     int // 0: the segment as a whole
-	// Reason is a stable code if condition and place do not say what is wrong; "" otherwise.
+	// Reason is a stable code if condition and place do not identify the error; "" otherwise.
 	Reason string
 }
 
@@ -42,20 +42,19 @@ var conditions = map[int]string{
 	207: "Application internal error",
 }
 
-// Acknowledgment holds what [Message.Ack] needs beside the message.
+// Acknowledgment holds the input of [Message.Ack] apart from the message.
 type Acknowledgment struct {
 	Fault    *Fault // nil: accepted
-	Message  string // says what the fault is and what to do, for ERR-8; "": nothing
+	Message  string // what is wrong and what to do, for ERR-8; "": none
 	Hospital string // sending facility of the answer if the message names no receiver
 	At       time.Time
 	ID       string // MSH-10 of the answer, new and unique
 	Sender   Sender
 }
 
-// Code returns the code of the answer, and whether to send an answer at all. In enhanced
-// mode (MSH-15 or 16 valued) the answer is an accept acknowledgment, by the condition in
-// MSH-15. Application acknowledgments are never sent. A sender that values only MSH-16,
-// and wants no application acknowledgment, is in original mode.
+// Code returns the acknowledgment code, and whether to send an acknowledgment at all. In enhanced mode (MSH-15 or 16
+// valued), it is an accept acknowledgment according to the condition in MSH-15. Application acknowledgments are never
+// sent. A sender that values only MSH-16, and wants no application acknowledgment, is in original mode.
 func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 	code = AA
 	if a.Fault != nil {
@@ -87,9 +86,8 @@ func (m *Message) mode(field int) string {
 	return ""
 }
 
-// Ack appends the acknowledgment of the message to dst. It has the sender's delimiters,
-// sender and receiver swapped, and is in UTF-8. If none is to be sent, Ack appends
-// nothing.
+// Ack appends the acknowledgment of the message to dst. It has the sender's delimiters, sender and receiver swapped,
+// and is in UTF-8. If none is to be sent, Ack appends nothing.
 func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	code, send := m.Code(a)
 	if !send {
@@ -138,7 +136,7 @@ const usualAck = 192
 
 const hl7Time = "20060102150405-0700"
 
-// ownVersion is the version of an answer to a message without one.
+// ownVersion is the HL7 version of an acknowledgment to a message without one.
 const ownVersion = "2.5.1"
 
 // reportsErrors reports whether the sender's version has the ERR segment in the form of
@@ -223,7 +221,7 @@ func (w *writer) or(field []byte, s string) {
 	w.field(field)
 }
 
-// plain writes our own text. It omits the characters that are delimiters of the message.
+// plain writes literal text. It omits the characters that are delimiters of the message.
 func (w *writer) plain(s string) {
 	for _, c := range []byte(s) {
 		if c != w.m.separator && c != w.m.component && c != w.m.repetition && c != w.m.escape && c != w.m.subcomponent {
@@ -255,7 +253,7 @@ func (w *writer) fault(a *Acknowledgment) {
 	w.end()
 }
 
-// escaped writes our own text with the delimiters of the message escaped.
+// escaped writes literal text with the delimiters of the message escaped.
 func (w *writer) escaped(s string) {
 	for _, c := range []byte(s) {
 		sequence := byte(0)
@@ -289,8 +287,8 @@ func (f *Fault) Name() string {
 	return string(f.Code) + " " + strconv.Itoa(f.Condition)
 }
 
-// isJoined reports whether the fields of the header may be those of other segments, which lie
-// in the same line.
+// isJoined reports whether the fields of the header may belong to other segments, because several segments are in one
+// line.
 func (f *Fault) isJoined() bool { return f != nil && f.Reason == reasonJoined }
 
 // Place returns where the fault is, in the form of warnings: PV1-19.

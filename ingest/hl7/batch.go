@@ -12,14 +12,13 @@ import (
 type Batch struct {
 	Messages [][]byte // each begins with its MSH
 	Header   []byte   // the BHS segment, else the FHS; nil if there is none
-	Charset  Charset  // charset of the messages, as far as the transport and the first bytes show it
-	Framed   bool     // FHS or BHS was there, so the answer is a batch too
+	Charset  Charset  // charset of the messages, as far as the transport and the first bytes determine it
+	Framed   bool     // the body has FHS or BHS, so the acknowledgment is a batch, too
 	Warnings []acuity.Warning
 }
 
-// Split splits a body at its headers, each at the beginning of a line. Blanks and a byte
-// order mark may stand before any. transport is the character
-// set that the transport declares. The only error is [ErrNoHeader].
+// Split splits a body at its headers, each at the start of a line, optionally after blanks and a byte order mark.
+// transport is the character set that the transport declares. The only error is [ErrNoHeader].
 func Split(body []byte, transport Charset) (Batch, error) {
 	var b Batch
 	body, b.Charset = narrow(body, transport)
@@ -88,8 +87,8 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	return b, nil
 }
 
-// warnOutside warns of a line that is of no message: before the first MSH, or behind the end of a
-// batch. Consecutive lines get one warning.
+// warnOutside warns about a line that belongs to no message: before the first MSH, or after the end of a batch.
+// Consecutive lines get one warning.
 func (b *Batch) warnOutside(is, before bool, number int) bool {
 	if is && !before && len(b.Warnings) < maxOdd {
 		b.Warnings = append(b.Warnings, acuity.Warning{Code: warnLineIgnored, Path: position{segment: "line", repeat: number}.String()})
@@ -97,8 +96,7 @@ func (b *Batch) warnOutside(is, before bool, number int) bool {
 	return is
 }
 
-// canonical returns a message or segment with its first name in upper case, and the separator
-// right behind it.
+// canonical returns a message or segment with its name in upper case, directly followed by the separator.
 func canonical(text []byte) []byte {
 	name, n := nameOf(text)
 	if n == 0 || n == 3 && string(text[:3]) == name {

@@ -45,7 +45,7 @@ var (
 	Windows1252 = Charset{singleByte, charmap.Windows1252} // also for ISO 8859-1, since no sender uses its C1 controls
 )
 
-// tables are the names of HL7 table 0211 that are not internet names too, in upper case.
+// tables maps the names of HL7 table 0211 that are not also internet names, in upper case.
 var tables = map[string]Charset{
 	"UNICODE UTF-8": UTF8, "UNICODE": UTF8,
 	"UNICODE UTF-16": {wide, unicode.UTF16(unicode.BigEndian, unicode.UseBOM)},

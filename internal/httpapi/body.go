@@ -90,7 +90,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 	return warnings, true
 }
 
-// typeOf names a type in the words of JSON.
+// typeOf returns the JSON name of a type.
 func typeOf(t reflect.Type) string {
 	switch t.Kind() { //nolint:exhaustive // every other kind is a number
 	case reflect.String:
@@ -168,8 +168,8 @@ func fieldsOf(t reflect.Type) map[string]bool {
 	return known
 }
 
-// unknown warns of the fields of an object that a struct does not have. It repeats the
-// name of a field only if that looks like a mistyped name, not like a value.
+// unknown returns warnings about the fields of an object that a struct does not have. A warning repeats the name of a
+// field only if it resembles a mistyped name rather than a value.
 func unknown(given map[string]any, known map[string]bool) (warnings []Warning) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if known[name] || len(warnings) == maxWarnings {
@@ -183,7 +183,7 @@ func unknown(given map[string]any, known map[string]bool) (warnings []Warning) {
 	return warnings
 }
 
-// fieldName matches what looks like the name of a field.
+// fieldName matches text with the form of a field name.
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,40}$`)
 
 const maxWarnings = 20
@@ -220,12 +220,11 @@ func jsonDepth(text []byte) int {
 	return deepest
 }
 
-// maxDetails is how many broken rules one answer names.
+// maxDetails is the maximum number of broken rules in one response.
 const maxDetails = 100
 
-// repeated names the fields that occur twice in an object, because nobody knows which of
-// them is meant. The text must have passed [CheckJSON]. Names that differ only in case
-// count as equal, as decoders treat them.
+// repeated returns the fields that occur twice in an object, because their meaning is ambiguous. The text must have
+// passed [CheckJSON]. Names that differ only in case count as equal, as in decoders.
 func repeated(body []byte) (faults []Detail) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -260,8 +259,8 @@ func walkValue(d *json.Decoder, path string, faults *[]Detail) {
 	}
 }
 
-// placeOf returns the path of a field. It omits a name that looks like no field name,
-// since that may be a value.
+// placeOf returns the path of a field. It omits a name that does not have the form of a field name, because the name
+// may be a value.
 func placeOf(path, name string) string {
 	if !fieldName.MatchString(name) {
 		name = "?"

@@ -12,11 +12,10 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Check returns the rules that a decoded body breaks. The tags of its struct have them, and
-// the document of the API is made of the same tags. Check knows enum, minLength, maxLength,
-// minimum, maximum, minItems, maxItems, uniqueItems, and the patterns label and line. A
-// field that is nil is absent, and so is an empty text with omitempty. A text with another
-// pattern has rules that only its handler knows.
+// Check returns the rules that a decoded body breaks. The rules are in the tags of its struct, from which the OpenAPI
+// document is also generated. Check supports enum, minLength, maxLength, minimum, maximum, minItems, maxItems,
+// uniqueItems, and the patterns label and line. A nil field is missing, and so is an empty text with omitempty. Other
+// patterns are checked only by the handler.
 func Check(body any) []Detail {
 	c := checker{}
 	v := reflect.Indirect(reflect.ValueOf(body))
@@ -83,7 +82,7 @@ func (c *checker) value(path string, v reflect.Value, tag reflect.StructTag) {
 	}
 }
 
-// text checks a text without a pattern of its own. White space around it does not count.
+// text checks a text without a special pattern. Surrounding white space is ignored.
 func (c *checker) text(path, text string, tag reflect.StructTag) {
 	text = strings.TrimSpace(text)
 	least := tag.Get("minLength")
@@ -99,8 +98,8 @@ func (c *checker) text(path, text string, tag reflect.StructTag) {
 	}
 }
 
-// LengthRule returns the rule that a text breaks: minLength, maxLength or, if it must be one line, line;
-// "": it breaks none. An empty bound is none.
+// LengthRule returns the rule that a text breaks: minLength, maxLength or, if oneLine is true, line; "": none. An
+// empty limit does not apply.
 func LengthRule(text, least, most string, oneLine bool) string {
 	length := float64(utf8.RuneCountInString(text))
 	switch {
@@ -115,14 +114,14 @@ func LengthRule(text, least, most string, oneLine bool) string {
 	}
 }
 
-// between reports whether a number lies within two bounds, which count; "" is none.
+// between reports whether a number is within two inclusive limits; "" is no limit.
 func between(n float64, least, most string) bool {
 	low, noLow := strconv.ParseFloat(least, 64)
 	high, noHigh := strconv.ParseFloat(most, 64)
 	return (noLow != nil || n >= low) && (noHigh != nil || n <= high)
 }
 
-// bounds returns the rule of two bounds.
+// bounds returns the rule for two limits.
 func bounds(of, least, most string) string {
 	switch {
 	case of == "Items" && most == "":

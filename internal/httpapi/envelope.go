@@ -12,11 +12,10 @@ import (
 // Protocol is the version that every envelope carries.
 const Protocol = "svc.v1"
 
-// stamp is RFC 3339 in UTC with milliseconds, the form of every time in an answer.
+// stamp is RFC 3339 in UTC with milliseconds, the format of every time in a response.
 const stamp = "2006-01-02T15:04:05.000Z"
 
-// Time is an instant in the JSON of an answer: RFC 3339, UTC, milliseconds. The zero time is
-// null.
+// Time is an instant in a JSON response: RFC 3339, UTC, milliseconds. The zero time is null.
 type Time time.Time
 
 // MarshalJSON writes the time as a JSON string, or null.
@@ -32,8 +31,7 @@ func (t Time) append(b []byte) []byte {
 	return time.Time(t).UTC().AppendFormat(b, `"`+stamp+`"`)
 }
 
-// OK answers 200 with data in the success envelope. A [json.RawMessage] is copied as it
-// is.
+// OK responds with 200 and data in the success envelope. A [json.RawMessage] is copied unchanged.
 func OK(w http.ResponseWriter, r *http.Request, data any) {
 	q := from(r.Context())
 	raw, done := data.(json.RawMessage)
@@ -56,7 +54,7 @@ func OK(w http.ResponseWriter, r *http.Request, data any) {
 	write(w, http.StatusOK, head, raw, meta)
 }
 
-// Marshal encodes data for an answer: it does not escape <, > and &.
+// Marshal encodes data for a response, without escaping <, > and &.
 func Marshal(data any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -79,7 +77,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// write sends a whole answer, in one or several pieces.
+// write sends a response body, in one or several pieces.
 func write(w http.ResponseWriter, status int, body ...[]byte) {
 	writeAs(w, status, contentType, body...)
 }
@@ -95,7 +93,7 @@ func writeAs(w http.ResponseWriter, status int, kind []string, body ...[]byte) {
 	w.WriteHeader(status)
 	for _, part := range body {
 		if _, err := w.Write(part); err != nil {
-			return // the client is gone, nobody can be told
+			return // the client has disconnected
 		}
 	}
 }
@@ -106,9 +104,9 @@ func OKVersion(w http.ResponseWriter, r *http.Request, version string, data any)
 	OK(w, r, data)
 }
 
-// MatchVersion reports whether If-Match names the version of a resource, or is missing; if false
-// it has answered. A resource without a version does not exist, so no header names it. A weak tag
-// never matches (RFC 9110, section 13.1.1): it does not say that nothing has changed.
+// MatchVersion reports whether If-Match names the version of a resource or is missing; if not, it has already sent an
+// error response. A resource without a version does not exist, so no header matches it. A weak tag never matches (RFC
+// 9110, section 13.1.1), because it does not exclude changes.
 func MatchVersion(w http.ResponseWriter, r *http.Request, version string) bool {
 	given := strings.Join(r.Header["If-Match"], ",")
 	if given == "" {

@@ -16,10 +16,9 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Allow is middleware that passes only keys with the scope, no more often than their
-// rate. The scope "" passes every valid key. A missing, malformed, unknown, revoked or
-// expired key gets the same answer for the same work. So the middleware looks up whatever
-// was presented, even nothing. Parts are scopes that pass, too, if they are not "".
+// Allow is middleware that passes only keys with the scope, within their rate limit. The scope "" passes every valid
+// key. A missing, malformed, unknown, revoked or expired key gets the same response for the same work, so the
+// middleware looks up whatever was presented, even nothing. Nonempty parts are alternative scopes.
 func (s *Shell) Allow(scope access.Scope, parts ...access.Scope) func(http.Handler) http.Handler {
 	enough := append([]access.Scope{scope}, slices.DeleteFunc(slices.Clone(parts), func(part access.Scope) bool { return part == "" })...)
 	return func(next http.Handler) http.Handler {
@@ -48,8 +47,8 @@ func (s *Shell) Allow(scope access.Scope, parts ...access.Scope) func(http.Handl
 	}
 }
 
-// refuse answers a request without a valid key. An address that sends too many of them is
-// only told to wait. A valid key still passes from that address.
+// refuse responds to a request without a valid key. An address that sends too many of them gets 429 instead. A valid
+// key still passes from that address.
 func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key) {
 	q := from(r.Context())
 	q.former = former
@@ -64,8 +63,8 @@ func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key
 	Fail(w, r, Problem{Kind: Unauthorized})
 }
 
-// Stranger counts a request of an unknown caller, like a request without a valid key. If ok is
-// false the address has sent too many; retry is how long until the next one may come.
+// Stranger counts a request of an unknown caller, like a request without a valid key. If ok is false, the address has
+// sent too many; retry is the time until the next one is allowed.
 func (s *Shell) Stranger(r *http.Request) (retry time.Duration, ok bool) {
 	if s.Strangers == nil {
 		return 0, true
@@ -87,7 +86,7 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// notFound answers a request for a path without a route.
+// notFound responds to a request for a path without a route.
 func notFound(w http.ResponseWriter, r *http.Request) {
 	below, isFHIR := strings.CutPrefix(r.URL.Path, fhirBase+"/")
 	if isFHIR && below != "" && (below[0] == '$' || below[0] >= 'A' && below[0] <= 'Z') { // a resource or an operation of FHIR
@@ -99,17 +98,16 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	Fail(w, r, Problem{Kind: Missing, Message: "The path does not exist; GET /docs lists all endpoints."})
 }
 
-// methodNotAllowed answers a request whose path does not serve its method; Allow names
-// the methods that it serves. A path without methods does not exist: chi calls this for
-// any path if it does not know the method. HEAD works wherever GET does, and OPTIONS
-// everywhere.
+// methodNotAllowed responds to a request whose path does not support its method; Allow lists the supported methods. A
+// path without methods does not exist: chi calls this handler for any path if it does not know the method. HEAD works
+// wherever GET does, and OPTIONS everywhere.
 func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
 	if path == "" {
 		path = r.URL.Path
 	}
 	allowed := make([]string, 0, len(methods))
-	closest := math.MaxInt // a fixed path beside {id} has methods of its own
+	closest := math.MaxInt // a fixed path next to {id} has separate methods
 	if routes := chi.RouteContext(r.Context()).Routes; routes != nil {
 		for _, m := range methods {
 			at := chi.NewRouteContext()
@@ -150,9 +148,8 @@ const policyName = `"key"`
 const held = 250 * time.Millisecond
 
 // admit counts a request of a key and sets its rate headers. They have the form of
-// draft-ietf-httpapi-ratelimit-headers-10: q requests in a window of w seconds, r of them left, t
-// seconds until all are left again. If the key has sent too many requests, admit answers and
-// returns false.
+// draft-ietf-httpapi-ratelimit-headers-10: q requests in a window of w seconds, r of them left, t seconds until all
+// are left again. If the key exceeds its limit, admit sends an error response and returns false.
 func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) bool {
 	if s.Limits == nil || key.Rate <= 0 {
 		return true
@@ -170,10 +167,9 @@ func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) b
 	return d.Allowed
 }
 
-// Await counts a message of a key that comes by a protocol without a "try later". It
-// waits until the rate allows the message, but at most for patience; then the message may
-// go on. The sender waits for its answer, so it becomes as slow. Await returns early with
-// the error of ctx.
+// Await counts a message of a key that arrives over a protocol without a "retry later". It waits until the rate limit
+// allows the message, at most for patience; then the message proceeds anyway. The sender waits for its acknowledgment
+// and thereby slows down. Await returns early with the error of ctx.
 func (s *Shell) Await(ctx context.Context, key *access.Key, patience time.Duration) error {
 	if s.Limits == nil || key.Rate <= 0 {
 		return nil

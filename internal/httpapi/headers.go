@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// These header values are shared, so that an answer does not allocate them.
+// The header values are shared, so that a response does not allocate them.
 var (
 	contentType     = []string{"application/json"}
 	fhirContentType = []string{FHIRType}
@@ -19,8 +19,7 @@ var (
 
 	deny       = []string{"DENY"}
 	noReferrer = []string{"no-referrer"}
-	// A browser must not load, run or frame anything from an answer of the API. A page
-	// sets its own policy.
+	// A browser must not load, run or frame anything from an API response. Pages set a different policy.
 	nothing = []string{"default-src 'none'; frame-ancestors 'none'"}
 	oneYear = []string{"max-age=31536000"}
 
@@ -30,15 +29,14 @@ var (
 	tenMinutes     = []string{"600"}
 )
 
-// secure sets the headers that every answer has, unless its handler sets others.
+// secure sets the headers of every response, unless its handler sets others.
 func (s *Shell) secure(h http.Header, r *http.Request) {
 	h["X-Content-Type-Options"] = noSniff
 	h["X-Frame-Options"] = deny
 	h["Referrer-Policy"] = noReferrer
 	h["Content-Security-Policy"] = nothing
 	h["Cache-Control"] = noStore
-	// Browsers must ignore this header over plain HTTP. So a client that invents the
-	// header of a proxy gains nothing.
+	// Browsers must ignore this header over plain HTTP, so a client that forges the proxy's header gains nothing.
 	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 		h["Strict-Transport-Security"] = oneYear
 	}
@@ -52,8 +50,8 @@ func (s *Shell) secure(h http.Header, r *http.Request) {
 	}
 }
 
-// options answers 204 with the methods of the path, also to the preflight request of a
-// browser for another origin. It needs no key, because browsers send none in a preflight.
+// options responds with 204 and the methods of the path, also to a browser's preflight request from another origin.
+// It needs no key, because browsers send none in a preflight.
 func options(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if h["Access-Control-Allow-Origin"] != nil && r.Header["Access-Control-Request-Method"] != nil {
@@ -64,7 +62,7 @@ func options(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// AddVary adds a request header that the answer depends on.
+// AddVary adds a request header on which the response depends.
 func AddVary(h http.Header, name string) {
 	if len(h["Vary"]) == 0 {
 		h["Vary"] = []string{name}
@@ -73,9 +71,9 @@ func AddVary(h http.Header, name string) {
 	h["Vary"] = []string{h["Vary"][0] + ", " + name}
 }
 
-// address returns the address of a request: the peer's or, behind trusted proxies, the address
-// that they saw. Each proxy appends the address that it saw. So the last address that is no
-// proxy's is the only one that a client cannot forge.
+// address returns the address of a request: the peer's or, behind trusted proxies, the address from which they got
+// the request. Each proxy appends its peer's address, so the last address that is not a proxy's is the only one that
+// a client cannot forge.
 func (s *Shell) address(r *http.Request) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -110,8 +108,8 @@ func (s *Shell) trusted(at netip.Addr) bool {
 	return slices.ContainsFunc(s.Proxies, func(p netip.Prefix) bool { return p.Contains(at) })
 }
 
-// docsURL returns the URL of the documentation: the configured one, else one under the
-// address to which the request was sent.
+// docsURL returns the URL of the documentation: the configured one, or else one at the address to which the request
+// was sent.
 func (s *Shell) docsURL(r *http.Request) string {
 	if s.DocsURL != "" {
 		return s.DocsURL
@@ -132,8 +130,7 @@ func (s *Shell) docsURL(r *http.Request) string {
 // DocsPath is the path of the documentation on every server.
 const DocsPath = "/docs"
 
-// plainHost reports whether a Host header is a host with an optional port, and nothing
-// else that would end up in a URL.
+// plainHost reports whether a Host header is only a host with an optional port, so that it is safe in a URL.
 func plainHost(host string) bool {
 	for i := range len(host) {
 		c := host[i]

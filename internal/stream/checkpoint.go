@@ -40,9 +40,9 @@ const checkpointBytes = 64 << 20
 // sliceBytes is how much of a checkpoint one transaction writes: about 5 ms of work.
 const sliceBytes = 256 << 10
 
-// rewrite is a checkpoint under way. It writes the live state piece by piece, between other
-// changes. A change after the beginning lies behind the first record of the checkpoint, so a
-// restore reads it too. Each piece may therefore be as new as its transaction.
+// rewrite is a checkpoint in progress. It writes the live state in pieces between other changes. A change after its
+// start follows the first record of the checkpoint, so a restore also reads it. Each piece may therefore be as new as
+// its transaction.
 type rewrite struct {
 	next func(emit func(key, value []byte)) (more bool, err error)
 	over bool  // there is no more
@@ -74,7 +74,7 @@ func (w *rewrite) slice(task Task, emit func(key, value []byte) *kgo.Record) err
 	return nil
 }
 
-// written notes where the rewrite begins, once the records of a transaction have offsets.
+// written records the offset at which the rewrite starts, once the records of a transaction have offsets.
 func (w *rewrite) written() {
 	if w == nil || w.first == nil {
 		return
@@ -95,7 +95,7 @@ func (p *part) nextMark() mark {
 	return mark{from: p.rewrite.from, live: p.rewrite.live, log: p.mark.log}
 }
 
-// trim deletes records that nobody needs any more from a changelog that is never compacted.
+// trim deletes obsolete records from a changelog that is never compacted.
 func (l *loop) trim(ctx context.Context, partition int32, before int64) {
 	if l.cfg.Keep == nil {
 		return

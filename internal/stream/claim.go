@@ -12,22 +12,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// ErrFenced says that another, newer process runs under our name.
+// ErrFenced means that a newer process runs with the same instance name.
 var ErrFenced = errors.New("a newer process has the same --instance, so this one ends")
 
-// errThrownOut ends a session: another member has joined the group under our name.
+// errThrownOut ends a session because another member has joined the group with the same name.
 var errThrownOut = errors.New("another process has joined the group under the same name")
 
-// Claim decides which of several processes with one --instance stays: the newest. Without it both
-// ended in 3 of 5 tries, because a process has several members and sessions, and some of the newer
-// process were fenced by the older one.
+// Claim decides which of several processes with one --instance continues: the newest. Without it, both ended in 3 of
+// 5 tries, because a process has several members and sessions, and the older process fenced some of those of the
+// newer one.
 //
-// A Claim holds the names of a process. The process that took a name last is the newest.
-// Sessions check it before they join a group, because joining under a name throws out
-// the member that has it. A nil Claim is always the newest.
+// A Claim holds the names of a process. The process that claimed a name last is the newest. Sessions check the Claim
+// before they join a group, because joining with a name removes the member that has it. A nil Claim is always the
+// newest.
 //
-// A name is a transactional id in which no transaction ever begins. Taking it makes
-// Kafka increment its epoch. A process that finds another epoch is older.
+// A name is a transactional id that is never used for a transaction. Claiming it makes Kafka increment its epoch. A
+// process that finds another epoch is older.
 type Claim struct {
 	cluster *Cluster
 
@@ -36,7 +36,7 @@ type Claim struct {
 	took time.Time
 }
 
-// claimedName is a name with its epoch when it was taken.
+// claimedName is a name with its epoch when it was claimed.
 type claimedName struct {
 	name     string
 	producer int64
@@ -45,17 +45,16 @@ type claimedName struct {
 
 const (
 	claimEvery = 2 * time.Second
-	// claimSettles is how long two processes that start together may take names in
-	// turns. Until then the first name alone decides which is newer, so that not both
-	// think that they are older.
+	// claimSettles is how long two processes that start together may claim names alternately. During this time, only
+	// the first name decides which is newer, so that at most one considers itself older.
 	claimSettles = 10 * time.Second
 	claimWithin  = 5 * time.Second // of one check
 	// claimTimeoutMillis is the transaction timeout that a request must name.
 	claimTimeoutMillis = 10_000
 )
 
-// NewClaim takes names in their order. It waits for Kafka until ctx ends; [ErrFenced]:
-// another process took them meanwhile.
+// NewClaim claims names in order. It waits for Kafka until ctx ends. It returns [ErrFenced] if another process has
+// claimed them in the meantime.
 func NewClaim(ctx context.Context, c *Cluster, names ...string) (*Claim, error) {
 	claim := &Claim{cluster: c}
 	for _, name := range names {
@@ -72,8 +71,7 @@ func NewClaim(ctx context.Context, c *Cluster, names ...string) (*Claim, error) 
 	return claim, nil
 }
 
-// Check returns [ErrFenced] if another process has taken a name since. Any other error
-// means that it is unknown.
+// Check returns [ErrFenced] if another process has claimed a name. Any other error means that this is unknown.
 func (c *Claim) Check(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -96,8 +94,8 @@ func (c *Claim) Check(ctx context.Context) error {
 	return nil
 }
 
-// Run checks the names until ctx ends or one is taken. An older process must end even
-// where it never meets the newer one.
+// Run checks the names until ctx ends or another process has claimed one. An older process must end even if it never
+// meets the newer one in a group.
 func (c *Claim) Run(ctx context.Context) error {
 	every := time.NewTicker(claimEvery)
 	defer every.Stop()
@@ -116,13 +114,13 @@ func (c *Claim) Run(ctx context.Context) error {
 	}
 }
 
-// judge returns the error for a session that was thrown out of its group. The newest
-// process joins again; an older one gets [ErrFenced].
+// judge returns the error for a session that was removed from its group. The newest process joins again; an older one
+// gets [ErrFenced].
 func (c *Claim) judge(ctx context.Context, err error) error {
 	switch {
 	case !errors.Is(err, errThrownOut):
 		return err
-	case c == nil: // nobody knows who is newer
+	case c == nil: // the newest process is unknown
 		return fmt.Errorf("%w: %w", ErrFenced, err)
 	}
 	if checked := c.Check(ctx); checked != nil {
@@ -131,8 +129,8 @@ func (c *Claim) judge(ctx context.Context, err error) error {
 	return err
 }
 
-// checkName returns [ErrFenced] if another process has taken a name since. A name that Kafka has
-// forgotten, as after a week without use, is taken again.
+// checkName returns [ErrFenced] if another process has claimed a name. A name that Kafka has deleted, for example
+// after a week without use, is claimed again.
 func (c *Claim) checkName(ctx context.Context, h *claimedName) error {
 	described, err := c.cluster.admin.DescribeTransactions(ctx, h.name)
 	if err != nil {

@@ -10,15 +10,14 @@ import (
 // the end of its log. If the wall clock fired a timer while earlier records are unread, the
 // timer would be applied before them, and a replay would differ from live operation.
 const (
-	// liveWithin is the highest age of an input in live operation. It was applied at once, or
-	// after a failure of seconds.
+	// liveWithin is the maximum age of an input in live operation, which allows for a failure of seconds.
 	liveWithin = time.Minute
 	// logSilence is how long no record follows an old input until the log counts as ended. A
 	// backfill may write more slowly than it is applied, and a lost broker delays it for 10
 	// to 15 s.
 	logSilence = 20 * time.Second
-	// lateTimer is the delay of a timer from which on the end of the log is asked for first: the
-	// process may have been held up while records came.
+	// lateTimer is the delay of a timer from which the end of the log is queried first, because the process may have
+	// been suspended while records arrived.
 	lateTimer = time.Second
 	// retryTimer is after how long a timer that could not fire is tried again.
 	retryTimer = 100 * time.Millisecond
@@ -33,7 +32,7 @@ type clock struct {
 	endAsked  time.Time // when the end of the log was last asked for
 }
 
-// live tells whether the newest input was recent when it was applied.
+// live reports whether the newest input was recent when it was applied.
 func (c *clock) live() bool { return !c.newest.IsZero() && c.appliedAt.Sub(c.newest) <= liveWithin }
 
 // fires returns when the earliest timer of a partition may fire, and the latest instant that
@@ -87,8 +86,7 @@ func (l *loop) advance(ctx context.Context, now time.Time) error {
 	return wait.Wait() //nolint:wrapcheck // of ours
 }
 
-// confirm asks for the ends of the log if a timer fires late and the end was last asked for
-// before the timer was due.
+// confirm queries the ends of the log if a timer fires late and the last query was before the timer was due.
 func (l *loop) confirm(ctx context.Context, now time.Time) error {
 	missed := false
 	for _, p := range l.parts {

@@ -80,8 +80,8 @@ func (l *loop) produce(free context.Context) error {
 			mu.Unlock()
 		}
 	}
-	// The client gets the records of each partition at once, and sends them while those of
-	// others are gathered.
+	// The client gets the records of each partition as soon as they exist, and sends them while those of other
+	// partitions are collected.
 	wait := workers()
 	now := time.Now()
 	for n, p := range l.parts {
@@ -114,8 +114,8 @@ func (l *loop) produce(free context.Context) error {
 	return nil
 }
 
-// schedule begins the checkpoint of the partition that has grown most. Only one checkpoint is
-// under way at a time, since each adds to many transactions.
+// schedule starts the checkpoint of the partition that has grown most. Only one checkpoint is in progress at a time,
+// because each adds to many transactions.
 func (l *loop) schedule() {
 	var due *part
 	for _, p := range l.parts {
@@ -193,7 +193,7 @@ func (l *loop) positions(req *kmsg.TxnOffsetCommitRequest) {
 	}
 }
 
-// keep tells the tasks that their outputs are committed, and counts the transaction.
+// keep informs the tasks that their outputs are committed, and counts the transaction.
 func (l *loop) keep(ctx context.Context, begun time.Time) {
 	l.lastCommit = time.Now()
 	l.commitTook = l.lastCommit.Sub(begun)

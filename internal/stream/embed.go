@@ -20,11 +20,11 @@ import (
 // embeddedID is the cluster id of an embedded broker.
 const embeddedID = "svc-embedded"
 
-// reserveBytes must be free on the disk for a record to be accepted: room for several of
-// the largest records, and for the end of each transaction under way.
+// reserveBytes is the minimum free disk space for accepting a record: several of the largest records, and the end of
+// each transaction in progress.
 const reserveBytes = 32 << 20
 
-// BrokerOptions say how to start a [Broker]. None is required.
+// BrokerOptions configure a [Broker]. All are optional.
 type BrokerOptions struct {
 	Dir    string // keeps the data; the caller holds its lock; empty: nothing is kept
 	Port   int    // to listen on; 0: any
@@ -85,9 +85,9 @@ func Embed(o BrokerOptions) (*Broker, error) {
 	return b, nil
 }
 
-// unlimited removes from a fetch its limit for all partitions together, and keeps those
-// of each. An answer that is cut at the common limit lacks the list of aborted
-// transactions, so a reader of committed records would get their records.
+// unlimited removes the total limit of a fetch and keeps the limits of its partitions. A response that is truncated
+// at the total limit lacks the list of aborted transactions, so a reader of committed records would get aborted
+// records.
 func unlimited(req kmsg.Request) bool {
 	if fetch, ok := req.(*kmsg.FetchRequest); ok {
 		fetch.MaxBytes = math.MaxInt32
@@ -133,17 +133,17 @@ func (b *Broker) space() (free uint64, err error) {
 	return free, err
 }
 
-// embeddedVersions are the requests that the broker answers. Its answer to DescribeTopicPartitions
-// has null for a list, at which administrative clients in Java break off; without the request
-// they ask for the metadata, as of older brokers.
+// embeddedVersions are the requests that the broker supports. In its response to DescribeTopicPartitions, a list is
+// null, which Java administration clients cannot parse; without the request they use the metadata request, as for
+// older brokers.
 func embeddedVersions() *kversion.Versions {
 	versions := kversion.Stable()
 	versions.SetMaxKeyVersion(kmsg.DescribeTopicPartitions.Int16(), -1)
 	return versions
 }
 
-// faults are our hooks between a client and the files. The broker would acknowledge the
-// end of a transaction that it could not write.
+// faults are hooks between a client and the files. Without them, the broker would acknowledge the end of a
+// transaction that it could not write.
 func (b *Broker) faults() []kfake.Fault {
 	return []kfake.Fault{
 		{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.KafkaStorageError, Count: -1, When: func(kmsg.Request) bool { return b.Full() != nil }},
@@ -159,8 +159,8 @@ func (b *Broker) faults() []kfake.Fault {
 	}
 }
 
-// seal notes that the list of topics is as it should be, or is about to change. It
-// returns false: no request is answered otherwise.
+// seal records whether the list of topics is complete or about to change. If it returns false, no request may be
+// served.
 func (b *Broker) seal(as bool) bool {
 	if b.sealed == as {
 		return false

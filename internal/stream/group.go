@@ -82,7 +82,7 @@ func (m *membership) options(more ...kgo.Opt) []kgo.Opt {
 	return append(opts, more...)
 }
 
-// eachNote passes on the metadata of the committed offsets in an answer; "": there is none.
+// eachNote passes the metadata of the committed offsets in a response to each; "" means none.
 func (m *membership) eachNote(resp *kmsg.OffsetFetchResponse, each func(partition int32, note string)) {
 	for _, g := range resp.Groups {
 		for _, t := range g.Topics {
@@ -113,8 +113,8 @@ func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error
 	return nil
 }
 
-// leaveGroup takes a static member that ends with ended out of its group, if it is to leave. Else
-// it keeps its place: the others wait for its session to time out.
+// leaveGroup removes a static member from its group when ended is done, if the member should leave. Otherwise the
+// member keeps its partitions until its session times out.
 func (m *membership) leaveGroup(ended context.Context) {
 	if m.leave == nil || ended.Err() == nil || m.cluster.embedded || !m.leave() {
 		return

@@ -16,14 +16,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// A transaction hangs if partitions wait for its markers while its coordinator believes that it
-// ended long ago. A broker of Kafka 4.3.1 that was killed during a transaction was seen to leave
-// one: at its start it recorded the transaction as aborted, and the markers never came. Nobody
-// reads past it, and no restart helps.
+// A transaction hangs if partitions wait for its markers while its coordinator considers it ended. A broker of Kafka
+// 4.3.1 that was killed during a transaction was observed to leave one: at its start it recorded the transaction as
+// aborted, but never wrote the markers. Readers of committed records cannot pass it, and no restart helps.
 //
-// Any process with the transactional id can end it: its next transaction in the same
-// partitions joins the old one there, and ends as the coordinator says that the old one
-// ended. The positions of a consumer group are such a partition, too.
+// Any process with the transactional id can end it: its next transaction in the same partitions joins the old one
+// there and ends it. The positions of a consumer group are such a partition, too.
 
 // Writers describe who writes into topics in transactions that [Cluster.EndHanging] may
 // end.
@@ -48,17 +46,16 @@ func (w *Writers) owns(id string) bool {
 
 const (
 	hangingEvery = 3 * time.Second
-	// waitingLooks is the number of checks in a row with a waiting position that rule
-	// out a transaction under way: brokers end ours after 10 s, or 20 if they miss one.
+	// waitingLooks is the number of consecutive checks with a waiting position that exclude a transaction in
+	// progress: brokers end those of svc after 10 s, or 20 s if they miss one check.
 	waitingLooks = 7
 )
 
-// endedStates are those of a coordinator that has no transaction of an id under way. It does not
-// call a transaction ended before all its markers are written.
+// endedStates are the states of a transactional id without a transaction in progress. A coordinator reports them only
+// after all markers are written.
 var endedStates = []string{"Empty", "CompleteCommit", "CompleteAbort"}
 
-// EndHanging looks for transactions that hang and ends them, until ctx ends. It counts them in
-// ended.
+// EndHanging finds and ends hanging transactions until ctx ends. It counts them in ended.
 func (c *Cluster) EndHanging(ctx context.Context, ended *atomic.Int64, all ...Writers) error {
 	if c.embedded {
 		<-ctx.Done() // its transactions are memory of one process, and end with it
@@ -103,7 +100,7 @@ type forgotten struct {
 	in []writing // none: in positions alone
 }
 
-// check ends what was open at the last check too and has no transaction behind it.
+// check ends the transactions that were already open at the last check and are unknown to their coordinator.
 func (h *hanging) check(ctx context.Context) error {
 	before := h.open
 	var err error
@@ -135,8 +132,8 @@ func (h *hanging) check(ctx context.Context) error {
 		others := func(f forgotten) bool { return !w.owns(f.TxnID) }
 		mine := slices.DeleteFunc(slices.Clone(lost), others)
 		if len(mine) == 0 && longest >= waitingLooks {
-			// Kafka does not say which of the idle ids blocks the positions. A writer with an open
-			// transaction adds its positions itself.
+			// Kafka does not report which of the idle ids blocks the positions. A writer with an open transaction
+			// adds its positions itself.
 			looks = nil
 			if mine, err = h.idle(ctx, nil); err != nil {
 				faults = append(faults, err)
@@ -151,7 +148,7 @@ func (h *hanging) check(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// underWay returns the transactions under way, each with its first offset.
+// underWay returns the transactions in progress, each with its first offset.
 func (h *hanging) underWay(ctx context.Context) (map[writing]int64, error) {
 	topics := map[string]bool{}
 	for _, w := range h.writers {
@@ -176,8 +173,8 @@ func (h *hanging) underWay(ctx context.Context) (map[writing]int64, error) {
 	return open, nil
 }
 
-// findForgotten returns the owners of suspects that have no transaction at their
-// coordinator and are still open after it said so.
+// findForgotten returns the owners of suspects that have no transaction at their coordinator and are still open after
+// the coordinator said so.
 func (h *hanging) findForgotten(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
 	if len(suspects) == 0 {
 		return nil, nil
@@ -204,7 +201,7 @@ func (h *hanging) findForgotten(ctx context.Context, suspects map[writing]int64)
 	return slices.DeleteFunc(all, func(f forgotten) bool { return len(f.in) == 0 }), nil
 }
 
-// idle returns the transactional ids without a transaction under way, of some producers or of all.
+// idle returns the transactional ids of some producers, or of all, that have no transaction in progress.
 func (h *hanging) idle(ctx context.Context, producers []int64) (all []forgotten, err error) {
 	transactions, err := h.cluster.admin.ListTransactions(ctx, producers, endedStates)
 	if err != nil {
@@ -225,14 +222,14 @@ func (h *hanging) positionsWait(ctx context.Context, w *Writers) (wait []int32, 
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", w.Input, err)
 	}
-	// By name: asked for all topics, the broker leaves out those without a position.
+	// The topics are named, because the broker omits those without a position from a request for all.
 	t := kmsg.NewOffsetFetchRequestGroupTopic()
 	t.Topic, t.Partitions = w.Input, details[w.Input].Partitions.Numbers()
 	g := kmsg.NewOffsetFetchRequestGroup()
 	g.Group, g.Topics = w.Group, append(g.Topics, t)
 	req := kmsg.NewPtrOffsetFetchRequest()
 	req.RequireStable, req.Groups = true, append(req.Groups, g)
-	// One request: a member of the group asks again until they are stable.
+	// This is a single request, because a group member repeats its request until the positions are stable.
 	resp, err := req.RequestWith(ctx, h.cluster.client)
 	if err != nil {
 		return nil, fmt.Errorf("fetch positions of %s: %w", w.Group, err)
@@ -249,8 +246,8 @@ func (h *hanging) positionsWait(ctx context.Context, w *Writers) (wait []int32, 
 	return wait, nil
 }
 
-// end ends a transaction in its partitions and, if asked, in the positions of the group.
-// A living owner of the id is fenced by it, and begins a new session.
+// end ends a transaction in its partitions and, if positions is true, in the positions of the group. A running owner
+// of the id is fenced by this and starts a new session.
 func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bool) error {
 	client, err := h.cluster.producer(kgo.TransactionalID(f.TxnID), kgo.TransactionTimeout(10*time.Second))
 	if err != nil {
@@ -281,8 +278,8 @@ func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bo
 	return nil
 }
 
-// join adds the positions of a group to the transaction under way: what waits there for
-// its producer ends with it.
+// join adds the positions of a group to the current transaction, so that pending positions of its producer end with
+// it.
 func join(ctx context.Context, client *kgo.Client, id, group string) error {
 	req := kmsg.NewPtrAddOffsetsToTxnRequest()
 	req.TransactionalID, req.Group = id, group

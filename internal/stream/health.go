@@ -16,11 +16,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// health knows whether any broker answers, from the results of the client that it is
-// hooked into. A failed dial or a timed-out append is only a suspicion: one lost broker
-// of three is no reason to refuse everything. A suspicion starts one scout, which asks
-// every broker. Only if none answers is the cluster away, and the scout asks on until
-// one does.
+// health tracks whether any broker responds, from the results of the client that it is hooked into. A failed dial or
+// a timed-out append is only a suspicion, because one lost broker of three is no reason to refuse all records. A
+// suspicion starts one scout, which queries every broker. Only if none responds, the cluster counts as unavailable,
+// and the scout continues until one responds.
 type health struct {
 	log    *slog.Logger
 	away   atomic.Int64    // unix ms since when; 0: it answers
@@ -30,7 +29,7 @@ type health struct {
 
 	mu     sync.Mutex
 	client *kgo.Client // the scout's; nil before and after the cluster
-	busy   bool        // a scout is under way
+	busy   bool        // a scout is running
 }
 
 func newHealth(ctx context.Context, log *slog.Logger) *health {
@@ -68,7 +67,7 @@ func (h *health) OnBrokerConnect(_ kgo.BrokerMetadata, _ time.Duration, _ net.Co
 // OnBrokerDisconnect is called by the client when a connection ends.
 func (h *health) OnBrokerDisconnect(kgo.BrokerMetadata, net.Conn) { h.suspect() }
 
-// suspect starts the scout unless one is under way.
+// suspect starts the scout unless one is running.
 func (h *health) suspect() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,8 +111,8 @@ func (h *health) scout(client *kgo.Client) {
 
 const persistEvery = 250 * time.Millisecond
 
-// persist calls try until it succeeds, until trying again cannot help, or until ctx
-// ends. Brokers that start answer for a while that they do not know a topic, or not at all.
+// persist calls try until it succeeds, a retry cannot help, or ctx ends. A broker that is starting may for a while
+// not respond or not know a topic.
 func (c *Cluster) persist(ctx context.Context, what string, try func() error) error {
 	for said := ""; ; {
 		err := try()
@@ -137,8 +136,8 @@ func (c *Cluster) persist(ctx context.Context, what string, try func() error) er
 	}
 }
 
-// passing says that an error may go away by itself: of the network, and what a
-// broker answers while it starts, elects or is short of other brokers.
+// passing reports whether an error may be transient: network errors, and errors of a broker that is starting,
+// electing a leader or missing other brokers.
 func passing(err error) bool {
 	if answer, is := errors.AsType[*kerr.Error](err); is {
 		return answer.Retriable || errors.Is(answer, kerr.InvalidReplicationFactor)

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// newest is a changelog partition as after compaction: the last record of each key.
-// Superseded records are most of a log; they are neither decoded nor kept. A partition
-// may have a few hundred thousand keys, so keys are not allocated one by one: their
-// bytes lie in large pieces.
+// newest is a changelog partition as after compaction: the last record of each key. Most records of a log are
+// superseded; they are neither decoded nor stored. A partition may have a few hundred thousand keys, so their bytes
+// are allocated in large blocks.
 type newest struct {
 	hash  func(key []byte) uint32
 	first []int32 // by the last bits of the hash: index of the first in held; -1: none
@@ -20,7 +19,7 @@ type newest struct {
 	piece []byte // rest of the newest piece
 }
 
-// heldRecord holds one record. The record of a removed key serves the next new one.
+// heldRecord is one record. The memory of a removed key's record is reused for the next new one.
 type heldRecord struct {
 	bytes  []byte // key and value, with room for a somewhat longer value
 	hash   uint32 // of the key
@@ -44,8 +43,8 @@ func newNewest() *newest {
 	return n
 }
 
-// index builds an index of so many lists, a power of 2. A look-up waits for memory once,
-// a Go map of this size several times.
+// index builds an index of size lists, a power of 2. A look-up waits for memory once; a Go map of this size waits
+// several times.
 func (n *newest) index(size int) {
 	n.first = make([]int32, size)
 	for i := range n.first {
@@ -116,7 +115,7 @@ func (n *newest) place(hash uint32) int32 {
 	return place
 }
 
-// allocate returns space for so many bytes.
+// allocate returns memory of the given size.
 func (n *newest) allocate(size int) []byte {
 	if size > newestPiece/8 {
 		return make([]byte, 0, size)
@@ -129,7 +128,7 @@ func (n *newest) allocate(size int) []byte {
 	return room
 }
 
-// each hands out the records in the order of the log and forgets them.
+// each passes the records in the order of the log and releases them.
 func (n *newest) each(partition int32, take func(Record) error) error {
 	type entry struct { // small, because it is sorted
 		offset int64

@@ -68,8 +68,8 @@ func (c *Cluster) At(ctx context.Context, topic string, partition int32, instant
 	return at.Offset, nil
 }
 
-// Committed returns how far a consumer group is in a partition: the offset that
-// it reads next; 0 if it has said nothing yet.
+// Committed returns the committed offset of a consumer group, which is the offset that it reads next; 0 if it has
+// committed none.
 func (c *Cluster) Committed(ctx context.Context, group, topic string, partition int32) (int64, error) {
 	offsets, err := c.admin.FetchOffsets(ctx, group)
 	if err == nil {
@@ -82,9 +82,9 @@ func (c *Cluster) Committed(ctx context.Context, group, topic string, partition 
 	return max(at.At, 0), nil
 }
 
-// Ends asks where partitions of a topic end: the offset behind the last record that
-// is acknowledged. A leader that does not answer before ctx ends holds up no other:
-// its partitions are missing, and the error says why.
+// Ends returns the end offsets of partitions: the offset after the last acknowledged record. A leader that does not
+// respond before ctx ends does not delay the others: its partitions are missing from the result, and the error says
+// why.
 func (c *Cluster) Ends(ctx context.Context, topic string, partitions []int32) (map[int32]int64, error) {
 	if !c.Away().IsZero() {
 		return nil, ErrAway
@@ -123,8 +123,7 @@ func (c *Cluster) Ends(ctx context.Context, topic string, partitions []int32) (m
 	return ends, nil
 }
 
-// ends lists the last stable offset of each partition, and repeats until the
-// cluster answers.
+// ends returns the last stable offset of each partition, and retries until the cluster responds.
 func (c *Cluster) ends(ctx context.Context, topic string) (map[int32]int64, error) {
 	for {
 		all, err := listed(c.admin.ListCommittedOffsets(ctx, topic))
@@ -144,9 +143,9 @@ func (c *Cluster) ends(ctx context.Context, topic string) (map[int32]int64, erro
 	}
 }
 
-// Behind returns how many records of a partition lie after the offset applied (-1: all), and
-// the timestamp of the first of them. The timestamp is zero if there is none, or if it could
-// not be read in time. The topic must have no transactions.
+// Behind returns the number of records of a partition after the offset applied (-1: all), and the timestamp of the
+// first of them. The timestamp is zero if there is none or it could not be read in time. The topic must have no
+// transactions.
 func (c *Cluster) Behind(ctx context.Context, topic string, partition int32, applied int64) (lag int64, oldest time.Time, err error) {
 	if !c.Away().IsZero() {
 		return 0, oldest, ErrAway

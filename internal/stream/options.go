@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
-// Options say how to reach a cluster. Only Brokers and Log are required.
+// Options configure the connection to a cluster. Only Brokers and Log are required.
 type Options struct {
 	Brokers  []string // host:port, any of the cluster
 	ClientID string   // shown in the broker's logs and quotas
@@ -27,9 +27,9 @@ type Options struct {
 	CAFile            string // PEM; empty: the system's authorities
 	CertFile, KeyFile string // PEM; client certificate, both or neither
 
-	// Replicas is how many replicas a new topic gets and an existing one must have at least.
-	// 0: 3, or the number of brokers if that is smaller. A new topic is created once so many
-	// brokers are known; with 0, as many as Brokers names.
+	// Replicas is the number of replicas of a new topic, and the minimum for an existing one. 0 means 3, or the
+	// number of brokers if it is smaller. A new topic is created when that many brokers are known; with 0, as many as
+	// Brokers has.
 	Replicas int
 
 	Mechanism      string // "", PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
@@ -38,25 +38,23 @@ type Options struct {
 	// Dial replaces the network, for tests on a virtual one.
 	Dial func(ctx context.Context, network, host string) (net.Conn, error)
 
-	// Full returns why the cluster accepts no records now, or nil. Publishers ask it first. A
-	// nil function: unknown.
+	// Full returns why the cluster accepts no records now, or nil. Publishers call it first. If Full is nil, this is
+	// unknown.
 	Full func() error
 
-	// Patient gives each request 30 s instead of 2 s. A command may run at the lowest priority
-	// of the machine, and nobody waits for its answer.
+	// Patient gives each request 30 s instead of 2 s, for commands that may run at the lowest priority of the
+	// machine.
 	Patient bool
 }
 
-// Check returns every fault of the options at once, without touching the
-// network; the files are read.
+// Check returns all errors in the options at once, without network access; it reads the files.
 func (o *Options) Check() error {
 	_, err := o.client()
 	return err
 }
 
-// client turns the options into those of franz-go. With its default time-outs a paused broker
-// would hold an append for 20 s. A broker that starts, or a proxy before it, may accept a
-// connection and close it; such a request is tried again.
+// client returns the options of franz-go. With its default timeouts, a paused broker would block an append for 20 s.
+// A broker that is starting, or a proxy, may accept a connection and close it; such a request is retried.
 func (o *Options) client() ([]kgo.Opt, error) {
 	var faults []error
 	within := 2 * time.Second
@@ -71,8 +69,8 @@ func (o *Options) client() ([]kgo.Opt, error) {
 		kgo.DialTimeout(within),
 		kgo.RetryBackoffFn(backoff),
 		kgo.MetadataMinAge(100 * time.Millisecond), // new topics and leaders are seen at once, not after 5 s
-		// A client holds two fetches, decoded, at several times their size. The default of 50 MiB
-		// took a notifier on a long log half a gigabyte (BenchmarkNotifyStart).
+		// A client holds two decoded fetches, at several times their size. With the default of 50 MiB, a notifier on
+		// a long log used half a gigabyte (BenchmarkNotifyStart).
 		kgo.FetchMaxBytes(1 << 20),
 		kgo.FetchMaxPartitionBytes(256 << 10),
 		kgo.WithLogger(quiet{o.Log}),
@@ -106,8 +104,8 @@ func (o *Options) client() ([]kgo.Opt, error) {
 	return opts, errors.Join(faults...)
 }
 
-// TLSConfig reads the files and returns the configuration of TLS; nil: the options ask for
-// none. Other clients of the same cluster use it.
+// TLSConfig reads the files and returns the TLS configuration; nil: TLS is off. Other clients of the same cluster use
+// it.
 func (o *Options) TLSConfig() (*tls.Config, error) {
 	if !o.TLS && o.CAFile == "" && o.CertFile == "" && o.KeyFile == "" {
 		return nil, nil

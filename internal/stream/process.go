@@ -14,29 +14,26 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// ErrAlarm says that input and changelog do not belong together: one of
-// them was deleted or recreated. A person must look.
+// ErrAlarm means that input and changelog do not belong together: one of them was deleted or recreated. An operator
+// must investigate.
 var ErrAlarm = errors.New("input and changelog topics do not match")
 
-// Config says what to process.
+// Config configures the processing of a topic.
 type Config struct {
 	Group     string // consumer group
 	Instance  string // stable name of this process within the group
 	Claim     *Claim // on the instance's name
 	Input     string // topic
 	Changelog string // topic with the same number of partitions
-	// NewTask returns the task of a partition. It and the restore run beside
-	// the work on other partitions.
+	// NewTask returns the task of a partition. It and the restore run concurrently with the work on other partitions.
 	NewTask func(partition int32) Task
 
-	// Sparse says that offsets of the input may be missing, because it is
-	// compacted or written in transactions, and that not every input leaves
-	// a trace in the changelog. Without it a missing offset, or a commit that
-	// the changelog does not know, stops the loop.
+	// Sparse means that offsets of the input may be missing, because it is compacted or written in transactions, and
+	// that some inputs cause no record in the changelog. If it is false, a missing offset, or a commit that is not in
+	// the changelog, stops the loop.
 	Sparse bool
-	// Passed gets the offset up to which a partition is taken in, including records
-	// without a task: transaction markers. It must return at once; nil: unused. It may
-	// be set for a Sparse input.
+	// Passed is called with the offset up to which a partition has been processed, including records without a task,
+	// such as transaction markers. It must not block and may be nil. It may be set only for a Sparse input.
 	Passed func(partition int32, next int64)
 	// Route names the topic of an output by its key; nil or "": the
 	// changelog. Other topics must have the changelog's partitions.
@@ -55,7 +52,7 @@ type Config struct {
 	Committed func(partition int32, inputs []Input, at time.Time)
 	// Restored gets the duration of each restore, of one or more partitions; nil: unused.
 	Restored func(took time.Duration)
-	// Stats takes the figures; nil: nobody looks.
+	// Stats receives the metrics; it may be nil.
 	Stats *Stats
 
 	checkpointBytes int64 // for tests; 0: the constant of the same name
@@ -83,22 +80,20 @@ type Input struct {
 	Timestamp time.Time // the producer's, to the millisecond
 }
 
-// gapError ends a session. If the same one comes again and again, offsets are missing
-// for good.
+// gapError ends a session. If it recurs, offsets are permanently missing.
 type gapError struct {
 	partition  int32
 	want, have int64
 }
 
-// Error says which offsets are missing.
+// Error names the missing offsets.
 func (e gapError) Error() string {
 	return fmt.Sprintf("partition %d: offset %d follows on %d", e.partition, e.have, e.want-1)
 }
 
-// Process reads the input, drives a task per partition and writes what they
-// say, until ctx ends (nil) or an error no restart of the loop can help:
-// [ErrFenced], [ErrAlarm]. Instances of a group share the partitions and take
-// over from each other.
+// Process reads the input, runs a task for each partition and writes their outputs, until ctx ends (nil) or an error
+// occurs that a restart of the loop cannot fix: [ErrFenced], [ErrAlarm]. The instances of a group share the
+// partitions and fail over to each other.
 func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 	if cfg.Stats == nil {
 		cfg.Stats = new(Stats)
@@ -114,8 +109,7 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 		claim: cfg.Claim, leave: cfg.Leave, log: c.log.With("group", cfg.Group),
 	}
 	if c.embedded {
-		// After a crash this broker may take a known transactional id for
-		// one with a transaction under way.
+		// After a crash, this broker may attribute an open transaction to a known transactional id.
 		m.id += "-" + uuid.NewString()
 	}
 	var gap gapError
@@ -145,10 +139,10 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 const maxGaps = 3
 
 const (
-	// Limits of one fetch, as stored, and of one partition in it. A poll hands out one
-	// partition after the other, and partitions are applied in parallel, so a poll must
-	// bring several. But a transaction writes one batch to a partition, and a part of a
-	// batch is useless: a reader of another loop's output asks for more of each.
+	// The limits of one fetch, and of one partition within it, in bytes as stored. A poll processes partitions
+	// sequentially, and partitions are applied in parallel, so a poll must return several. A transaction writes one
+	// batch to a partition, and a part of a batch is useless, so a reader of another loop's output requests more of
+	// each.
 	fetchBytes          = 512 << 10
 	fetchPartitionBytes = 32 << 10
 	fetchBatchBytes     = 256 << 10
@@ -169,29 +163,29 @@ type loop struct {
 	abortsInRow int  // transactions given up since the last commit
 	revokedAny  bool // a partition was revoked since the last transaction
 	applied     int  // inputs of the transaction
-	lagged      bool // we were behind during the transaction
+	lagged      bool // the loop was behind during the transaction
 
 	mu    sync.Mutex
 	ready map[int32]*part    // restored by the group's goroutine, not assigned yet
 	marks map[int32]mark     // checkpoints, fetched with the offsets
 	fatal error              // found by the group's goroutine
 	woken bool               // the next poll returns at once
-	wake  context.CancelFunc // ends the poll under way
+	wake  context.CancelFunc // ends the current poll
 }
 
-// part is one partition that we own.
+// part is one partition that this member owns.
 type part struct {
 	task     Task
 	next     int64     // input offset to apply next
 	end      int64     // newest known high watermark of the input
 	reported int64     // position that Passed was given
-	dirty    bool      // touched by the transaction under way
+	dirty    bool      // changed by the current transaction
 	since    time.Time // of the restore
 	clock    clock
 
 	mark    mark     // of the last commit
 	grown   int64    // bytes written to the changelog since the checkpoint
-	rewrite *rewrite // a checkpoint under way
+	rewrite *rewrite // a checkpoint in progress
 
 	out    []*kgo.Record // of the transaction
 	inputs []Input       // of the transaction, if Committed wants them
@@ -203,9 +197,8 @@ func (l *loop) run(ctx context.Context) error {
 		return err
 	}
 	defer l.close(ctx)
-	// Requests under way are not cancelled by the end of ctx: half a
-	// transaction is worse than a late one. A cluster that is away must not
-	// hold the shutdown for ever, though.
+	// Requests in progress are not cancelled by the end of ctx, because a partial transaction is worse than a late
+	// one. An unavailable cluster must not block the shutdown forever, though.
 	free, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(3*time.Second, cancel) })()
@@ -228,8 +221,8 @@ func (l *loop) open() error {
 		kgo.FetchMaxBytes(fetchBytes),
 		kgo.FetchMaxPartitionBytes(l.cfg.fetchPartition()),
 		kgo.ProducerLinger(0),
-		// The records of a transaction are in memory anyway; beyond the default
-		// of 50,000 each would wait for a goroutine of its own.
+		// The records of a transaction are in memory anyway. Beyond the default of 50,000, each would wait for a
+		// separate goroutine.
 		kgo.MaxBufferedRecords(math.MaxInt32),
 		kgo.ProducerBatchMaxBytesFn(l.cluster.limit),
 		kgo.ConcurrentTransactionsBackoff(time.Millisecond),
@@ -259,7 +252,7 @@ func (l *loop) open() error {
 	return nil // a session that must end by now is closed like any other
 }
 
-// fetchPartition is how many bytes of a partition one fetch asks for.
+// fetchPartition is the maximum size of one partition in a fetch, in bytes.
 func (c *Config) fetchPartition() int32 {
 	if c.Sparse {
 		return fetchBatchBytes
@@ -267,8 +260,8 @@ func (c *Config) fetchPartition() int32 {
 	return fetchPartitionBytes
 }
 
-// close drops all memory and ends the session. A static member stays in its
-// group unless it says that it leaves.
+// close drops the state in memory and ends the session. A static member stays in its group unless it leaves
+// explicitly.
 func (l *loop) close(ctx context.Context) {
 	l.session.Close()
 	l.leaveGroup(ctx)

@@ -19,7 +19,7 @@ const (
 	defaultRecordBytes = 1_000_000 // a little below the default of the brokers
 )
 
-// ErrTooLarge says that a record is larger than its topic allows.
+// ErrTooLarge means that a record is larger than its topic allows.
 var ErrTooLarge = errors.New("record too large")
 
 // Publisher appends to one topic: idempotent, acknowledged by all replicas in
@@ -30,17 +30,15 @@ type Publisher struct {
 	topic   string
 }
 
-// Publisher returns a publisher to topic, which takes records up to the size
-// that [Cluster.Ensure] was told, else 1 MB. All publishers of a cluster share
-// its connections.
+// Publisher returns a publisher for topic. It accepts records up to the size that was passed to [Cluster.Ensure], or
+// else 1 MB. All publishers of a cluster share its connections.
 func (c *Cluster) Publisher(topic string) *Publisher {
 	return &Publisher{cluster: c, topic: topic}
 }
 
-// Append stores one record and returns its position once it is acknowledged. A nil value
-// is a tombstone. It returns [ErrTooLarge], or [ErrAway] within 5 s; at once if no
-// broker is known to answer, or the cluster is known to be full. After ErrAway or an
-// ended ctx the record may be stored all the same.
+// Append stores one record and returns its position once it is acknowledged. A nil value is a tombstone. It returns
+// [ErrTooLarge], or [ErrAway] within 5 s; immediately if no broker is known to respond or the cluster is known to be
+// full. After ErrAway or if ctx has ended, the record may have been stored.
 func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int32) (Position, error) {
 	if p.cluster.health.away.Load() != 0 {
 		return Position{}, fmt.Errorf("append to %s: %w", p.topic, ErrAway)
@@ -55,8 +53,7 @@ func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int
 	// The promise may outlive this call; it owns the record until then.
 	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value}
 	err := p.send(ctx, rec)
-	// The client gives up all records of a partition when the first of them is too old. This
-	// one has time left.
+	// The client fails all records of a partition when the first of them is too old. This record has time left.
 	for errors.Is(err, kgo.ErrRecordTimeout) && ctx.Err() == nil {
 		err = p.send(ctx, rec)
 	}
@@ -66,9 +63,8 @@ func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int
 	return Position{Partition: partition, Offset: rec.Offset}, nil
 }
 
-// send waits until a record is stored, is given up by the client, or ctx ends. The client
-// does not know ctx: if it did, a sender who leaves would fail the records of the others
-// in the partition.
+// send waits until a record is stored, fails, or ctx ends. The client does not get ctx, because a sender that
+// disconnects would fail the records of other senders in the partition.
 func (p *Publisher) send(ctx context.Context, rec *kgo.Record) error {
 	done := make(chan error, 1)
 	p.cluster.client.TryProduce(context.WithoutCancel(ctx), rec, func(_ *kgo.Record, err error) { done <- err })
@@ -86,7 +82,7 @@ func (p *Publisher) judge(ctx context.Context, err error) error {
 	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case errors.Is(context.Cause(ctx), ErrAway), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries),
-		errors.Is(err, kgo.ErrMaxBuffered): // it takes nothing any more
+		errors.Is(err, kgo.ErrMaxBuffered): // the client accepts no more records
 		p.cluster.health.suspect() //nolint:contextcheck // the look-out outlives the append
 		return errors.Join(ErrAway, err)
 	case p.cluster.health.away.Load() != 0:
@@ -107,15 +103,15 @@ func (c *Cluster) producer(opts ...kgo.Opt) (*kgo.Client, error) {
 	return client, nil
 }
 
-// Appender appends to one topic without waiting: idempotent, acknowledged by all replicas in
-// sync, for each partition in the order of the calls. While Kafka is away it keeps the records
-// and sends them again. Its callers bound how many there are.
+// Appender appends to one topic asynchronously and idempotently, acknowledged by all in-sync replicas, in the order
+// of the calls for each partition. While Kafka is unavailable, it keeps the records and retries. Its callers limit
+// how many there are.
 type Appender struct {
 	client *kgo.Client
 	topic  string
 }
 
-// Appender returns an appender with a client of its own.
+// Appender returns an appender with a separate client.
 func (c *Cluster) Appender(topic string) (*Appender, error) {
 	client, err := c.producer(
 		kgo.WithHooks(c.health),
@@ -129,9 +125,9 @@ func (c *Cluster) Appender(topic string) (*Appender, error) {
 	return &Appender{client: client, topic: topic}, nil
 }
 
-// Append appends one record. stored is called once, in order, from a goroutine of the client.
-// It gets the offset or an error. After an error nothing is known of this record and of later
-// ones. When ctx ends, records that were not sent fail.
+// Append appends one record. stored is called once, in order, from a goroutine of the client, with the offset or an
+// error. After an error, the state of this record and of later ones is unknown. When ctx ends, records that were not
+// sent fail.
 func (a *Appender) Append(ctx context.Context, key, value []byte, partition int32, stored func(offset int64, err error)) {
 	r := &kgo.Record{Topic: a.topic, Partition: partition, Key: key, Value: value}
 	a.client.Produce(ctx, r, func(r *kgo.Record, err error) { stored(r.Offset, err) })
@@ -153,8 +149,8 @@ type Loader struct {
 
 // Loader returns a loader. Its appends fail when ctx ends.
 func (c *Cluster) Loader(ctx context.Context, topic string) (*Loader, error) {
-	// A client of its own, without a limit to how long a record may take. The library counts
-	// from the timestamp of the record, and that may be years back.
+	// A separate client is needed, without a limit on how long a record may take. The library measures from the
+	// timestamp of the record, which may be years old.
 	client, err := c.producer()
 	if err != nil {
 		return nil, err
@@ -162,8 +158,8 @@ func (c *Cluster) Loader(ctx context.Context, topic string) (*Loader, error) {
 	return &Loader{ctx: ctx, client: client, topic: topic}, nil
 }
 
-// Put appends a record to the partition that it names. It waits while too many appends are
-// under way, and returns the first error of earlier appends.
+// Put appends a record to the partition that it names. It blocks while too many appends are in progress, and returns
+// the first error of earlier appends.
 func (l *Loader) Put(r *Record) error {
 	record := &kgo.Record{Topic: l.topic, Partition: r.Partition, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp}
 	l.client.Produce(l.ctx, record, func(_ *kgo.Record, err error) {

@@ -12,10 +12,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// ErrStop is returned by a function that gets records. It ends the read early, without an error.
+// ErrStop is returned by a callback to end the read early, without an error.
 var ErrStop = errors.New("stop reading")
 
-// Newest is the end of [Cluster.Back] that stands for all that is committed.
+// Newest, as the end of [Cluster.Back], stands for the end of the committed records.
 const Newest = int64(-1)
 
 const (
@@ -24,13 +24,12 @@ const (
 	fetchFailures = 20      // in a row, after which Range gives up: about 15 s
 )
 
-// errFetch is the error of a fetch request without an answer.
+// errFetch is the error of a fetch request without a response.
 var errFetch = errors.New("no answer")
 
-// Range passes the committed records of a span to each, in order, without barriers. It begins
-// later if retention has deleted the beginning. The last offset of a span may hold the marker of a
-// transaction, or nothing after compaction. A consumer reports neither and would wait, so Range
-// sends fetch requests itself.
+// Range passes the committed records of a span to each, in order, without barriers. It starts later if retention has
+// deleted the start. The last offset of a span may be a transaction marker, or missing after compaction. A consumer
+// reports neither and would wait, so Range sends fetch requests itself.
 func (c *Cluster) Range(ctx context.Context, topic string, s Span, each func(Record) error) error {
 	at, failures := s.From, 0
 	leader, id := int32(-1), [16]byte{}
@@ -117,10 +116,9 @@ func (c *Cluster) fetch(
 	return max(next, at), nil
 }
 
-// Extent reads the committed records of a partition from an offset on, in order, until each
-// returns false or the end is reached. The end is that of the partition when Extent began,
-// and is returned. With barrier, Extent first appends a record of its own, so that appends
-// of others that were under way lie before the end.
+// Extent reads the committed records of a partition from an offset on, in order, until each returns false or the end
+// is reached. The end is that of the partition when Extent was called, and is returned. With barrier, Extent first
+// appends a barrier record, so that appends of others that were in progress precede the end.
 func (c *Cluster) Extent(
 	ctx context.Context, topic string, partition int32, from int64, barrier bool, each func(Record) bool,
 ) (end int64, err error) {

@@ -13,11 +13,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// ErrOvertaken says that the table no longer holds what a change was made from: nothing
-// was stored.
+// ErrOvertaken means that the table has changed since the caller read it. Nothing was stored.
 var ErrOvertaken = errors.New("overtaken by another change")
 
-// Entry is a value of a table; a nil Value: the key is gone.
+// Entry is a value of a table; a nil Value means that the key was deleted.
 type Entry struct {
 	Key   string
 	Value []byte
@@ -31,16 +30,14 @@ func (t *Table) Seen(key string) int64 {
 	return t.shown[t.partition(key)]
 }
 
-// Replace stores values of keys that begin with one of some prefixes and share a partition, all
-// or none, and returns once this table shows them. [ErrOvertaken]: a record of such a key
-// was written at or after what the caller had seen. Other errors are those of
-// [Publisher.Append]. Run must be running.
+// Replace stores values of keys that have one of the given prefixes and share a partition, all or none, and returns
+// once this table has them. [ErrOvertaken] means that a record of such a key was written at or after seen. Other
+// errors are those of [Publisher.Append]. Run must be running.
 //
-// It is exact for any number of processes: all write in transactions of one
-// transactional id, the name of the topic. Beginning one ends the transaction of any
-// other process, which can no longer commit, so no record comes between the comparison
-// and the commit. A process whose transaction was ended begins anew after a random time.
-// A process that dies in a transaction delays readers until the next one writes.
+// It is exact for any number of processes: all write in transactions of one transactional id, the name of the topic.
+// Starting a transaction ends that of any other process, which can no longer commit, so no record can come between
+// the comparison and the commit. A process whose transaction was ended retries after a random time. A process that
+// dies in a transaction delays readers until the next one writes.
 func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entries ...Entry) error {
 	if t.cluster.health.away.Load() != 0 {
 		return fmt.Errorf("replace in %s: %w", t.topic, ErrAway)
@@ -64,12 +61,11 @@ func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entr
 }
 
 const (
-	// replaceWithin bounds a change while other processes write. Kafka answers then,
-	// so it is not away. One attempt has appendTimeout.
+	// replaceWithin is the timeout of a change while other processes write. Kafka is responding then, so it is not
+	// unavailable. One attempt has appendTimeout.
 	replaceWithin = 4 * appendTimeout
-	// replaceCrowd makes the first wait as long as a few transactions. Waits are
-	// random: of many that begin anew at the same moment each would end the one
-	// before, again and again.
+	// replaceCrowd makes the first wait as long as a few transactions. Waits are random, because processes that retry
+	// at the same moment would repeatedly end each other's transactions.
 	replaceCrowd = 3
 )
 
@@ -82,7 +78,7 @@ func (t *Table) attempt(ctx context.Context, prefixes []string, seen int64, entr
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	// The client does not give up what it may have sent, whatever ctx says.
+	// The client does not discard a record that it may have sent, whatever ctx says.
 	done := make(chan error, 1)
 	go func() {
 		defer func() { t.writing <- struct{}{} }()
@@ -100,11 +96,10 @@ func (t *Table) attempt(ctx context.Context, prefixes []string, seen int64, entr
 	return t.publisher.judge(ctx, err)
 }
 
-// errEnded says that another process began a transaction and so ended ours.
+// errEnded means that another process started a transaction and thereby ended that of this process.
 var errEnded = errors.New("ended by another transaction")
 
-// replaceTimeout is after how long the brokers end a transaction that nothing else has
-// ended.
+// replaceTimeout is the time after which the brokers end an abandoned transaction.
 const replaceTimeout = 2 * appendTimeout
 
 func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entries []Entry) error {
@@ -142,10 +137,9 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 	if err := judgeEnded(writer.EndTransaction(ctx, kgo.TryCommit)); err != nil && !errors.Is(err, errEnded) {
 		return err
 	}
-	// The client's report of the end is checked. A lost answer is asked for again, and
-	// then the transaction has ended already. And the first transaction of a client
-	// that just learned of the topic is aborted without an error (franz-go 1.22.2,
-	// about one in three thousand: EndTransaction finds no partition that was added).
+	// The result that the client reports is verified. A lost response is requested again, although the transaction
+	// has already ended. Also, the first transaction of a client that just learned of the topic is aborted without an
+	// error (franz-go 1.22.2, about one in three thousand: EndTransaction finds no partition that was added).
 	if err := t.catchUp(ctx, partition); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type start struct {
 	mark      mark
 }
 
-// fetched takes the checkpoints that came with the committed offsets.
+// fetched stores the checkpoints in the metadata of the committed offsets.
 func (l *loop) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,8 +29,8 @@ func (l *loop) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchR
 	return nil
 }
 
-// assigned restores the partitions that the group gives us, before their first record is
-// fetched. An error gives up the assignment, and the group joins again.
+// assigned restores newly assigned partitions before their first record is fetched. An error rejects the assignment,
+// and the group joins again.
 func (l *loop) assigned(ctx context.Context, m offsets) (offsets, error) {
 	want := map[int32]start{}
 	l.mu.Lock()
@@ -60,9 +60,9 @@ func (l *loop) assigned(ctx context.Context, m offsets) (offsets, error) {
 	return m, nil
 }
 
-// restore reads the changelog of partitions from their last checkpoints to a barrier: a
-// record of our own, outside of any transaction. A reader of committed records reaches
-// it when every transaction before it has ended, even another process's.
+// restore reads the changelog of partitions from their last checkpoints to a barrier, which is a record outside any
+// transaction. A reader of committed records reaches it only when every transaction before it has ended, including
+// those of other processes.
 func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*part, error) {
 	if len(want) == 0 {
 		return nil, nil
@@ -116,10 +116,9 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 	return parts, nil
 }
 
-// begin finds where a restored partition continues: at the larger of the group's
-// committed offset and the changelog's. An embedded broker keeps data through the death
-// of the process, not of the machine: then the end of a changelog may be lost, and it is
-// made anew.
+// begin determines where a restored partition continues: at the larger of the group's committed offset and the
+// changelog's. An embedded broker keeps data if the process dies, but not if the machine does: the end of a changelog
+// may then be lost, and it is derived again.
 func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, end int64) error {
 	seen, err := p.task.Restored()
 	if err != nil {
@@ -164,15 +163,14 @@ func (l *loop) fold(ctx context.Context, parts map[int32]*part, from map[int32]i
 	})
 }
 
-// barrierKey is the key of records that only mark a place in a log. No other key begins with
-// a zero byte. A barrier has no value, so readers that decode values skip it. A header says
-// what it is.
+// barrierKey is the key of records that only mark a position in a log. No other key starts with a zero byte. A
+// barrier has no value, so readers that decode values skip it. A header has its purpose.
 var (
 	barrierKey    = []byte("\x00barrier")
 	barrierHeader = []kgo.RecordHeader{{Key: "svc-type", Value: []byte("barrier")}}
 )
 
-// isBarrier tells whether a record with this key is a barrier.
+// isBarrier reports whether a record with this key is a barrier.
 func isBarrier(key []byte) bool { return bytes.HasPrefix(key, barrierKey) }
 
 // barrier returns a barrier for a partition.
@@ -186,8 +184,8 @@ func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32
 	for i, n := range partitions {
 		records[i] = barrier(topic, n)
 	}
-	// The client does not give up a record that it may have sent, even when ctx ends. While
-	// Kafka is away that would keep a process from stopping.
+	// The client does not discard a record that it may have sent, even when ctx ends. While Kafka is unavailable,
+	// that would keep a process from stopping.
 	sent := make(chan kgo.ProduceResults, 1)
 	go func() { sent <- c.client.ProduceSync(ctx, records...) }()
 	var results kgo.ProduceResults

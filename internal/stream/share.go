@@ -9,32 +9,30 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Sharer is the work of a member of a group on its share of the partitions. It writes
-// nothing in transactions, so its work must be harmless when repeated after a crash. Its
-// methods are called from several goroutines, but for one partition in the order Assign,
-// (Records, Side)*, Give or Lost.
+// Sharer processes the partitions of a group member. It writes nothing in transactions, so its work must be
+// idempotent. Its methods are called from several goroutines, but for one partition in the order Assign, (Records,
+// Side)*, Revoke or Lost.
 type Sharer interface {
-	// Assign makes a partition ours. committed is the last committed position (below
-	// 0: none) and note its metadata. It returns where Records begin, and Side. An
-	// error gives the assignment back for a moment.
+	// Assign adds a partition. committed is the last committed position (negative: none) and note its metadata. It
+	// returns where Records and Side start. An error revokes the assignment temporarily.
 	Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
 	// Give ends the work on partitions that go to another member. The Positions after
 	// it are committed.
 	Revoke(ctx context.Context, partitions []int32)
 	// Lost ends the work without a commit: another member has the partitions already.
 	Lost(partitions []int32)
-	// Records takes records of the topic, in order, maybe none. through is the
-	// offset after them; behind: the log has more, or had when the partition was
-	// assigned. It is called at least once for each Assign.
+	// Records processes zero or more records of the topic, in order. through is the offset after them. behind reports
+	// that the log has more records, or had when the partition was assigned. Records is called at least once for each
+	// Assign.
 	Records(partition int32, records []Record, through int64, behind bool)
-	// Side takes a record of the Beside topic. One may come a moment after the
-	// partition has gone, and again when it comes back.
+	// Side processes a record of the Beside topic. It may be called shortly after the partition was revoked, and
+	// again when the partition is reassigned.
 	Side(r Record)
 	// WaitForCapacity waits until more records are wanted. It returns false if ctx ends first.
 	WaitForCapacity(ctx context.Context) bool
-	// Positions are what may be committed, of each partition that is ours.
+	// Positions returns the positions that may be committed, for each owned partition.
 	Positions() map[int32]Mark
-	// Fault returns why the session must end and all partitions be assigned anew.
+	// Fault returns why the session must end and all partitions be reassigned; nil: it need not.
 	Fault() error
 }
 
@@ -44,18 +42,18 @@ type Mark struct {
 	Note   string
 }
 
-// ShareConfig says what is shared.
+// ShareConfig configures Share.
 type ShareConfig struct {
 	Group    string
 	Instance string // stable name of this process within the group
 	Claim    *Claim // on the instance's name
 	Topic    string
-	Beside   string      // topic with the same number of partitions, followed where we own the partition
+	Beside   string      // topic with the same number of partitions, read on the owned partitions
 	Leave    func() bool // as in [Config]
 }
 
-// Share joins a group and hands its share of a topic to s, until ctx ends (nil)
-// or another process takes our name ([ErrFenced]).
+// Share joins a group and passes its part of a topic to s, until ctx ends (nil) or another process claims the
+// instance name ([ErrFenced]).
 func (c *Cluster) Share(ctx context.Context, cfg ShareConfig, s Sharer) error {
 	all := membership{
 		cluster: c, group: cfg.Group, topic: cfg.Topic, id: cfg.Group + "-" + cfg.Instance,
@@ -77,7 +75,7 @@ type member struct {
 	beside string // topic
 	sharer Sharer
 	client *kgo.Client
-	side   *kgo.Client // reads the topic beside
+	side   *kgo.Client // reads the Beside topic
 	worked bool        // records came
 
 	mu        sync.Mutex
@@ -90,15 +88,15 @@ type member struct {
 const (
 	shareEvery  = 200 * time.Millisecond // between commits
 	shareAtOnce = 1000                   // records of one poll
-	sideAtOnce  = 64 << 10               // bytes of the topic beside, or
+	sideAtOnce  = 64 << 10               // bytes of the Beside topic, or
 	sideWait    = 50 * time.Millisecond  // whatever came until then
 	shareEnd    = 8 * time.Second        // to give all back at the end
 )
 
 func (m *member) run(ctx context.Context) error {
 	side, err := m.cluster.reader(offsets{},
-		// Most records there are the sharer's own: a request for each would cost the
-		// broker as much as the work itself.
+		// Most records there are written by the sharer itself, so a request for each would cost the broker as much as
+		// the work itself.
 		kgo.FetchMinBytes(sideAtOnce),
 		kgo.FetchMaxWait(sideWait),
 	)
@@ -108,12 +106,12 @@ func (m *member) run(ctx context.Context) error {
 	m.side = side
 	defer side.Close()
 	m.client, err = kgo.NewClient(m.options(
-		// A marker follows the last record of a transaction, and is all that an aborted
-		// one leaves: without markers a reader cannot know that it read the whole log.
+		// A marker follows the last record of a transaction, and is all that an aborted transaction leaves: without
+		// markers, a reader cannot know that it has read the whole log.
 		kgo.KeepControlRecords(),
 		kgo.DisableAutoCommit(),
-		// Records of a poll are handed over before their partition can go: a batch
-		// of an earlier ownership would look like a gap in this one.
+		// The records of a poll are processed before their partition can be revoked, because a batch of an earlier
+		// ownership would look like a gap in the current one.
 		kgo.BlockRebalanceOnPoll(),
 		kgo.OnOffsetsFetched(m.fetched),
 		kgo.AdjustFetchOffsetsFn(m.assigned),
@@ -133,7 +131,7 @@ func (m *member) run(ctx context.Context) error {
 	return err
 }
 
-// end gives back our partitions and leaves.
+// end revokes the owned partitions and leaves the group.
 func (m *member) end(ended context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), shareEnd)
 	defer cancel()
@@ -163,7 +161,7 @@ func (m *member) work(ctx context.Context) error {
 	return nil
 }
 
-// turn hands over what a poll has, if it is wanted, until an instant.
+// turn processes the records of a poll, if the sharer has capacity, until a deadline.
 func (m *member) turn(ctx context.Context, until time.Time) error {
 	wait, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
@@ -175,7 +173,7 @@ func (m *member) turn(ctx context.Context, until time.Time) error {
 	if err := m.checkErrors(ctx, fetches); err != nil {
 		return err
 	}
-	for n, at := range m.takenAtTheEnd() { // no record will say so
+	for n, at := range m.assignedAtEnd() { // no record will say so
 		m.sharer.Records(n, nil, at, false)
 	}
 	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {
@@ -195,7 +193,7 @@ func (m *member) turn(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// followSide follows the topic beside on our partitions.
+// followSide reads the Beside topic on the owned partitions.
 func (m *member) followSide(ctx context.Context) {
 	for {
 		fetches := m.side.PollFetches(ctx)

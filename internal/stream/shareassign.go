@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// fetched takes the notes that came with the committed offsets.
+// fetched stores the notes in the metadata of the committed offsets.
 func (m *member) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -18,8 +18,7 @@ func (m *member) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetc
 	return nil
 }
 
-// assigned takes the partitions that the group gives us, before their first
-// record is fetched, in parallel.
+// assigned adds newly assigned partitions, in parallel, before their first record is fetched.
 func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
 	type taken struct {
 		partition  int32
@@ -38,7 +37,7 @@ func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
 		return err
 	})
 	var ends map[int32]int64
-	if err == nil { // commits from now on are ours
+	if err == nil { // this member commits from now on
 		ends, err = m.cluster.ends(ctx, m.topic)
 	}
 	if err != nil {
@@ -72,9 +71,9 @@ func (m *member) owns(partition int32) bool {
 	return m.ours[partition]
 }
 
-// takenAtTheEnd returns, once, the partitions without records for us at their
-// assignment, with their positions.
-func (m *member) takenAtTheEnd() map[int32]int64 {
+// assignedAtEnd returns, once, the partitions that had no records to read when they were assigned, with their
+// positions.
+func (m *member) assignedAtEnd() map[int32]int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := m.read
@@ -112,7 +111,7 @@ func (m *member) lose(gone []int32) {
 	}
 }
 
-// only returns the partitions that are ours.
+// only returns the partitions that this member owns.
 func (m *member) only(partitions []int32) (ours []int32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

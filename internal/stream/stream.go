@@ -1,20 +1,17 @@
-// Package stream moves records through Kafka so that every accepted input is
-// applied exactly once. It knows nothing of what a record means: keys and
-// values are bytes, and the caller names the partition.
+// Package stream moves records through Kafka so that every accepted input is applied exactly once. It does not
+// interpret records: keys and values are bytes, and the caller names the partition.
 //
-//   - A [Cluster] is a connection to one Kafka, or to the [Broker] of this process.
-//   - A [Publisher] appends one record and says where it lies.
-//   - A [Tail] follows a topic from its end; [Applied] waits in it for the
-//     change that one input made.
-//   - A [Table] is a compacted topic held whole in memory.
-//   - [Cluster.Process] drives a [Task] per partition: inputs in, changes out,
-//     both in one transaction; what a task remembers is what its changelog says.
+//   - A [Cluster] is a connection to a Kafka cluster, or to the [Broker] of this process.
+//   - A [Publisher] appends one record and returns its position.
+//   - A [Tail] follows a topic from its end; [Applied] waits in it for the change that an input caused.
+//   - A [Table] is a compacted topic held in memory.
+//   - [Cluster.Process] runs a [Task] for each partition: it reads inputs and writes changes in one transaction. The
+//     state of a task is what its changelog contains.
 //
-// Three things make the loop exact, whatever dies when. The changelog is the
-// commit point: everything downstream is derived from it. A partition starts at
-// the larger of its committed offset and what its changelog has seen, and each
-// record is checked against that position. And whenever the outcome of a
-// commit is unclear the memory is dropped and read back.
+// Three rules make the loop exact, whichever process dies. The changelog is the commit point: everything downstream
+// is derived from it. A partition starts at the larger of its committed offset and the input offset in its changelog,
+// and each record is checked against that position. If the outcome of a commit is unknown, the state in memory is
+// dropped and restored.
 package stream
 
 import (
@@ -31,11 +28,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// ErrAway says that no broker answers, or that an append was not acknowledged
-// in time. The record may still be stored: sending it again must be harmless.
+// ErrAway means that no broker responds, or that an append was not acknowledged in time. The record may have been
+// stored, so sending it again must be safe.
 var ErrAway = errors.New("kafka unavailable")
 
-// Position is where a record lies in its topic.
+// Position is the position of a record in its topic.
 type Position struct {
 	Partition int32
 	Offset    int64
@@ -73,8 +70,8 @@ type Cluster struct {
 	embedded bool // see Broker
 }
 
-// Dial connects and waits until the cluster answers, or ctx ends: a role may
-// start before its Kafka does. Refused credentials are an error at once.
+// Dial connects and waits until the cluster responds or ctx ends, because a role may start before Kafka. Rejected
+// credentials are an immediate error.
 func Dial(ctx context.Context, o Options) (*Cluster, error) {
 	opts, err := o.client()
 	if err != nil {
@@ -104,7 +101,7 @@ func Dial(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Close ends all connections of the cluster; appends under way fail.
+// Close ends all connections of the cluster; appends in progress fail.
 func (c *Cluster) Close() {
 	c.health.stop()
 	c.client.Close()
@@ -114,10 +111,10 @@ func (c *Cluster) Close() {
 // replication and never compacts.
 func (c *Cluster) Embedded() bool { return c.embedded }
 
-// Away returns since when no broker has answered; the zero time: brokers answer.
+// Away returns since when no broker has responded; zero: brokers respond.
 func (c *Cluster) Away() time.Time { return c.health.since() }
 
-// Reached returns an error while no broker answers. A nil cluster has not answered yet.
+// Reached returns an error while no broker responds. A nil cluster has not responded yet.
 func Reached(c *Cluster) error {
 	if c == nil {
 		return errors.New("has not answered yet")
@@ -128,7 +125,7 @@ func Reached(c *Cluster) error {
 	return nil
 }
 
-// await asks for the cluster's identity until it answers.
+// await requests the cluster's identity until the cluster responds.
 func (c *Cluster) await(ctx context.Context) error {
 	for said := false; ; {
 		ask, cancel := context.WithTimeout(ctx, 10*time.Second)

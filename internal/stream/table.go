@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Table is a compacted topic in memory: the last value of each key. It is safe for
-// concurrent use. A topic is written by Put or by Replace, not by both.
+// Table is a compacted topic in memory: the last value of each key. It is safe for concurrent use. A topic is written
+// by Put or by Replace, never by both.
 type Table struct {
 	cluster   *Cluster
 	topic     string
@@ -29,8 +29,8 @@ type Table struct {
 	writing chan struct{} // holds a token while no goroutine of this process replaces
 }
 
-// keptRecent is how many records after its own a change may read before it checks
-// whether its own is there.
+// keptRecent is the number of later records that a change may read before it checks whether its own record was
+// stored.
 const keptRecent = 1000
 
 // Table returns the table of topic. partition names the partition of a key; it
@@ -45,9 +45,9 @@ func (c *Cluster) Table(topic string, partition func(key string) int32) *Table {
 	return t
 }
 
-// OnChange makes Run call fn for every record, also during the first read, in the order
-// of its partition and one call at a time. A nil value: the key is gone. Call it before
-// Run. fn must not block and must not call Put.
+// OnChange makes Run call fn for every record, including those of the first read, in the order of its partition and
+// sequentially. A nil value means that the key was deleted. Call it before Run. fn must not block and must not call
+// Put.
 func (t *Table) OnChange(fn func(key string, value []byte)) { t.onChange = append(t.onChange, fn) }
 
 // Run reads the topic whole and follows it until ctx ends, and then returns nil. It is
@@ -141,8 +141,8 @@ func (t *Table) Put(ctx context.Context, key string, value []byte) error {
 	return t.await(ctx, at)
 }
 
-// Await returns once this table has read as far in the partition of a key as [Table.Seen] returned
-// to another process. The error is that of ctx.
+// Await returns once this table has read as far in the partition of a key as [Table.Seen] returned to another
+// process. The only error is that of ctx.
 func (t *Table) Await(ctx context.Context, key string, seen int64) error {
 	return t.await(ctx, Position{t.partition(key), seen - 1})
 }

@@ -31,8 +31,8 @@ func (t *Tail) Run(ctx context.Context) error {
 	if err != nil {
 		return ended(ctx, err)
 	}
-	// The positions are explicit: what is committed from now on lies at or
-	// after them, whenever the first fetch is made.
+	// The positions are explicit, so records committed from now on are at or after them, whenever the first fetch is
+	// made.
 	close(t.ready)
 	return ended(ctx, t.cluster.follow(ctx, t.topic, from, func(r Record) {
 		if !isBarrier(r.Key) {
@@ -41,7 +41,7 @@ func (t *Tail) Run(ctx context.Context) error {
 	}))
 }
 
-// ended returns nil for the end of ctx, else the error.
+// ended returns nil if ctx has ended, and otherwise the error.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // asked to end
@@ -49,13 +49,12 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// changesKept is how many changes of a partition are kept for a late Wait. The change of an input may
-// arrive before the acknowledgement of that input.
+// changesKept is the number of changes of a partition that are kept for a late Wait, because the change of an input
+// may arrive before the acknowledgment of that input.
 const changesKept = 256
 
-// Applied tells when an input has been applied. It takes the changes of a [Tail] and keeps the
-// last ones of each partition, so that Wait does not miss a change that came before. It is
-// safe for concurrent use.
+// Applied waits for inputs to be applied. It collects the changes of a [Tail] and keeps the last ones of each
+// partition, so that Wait does not miss a change that came before. It is safe for concurrent use.
 type Applied[T any] struct {
 	decode func(Record) (T, int64, bool)
 
@@ -99,7 +98,7 @@ func (a *Applied[T]) part(n int32) *waiting[T] {
 	return p
 }
 
-// See takes the next record of the tail.
+// See adds the next record of the tail.
 func (a *Applied[T]) See(r Record) {
 	change, input, ok := a.decode(r)
 	if !ok {
@@ -122,7 +121,7 @@ func (a *Applied[T]) See(r Record) {
 	}
 }
 
-// Known returns the change of an input if it has been seen and is still kept.
+// Known returns the change of an input if it has arrived and is still kept.
 func (a *Applied[T]) Known(input Position) (change T, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,9 +135,8 @@ func (p *waiting[T]) known(input int64) (change T, known bool) {
 	return change, false
 }
 
-// Wait returns once the change of an input, or of a later input of the partition, has been
-// seen. known is false if the input is applied but its change is no longer kept. The error is
-// that of ctx.
+// Wait returns once the change of an input, or of a later input of the partition, has arrived. known is false if the
+// input is applied but its change is no longer kept. The only error is that of ctx.
 func (a *Applied[T]) Wait(ctx context.Context, input Position) (change T, known bool, err error) {
 	a.mu.Lock()
 	p := a.part(input.Partition)

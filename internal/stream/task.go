@@ -19,25 +19,23 @@ import (
 // The order of calls: Restore*, Restored, then turns of (Apply or Reject)*,
 // Advance*, Outputs, Committed; a piece of Live at times after Outputs; Close.
 type Task interface {
-	// Restore takes one record of the changelog, in order. It gets at least the newest
-	// record of each key. A nil Value removes the key.
+	// Restore applies one record of the changelog, in order. It is called with at least the newest record of each
+	// key. A nil Value removes the key.
 	Restore(Record) error
 	// Restored ends the restore and builds what is derived. It returns the offset of the
 	// first input that the changelog does not contain; 0: it contains none.
 	Restored() (next int64, err error)
-	// Apply takes one input. First it fires what is due before the timestamp of the input.
-	// The record shares its memory with all of its fetch: keep none of its bytes. After a
-	// [PoisonError], which no retry can help, Reject is called with its reason. Any other
-	// error stops the partition.
+	// Apply applies one input. First it processes what is due before the timestamp of the input. The record shares
+	// its memory with its whole fetch, so its bytes must not be retained. After a [PoisonError], which a retry cannot
+	// fix, Reject is called with its reason. Any other error stops the partition.
 	Apply(Record) error
-	// Reject takes an input that cannot be applied, so that its sender is told.
+	// Reject records that an input cannot be applied, so that its sender is informed.
 	Reject(r Record, reason string) error
 	// Due returns the earliest instant at which time alone changes something; the zero
 	// time: never.
 	Due() time.Time
-	// Advance fires what is due up to an instant, for about 10 ms at most. The rest stays
-	// due. At the end of the log the instant is that of the wall clock; before, it is not
-	// later than the next inputs.
+	// Advance processes what is due up to an instant, for about 10 ms at most. The rest remains due. At the end of
+	// the log, the instant is that of the wall clock; before, it is not later than the next inputs.
 	Advance(upTo time.Time) error
 	// Outputs emits what has changed since the last call; a nil value removes the key. The
 	// bytes are read until Committed: do not reuse them before. An error drops the memory,
@@ -45,14 +43,13 @@ type Task interface {
 	Outputs(emit func(key, value []byte)) error
 	// Committed is called when the records of the last Outputs are durable.
 	Committed()
-	// Live begins a walk over all keys of the changelog that are not removed. Each call of
-	// next emits one more piece of them with their present values, and returns whether more
-	// is left. Other methods are called between these calls. The first piece, and all that
-	// Outputs emits from there on, make a complete changelog. Never reuse the bytes.
+	// Live starts an iteration over all existing keys of the changelog. Each call of next emits another piece of them
+	// with their current values, and returns whether there are more. Other methods are called between these calls.
+	// The first piece, and everything that Outputs emits from then on, is a complete changelog. The emitted bytes
+	// must not be reused.
 	Live() (next func(emit func(key, value []byte)) (more bool, err error))
-	// Close ends the task: its partition was revoked, or its memory is dropped. What was not
-	// committed never happened. If the partition comes back, its next task may be restored
-	// before this one is closed.
+	// Close ends the task because its partition was revoked or its state is dropped. Uncommitted outputs are void. If
+	// the partition is reassigned, its next task may be restored before this one is closed.
 	Close()
 }
 
@@ -62,10 +59,10 @@ type PoisonError struct {
 	Err    error
 }
 
-// Error gives the reason and its cause.
+// Error returns the reason and its cause.
 func (e *PoisonError) Error() string { return fmt.Sprintf("%s: %v", e.Reason, e.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *PoisonError) Unwrap() error { return e.Err }
 
 // applyAll hands the records to their tasks, partitions in parallel.
@@ -88,8 +85,7 @@ func (l *loop) applyAll(fetches kgo.Fetches) error {
 	return err
 }
 
-// apply hands the records of one partition to its task, each exactly once, and
-// returns how many it took.
+// apply passes the records of one partition to its task, each exactly once, and returns how many it applied.
 func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
 	if p == nil {
 		return 0, fmt.Errorf("partition %d has no state", fp.Partition)
@@ -97,7 +93,7 @@ func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
 	p.end = max(p.end, fp.HighWatermark)
 	for _, r := range fp.Records {
 		if r.Offset < p.next {
-			continue // applied already: the changelog knows it, or we were rewound
+			continue // already applied: the changelog has it, or the reader was rewound
 		}
 		if r.Attrs.IsControl() {
 			p.next = r.Offset + 1
@@ -136,9 +132,8 @@ func (l *loop) applyOne(task Task, r Record) error {
 	return task.Reject(r, poison.Reason)
 }
 
-// Parallel calls do for 0 up to n, as many at once as there are processors, and
-// returns the first error once all have ended. It is how a task, which starts no
-// goroutine of its own, spreads work that takes long.
+// Parallel calls do for 0 up to n, on as many goroutines as there are processors, and returns the first error after
+// all have ended. Tasks, which start no goroutines themselves, use it for long work.
 func Parallel(n int, do func(i int) error) error {
 	wait := workers()
 	for i := range n {
@@ -147,7 +142,7 @@ func Parallel(n int, do func(i int) error) error {
 	return wait.Wait()
 }
 
-// workers is a group that runs as many at once as there are processors.
+// workers returns a group that runs as many goroutines as there are processors.
 func workers() *errgroup.Group {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))

@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Topic is what a topic must be. [Options] say how many replicas it gets; with 3 or more
-// its min.insync.replicas is 2.
+// Topic is the required configuration of a topic. [Options] have the number of replicas; with 3 or more, its
+// min.insync.replicas is 2.
 type Topic struct {
 	Name            string
 	Partitions      int32
@@ -25,9 +25,8 @@ type Topic struct {
 	MaxMessageBytes int           // max.message.bytes, at least; 0: the broker's default
 }
 
-// Ensure creates the topics that are missing and waits until every broker knows all of
-// them. It never changes a topic that exists, whoever has created it. The error names every
-// setting that does not fit.
+// Ensure creates missing topics and waits until every broker knows all of them. It never changes an existing topic.
+// The error names every setting that does not match.
 func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 	names := make([]string, 0, len(topics))
 	for _, t := range topics {
@@ -74,11 +73,11 @@ func (c *Cluster) createMissing(ctx context.Context, t Topic, have kadm.TopicDet
 	return nil
 }
 
-// errFewBrokers says that topics would get fewer replicas than they are to have.
+// errFewBrokers means that topics would get too few replicas.
 var errFewBrokers = errors.New("fewer brokers than replicas")
 
-// enoughBrokers returns an error while fewer brokers are known than a new topic has replicas.
-// When brokers start together, the first one answers before it knows the others.
+// enoughBrokers returns an error while fewer brokers are known than a new topic has replicas. When brokers start
+// together, the first one responds before it knows the others.
 func (c *Cluster) enoughBrokers(ctx context.Context) error {
 	meta, err := c.admin.BrokerMetadata(ctx)
 	if err != nil {
@@ -91,10 +90,10 @@ func (c *Cluster) enoughBrokers(ctx context.Context) error {
 	return nil
 }
 
-// maxReplicas is how many replicas a topic gets unless the options ask for more.
+// maxReplicas is the default number of replicas of a topic.
 const maxReplicas = 3
 
-// replicas is how many replicas a topic gets, and has at least.
+// replicas returns the number of replicas of a new topic, and the minimum for an existing one.
 func (c *Cluster) replicas() int16 {
 	if c.exact {
 		return int16(c.wanted) //nolint:gosec // a small number
@@ -131,8 +130,8 @@ func text(n int64) *string {
 	return &s
 }
 
-// settled waits until every broker that answers knows all topics and their leaders. A broker
-// hears late of a topic that another has created, and denies it until then.
+// settled waits until every responding broker knows all topics and their leaders. A broker learns late of a topic
+// that another broker has created, and denies its existence until then.
 func (c *Cluster) settled(ctx context.Context, names []string) (have kadm.TopicDetails, err error) {
 	for {
 		have, err = c.admin.ListTopics(ctx, names...)
@@ -152,8 +151,8 @@ func (c *Cluster) settled(ctx context.Context, names []string) (have kadm.TopicD
 	}
 }
 
-// knownEverywhere asks each broker for the topics. It skips a broker that does not answer:
-// that one catches up with the others before it serves a topic again.
+// knownEverywhere queries each broker for the topics. It skips a broker that does not respond, because such a broker
+// catches up with the others before it serves a topic again.
 func (c *Cluster) knownEverywhere(ctx context.Context, names []string) error {
 	brokers, err := c.admin.ListBrokers(ctx)
 	if err != nil {
@@ -185,7 +184,7 @@ func (c *Cluster) knownEverywhere(ctx context.Context, names []string) error {
 	})
 }
 
-// brokerWithin bounds the question to each broker.
+// brokerWithin is the timeout of the query to each broker.
 const brokerWithin = 2 * time.Second
 
 func deref(s *string) string {

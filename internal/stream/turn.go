@@ -11,14 +11,13 @@ import (
 const (
 	farBehind   = 2000                   // unapplied inputs: latency is lost, throughput counts
 	turnRecords = 10_000                 // of one poll, and of one transaction unless its inputs have few outputs
-	turnTime    = 100 * time.Millisecond // minimum of one transaction when behind
-	turnFactor  = 5                      // how much longer it takes when behind than inputs are gathered
+	turnTime    = 100 * time.Millisecond // minimum duration of a transaction when behind
+	turnFactor  = 5                      // factor by which it is longer when behind than the commit interval
 
-	// The client fetches again when everything it has was polled. So after a
-	// transaction it has only the first inputs that came meanwhile, and all others
-	// wait at the broker. A commit of these few would delay the others by one more
-	// transaction. So the loop waits for the next fetch, but no longer than this part
-	// of the time of the last commit.
+	// The client fetches again when everything it has was polled. After a transaction, it therefore has only the
+	// first inputs that arrived in the meantime; the others wait at the broker. Committing these few would delay the
+	// others by another transaction. So the loop waits for the next fetch, but at most for this fraction of the
+	// duration of the last commit.
 	awaitPart   = 3
 	awaitAtMost = 5 * time.Millisecond
 )
@@ -59,7 +58,7 @@ func (l *loop) turn(ctx, free context.Context) error {
 	}
 	var err error
 	if fault == nil && count == 0 && !l.touched() {
-		err = l.forget(free)
+		err = l.clearRevocation(free)
 	} else {
 		err = l.commit(ctx, free, fault)
 	}
@@ -67,7 +66,7 @@ func (l *loop) turn(ctx, free context.Context) error {
 	return err
 }
 
-// reportPassed reports how far each partition is while no transaction is under way.
+// reportPassed reports the position of each partition while no transaction is in progress.
 func (l *loop) reportPassed() {
 	if l.cfg.Passed == nil {
 		return
@@ -80,9 +79,9 @@ func (l *loop) reportPassed() {
 	}
 }
 
-// forget makes the session forget a revocation that met no transaction. Otherwise the
-// session would abort the next one, and the loop restore everything it owns.
-func (l *loop) forget(free context.Context) error {
+// clearRevocation clears a revocation that affected no transaction. Otherwise the session would abort the next
+// transaction, and the loop would restore everything it owns.
+func (l *loop) clearRevocation(free context.Context) error {
 	if !l.revokedAny {
 		return nil
 	}
@@ -96,9 +95,8 @@ func (l *loop) forget(free context.Context) error {
 	return nil
 }
 
-// timely reports whether the transaction ends now. A lone input is committed at once.
-// Inputs soon after a commit are gathered. When behind, it goes on until there are many
-// inputs or much time has passed.
+// timely reports whether the transaction should end now. A single input is committed immediately. Inputs shortly
+// after a commit are collected. When behind, a transaction continues until it has many inputs or has lasted long.
 func (l *loop) timely(now, begun time.Time, count int) bool {
 	switch {
 	case count == 0 || l.capacity(count) == 0:
@@ -117,8 +115,8 @@ func (l *loop) gathers() time.Duration {
 	return l.cfg.CommitEvery
 }
 
-// capacity returns how many more inputs a transaction takes. Its outputs are held in
-// memory; inputs with few outputs may be many.
+// capacity returns how many more inputs a transaction accepts. Its outputs are held in memory; inputs with few
+// outputs may be many.
 func (l *loop) capacity(count int) int {
 	if l.cfg.Sparse {
 		return turnRecords
@@ -126,12 +124,12 @@ func (l *loop) capacity(count int) int {
 	return max(turnRecords-count, 0)
 }
 
-// turnTime returns how long a transaction takes inputs when behind.
+// turnTime returns how long a transaction accepts inputs when behind.
 func (l *loop) turnTime() time.Duration { return max(turnTime, turnFactor*l.cfg.CommitEvery) }
 
-// patient reports whether transactions take inputs for long. A follower of a processor
-// that is catching up falls behind after each transaction and catches up at once. Where
-// inputs are gathered long anyway, that does not end it.
+// patient reports whether transactions accept inputs for long. A follower of a processor that is catching up falls
+// behind after each transaction and catches up immediately. Where the commit interval is long anyway, that does not
+// end the mode.
 func (l *loop) patient() bool { return l.behind() || l.cfg.Sparse && l.lagged }
 
 // behind reports whether the log has far more inputs than senders wait for.
@@ -145,8 +143,8 @@ func (l *loop) lag() {
 	l.cfg.Stats.Lag.Store(lag)
 }
 
-// deadline returns when a poll must end: a task is due, a checkpoint continues, or the
-// transaction must end. The zero time: when a record comes.
+// deadline returns when a poll must end because a task is due, a checkpoint continues, or the transaction must end. A
+// zero time means no deadline.
 func (l *loop) deadline(begun time.Time) time.Time {
 	var at time.Time
 	now := time.Now()
@@ -193,7 +191,7 @@ const (
 	orphaned = 30 * time.Second      // after which a restored partition that was never assigned is dropped
 )
 
-// wakePoll ends the poll under way, or the next one: ownership may have changed.
+// wakePoll ends the current or next poll, because the ownership may have changed.
 func (l *loop) wakePoll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,10 +199,9 @@ func (l *loop) wakePoll() {
 	l.wake()
 }
 
-// poll waits for at most so many records until the deadline. It assigns restored
-// partitions, revokes those that are no longer ours, and applies the records. It returns how
-// many records tasks got, and why the memory must be dropped, if it must. The error ends the
-// session.
+// poll waits for at most most records until the deadline. It assigns restored partitions, revokes those that are no
+// longer owned, and applies the records. It returns the number of records that tasks got, and why the state must be
+// dropped, if so. The error ends the session.
 func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (records int, lost, err error) {
 	var fetches kgo.Fetches
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
@@ -258,9 +255,8 @@ func countRecords(fetches kgo.Fetches, markers bool) int {
 	return n
 }
 
-// assign assigns the partitions that were restored for us, and revokes those that are no
-// longer ours. The client would commit offsets of our partitions alone: it is asked, since a
-// session does not call back for each revocation.
+// assign adds the restored partitions and revokes those that are no longer owned. The client would commit offsets of
+// owned partitions only, so it is queried, because a session does not call back for each revocation.
 func (l *loop) assign() error {
 	owned := l.session.Client().CommittedOffsets()[l.cfg.Input]
 	var fault error

@@ -15,8 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Watermark knows how far the view of each partition is, from the announcements of projectors.
-// With it a server delays the answer to a sender until reads show the input.
+// Watermark tracks the position of the view of each partition from the announcements of projectors. A server uses it
+// to delay a response until reads show the input.
 type Watermark struct {
 	view *View
 
@@ -64,7 +64,7 @@ func (f *Watermark) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// applyAnnouncement notes the position in one announcement: generation, partition, position.
+// applyAnnouncement records the position in an announcement: generation, partition, position.
 func (f *Watermark) applyAnnouncement(announcement string) {
 	words := strings.Fields(announcement)
 	if len(words) != 3 {
@@ -94,7 +94,7 @@ func (f *Watermark) reached(partition int32, generation string, position int64) 
 	}
 }
 
-// progressOf returns the progress of a partition. The caller holds the mutex.
+// progressOf returns the progress of a partition. The caller must hold the mutex.
 func (f *Watermark) progressOf(partition int32) *progress {
 	p := f.partitions[partition]
 	if p == nil {
@@ -104,9 +104,9 @@ func (f *Watermark) progressOf(partition int32) *progress {
 	return p
 }
 
-// Wait returns when the view of the partition has the input at the position. It ends with the
-// context. It ends at once with [ErrAway] or [ErrBehind] if Redis has been away, or nobody has
-// written to it, for so long that waiting is of no use. Shorter disturbances it waits out.
+// Wait returns when the view of the partition includes the input at the position, or when ctx ends. It fails
+// immediately with [ErrAway] or [ErrBehind] if Redis has been unavailable, or not written to, for so long that
+// waiting is pointless. It waits out shorter disturbances.
 func (f *Watermark) Wait(ctx context.Context, partition int32, position int64) error {
 	f.mu.Lock()
 	p := f.progressOf(partition)
@@ -139,8 +139,8 @@ func (f *Watermark) Wait(ctx context.Context, partition int32, position int64) e
 	}
 }
 
-// readHeader reads the header, unless another waiter is reading it. It returns [ErrAway], or
-// [ErrBehind] if nobody writes to the view.
+// readHeader reads the header, unless another waiter is reading it. It returns [ErrAway], or [ErrBehind] if no
+// processor writes to the view.
 func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32) error {
 	f.mu.Lock()
 	busy := p.reading
@@ -166,7 +166,7 @@ func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32
 	return h.silence(f.view.redisNow())
 }
 
-// listen passes what comes on a subscription to each, until the connection is lost or ctx ends.
+// listen passes the messages of a subscription to each until the connection is lost or ctx ends.
 func listen(ctx context.Context, messages *redis.PubSub, each func(message any)) {
 	stop := context.AfterFunc(ctx, func() { messages.Close() }) //nolint:errcheck // a read in progress ends with it
 	defer func() {
@@ -192,12 +192,11 @@ func listen(ctx context.Context, messages *redis.PubSub, each func(message any))
 	}
 }
 
-// silenceAtMost is how long nothing may come on a subscription before the connection is checked.
+// silenceAtMost is the maximum time without messages on a subscription before the connection is checked.
 const silenceAtMost = 5 * time.Second
 
-// Changed tells watchers that a hospital has a new version, as projectors publish it.
-// Announcements may get lost, so a watcher that must not miss a version compares tokens
-// too.
+// Changed notifies watchers that a hospital has a new version, as projectors publish it. Announcements may get lost,
+// so a watcher that must not miss a version must also compare tokens.
 type Changed struct {
 	view *View
 
@@ -215,8 +214,8 @@ func NewChanged(b *View) *Changed {
 	return &Changed{view: b, watchers: map[string]map[chan string]struct{}{}, wanted: make(chan struct{}, 1)}
 }
 
-// Watch returns a channel that gets the id of a hospital when it has, or may have, a new version.
-// After ctx ends nothing is sent. The channel is not closed.
+// Watch returns a channel that receives the id of a hospital when it has, or may have, a new version. After ctx ends,
+// nothing is sent. The channel is not closed.
 func (c *Changed) Watch(ctx context.Context, hospitals ...string) <-chan string {
 	w := make(chan string, min(2*len(hospitals), mostNotices))
 	c.mu.Lock()

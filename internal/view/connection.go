@@ -13,33 +13,33 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// connection is the connections to Redis. All views on them share what is known of it: whether it
-// answers, and its clock.
+// connection holds the connections to Redis. All views on them share its state: whether Redis responds, and its
+// clock.
 type connection struct {
 	redis *redis.Client
 	now   func() time.Time
-	// closedUntil is set after a call without an answer, in Unix ms. Until then calls fail at once
-	// instead of each waiting for its own timeout.
+	// closedUntil is set after a call without a response, in Unix ms. Until then, calls fail immediately instead of
+	// each waiting for its timeout.
 	closedUntil atomic.Int64
 	awaySince   atomic.Int64 // when the first of the last calls without an answer ended, in Unix ms; 0: the last one was answered
 	reading     atomic.Pointer[clockReading]
-	asked       atomic.Int64 // when the clock of Redis was last asked, in Unix ms by our clock
-	furthest    sync.Map     // what the header at a key said when it was furthest: string to *atomic.Pointer[header]
+	asked       atomic.Int64 // when the clock of Redis was last queried, in Unix ms of the local clock
+	furthest    sync.Map     // the newest known header by key: string to *atomic.Pointer[header]
 
 	meeting sync.Mutex
 	process string                   // of Redis; "": it does not say
 	another atomic.Pointer[newcomer] // the process that answers since the last change of processes; nil: there was no change
 }
 
-// newcomer is a process of Redis that answers in place of an earlier one: after a restart, or after a
-// fail-over to a replica. What it has may be older than what its predecessor had.
+// newcomer is a Redis process that responds in place of an earlier one, after a restart or a failover to a replica.
+// Its data may be older than that of its predecessor.
 type newcomer struct {
 	at    time.Time // when it was met, by its clock
 	first sync.Map  // when the header at a key was last written, as it was first read: string to time.Time
 }
 
-// meet notes with each new connection which process of Redis answers. A user without the right to
-// INFO, and an embedded Redis, do not tell.
+// meet records which Redis process responds on a new connection. A user without permission for INFO, and an embedded
+// Redis, do not report it.
 func (c *connection) meet(ctx context.Context, conn *redis.Conn) error {
 	info, err := conn.Info(ctx, "server").Result()
 	if answer := redis.Error(nil); errors.As(err, &answer) {
@@ -69,9 +69,9 @@ func (c *connection) meet(ctx context.Context, conn *redis.Conn) error {
 	return nil
 }
 
-// proves reports whether a header that was last written at pulse says that a processor has checked
-// what the newcomer has. Each pulse checks that, once a second. So any but the first one that was
-// read will do, and one that is younger than any that the predecessor can have written.
+// proves reports whether a header that was last written at pulse proves that a processor has checked the data of the
+// newcomer. Processors do so with every pulse, once a second, so any header qualifies that differs from the first one
+// read or is newer than the predecessor can have written.
 func (n *newcomer) proves(key string, pulse time.Time) bool {
 	if n == nil || pulse.Sub(n.at) > knownWithin {
 		return true
@@ -88,14 +88,13 @@ func (c *connection) Close() error {
 	return nil
 }
 
-// Ping reports whether Redis answers: [ErrAway] if not.
+// Ping returns [ErrAway] if Redis does not respond.
 func (c *connection) Ping(ctx context.Context) error {
 	return c.call(ctx, func() error { return c.redis.Ping(ctx).Err() })
 }
 
-// call runs one round trip, unless a recent one has failed. A caller that ran out of time or of
-// connections has learned nothing about Redis. Only a failure within the limits of a call makes
-// later calls fail at once.
+// call runs one round trip, unless a recent one has failed. A caller that ran out of time or of connections has
+// learned nothing about Redis. Only a failure within the limits of a call makes later calls fail immediately.
 func (c *connection) call(ctx context.Context, do func() error) error {
 	now := c.now()
 	if until := c.closedUntil.Load(); until != 0 && now.UnixMilli() < until {
@@ -147,11 +146,10 @@ func (c *connection) script(ctx context.Context, s *redis.Script, keys []string,
 	return answer, err
 }
 
-// clockReading is a time of Redis, and the time of our clock when it came.
+// clockReading is a time of Redis and the local time when it arrived.
 type clockReading struct{ theirs, ours time.Time }
 
-// clockEvery is how often the clock of Redis is read. By then the address may lead to another
-// Redis.
+// clockEvery is how often the clock of Redis is read, because the address may lead to another Redis by then.
 const clockEvery = time.Second
 
 // clockIsDue reports whether the caller should read the clock of Redis.
@@ -163,7 +161,7 @@ func (c *connection) clockIsDue() bool {
 	return (ms-last >= clockEvery.Milliseconds() || ms < last) && c.asked.CompareAndSwap(last, ms)
 }
 
-// setClock notes the answer of Redis to the question for its time.
+// setClock stores the response to a TIME command.
 func (c *connection) setClock(answer *redis.TimeCmd) {
 	if theirs, err := answer.Result(); err == nil {
 		c.reading.Store(&clockReading{theirs, c.now()})
@@ -182,7 +180,7 @@ func (c *connection) readClock(ctx context.Context) error {
 	})
 }
 
-// redisNow returns the time by the clock of Redis or, before its first reading, by ours.
+// redisNow returns the time of the Redis clock or, before its first reading, the local time.
 func (c *connection) redisNow() time.Time {
 	now := c.now()
 	if r := c.reading.Load(); r != nil {
@@ -191,8 +189,7 @@ func (c *connection) redisNow() time.Time {
 	return now
 }
 
-// headerQuestion asks for a header in a pipeline. Once the pipeline has run, header returns the
-// answer.
+// headerQuestion requests a header in a pipeline. Once the pipeline has run, header returns the result.
 type headerQuestion struct {
 	connection *connection
 	fields     *redis.SliceCmd
@@ -203,7 +200,7 @@ type headerQuestion struct {
 	another    *newcomer // before the question
 }
 
-// askHeader asks for the header at a key and, once a second, for the clock of Redis.
+// askHeader requests the header at a key and, once a second, the time of Redis.
 func (c *connection) askHeader(ctx context.Context, pipe redis.Pipeliner, key string) headerQuestion {
 	q := headerQuestion{
 		connection: c, furthest: c.furthestOf(key), key: key, another: c.another.Load(),
@@ -222,7 +219,7 @@ func (q *headerQuestion) header() header {
 	}
 	h := headerOf(q.fields.Val())
 	h.older = h.isBefore(q.least)
-	another := q.connection.another.Load() // if it came meanwhile, nobody knows which of the two has answered
+	another := q.connection.another.Load() // if it changed in the meantime, the responding process is unknown
 	h.unproved = another != q.another || !another.proves(q.key, h.pulse)
 	if h.whole {
 		noteFurthest(q.furthest, &h)
@@ -238,7 +235,7 @@ func (c *connection) furthestOf(key string) *atomic.Pointer[header] {
 	return known.(*atomic.Pointer[header]) //nolint:errcheck // nothing else is stored
 }
 
-// noteFurthest notes what a header says, unless more is known already.
+// noteFurthest stores a header unless a newer one is known.
 func noteFurthest(furthest *atomic.Pointer[header], h *header) {
 	for {
 		known := furthest.Load()
@@ -269,8 +266,8 @@ func (c *connection) headers(ctx context.Context, key func(int32) string, partit
 	return all, nil
 }
 
-// faults returns why the headers of the partitions 0 to n-1 say that they cannot be read. An input
-// may have waited no longer than most.
+// faults returns why the partitions 0 to n-1 cannot be read, according to their headers. An input may have been
+// pending for at most most.
 func (c *connection) faults(ctx context.Context, key func(int32) string, n int32, most time.Duration) (map[int32]error, error) {
 	partitions := make([]int32, n)
 	for i := range partitions {
@@ -323,9 +320,9 @@ func (w *writer) lastFault() error {
 	return nil
 }
 
-// run writes until ctx ends, and returns its error. write is called when there is something to
-// write, after the time that it has returned, and again after a failure. It is told whether its
-// last call has failed, or if it is the first one.
+// run writes until ctx ends, and returns its error. write is called when there is something to write, after the time
+// that it has returned, and again after a failure. again reports whether its last call failed, or whether this is the
+// first one.
 func (w *writer) run(ctx context.Context, write func(anew bool) (next time.Duration, err error)) error {
 	retry := time.Duration(0)
 	for anew := true; ; {

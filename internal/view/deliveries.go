@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The scripts. Each must run as one step; its head says why.
+// The scripts. Each must be atomic; its comment says why.
 var (
 	//go:embed deliveries.lua
 	deliveriesSource string
@@ -50,7 +50,7 @@ func (d *Delivery) rank() string {
 
 const rankSize = 20
 
-// The bounds of what is listed.
+// The limits of the lists.
 const (
 	endpointMost    = 10_000 // deliveries
 	deliveriesKept  = 90 * 24 * time.Hour
@@ -60,7 +60,7 @@ const (
 	deliveriesMost  = 100_000 // not written yet
 )
 
-// note names a field that is kept beside the lists: the health of an endpoint, a command.
+// note identifies a field that is stored in addition to the lists: the health of an endpoint, a command.
 type note struct{ hospital, kind, id string }
 
 // The kinds of notes.
@@ -73,9 +73,9 @@ const (
 	listDeliveries = "deliveries" // by id, the rank before the value
 )
 
-// Deliveries writes lists of deliveries. While Redis is away it keeps the latest version of each,
-// up to a bound. The lists are derived. Beyond the bound they lack deliveries, so they do not count
-// as listed any more, and are made anew from the ledger.
+// Deliveries writes lists of deliveries. While Redis is unavailable, it keeps the latest version of each up to a
+// limit. The lists are derived data. Beyond the limit, deliveries are missing, so the lists no longer count as
+// complete and are rebuilt from the ledger.
 type Deliveries struct {
 	writer
 	view *View
@@ -90,7 +90,7 @@ type Deliveries struct {
 	pulse      bool                   // the signs are to be written
 }
 
-// listsWriter is what a process knows of the lists of a partition that it has.
+// listsWriter is the state of the lists of an owned partition.
 type listsWriter struct {
 	fresh   Freshness
 	reached int64 // last change that is in the ledger
@@ -108,7 +108,7 @@ func (b *View) Deliveries() *Deliveries {
 	}
 }
 
-// Put hands over a delivery, and returns at once.
+// Put queues a delivery. It does not block.
 func (d *Deliveries) Put(one Delivery) {
 	key := one.Hospital + "/" + one.ID
 	d.mu.Lock()
@@ -125,22 +125,22 @@ func (d *Deliveries) Put(one Delivery) {
 	d.signal()
 }
 
-// PutHealth hands over the health of an endpoint.
+// PutHealth queues the health of an endpoint.
 func (d *Deliveries) PutHealth(hospital, endpoint string, value []byte) {
 	d.put(note{hospital, noteHealth, endpoint}, value)
 }
 
-// PutCommand hands over the progress of a command. It is kept for a week.
+// PutCommand queues the progress of a command, which is stored for a week.
 func (d *Deliveries) PutCommand(hospital, id string, value []byte) {
 	d.put(note{hospital, noteCommand, id}, value)
 }
 
-// PutEpisode hands over the state of an alert run.
+// PutEpisode queues the state of an alert run.
 func (d *Deliveries) PutEpisode(hospital, id string, value []byte) {
 	d.put(note{hospital, noteEpisode, id}, value)
 }
 
-// PutLink hands over the target of the link with a token. It is kept for two days.
+// PutLink queues the target of the link with a token, which is stored for two days.
 func (d *Deliveries) PutLink(token string, value []byte) {
 	d.put(linkNote(token), value)
 }
@@ -152,7 +152,7 @@ func (d *Deliveries) put(n note, value []byte) {
 	d.signal()
 }
 
-// Written returns once everything put before can be read, or ctx has ended.
+// Written returns once everything queued so far can be read, or ctx has ended.
 func (d *Deliveries) Written(ctx context.Context) {
 	done := make(chan struct{})
 	d.mu.Lock()
@@ -165,14 +165,13 @@ func (d *Deliveries) Written(ctx context.Context) {
 	}
 }
 
-// Run writes what was put until ctx ends, and returns its error.
+// Run writes queued entries until ctx ends, and returns its error.
 func (d *Deliveries) Run(ctx context.Context) error {
 	return d.run(ctx, func(bool) (time.Duration, error) { return untilWoken, d.flush(ctx) })
 }
 
-// flush writes everything pending. What it could not write stays pending, unless a newer version
-// came meanwhile. Deliveries are written before notes, so a reader of a finished command finds its
-// deliveries.
+// flush writes everything pending. Entries that it could not write remain pending, unless a newer version has
+// arrived. Deliveries are written before notes, so a reader of a finished command finds its deliveries.
 func (d *Deliveries) flush(ctx context.Context) error {
 	d.mu.Lock()
 	deliveries, notes, waiting, lost := d.deliveries, d.notes, d.waiting, d.lost
@@ -257,7 +256,7 @@ func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, lis
 	return err
 }
 
-// putNotes writes notes and counts a write in each partition. It calls counted with a hospital of each.
+// putNotes writes notes and counts a write in each partition. It calls counted with one hospital of each partition.
 func (b *View) putNotes(ctx context.Context, notes map[note][]byte, counted func(hospital string)) error {
 	if len(notes) == 0 {
 		return nil
@@ -309,9 +308,8 @@ func (d *Deliveries) counted(hospital string) {
 	}
 }
 
-// NoteCommand writes the progress of a command before the command is appended to the ledger, so
-// that its sender finds it at once. It waits for Redis. The notifier writes later progress by
-// [Deliveries.PutCommand].
+// NoteCommand writes the progress of a command before the command is appended to the ledger, so that its sender can
+// read it immediately. It waits for Redis. The notifier writes later progress with [Deliveries.PutCommand].
 func (b *View) NoteCommand(ctx context.Context, hospital, id string, value []byte) error {
 	return b.putNotes(ctx, map[note][]byte{{hospital, noteCommand, id}: value}, func(string) {})
 }

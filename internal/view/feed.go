@@ -26,7 +26,7 @@ var feedScript = redis.NewScript(feedSource)
 // feedsKept is how long a feed is listed after its last message.
 const feedsKept = 7 * 24 * time.Hour
 
-// Feeds counts what feeds receive, in Redis beside the view. The counts are lost with it.
+// Feeds counts what feeds receive, in Redis. The counts are lost with Redis.
 type Feeds struct {
 	view     *View
 	numbered atomic.Int64 // the last number of a notice
@@ -169,8 +169,7 @@ var noticesSource string
 
 var noticesScript = redis.NewScript(noticesSource)
 
-// Refusals, warnings and routine warnings are kept apart, so that many of one kind do not push
-// out the others.
+// Refusals, warnings and routine warnings are stored separately, so that many of one kind do not displace the others.
 const (
 	refusals = "r"
 	warnings = "w"

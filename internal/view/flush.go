@@ -26,9 +26,8 @@ type load struct {
 	since       time.Time // when the oldest change was put; zero: there is none
 }
 
-// flush writes everything pending. Changes that failed are put back below newer ones: writing a
-// version twice is harmless. If Redis refuses the changes of one partition, the others are written
-// all the same.
+// flush writes everything pending. Failed changes are put back before newer ones, because writing a version twice is
+// safe. If Redis refuses the changes of one partition, the others are still written.
 func (p *Projector) flush(ctx context.Context) (refused error) {
 	loads := p.takeLoads()
 	for i := range loads {
@@ -96,8 +95,8 @@ func (p *Projector) putBack(loads []load) {
 	}
 }
 
-// writeLoad writes the changes of a partition in pipelines of bounded size. The last one ends with
-// the mark. It returns behind if changes alone cannot bring the view up to date.
+// writeLoad writes the changes of a partition in pipelines of limited size. The last one ends with the mark. behind
+// reports that changes alone cannot bring the view up to date.
 func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err error) {
 	pipe := p.view.redis.Pipeline()
 	size := 0
@@ -142,7 +141,7 @@ func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err
 	return behind, err
 }
 
-// The scripts. Each must run as one step; its head says why.
+// The scripts. Each must be atomic; its comment says why.
 var (
 	//go:embed claim.lua
 	claimSource string
@@ -156,7 +155,7 @@ var (
 	markScript  = redis.NewScript(markSource)
 )
 
-// The answers of the scripts.
+// The results of the scripts.
 const (
 	answerOlder  = 0  // what is stored is newer: nothing was done
 	answerDone   = 1  //
@@ -174,8 +173,8 @@ func (b *View) loadScripts(ctx context.Context) error {
 	return nil
 }
 
-// claim gives the view of a partition to a generation. The view stays whole only if it
-// belonged to that generation before.
+// claim assigns the view of a partition to a generation. The view remains whole only if it already belonged to that
+// generation.
 func (p *Projector) claim(ctx context.Context, pipe redis.Pipeliner, partition int32) {
 	claimScript.EvalSha(ctx, pipe, []string{p.view.headerKey(partition)}, p.generation)
 }
@@ -220,8 +219,8 @@ func (p *Projector) write(ctx context.Context, pipe redis.Pipeliner, partition i
 	writeScript.EvalSha(ctx, pipe, keys, args...)
 }
 
-// mark sets the position of a load, with the signs, and announces it. With seal it also makes the
-// partition whole and removes what other generations left.
+// mark sets the position of a load with its signs, and announces it. With seal, it also marks the partition as whole
+// and removes the data of other generations.
 func (p *Projector) mark(ctx context.Context, pipe redis.Pipeliner, load *load) {
 	b := p.view
 	seal, asOf, waiting := 0, "", time.Duration(0)
@@ -229,7 +228,7 @@ func (p *Projector) mark(ctx context.Context, pipe redis.Pipeliner, load *load) 
 		seal = 1
 	}
 	now := b.now()
-	if !load.asOf.IsZero() { // by the clock of Redis, so that a delay on the way does not matter
+	if !load.asOf.IsZero() { // by the clock of Redis, so that network delay does not matter
 		asOf = strconv.FormatInt(b.redisNow().Add(load.asOf.Sub(now)).UnixMilli(), 10)
 	}
 	if !load.waits.IsZero() {

@@ -23,7 +23,7 @@ type BehindError struct {
 
 func (e *BehindError) Error() string { return ErrBehind.Error() + ": " + e.why }
 
-// Is reports whether the error asked for is [ErrBehind].
+// Is reports whether target is [ErrBehind].
 func (*BehindError) Is(target error) bool { return target == ErrBehind }
 
 // The limits within which the view of a partition can be read. Healthy processors report each
@@ -42,18 +42,17 @@ type header struct {
 	generation string
 	whole      bool
 	position   int64 // of the last input in the view; -1: none yet
-	// versions tells which writes Redis has. It is the sum of the versions of all hospitals or, for
-	// lists, a count of the writes. 0: a build without it wrote the header.
+	// versions identifies the writes in Redis. It is the sum of the versions of all hospitals or, for lists, a count
+	// of the writes. 0: a release without it wrote the header.
 	versions int64
-	// older tells that this process has seen a later state: Redis came back with an older one.
+	// older means that this process has read a later state: Redis was restored to an older one.
 	older bool
-	// unproved tells that another process of Redis answers, and that no processor is known to have
-	// checked what it has.
+	// unproved means that another Redis process responds, and no processor is known to have checked its data.
 	unproved bool
 	signs
 }
 
-// isBefore reports whether a header says less than an earlier answer; nil: there was none.
+// isBefore reports whether a header is older than an earlier response; nil: there was none.
 func (h *header) isBefore(earlier *header) bool {
 	return earlier != nil && h.generation == earlier.generation &&
 		(h.position < earlier.position || h.versions != 0 && h.versions < earlier.versions)
@@ -109,8 +108,8 @@ func lacks(waiting, unknown, most time.Duration) error {
 
 func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
 
-// headerOf reads the fields of a header: generation, whole, position, signs and versions. An absent
-// field is zero. A field that cannot be read makes the view not whole.
+// headerOf parses the fields of a header: generation, whole, position, signs and versions. A missing field is zero. A
+// malformed field makes the view not whole.
 func headerOf(fields []any) header {
 	text := func(i int) string {
 		s, _ := fields[i].(string) //nolint:errcheck // absent is empty
@@ -169,7 +168,7 @@ func (b *View) Faults(ctx context.Context, n int32) (map[int32]error, error) {
 type Progress struct {
 	Partition int32
 	Position  int64     // of the last input in the view; -1: none yet
-	Pulse     time.Time // when a processor last wrote that it has the partition, by our clock; zero: never
+	Pulse     time.Time // when a processor last reported that it owns the partition, by the local clock; zero: never
 }
 
 // Progress returns how far the view of the partition of a hospital is. The error is [ErrAway].
@@ -187,9 +186,9 @@ func (b *View) Progress(ctx context.Context, hospital string) (Progress, error) 
 	return p, nil
 }
 
-// Freshness finds the instant up to which everything in a log was taken in. [Freshness.Ended]
-// notes where the log ended at an instant, [Freshness.Reached] the progress of its reader. So a
-// log without new records differs from a reader that stands still.
+// Freshness computes the instant up to which everything in a log has been processed. [Freshness.Ended] records the
+// end of the log at an instant, [Freshness.Reached] the progress of its reader. Thus a log without new records
+// differs from a stuck reader.
 type Freshness struct {
 	since    time.Time // instant since which the log is asked; zero: unknown
 	position int64     // reached
@@ -204,16 +203,16 @@ type logEnd struct {
 	last int64
 }
 
-// endsAtMost bounds the ends that are kept while a reader stands still. Beyond it every second one
-// is dropped. The oldest and the newest stay.
+// endsAtMost is the maximum number of ends that are kept while a reader is stuck. Beyond it, every second one is
+// dropped except the oldest and the newest.
 const endsAtMost = 32
 
-// FreshnessSince returns the Freshness of a log that is asked from an instant on. If the log never
-// answers, its state counts as unknown since then.
+// FreshnessSince returns the Freshness of a log that is queried from an instant on. If the log never responds, its
+// state counts as unknown since then.
 func FreshnessSince(at time.Time) Freshness { return Freshness{since: at} }
 
-// Ended notes that at an instant the last position in the log was last; -1: the log was empty. The
-// instant must lie before the question to the log.
+// Ended records that last was the last position in the log at an instant; -1: the log was empty. The instant must
+// precede the query.
 func (f *Freshness) Ended(at time.Time, last int64) {
 	f.ends = append(f.ends, logEnd{at, last})
 	if len(f.ends) > endsAtMost {
@@ -228,7 +227,7 @@ func (f *Freshness) Ended(at time.Time, last int64) {
 	}
 }
 
-// Reached notes that everything up to a position is taken in.
+// Reached records that everything up to a position has been processed.
 func (f *Freshness) Reached(position int64) {
 	f.position, f.any = position, true
 	passed := 0
@@ -239,7 +238,7 @@ func (f *Freshness) Reached(position int64) {
 	f.ends = slices.Delete(f.ends, 0, passed)
 }
 
-// AsOf returns the instant up to which everything was taken in; zero: unknown.
+// AsOf returns the instant up to which everything has been processed; zero: unknown.
 func (f *Freshness) AsOf() time.Time { return f.asOf }
 
 // Waits returns the earliest instant at which a record is known to have been waiting; zero: none
@@ -264,9 +263,8 @@ func (f *Freshness) Fault(now time.Time, most time.Duration) error {
 	return lacks(waiting, unknown, cmp.Or(most, waitsAtMost))
 }
 
-// Behind returns how much of the log is not taken in, as time: how long a record has waited. If the
-// log does not answer, it is how long its end has been unknown. It is 0 if nothing is missing, or
-// if there was no log yet.
+// Behind returns how long the oldest unprocessed record has been pending. If the log does not respond, it is how long
+// its end has been unknown. It is 0 if nothing is pending or there is no log yet.
 func (f *Freshness) Behind(now time.Time) time.Duration {
 	if len(f.ends) > 0 {
 		return max(now.Sub(f.Waits()), 0)
@@ -280,8 +278,8 @@ func (f *Freshness) Behind(now time.Time) time.Duration {
 // Unasked reports whether the log has not answered yet.
 func (f *Freshness) Unasked() bool { return f.asOf.IsZero() && len(f.ends) == 0 }
 
-// lastKnown returns the instant up to which everything was taken in or, before there is one, the
-// instant since which the log is asked. Zero: neither is known.
+// lastKnown returns the instant up to which everything has been processed or, before there is one, the instant since
+// which the log is queried; zero: neither is known.
 func (f *Freshness) lastKnown() time.Time {
 	if f.asOf.IsZero() {
 		return f.since

@@ -18,8 +18,7 @@ var limitSource string
 
 var limitScript = redis.NewScript(limitSource)
 
-// TakeTokens implements [limit.Source]. The buckets lie in Redis beside the view. If Redis loses
-// them they are full again.
+// TakeTokens implements [limit.Source]. The buckets are in Redis. If Redis loses them, they are full again.
 func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want float64) (got, left float64, err error) {
 	answer, err := b.script(ctx, limitScript, []string{b.prefix + "limit:" + caller}, r.PerSecond, r.Burst, want)
 	if err != nil {

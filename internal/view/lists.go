@@ -15,9 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Lists reads what [Deliveries] writes. While it is unknown whether the lists of a hospital are
-// complete, a read returns an error beside the entries that it found. Some callers use them all
-// the same.
+// Lists reads the lists that [Deliveries] writes. While it is unknown whether the lists of a hospital are complete, a
+// read returns both an error and the entries that it found, which some callers use.
 type Lists struct{ view *View }
 
 // Lists returns a reader of the lists.
@@ -51,8 +50,8 @@ func (l *Lists) Faults(ctx context.Context, n int32) (map[int32]error, error) {
 	return l.view.faults(ctx, l.view.listedKey, n, BesideAtMost)
 }
 
-// fault returns why the lists of a hospital may be incomplete, or nil. It is called after they
-// were read, so that lists lost meanwhile do not look like empty ones.
+// fault returns why the lists of a hospital may be incomplete, or nil. It is called after reading them, so that lists
+// lost in between do not look like empty ones.
 func (l *Lists) fault(ctx context.Context, hospital string) error {
 	if !l.view.cfg.Current {
 		return nil
@@ -86,10 +85,9 @@ func ParseMark(text string) (m Mark, ok bool) {
 // scanBatch is how many deliveries one round trip reads.
 const scanBatch = 200
 
-// ScanDeliveries passes deliveries of a hospital, or of one endpoint, to each, newest first, until
-// each returns false. It takes those behind a mark that occurred in [since, until). Zero times are
-// no bound. As with all reads of lists, an error may mean that some deliveries were missing or not
-// the latest.
+// ScanDeliveries passes deliveries of a hospital, or of one endpoint, to each, newest first, until each returns
+// false. It includes those after a mark that occurred in [since, until). Zero times mean no limit. As with all reads
+// of lists, an error may mean that some deliveries were missing or outdated.
 func (l *Lists) ScanDeliveries(
 	ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, each func(m Mark, value []byte) bool,
 ) error {
@@ -122,9 +120,8 @@ func (l *Lists) ScanDeliveries(
 	}
 }
 
-// passDeliveries passes the deliveries of rows that lie behind a mark, and moves the mark. So no
-// delivery is passed twice if newer ones come between two batches. It returns what each returned
-// last.
+// passDeliveries passes the deliveries of rows after a mark, and moves the mark, so that no delivery is passed twice
+// if newer ones arrive between two batches. It returns the last result of each.
 func (l *Lists) passDeliveries(
 	ctx context.Context, hospital string, rows []redis.Z, behind *Mark, each func(m Mark, value []byte) bool,
 ) (more bool, err error) {
@@ -209,16 +206,15 @@ func (l *Lists) field(ctx context.Context, n note) (value []byte, err error) {
 	return value, err
 }
 
-// linkNote returns where the target of a link is. The key of a token in Redis is a hash, so the data
-// in Redis is not enough to answer an alert. A request for a link does not name its hospital.
+// linkNote returns the key of a link's target. The key contains a hash of the token, so the data in Redis is not
+// sufficient to acknowledge an alert. A request for a link does not name its hospital.
 func linkNote(token string) note {
 	sum := sha256.Sum256([]byte("svc.v1 link " + token))
 	return note{"", noteLink, hex.EncodeToString(sum[:16])}
 }
 
-// The lists of a partition have a header, like the view. It says whether they have everything in
-// the ledger, and how far the notifier of the partition has read its log. It is judged like every
-// header.
+// The lists of a partition have a header like the view. It says whether they include the whole ledger, and how far
+// the notifier of the partition has read its log. It is evaluated like every header.
 
 // ListPulse is how far the notifier of a partition has read its log.
 type ListPulse struct {
@@ -226,9 +222,8 @@ type ListPulse struct {
 	End     int64 // of the log when it was asked; negative: it did not answer
 }
 
-// Pulse reports the partitions of this process, at an instant before it asked for the ends of
-// their logs. Call it each second: without it the lists are not read. Whatever was put before is
-// written before the report.
+// Pulse reports the partitions of this process, as of an instant before the ends of their logs were queried. Call it
+// every second, because otherwise the lists are not read. Everything queued before is written before the report.
 func (d *Deliveries) Pulse(at time.Time, partitions map[int32]ListPulse) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -269,9 +264,8 @@ func (d *Deliveries) Fault(now time.Time) error {
 	return nil
 }
 
-// Lacks reports whether Redis came back without some of the lists of a partition of this process, or
-// whether the one who had it before did not write all. Then all must be put again, and
-// [Deliveries.Complete] be called. Until then no signs are written.
+// Lacks reports whether Redis has lost some of the lists of an owned partition, or whether the previous owner did not
+// write all. Then all must be put again, followed by [Deliveries.Complete]. Until then, no signs are written.
 func (d *Deliveries) Lacks(partition int32) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -279,7 +273,7 @@ func (d *Deliveries) Lacks(partition int32) bool {
 	return w != nil && w.lacks
 }
 
-// Complete tells that Redis has all lists of a partition.
+// Complete records that Redis has all lists of a partition.
 func (d *Deliveries) Complete(partition int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -288,14 +282,14 @@ func (d *Deliveries) Complete(partition int32) {
 	}
 }
 
-// listSigns are the signs to write after the lists of a partition, by our clock.
+// listSigns are the signs to write after the lists of a partition, by the local clock.
 type listSigns struct {
 	signs
 	of      *listsWriter
 	reached int64
 }
 
-// takeSigns returns the signs to write after the lists. The caller holds the lock.
+// takeSigns returns and clears the signs to write after the lists. The caller must hold the lock.
 func (d *Deliveries) takeSigns() map[int32]listSigns {
 	if !d.pulse {
 		return nil

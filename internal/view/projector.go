@@ -14,25 +14,24 @@ type Unit struct {
 	Version  int64
 	Chart    []byte           // encoded
 	Rooms    map[int32][]byte // encoded; those that changed since the last projection; nil: the room is gone
-	// LocalSettings has the encoded records that administrators see in lists, by name; like Rooms, only
-	// those that changed. Names that begin with [CodePrefix] have a hash of their own: there are
-	// many, and most lists do not need them.
+	// LocalSettings has the encoded records that administrators see in lists, by name; like Rooms, only those that
+	// changed. Names with the prefix [CodePrefix] have a separate hash, because there are many and most lists do not
+	// need them.
 	LocalSettings map[string][]byte
 }
 
 // Projection is the effect of one commit on the hospitals of a partition.
 type Projection struct {
 	Partition int32
-	Position  int64 // of the last input taken in; -1: none yet
-	// Whole tells that Units are all hospitals of the partition with all their rooms. The first
-	// projection of a partition is whole, and so is the one after a call of rebuild.
+	Position  int64 // of the last processed input; -1: none
+	// Whole means that Units are all hospitals of the partition with all their rooms. The first projection of a
+	// partition is whole, and so is the one after a call of rebuild.
 	Whole bool
 	Units []Unit
 }
 
-// Projector writes the view after each commit. Put hands over the changes and returns at
-// once. Only the latest state of each hospital is kept, so a Redis that is away costs
-// memory for one view, never a commit.
+// Projector writes the view after each commit. Put queues the changes and does not block. Only the latest state of
+// each hospital is kept, so an unavailable Redis costs memory for one view and never a commit.
 type Projector struct {
 	writer
 	// Written gets the position of each write that Redis has acknowledged, and how long the oldest
@@ -48,7 +47,7 @@ type Projector struct {
 	epochs     int // whole projections so far
 }
 
-// partitionBuffer holds the changes of a partition that are not written yet.
+// partitionBuffer holds the pending changes of a partition.
 type partitionBuffer struct {
 	last     map[string]*recent // recent changes by hospital; nil before the first whole projection
 	pending  map[string]*change
@@ -86,9 +85,8 @@ const (
 	noBase     = int64(-1)
 )
 
-// Projector returns a projector for a generation of the log: the id of its topic. It calls rebuild
-// when the view of a partition must be written anew. The whole projection comes later, by Put;
-// rebuild must not block.
+// Projector returns a projector for a generation of the log, which is the id of its topic. It calls rebuild when the
+// view of a partition must be rewritten. The whole projection follows later through Put; rebuild must not block.
 func (b *View) Projector(generation string, rebuild func(partition int32)) *Projector {
 	return &Projector{
 		writer: newWriter("the view", b.cfg.Log), view: b, generation: generation, rebuild: rebuild,
@@ -96,8 +94,7 @@ func (b *View) Projector(generation string, rebuild func(partition int32)) *Proj
 	}
 }
 
-// Put hands over a projection. It never waits. The bytes belong to the
-// projector afterwards.
+// Put queues a projection without blocking. The projector owns the bytes afterwards.
 func (p *Projector) Put(projection Projection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,7 +174,7 @@ func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
 // Fault returns why the view cannot be written; nil: it can.
 func (p *Projector) Fault() error { return p.lastFault() }
 
-// Release forgets a partition: another owner writes it from now on.
+// Release drops a partition that another owner writes from now on.
 func (p *Projector) Release(partition int32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -206,8 +203,8 @@ func (p *Projector) Run(ctx context.Context) error {
 	})
 }
 
-// checkHeaders requests a whole projection of every partition whose header is missing,
-// of another generation, or behind what Redis has acknowledged.
+// checkHeaders requests a whole projection of every partition whose header is missing, belongs to another generation,
+// or is older than the writes that Redis has acknowledged.
 func (p *Projector) checkHeaders(ctx context.Context) error {
 	p.mu.Lock()
 	partitions := slices.Sorted(maps.Keys(p.partitions))
@@ -239,8 +236,8 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 	return nil
 }
 
-// requestWhole drops the pending changes of a partition and asks its owner for a whole projection.
-// An epoch of -1 asks again even if an earlier request is open.
+// requestWhole drops the pending changes of a partition and requests a whole projection from its owner. An epoch of
+// -1 requests it even if an earlier request is pending.
 func (p *Projector) requestWhole(partition int32, epoch int) {
 	p.mu.Lock()
 	l := p.partitions[partition]

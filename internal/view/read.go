@@ -26,8 +26,8 @@ type Snapshot struct {
 	Position int64  // of the last input in the state
 	Chart    string // encoded
 	Rooms    []Room // ascending by ID
-	// Partial tells that the snapshot builds on an earlier state. Then Rooms are the rooms that
-	// changed since, Gone those that were removed. All others are unchanged.
+	// Partial means that the snapshot builds on an earlier state. Then Rooms are the rooms that changed since, Gone
+	// those that were removed; all others are unchanged.
 	Partial bool
 	Gone    []int32
 }
@@ -57,9 +57,9 @@ func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
 	})
 }
 
-// token adds its commands to a pipeline and runs it. It also returns more fields of the hospital,
-// of the same version; an absent one is empty. It is no script: an embedded Redis takes 250 µs to
-// run one, 45 µs for these two calls.
+// token adds its commands to a pipeline and runs it. It also returns more fields of the hospital, of the same
+// version; a missing one is empty. It is not a script, because an embedded Redis needs 250 µs for a script and 45 µs
+// for these two calls.
 func (b *View) token(ctx context.Context, pipe redis.Pipeliner, hospital string, more ...string) (Token, []string, error) {
 	partition := b.partitionOf(hospital)
 	question := b.askHeader(ctx, pipe, b.headerKey(partition))

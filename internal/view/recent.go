@@ -10,12 +10,12 @@ import (
 	"strconv"
 )
 
-// recent holds the rooms of a hospital that differ between the versions from and to, as they
-// are at to. A reader with any version between the two takes these rooms, and has version to.
+// recent holds the rooms of a hospital that differ between the versions from and to, as of to. A reader with any
+// version between the two applies these rooms and then has version to.
 //
-// It describes the log, not the content of Redis, so it stays true when Redis loses data.
-// It is written together with version to and is valid only beside it. A build without recent
-// leaves an older one behind; readers ignore that.
+// It describes the log, not the content of Redis, so it remains true when Redis loses data. It is written together
+// with version to and is valid only with it. A release without recent leaves an older one behind, which readers
+// ignore.
 type recent struct {
 	from, to int64
 	rooms    []recentRoom // the oldest change first
@@ -27,11 +27,11 @@ type recentRoom struct {
 	chart   []byte // encoded; nil: the room is gone
 }
 
-// recentBytes bounds recent: about eight rooms of five factors. It is written with each change,
-// and read by each reader that asks for changes. A reader with an older version reads all rooms.
+// recentBytes is the maximum size of recent: about eight rooms of five factors. It is written with each change, and
+// read by each reader that requests changes. A reader with an older version reads all rooms.
 const recentBytes = 2 << 10
 
-// add adds the rooms that the next version changed. Beyond recentBytes it drops the oldest.
+// add adds the rooms that the next version changed. Beyond recentBytes, it drops the oldest.
 func (r *recent) add(version int64, rooms map[int32][]byte) {
 	r.to = version
 	r.rooms = slices.DeleteFunc(r.rooms, func(old recentRoom) bool {
@@ -55,8 +55,8 @@ func (r *recent) add(version int64, rooms map[int32][]byte) {
 // size returns about how many bytes the encoded room takes.
 func (r *recentRoom) size() int { return len(r.chart) + 8 }
 
-// encode writes the two versions. For each room it then writes the id, the length of the chart
-// plus one (0: the room is gone), and the chart.
+// encode writes the two versions and then for each room the id, the length of the chart plus one (0: the room was
+// deleted), and the chart.
 func (r *recent) encode() []byte {
 	size := 2 * binary.MaxVarintLen64
 	for i := range r.rooms {
@@ -103,9 +103,9 @@ func decodeRecent(b []byte) (recent, bool) {
 	return r, ok
 }
 
-// ReadSince is Read for a reader that has an earlier state. If the view still knows which rooms
-// changed since, it returns only those, else all. It takes one round trip, and one more if all are
-// needed. With the zero Token it is Read.
+// ReadSince is Read for a reader that has an earlier state. If the view has the changes since, it returns only the
+// changed rooms, otherwise all. It needs one round trip, and another one if all rooms are needed. With the zero Token
+// it is Read.
 func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Snapshot, error) {
 	if since == (Token{}) {
 		return b.Read(ctx, hospital)

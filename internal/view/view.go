@@ -1,33 +1,30 @@
-// Package view keeps the charts of the units in Redis. Processors write them, readers read them.
+// Package view stores the charts of the units in Redis for readers. Processors write them.
 //
-// The view is derived from the log. It can be deleted at any time, and is then written again.
+// The view is derived from the log. It can be deleted at any time, and is then rebuilt.
 //
-// A hospital has three hashes of the same version. The first has the encoded unit chart and an
-// encoded chart of each room. It also has the rooms that changed lately once more, the version and
-// the input position. The second has what administrators see in lists, the third the codes of the
-// worklist. No read of a unit touches these two.
+// A hospital has three hashes of the same version. The first has the encoded unit chart, an encoded chart of each
+// room, a copy of the recently changed rooms, the version and the input position. The second has the records that
+// administrators see in lists, the third the codes of the worklist. Reads of a unit do not access these two.
 //
-// A partition of the log has one header. It says that all hospitals of the partition are in the
-// view, and names the generation of the log. It also says up to which input, and up to which
-// instant, nothing is missing. Without a header a read returns [ErrNotWhole], never [ErrNoUnit];
-// with an old one, [ErrBehind].
+// A partition of the log has one header. It says that all hospitals of the partition are in the view, and has the
+// generation of the log, and the input and the instant up to which the view is complete. Without a header, a read
+// returns [ErrNotWhole], never [ErrNoUnit]; with an outdated one, [ErrBehind].
 //
 // These rules keep hospitals and header consistent:
 //
-//   - A generation is the topic id of the log. The view of a partition has one. A write of another
-//     one is refused until a whole projection claims the partition.
-//   - A write of a hospital names the version it starts from. It is applied if the stored version
-//     lies between that and its own. If the stored version is newer, the writer is a late zombie.
-//     If it is older, Redis lost writes, and the partition is not whole any more.
+//   - A generation is the topic id of the log. The view of a partition belongs to one generation. Writes of another
+//     one are refused until a whole projection claims the partition.
+//   - A write of a hospital names the version from which it starts. It is applied if the stored version is between
+//     that and its own. If the stored version is newer, the writer is a zombie. If it is older, Redis lost writes,
+//     and the partition is no longer whole.
 //   - The position is announced only while the partition is whole, after the writes up to it.
-//   - The header has the sum of the versions of its hospitals, which each write keeps. If it is below
-//     the sum that the writer knows, Redis came back with an older state. Then the partition is
-//     not whole, and is written again.
-//   - A reader that has seen a header refuses an older one.
-//   - Once a second the processor of a partition writes in the header that it lives. It adds up to
-//     which instant the view has everything in the log.
+//   - The header has the sum of the versions of its hospitals, which each write maintains. If it is less than the sum
+//     that the writer knows, Redis was restored to an older state. Then the partition is not whole, and is rewritten.
+//   - A reader that has read a header refuses an older one.
+//   - Once a second, the processor of a partition writes a sign of life to the header, with the instant up to which
+//     the view has everything in the log.
 //
-// The package moves encoded bytes and does not know what is in them.
+// The package does not interpret the encoded bytes.
 package view
 
 import (
@@ -53,7 +50,7 @@ var (
 	ErrNoUnit   = errors.New("the view has no such hospital") // nothing was ever applied for it
 )
 
-// Config says where the view is.
+// Config configures the view.
 type Config struct {
 	// URL of Redis: redis://user:password@host:6379/0, or rediss:// for TLS. With the parameter
 	// master_name the host is a Sentinel, each addr is another one, and username and password are
@@ -61,7 +58,7 @@ type Config struct {
 	// +hdel +del +sadd +srem +smembers +zadd +zrem +zcard +zrange +zrevrangebyscore +pexpire +time
 	// +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select.
 	URL string
-	// CAFile holds the certificate authorities for rediss; empty: the authorities of the system.
+	// CAFile has the certificate authorities for rediss; empty: the system's.
 	CAFile string
 	// Prefix of all keys and channels; "svc:" if empty.
 	Prefix string
@@ -69,16 +66,15 @@ type Config struct {
 	Partition func(hospital string) int32
 	Now       func() time.Time
 	Log       *slog.Logger
-	// Patient gives each call 30 s. A command may run at the lowest priority of the machine, and
-	// nobody waits for its answer.
+	// Patient gives each call 30 s, for commands that may run at the lowest priority of the machine.
 	Patient bool
 	// Current restricts reads of hospitals to partitions that are known to lack nothing, from the
 	// reports by [Projector.Pulse]. Reads of others return [ErrBehind].
 	Current bool
 }
 
-// The limits of one call. A Redis that is away costs a reader less than a second. After a failure,
-// calls fail at once for the time of breather.
+// The limits of one call. An unavailable Redis costs a reader less than a second. After a failure, calls fail
+// immediately for the duration of breather.
 const (
 	dialTimeout    = 400 * time.Millisecond
 	callTimeout    = 500 * time.Millisecond
@@ -106,8 +102,8 @@ func Open(cfg Config) (*View, error) {
 	return &View{c, keys{cfg.Prefix, cfg.Partition}, cfg, waitsAtMost}, nil
 }
 
-// Beside returns a view on the same connections, with one more word in the prefix of its keys. It
-// shares no keys with this one. It is for what is made from verdicts.
+// Beside returns a view on the same connections with an additional word in the prefix of its keys. It shares no keys
+// with this view, and is used for data that is derived from verdicts.
 func (b *View) Beside(word string) *View {
 	beside := *b
 	beside.prefix += word
@@ -144,8 +140,8 @@ const (
 	fieldRoom       = "r" // and the room's id
 )
 
-// keys names the keys and channels of a view in Redis. The braces put all keys of a partition into
-// one slot of a cluster, so that one script may touch them.
+// keys names the keys and channels of a view in Redis. The braces put all keys of a partition into one hash slot of a
+// cluster, so that one script may access them.
 type keys struct {
 	prefix      string
 	partitionOf func(hospital string) int32
@@ -189,8 +185,8 @@ func (k *keys) orderKey(hospital, endpoint string) string {
 	return k.of(hospital, "sent") + ":" + endpoint
 }
 
-// noteKey is the key of a hash with notes of a kind. A command and a link have a hash of their own,
-// because each expires by itself.
+// noteKey returns the key of a hash with notes of a kind. A command and a link have separate hashes, because each
+// expires independently.
 func (k *keys) noteKey(n note) string {
 	key := k.of(n.hospital, n.kind)
 	if n.kind == noteCommand || n.kind == noteLink {
@@ -213,8 +209,7 @@ func (k *keys) noticesKey(hospital string) string { return k.feedsKey(hospital) 
 // usedKey is the key of the hash with the last use of each API key, in Unix ms.
 func (k *keys) usedKey() string { return k.prefix + "used" }
 
-// Embedded is a Redis inside this process, on a port of the loopback address. It keeps nothing
-// after Close.
+// Embedded is a Redis inside this process, on a loopback port. It loses its data on Close.
 type Embedded struct{ server *miniredis.Miniredis }
 
 // Embed starts an embedded Redis.

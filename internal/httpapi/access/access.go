@@ -89,16 +89,16 @@ func joinScopes(scopes []Scope) string {
 // Key is one API key as it is stored: everything but its token.
 type Key struct {
 	ID string // "key_" + 16 hex; names the key in lists, logs, audit and limits
-	// Source is the id of the first key of the lineage. A rotation passes it on to the
-	// new key. It names the sender in observations, so a resource keeps its identity when
-	// the key is rotated. "" means ID, see [Key.Lineage].
+	// Source is the id of the first key of the lineage, which a rotation copies to the new key. It identifies the
+	// sender in observations, so that a resource keeps its identity when the key is rotated. "" means ID, see
+	// [Key.Lineage].
 	Source   string
 	Hospital string
 	Name     string // the name of the integration
 	Hash     [sha256.Size]byte
-	// Prefix is the first 8 characters of the token, so that a person finds the key in the
-	// configuration of a sender. It tells 4 of the 64 random hex digits: 240 bits stay
-	// unknown. "" for a key that was written before prefixes were kept.
+	// Prefix is the first 8 characters of the token, so that a person can find the key in the configuration of a
+	// sender. It reveals 4 of the 64 random hex digits; 240 bits remain unknown. "" for a key from before prefixes
+	// were stored.
 	Prefix    string
 	Scopes    []Scope // ascending
 	CreatedAt time.Time
@@ -108,8 +108,8 @@ type Key struct {
 	Burst     int
 }
 
-// Lineage names the keys that follow each other by rotation. It is Source, or the key's
-// own id for a key that was written before there were lineages.
+// Lineage identifies the keys that succeed each other by rotation. It is Source, or the key's id for a key from
+// before there were lineages.
 func (k *Key) Lineage() string {
 	if k.Source == "" {
 		return k.ID
@@ -134,7 +134,7 @@ const (
 	DefaultBurst = 200
 )
 
-// These constants bound the limits that a key may set.
+// The limits of the values that a key may set.
 const (
 	leastRate = 0.01 // one request in 100 s
 	mostRate  = 100_000
@@ -163,9 +163,9 @@ func Limits(rate float64, burst int) (Limit, error) {
 	return Limit{rate, burst}, nil
 }
 
-// Mint makes a key and its token. The token is shown once and stored nowhere. Mint sets
-// ID, Hash, Prefix and CreatedAt of the template; the key is not revoked. It sets Source unless the
-// template has one: then the key continues that lineage.
+// Mint creates a key and its token. The token is displayed once and never stored. Mint sets ID, Hash, Prefix and
+// CreatedAt of the template; the key is not revoked. It sets Source unless the template has one, in which case the
+// key continues that lineage.
 func Mint(template Key, now time.Time) (key Key, token string) {
 	token = tokenPrefix + RandomHex(32)
 	key = template
@@ -192,8 +192,8 @@ func RandomHex(bytes int) string {
 // Hash returns the part of a token that is stored.
 func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
-// ErrOvertaken says that a change was not made: another change of the hospital's settings
-// came after the caller had read them.
+// ErrOvertaken means that a change was not applied because another change of the hospital's settings came after the
+// caller had read them.
 var ErrOvertaken = errors.New("the settings of the hospital were changed by another process")
 
 // Hospital is one hospital, the tenant that owns all other data.
@@ -207,8 +207,7 @@ type Hospital struct {
 	Version int64
 }
 
-// Sender is how to understand the messages of one key. The zero value means: as the
-// standard says.
+// Sender configures how the messages of one key are interpreted. The zero value means the standard.
 type Sender struct {
 	Key            string // id of the key, or of an earlier key in its lineage
 	OriginalMode   bool   // acknowledge in original mode, whatever the message asks for

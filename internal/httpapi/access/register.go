@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Register holds all keys and hospitals and answers lookups. The follower of the settings
-// feeds it. It is safe for concurrent use.
+// Register holds all keys and hospitals for lookups. The follower of the settings topic updates it. It is safe for
+// concurrent use.
 type Register struct {
 	now func() time.Time
 
@@ -113,8 +113,8 @@ func (r *Register) Zone(hospital string) *time.Location {
 	return time.UTC
 }
 
-// Sender returns how to understand the messages of a key: the setting for the key itself,
-// else the latest for a key of its lineage.
+// Sender returns the settings for the messages of a key: those for the key itself, or else the latest for a key of
+// its lineage.
 func (r *Register) Sender(key *Key) Sender {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -1,7 +1,7 @@
 // Package contract declares the operations of the API.
 //
-// An [Operation] stands once, beside its handler. [Mount] routes it; the OpenAPI document, the
-// capabilities and the page of documentation show it.
+// An [Operation] is declared once, next to its handler. [Mount] routes it; the OpenAPI document, the capabilities and
+// the documentation page include it.
 package contract
 
 import (
@@ -14,7 +14,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Operation is one method of one path, with all that a partner's developer needs to know.
+// Operation describes one method of one path for the developers of partners.
 type Operation struct {
 	Method  string
 	Path    string       // in the form of chi: /api/admin/keys/{id}
@@ -28,16 +28,15 @@ type Operation struct {
 
 	Parameters []Parameter
 	Bodies     []Body // one for each accepted content type; the first also for a request without a content type
-	// Data is the zero value of the type of data in the envelope. Without it the answer is
-	// bare, with one of the types in Bare. Without both it is an empty 204.
+	// Data is the zero value of the type of data in the envelope. If it is nil, the response has no envelope and one
+	// of the types in Bare. If both are empty, the response is 204.
 	Data any
 	Bare []string
-	// Refuses are the refusals of this operation, in the envelope, beside those that all
-	// operations have. Told are refusals for people: their answers have a type in Bare,
-	// as a success has.
+	// Refuses are the error kinds of this operation, in the envelope, in addition to those of all operations. Told
+	// are error kinds for people: their responses have a type in Bare, like a success.
 	Refuses []httpapi.Kind
 	Told    []httpapi.Kind
-	// Limits are further limits by name, beside the limits of Bodies.
+	// Limits are further limits by name, in addition to those of Bodies.
 	Limits map[string]int64
 }
 
@@ -51,7 +50,7 @@ type Parameter struct {
 	Values  []string // the only accepted values, if there are any
 	Pattern string   // name of the pattern of the text in the document; "": any text
 	Format  string   // format of the text in JSON Schema; "": none
-	// Least and Most bound a whole number. A parameter without them is a text.
+	// Least and Most are the limits of an integer parameter. A parameter without them is a text.
 	Least, Most int64
 }
 
@@ -89,7 +88,7 @@ func Operations[S any](routes []Route[S]) []Operation {
 	return all
 }
 
-// Mount routes the operations, each behind its scope.
+// Mount routes the operations, each with its scope check.
 func Mount[S any](r chi.Router, shell *httpapi.Shell, s S, routes []Route[S]) {
 	for _, route := range routes {
 		handler := func(w http.ResponseWriter, r *http.Request) { route.Serve(s, w, r) }

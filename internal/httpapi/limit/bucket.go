@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// Rate is how often something may happen: Burst times at once, then PerSecond times per
-// second. A PerSecond of 0 means no limit.
+// Rate is a rate limit: a burst of Burst, then PerSecond per second. A PerSecond of 0 means no limit.
 type Rate struct {
 	PerSecond float64
 	Burst     int
 }
 
-// Bucket is a token bucket: it holds up to a burst of tokens and fills at the rate. The
-// zero Bucket is full at its first use.
+// Bucket is a token bucket: it holds up to a burst of tokens and fills at the rate. The zero Bucket is full at its
+// first use.
 type Bucket struct {
 	Tokens float64
 	At     time.Time // the time of Tokens; zero: the bucket was never used
@@ -33,7 +32,7 @@ func (b *Bucket) fill(r Rate, now time.Time) {
 	b.At = now
 }
 
-// TakeTokens takes up to want tokens, as many as there are, and returns how many.
+// TakeTokens removes up to want tokens, as many as there are, and returns how many.
 func (b *Bucket) TakeTokens(r Rate, now time.Time, want float64) float64 {
 	b.fill(r, now)
 	got := min(max(b.Tokens, 0), want)
@@ -52,15 +51,15 @@ func (r Rate) wait(tokens float64) time.Duration {
 // Whole returns how long an empty bucket needs until it is full.
 func (r Rate) Whole() time.Duration { return r.wait(float64(r.Burst)) }
 
-// Lease is by how much two instances together may exceed a rate. Each holds a quarter of
-// it ahead, and may owe the shared bucket another quarter.
+// Lease is by how much two instances together may exceed a rate. Each may hold a quarter of it in advance and owe the
+// shared bucket another quarter.
 func (r Rate) Lease() int { return max(r.Burst/5, 4) }
 
-// slack is how many tokens one instance may hold ahead, and how many it may owe.
+// slack is how many tokens one instance may hold in advance, and how many it may owe.
 func (r Rate) slack() float64 { return float64(r.Lease()) / 4 }
 
-// portion is how many tokens an instance takes at once from a shared bucket that has
-// left. It exceeds the slack while the bucket has plenty, so that a burst is served.
+// portion is how many tokens an instance requests from a shared bucket that has left tokens. It exceeds the slack
+// while the bucket has plenty, so that a burst is served.
 func (r Rate) portion(left float64) float64 { return max(r.slack(), left/4) }
 
 // Memory is a [Source] within one process, for a single instance and for tests.

@@ -1,14 +1,12 @@
-// Package limit decides whether a caller exceeds its rate, across all instances. No
-// request waits for a request of another caller.
+// Package limit enforces the rate limits of callers across all instances. A request never waits for a request of
+// another caller.
 //
-// Each caller has one shared [Bucket] in a [Source]. An instance takes small portions of
-// it in the background, ahead of need, and serves requests from these. A caller that is
-// new to the instance, or faster than the portions come, is served on credit. The next
-// portion repays the credit first.
+// Each caller has one shared [Bucket] in a [Source]. An instance fetches small portions of it in the background, in
+// advance, and serves requests from them. A caller that is new to the instance, or faster than the portions arrive,
+// is served on credit. The next portion repays the credit first.
 //
-// So several instances together keep to one rate. Two of them exceed it by at most one
-// [Rate.Lease], however the requests are spread. While the source is away, each instance
-// grants the whole rate by itself.
+// Thus several instances together enforce one rate. Two of them exceed it by at most one [Rate.Lease], however the
+// requests are distributed. While the source is unavailable, each instance grants the whole rate independently.
 package limit
 
 import (
@@ -20,12 +18,12 @@ import (
 
 // Source holds the shared buckets.
 type Source interface {
-	// TakeTokens takes up to want tokens from a caller's bucket, as many as there are. It
-	// returns how many it took, and how many are left. A missing bucket is full.
+	// TakeTokens removes up to want tokens from a caller's bucket, as many as there are. It returns how many it
+	// removed, and how many are left. A missing bucket is full.
 	TakeTokens(ctx context.Context, caller string, r Rate, want float64) (got, left float64, err error)
 }
 
-// Decision says whether a request may go on, and what to tell its caller.
+// Decision says whether a request may proceed, with the values of its rate headers.
 type Decision struct {
 	Allowed   bool
 	Remaining int           // how many requests may follow at once, as far as this instance knows
@@ -46,7 +44,7 @@ type Limiter struct {
 	clients atomic.Int64 // callers in the table that were refused at least once
 }
 
-// caller is what one instance knows of one caller.
+// caller is the state of one caller in one instance.
 type caller struct {
 	id string
 
@@ -65,7 +63,7 @@ type caller struct {
 	refused bool // at least one request was refused
 }
 
-// New returns a limiter over a source. It takes portions only while Run runs.
+// New returns a limiter that uses a source. It fetches portions only while Run runs.
 func New(source Source, now func() time.Time) *Limiter {
 	return &Limiter{now: now, source: source, due: make(chan *caller, 1024), callers: map[string]*caller{}}
 }
@@ -78,10 +76,9 @@ func (l *Limiter) Allow(id string, r Rate) Decision {
 	return d
 }
 
-// Await is Allow for a request that can wait a moment, because a caller may be faster
-// than its portions come. As far as this instance knows, the shared bucket may have more
-// tokens. Then the request waits for the next portion, at most for patience or until ctx
-// ends. So a caller is not refused the rest of its burst.
+// Await is Allow for a request that can wait, because a caller may be faster than its portions arrive. If the shared
+// bucket may have more tokens, as far as this instance knows, the request waits for the next portion, at most for
+// patience or until ctx ends. Thus a caller gets the rest of its burst.
 func (l *Limiter) Await(ctx context.Context, id string, r Rate, patience time.Duration) Decision {
 	c := l.caller(id)
 	d, came := l.ask(c, r)
@@ -117,8 +114,8 @@ func (l *Limiter) countRefusal(c *caller, d Decision) {
 	}
 }
 
-// ask spends a token if there is one, and requests the next portion in time. If there is
-// no token but a portion is on its way, came is closed when that arrives.
+// ask spends a token if there is one, and requests the next portion in time. If there is no token but a portion was
+// requested, came is closed when it arrives.
 func (l *Limiter) ask(c *caller, r Rate) (d Decision, came <-chan struct{}) {
 	now := l.now()
 	c.mu.Lock()
@@ -180,8 +177,8 @@ func (c *caller) spendToken(now time.Time) Decision {
 	return Decision{Allowed: true, Remaining: int(max(all, 0)), Reset: c.rate.wait(float64(c.rate.Burst) - all)}
 }
 
-// decay gives up tokens held beyond the slack, as fast as the shared bucket fills. So
-// both together never exceed a burst.
+// decay drops tokens held beyond the slack, as fast as the shared bucket fills, so that both together never exceed a
+// burst.
 func (c *caller) decay(now time.Time) {
 	if passed := now.Sub(c.at); c.held > c.rate.slack() && passed > 0 {
 		c.held = max(c.held-passed.Seconds()*c.rate.PerSecond, c.rate.slack())
@@ -211,11 +208,10 @@ func (l *Limiter) Limited() int64 { return l.limited.Load() }
 // Clients returns how many callers were refused at least once in the last hour or so.
 func (l *Limiter) Clients() int64 { return l.clients.Load() }
 
-// forgetAfter is how long the table keeps a caller without requests. It keeps a caller
-// longer whose burst takes longer to come back.
+// forgetAfter is how long the table keeps a caller without requests, or longer if its burst refills more slowly.
 const forgetAfter = time.Hour
 
-// aloneFor is how long an instance waits before it asks an absent source again.
+// aloneFor is how long an instance waits before it queries an unavailable source again.
 const aloneFor = time.Second
 
 // Run fetches portions until ctx ends, and returns the error of ctx.
@@ -234,7 +230,7 @@ func (l *Limiter) Run(ctx context.Context) error {
 	}
 }
 
-// fetch takes a portion for a caller, plus the tokens that it owes.
+// fetch requests a portion for a caller, plus the tokens that it owes.
 func (l *Limiter) fetch(ctx context.Context, c *caller) {
 	c.mu.Lock()
 	rate, want := c.rate, c.rate.portion(c.left)-c.held
@@ -253,7 +249,7 @@ func (l *Limiter) fetch(ctx context.Context, c *caller) {
 	}
 	if err != nil {
 		if !c.alone {
-			// own begins with the rest of the burst, as far as this instance knows.
+			// own starts with the rest of the burst, as far as this instance knows.
 			c.alone, c.own = true, Bucket{c.left, c.seen}
 			c.own.fill(rate, now)
 			c.own.Tokens += c.held
@@ -267,11 +263,11 @@ func (l *Limiter) fetch(ctx context.Context, c *caller) {
 	c.decay(now)
 	c.held += got
 	c.left, c.seen, c.next = left, now, now
-	// The bucket is empty: ask again when it has tokens. A source that counts to
-	// millionths may also give slightly less than want from a full bucket.
+	// The bucket is empty: request again when it has tokens. A source that counts to millionths may also return
+	// slightly less than want from a full bucket.
 	if got < want && left <= 0 {
 		soon := max(rate.wait(rate.slack()/2), time.Millisecond)
-		c.next, c.asked = now.Add(soon), true         // even without requests: a caller that waits as told finds a token
+		c.next, c.asked = now.Add(soon), true         // even without requests, so that a caller that waits as instructed finds a token
 		time.AfterFunc(soon, func() { l.refetch(c) }) //nolint:forbidigo // when to ask again; the answer goes by now
 	}
 }

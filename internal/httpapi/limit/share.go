@@ -8,19 +8,18 @@ import (
 	"time"
 )
 
-// Share limits each hospital to its share of the processors, whatever the rates of its
-// keys. A processor takes the inputs of its hospitals one after the other, so the inputs
-// of one make the others wait. There are three rules. Each refuses only the hospital that
-// sends too much.
+// Share limits each hospital to its share of the processors, whatever the rates of its keys. A processor applies the
+// inputs of its hospitals sequentially, so the inputs of one hospital delay the others. There are three rules, each
+// of which refuses only the hospital that sends too much.
 //
-//   - An instance reads two large bodies of a hospital at a time: [Share.Open].
-//   - Large bodies are charged to one bucket of the hospital, shared by all instances:
-//     [Share.Spend]. Small ones are free, because they delay nobody.
-//   - Only so many facts of a hospital from the last seconds may be unapplied:
-//     [Share.Enter]. So small bodies are as fast as the processor, and no faster.
+//   - An instance reads at most two large bodies of a hospital at a time: [Share.Open].
+//   - Large bodies are charged to one bucket of the hospital, shared by all instances: [Share.Spend]. Small ones are
+//     free, because they cause no delay.
+//   - The number of a hospital's recent unapplied facts is limited: [Share.Enter]. Thus small bodies are accepted no
+//     faster than the processor applies them.
 //
-// A nil Share refuses nobody. While a processor stands still, a hospital at its usual pace is not
-// refused, because facts older than these seconds do not count.
+// A nil Share refuses no request. While a processor is stuck, a hospital at its usual pace is not refused, because
+// facts older than a few seconds do not count.
 type Share struct {
 	now    func() time.Time
 	source Source
@@ -52,7 +51,7 @@ func (r Reason) String() string { return reasonNames[r] }
 // Reasons returns every reason.
 func Reasons() []Reason { return []Reason{AtOnce, Large, Unapplied} }
 
-// Busy says that a hospital exceeds its share.
+// Busy means that a hospital exceeds its share.
 type Busy struct {
 	Reason Reason
 	Retry  time.Duration // how long until it may try again
@@ -61,9 +60,8 @@ type Busy struct {
 // Error implements error.
 func (b *Busy) Error() string { return "hospital exceeds its share: " + b.Reason.String() }
 
-// These constants are the share of a hospital. A fact takes a processor 25 to 150 µs, so
-// a bucket that is always empty uses under a hundredth of it. The largest hospitals send
-// less than 20 facts a second, few of them in large bodies.
+// The share of a hospital. A fact takes a processor 25 to 150 µs, so a bucket that is always empty uses less than a
+// hundredth of it. The largest hospitals send fewer than 20 facts a second, few of them in large bodies.
 const (
 	LargeBytes     = 32 << 10 // a body of this length is large
 	LargeFacts     = 200      // a body with more facts is large
@@ -83,7 +81,7 @@ const (
 
 var share = Rate{PerSecond: FactsPerSecond, Burst: FactsAtOnce}
 
-// hospital is what an instance knows of one hospital.
+// hospital is the state of one hospital in one instance.
 type hospital struct {
 	open  chan struct{} // one value for each large body that is being read
 	until time.Time     // no large body is accepted before this time
@@ -154,8 +152,8 @@ func (s *Share) Spend(ctx context.Context, id string, bytes, facts int) *Busy {
 	return s.busy(Large, wait)
 }
 
-// Await charges like Spend, for a sender whose protocol has no "come later". It waits, at
-// most for patience, until the bucket has enough.
+// Await is Spend for a sender whose protocol has no "retry later". It waits, at most for patience, until the bucket
+// has enough tokens.
 func (s *Share) Await(ctx context.Context, id string, bytes, facts int, patience time.Duration) *Busy {
 	if s == nil {
 		return nil
@@ -186,7 +184,7 @@ func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Dur
 		return 0
 	}
 	cost = min(cost, FactsAtOnce)
-	// Two instances that look at the same time may both find enough, once.
+	// Two instances that check at the same time may both find enough tokens, once.
 	if left := s.takeTokens(ctx, id, 0); left < cost {
 		return max(share.wait(cost-left), time.Millisecond)
 	}
@@ -194,7 +192,7 @@ func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Dur
 	return 0
 }
 
-// takeTokens takes tokens from the bucket of a hospital, and returns how many are left.
+// takeTokens removes tokens from the bucket of a hospital, and returns how many are left.
 func (s *Share) takeTokens(ctx context.Context, id string, want float64) (left float64) {
 	within, cancel := context.WithTimeout(ctx, sourceWithin)
 	defer cancel()
@@ -206,10 +204,9 @@ func (s *Share) takeTokens(ctx context.Context, id string, want float64) (left f
 	return left
 }
 
-// Enter waits, at most for patience, until this many facts of a hospital may go to the
-// log. They count as unapplied until [Entry.Gone], or until the input of [Entry.Sent] is
-// applied or no longer recent. The size of an input never keeps it out, only the inputs
-// before it.
+// Enter waits, at most for patience, until the given number of facts of a hospital may be appended to the log. They
+// count as unapplied until [Entry.Gone], or until the input of [Entry.Sent] is applied or no longer recent. An input
+// is never refused because of its size, only because of the inputs before it.
 func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.Duration) (*Entry, *Busy) {
 	if s == nil {
 		return nil, nil

@@ -38,7 +38,7 @@ type batch []byte
 
 func (b batch) first() int64        { return int64(binary.BigEndian.Uint64(b)) }            //nolint:gosec // as stored
 func (b batch) size() int           { return beforeLength + int(b.number(atLength)) }       // claimed
-func (b batch) end() int64          { return b.first() + int64(b.number(atLastDelta)) + 1 } // offset behind its last record
+func (b batch) end() int64          { return b.first() + int64(b.number(atLastDelta)) + 1 } // offset after its last record
 func (b batch) number(at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }       //nolint:gosec // as stored
 func (b batch) attributes() uint16  { return binary.BigEndian.Uint16(b[atAttributes:]) }
 func (b batch) time() int64         { return int64(binary.BigEndian.Uint64(b[atMaxTime:])) } //nolint:gosec // as stored
@@ -77,13 +77,13 @@ func intact(raw []byte) (batch, bool) {
 	return b, b.sums()
 }
 
-// recordsPerByte is how many records a damaged byte may have held, even compressed. It is our
-// default. No checksum covers the first offset of a batch. An offset further ahead counts as
-// damaged, else up to 2³¹ offsets would be filled.
+// recordsPerByte is the assumed maximum number of records in a damaged byte, even if compressed. A default of this
+// project. The first offset of a batch has no checksum, and an offset further ahead counts as damaged, because
+// otherwise up to 2³¹ offsets would be filled.
 const recordsPerByte = 16
 
-// resume returns the position of the next intact batch in raw, behind its start, whose
-// offset may follow on next; -1: there is none.
+// resume returns the position of the next intact batch in raw after its start whose offset may follow next; -1: there
+// is none.
 func resume(raw []byte, next int64) int {
 	for at := 1; at+headerBytes <= len(raw); at++ {
 		if raw[at+atMagic] != magic {

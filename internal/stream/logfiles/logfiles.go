@@ -1,24 +1,21 @@
-// Package logfiles makes the files of the embedded Kafka fit to be opened. The broker
-// is a library for tests: it trusts its files, and cuts off everything behind a
-// damaged byte. After a kill it may show records of transactions that never ended. So
-// all files are read here before the broker opens them. If damage remains that nothing
-// can mend, no file is changed.
+// Package logfiles repairs the files of the embedded Kafka before they are opened. The broker is a library for tests:
+// it trusts its files and truncates everything after a damaged byte. After a kill it may show records of transactions
+// that never ended. So this package reads all files before the broker opens them. If damage remains that cannot be
+// repaired, no file is changed.
 //
-//   - partitions/TOPIC-N/BASE.dat holds the records, in batches with checksums. A damaged
-//     header is restored from its place. A last batch that was not written whole is cut
-//     off and kept. Any other damage is a [DamageError]. With Repair the damaged batch is
-//     left out, its offsets are filled, and derived records are derived again.
-//   - BASE.idx says for each batch whether it belongs to a transaction. The batches say
-//     it too, so the index is written again where it differs.
-//   - groups.log holds the positions of consumers, each with a checksum. Damaged ones are
-//     left out, and earlier ones count. If a log ends before such a position, the machine
-//     has lost its end. These offsets are filled, else readers would skip new records.
-//   - topics.json has no checksum. [Seal] keeps a copy that has one.
-//   - meta.json has the id of the cluster. All other files have no checksum, and only help
-//     a broker that was closed in order. They are removed, so the broker always starts as
-//     after a kill.
+//   - partitions/TOPIC-N/BASE.dat has the records, in batches with checksums. A damaged header is restored from its
+//     position. An incomplete last batch is truncated and saved. Any other damage is a [DamageError]. With Repair,
+//     the damaged batch is omitted, its offsets are filled, and derived records are derived again.
+//   - BASE.idx has for each batch whether it belongs to a transaction. The batches have this information, too, so the
+//     index is rewritten where it differs.
+//   - groups.log has the positions of consumers, each with a checksum. Damaged ones are omitted, and earlier ones
+//     apply. If a log ends before such a position, the machine has lost its end. These offsets are filled, because
+//     readers would otherwise skip new records.
+//   - topics.json has no checksum. [Seal] stores a copy that has one.
+//   - meta.json has the id of the cluster. All other files have no checksum and only help after a clean shutdown.
+//     They are removed, so the broker always starts as after a kill.
 //
-// Everything that a change removes is kept in the folder kept.
+// Everything that a change removes is saved in the folder kept.
 package logfiles
 
 import (
@@ -43,7 +40,7 @@ var disposable = map[string]bool{
 	"acls.json": true, "sasl.json": true, "quotas.json": true, "broker_configs.json": true,
 }
 
-// Options say what to mend.
+// Options configure the repair.
 type Options struct {
 	Dir       string
 	ClusterID string
@@ -87,8 +84,7 @@ type mender struct {
 func (m *mender) path(name string) string  { return filepath.Join(m.Dir, name) }
 func (m *mender) todo(change func() error) { m.tasks = append(m.tasks, change) }
 
-// Mend makes the files fit to be opened. The error is a [DamageError], or that of the file
-// system.
+// Mend repairs the files. The error is a [DamageError] or a file system error.
 func Mend(o Options) error {
 	m := &mender{Options: o, stamp: time.Now().UTC().Format("20060102T150405.000000Z")}
 	if err := m.readAll(); err != nil {
@@ -148,7 +144,7 @@ func (m *mender) readAll() error {
 		found := p.damages(m)
 		m.found = append(m.found, found...)
 		if len(found) > 0 && p.derived {
-			m.todo(m.forget)
+			m.todo(m.dropPositions)
 		}
 		m.todo(func() error {
 			p, err := m.read(name) // again, because memory holds one partition at a time
@@ -162,7 +158,7 @@ func (m *mender) readAll() error {
 	return nil
 }
 
-// sweep plans the removal of disposable files, and takes all files from other users.
+// sweep plans the removal of disposable files, and removes access by other users from all files.
 func (m *mender) sweep() error {
 	return filepath.WalkDir(m.Dir, func(path string, d fs.DirEntry, err error) error { //nolint:wrapcheck // names the file
 		if err != nil {
@@ -187,9 +183,9 @@ func (m *mender) sweep() error {
 	})
 }
 
-// forget removes the committed positions. One may say that a derived log is read from an
-// offset that is written again.
-func (m *mender) forget() error {
+// dropPositions removes the committed positions, because a derived log may be read from an offset that is written
+// again.
+func (m *mender) dropPositions() error {
 	raw, err := m.load(groupsFile)
 	if err != nil || raw == nil {
 		return err

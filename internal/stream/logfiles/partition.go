@@ -19,7 +19,7 @@ const (
 	indexExt   = ".idx"
 )
 
-// partition holds the files of one partition as they were found.
+// partition holds the files of one partition.
 type partition struct {
 	name     string // TOPIC-NUMBER
 	segments []*segment
@@ -164,7 +164,7 @@ func (m *mender) mend(p *partition) error {
 	hit := slices.IndexFunc(p.segments, func(s *segment) bool { return len(s.damage) > 0 })
 	switch {
 	case hit >= 0 && p.derived:
-		if err := m.takeBack(p, hit); err != nil {
+		if err := m.truncateDerived(p, hit); err != nil {
 			return err
 		}
 	default:
@@ -228,10 +228,9 @@ func (s *segment) timeAt(i int) int64 {
 	return 0
 }
 
-// takeBack keeps the records of a derived log before its first damage. All offsets behind
-// it are filled, and their records are derived again from the other log. If the beginning
-// of the log was deleted already, no record is kept.
-func (m *mender) takeBack(p *partition, hit int) error {
+// truncateDerived keeps the records of a derived log before its first damage. All later offsets are filled, and their
+// records are derived again from the other log. If the start of the log was already deleted, no record is kept.
+func (m *mender) truncateDerived(p *partition, hit int) error {
 	at := hit
 	if p.segments[0].base > 0 {
 		at = 0
@@ -244,7 +243,7 @@ func (m *mender) takeBack(p *partition, hit int) error {
 		}
 		return append(raw, filling(m.Filler, first, s.end, s.timeAt(keep))...)
 	}
-	// The damaged segment comes last. If the process ends meanwhile, the next start finds it.
+	// The damaged segment comes last, so that the next start finds it if the process ends in between.
 	for i, s := range p.segments {
 		if i >= at && i != hit {
 			if err := m.replace(s, emptied(s, 0)); err != nil {
@@ -260,7 +259,7 @@ func (m *mender) takeBack(p *partition, hit int) error {
 	return m.replace(s, emptied(s, keep))
 }
 
-// replace gives a segment another content, and keeps the old one.
+// replace replaces the content of a segment and saves the old one.
 func (m *mender) replace(s *segment, raw []byte) error {
 	name := s.file + segmentExt
 	switch {
@@ -294,9 +293,8 @@ const (
 	indexVersion = 1
 )
 
-// index returns the index that agrees with the batches. The broker appends to it after
-// the batch. After a kill between the two it would take each entry for that of the next
-// batch, and show records of a transaction that never ended.
+// index returns the index that matches the batches. The broker appends to the index after the batch. After a kill
+// between the two it would use each entry for the next batch, and show records of a transaction that never ended.
 func (s *segment) index() []byte {
 	all := make([]byte, 0, indexEntry*len(s.batches))
 	for _, b := range s.batches {
@@ -314,7 +312,7 @@ func (s *segment) index() []byte {
 
 func checkByte(b []byte) byte { return byte(crc32.Checksum(b, castagnoli) & 0xff) }
 
-// agrees reports whether an index is that of the batches.
+// agrees reports whether an index matches the batches.
 func (s *segment) agrees(index []byte) bool {
 	if len(index) != indexEntry*len(s.batches) {
 		return false

@@ -19,8 +19,8 @@ const (
 	groupsFile = "groups.log"
 )
 
-// Seal keeps a copy of the list of topics with a checksum, which that of the broker lacks.
-// It is called when the list is complete.
+// Seal stores a copy of the list of topics with a checksum, which the broker's file lacks. Call it when the list is
+// complete.
 func Seal(dir string) error {
 	m := &mender{Options: Options{Dir: dir}}
 	list, err := os.ReadFile(m.path(topicsFile))
@@ -76,7 +76,7 @@ func (m *mender) topics() (bool, error) {
 	return list != nil, nil
 }
 
-// meta plans to write the file by which the broker knows its folder.
+// meta plans to write the file that identifies the folder to the broker.
 func (m *mender) meta() error {
 	want := fmt.Appendf(nil, `{"version":1,"cluster_id":%q}`, m.ClusterID)
 	have, err := m.load(metaFile)

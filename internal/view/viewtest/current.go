@@ -15,8 +15,7 @@ func demanding(t *testing.T, url string, now func() time.Time) *view.View {
 	return openWith(t, url, func(c *view.Config) { c.Current, c.Now = true, now })
 }
 
-// readable reads a hospital in every way. All must agree. It returns why the hospital cannot be
-// read.
+// readable reads a hospital in all possible forms, which must agree. It returns why the hospital cannot be read.
 func readable(t *testing.T, b *view.View) error {
 	t.Helper()
 	_, before := b.Token(t.Context(), "north")
@@ -75,12 +74,12 @@ func current(t *testing.T, s Server) {
 	if err != nil || len(faults) != partition || faults[partition] != nil || !errors.Is(faults[0], view.ErrNotWhole) {
 		t.Errorf("faults %v, %v", faults, err)
 	}
-	// An input waits, and is then taken in.
+	// An input is pending and then processed.
 	v.Pulse(v.now().Add(-3*time.Second), map[int32]int64{partition: 12})
 	knows(t, b, view.ErrBehind)
 	v.change(11, unit("north", 6, 1))
 	knows(t, b, nil)
-	// The log could not be asked for long.
+	// The log has not responded for long.
 	v.Pulse(v.now().Add(-6*time.Second), map[int32]int64{partition: 12})
 	knows(t, b, view.ErrBehind)
 	v.Pulse(v.now(), map[int32]int64{partition: 12})
@@ -98,7 +97,7 @@ func current(t *testing.T, s Server) {
 	knows(t, b, nil)
 }
 
-// passing runs the tests that wait for seconds, in parallel, each under its own keys.
+// passing runs the tests that wait for seconds, in parallel, each with separate keys.
 func passing(t *testing.T, s Server) {
 	for name, test := range map[string]func(*testing.T, Server){
 		"an idle view stays current":     idle,
@@ -119,7 +118,7 @@ func idle(t *testing.T, s Server) {
 	v.whole(10, unit("north", 5, 1))
 	defer v.beat(t, func() int64 { return 11 })()
 	knows(t, b, nil)
-	// No input comes for longer than a silent processor is tolerated.
+	// No input arrives for longer than a silent processor is tolerated.
 	for end := time.Now().Add(6 * time.Second); time.Now().Before(end); { //nolint:forbidigo // real servers, real time
 		if err := readable(t, b); errors.Is(err, view.ErrBehind) { // on a busy machine a call may come too late
 			t.Fatal(err)

@@ -16,8 +16,7 @@ func clock(t *testing.T, s Server, now *time.Time) *view.View {
 	return openWith(t, s.URL, func(c *view.Config) { c.Prefix, c.Now = "", func() time.Time { return *now } })
 }
 
-// counted: counts of two instances add up, Redis keeps them beyond a restart of both, and windows
-// move on.
+// counted: the counts of two instances add up, Redis keeps them across a restart of both, and windows move on.
 func counted(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)
@@ -79,8 +78,8 @@ func counted(t *testing.T, s Server) {
 	}
 }
 
-// noticed: a feed has its newest refusals and warnings from all instances. A hospital keeps the
-// feeds with the latest notices.
+// noticed: a feed has its newest refusals and warnings from all instances. A hospital keeps the feeds with the latest
+// notices.
 func noticed(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)
@@ -111,7 +110,7 @@ func noticed(t *testing.T, s Server) {
 	add(two, census, feeds.Notice{At: begin, RequestID: "r", Code: "c"})
 	is(hl7, []feeds.Notice{note(4, true), note(1, true)}, []feeds.Notice{note(3, false), note(2, false)})
 	is(census, nil, []feeds.Notice{{At: begin, RequestID: "r", Code: "c"}})
-	// Routine warnings push out nothing else.
+	// Routine warnings displace no other notices.
 	ignored := feeds.Notice{At: begin, Routine: true, Code: "event_ignored", Path: "MSH-9", Event: "A05"}
 	adt := feeds.Feed{Hospital: "noticed", Channel: "adt", Source: "key_routine"}
 	add(one, adt, append(slices.Repeat([]feeds.Notice{ignored}, 2*feeds.NoticesKept), note(1, false))...)

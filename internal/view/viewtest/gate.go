@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// Gate is a proxy in front of a Redis, for tests of a Redis that is away, refuses connections, or
-// does not answer.
+// Gate is a proxy to a Redis, for tests of a Redis that is unavailable, refuses connections, or does not respond.
 type Gate struct {
 	URL string // of the gate
 

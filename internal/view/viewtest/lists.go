@@ -9,8 +9,8 @@ import (
 	"svc/internal/view"
 )
 
-// truthful: lists are read while they are known to be complete. Otherwise what was found comes
-// beside an error.
+// truthful: lists are read while they are known to be complete. Otherwise a read returns both the entries and an
+// error.
 func truthful(t *testing.T, s Server) {
 	now := time.Now //nolint:forbidigo // real servers, real time
 	b := demanding(t, s.URL, now)

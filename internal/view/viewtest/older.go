@@ -12,8 +12,8 @@ import (
 	"svc/internal/view"
 )
 
-// Dump keeps what a Redis has under a prefix of keys. restore brings exactly that back, as a restart
-// on an old dump or a fail-over to a replica that lags does.
+// Dump saves the keys of a Redis that have a prefix. restore restores exactly that state, as a restart with an old
+// dump or a failover to a lagging replica does.
 func Dump(t testing.TB, url, prefix string) (restore func()) {
 	t.Helper()
 	options, err := redis.ParseURL(url)
@@ -79,8 +79,8 @@ func Dump(t testing.TB, url, prefix string) (restore func()) {
 	}
 }
 
-// older: Redis comes back with an older state. Nothing shows the past after the next pulse, also of
-// hospitals that nothing is written about.
+// older: Redis is restored to an older state. After the next pulse, no read returns the past, even for hospitals
+// without new writes.
 func older(t *testing.T, s Server) {
 	for name, test := range map[string]struct {
 		position int64
@@ -155,7 +155,7 @@ func signsAt(t *testing.T, url, key string) string {
 	return signs
 }
 
-// olderLists: Redis comes back with older lists. They are not read until they are written again.
+// olderLists: Redis is restored to older lists. They are not read until they are rewritten.
 func olderLists(t *testing.T, s Server) {
 	now := time.Now //nolint:forbidigo // real servers, real time
 	for name, lost := range map[string]func(d *view.Deliveries){
@@ -197,8 +197,8 @@ func olderLists(t *testing.T, s Server) {
 			pulse(t, d, now(), 8)
 			fatal(t, read())
 
-			// Who has the partition next finds what the one before had committed, or writes all again.
-			// Meanwhile the lists are as current as the one before has said.
+			// The next owner of the partition finds what the previous owner had committed, or rewrites everything. In
+			// the meantime, the lists are as current as the previous owner reported.
 			for reached, lacks := range map[int64]bool{8: false, 9: true} {
 				next := deliveries(t, b)
 				pulse(t, next, now(), reached)

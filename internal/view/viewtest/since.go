@@ -108,8 +108,8 @@ func since(t *testing.T, s Server) {
 	v.settle(t, 5)
 	want(at("g1", 8), "9 at 4: north at 9; [{4 room 4 at 9}] -[]")
 
-	// Redis loses everything, then the log is replaced. Positions begin anew, so waiting for one
-	// could end by an earlier one.
+	// Redis loses everything, then the log is replaced. Positions restart, so waiting for one could end because of an
+	// earlier one.
 	s.Wipe(t)
 	want(at("g1", 8), view.ErrNotWhole.Error())
 	next.wait(t)

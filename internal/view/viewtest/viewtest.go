@@ -19,12 +19,11 @@ import (
 type Server struct {
 	URL  string
 	Wipe func(t *testing.T) // loses everything, as FLUSHALL does
-	// Refuse are ways to make the server refuse writes and still answer reads, until allow is
-	// called. allow may be called again.
+	// Refuse makes the server refuse writes but serve reads until allow is called. allow may be called again.
 	Refuse map[string]func(t *testing.T) (allow func())
 }
 
-// Run runs the suite. Nobody else may use the server meanwhile.
+// Run runs the suite, which needs exclusive use of the server.
 func Run(t *testing.T, s Server) {
 	for name, test := range map[string]func(*testing.T, Server){
 		"an empty view is not whole":               nothing,
@@ -64,7 +63,7 @@ func Run(t *testing.T, s Server) {
 	}
 }
 
-// partition is that of every hospital in the suite.
+// partition is the partition of every hospital in the suite.
 const partition = 3
 
 // fixture is a view with a projector and a watermark that run until the test ends.
@@ -76,14 +75,14 @@ type fixture struct {
 	now    func() time.Time
 }
 
-// Open opens a view with keys of its own.
+// Open opens a view with separate keys.
 func Open(t *testing.T, url string) *view.View {
 	t.Helper()
 	return openWith(t, url, func(*view.Config) {})
 }
 
-// openWith opens a view with keys of its own, whose configuration is changed. It is closed after
-// what the test has started with it.
+// openWith opens a view with separate keys and a modified configuration. It is closed after everything that the test
+// has started with it.
 func openWith(t *testing.T, url string, change func(*view.Config)) *view.View {
 	t.Helper()
 	cfg := view.Config{
@@ -163,7 +162,7 @@ func (v *fixture) settle(t *testing.T, position int64) {
 	}
 }
 
-// wait waits until the projector asks for a whole projection.
+// wait waits until the projector requests a whole projection.
 func (v *fixture) wait(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -282,7 +281,7 @@ func generation(t *testing.T, s Server) {
 	old.settle(t, 100)
 	v := start(t, s.URL, "g2")
 	v.whole(2, unit("north", 1, 8))
-	until(t, func() bool { // positions begin anew, so waiting for one could end by the old view
+	until(t, func() bool { // positions restart, so waiting for one could end because of the old view
 		return strings.HasPrefix(v.describe(t, "north"), "g2")
 	})
 	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
@@ -330,7 +329,7 @@ func away(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
 	var (
 		passed  atomic.Int64
-		stopped atomic.Pointer[time.Time] // the clock stands still there
+		stopped atomic.Pointer[time.Time] // the clock stops there
 	)
 	v := startAt(t, gate.URL, "g1", func() time.Time {
 		if at := stopped.Load(); at != nil {

@@ -34,7 +34,7 @@ func waitReturns(t *testing.T, s Server) {
 	}
 }
 
-// reachesOnly wants a wait for a position that never comes to end with want.
+// reachesOnly expects a wait for a position that never comes to end with want.
 func (v *fixture) reachesOnly(t *testing.T, want error) {
 	t.Helper()
 	within := time.Minute
@@ -60,8 +60,8 @@ func looks(t *testing.T, s Server) {
 	}
 }
 
-// watched: a watcher gets a notice of each new version of its hospitals and of no other one. It
-// gets them after a lost connection, too, and none after it has left.
+// watched: a watcher is notified of each new version of its hospitals and of no other ones, even after a lost
+// connection, and of none after it has left.
 func watched(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
 	v := start(t, s.URL, "g1")

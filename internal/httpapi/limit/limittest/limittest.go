@@ -14,14 +14,13 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Server is a source to run the suite on. It uses the clock of the machine; no test takes
-// longer than a second or two.
+// Server is a source to test. It uses the machine's clock; no test lasts longer than a second or two.
 type Server struct {
 	// Open returns the source as another instance would open it.
 	Open func(t *testing.T) limit.Source
 }
 
-// Run runs the suite. Nothing else may use the server meanwhile.
+// Run runs the suite, which needs exclusive use of the server.
 func Run(t *testing.T, s Server) {
 	for name, test := range map[string]func(*testing.T, Server){
 		"a bucket that is not there is full": full,
@@ -106,8 +105,8 @@ func exact(t *testing.T, s Server) {
 	}
 }
 
-// together lets two instances serve one caller as fast as they can. They may allow the
-// burst, what the rate yields meanwhile, and at most one lease.
+// together lets two instances serve one caller as fast as they can. They may allow the burst, the rate of the elapsed
+// time, and at most one lease.
 func together(t *testing.T, s Server) {
 	rate := limit.Rate{PerSecond: 100, Burst: 80}
 	ctx, cancel := context.WithCancel(t.Context())
