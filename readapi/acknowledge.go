@@ -18,8 +18,8 @@ import (
 	"svc/readapi/web/text"
 )
 
-// Alerts is what the page of a link in an alert needs. An error means that for the moment the
-// answer is unknown, or the command cannot be given.
+// Alerts provides the data for the page of a link in an alert. An error means that the result is currently unknown,
+// or that the command cannot be issued.
 type Alerts interface {
 	// Link returns the target of the link with a token.
 	Link(ctx context.Context, token string) (l outbound.AckLink, ok bool, err error)
@@ -27,21 +27,20 @@ type Alerts interface {
 	Episode(ctx context.Context, hospital, id string) (e outbound.AlertRun, ok bool, err error)
 	// Unit returns the hospital's name and its time zone.
 	Unit(hospital string) (name string, zone *time.Location)
-	// Order gives the notifier a command. When it returns nil, the command is durable.
+	// Order issues a command to the notifier. When it returns nil, the command is durable.
 	Order(ctx context.Context, c *outbound.Command) error
 	// Done waits a little until the notifier has done a command; false: not yet.
 	Done(ctx context.Context, c *outbound.Command) (p outbound.Progress, ok bool)
 }
 
-// MountAcknowledge adds the page that the link in an alert leads to. Opening the page
-// changes nothing, because programs that guard mailboxes follow links. The token is the
-// right to answer; its holder needs no key.
+// MountAcknowledge adds the page of the link in an alert. Opening the page changes nothing, because mail scanners
+// follow links. The token authorizes the acknowledgment; no key is needed.
 func MountAcknowledge(r chi.Router, shell *httpapi.Shell, alerts Alerts) {
 	contract.Mount(r, shell, &acknowledge{shell, alerts}, acknowledgeRoutes())
 }
 
-// acknowledgeRoutes are operations of the API, though they answer with a page: a webhook
-// that gets ackUrl may answer on behalf of its people.
+// acknowledgeRoutes returns operations of the API although they respond with a page, because a webhook that receives
+// ackUrl may acknowledge on behalf of its users.
 func acknowledgeRoutes() []contract.Route[*acknowledge] {
 	all := []contract.Route[*acknowledge]{
 		{Operation: contract.Operation{
@@ -122,7 +121,7 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 	}
 	done, ok := p.alerts.Done(r.Context(), c)
 	switch {
-	case !ok: // the command is durable, and nobody is called before it takes effect
+	case !ok: // the command is durable, and takes effect before the next alert
 		page.State, page.Ask = t.T("ack.stored"), false
 	case done.Reason == reasonNewerAlert:
 		page.State, page.Ask = t.T("ack.newer"), false
@@ -135,7 +134,7 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 	p.write(w, r, http.StatusOK, page)
 }
 
-// reasonNewerAlert is the reason of the notifier why it refuses the answer to an older raise.
+// reasonNewerAlert is the notifier's reason for refusing the acknowledgment of an older raise.
 const reasonNewerAlert = "newer_alert"
 
 // find returns the target of the link; if ok is false it has answered. If current is false, the

@@ -19,8 +19,8 @@ import (
 	"svc/internal/httpapi"
 )
 
-// rendered is the data of an answer with its entity tag. The tag is weak, because the
-// envelope around the data has the time of the request.
+// rendered is the data of a response with its entity tag. The tag is weak, because the envelope contains the time of
+// the request.
 type rendered struct {
 	pieces [][]byte // in the order of the answer
 	etag   []string // one tag, as a header value
@@ -29,8 +29,8 @@ type rendered struct {
 	whole func() json.RawMessage // joins the pieces, at most once
 }
 
-// tagged computes the tag of the data: a hash of 64 bits, the same in every process. It
-// need not resist an attacker: a client only names a tag of an answer that it got.
+// tagged computes the tag of the data: a 64-bit hash that is the same in every process. It need not resist attacks,
+// because a client only sends back the tag of a response that it received.
 func tagged(pieces ...[]byte) *rendered {
 	var sum xxhash.Digest
 	sum.Reset()
@@ -47,9 +47,8 @@ func tagged(pieces ...[]byte) *rendered {
 
 // lend passes the data in one piece to do. The piece is valid only during the call.
 //
-// The first request gets it in reused memory. To allocate the 65 kB of a large unit takes
-// about ten times as long as to fill them. Most states of a busy unit are requested only
-// once.
+// The first request gets it in reused memory, because allocating the 65 kB of a large unit takes about ten times as
+// long as filling them, and most states of a busy unit are requested only once.
 func (r *rendered) lend(do func(json.RawMessage)) {
 	switch {
 	case len(r.pieces) == 1:
@@ -69,8 +68,8 @@ func (r *rendered) lend(do func(json.RawMessage)) {
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// matches reports whether If-None-Match lists the tag, by the weak comparison of RFC
-// 9110, section 8.8.3.2. Our tags contain no comma.
+// matches reports whether If-None-Match lists the tag, by the weak comparison of RFC 9110, section 8.8.3.2. The tags
+// of this package contain no comma.
 func matches(ifNoneMatch []string, etag string) bool {
 	for _, list := range ifNoneMatch {
 		for tag := range strings.SplitSeq(list, ",") {
@@ -83,7 +82,7 @@ func matches(ifNoneMatch []string, etag string) bool {
 	return false
 }
 
-// answer sends a rendered answer, or 304 if the client already has it.
+// answer sends a rendered response, or 304 if the client already has it.
 func answer(w http.ResponseWriter, r *http.Request, body *rendered) {
 	h := w.Header()
 	h["Etag"] = body.etag
@@ -100,10 +99,10 @@ func answer(w http.ResponseWriter, r *http.Request, body *rendered) {
 	body.lend(func(data json.RawMessage) { httpapi.OK(w, r, data) })
 }
 
-// privateNoCache is a header value that all answers share, so that none allocates it.
+// privateNoCache is a header value that all responses share to avoid allocations.
 var privateNoCache = []string{"private, no-cache"}
 
-// encode returns the JSON of an answer.
+// encode returns the JSON of a response.
 func encode(answer any) raw {
 	b, err := httpapi.Marshal(answer)
 	if err != nil {

@@ -26,7 +26,7 @@ type acts struct {
 	zone  func(hospital string) *time.Location
 }
 
-// These constants bound the pages of the list of acts.
+// The limits of the pages of the list of acts.
 const (
 	actsUsual   = 50
 	actsAtMost  = 200

@@ -9,8 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// Reads answers reads: by the paths of the API, and to other parts of this process. All get their
-// answers from the same cache.
+// Reads answers reads over HTTP and for other parts of this process, from the same cache.
 type Reads struct {
 	cfg    Config
 	trends *trendsCache
@@ -21,13 +20,13 @@ type Reads struct {
 	cacheLimit  int64                  // bound of cachedBytes, unless one judgment alone is larger
 }
 
-// maxCached bounds the bytes of cached judgments. Our default: it holds some thousand
-// usual units, or a few hundred of the largest.
+// maxCached is the maximum number of bytes of cached judgments. A default of this project: it holds some thousand
+// typical units, or several hundred of the largest.
 const maxCached = 256 << 20
 
-// cachedUnit is the newest judgment of one hospital. One request at a time validates
-// it, for all that were waiting when it started. A request that comes meanwhile waits
-// for the next validation: an answer is never older than its question.
+// cachedUnit is the newest judgment of one hospital. One request at a time validates it for all requests that were
+// waiting when it started. A request that arrives during the validation waits for the next one, so a result is never
+// older than its request.
 type cachedUnit struct {
 	lock chan struct{} // holds one value while a request validates
 	size int64         // its share of the cachedBytes of Reads, guarded by its mu
@@ -37,10 +36,10 @@ type cachedUnit struct {
 
 	details unitDetails
 
-	// The request that holds the lock owns these.
+	// The request that holds the lock owns the following fields.
 	last *judgment
-	// moving says that the last validation found a new state. The next one then reads
-	// the state without asking for its version first: one round trip instead of two.
+	// moving means that the last validation found a new state. The next one then reads the state without reading its
+	// version first, which saves a round trip.
 	moving bool
 }
 
@@ -53,8 +52,8 @@ type validation struct {
 
 func newCachedUnit() *cachedUnit { return &cachedUnit{lock: make(chan struct{}, 1)} }
 
-// current returns the judgment of the hospital at an instant between call and return. It
-// is the cached judgment, if that still holds.
+// current returns the judgment of the hospital at an instant between call and return, which is the cached judgment if
+// it is still valid.
 func (s *Reads) current(ctx context.Context, hospital string) (*judgment, error) {
 	u := s.cachedUnitOf(hospital)
 	select {
@@ -84,7 +83,7 @@ func (s *Reads) current(ctx context.Context, hospital string) (*judgment, error)
 	}
 }
 
-// validate answers all waiting requests and releases the lock.
+// validate completes all waiting requests and releases the lock.
 func (s *Reads) validate(ctx context.Context, hospital string, u *cachedUnit) (j *judgment, err error) {
 	u.mu.Lock()
 	shared := u.next
@@ -111,8 +110,7 @@ func (s *Reads) validate(ctx context.Context, hospital string, u *cachedUnit) (j
 
 var errFault = errors.New("the validation of the cache panicked")
 
-// renew returns the cached judgment if it holds, else a judgment of the hospital's
-// current state.
+// renew returns the cached judgment if it is valid, or else a judgment of the hospital's current state.
 func (s *Reads) renew(ctx context.Context, hospital string, u *cachedUnit) (*judgment, error) {
 	if u.last != nil && !u.moving {
 		token, err := s.cfg.Charts.Token(ctx, hospital)
@@ -143,7 +141,7 @@ func (s *Reads) renew(ctx context.Context, hospital string, u *cachedUnit) (*jud
 	return judge(c, u.last, acuity.At(s.cfg.Shell.Now())), nil
 }
 
-// rejudge returns a judgment of the same chart now; the same judgment if it still holds.
+// rejudge returns a judgment of the same chart now, which is the same judgment if it is still valid.
 func (s *Reads) rejudge(last *judgment) *judgment {
 	now := acuity.At(s.cfg.Shell.Now())
 	if last.holds(max(now, last.head.Clock)) {
@@ -169,9 +167,8 @@ func (s *Reads) cachedUnitOf(hospital string) *cachedUnit {
 	return u
 }
 
-// store caches a unit and counts its bytes. Above the limit it evicts other units; the next read
-// of one of them judges it anew. The map may hold another entry for the hospital, if this one was
-// evicted meanwhile.
+// store caches a unit and counts its bytes. Beyond the limit it evicts other units, which are evaluated again at
+// their next read. The map may have another entry for the hospital if this one was evicted in the meantime.
 func (s *Reads) store(hospital string, u *cachedUnit, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

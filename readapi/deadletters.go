@@ -27,7 +27,7 @@ type DeadLetter struct {
 	RetriedAt time.Time // when its facts were appended after all; zero: not yet
 }
 
-// MountDeadLetters adds the list of dead letters. all returns those of a hospital, oldest first.
+// MountDeadLetters adds the list of dead letters. all must return those of a hospital, oldest first.
 func MountDeadLetters(r chi.Router, shell *httpapi.Shell, all func(hospital string) []DeadLetter) {
 	contract.Mount(r, shell, &deadLetterServer{all}, deadLetterRoutes())
 }
@@ -36,7 +36,7 @@ type deadLetterServer struct {
 	all func(hospital string) []DeadLetter // of a hospital
 }
 
-// These constants bound the pages of the list of dead letters.
+// The limits of the pages of the list of dead letters.
 const (
 	lettersUsual  = 50
 	lettersAtMost = 200

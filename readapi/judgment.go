@@ -11,8 +11,8 @@ import (
 	"svc/acuity/score"
 )
 
-// judgment is the verdict of one state of one hospital. It holds from an instant until
-// time alone changes it. A judgment never changes once it is made.
+// judgment is the verdict of one state of one hospital, with the interval in which it is valid. A judgment is
+// immutable.
 type judgment struct {
 	*chart
 	judgedRooms []*judgedRoom // one for each room of the chart
@@ -28,16 +28,16 @@ type judgment struct {
 // holds reports whether the judgment is valid at an instant.
 func (j *judgment) holds(now acuity.Instant) bool { return holds(j.from, j.until, now) }
 
-// holds reports whether now lies in [from, until). An until of 0 means forever.
+// holds reports whether now is in [from, until). An until of 0 means forever.
 func holds(from, until, now acuity.Instant) bool {
 	return now >= from && (until == 0 || now < until)
 }
 
-// judge finds the verdict at now. It steps through every instant since the chart was
-// written at which time alone changed the verdict; asOf is the last of them.
+// judge computes the verdict at now. It evaluates every instant since the chart was written at which time alone
+// changed the verdict; asOf is the last of them.
 //
-// Our clock may be behind the clock of the chart's writer. Then the verdict is for the time of
-// writing. The new judgment reuses verdicts of before, which may be nil.
+// If the local clock is behind that of the chart's writer, the verdict is for the time of writing. The new judgment
+// reuses verdicts of before, which may be nil.
 func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	now = max(now, c.head.Clock)
 	j := &judgment{chart: c, from: c.head.Clock}
@@ -67,8 +67,7 @@ func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	return j
 }
 
-// judgeUnit judges the unit at an instant. It judges only the rooms whose verdict does
-// not hold then.
+// judgeUnit evaluates the unit at an instant. It evaluates only the rooms whose verdict is no longer valid.
 func (j *judgment) judgeUnit(rooms []score.RoomVerdict, at acuity.Instant) score.Verdict {
 	for i, p := range j.judgedRooms {
 		if !holds(p.from, p.until, at) {
@@ -80,7 +79,7 @@ func (j *judgment) judgeUnit(rooms []score.RoomVerdict, at acuity.Instant) score
 	return score.JudgeUnit(&j.head, rooms, at)
 }
 
-// pieces returns the data of a unit-state answer, in order.
+// pieces returns the data of a unit-state response, in order.
 func (j *judgment) pieces(v *score.Verdict) [][]byte {
 	rooms := make([]raw, len(j.judgedRooms))
 	for i, p := range j.judgedRooms {
@@ -89,7 +88,7 @@ func (j *judgment) pieces(v *score.Verdict) [][]byte {
 	return unitStateOf(v, rooms).pieces()
 }
 
-// bytes estimates the memory of the judgment with its chart, verdict and answers.
+// bytes estimates the memory of the judgment with its chart, verdict and responses.
 func (j *judgment) bytes() int64 {
 	size := int64(8 << 10)
 	for _, p := range j.judgedRooms {
@@ -161,8 +160,8 @@ func decode(charts Charts, state *State, before []*roomChart) (*chart, error) {
 	return c, nil
 }
 
-// judgedRoom is the verdict on a room. It holds from an instant until time alone changes
-// it. Judgments share the verdicts of unchanged rooms.
+// judgedRoom is the verdict on a room with the interval in which it is valid. Judgments share the verdicts of
+// unchanged rooms.
 type judgedRoom struct {
 	*roomChart
 	verdict     score.RoomVerdict
@@ -202,8 +201,7 @@ func (s *roomChart) judgeRoom(rules *catalogue.Catalogue, at acuity.Instant) *ju
 	return p
 }
 
-// UnitState returns the data of a unit-state answer for a verdict. A read returns the
-// same bytes.
+// UnitState returns the data of a unit-state response for a verdict. A read returns the same bytes.
 func UnitState(v *score.Verdict) []byte {
 	rooms := make([]raw, len(v.Rooms))
 	for i := range v.Rooms {

@@ -16,8 +16,7 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// LocalSettings is the source of the lists of administrators: how a hospital wants its
-// codes, places and feeds to be read.
+// LocalSettings provides the lists of administrators: the hospital's mapping of codes, locations and feeds.
 type LocalSettings interface {
 	// LocalSettings returns the encoded records of a hospital, with the worklist only if codes
 	// is true. Errors are or wrap ErrNoUnit or ErrAway.
@@ -76,8 +75,8 @@ type records struct {
 	rooms    []*facts.RoomState // rooms that feeds made known
 }
 
-// readRecords returns the records of the caller's hospital; false: it has answered. A
-// hospital without records gets empty ones.
+// readRecords returns the records of the caller's hospital; false: it has already sent an error response. A hospital
+// without records gets empty ones.
 func (s *Reads) readRecords(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
 	all, err := s.cfg.LocalSettings.LocalSettings(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
@@ -138,8 +137,7 @@ func readPage(w http.ResponseWriter, r *http.Request, preset, most int) (page, b
 	return p, !q.Refused(w, r)
 }
 
-// These constants bound the pages of the terminology map and of the worklist.
-// offsetAtMost lies beyond the end of every list.
+// The limits of the pages of the terminology map and of the worklist. offsetAtMost is beyond the end of every list.
 const (
 	mappingsUsual, mappingsAtMost = 1000, 20_000
 	codesUsual, codesAtMost       = 100, 1000
@@ -152,7 +150,7 @@ func pageOf[T any](p page, list []T) []T {
 	return list[from:min(from+p.limit, len(list))]
 }
 
-// answerList answers with a list. Its entity tag saves a client that has the list another copy.
+// answerList responds with a list and its entity tag, so that a client that has the list does not get another copy.
 func answerList(w http.ResponseWriter, r *http.Request, data any) {
 	answer(w, r, tagged(encode(data)))
 }

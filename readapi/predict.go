@@ -23,8 +23,8 @@ type Forecasts interface {
 	Zone(hospital string) *time.Location
 }
 
-// predictStep is how often the forecast is made anew while nothing happens. Requests
-// within the same minute get the same forecast.
+// predictStep is the interval at which the forecast is recomputed without new facts. Requests within the same minute
+// get the same forecast.
 const predictStep = acuity.Instant(60_000)
 
 // PredictAt returns the instant at which a forecast made at t begins, if nothing has
@@ -82,7 +82,7 @@ type measuredHour struct {
 	NursesOnDuty   *int32       `json:"nursesOnDuty"` // null: unknown
 }
 
-// forecastHour is one hour ahead. All numbers except the arrivals hold at its end.
+// forecastHour is the forecast of one hour. All numbers except the arrivals are values at its end.
 type forecastHour struct {
 	Start            httpapi.Time `json:"start"`
 	End              httpapi.Time `json:"end"`
@@ -100,8 +100,7 @@ type peak struct {
 	NursesP90 decimal      `json:"nursesP90"`
 }
 
-// calibration says how good the recent forecasts of the hospital were. Its numbers are
-// null while the status is prior.
+// calibration is the accuracy of recent forecasts of the hospital. Its numbers are null while the status is prior.
 type calibration struct {
 	Status         string   `json:"status"`
 	Coverage80     *decimal `json:"coverage80"`
@@ -148,9 +147,8 @@ func (s *Reads) forecastFrom(ctx context.Context, hospital string, j *judgment) 
 	return s.predictWith(model, hospital, j)
 }
 
-// predictWith returns a forecast by a model. It begins at the full minute, or at the last change after
-// that. So requests within a minute get the same answer, and the unit has not changed since that
-// instant.
+// predictWith returns a model's forecast. It starts at the full minute, or at a later change, so that requests within
+// a minute get the same result and the unit has not changed since the start.
 func (s *Reads) predictWith(model *forecast.Model, hospital string, j *judgment) (*forecast.Forecast, error) {
 	at := max(PredictAt(s.cfg.Shell.Now()), j.from)
 	f, err := forecast.Predict(model, forecast.UnitOf(j.whole(hospital), at, s.cfg.Forecasts.Zone(hospital)))

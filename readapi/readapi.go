@@ -1,10 +1,9 @@
-// Package readapi serves the verdict of a unit to holders of a key for it.
+// Package readapi serves the verdict of a unit to holders of an API key for it.
 //
-// A read gets the current state of the hospital from the view, in one round trip, and
-// judges it at the instant of the request. Nothing polls, and no earlier read is needed.
-// A judgment is cached as long as it cannot have changed: while the view has the same
-// version and no due instant has passed. If the unit has changed, the verdicts of its
-// unchanged rooms are still reused. A cached answer equals a fresh one, byte for byte.
+// A read gets the current state of the hospital from the view, in one round trip, and evaluates it at the instant of
+// the request. Nothing polls. A judgment is cached as long as it is valid: while the view has the same version and no
+// due instant has passed. If the unit has changed, the verdicts of its unchanged rooms are reused. A cached response
+// equals a fresh one, byte for byte.
 package readapi
 
 import (
@@ -33,8 +32,8 @@ type Charts interface {
 	// one. It may return only the difference to the state since, which the caller has.
 	// The zero Token means that the caller has none.
 	Read(ctx context.Context, hospital string, since Token) (State, error)
-	// DecodeUnit and DecodeRoom decode the texts of a State. Equal texts give equal
-	// charts, and nothing changes a decoded chart afterwards.
+	// DecodeUnit and DecodeRoom decode the texts of a State. Equal texts must give equal charts. Decoded charts are
+	// never modified.
 	DecodeUnit(encoded string, u *acuity.UnitChart) error
 	DecodeRoom(encoded string, r *acuity.RoomChart) error
 }
@@ -51,9 +50,8 @@ type State struct {
 	Token
 	Unit  string
 	Rooms []Room // ascending by ID
-	// Partial says that the state is a difference to the one that the caller has. Rooms
-	// are the rooms that changed since, Gone are those that exist no longer. All others
-	// are unchanged.
+	// Partial means that the state is a difference to the caller's state. Rooms are the rooms that changed since,
+	// Gone those that no longer exist. All others are unchanged.
 	Partial bool
 	Gone    []int32
 }
@@ -64,7 +62,7 @@ type Room struct {
 	Chart string
 }
 
-// These errors say why there is no chart.
+// The errors of a missing chart.
 var (
 	ErrNoUnit = errors.New("no record was ever applied for the hospital")
 	ErrAway   = errors.New("the charts are out of reach, or not all there yet")
@@ -77,7 +75,7 @@ var (
 	ErrNewer = fmt.Errorf("of a newer release: %w", ErrAway)
 )
 
-// BehindError is an ErrBehind that tells for how long.
+// BehindError is an ErrBehind with the duration of the lag.
 type BehindError struct {
 	For   time.Duration // how long the charts may have lacked facts; 0: always
 	Cause error
@@ -88,8 +86,8 @@ func (e *BehindError) Error() string { return ErrBehind.Error() + ": " + e.Cause
 // Is reports whether target is [ErrBehind] or [ErrAway].
 func (*BehindError) Is(target error) bool { return errors.Is(ErrBehind, target) }
 
-// unavailable is the answer to a reader for an error that is ErrAway. The rule in its
-// details is one of the reasons of the status.
+// unavailable returns the response for an error that is ErrAway. The rule in its details is one of the reasons of the
+// status.
 func unavailable(err error) httpapi.Problem {
 	p := httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter}
 	rule := Reason(err)
@@ -100,7 +98,7 @@ func unavailable(err error) httpapi.Problem {
 	return p
 }
 
-// Reason returns the reason of the status for which an answer is withheld.
+// Reason returns the reason, as in the status, why a verdict is withheld.
 func Reason(err error) string {
 	switch {
 	case errors.Is(err, ErrBehind):
@@ -111,8 +109,7 @@ func Reason(err error) string {
 	return reasonAway
 }
 
-// retryAfter is the Retry-After while the view is away. A view is made anew within about
-// a second.
+// retryAfter is the Retry-After while the view is unavailable. A view is rebuilt within about a second.
 const retryAfter = 2 * time.Second
 
 // Config is what the role needs.
@@ -126,8 +123,8 @@ type Config struct {
 	Hours         Hours
 }
 
-// Mount adds the paths of the role to a router that runs the shell. The returned Reads give the
-// pages the same answers.
+// Mount adds the paths of the role to a router that runs the shell. The returned Reads gives the pages the same
+// results.
 func Mount(r chi.Router, cfg Config) *Reads {
 	s := &Reads{cfg: cfg, trends: newTrendsCache(), units: map[string]*cachedUnit{}, cacheLimit: maxCached}
 	contract.Mount(r, cfg.Shell, s, routes())
@@ -177,7 +174,7 @@ func routes() []contract.Route[*Reads] {
 	return slices.Concat(all, sourceRoutes(), localSettingsRoutes(), trendsRoutes())
 }
 
-// refusedAbout tells a reader about a verdict that is withheld.
+// refusedAbout documents when a verdict is withheld.
 const refusedAbout = "If the verdict may be outdated, the response is 503 with `Retry-After` and in `details` the rule `processing_behind` " +
 	"(recent facts may be missing), `view_incomplete` or `view_away`. `GET /api/ingest/status` has the details."
 
@@ -212,7 +209,7 @@ func (s *Reads) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool) 
 	return j, err == nil
 }
 
-// fail answers why there is no verdict or no forecast.
+// fail responds why there is no verdict or no forecast.
 func (s *Reads) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p, missing := httpapi.Problem{Kind: httpapi.Internal}, (*forecast.InsufficientError)(nil)
 	switch {
@@ -224,7 +221,7 @@ func (s *Reads) fail(w http.ResponseWriter, r *http.Request, err error) {
 			Kind: httpapi.Unprocessable, Message: missing.Error(),
 			Details: []httpapi.Detail{{Path: missing.Field(), Rule: missing.Rule()}},
 		}
-	case errors.Is(err, ErrAway), r.Context().Err() != nil: // the client is gone, nobody reads an answer
+	case errors.Is(err, ErrAway), r.Context().Err() != nil: // the client has disconnected
 		p = unavailable(err)
 	}
 	if p.Kind == httpapi.Internal || errors.Is(err, ErrNewer) {

@@ -26,15 +26,14 @@ func (s *Reads) Verdict(ctx context.Context, hospital string) (*score.Verdict, e
 	return j.verdict, nil
 }
 
-// name returns the name of the state of a judgment: its chart, and the instant since which it
-// holds.
+// name returns an id of the state of a judgment: its chart, and the instant since which it is valid.
 func (j *judgment) name() string {
 	return fmt.Sprintf("%s.%d.%d", j.token.Generation, j.token.Version, j.from)
 }
 
-// Unit is the unit of a hospital at an instant, as pages show it. Nobody may change what it points to.
+// Unit is the unit of a hospital at an instant, for pages. Its data is shared and must not be modified.
 type Unit struct {
-	Version  string // of the state: a unit of another version may look otherwise
+	Version  string // of the state: units of different versions may be displayed differently
 	Verdict  *score.Verdict
 	Forecast *forecast.Forecast // nil: there is none
 	Missing  *forecast.InsufficientError
@@ -59,7 +58,7 @@ type Feed struct {
 	Stale        bool
 }
 
-// unitDetails caches what a unit has beside its verdict, so that many open pages cost as much as one.
+// unitDetails caches the data of a unit beyond its verdict, so that many open pages cost as much as one.
 type unitDetails struct {
 	mu       sync.Mutex
 	version  string // of the state, and the minute of the forecast
@@ -112,8 +111,8 @@ func hasData(v *score.Verdict) bool { return len(v.Rooms) > 0 || v.OnDuty >= 0 |
 // oldest is the highest age of a verdict that is shown of the past. An older one is of no use.
 const oldest = 24 * time.Hour
 
-// unitBefore returns a unit at the last instant at which its charts lacked no facts. It returns an
-// error if a unit cannot be read for another reason than behind says.
+// unitBefore returns a unit at the last instant at which its charts were complete. It returns an error if a unit
+// cannot be read for a reason other than behind.
 func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDetails, behind error) (*Unit, error) {
 	known, ok := errors.AsType[*BehindError](behind)
 	if s.cfg.Dated == nil || !ok || known.For <= 0 || known.For > oldest {
@@ -149,7 +148,7 @@ type RoomStep struct {
 	Verdict score.RoomVerdict
 }
 
-// mostSteps bounds the instants at which a room is judged ahead.
+// mostSteps is the maximum number of future instants at which a room is evaluated.
 const mostSteps = 48
 
 // Room returns a room now, and at each instant at which time alone changes it, up to within from

@@ -16,8 +16,8 @@ import (
 // receiptAtMost is how long the receipt of a provider may be, in bytes.
 const receiptAtMost = 16 << 10
 
-// receiptReader reads and verifies a receipt that an SMS provider posted. forged says that the
-// provider did not sign it.
+// receiptReader parses and verifies a receipt that an SMS provider posted. forged reports that the provider did not
+// sign it.
 type receiptReader func(r *http.Request, body []byte) (c outbound.Command, forged bool, err error)
 
 // Receipts reads the receipts of the SMS providers.
@@ -26,9 +26,8 @@ type Receipts struct {
 	HTTP  receiptReader // receipts of the driver http; nil: svc sends no SMS by it
 	Order func(ctx context.Context, c *outbound.Command) error
 
-	// Twilio reads receipts of the driver twilio; nil: svc does not use it. It is no
-	// operation of the API: Twilio defines its body and signature, and nobody else calls
-	// it.
+	// Twilio parses receipts of the driver twilio; nil: the driver is not in use. It is not an operation of the API,
+	// because Twilio defines its body and signature and is its only caller.
 	Twilio receiptReader
 }
 
@@ -95,7 +94,7 @@ func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read receiptRe
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid})
 		return
 	}
-	if c.Receipt != "" { // without a receipt the SMS is still on its way, which changes nothing
+	if c.Receipt != "" { // without a receipt the SMS is pending, which changes nothing
 		c.ID, c.Verb, c.At, c.By = "cmd_"+access.RandomHex(8), outbound.VerbReceipt, s.Shell.Now().UTC(), "provider"
 		if err := s.Order(r.Context(), &c); err != nil {
 			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})

@@ -24,11 +24,11 @@ type Health interface {
 	Source(hospital, key string) (source, name string, ok bool)
 	// Notices returns the newest refusals and warnings of a feed, newest first.
 	Notices(ctx context.Context, f feeds.Feed) (feeds.Notices, error)
-	// Pipeline returns how much of what came in is applied.
+	// Pipeline returns how much of the received input is applied.
 	Pipeline(ctx context.Context, hospital string) (Pipeline, error)
 }
 
-// Pipeline says how much of what came in is applied.
+// Pipeline says how much of the received input is applied.
 type Pipeline struct {
 	Topics      []Topic
 	Heartbeat   time.Time // of the processor that serves the hospital; zero: none was ever seen
@@ -45,7 +45,7 @@ type Topic struct {
 	Oldest     time.Time // time of receipt of the oldest such record; zero: none, or unknown
 }
 
-// These words are the statuses, best first.
+// The statuses, best first.
 const (
 	statusOK       = "ok"
 	statusDegraded = "degraded"
@@ -63,17 +63,17 @@ const (
 // statusReasons lists why the status is not ok, each with the status that it causes.
 var statusReasons = []struct{ reason, status string }{
 	{reasonAway, statusDown},           // Redis does not answer, or its answer cannot be understood
-	{"log_away", statusDown},           // Kafka does not answer: no facts can be taken in
-	{"log_full", statusDown},           // the disk of svc dev is full: no facts can be taken in
+	{"log_away", statusDown},           // Kafka does not respond: no facts can be accepted
+	{"log_full", statusDown},           // the disk of svc dev is full: no facts can be accepted
 	{"processor_silent", statusDown},   // no processor has served the hospital for five seconds
 	{"feed_stale", statusStale},        // a feed is silent for longer than usual
 	{"nothing_recorded", statusStale},  // no record was ever applied
-	{reasonIncomplete, statusDegraded}, // the view is being made anew
+	{reasonIncomplete, statusDegraded}, // the view is being rebuilt
 	{reasonBehind, statusDegraded},     // a record has waited for more than two seconds, or the lag is unknown
 	{"dead_letters", statusDegraded},   // records that could not be applied
 }
 
-// These limits are our defaults.
+// The limits of the status. Defaults of this project.
 const (
 	heartbeatWithin = 5 * time.Second
 	appliedWithin   = 2 * time.Second
@@ -108,8 +108,8 @@ type feedCounts struct {
 	Ignored    int64 `json:"ignored"`
 	Rejected   int64 `json:"rejected"`
 	Warnings   int64 `json:"warnings"`
-	Changed    int64 `json:"changed"`     // messages that told something new
-	Unchanged  int64 `json:"unchanged"`   // messages that told what was known, or what is older
+	Changed    int64 `json:"changed"`     // messages with new information
+	Unchanged  int64 `json:"unchanged"`   // messages with known or older information
 	Unused     int64 `json:"unused"`      // facts that were not used, each named by a warning
 	Outside    int64 `json:"outsideUnit"` // messages that place a patient outside the unit; part of unused
 }
@@ -146,7 +146,7 @@ type terminologyStatus struct {
 	UnknownLocations *int32 `json:"unknownLocations"`
 }
 
-// status answers even when nothing else does: it reports what is away.
+// status responds even when nothing else does, and reports what is unavailable.
 func (s *Reads) status(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
 	a := statusAnswer{Status: statusOK, Reasons: []string{}, Feeds: []feedStatus{}}
@@ -261,7 +261,7 @@ func (j *judgment) health(now time.Time) unitStatus {
 	}
 }
 
-// seconds rounds up. A negative duration, from a clock that runs behind, gives 0.
+// seconds rounds up. A negative duration, from a clock that is behind, gives 0.
 func seconds(d time.Duration) int64 { return int64(max(d+time.Second-1, 0) / time.Second) }
 
 func sourceRoutes() []contract.Route[*Reads] {
@@ -304,7 +304,7 @@ type notice struct {
 	EventType *string      `json:"eventType"` // of an HL7 message without effect, such as A05; else null
 }
 
-// sourceStatus answers for one source. Its data is only in Redis.
+// sourceStatus responds for one source, whose data is only in Redis.
 func (s *Reads) sourceStatus(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
 	source, name, ok := s.cfg.Health.Source(hospital, httpapi.PathValue(r, "source"))

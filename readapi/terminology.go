@@ -133,7 +133,7 @@ type listedCode struct {
 	recent int64
 }
 
-// listCodes returns all codes of the worklist, as they stand now.
+// listCodes returns all codes of the worklist with their current state.
 func (all *records) listCodes(now acuity.Instant) []listedCode {
 	rows := make([]acuity.Mapping, len(all.mappings))
 	for i, m := range all.mappings {
@@ -159,8 +159,8 @@ func (all *records) listCodes(now acuity.Instant) []listedCode {
 	return list
 }
 
-// countUnmapped returns how many codes of a hospital have no meaning yet, and how often they came
-// in during the last 24 h.
+// countUnmapped returns the number of a hospital's unmapped codes, and how often they were received during the last
+// 24 h.
 func (s *Reads) countUnmapped(ctx context.Context, hospital string) (n int, hits int64, err error) {
 	encoded, err := s.cfg.LocalSettings.LocalSettings(ctx, hospital, true)
 	if err != nil && !errors.Is(err, ErrNoUnit) {

@@ -32,16 +32,16 @@ type Hour struct {
 	LevelSeconds []int32 // of the hour before, by level; below 3600 in all if part of it was not observed
 }
 
-// TrendDays is how far back trends reach. Our default: the forecast learns from as many.
+// TrendDays is the period of trends in days. A default of this project: the forecast learns from as many.
 const TrendDays = 28
 
-// Trends is the record of a unit over a span of full hours.
+// Trends is the recorded state of a unit over a span of full hours.
 type Trends struct {
 	Since, Until time.Time
 	Zone         *time.Location
 	Hours        []TrendHour // that were recorded, ascending
 	Levels       LevelMinutes
-	Unknown      int                   // minutes without a record, or in which nobody had told of a patient
+	Unknown      int                   // minutes without a record, or without known facts about patients
 	Week         []WeekHour            // those that were observed, from Monday on
 	Forecast     *forecast.Calibration // nil: there is no forecast
 }
@@ -101,8 +101,7 @@ func (h *Hour) levels() (m LevelMinutes) {
 	return m
 }
 
-// span returns the full hours that bound trends. to is not later than now, and from is at most
-// TrendDays before to.
+// span returns the full hours that limit trends. to is not later than now, and from is at most TrendDays before to.
 func span(since, until, now time.Time) (from, to time.Time) {
 	to = now
 	if !until.IsZero() && until.Before(now) {
@@ -180,17 +179,17 @@ func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends
 	return t
 }
 
-// The bounds for reads of the record.
+// The limits for reads of the record.
 const (
 	trendsWithin  = 10 * time.Second
 	trendsAtOnce  = 2
 	trendsFresh   = time.Minute     // recorded hours stay, and a new one comes once an hour
-	trendsEarly   = 2 * time.Second // of a hospital with too few hours for a forecast: its past may be on its way
+	trendsEarly   = 2 * time.Second // of a hospital with too few hours for a forecast, because its past may still be arriving
 	trendsAtMost  = 128             // answers that are kept
 	trendsDefault = 24 * time.Hour
 )
 
-// trendsKey names one answer.
+// trendsKey identifies a cached result.
 type trendsKey struct {
 	hospital     string
 	since, until time.Time
@@ -201,7 +200,7 @@ type keptTrends struct {
 	until  time.Time
 }
 
-// trendsCache keeps answers.
+// trendsCache caches results.
 type trendsCache struct {
 	busy chan struct{} // holds a value for each reading
 
@@ -213,10 +212,9 @@ func newTrendsCache() *trendsCache {
 	return &trendsCache{busy: make(chan struct{}, trendsAtOnce), kept: map[trendsKey]keptTrends{}}
 }
 
-// Trends returns the state of a unit at the full hours after since, up to until. It returns the
-// errors of [Reads.Verdict], except [ErrNoUnit]. The answer is cached for a minute, because a span
-// of 28 days is hundreds of records between those of other hospitals; for two seconds while the
-// hospital has too few hours for a forecast.
+// Trends returns the state of a unit at the full hours after since, up to until. It returns the errors of
+// [Reads.Verdict], except [ErrNoUnit]. The result is cached for a minute, because a span of 28 days is hundreds of
+// records between those of other hospitals, and for two seconds while the hospital has too few hours for a forecast.
 func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
 	now := s.cfg.Shell.Now()
 	key := trendsKey{hospital: hospital}

@@ -19,8 +19,8 @@ type level struct {
 	RatioShortfall   int32  `json:"ratioShortfall"` // in whole nurses
 }
 
-// unitState is the data of GET /api/v1/unit-state. It holds nothing of the request, such
-// as its time, so that equal states have equal entity tags.
+// unitState is the data of GET /api/v1/unit-state. It contains nothing of the request, such as its time, so that
+// equal states have equal entity tags.
 type unitState struct {
 	Level     string `json:"level"`
 	LevelRank uint8  `json:"levelRank"`
@@ -50,8 +50,7 @@ type unitState struct {
 	RulesVersion     string       `json:"rulesVersion"`
 }
 
-// raw is encoded JSON. The JSON of a room is reused as long as the verdict on the room
-// holds.
+// raw is encoded JSON. The JSON of a room is reused while the verdict on the room is valid.
 type raw = json.RawMessage
 
 type axis struct {
@@ -113,7 +112,7 @@ func levelOf(v *score.Verdict) *level {
 	return &level{v.Level.String(), v.Driving.String(), v.DrivingLabel(), v.Shortfall}
 }
 
-// unitStateOf returns the answer for a verdict with its encoded rooms.
+// unitStateOf returns the response for a verdict with its encoded rooms.
 func unitStateOf(v *score.Verdict, rooms []raw) *unitState {
 	u := &unitState{
 		Level: v.Level.String(), LevelRank: uint8(v.Level), LevelSince: instant(v.Run.Since),
@@ -208,8 +207,8 @@ var (
 	comma      = []byte{','}
 )
 
-// pieces returns the answer in order: each room, and the bytes before, between and after
-// the rooms. So the rooms are not copied.
+// pieces returns the response in order: each room, and the bytes before, between and after the rooms, so that the
+// rooms are not copied.
 func (u *unitState) pieces() [][]byte {
 	bare := *u
 	bare.Rooms = []raw{}
@@ -259,7 +258,7 @@ type assignment struct {
 	Demand     decimal `json:"demand"` // in nurses; nurses who share a room share its demand equally
 }
 
-// rosterOf summarizes the roster beside the verdict.
+// rosterOf summarizes the roster of a verdict.
 func rosterOf(v *score.Verdict) *roster {
 	if v.Roster == nil {
 		return nil

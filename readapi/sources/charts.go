@@ -1,4 +1,4 @@
-// Package sources is what the read API answers from: the view in Redis, the log on Kafka.
+// Package sources implements the data sources of the read API: the view in Redis, the log on Kafka.
 package sources
 
 import (

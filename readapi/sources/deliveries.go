@@ -15,7 +15,7 @@ import (
 // Deliveries are the lists that the notifier writes, as administrators see them.
 type Deliveries struct{ Lists *view.Lists }
 
-// scannedMost bounds how many entries one page reads when a filter leaves nearly all out.
+// scannedMost is the maximum number of entries that one page reads when a filter excludes nearly all.
 const scannedMost = 20_000
 
 // Deliveries implements [subscribers.View].
@@ -90,8 +90,8 @@ func (l Deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.A
 	return all, err
 }
 
-// decodeNote decodes a note of the notifier. ok is false if there is none. The error may be that
-// the lists are behind.
+// decodeNote decodes a note of the notifier. ok is false if there is none. The error may be that the lists lag
+// behind.
 func decodeNote(value []byte, err error, into any) (ok bool, _ error) {
 	if value == nil {
 		return false, away(err)
@@ -102,13 +102,13 @@ func decodeNote(value []byte, err error, into any) (ok bool, _ error) {
 	return true, away(err)
 }
 
-// Links finds the alerts that links of people lead to.
+// Links resolves the links in alerts.
 type Links struct {
 	Lists      *view.Lists
 	Partitions int32
 }
 
-// Link returns the alert that the link with a token leads to.
+// Link returns the alert of a link by its token.
 func (l Links) Link(ctx context.Context, token string) (link outbound.AckLink, ok bool, err error) {
 	value, err := l.Lists.Link(ctx, token)
 	if ok, err = decodeNote(value, err, &link); ok || err != nil {

@@ -38,7 +38,7 @@ func (s Health) Notices(ctx context.Context, f feeds.Feed) (feeds.Notices, error
 	return s.View.Feeds().Notices(ctx, f)
 }
 
-// behindWithin bounds the request to Kafka.
+// behindWithin is the timeout of the request to Kafka.
 const behindWithin = time.Second
 
 // Pipeline implements [readapi.Health].

@@ -26,8 +26,7 @@ import (
 // there is one validation, and one record of each act.
 type API struct {
 	Handler http.Handler
-	// StaffToken and AckToken return keys of the API. Each lets a person do one thing, for a
-	// minute.
+	// StaffToken and AckToken return API keys, each of which allows a person one operation for a minute.
 	StaffToken, AckToken func(hospital, user string) string
 	Alerts               func(ctx context.Context, hospital string) ([]outbound.AlertRun, error)
 	Audit                audit.Record
@@ -58,8 +57,7 @@ func (a *API) staff(ctx context.Context, s *auth.Session, nurses json.RawMessage
 	return refused, err
 }
 
-// acknowledge says that somebody has taken an alert. It returns why the API refuses it. The API
-// records the act.
+// acknowledge acknowledges an alert for a person. It returns why the API refuses it. The API writes the audit record.
 func (a *API) acknowledge(ctx context.Context, s *auth.Session, episode string) (*apicall.Refusal, error) {
 	return a.post(ctx, "/api/admin/alerts/episodes/"+episode+"/ack", a.AckToken(s.Hospital, s.User), map[string]any{})
 }
@@ -85,7 +83,7 @@ func (p *writer) explain(refused *apicall.Refusal) string {
 	return strings.Join(words, " ")
 }
 
-// requireActs calls next if people may act on these pages. Else it says that they may not.
+// requireActs calls next if actions are allowed on these pages, and otherwise explains that they are not.
 func (s *site) requireActs(next page.Handler) page.Handler {
 	return func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 		if s.Acts == nil {
@@ -96,7 +94,7 @@ func (s *site) requireActs(next page.Handler) page.Handler {
 	}
 }
 
-// dutyPage asks for the nurses on duty again.
+// dutyPage is the page with the form for the nurses on duty after an error.
 type dutyPage struct {
 	page.Frame
 
@@ -104,13 +102,13 @@ type dutyPage struct {
 	Problem string
 }
 
-// dutyForm is the form for the nurses on duty, filled with what holds now or with what was typed.
+// dutyForm is the form for the nurses on duty, with the current or the entered values.
 type dutyForm struct {
 	Nurses string // "": not known
 	Call   string // "yes", "no"; "": not known
 }
 
-// callWords are what a form says of the staff on call.
+// callWords are the form values for staff on call.
 var callWords = map[acuity.Tristate]string{acuity.Yes: "yes", acuity.No: "no"}
 
 func newDutyForm(v *score.Verdict) dutyForm {
@@ -121,7 +119,7 @@ func newDutyForm(v *score.Verdict) dutyForm {
 	return form
 }
 
-// parseCall reads what a form says of the staff on call.
+// parseCall parses the form value for staff on call.
 func parseCall(word string) acuity.Tristate {
 	for state, of := range callWords {
 		if word == of {
@@ -137,8 +135,8 @@ const (
 	nursesAtMost = 1000 // that the API takes
 )
 
-// setStaffing sets the nurses on duty. If the API refuses them, the page asks again, with
-// the reason at the field.
+// setStaffing sets the nurses on duty. If the API refuses them, the page shows the form again, with the reason at the
+// field.
 func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	r.Body = http.MaxBytesReader(w, r.Body, formAtMost)
 	if r.ParseForm() != nil {
@@ -147,7 +145,7 @@ func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth
 	}
 	typed, call := strings.TrimSpace(r.PostForm.Get("nurses")), parseCall(r.PostForm.Get("call"))
 	nurses := json.RawMessage(typed)
-	if !json.Valid(nurses) { // the API refuses letters
+	if !json.Valid(nurses) { // the API refuses text that is not a number
 		nurses, _ = json.Marshal(typed) //nolint:errcheck // a text
 	}
 	refused, err := s.Acts.staff(r.Context(), session, nurses, call)
@@ -169,7 +167,7 @@ func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth
 	}
 }
 
-// alertsPage shows the alerts that a person may take.
+// alertsPage shows the alerts that a person can acknowledge.
 type alertsPage struct {
 	page.Frame
 
@@ -179,10 +177,10 @@ type alertsPage struct {
 
 type alertRow struct {
 	ID, Level, Opened, State string
-	Ask                      bool // nobody has taken it
+	Ask                      bool // not acknowledged
 }
 
-// alertsPoll is how often the page of the alerts looks again, in seconds.
+// alertsPoll is the refresh interval of the alerts page, in seconds.
 const alertsPoll = 10
 
 func (s *site) listAlerts(w http.ResponseWriter, r *http.Request, session *auth.Session) {

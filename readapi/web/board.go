@@ -17,7 +17,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// showBoard answers with the page of the wall.
+// showBoard responds with the page of the wall.
 func (s *site) showBoard(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	u, ok := s.readUnit(w, r, session)
 	if !ok {
@@ -26,7 +26,7 @@ func (s *site) showBoard(w http.ResponseWriter, r *http.Request, session *auth.S
 	p := s.writer(r, session)
 	frame := s.NewFrame(r, p.Writer, session, p.T("title.board"))
 	followStream(&frame, u, "/board/events", false)
-	if frame.Theme == "" && session.Wall != "" { // nobody is there to choose
+	if frame.Theme == "" && session.Wall != "" { // no user is present to choose
 		frame.Theme, frame.Auto = chooseWallTheme(p.Zone, u.At), true
 	}
 	page.WritePage(w, r, http.StatusOK, templates.Render("board", p.newUnitPage(frame, u, s.findLayout(session.Hospital), true)))
@@ -55,8 +55,8 @@ type Walls interface {
 	Lookup(token string) (walls.Wall, bool)
 	// Wall returns a wall; false: it does not exist, or was revoked.
 	Wall(id string) (walls.Wall, bool)
-	// Use uses the link of a wall up. If several screens use it at once, one is signed in and the
-	// others get [walls.ErrNone]. Another error says that it cannot be used at the moment.
+	// Use uses the link of a wall. If several screens use it concurrently, one is signed in and the others get
+	// [walls.ErrNone]. Any other error means that the link currently cannot be used.
 	Use(ctx context.Context, token string) (walls.Wall, error)
 }
 
@@ -69,8 +69,8 @@ type wallValue struct {
 	Hash []byte // of the link that the screen used
 }
 
-// showWallLink answers with the button that signs in a screen. Reading the page does not use the
-// link, as programs that guard mailboxes follow links.
+// showWallLink responds with the button that signs in a screen. Opening the page does not use the link, because mail
+// scanners follow links.
 func (s *site) showWallLink(w http.ResponseWriter, r *http.Request) {
 	token := chi.URLParam(r, "token")
 	if wall, known := s.findWallLink(w, r, token); known {
@@ -81,9 +81,9 @@ func (s *site) showWallLink(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// findWallLink returns the wall of a link that may be used here. It returns false after it has
-// answered why not. A browser at which somebody works does not become a screen: its board would show
-// the unit of the link to whoever signs in there next.
+// findWallLink returns the wall of a link that may be used here. It returns false after it has sent an error
+// response. A browser with a signed-in person does not become a screen, because its board would display the unit of
+// the link to the next person who signs in there.
 func (s *site) findWallLink(w http.ResponseWriter, r *http.Request, token string) (wall walls.Wall, ok bool) {
 	if s.Walls != nil && s.Seals != nil {
 		wall, ok = s.Walls.Lookup(token)
@@ -105,8 +105,8 @@ func (s *site) findWallLink(w http.ResponseWriter, r *http.Request, token string
 	return wall, true
 }
 
-// openWall signs in a screen by its link, and leads to the board. What lasts is in a cookie, so the
-// address opens nothing any more.
+// openWall signs in a screen by its link and redirects to the board. The sign-in is in a cookie, so the address gives
+// no access afterwards.
 func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
 	token := chi.URLParam(r, "token")
 	if _, ok := s.findWallLink(w, r, token); !ok {
@@ -136,8 +136,8 @@ func (s *site) readWall(r *http.Request) (walls.Wall, bool) {
 	return wall, known && bytes.Equal(kept.Hash, wall.Hash[:])
 }
 
-// requireWall calls next for a person who may look at the board, or for a wall. A person who is signed
-// in sees the board of his or her own hospital, whatever screen the browser was.
+// requireWall calls next for a person who may view the board, or for a wall. A signed-in person sees the board of the
+// person's hospital, even in a browser that was a screen.
 func (s *site) requireWall(next page.Handler) http.HandlerFunc {
 	person := s.RequireRole(users.Viewer, next)
 	return func(w http.ResponseWriter, r *http.Request) {

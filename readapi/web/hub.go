@@ -13,8 +13,8 @@ import (
 	"svc/readapi/web/text"
 )
 
-// hub follows the hospitals that somebody looks at. It reads and renders each of them once
-// for all who look at the same variant.
+// hub follows the hospitals that open pages display. It reads and renders each of them once for all pages of the same
+// variant.
 type hub struct {
 	cfg *Config
 
@@ -28,7 +28,7 @@ func newHub(cfg *Config) *hub {
 	return &hub{cfg: cfg, shares: map[string]int{}, hospitals: map[string]*followedHospital{}}
 }
 
-// followedHospital is one hospital that somebody looks at.
+// followedHospital is a hospital that at least one open page displays.
 type followedHospital struct {
 	hospital string
 	cancel   context.CancelFunc
@@ -40,16 +40,16 @@ type followedHospital struct {
 	lost    bool // the unit is not known
 }
 
-// client is one browser that looks at a hospital.
+// client is one browser that displays a hospital.
 type client struct {
 	of      *followedHospital
 	hub     *hub
 	variant variant
-	wake    chan struct{} // gets a notice when there are events to take; it holds one
+	wake    chan struct{} // receives a signal when there are new events; capacity one
 
 	has   string // id of the state that was sent last
 	feeds string // event of the feeds that was sent last
-	lost  bool   // the browser was told that the unit is not known
+	lost  bool   // the browser was informed that the unit is unknown
 }
 
 // streamShare is what a stream counts against: its session or wall, and its hospital.
@@ -94,7 +94,7 @@ func (h *hub) removeStream(shares []streamShare) {
 	}
 }
 
-// follow adds a browser to those who look at a hospital.
+// follow adds a browser to those that display a hospital.
 func (h *hub) follow(hospital string, v variant) *client {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,7 +124,7 @@ func (h *hub) unfollow(c *client) {
 	}
 }
 
-// followHospital reads a hospital after each change, and each few seconds.
+// followHospital reads a hospital after each change, and every few seconds.
 func (h *hub) followHospital(ctx context.Context, f *followedHospital) {
 	changed := h.cfg.Changes.Watch(ctx, f.hospital)
 	for ctx.Err() == nil {
@@ -194,7 +194,7 @@ func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 	f.wakeClients()
 }
 
-// listVariants returns the variants that somebody looks at.
+// listVariants returns the variants that are displayed.
 func (f *followedHospital) listVariants() map[variant]bool {
 	all := map[variant]bool{}
 	for c := range f.clients {
@@ -211,8 +211,7 @@ func (h *hub) newWriter(hospital, language string) *writer {
 	return &writer{page.NewWriter(text.In(language), h.cfg.Hospitals, hospital)}
 }
 
-// wakeClients wakes all browsers. A browser that has not taken the last events yet takes the
-// newest ones.
+// wakeClients wakes all browsers. A browser that has not received the last events yet gets the newest ones.
 func (f *followedHospital) wakeClients() {
 	for c := range f.clients {
 		select {

@@ -16,7 +16,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// How streams behave. Our defaults.
+// The parameters of streams. Defaults of this project.
 const (
 	readEvery      = 5 * time.Second        // between two reads without a notice, as a notice may be lost
 	leastBetween   = 250 * time.Millisecond // between two states of one hospital
@@ -32,15 +32,14 @@ const (
 	mostOfWall     = 10   // of one wall
 )
 
-// Changes says when the state of a hospital may have changed.
+// Changes reports when the state of a hospital may have changed.
 type Changes interface {
-	// Watch returns a channel that gets the id of a hospital after a change. The watch ends
-	// with ctx.
+	// Watch returns a channel that receives the id of a hospital after a change. The watch ends with ctx.
 	Watch(ctx context.Context, hospitals ...string) <-chan string
 }
 
-// formatStateID returns the id of a state: a page of another id may look otherwise. The
-// minute is part of the id, as forecasts begin at the full minute.
+// formatStateID returns the id of a state: pages with different ids may differ. The minute is part of the id, because
+// forecasts start at the full minute.
 func formatStateID(u *readapi.Unit) string {
 	return u.Version + "." + strconv.FormatInt(u.At.Unix()/60, 36) + heldState(u)
 }
@@ -51,7 +50,7 @@ func followStream(f *page.Frame, u *readapi.Unit, events string, whole bool) {
 	f.Events, f.Whole, f.State, f.Held, f.Refresh = events, whole, formatStateID(u), heldState(u), page.RefreshSeconds
 }
 
-// variant is one way to render a hospital. All browsers of a variant get the same bytes.
+// variant is one rendering of a hospital. All browsers with a variant get the same bytes.
 type variant struct {
 	wall     bool
 	language string
@@ -171,8 +170,8 @@ func (o *eventWriter) sendEvents(text string) bool {
 	return o.ctrl.Flush() == nil
 }
 
-// beginStream starts a stream. It returns false after it has answered that there are too
-// many. The context ends when the browser is to come again.
+// beginStream starts a stream. It returns false after it has responded that there are too many. The context ends when
+// the browser should reconnect.
 func (s *site) beginStream(
 	w http.ResponseWriter, r *http.Request, session *auth.Session,
 ) (ctx context.Context, o *eventWriter, end func(), ok bool) {
@@ -205,8 +204,8 @@ func (s *site) beginStream(
 	return ctx, o, end, true
 }
 
-// formatBeat returns the event that says that the stream lives, and for how many seconds the
-// session still does; 0: for ever.
+// formatBeat returns the event that says that the stream is alive, and for how many seconds the session remains
+// valid; 0: without limit.
 func formatBeat(now time.Time, left time.Duration) string {
 	return formatEvent("beat", "", struct {
 		Now  string `json:"now"`
@@ -220,9 +219,9 @@ var (
 	lost = formatEvent("lost", "", struct{}{})
 )
 
-// sendStream sends events until the browser goes, the session ends, or the stream is old. It asks
-// for them when it is woken, and once a second. left says how long the session still lasts; false:
-// it has ended.
+// sendStream sends events until the browser disconnects, the session ends, or the stream reaches its maximum age. It
+// collects events when it is woken, and once a second. left returns the remaining time of the session; false: it has
+// ended.
 func (s *site) sendStream(
 	ctx context.Context, o *eventWriter, left func() (time.Duration, bool), wake <-chan struct{}, events func() string,
 ) {
@@ -245,8 +244,8 @@ func (s *site) sendStream(
 	}
 }
 
-// streamUnit sends the states of a unit until the browser goes, the session ends, or the
-// stream is old.
+// streamUnit sends the states of a unit until the browser disconnects, the session ends, or the stream reaches its
+// maximum age.
 func (s *site) streamUnit(
 	w http.ResponseWriter, r *http.Request, session *auth.Session, wall bool, left func() (time.Duration, bool),
 ) {
@@ -286,8 +285,7 @@ func (s *site) streamBoard(w http.ResponseWriter, r *http.Request, session *auth
 	s.streamUnit(w, r, session, true, left)
 }
 
-// watchSession returns a function that says how long the session of a request still lasts;
-// false: it has ended.
+// watchSession returns a function that returns the remaining time of a request's session; false: it has ended.
 func (s *site) watchSession(r *http.Request) func() (time.Duration, bool) {
 	return func() (time.Duration, bool) {
 		session, err := s.ReadSession(r)

@@ -23,7 +23,7 @@ type outlook struct {
 	Levels  finding // how likely each level is
 }
 
-// finding is a figure with a heading that says what is to be seen in it.
+// finding is a chart with a heading that states its main result.
 type finding struct {
 	Heading, About string
 	Figure         template.HTML // "": there is none
@@ -209,10 +209,10 @@ func selectShortest(hours []forecast.Hour) (worst *forecast.Hour, found bool) {
 	return worst, worst.ShortfallP50 > 0
 }
 
-// mostTurns is how many changes of the level a heading tells.
+// mostTurns is the maximum number of level changes in a heading.
 const mostTurns = 3
 
-// drawLevels draws how likely each level is. The heading says when the level changes.
+// drawLevels draws the probability of each level. The heading says when the level changes.
 func (p *writer) drawLevels(f *forecast.Forecast) finding {
 	heading, turns := "", 0
 	for i := range f.Points {

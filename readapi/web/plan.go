@@ -31,7 +31,7 @@ type area struct {
 
 type mark struct{ Label, Place string }
 
-// newFloor draws the map by the layout. Without a layout, each area has rows of its own.
+// newFloor draws the map by the layout. Without a layout, each area has separate rows.
 func (p *writer) newFloor(u *readapi.Unit, drawn *layout.Layout, wall bool) *floor {
 	f := &floor{Areas: p.groupByArea(u, wall)}
 	if drawn != nil {
@@ -59,7 +59,7 @@ func (p *writer) groupByArea(u *readapi.Unit, wall bool) []area {
 	return all
 }
 
-// A map without a layout has as few columns as show the unit without scrolling.
+// A map without a layout has as few columns as possible without scrolling.
 const (
 	leastColumns    = 6
 	mostColumns     = 14
@@ -78,8 +78,8 @@ const (
 	roomShape  = 1.3 // a room is as well read if it is so much wider than high
 )
 
-// placeInRows gives each area rows of its own. Small areas share one. A page has as few columns as show
-// the unit without scrolling; a wall has those with which the rooms are largest.
+// placeInRows assigns rows to each area; small areas share one. A page has as few columns as possible without
+// scrolling; a wall has the number with which the rooms are largest.
 func (f *floor) placeInRows(wall bool) {
 	columns := leastColumns
 	if !wall {
@@ -104,8 +104,8 @@ func (f *floor) placeInRows(wall bool) {
 	}
 }
 
-// countRows returns how many rows of rooms the areas take with so many columns, and how many bands: rows
-// with the names of areas.
+// countRows returns the number of rows of rooms for the given number of columns, and the number of bands, which are
+// rows with the names of areas.
 func (f *floor) countRows(columns int) (rows, bands int) {
 	used := columns // of the row that is filled now
 	for i := range f.Areas {
@@ -121,8 +121,8 @@ func (f *floor) countRows(columns int) (rows, bands int) {
 	return rows, bands
 }
 
-// placeByLayout puts rooms and landmarks where the layout says. Rooms that the layout does
-// not know follow in rows below.
+// placeByLayout places rooms and landmarks according to the layout. Rooms that the layout does not have follow in
+// rows below.
 func (f *floor) placeByLayout(l *layout.Layout) {
 	taken := map[[2]int32]bool{} // cells by column and row
 	rows := map[int32]bool{}     // that have rooms
@@ -158,8 +158,8 @@ func (f *floor) placeByLayout(l *layout.Layout) {
 	f.setClasses("drawn", int(l.Columns), len(rows), int(max(below, l.Rows))-len(rows))
 }
 
-// setClasses sets the classes of the map. They say how it is drawn, its columns, its rows with
-// rooms, its other rows, and how near the rooms are to one another.
+// setClasses sets the style classes of the map: its style, its columns, its rows with rooms, its other rows, and the
+// distance between rooms.
 func (f *floor) setClasses(how string, columns, rows, bands int) {
 	name := func(letter string, n int) string {
 		return " " + letter + strconv.Itoa(max(min(n, layout.MostCells), 1))
@@ -200,8 +200,8 @@ type tile struct {
 	Door    bool   // drawn at the foot of the room
 }
 
-// Size returns the class of the length of a label, as the words of a wall are as large as their room
-// allows: "" for up to five letters.
+// Size returns the style class for the length of a label, because labels on a wall are as large as their room allows:
+// "" for up to five characters.
 func (t *tile) Size() string {
 	switch n := utf8.RuneCountInString(t.Label); {
 	case n > longLabel:
@@ -214,7 +214,7 @@ func (t *tile) Size() string {
 	return ""
 }
 
-// longLabel is the most letters of a label that has one line.
+// longLabel is the maximum number of characters of a label on one line.
 const longLabel = 9
 
 // shownFactors is how many factors of a room fit on the map.

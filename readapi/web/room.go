@@ -19,7 +19,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// ahead is how far the page of a room looks ahead by known clocks.
+// ahead is the period of known changes that the page of a room shows.
 const ahead = 8 * time.Hour
 
 // roomPage shows one room with all that its score is made of.
@@ -121,7 +121,7 @@ func (p *writer) drawFigures(out *roomPage, u *readapi.Unit, r *score.RoomVerdic
 	out.Clock8, out.Steps = p.drawSteps(u, details.Steps)
 }
 
-// drawLadder draws what each factor asks for; the largest counts.
+// drawLadder draws the demand of each factor; the largest one applies.
 func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	needed := p.formatNurses(r.Demand)
 	ladder := &chart.Ladder{
@@ -158,7 +158,7 @@ func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	return ladder.SVG()
 }
 
-// drawShares draws the severity of each factor: each takes its share of what is left.
+// drawShares draws the severity of each factor, which is a share of what the factors before it left over.
 func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float64) template.HTML {
 	points := p.FormatNumber(total, 1)
 	sum := &chart.Sum{
@@ -173,7 +173,7 @@ func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float6
 	return sum.SVG()
 }
 
-// drawScore draws the sum of both parts on the colours that it reaches.
+// drawScore draws the sum of both parts on the scale of colors.
 func (p *writer) drawScore(u *readapi.Unit, r *score.RoomVerdict, demand, severity float64, steps []readapi.RoomStep) template.HTML {
 	demandPoints, severityPoints := p.FormatNumber(demand, 1), p.FormatNumber(severity, 1)
 	figure := &chart.Score{

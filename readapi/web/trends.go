@@ -15,7 +15,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// trendsPage shows how the unit stood in the last days.
+// trendsPage shows the state of the unit in the last days.
 type trendsPage struct {
 	page.Frame
 
@@ -26,7 +26,7 @@ type trendsPage struct {
 	CSV      string
 }
 
-// spanLink leads to the trends of another number of days.
+// spanLink links to the trends of another number of days.
 type spanLink struct {
 	Name, Path string
 	Current    bool
@@ -35,7 +35,7 @@ type spanLink struct {
 // spanDays are the spans of time that a person can choose, in days.
 var spanDays = []int{1, 7, readapi.TrendDays}
 
-// readDays returns the days that a request asks for; 0: there is no such span.
+// readDays returns the requested number of days; 0: it is not offered.
 func readDays(r *http.Request) int {
 	given := r.URL.Query().Get("days")
 	if given == "" {
@@ -49,8 +49,7 @@ func readDays(r *http.Request) int {
 	return 0
 }
 
-// readTrends returns the trends that a request asks for. It returns false after it has
-// answered with a fault.
+// readTrends returns the requested trends. It returns false after it has sent an error response.
 func (s *site) readTrends(w http.ResponseWriter, r *http.Request, session *auth.Session) (t *readapi.Trends, days int, ok bool) {
 	if days = readDays(r); days == 0 {
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.none")
@@ -297,7 +296,7 @@ func (p *writer) drawWeek(t *readapi.Trends) finding {
 	return out
 }
 
-// rateForecast says how good the forecast was.
+// rateForecast describes the accuracy of the forecast.
 func (p *writer) rateForecast(c *forecast.Calibration) finding {
 	if c == nil || c.Status == forecast.Prior {
 		return finding{Heading: p.T("trends.score.none"), About: p.T("trends.score.prior")}

@@ -80,7 +80,7 @@ func (p *writer) tabulateDays(t *readapi.Trends) (heads []string, rows [][]strin
 	return heads, rows
 }
 
-// downloadTrends answers with the hours as a file for a spreadsheet, in the words of the API.
+// downloadTrends responds with the hours as a file for a spreadsheet, with the names of the API.
 func (s *site) downloadTrends(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	t, days, ok := s.readTrends(w, r, session)
 	if !ok {

@@ -29,7 +29,7 @@ type unitPage struct {
 	Unplaced string
 	Floor    *floor
 	Look     []tile
-	More     string // says how many further rooms want a look
+	More     string // how many further rooms need attention
 	Help     []helpRow
 	Axes     []axisRow
 	Quality  []string
@@ -40,8 +40,8 @@ type unitPage struct {
 	MayStaff bool
 }
 
-// newUnitPage returns the page of a unit. The wall shows no factor, visit or link: nobody may
-// read in a corridor why a patient is here.
+// newUnitPage returns the page of a unit. The wall shows no factor, visit or link, because passers-by must not learn
+// why a patient is here.
 func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.Layout, wall bool) *unitPage {
 	out := &unitPage{
 		Frame: frame, Head: p.newHeadline(u), Floor: p.newFloor(u, drawn, wall), Feeds: p.listFeeds(u), Outlook: p.newOutlook(u, wall),
@@ -76,7 +76,7 @@ func (s *site) showUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	page.WritePage(w, r, http.StatusOK, templates.Render("unit", out))
 }
 
-// tooOld is the age from which on nobody may act on a page.
+// tooOld is the age from which acts on a page are refused.
 const tooOld = 30 * time.Minute
 
 // nursesOf returns a demand as a number of nurses.
@@ -119,7 +119,7 @@ type figure struct {
 
 var shapes = [...]string{"g", "y", "o", "r"}
 
-// mostPips is how many nurses are drawn. The figures tell a larger number.
+// mostPips is the maximum number of nurses that are drawn. The text has larger numbers.
 const mostPips = 30
 
 func (p *writer) newHeadline(u *readapi.Unit) *headline {
@@ -166,7 +166,7 @@ func isUnsure(v *score.Verdict) bool {
 	return v.Level == acuity.LevelGreen && (v.OnDuty < 0 || !v.Axes[acuity.AxisCapacity].Known)
 }
 
-// describeDriver says what drives the level, and what is not known that could raise it.
+// describeDriver describes what drives the level, and which unknown values could raise it.
 func (p *writer) describeDriver(v *score.Verdict) string {
 	unknown := ""
 	switch capacity := v.Axes[acuity.AxisCapacity].Known; {
@@ -187,11 +187,11 @@ func (p *writer) describeDriver(v *score.Verdict) string {
 	return cmp.Or(unknown, p.T("axis.none"))
 }
 
-// mostLook is how many rooms are listed to look at first. The map shows all.
+// mostLook is the maximum number of rooms in the priority list. The map shows all.
 const mostLook = 12
 
-// selectWorst returns the rooms to look at first: red and orange rooms, the highest score
-// first. More is the number of further ones.
+// selectWorst returns the rooms of the priority list: red and orange rooms, the highest score first. more is the
+// number of further ones.
 func (p *writer) selectWorst(u *readapi.Unit) (worst []tile, more int) {
 	v := u.Verdict
 	for i := range v.Rooms {
@@ -320,7 +320,7 @@ func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 	return ""
 }
 
-// listQuality returns what makes the verdict less certain.
+// listQuality returns the reasons to trust the verdict less.
 func (p *writer) listQuality(v *score.Verdict) (all []string) {
 	for _, q := range v.Quality.List() {
 		all = append(all, p.T("quality."+q.Code))

@@ -61,7 +61,7 @@ type summary struct {
 	rows map[string]*unitRow // by language
 }
 
-// summaries keeps the last readings of hospitals, for all who look at several.
+// summaries caches the last summaries of hospitals for all pages that show several hospitals.
 type summaries struct {
 	cfg *Config
 
@@ -69,7 +69,7 @@ type summaries struct {
 	all map[string]*summary
 }
 
-// How long a summary holds without a change, and how many are read at a time.
+// The lifetime of an unchanged summary, and the number of concurrent reads.
 const (
 	summaryFor = 10 * time.Second
 	readers    = 16
@@ -79,7 +79,7 @@ func newSummaries(cfg *Config) *summaries {
 	return &summaries{cfg: cfg, all: map[string]*summary{}}
 }
 
-// readRow returns the row of a hospital. If fresh, it reads the hospital anew.
+// readRow returns the row of a hospital. If fresh is true, it bypasses the cache.
 func (s *summaries) readRow(ctx context.Context, t *text.Texts, hospital string, fresh bool) *unitRow {
 	s.mu.Lock()
 	one := s.all[hospital]
@@ -121,7 +121,7 @@ func (s *summaries) readRows(ctx context.Context, t *text.Texts, hospitals []str
 	return rows
 }
 
-// The order of the rows: an unknown hospital stands above one that is known to be quiet.
+// The order of the rows: an unknown hospital is above one that is known to be quiet.
 var rankOfLevel = [...]string{"4", "3", "1", "0"}
 
 const rankOfUnknown = "2"
@@ -199,7 +199,7 @@ func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 	}
 }
 
-// countRows says how many hospitals are red, orange and silent.
+// countRows returns the number of hospitals that are red, orange and silent, as text.
 func countRows(p *text.Texts, rows []*unitRow) string {
 	of := map[string]int{}
 	silent := 0
@@ -247,8 +247,8 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	})
 }
 
-// removeShown removes the notices of changes that rows show. A row that was read just before a notice is
-// not read again at once, so its hospital must be read once more.
+// removeShown removes the notices of changes that rows include. A row that was read shortly before a notice is not
+// read again immediately, so its hospital must be read once more.
 func removeShown(noticed map[string]time.Time, rows []*unitRow) {
 	for _, row := range rows {
 		if row.read.After(noticed[row.hospital]) {
@@ -271,8 +271,8 @@ func drainIDs(from <-chan string) (list []string) {
 	}
 }
 
-// formatRowsEvent returns the event with the rows that the browser has not got; "": it has them. If the
-// rows are all, the event counts them.
+// formatRowsEvent returns the event with the rows that the browser does not have; "": there are none. If the rows are
+// complete, the event has their counts.
 func (s *site) formatRowsEvent(p *writer, rows []*unitRow, sent map[string]string, all bool) string {
 	parts := map[string]string{}
 	for _, row := range rows {

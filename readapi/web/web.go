@@ -1,8 +1,8 @@
-// Package web shows the answers of the read API as pages for people.
+// Package web shows the results of the read API as pages for people.
 //
-// A page shows the same verdict, forecast and feeds as the API, at the instant of the
-// request; nothing is computed a second time. A page says what is not known, and never shows
-// it as green. Pages read without scripts; with scripts they follow the unit.
+// A page shows the same verdict, forecast and feeds as the API, at the instant of the request; nothing is computed a
+// second time. A page says what is unknown, and never shows it as green. Pages work without scripts; with scripts
+// they follow the unit.
 package web
 
 import (
@@ -28,8 +28,8 @@ import (
 	"svc/readapi/web/text"
 )
 
-// Reads gives the answers of the read API: [readapi.Reads]. The errors are [readapi.ErrNoUnit] and those
-// that wrap [readapi.ErrAway]; any other one is a fault.
+// Reads provides the results of the read API: [readapi.Reads]. The errors are [readapi.ErrNoUnit] and those that wrap
+// [readapi.ErrAway]; any other one is a bug.
 type Reads interface {
 	Unit(ctx context.Context, hospital string) (*readapi.Unit, error)
 	Room(ctx context.Context, hospital string, room int32, within time.Duration) (*readapi.RoomAhead, error)
@@ -38,7 +38,7 @@ type Reads interface {
 
 // Layouts reads the maps of units.
 type Layouts interface {
-	// Layout returns the map of a hospital; nil: nobody has drawn it.
+	// Layout returns the map of a hospital; nil: it has none.
 	Layout(hospital string) *layout.Layout
 }
 
@@ -53,7 +53,7 @@ type Config struct {
 	Walls     Walls            // nil: there are no walls
 	OIDC      *signin.Provider // nil: people sign in by links alone
 	Directory signin.Directory // of the provider's users
-	Acts      *API             // nil: nobody may act on these pages
+	Acts      *API             // nil: acts are disabled on these pages
 	// Administration is the API of the pages of administrators; nil: this process has none.
 	Administration *integrations.Administration
 	// Ends is done when the process leaves: streams end then. nil: never.
@@ -126,7 +126,7 @@ func (s *site) mountUnit(r chi.Router, base string) {
 	}))
 }
 
-// verdictOf returns how the unit of a hospital stands; nil: nothing was recorded of it.
+// verdictOf returns the verdict of a hospital; nil: nothing was recorded.
 func (s *site) verdictOf(ctx context.Context, hospital string) (*score.Verdict, error) {
 	u, err := s.Reads.Unit(ctx, hospital)
 	switch {
@@ -177,8 +177,8 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	return nil, false
 }
 
-// lead says how a hospital without records comes to its first picture: to an administrator what to do, to
-// others who does it.
+// lead explains how a hospital without records gets its first data: to an administrator what to do, to others who
+// does it.
 func lead(n *page.Notice, session *auth.Session) {
 	if session.Role != users.Admin {
 		n.Say = n.T("none.viewer")
@@ -188,8 +188,7 @@ func lead(n *page.Notice, session *auth.Session) {
 	n.Link, n.LinkSays = n.Base+"/integrations", n.T("int.first")
 }
 
-// firstSteps returns the commands that lead a hospital without records to its first
-// picture.
+// firstSteps returns the commands that send the first data of a hospital.
 func firstSteps(t *text.Texts, hospital string) []page.Step {
 	const post = `curl $SVC/api/ingest/%s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '%s'`
 	const census = `{"totalRooms":12,"rooms":[` +

@@ -1,12 +1,11 @@
-// Package audit describes administrative acts: who did what when to which thing of a hospital.
+// Package audit describes administrative acts: actor, time, action, subjects.
 //
-// The record of an act is written before the act takes effect. If it cannot be written,
-// the act is not done. An act can still fail after its record. Then there is a second record of
-// the same act, whose action ends in [Failed]. It ends in [Unclear] if nobody knows whether the
-// act was done.
+// The record of an act is written before the act takes effect. If it cannot be written, the act is not executed. An
+// act can still fail after its record. Then a second record of the act has an action that ends in [Failed], or in
+// [Unclear] if it is unknown whether the act was executed.
 //
-// An [Act] names things by their ids and their states by versions. It holds no secret, no
-// text that an administrator wrote, nothing of a patient.
+// An [Act] has ids of subjects and versions of states. It contains no secret, no text that an administrator wrote,
+// and no patient data.
 package audit
 
 import (
@@ -45,8 +44,7 @@ const (
 	Unclear = ".unclear" // the act may have been done: the store did not answer
 )
 
-// recordNotDoneWithin bounds the writing of the second record, because the caller waits for its
-// answer.
+// recordNotDoneWithin is the timeout for writing the second record, because the caller is waiting for its response.
 const recordNotDoneWithin = 2 * time.Second
 
 // NotDone records that an act was not done, or may not have been. It works also after the
@@ -58,9 +56,9 @@ func (record Record) NotDone(ctx context.Context, act Act, how string) error {
 	return record(ctx, act)
 }
 
-// Do records acts and does them together. If that fails, a second record of each recorded act says
-// so. Nothing was done if an act could not be recorded, or if the error is [access.ErrOvertaken].
-// Otherwise nobody knows.
+// Do records acts and executes them together. If that fails, it writes a second record of each recorded act. Nothing
+// was executed if an act could not be recorded, or if the error is [access.ErrOvertaken]; after any other error this
+// is unknown.
 func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error {
 	recorded, err := each(acts, func(act Act) error { return record(ctx, act) })
 	how := Failed
@@ -77,8 +75,8 @@ func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error
 	return err
 }
 
-// Retry does a change again while another change overtakes it. The change looks up what it changes
-// each time, so it decides by the new state.
+// Retry repeats a change while other changes overtake it. The change reads the current state each time, so its
+// decision uses the new state.
 func Retry(ctx context.Context, change func() error) error {
 	for {
 		if err := change(); !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil {
@@ -87,12 +85,12 @@ func Retry(ctx context.Context, change func() error) error {
 	}
 }
 
-// atOnce bounds how many records are written at the same time. A person may have hundreds
-// of hospitals, and each hospital has a record of its own.
+// atOnce is the maximum number of records that are written concurrently. A person may have hundreds of hospitals,
+// each with a separate record.
 const atOnce = 32
 
-// each writes a record of every act: the acts of one hospital in their order, several hospitals
-// at once. It returns the acts that were written, and the first error.
+// each writes a record of every act: sequentially for one hospital, concurrently for several. It returns the acts
+// that were written, and the first error.
 func each(acts []Act, write func(Act) error) (written []Act, err error) {
 	hospitals := map[string][]Act{}
 	for _, act := range acts {
@@ -118,7 +116,7 @@ func each(acts []Act, write func(Act) error) (written []Act, err error) {
 	return written, err //nolint:wrapcheck // the caller says what it did
 }
 
-// Query asks for the acts of one hospital, newest first.
+// Query selects acts of one hospital, newest first.
 type Query struct {
 	Hospital string
 	Action   string    // only these actions, failed ones too; a word that ends in "." is a prefix; "": all
@@ -134,10 +132,10 @@ type Page struct {
 	Cursor int64 // start of the next page; 0: this is the last
 }
 
-// List answers a query.
+// List returns the acts that a query selects.
 type List func(ctx context.Context, q Query) (Page, error)
 
-// Matches reports whether the query asks for an act.
+// Matches reports whether the query selects an act.
 func (q *Query) Matches(a *Act) bool {
 	return a.Hospital == q.Hospital && q.matchesAction(a.Action) &&
 		(q.Since.IsZero() || !a.At.Before(q.Since)) && (q.Until.IsZero() || a.At.Before(q.Until))

@@ -11,19 +11,18 @@ import (
 
 // These are the actions of what was refused.
 const (
-	ActRefuseSignIn = "session.refuse" // somebody could not sign in
-	ActRefuse       = "act.refuse"     // somebody may not do or see something; the subject is its route
+	ActRefuseSignIn = "session.refuse" // a sign-in failed
+	ActRefuse       = "act.refuse"     // an action or a page was refused; the subject is its route
 )
 
-// Unknown is the By of an act of somebody whom nobody knows, and Installation the Hospital of an
-// act whose hospital nobody knows.
+// Unknown is the By of an act by an unknown person, and Installation the Hospital of an act without a known hospital.
 const (
 	Unknown      = "unknown"
 	Installation = "*"
 )
 
-// Refusals records what was refused. The record of somebody who tries again and again is bounded:
-// beyond that only the log of the process has a line.
+// Refusals records refused requests. The number of records for repeated attempts is limited; beyond it, only the log
+// of the process has a line.
 type Refusals struct {
 	Record Record
 	Now    func() time.Time
@@ -33,7 +32,7 @@ type Refusals struct {
 	buckets map[string]*rate.Limiter
 }
 
-// How many refusals of one person or key in one hospital are recorded. Our defaults.
+// The maximum number of recorded refusals of one person or key in one hospital. Defaults of this project.
 const (
 	refusalsPerSecond = 1
 	refusalsAtOnce    = 60
@@ -41,8 +40,7 @@ const (
 	refusalWithin     = time.Second
 )
 
-// Note records a refusal. The answer waits for the record, but for a second at most, and is the
-// same without it.
+// Note records a refusal. The response waits for the record for at most one second, and does not depend on it.
 func (f *Refusals) Note(ctx context.Context, act Act) {
 	if f == nil {
 		return

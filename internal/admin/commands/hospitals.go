@@ -221,8 +221,8 @@ func (o *hospitalImport) refuse(faults []string) error {
 	return fmt.Errorf("nothing was imported: %d errors", len(faults))
 }
 
-// differences reports the lines whose hospital exists with another name or time zone. The import
-// does not know which of the two is right.
+// differences reports the lines whose hospital exists with another name or time zone. The import cannot decide which
+// of the two is right.
 func differences(s *settings.Store, rows []importedHospital) (faults []string) {
 	for i := range rows {
 		known, exists := s.Register.Hospital(rows[i].ID)
@@ -236,8 +236,7 @@ func differences(s *settings.Store, rows []importedHospital) (faults []string) {
 	return faults
 }
 
-// makeAll makes the hospitals and keys that do not exist yet, in transactions of importAtOnce
-// hospitals.
+// makeAll creates the missing hospitals and keys, in transactions of importAtOnce hospitals.
 func (o *hospitalImport) makeAll(ctx context.Context, s *settings.Store, ring *keys.Ring, rows []importedHospital) error {
 	if !o.JSON {
 		o.out.Write([]string{"hospital", "name", "id", "key"}) //nolint:errcheck // the flush of each transaction tells
@@ -250,7 +249,7 @@ func (o *hospitalImport) makeAll(ctx context.Context, s *settings.Store, ring *k
 	return nil
 }
 
-// makeChunk makes some hospitals with their keys in one transaction.
+// makeChunk creates some hospitals with their keys in one transaction.
 func (o *hospitalImport) makeChunk(ctx context.Context, s *settings.Store, ring *keys.Ring, rows []importedHospital) error {
 	seen := s.Seen()
 	var hospitals []string // hospitals that change

@@ -256,8 +256,8 @@ func rowOf(key *access.Key, now time.Time) keyRow {
 	return row
 }
 
-// printToken prints the token alone on standard output, so that a script can capture it. All else
-// goes to standard error.
+// printToken prints only the token on standard output, so that a script can capture it. Everything else goes to
+// standard error.
 func printToken(a *kafkacli.Command, key *access.Key, token string) error {
 	if a.JSON {
 		row := rowOf(key, a.Now())

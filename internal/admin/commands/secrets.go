@@ -14,9 +14,8 @@ import (
 	"svc/internal/kafkacli"
 )
 
-// SecretsCommand is svc secrets, for operators who change SVC_SECRETS_KEY or SVC_PSEUDONYM_KEY.
-// It tells which key seals each setting, and seals settings again. The steps are in
-// docs/keys.md.
+// SecretsCommand returns the command svc secrets, for operators who change SVC_SECRETS_KEY or SVC_PSEUDONYM_KEY. It
+// prints which key seals each setting, and reseals settings. The steps are in docs/keys.md.
 func SecretsCommand(w cli.Env) *cobra.Command {
 	verb := func(use, short string, do func(context.Context, *settings.Store, *kafkacli.Command, *keys.Ring) error) *cobra.Command {
 		a := kafkacli.New(w, config.NeedSecrets)

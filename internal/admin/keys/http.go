@@ -214,7 +214,7 @@ var tooMany = httpapi.Problem{
 	Details: []httpapi.Detail{{Path: "", Rule: "maxKeys:" + strconv.Itoa(Most)}},
 }
 
-// template returns the key that a body asks for, and the rules that the body breaks.
+// template returns the requested key, and the rules that the body breaks.
 func (in *mintShape) template(hospital string, zone *time.Location) (key access.Key, broken []httpapi.Detail) {
 	broken = httpapi.Check(in)
 	key = access.Key{Hospital: hospital, Name: strings.TrimSpace(in.Name)}
@@ -280,9 +280,8 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// change changes the key in the path with do. If this process or another one changed the
-// settings meanwhile, it looks the key up again. The new state then decides whether this
-// is still the key that the caller means.
+// change changes the key in the path with do. If the settings changed in the meantime, it reads the key again, and
+// the new state decides whether the change still applies.
 func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, by string, seen int64, key access.Key) error) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// LastUse notes when keys were used, each at most once a minute. It is best effort: a note that
-// cannot be written is lost.
+// LastUse records when keys were used, at most once a minute for each key. It is best effort: a record that cannot be
+// written is lost.
 type LastUse struct {
 	now func() time.Time
 
@@ -22,12 +22,12 @@ const (
 	writeEvery = 5 * time.Second
 )
 
-// NewLastUse returns a LastUse without notes.
+// NewLastUse returns an empty LastUse.
 func NewLastUse(now func() time.Time) *LastUse {
 	return &LastUse{now: now, pending: map[string]time.Time{}, written: map[string]time.Time{}}
 }
 
-// Note notes that the key with this id is used now.
+// Note records that the key with this id is used now.
 func (u *LastUse) Note(id string) {
 	now := u.now()
 	u.mu.Lock()
@@ -37,7 +37,7 @@ func (u *LastUse) Note(id string) {
 	}
 }
 
-// Run writes the notes every few seconds, until ctx ends.
+// Run writes the recorded uses every few seconds until ctx ends.
 func (u *LastUse) Run(ctx context.Context, write func(context.Context, map[string]time.Time) error) error {
 	for {
 		wait, stop := context.WithTimeout(ctx, writeEvery)

@@ -1,6 +1,5 @@
-// Package keys administers the API keys of hospitals. It mints, rotates and revokes them,
-// and writes an audit record before each act takes effect. A [Ring] has these verbs; the
-// command line and the endpoints under /api/admin/keys call it.
+// Package keys administers the API keys of hospitals. It creates, rotates and revokes them, and writes an audit
+// record before each act takes effect. The command line and the endpoints under /api/admin/keys use a [Ring].
 package keys
 
 import (
@@ -22,10 +21,10 @@ const (
 	ActRevoke = "key.revoke"
 )
 
-// ErrEnded says that a key is revoked or expired, so it cannot be rotated.
+// ErrEnded means that a key is revoked or expired, so it cannot be rotated.
 var ErrEnded = errors.New("the key is no longer valid")
 
-// ErrTooMany says that a hospital has the greatest allowed number of keys.
+// ErrTooMany means that a hospital has the maximum number of keys.
 var ErrTooMany = errors.New("the hospital has reached the limit of 200 valid keys; revoke one")
 
 // Most is how many valid keys a hospital may have.
@@ -34,8 +33,8 @@ const Most = 200
 // Ring administers the keys of all hospitals.
 type Ring struct {
 	Register *access.Register
-	// Seen returns a mark of what the register has read. The caller asks for it before it
-	// looks up a key to change.
+	// Seen returns the position up to which the register has read the settings. The caller must call it before it
+	// reads the key to change.
 	Seen func() int64
 	// Put stores keys of one hospital, all or none. It fails with [access.ErrOvertaken]
 	// if the settings of the hospital were changed after seen. When it returns nil, this
@@ -54,9 +53,8 @@ func Version(k *access.Key) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Mint makes a key and its token, which is shown once. It fails with [ErrTooMany] if the hospital
-// has [Most] valid keys. The write fails if anything changed since the count,
-// so the limit holds across instances.
+// Mint creates a key and its token, which is displayed once. It returns [ErrTooMany] if the hospital has [Most] valid
+// keys. The write fails if anything changed since the count, so the limit applies across instances.
 func (r *Ring) Mint(ctx context.Context, by string, template access.Key) (key access.Key, token string, err error) {
 	err = r.turns.Do(ctx, template.Hospital, func() error {
 		seen := r.Seen()
@@ -83,8 +81,8 @@ func (r *Ring) valid(hospital string) (n int) {
 	return n
 }
 
-// Rotate makes a key like an old one, in the same lineage. The old key stays valid for at
-// most the overlap. The store gets both changes or neither.
+// Rotate creates a successor of a key in the same lineage. The old key remains valid for at most the overlap. Both
+// changes are stored, or neither.
 func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key, overlap time.Duration) (access.Key, string, error) {
 	now := r.Now()
 	if !old.Valid(now) {

@@ -11,8 +11,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Layout is where the rooms of a unit lie, in cells of a grid that begins with column 1
-// and row 1.
+// Layout is the position of a unit's rooms, in cells of a grid that starts with column 1 and row 1.
 type Layout struct {
 	Hospital  string
 	Columns   int32
@@ -22,7 +21,7 @@ type Layout struct {
 	Version   int64
 }
 
-// Place is where a room lies.
+// Place is the position and size of a room.
 type Place struct{ Room, X, Y, W, H int32 }
 
 // Landmark is something that is no room: a nurses' station, an entrance.
@@ -34,7 +33,7 @@ type Landmark struct {
 // cells is a rectangle of the grid.
 type cells struct{ x, y, w, h int32 }
 
-// The bounds of a layout. The pages have places for so many cells.
+// The limits of a layout, which are those of the pages.
 const (
 	MostCells     = 24
 	MostRooms     = 400
@@ -86,7 +85,7 @@ func (l *Layout) inside(c cells) bool {
 		int64(c.x)+int64(c.w) <= int64(l.Columns)+1 && int64(c.y)+int64(c.h) <= int64(l.Rows)+1
 }
 
-// claimCells marks the cells of a rectangle; false: one of them was taken.
+// claimCells marks the cells of a rectangle as used; false: one of them was already used.
 func claimCells(taken map[[2]int32]bool, c cells) bool {
 	free := true
 	for x := range c.w {
@@ -99,8 +98,7 @@ func claimCells(taken map[[2]int32]bool, c cells) bool {
 	return free
 }
 
-// Register holds all layouts. The follower of the settings feeds it. It is safe for
-// concurrent use.
+// Register holds all layouts. The follower of the settings topic updates it. It is safe for concurrent use.
 type Register struct {
 	mu  sync.RWMutex
 	all map[string]*Layout
@@ -136,8 +134,8 @@ const ActSet = "layout.set"
 // Office administers the layouts of all hospitals.
 type Office struct {
 	Register *Register
-	// Seen returns a mark of what the register has read. The caller asks for it before it
-	// looks up what it changes.
+	// Seen returns the position up to which the register has read the settings. The caller must call it before it
+	// reads the state to change.
 	Seen func() int64
 	// Put stores a layout. It fails with [access.ErrOvertaken] if the settings of the
 	// hospital were changed after seen.

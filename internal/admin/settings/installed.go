@@ -71,8 +71,7 @@ func (s *Store) installedKey(id string) (*administration.InstalledKey, bool) {
 	return known, true
 }
 
-// putInstalledKey makes the newest key of a ring the installation's. The error may be
-// [access.ErrOvertaken].
+// putInstalledKey makes the newest key of a ring the installation's key. The error may be [access.ErrOvertaken].
 func (s *Store) putInstalledKey(ctx context.Context, seen int64, made *administration.InstalledKey, ring *seal.Keyring) error {
 	fingerprint := ring.Fingerprint()
 	made.Fingerprint = fingerprint[:]
@@ -88,8 +87,8 @@ func (s *Store) putInstalledKey(ctx context.Context, seen int64, made *administr
 	return err
 }
 
-// install makes the newest key of a ring the installation's. From then on all processes with this
-// key seal with it. Processes without it become unready.
+// install makes the newest key of a ring the installation's key. From then on, all processes with this key seal with
+// it, and processes without it become unready.
 func (s *Store) install(ctx context.Context, id string, ring *seal.Keyring, lost bool, sealed []byte, now time.Time) error {
 	for {
 		seen := s.Seen()
@@ -123,8 +122,8 @@ func (s *Store) Installed(id string) (f seal.Fingerprint, is bool) {
 	return f, is
 }
 
-// Rewrap makes the newest pseudonym key of a ring the installation's, and seals the data of
-// pseudonyms with it. The data stays the same, and so do the pseudonyms.
+// Rewrap makes the newest pseudonym key of a ring the installation's key and seals the pseudonym data with it. The
+// data, and thereby the pseudonyms, do not change.
 func (s *Store) Rewrap(ctx context.Context, ring *seal.Keyring, now time.Time) error {
 	data, err := s.openPseudonyms(ring)
 	if err != nil {

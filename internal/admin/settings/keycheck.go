@@ -12,7 +12,7 @@ import (
 	"svc/schemas/administration"
 )
 
-// KeyCheckConfig holds what a key check needs.
+// KeyCheckConfig holds the dependencies of a key check.
 type KeyCheckConfig struct {
 	Store      *Store
 	Now        func() time.Time
@@ -25,9 +25,8 @@ type KeyCheckConfig struct {
 	Strict bool
 }
 
-// KeyCheck compares the keys of this process with the keys of its installation. The first start of
-// the installation put their fingerprints into the settings. A process with another key does not
-// become ready.
+// KeyCheck compares the keys of this process with the keys of its installation, whose fingerprints the first process
+// stored in the settings. A process with another key does not become ready.
 type KeyCheck struct {
 	KeyCheckConfig
 	rings map[string]*seal.Keyring // the keys of this process, by id
@@ -57,8 +56,8 @@ func NewKeyCheck(c KeyCheckConfig) *KeyCheck {
 	return k
 }
 
-// NeedSecrets makes the check fail if the installation has a secrets key and this process has none.
-// It is called before [KeyCheck.Run].
+// NeedSecrets makes the check fail if the installation has a secrets key and this process has none. Call it before
+// [KeyCheck.Run].
 func (k *KeyCheck) NeedSecrets() { k.needs[SecretsKey] = true }
 
 // Ready returns a channel that is closed once all keys have been right.
@@ -125,8 +124,8 @@ func (k *KeyCheck) set(err error) {
 	}
 }
 
-// Healthy is the check of /readyz. Its error says which key differs, or why that is unknown.
-// Before the first check it is nil, since the check start fails then.
+// Healthy is the check for /readyz. Its error says which key differs, or why that is unknown. Before the first check
+// it is nil, because the check start fails then.
 func (k *KeyCheck) Healthy(context.Context) error {
 	if _, fault := k.State(); fault != errUnchecked { //nolint:errorlint // that very one
 		return fault
@@ -175,8 +174,8 @@ func (k *KeyCheck) While(ctx context.Context, work func(context.Context) error) 
 	return nil
 }
 
-// check compares each key with the key of the installation. If the installation has none, check
-// makes this key the installation's.
+// check compares each key with the installation's key. If there is none, check makes the key of this process the
+// installation's key.
 func (k *KeyCheck) check(ctx context.Context) error {
 	var faults []error
 	for _, id := range []string{SecretsKey, PseudonymKey} {
@@ -202,8 +201,8 @@ func fingerprintOf(known *administration.InstalledKey) (f seal.Fingerprint) {
 	return f
 }
 
-// claim makes a key the installation's. If several processes start at once, one claims it and the
-// others compare theirs.
+// claim makes a key the installation's key. If several processes start together, one claims it and the others compare
+// their keys.
 func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) error {
 	seen := k.Store.Seen()
 	if _, is := k.Store.installedKey(id); is { // another process was faster

@@ -33,7 +33,7 @@ const (
 	kindRecipient = "alert-recipient"
 )
 
-// kind says how the records of one kind change the registers.
+// kind defines how the records of one kind change the registers.
 type kind struct {
 	set  func(s *Store, value []byte) error
 	drop func(s *Store, hospital, id string) error

@@ -14,7 +14,7 @@ import (
 	"svc/schemas/administration"
 )
 
-// SealedBy tells which key seals a setting.
+// SealedBy identifies the key that seals a setting.
 type SealedBy string
 
 // Keys that seal a setting, best first.
@@ -116,9 +116,9 @@ type Resealed struct {
 	Unknown   int // sealed with a key that is not configured
 }
 
-// Reseal makes the newest secrets key the installation's, and seals with it the settings that
-// older keys have sealed. The settings and their versions do not change. Each is recorded as
-// an act. lost: the key of the installation is not needed.
+// Reseal makes the newest secrets key the installation's key, and reseals with it the settings that older keys have
+// sealed. The settings and their versions do not change. Each is recorded in the audit log. If lost is true, the
+// current key of the installation is not required.
 func (s *Store) Reseal(ctx context.Context, lost bool, record audit.Record, now func() time.Time) (n Resealed, err error) {
 	if err = s.install(ctx, SecretsKey, s.Seals, lost, nil, now()); err != nil {
 		return n, err

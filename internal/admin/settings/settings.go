@@ -64,7 +64,7 @@ func (s *Store) Ready() <-chan struct{} { return s.table.Ready() }
 
 // applyRecord applies one record to the registers.
 func (s *Store) applyRecord(key string, value []byte) error {
-	if strings.HasPrefix(key, administration.InstalledKeys) { // a process that needs a key looks it up
+	if strings.HasPrefix(key, administration.InstalledKeys) { // a process that needs a key reads it on demand
 		if known, is := s.installedKey(SecretsKey); is && s.Seals != nil {
 			s.Seals.Use(fingerprintOf(known))
 		}
@@ -86,7 +86,7 @@ func (s *Store) applyRecord(key string, value []byte) error {
 // position.
 func (s *Store) Seen() int64 { return s.table.Seen("") }
 
-// awaitWithin bounds how long a reader waits for what another process has written.
+// awaitWithin is the maximum time that a reader waits for the writes of another process.
 const awaitWithin = 2 * time.Second
 
 // Await waits a little until this process has read the settings up to a position that another

@@ -46,8 +46,8 @@ type Line[T any] struct {
 // mappingColumns are the columns of a terminology map, in the order in which it is written.
 var mappingColumns = []string{"system", "code", "kind", "factorId", "op", "than", "comment"}
 
-// ReadMappings reads a terminology map. The faults are about values; an error is about the file as a
-// whole. Reading stops at the first row beyond most; 0: a file may have any number of rows.
+// ReadMappings parses a terminology map. The faults concern values; an error concerns the file as a whole. Parsing
+// stops at the first row beyond most; 0 means no limit.
 func ReadMappings(in io.Reader, most int) (rows []Line[Mapping], faults []*spreadsheet.Fault, err error) {
 	err = spreadsheet.Read(in, mappingColumns, []string{"system", "code", "factorId"}, most, func(line int, field func(string) string) {
 		row := Mapping{System: field("system"), Code: field("code"), FactorID: field("factorId"), Comment: field("comment")}
@@ -99,8 +99,8 @@ type Location struct {
 // locationColumns are the columns of a location table, in the order in which it is written.
 var locationColumns = []string{"pointOfCare", "room", "bed", "roomId", "roomLabel", "area", "outside", "primaryFactor"}
 
-// ReadLocations reads a location table. The faults are about values; an error is about the file as a
-// whole. Reading stops at the first row beyond most; 0: a file may have any number of rows.
+// ReadLocations parses a location table. The faults concern values; an error concerns the file as a whole. Parsing
+// stops at the first row beyond most; 0 means no limit.
 func ReadLocations(in io.Reader, most int) (rows []Line[Location], faults []*spreadsheet.Fault, err error) {
 	err = spreadsheet.Read(in, locationColumns, nil, most, func(line int, field func(string) string) {
 		row := Location{

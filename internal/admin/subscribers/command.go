@@ -21,7 +21,7 @@ const (
 	actCommandStop   = "command.stop"
 )
 
-// awaitWithin is how long an answer waits for its command.
+// awaitWithin is the maximum time that a response waits for its command.
 const (
 	awaitWithin = 2 * time.Second
 	lookEvery   = 20 * time.Millisecond
@@ -201,8 +201,8 @@ func (s *webhooks) replay(w http.ResponseWriter, r *http.Request) {
 
 const dryRun = "dryRun"
 
-// orderDryRun writes a command that changes nothing to the ledger, so no act is put on record;
-// false: it has answered.
+// orderDryRun writes a command that changes nothing to the ledger, without an audit record; false: it has already
+// sent an error response.
 func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbound.Command) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
@@ -214,7 +214,7 @@ func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbou
 	return err == nil
 }
 
-// count waits a little until the notifier says how many deliveries a replay makes.
+// count waits for the notifier to report how many deliveries a replay makes.
 func (s *webhooks) count(ctx context.Context, c *outbound.Command) *int {
 	if p, ok := Await(ctx, s.Lists, c, func(p *outbound.Progress) bool { return p.Count > 0 || p.Done }); ok {
 		return &p.Count
@@ -222,8 +222,8 @@ func (s *webhooks) count(ctx context.Context, c *outbound.Command) *int {
 	return nil
 }
 
-// Await waits a little until enough holds for the progress of a command. The notifier is
-// another process and reports only in the view, so Await polls that.
+// Await waits until enough returns true for the progress of a command. It polls the view, because the notifier is
+// another process and reports only there.
 func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough func(*outbound.Progress) bool) (outbound.Progress, bool) {
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()

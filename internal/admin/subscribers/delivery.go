@@ -10,7 +10,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// These constants bound the pages of deliveries.
+// The limits of the pages of deliveries.
 const (
 	deliveriesUsual  = 50
 	deliveriesAtMost = 200
@@ -68,7 +68,7 @@ func deliveryReads() []contract.Route[*webhooks] {
 	}
 }
 
-// deliveryBase holds the fields that a partner may see too.
+// deliveryBase holds the fields that a partner may see, too.
 type deliveryBase struct {
 	ID            string       `json:"id"`
 	EventID       string       `json:"eventId"`
@@ -133,7 +133,7 @@ func deliveryOf(d *outbound.Delivery) deliveryRow {
 	return row
 }
 
-// page returns the page that a request asks for; false: it has answered.
+// page returns the requested page; false: it has already sent an error response.
 func (s *webhooks) page(w http.ResponseWriter, r *http.Request, endpoint string) (page outbound.Page, ok bool) {
 	given, zone := httpapi.QueryOf(r), s.Zone(hospitalOf(r))
 	q := outbound.Query{

@@ -55,10 +55,10 @@ type episodeRow struct {
 	Reason   string       `json:"reason"`  // why people were alerted last
 	Round    int          `json:"round"`   // round of the escalation
 	AckBy    httpapi.Time `json:"ackBy"`   // deadline for an acknowledgment; null: none is needed
-	AckedAt  httpapi.Time `json:"ackedAt"` // null: nobody has acknowledged
+	AckedAt  httpapi.Time `json:"ackedAt"` // null: not acknowledged
 	AckedBy  *string      `json:"ackedBy"`
 	AlertID  *string      `json:"alertId"` // the raise to acknowledge
-	// Unreached says that no message of the last alert has arrived or still can.
+	// Unreached means that no message of the last alert has arrived or may still arrive.
 	Unreached bool `json:"unreached"`
 }
 

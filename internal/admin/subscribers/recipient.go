@@ -24,7 +24,7 @@ const (
 	actAlertTest       = "alert.test"
 )
 
-// These constants bound a recipient.
+// The limits of a recipient.
 const (
 	maxEmail      = 254 // RFC 5321, 4.5.3.1.3
 	recipientsMax = 200 // per hospital
@@ -210,9 +210,8 @@ func (s *alerts) reach(f *faults, p *outbound.Recipient) {
 	p.Label = strings.TrimSpace(p.Label)
 	if p.Email != "" {
 		parsed, err := mail.ParseAddress(p.Email)
-		// Only a bare address is valid, because a name beside it could be a person's. A
-		// masked one is refused: a client that sends back what a list shows must not lose
-		// the address.
+		// Only a bare address is valid, because a name next to it could be a person's. A masked one is refused, so
+		// that a client that sends back a list entry does not overwrite the address.
 		bare := err == nil && parsed.Address == p.Email && !strings.Contains(p.Email, masked)
 		f.unless(bare && len(p.Email) <= maxEmail && !access.HasControls(p.Email), "email", "format:email")
 		p.EmailShown = maskEmail(p.Email)

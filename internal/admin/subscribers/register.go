@@ -9,9 +9,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// Register holds the webhooks, tiers and recipients of all hospitals. The follower of the
-// settings feeds it. It is safe for concurrent use. Its values are shared, so nobody may
-// change them: a new version is a new value.
+// Register holds the webhooks, tiers and recipients of all hospitals. The follower of the settings topic updates it.
+// It is safe for concurrent use. Its values are shared and must not be modified; a new version is a new value.
 type Register struct {
 	mu         sync.RWMutex
 	webhooks   byHospital[outbound.Webhook]

@@ -57,8 +57,8 @@ func hospitalOf(r *http.Request) string { return httpapi.Caller(r.Context()).Hos
 
 func pathID(r *http.Request) string { return httpapi.PathValue(r, "id") }
 
-// faults collects the rules that a request breaks, so that its sender learns of all of
-// them at once. It begins with the rules that the tags of the body have.
+// faults collects the rules that a request breaks, so that its sender gets all of them at once, starting with those
+// in the tags of the body.
 type faults struct {
 	all     []httpapi.Detail // the request is malformed
 	misfits []httpapi.Detail // the request is well formed, but names what does not exist or asks for what cannot be
@@ -109,7 +109,7 @@ func matches(w http.ResponseWriter, r *http.Request, version int64) bool {
 	return httpapi.MatchVersion(w, r, strconv.FormatInt(version, 10))
 }
 
-// answer answers with a setting and its version.
+// answer responds with a setting and its version.
 func answer(w http.ResponseWriter, r *http.Request, version int64, data any) {
 	httpapi.OKVersion(w, r, strconv.FormatInt(version, 10), data)
 }
@@ -173,7 +173,7 @@ func (s *server) recordNotDone(r *http.Request, act audit.Act, err error) {
 	}
 }
 
-// away answers that a needed store cannot be reached at the moment.
+// away responds that a required store is currently unavailable.
 func (s *server) away(w http.ResponseWriter, r *http.Request, err error) {
 	s.Shell.Log.WarnContext(r.Context(), "deliveries not read", "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
@@ -186,7 +186,7 @@ func missing(w http.ResponseWriter, r *http.Request) {
 	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 }
 
-// listed reports whether [Lists] has what was asked for; if false it has answered.
+// listed reports whether [Lists] has the requested entry; if not, it has already sent an error response.
 func (s *server) listed(w http.ResponseWriter, r *http.Request, ok bool, err error) bool {
 	switch {
 	case err != nil:

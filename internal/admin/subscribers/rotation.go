@@ -45,9 +45,9 @@ var secretStates = map[outbound.SecretState]string{
 	outbound.SecretNext: "next", outbound.SecretCurrent: "current", outbound.SecretPrevious: "previous",
 }
 
-// Rotate adds a new secret before the secrets of an endpoint. Both sign during the overlap; with
-// an overlap of 0 only the new one signs. While a secret still waits to be promoted, ok is false: a
-// partner could not know which of three comes next.
+// Rotate adds a new secret before the secrets of an endpoint. Both sign during the overlap; with an overlap of 0,
+// only the new one signs. ok is false while another secret is still to be promoted, because a partner could not know
+// which of three comes next.
 func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, overlap time.Duration) (all []outbound.Secret, ok bool) {
 	if overlap == 0 {
 		fresh.State, fresh.Until = outbound.SecretCurrent, time.Time{}

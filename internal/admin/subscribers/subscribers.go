@@ -1,15 +1,12 @@
-// Package subscribers administers who learns what a unit does. These are the webhooks of
-// partners, the tiers of alerts, and the roles on duty that the tiers call. It also lists
-// the deliveries to them.
+// Package subscribers administers the recipients of a unit's events: the webhooks of partners, the tiers of alerts,
+// the roles on duty that the tiers alert. It also lists their deliveries.
 //
-// A [Store] holds the settings. The audit record of an act is written before the act
-// takes effect, and the act is answered once this process uses the new settings. Secrets,
-// telephone numbers and addresses never leave this package, except a new secret, once.
-// Lists mask them; audit and errors name ids and places.
+// A [Store] holds the settings. The audit record of an act is written before the act takes effect, and the response
+// is sent once this process uses the new settings. Secrets, telephone numbers and addresses never leave this package,
+// except a new secret, once. Lists mask them; audit records and errors have only ids and paths.
 //
-// A test, a retry, a replay or an acknowledgment is a command in the ledger of the
-// notifier. The notifier writes the [Lists] with the progress of commands and the
-// deliveries.
+// A test, a retry, a replay or an acknowledgment is a command in the ledger of the notifier. The notifier writes the
+// progress of commands and the deliveries to the [Lists].
 package subscribers
 
 import (
@@ -28,9 +25,9 @@ import (
 	"svc/internal/outbound"
 )
 
-// Store holds the settings. A write fails with [access.ErrOvertaken] if another write changed the
-// settings of the hospital after Seen was called. The caller decided by what [Register] showed
-// then. When a write returns nil, the Register of this process shows it.
+// Store stores the settings. A write returns [access.ErrOvertaken] if another write changed the settings of the
+// hospital after Seen was called, because the caller's decision is then based on an outdated [Register]. When a write
+// returns nil, the Register of this process has the change.
 type Store interface {
 	Seen() int64
 	PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook) error
@@ -40,13 +37,13 @@ type Store interface {
 	PutTier(ctx context.Context, seen int64, t *outbound.Tier) error
 }
 
-// ErrNoKey says that the process cannot seal: it has no key, or not the one that sealed
-// the setting. Writing the setting would lose its secret part.
+// ErrNoKey means that the process cannot seal: it has no key, or not the key that sealed the setting. Writing the
+// setting would lose its secret part.
 var ErrNoKey = errors.New("no key to seal with")
 
-// Lists is what the notifier reports about its work. ok is false for an unknown id. An
-// error means that the report cannot be read, or may be outdated, at the moment. A value
-// beside an error was true once: it is not shown, but good enough to act on.
+// Lists provides the notifier's reports about its work. ok is false for an unknown id. An error means that the report
+// cannot be read, or may be outdated. A value returned with an error was correct earlier: it must not be displayed,
+// but can be used for commands.
 type Lists interface {
 	Deliveries(ctx context.Context, q outbound.Query) (outbound.Page, error)
 	Delivery(ctx context.Context, hospital, id string) (d outbound.Delivery, ok bool, err error)
@@ -60,7 +57,7 @@ type Progresses interface {
 	Progress(ctx context.Context, hospital, command string) (p outbound.Progress, ok bool, err error)
 }
 
-// ErrCursor says that a cursor is not one of ours.
+// ErrCursor means that a cursor is malformed.
 var ErrCursor = errors.New("not a cursor")
 
 // Config is what the endpoints need. MountReads needs only Shell, Register, Lists, Key
@@ -79,16 +76,15 @@ type Config struct {
 	// Order writes a command to the ledger of the notifier, and returns once it is
 	// durable.
 	Order func(ctx context.Context, c *outbound.Command) error
-	// Test returns the id of the delivery that a test makes; "" if it is not known
-	// beforehand.
+	// Test returns the id of the delivery that a test makes; "" if it is not known in advance.
 	Test func(c *outbound.Command) string
-	// Check judges the URL of an endpoint. It returns why the URL is refused, or a
-	// warning, as stable codes; "" means none.
+	// Check checks the URL of an endpoint. It returns why the URL is refused, or a warning, as stable codes; "" means
+	// none.
 	Check func(ctx context.Context, hospital, url string) (refused, warning string)
 	Zone  func(hospital string) *time.Location // the zone for times without an offset
 }
 
-// MountWrites adds the endpoints that change settings and give commands.
+// MountWrites adds the endpoints that change settings and issue commands.
 func MountWrites(r chi.Router, c Config) {
 	s := &server{Config: c}
 	contract.Mount(r, c.Shell, &webhooks{s}, webhookWrites())
@@ -102,8 +98,7 @@ func MountReads(r chi.Router, c Config) {
 	contract.Mount(r, c.Shell, &alerts{s}, alertReads())
 }
 
-// Operations are the API operations of administrators, and of partners on their own
-// endpoints.
+// Operations returns the API operations for administrators, and for partners on their own endpoints.
 func Operations() []contract.Operation {
 	return slices.Concat(
 		contract.Operations(webhookWrites()), contract.Operations(alertWrites()),
@@ -141,8 +136,8 @@ type server struct {
 	writing sync.Mutex
 }
 
-// begin starts an act on settings. The caller must look the settings up only after begin.
-// Its writes fail if any process has changed them since.
+// begin starts an act on settings. The caller must read the settings after begin. Writes fail if any process has
+// changed the settings since.
 func (s *server) begin() (seen int64, end func()) {
 	s.writing.Lock()
 	return s.Store.Seen(), s.writing.Unlock

@@ -23,7 +23,7 @@ const (
 	actWebhookDelete = "webhook.delete"
 )
 
-// The bounds of an endpoint's settings.
+// The limits of an endpoint's settings.
 const (
 	maxWebhooks = 50 // per hospital
 	maxRooms    = 500
@@ -31,7 +31,7 @@ const (
 	mostSecret  = 128
 )
 
-// eventNames are the events that an endpoint may ask for.
+// eventNames are the events to which an endpoint can subscribe.
 var eventNames = []string{outbound.Ping, outbound.LevelChanged, outbound.RoomRescored, outbound.Alert}
 
 func endpointWrites() []contract.Route[*webhooks] {
@@ -83,8 +83,8 @@ func endpointReads() []contract.Route[*webhooks] {
 	}
 }
 
-// webhookSettings are the settings that may change at any time. They are decoded over the
-// current ones, so a setting that the body lacks stays.
+// webhookSettings are the settings that may change at any time. They are decoded onto the current ones, so a setting
+// that the body omits is unchanged.
 type webhookSettings struct {
 	Events         []string `json:"events,omitempty" minItems:"1" enum:"ping,surge.level_changed,room.rescored,surge.alert" uniqueItems:"true" doc:"Event types to send. Default: surge.level_changed and room.rescored."`
 	Rooms          []int32  `json:"rooms,omitempty" minItems:"1" maxItems:"500" minimum:"0" maximum:"2147483647" uniqueItems:"true" doc:"Rooms whose room.rescored events are sent; null: all rooms."`

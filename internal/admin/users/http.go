@@ -86,7 +86,7 @@ type changeShape struct {
 type userRow struct {
 	ID         string       `json:"id"`
 	Label      string       `json:"label"`
-	Role       string       `json:"role"`   // viewer, charge, admin; none: the identity provider gives none any more
+	Role       string       `json:"role"`   // viewer, charge, admin; none: the identity provider no longer gives a role
 	SignIn     string       `json:"signIn"` // link, or provider
 	Disabled   bool         `json:"disabled"`
 	CreatedAt  httpapi.Time `json:"createdAt"`
@@ -122,7 +122,7 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, list)
 }
 
-// change returns the change that a body asks for.
+// change returns the change in a request body.
 func (in *changeShape) change() (c Change) {
 	if in.Label != nil {
 		label := strings.TrimSpace(*in.Label)
@@ -173,7 +173,7 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// failUnavailable answers that a change could not be written.
+// failUnavailable responds that a change could not be written.
 func failUnavailable(w http.ResponseWriter, r *http.Request) {
 	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
 }

@@ -16,17 +16,17 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// MostLinks is how many links a hospital may have made by the API within a day of their end.
-// The log keeps that many, so it is bounded whatever a program with a key does.
+// MostLinks is the maximum number of links that the API creates for a hospital within a day of their expiry. The log
+// keeps that many, so its size is limited whatever a program with a key does.
 const MostLinks = 200
 
-// ErrTooMany says that a hospital has made the greatest allowed number of links.
+// ErrTooMany means that a hospital has created the maximum number of links.
 var ErrTooMany = errors.New("the hospital has reached the limit of 200 links in 24 hours; try again later")
 
 // lifetimes are how long a link of the API may be used.
 var lifetimes = map[string]time.Duration{"15m": 15 * time.Minute, "1h": time.Hour, "24h": 24 * time.Hour}
 
-// Lifetimes returns the words for how long a link of the API may be used, the shortest first.
+// Lifetimes returns the names of the possible lifetimes of a link from the API, shortest first.
 func Lifetimes() []string { return []string{"15m", "1h", "24h"} }
 
 var inviteOperation = contract.Operation{
@@ -85,9 +85,8 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Invite is [Office.MakeLink] for requests over HTTP. It fails with [ErrTooMany] if the hospital has
-// [MostLinks] links. The write fails if anything changed since the count,
-// so the limit holds across instances.
+// Invite is [Office.MakeLink] for requests over HTTP. It returns [ErrTooMany] if the hospital has [MostLinks] links.
+// The write fails if anything changed since the count, so the limit applies across instances.
 func (o *Office) Invite(ctx context.Context, by, hospital, label string, role Role, ttl time.Duration) (l Link, token string, err error) {
 	err = o.turns.Do(ctx, hospital, func() (err error) {
 		seen, n, now := o.Seen(), 0, o.Now()
@@ -119,8 +118,8 @@ func (o *Office) Invitations(hospital string) []Link {
 	return all
 }
 
-// Withdraw ends the link of a person whom somebody has invited, and returns it. If somebody uses
-// the link at once, one of the two succeeds. The errors are [ErrNoLink] and the errors of Put.
+// Withdraw ends the link of an invited person, and returns it. If the link is used concurrently, one of the two
+// succeeds. The errors are [ErrNoLink] and those of Put.
 func (o *Office) Withdraw(ctx context.Context, by, hospital, user string) (link Link, err error) {
 	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())

@@ -14,18 +14,18 @@ import (
 // These are the actions in the audit log.
 const (
 	ActLink   = "link.make"
-	ActRefuse = "link.refuse" // somebody opened a link that was used or withdrawn, or has expired
+	ActRefuse = "link.refuse" // a used, withdrawn or expired link was opened
 	ActBegin  = "session.begin"
 	ActEnd    = "session.end"
 )
 
-// These errors say why a link does not sign in.
+// The errors of a sign-in with a link.
 var (
 	ErrNoLink = errors.New("the link was used, has expired, or never existed")
 	ErrTTL    = errors.New("a link lasts from 1 minute to 24 hours")
 )
 
-// The bounds of the life of a link.
+// The limits of a link's lifetime.
 const (
 	LeastTTL = time.Minute
 	MostTTL  = 24 * time.Hour
@@ -49,23 +49,23 @@ type Changes struct {
 // Office administers the users and links of all hospitals.
 type Office struct {
 	Register *Register
-	// Seen returns a mark of what the register has read. The caller asks for it before it
-	// looks up what it changes.
+	// Seen returns the position up to which the register has read the settings. The caller must call it before it
+	// reads the state to change.
 	Seen func() int64
 	// Put stores changes, all or none. It fails with [access.ErrOvertaken] if the settings
 	// of one of their hospitals were changed after seen. When it returns nil, this process
 	// honours them.
 	Put   func(ctx context.Context, seen int64, c Changes) error
 	Audit audit.Record
-	// Refusals records who could not sign in; nil: nobody does.
+	// Refusals records failed sign-ins; it may be nil.
 	Refusals *audit.Refusals
 	Now      func() time.Time
 
 	turns audit.Turns
 }
 
-// MakeLink makes a link that signs in a new user of a hospital, and its token. The number of links
-// is not limited: see [Office.Invite].
+// MakeLink creates a link that signs in a new user of a hospital, and its token. The number of links is not limited;
+// see [Office.Invite].
 func (o *Office) MakeLink(ctx context.Context, by, hospital, label string, role Role, ttl time.Duration) (Link, string, error) {
 	// A new link cannot conflict with other changes, so the write is unconditional.
 	return o.makeLink(ctx, math.MaxInt64, by, hospital, label, role, ttl)
@@ -102,12 +102,11 @@ func (o *Office) ended(hospital string, now time.Time) (c Changes) {
 	return c
 }
 
-// FindLink returns the link of a token, also one that is over.
+// FindLink returns the link of a token, even if it has ended.
 func (o *Office) FindLink(token string) (Link, bool) { return o.Register.Link(token) }
 
-// UseLink signs in the person of a link. If several people use it at once, at any instances,
-// one succeeds: the change is written only if nothing came before it in the log. The errors
-// are [ErrNoLink] and the errors of Put.
+// UseLink signs in the person of a link. If the link is used concurrently, at any instances, one use succeeds: the
+// change is written only if no other change precedes it in the log. The errors are [ErrNoLink] and those of Put.
 func (o *Office) UseLink(ctx context.Context, token string, in SignIn) (s Session, err error) {
 	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())
@@ -136,8 +135,8 @@ func (o *Office) UseLink(ctx context.Context, token string, in SignIn) (s Sessio
 	return s, nil
 }
 
-// RefuseSignIn records that a person could not sign in, in each hospital that knows the person.
-// Subjects are as in [Office.SignIn]; nil: nobody knows who it is. Reason is a stable word.
+// RefuseSignIn records a failed sign-in in each hospital that knows the person. Subjects are as in [Office.SignIn];
+// nil: the person is unknown. Reason is a stable word.
 func (o *Office) RefuseSignIn(ctx context.Context, subjects [][]byte, reason string) {
 	act := audit.Act{Hospital: audit.Installation, By: audit.Unknown, Action: audit.ActRefuseSignIn, Reason: reason}
 	if subjects != nil {

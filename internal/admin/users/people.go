@@ -15,7 +15,7 @@ import (
 // ActChange is the action of a change of a user in the audit log.
 const ActChange = "user.change"
 
-// ErrRole says that the identity provider decides about the role of a user.
+// ErrRole means that the identity provider controls the role of a user.
 var ErrRole = errors.New("the identity provider controls the role")
 
 // Change is what an administrator changes of a user; nil: it stays.
@@ -68,19 +68,19 @@ func (u *User) setRole(role Role) {
 
 func (u *User) versionText() string { return strconv.FormatInt(u.Version, 10) }
 
-// ErrNoAccess says that a person may see no hospital.
+// ErrNoAccess means that a person has access to no hospital.
 var ErrNoAccess = errors.New("the person may see no hospital")
 
 // ActDrop is the action in the audit log when a person loses a hospital.
 const ActDrop = "user.drop"
 
-// SignIn applies the roles that an identity provider gives a person, one for each hospital.
-// Subjects are keyed hashes of the person's identity; the first is made with the newest key.
-// It returns the session of the person, and the hospitals where it holds: not those where an
-// administrator has locked the person. The error is [ErrNoAccess] if there is none.
+// SignIn applies the roles that an identity provider gives a person, one for each hospital. Subjects are keyed hashes
+// of the person's identity; the first is made with the newest key. It returns the session of the person and the
+// hospitals in which it is valid, which excludes those where an administrator has locked the person. The error is
+// [ErrNoAccess] if there is none.
 //
-// In a hospital that is not among the roles the user stays on record with [NoRole]. So a lock
-// stays, and the epoch never falls: a role that comes back does not revive an ended session.
+// In a hospital without a role, the user record remains with [NoRole]. Thus a lock remains, and the epoch never
+// decreases: a role that is given again does not revive an ended session.
 func (o *Office) SignIn(
 	ctx context.Context, subjects [][]byte, label string, roles map[string]Role, in SignIn,
 ) (s Session, may []User, err error) {
@@ -141,8 +141,7 @@ func (o *Office) SignIn(
 	return s, may, nil
 }
 
-// idOf returns the id of the person who has one of the hashes. If nobody has one, it derives an
-// id from the first hash.
+// idOf returns the id of the person with one of the hashes. If there is none, it derives an id from the first hash.
 func (o *Office) idOf(subjects [][]byte) string {
 	for _, subject := range subjects {
 		if id := idOfSubject(subject); len(o.Register.Hospitals(id)) > 0 {

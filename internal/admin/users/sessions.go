@@ -12,21 +12,20 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Session is a person who is signed in at one browser. Its record lies in the settings, so the
-// end of a session survives a restart and an empty Redis, and every instance follows it. A
-// session without a record does not hold.
+// Session is the sign-in of a person at one browser. Its record is in the settings topic, so the end of a session
+// survives a restart and the loss of Redis, and every instance follows it. A session without a record is invalid.
 type Session struct {
 	ID       string // 32 hex digits; the browser has it sealed in a cookie
 	Hospital string // whose settings hold the record; where the session begins
 	User     string // id
 	BegunAt  time.Time
-	// ProvedAt is when the person proved who he or she is: the use of the link, or the
-	// authentication at the identity provider. Zero: the provider does not say.
+	// ProvedAt is when the person was authenticated, by the link or at the identity provider. Zero: the provider does
+	// not report it.
 	ProvedAt time.Time
 	EndsAt   time.Time // at the latest
 	Browser  string    // as "Firefox, Windows"; "": not known
-	// Epochs are the epochs of the user when the session began, ascending by hospital. A session does not
-	// hold where there is none, or where the user has another one now.
+	// Epochs are the epochs of the user when the session began, ascending by hospital. The session is invalid in a
+	// hospital without an epoch, or where the user now has another one.
 	Epochs []SessionEpoch
 	// ShownAt is when the newest secret was made that the session has shown. Zero: none.
 	ShownAt time.Time
@@ -38,7 +37,7 @@ type SessionEpoch struct {
 	Epoch    int64
 }
 
-// EpochIn returns the epoch of a session in a hospital; false: it does not hold there.
+// EpochIn returns the epoch of a session in a hospital; false: it is invalid there.
 func (s *Session) EpochIn(hospital string) (int64, bool) {
 	i, holds := slices.BinarySearchFunc(s.Epochs, hospital, func(e SessionEpoch, id string) int { return cmp.Compare(e.Hospital, id) })
 	if !holds {
@@ -47,7 +46,7 @@ func (s *Session) EpochIn(hospital string) (int64, bool) {
 	return s.Epochs[i].Epoch, true
 }
 
-// mostSessions is how many sessions a person may have at once. One more ends the oldest.
+// mostSessions is the maximum number of concurrent sessions of a person. Another one ends the oldest.
 const mostSessions = 10
 
 // SignIn describes the browser at which a person signs in.
@@ -57,14 +56,14 @@ type SignIn struct {
 	ProvedAt time.Time // as in [Session]
 }
 
-// These words say in the audit log why a session ended with the beginning of another one.
+// The reasons in the audit log for sessions that the start of another one ended.
 const (
 	endedBySignIn = "sign_in" // the browser signed in again
 	endedByLimit  = "limit"   // the person had mostSessions
 )
 
-// begin adds a session of the users of a person to changes, and the end of those that it
-// replaces. The first user is that of the hospital that holds the session.
+// begin adds a session of a person's users to changes, and the end of those that it replaces. The first user is that
+// of the hospital that stores the session.
 func (o *Office) begin(c *Changes, acts []audit.Act, all []User, in SignIn) (Session, []audit.Act) {
 	now, first := cut(o.Now()), &all[0]
 	s := Session{
@@ -102,7 +101,7 @@ func endOf(s *Session, now time.Time, by, reason string) audit.Act {
 	return audit.Act{Hospital: s.Hospital, At: now, By: by, Action: ActEnd, Subject: s.User, Before: s.ID[:min(len(s.ID), 16)], Reason: reason}
 }
 
-// EndSessions ends sessions of one person everywhere. Reason is the stable word of their record.
+// EndSessions ends sessions of one person in all hospitals. Reason is the stable word in their audit records.
 func (o *Office) EndSessions(ctx context.Context, reason string, all ...Session) error {
 	if len(all) == 0 {
 		return nil
@@ -113,11 +112,11 @@ func (o *Office) EndSessions(ctx context.Context, reason string, all ...Session)
 		c.DropSessions = append(c.DropSessions, &all[i])
 		acts = append(acts, endOf(&all[i], cut(o.Now()), all[i].User, reason))
 	}
-	// Nothing that comes before it may keep a session open, so the write is unconditional.
+	// The write is unconditional, because no concurrent change may keep a session open.
 	return o.do(ctx, math.MaxInt64, c, acts...)
 }
 
-// ErrShown says that a secret was shown before, or that its session has ended.
+// ErrShown means that a secret was already displayed, or that its session has ended.
 var ErrShown = errors.New("the secret was shown before")
 
 // ShowOnce records that a session shows the secret that was made at an instant. Of several
@@ -161,7 +160,7 @@ func (r *Register) Sessions(user string) []Session {
 	return r.sessionsOf(func(s *Session) bool { return s.User == user })
 }
 
-// ended returns the sessions of a hospital whose time is over.
+// ended returns the expired sessions of a hospital.
 func (r *Register) ended(hospital string, now time.Time) []Session {
 	return r.sessionsOf(func(s *Session) bool { return s.Hospital == hospital && !now.Before(s.EndsAt) })
 }

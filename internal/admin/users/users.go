@@ -1,9 +1,8 @@
-// Package users administers who may see the pages of a hospital. It keeps people with a
-// role, and the links that sign one of them in once.
+// Package users administers access to the pages of a hospital. It stores people with a role, and the links that sign
+// them in once.
 //
-// A [User] is a label and a role; nothing of a patient and no credential is kept. Every
-// instance follows the records, so a sign-in, an end of sessions or a changed role counts
-// everywhere within a second.
+// A [User] is a label and a role; no patient data and no credential is stored. Every instance follows the records, so
+// a sign-in, an end of sessions or a changed role takes effect everywhere within a second.
 package users
 
 import (
@@ -26,7 +25,7 @@ const (
 	Charge Role = "charge" // sets the nurses on duty, acknowledges alerts
 	Admin  Role = "admin"  // administers the hospital
 
-	// NoRole is the role of a person who may do nothing: the identity provider gives none.
+	// NoRole is the role of a person without any rights, because the identity provider gives none.
 	NoRole Role = ""
 )
 
@@ -39,12 +38,11 @@ func (r Role) Covers(other Role) bool {
 	return slices.Contains(all, r) && slices.Index(all, r) >= slices.Index(all, other)
 }
 
-// Limit bounds a session: how long it lasts without a request of its person, and how long
-// at most.
+// Limit limits a session: its maximum idle time, and its maximum duration.
 type Limit struct{ Idle, Absolute time.Duration }
 
-// Limit returns the bounds of the role's sessions. Our defaults: a shift of twelve hours
-// with its handover fits in.
+// Limit returns the limits of the role's sessions, which allow a shift of twelve hours with its handover. Defaults of
+// this project.
 func (r Role) Limit() Limit {
 	switch r {
 	case Admin:
@@ -62,8 +60,7 @@ type User struct {
 	Hospital string
 	Label    string // what administrators call the person
 	Role     Role
-	// Subject is a keyed HMAC of who the identity provider says that it is; nil: signed in
-	// by a link.
+	// Subject is a keyed HMAC of the identity at the provider; nil: signed in by a link.
 	Subject    []byte
 	Epoch      int64 // a higher one ends all sessions; it never falls
 	Disabled   bool
@@ -104,8 +101,8 @@ func Token() string { return access.RandomHex(32) }
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// Register holds all users, links and sessions. The follower of the settings feeds it. It is safe
-// for concurrent use.
+// Register holds all users, links and sessions. The follower of the settings topic updates it. It is safe for
+// concurrent use.
 type Register struct {
 	mu    sync.RWMutex
 	users map[string]map[string]User // by id and hospital

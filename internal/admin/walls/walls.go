@@ -1,7 +1,6 @@
-// Package walls administers the screens that show the board of a hospital. A wall is
-// signed in by a link that is shown once and works once, and stays so until it is revoked or gets
-// another link. So an address that somebody saw opens nothing. A wall may see the board and
-// nothing else.
+// Package walls administers the screens that show the board of a hospital. A wall is signed in by a link that is
+// displayed once and works once, and remains signed in until it is revoked or gets another link. Thus the address in
+// a photograph of the screen gives no access. A wall has access to the board only.
 package walls
 
 import (
@@ -35,7 +34,8 @@ func (w *Wall) LinkValid(now time.Time) bool {
 	return w.UsedAt.IsZero() && (w.ExpiresAt.IsZero() || now.Before(w.ExpiresAt))
 }
 
-// LinkFor is how long the link of a wall may be used. Our default: who hangs up a screen has a day.
+// LinkFor is the lifetime of a wall's link, which gives a technician a day to set up a screen. A default of this
+// project.
 const LinkFor = 24 * time.Hour
 
 // Most is how many walls a hospital may have.
@@ -49,11 +49,10 @@ const (
 	ActUse    = "wall.use"    // a screen used the link
 )
 
-// ErrTooMany says that a hospital has the greatest allowed number of walls.
+// ErrTooMany means that a hospital has the maximum number of walls.
 var ErrTooMany = errors.New("the hospital has reached the limit of 50 wall displays; revoke one")
 
-// Register holds all walls. The follower of the settings feeds it. It is safe for
-// concurrent use.
+// Register holds all walls. The follower of the settings topic updates it. It is safe for concurrent use.
 type Register struct {
 	mu     sync.RWMutex
 	byID   map[string]Wall
@@ -114,8 +113,8 @@ func (r *Register) Walls(hospital string) []Wall {
 // Office administers the walls of all hospitals.
 type Office struct {
 	Register *Register
-	// Seen returns a mark of what the register has read. The caller asks for it before it
-	// looks up what it changes.
+	// Seen returns the position up to which the register has read the settings. The caller must call it before it
+	// reads the state to change.
 	Seen func() int64
 	// Put stores a wall; drop: it removes it. It fails with [access.ErrOvertaken] if the settings
 	// of the hospital were changed after seen. When it returns nil, this process honours that.
@@ -126,9 +125,8 @@ type Office struct {
 	turns audit.Turns
 }
 
-// Make makes a wall and the token of its link. It fails with [ErrTooMany] if the hospital has [Most]
-// walls. The write fails if anything changed since the count,
-// so the limit holds across instances.
+// Make creates a wall and the token of its link. It returns [ErrTooMany] if the hospital has [Most] walls. The write
+// fails if anything changed since the count, so the limit applies across instances.
 func (o *Office) Make(ctx context.Context, by, hospital, label string) (w Wall, token string, err error) {
 	err = o.turns.Do(ctx, hospital, func() error {
 		seen := o.Seen()
@@ -145,7 +143,7 @@ func (o *Office) Make(ctx context.Context, by, hospital, label string) (w Wall, 
 	return w, token, nil
 }
 
-// newLink gives a wall a new link, and returns its token.
+// newLink sets a new link of a wall, and returns its token.
 func (w *Wall) newLink(now time.Time) string {
 	token := access.RandomHex(32)
 	w.Hash, w.ExpiresAt, w.UsedAt = sha256.Sum256([]byte(token)), now.Add(LinkFor), time.Time{}
@@ -154,11 +152,11 @@ func (w *Wall) newLink(now time.Time) string {
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// ErrNone says that there is no such wall, or that its link was used or has expired.
+// ErrNone means that the wall does not exist, or that its link was used or has expired.
 var ErrNone = errors.New("the wall display does not exist, or its link has expired")
 
-// Relink gives a wall of a hospital another link, for a screen that has lost its cookie or was
-// replaced. The screen before it goes dark.
+// Relink creates a new link for a wall, for a screen that has lost its cookie or was replaced. The previous screen is
+// signed out.
 func (o *Office) Relink(ctx context.Context, by, hospital, id string) (w Wall, token string, err error) {
 	err = audit.Retry(ctx, func() error {
 		var known bool
@@ -173,8 +171,8 @@ func (o *Office) Relink(ctx context.Context, by, hospital, id string) (w Wall, t
 	return w, token, err
 }
 
-// Use uses the link of a wall up. If several screens use it at once, at any instances, one
-// succeeds; the others get [ErrNone].
+// Use uses the link of a wall. If several screens use it concurrently, at any instances, one succeeds; the others get
+// [ErrNone].
 func (o *Office) Use(ctx context.Context, token string) (w Wall, err error) {
 	err = audit.Retry(ctx, func() error {
 		var known bool

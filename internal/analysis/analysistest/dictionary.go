@@ -17,8 +17,8 @@ var rowTypes = map[string]reflect.Type{
 	"replay --diff": reflect.TypeFor[replay.DiffRow](),
 }
 
-// Columns lists the columns of a table, as docs/export.md does. After a list come its fields, named
-// by the list, a dot and the field.
+// Columns lists the columns of a table, as docs/export.md does. A list is followed by its fields, named by the list,
+// a dot and the field.
 func Columns(table string) (all []Column) {
 	row := rowTypes[table]
 	for i, c := range columnsOf(row) {

@@ -13,7 +13,7 @@ import (
 	"svc/internal/stream"
 )
 
-// CPU is the processor time that the process has taken.
+// CPU returns the processor time that the process has used.
 func CPU(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
@@ -82,7 +82,7 @@ func ReadPlain(b *testing.B, bed *Kafka, l *inputlog.Log) PlainRead {
 	return PlainRead{rate, CPU(b) - spent}
 }
 
-// Report reports the cost of n records an iteration, beside the plain reading.
+// Report reports the cost of n records per iteration, in comparison with the plain reading.
 func (a PlainRead) Report(b *testing.B, n float64, unit string, spent time.Duration, heap *Peak) {
 	b.Helper()
 	rate := n * float64(b.N) / b.Elapsed().Seconds()

@@ -23,8 +23,8 @@ type Processed struct {
 	Foreign map[int32][]string // further hospitals in the view
 }
 
-// Live applies observations as the processor does. It commits after every few, and fires the
-// timers that the wall clock would have fired.
+// Live applies observations as the processor does. It commits after every few observations, and fires the timers that
+// the wall clock would have fired.
 func Live(tb testing.TB, list []*acuity.Observation) *Processed {
 	tb.Helper()
 	l := &Processed{

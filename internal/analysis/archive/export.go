@@ -1,5 +1,4 @@
-// Package archive keeps topics as files: it exports them to a folder, from which observations can be
-// imported.
+// Package archive exports topics to files, from which observations can be imported.
 package archive
 
 import (
@@ -87,9 +86,9 @@ func (x *Export) exporter(dir string) *exporter {
 	return &exporter{Export: *x, dir: dir, Share: inputlog.NewShare(x.Pace, x.Progress)}
 }
 
-// Run writes the export to a folder and returns its manifest. After an interruption, Run with
-// the same question goes on with the offsets of the first start and ends with the same bytes.
-// If the export is complete, Run returns its manifest.
+// Run writes the export to a folder and returns its manifest. After an interruption, Run with the same options
+// continues with the offsets of the first start and produces the same bytes. If the export is complete, Run returns
+// its manifest.
 func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 	if done, err := ReadManifest(dir); err == nil {
 		if !done.sameQuestion(x.question()) {
@@ -244,7 +243,7 @@ func (j *journal) note(s *segment) error {
 	return nil
 }
 
-// manifest puts together the results of the segments.
+// manifest combines the results of the segments.
 func (j *journal) manifest() *Manifest {
 	m := &Manifest{Plan: j.plan, Undecoded: []Unread{}, Files: []File{}}
 	for _, s := range j.done {

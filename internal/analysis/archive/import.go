@@ -26,11 +26,11 @@ import (
 	"svc/schemas"
 )
 
-// ErrNotEmpty says that the system has observations.
+// ErrNotEmpty means that the system already has observations.
 var ErrNotEmpty = errors.New("the system has observations already; import is into an empty one")
 
-// Import writes exported observations into a system that has none. Each record keeps its bytes
-// and its timestamp, and the records of a hospital keep their order.
+// Import writes exported observations to a system that has none. Each record keeps its bytes and its timestamp, and
+// the records of a hospital keep their order.
 type Import struct {
 	Dir   string
 	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error) // of the observations of the system

@@ -33,7 +33,7 @@ type Plan struct {
 type Piece struct {
 	Partition int32 `json:"partition"`
 	From      int64 `json:"from"`
-	End       int64 `json:"end"` // the first offset behind the piece
+	End       int64 `json:"end"` // the first offset after the piece
 }
 
 // File is one file of an export.
@@ -94,7 +94,7 @@ const (
 	partialExt   = ".partial"
 )
 
-// ErrOther says that the folder holds an export with another plan.
+// ErrOther means that the folder has an export with other options.
 var ErrOther = errors.New("the folder holds another export")
 
 // ReadManifest reads the manifest of a folder. The error is fs.ErrNotExist if no export is

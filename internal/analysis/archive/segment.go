@@ -124,8 +124,7 @@ func rowOf[R any](e *exporter, s *segment, t *tables.Table[R], r *stream.Record,
 type Table struct {
 	Name  string // name of the topic without svc.v1.
 	Topic schemas.Topic
-	// Transactions says that the topic is written in transactions, so internal/stream must read
-	// it.
+	// Transactions means that the topic is written in transactions, so internal/stream must read it.
 	Transactions bool
 
 	version func(r *stream.Record) (hospital string, version int64)
@@ -175,8 +174,8 @@ func Tables() []Table {
 	}
 }
 
-// segmentOf writes the rows of a segment, a file for each hospital and day. Open files take
-// memory, so a file is ended with its day. A record that comes too late begins another file.
+// segmentOf writes the rows of a segment, one file for each hospital and day. Open files use memory, so a file is
+// completed with its day. A record that arrives too late starts another file.
 type segmentOf[R any] struct {
 	exporter *exporter
 	table    *tables.Table[R]
@@ -187,8 +186,8 @@ type segmentOf[R any] struct {
 	last     *outFile[R]
 }
 
-// lateWithin is how long a file stays open after its day: several ingest processes write the
-// log, each by its own clock.
+// lateWithin is how long a file stays open after its day, because several ingest processes with different clocks
+// write the log.
 const lateWithin = 10 * time.Minute
 
 // outFile is an open file.
@@ -270,7 +269,7 @@ func (s *segmentOf[R]) file(hospital string, r *stream.Record) (*outFile[R], err
 // due returns the instant after which a file is ended.
 func (f *outFile[R]) due() time.Time { return f.day.Add(24*time.Hour + lateWithin) }
 
-// endDays ends the files whose day is over.
+// endDays completes the files of past days.
 func (s *segmentOf[R]) endDays(now time.Time) error {
 	s.due, s.last = time.Time{}, nil
 	for _, dir := range slices.Sorted(maps.Keys(s.open)) {
@@ -299,7 +298,7 @@ func (s *segmentOf[R]) end(dir string) error {
 	return nil
 }
 
-// finish ends all files and gives them their final names.
+// finish completes all files and renames them to their final names.
 func (s *segmentOf[R]) finish() ([]File, error) {
 	for _, dir := range slices.Sorted(maps.Keys(s.open)) {
 		if err := s.end(dir); err != nil {

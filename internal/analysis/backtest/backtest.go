@@ -1,6 +1,6 @@
-// Package backtest measures forecasts. At every recorded hour of a hospital the model, which
-// knows only the hours before, forecasts the next eight. The forecast is then compared with
-// those hours, beside the forecasts of simple rivals.
+// Package backtest measures the accuracy of forecasts. At every recorded hour of a hospital, a model that knows only
+// the earlier hours forecasts the next eight. The forecast is then compared with those hours and with the forecasts
+// of simple baselines.
 package backtest
 
 import (
@@ -20,14 +20,13 @@ import (
 type Options struct {
 	Hospital string
 	Zone     *time.Location // of the hospital; nil: UTC
-	// A forecast counts if its origin lies in [From, To), in hours; 0: unbounded. Hours before
-	// From are learnt.
+	// A forecast counts if its origin is in [From, To), in hours; 0: no limit. Hours before From are only learned.
 	From, To int32
 	// Warmup is how many observed hours are learnt before a forecast counts in the main tables.
 	// The tables by age of the history count all forecasts.
 	Warmup int
 	Models []string // names of results; empty: all
-	// Compare is a foreign model to measure beside the forecast; nil: none.
+	// Compare is an external model to compare with; nil: none.
 	Compare *Foreign
 	// Progress is called with the number of hours that are measured, and their total. Nil: no
 	// progress is wanted.
@@ -58,11 +57,11 @@ type origin struct {
 	levels   [forecast.Horizon][3]chances
 }
 
-// ErrTooFew says that no hour is left after the warm-up.
+// ErrTooFew means that no hour is left after the warm-up.
 var ErrTooFew = errors.New("too few observed hours")
 
-// Run measures the forecasts over hours in ascending order. If an hour comes twice, the first
-// one counts. Errors come from wrong options, or from too few hours.
+// Run measures the forecasts over hours in ascending order. Of equal hours, the first one counts. Errors are invalid
+// options, or too few hours.
 func Run(hours []*acuity.Snapshot, o Options) (*Report, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
@@ -170,8 +169,8 @@ func (r *run) counts(o *origin) bool {
 	return o.age >= r.options.Warmup && o.snapshot.Hour >= r.options.From && o.snapshot.Hour < r.options.To
 }
 
-// compare scores one hour ahead of an origin. It judges levels with the nurses of the origin,
-// because a forecast does not know who will be called in.
+// compare scores one hour ahead of an origin. It computes levels with the nurses of the origin, because a forecast
+// cannot know who will be called in.
 func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, unit *score.UnitNumbers, came acuity.Level) {
 	h := int(s.Hour-o.snapshot.Hour) - 1
 	held := *unit

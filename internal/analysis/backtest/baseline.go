@@ -234,8 +234,8 @@ func (t *transitions) ahead(h, slot int, now acuity.Level) [3]chances {
 	return list
 }
 
-// chancesOf turns counts into chances. One more count of the present level avoids certainty
-// from too few observations.
+// chancesOf converts counts to probabilities. An additional count of the current level avoids certainty from too few
+// observations.
 func chancesOf(count *[4]float64, now acuity.Level) chances {
 	all := *count
 	all[now]++

@@ -13,7 +13,7 @@ import (
 	"svc/acuity/forecast"
 )
 
-// Foreign holds the forecasts of a foreign model.
+// Foreign holds the forecasts of an external model.
 type Foreign struct {
 	name  string
 	rooms bool // it also forecasts the occupied rooms
@@ -31,7 +31,7 @@ type foreignForecast struct {
 	line          int
 }
 
-// Comparison measures the forecast beside a foreign one, on the hours that both forecast.
+// Comparison compares the forecast with an external one, on the hours that both forecast.
 type Comparison struct {
 	Name      string   `json:"name"`
 	Forecasts int      `json:"forecasts"` // each of one hour, by both models
@@ -130,7 +130,7 @@ func (f *Foreign) add(row []string, columns map[string]int, line int) error {
 	return nil
 }
 
-// most bounds a forecast: a larger number is a mistake in the file.
+// most is the maximum value of a forecast; a larger number is an error in the file.
 const most = 10_000
 
 var errAmount = fmt.Errorf("must be a number from 0 to %d", most)

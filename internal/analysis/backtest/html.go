@@ -46,7 +46,7 @@ func total(of *[forecast.Horizon]float64) (sum float64) {
 	return sum
 }
 
-// picture is a chart as SVG. It is drawn by hand, so the report depends on nothing else.
+// picture is a chart as SVG. It is written without a library, so the report has no dependencies.
 type picture struct {
 	svg            strings.Builder
 	left, right    float64 // range of x
@@ -246,7 +246,7 @@ func (r *Report) pictureWeeks() template.HTML {
 	return p.html()
 }
 
-// pictureCurve draws how often orange came, by its forecast probability.
+// pictureCurve draws how often orange occurred, by its forecast probability.
 func (r *Report) pictureCurve() template.HTML {
 	if len(r.Curve) < 2 {
 		return ""

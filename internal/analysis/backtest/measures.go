@@ -187,8 +187,7 @@ func (r *Report) addSample(h int, hour int32, f *forecast.Ahead, required float6
 	}
 }
 
-// warned is the probability from which a level counts as forecast; from there on the answer of
-// the API shows it.
+// warned is the probability from which a level counts as forecast, as in the API.
 const warned = .5
 
 // leads collects how long before each onset of orange the forecast announced it.
@@ -200,8 +199,8 @@ type leads struct {
 
 func (l *leads) gap() { l.known = false }
 
-// observe takes the level of the next hour and the origins before it. At an onset, the lead is the
-// number of the latest origins that forecast orange for this hour, without a break.
+// observe records the level of the next hour and the origins before it. At an onset, the lead is the number of the
+// latest consecutive origins that forecast orange for this hour.
 func (l *leads) observe(level acuity.Level, past []origin, hour int32, counts func(*origin) bool) {
 	if l.known && level >= acuity.LevelOrange && l.last < acuity.LevelOrange && len(past) > 0 && counts(&past[0]) {
 		lead := 0
@@ -224,7 +223,7 @@ type Lead struct {
 	Median float64 `json:"medianHours"` // of all onsets; 0: not announced
 }
 
-// Share is the share of onsets that were announced at least so many hours before.
+// Share is the share of onsets that were forecast at least the given number of hours in advance.
 type Share struct {
 	Hours int     `json:"hours"`
 	Share float64 `json:"share"`

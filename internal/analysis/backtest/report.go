@@ -72,7 +72,7 @@ type LevelErrors struct {
 	Brier [forecast.Horizon]float64 `json:"brierOrange"`
 }
 
-// Rate compares how often orange or red was forecast and came.
+// Rate compares how often orange or red was forecast and occurred.
 type Rate struct {
 	Forecast float64 `json:"forecast"`
 	Came     float64 `json:"came"`
@@ -97,7 +97,7 @@ type Week struct {
 	off   float64
 }
 
-// Bin tells how often orange came after forecasts of about the same probability.
+// Bin counts how often orange occurred after forecasts of similar probability.
 type Bin struct {
 	Forecast  float64 `json:"forecast"`
 	Came      float64 `json:"came"`
@@ -184,13 +184,13 @@ func rounded(x float64, digits int) float64 {
 	return math.Round(x*scale) / scale
 }
 
-// Gate tells whether a forecast is good enough to be shown.
+// Gate reports whether a forecast is good enough to be displayed.
 type Gate struct {
 	Passed bool     `json:"passed"`
 	Faults []string `json:"faults"`
 }
 
-// The limits of the gate. Our choice: below them a unit's own experience is of more use than the
+// The limits of the gate. Chosen by this project: below them, a unit's own experience is more useful than the
 // forecast.
 const (
 	leastGain = .10

@@ -49,7 +49,7 @@ type backtestCommand struct {
 	models, warmup, zone string // the texts of the flags
 }
 
-// errGate says that a forecast is not good enough.
+// errGate means that a forecast is not good enough.
 var errGate = errors.New("forecast quality is below the limits")
 
 // BacktestCommand is svc backtest. It measures the forecast of a hospital on the recorded hours.
@@ -107,8 +107,7 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	return nil
 }
 
-// foreign reads the forecasts of a model to compare with. It runs before the hours are read,
-// because those take longer.
+// foreign reads the forecasts of an external model. It runs before the hours are read, because those take longer.
 func (b *backtestCommand) foreign() error {
 	if b.compare == "" {
 		return nil
@@ -221,8 +220,8 @@ func (b *backtestCommand) kafka() stream.Options {
 	return b.Config.Cluster(b.Log())
 }
 
-// ofObservations makes the hours again from the whole log. The forecast learns from the hours
-// before the first forecast that counts.
+// ofObservations recomputes the hours from the whole log. The model learns from the hours before the first forecast
+// that counts.
 func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapshot, error) {
 	o := b.kafka()
 	log, err := inputlog.OpenLog(&o, b.Config.TopicPrefix+schemas.Observations().Name)

@@ -94,9 +94,8 @@ func (c *exportOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// hospitalsWithoutRows returns the named hospitals without any exported row. Their name may be
-// mistyped. A single output does not tell the hospitals of its rows, so there all are named or
-// none.
+// hospitalsWithoutRows returns the named hospitals without any exported row, whose names may be mistyped. A single
+// output does not record the hospitals of its rows, so it returns all names or none.
 func hospitalsWithoutRows(m *archive.Manifest, hospitals []string) (silent []string) {
 	for _, hospital := range hospitals {
 		found := slices.ContainsFunc(m.Files, func(f archive.File) bool { return f.Hospital == hospital })

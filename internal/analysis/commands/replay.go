@@ -29,7 +29,7 @@ type replayOptions struct {
 	times float64 // multiple of the pace of the log; 0: no limit
 }
 
-// ReplayCommand is svc replay. It makes the verdicts again from the log.
+// ReplayCommand returns the command svc replay, which recomputes the verdicts from the log.
 func ReplayCommand(w cli.Env) *cobra.Command {
 	o := &replayOptions{logCommand: newLogCommand(w, 0)}
 	c := o.cobra("replay", "recompute the verdicts from the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })

@@ -24,7 +24,7 @@ import (
 	"svc/schemas"
 )
 
-// errDiffers says that verify has found and printed a difference.
+// errDiffers means that verify has found and printed a difference.
 var errDiffers = errors.New("the changelog or the view differs from the verdicts computed from the log")
 
 // verifyOptions are the flags of svc verify.

@@ -22,8 +22,7 @@ type Input struct {
 	Hospital string         // "": the record was not wanted, and is not decoded
 	At       acuity.Instant // timestamp of the record
 
-	// Observation is the decoded record. It is nil if this release cannot read the record; then
-	// Reason says why.
+	// Observation is the decoded record. It is nil if this release cannot decode the record; Reason then says why.
 	Observation *acuity.Observation
 	Reason      string
 }
@@ -81,20 +80,20 @@ func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, erro
 	}
 }
 
-// errEnough ends a reading when the caller needs no more inputs.
+// errEnough ends a read when the caller needs no more inputs.
 var errEnough = errors.New("enough")
 
-// One goroutine reads and another one folds. These are the size of a batch between them and the
-// number of waiting batches. No goroutine waits for a single record, and the batches are small
-// beside the memory of the fold.
+// One goroutine reads and another one folds. These constants are the size of a batch between them and the number of
+// waiting batches, so that no goroutine waits for a single record and the batches are small compared with the memory
+// of the fold.
 const (
 	batchRecords = 256
 	batchBytes   = 1 << 20 // of their values
 	batchesAhead = 4
 )
 
-// Ahead hands values from a goroutine that makes them to the goroutine that uses them. Only the
-// using goroutine calls its methods, and it must call Stop.
+// Ahead passes values from a producing goroutine to a consuming one. Only the consumer may call its methods, and it
+// must call Stop.
 type Ahead[T any] struct {
 	// Progress is called with the number of values handed out; nil: no progress is wanted.
 	Progress func(done, total int64)
@@ -105,8 +104,8 @@ type Ahead[T any] struct {
 	cancel  context.CancelFunc
 }
 
-// MakeAhead begins to make values. create calls put with each of them, and with its size in
-// bytes if it keeps much memory. Put copies the value; its error must end create.
+// MakeAhead starts to produce values. create calls put with each of them, and with its size in bytes if it occupies
+// much memory. Put copies the value; its error must end create.
 func MakeAhead[T any](ctx context.Context, create func(ctx context.Context, put func(v *T, size int) error) error) *Ahead[T] {
 	ctx, cancel := context.WithCancel(ctx) //nolint:gosec // Stop calls it
 	a := &Ahead[T]{batches: make(chan []T, batchesAhead), cancel: cancel}
@@ -179,8 +178,8 @@ func (a *Ahead[T]) Stop() {
 	}
 }
 
-// NewPace returns the pace of all readers of a command together: at most so many records a second.
-// It protects the live system beside them. 0: nil, which is no limit.
+// NewPace returns the pace that all readers of a command share, in records per second. It limits the load on the live
+// system. 0: nil, which is no limit.
 func NewPace(perSecond int) *rate.Limiter {
 	if perSecond == 0 {
 		return nil
@@ -202,7 +201,7 @@ func NewShare(pace *rate.Limiter, progress func(done, total int64)) *Share {
 	return &Share{pace: pace, progress: progress}
 }
 
-// Wait keeps a reader to the pace, before each record.
+// Wait limits a reader to the pace; call it before each record.
 func (s *Share) Wait(ctx context.Context) error {
 	if s.pace == nil {
 		return nil

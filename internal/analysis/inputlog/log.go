@@ -1,9 +1,9 @@
 // Package inputlog reads the observations on Kafka as the inputs of analyses.
 //
-//   - A [Log] reads the topic as an independent client, with a library of its own
-//     (segmentio/kafka-go), in no group and without writing.
+//   - A [Log] reads the topic as an independent client, with a different library (segmentio/kafka-go), without a
+//     group and without writing.
 //   - An [Input] is one record of the log.
-//   - A [Source] is the log, or another topic that is read by internal/stream.
+//   - A [Source] is the log, or another topic that internal/stream reads.
 package inputlog
 
 import (
@@ -55,8 +55,8 @@ func OpenLog(o *stream.Options, topic string) (*Log, error) {
 	}, nil
 }
 
-// Time limits for the answer of a broker. They are long, because these commands run at low
-// priority and may be late themselves on a busy machine.
+// The timeouts for responses of a broker. They are long, because these commands run at low priority and may be
+// delayed on a busy machine.
 const (
 	dialTimeout = 30 * time.Second
 	askTimeout  = time.Minute
@@ -129,7 +129,7 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 
 var errNoTopic = errors.New("no such topic")
 
-// offsets sends each partition the same request; -1: the partition has no answer.
+// offsets sends the same request for each partition; -1: there is no result for the partition.
 func (l *Log) offsets(ctx context.Context, partitions int, question func(partition int) kafka.OffsetRequest) ([]int64, error) {
 	questions := make([]kafka.OffsetRequest, partitions)
 	for n := range questions {
@@ -165,7 +165,7 @@ const (
 	readWait  = 20 * time.Millisecond // the reader requests beyond the span, and waits this long before it closes
 )
 
-// ErrGone says that retention deleted records of the span.
+// ErrGone means that retention has deleted records of the span.
 var ErrGone = errors.New("records are deleted")
 
 // Read calls each with the records of a span, in order. A missing offset is an error.
@@ -224,7 +224,7 @@ func Committed(cluster *stream.Cluster, topic string) Source {
 	}
 }
 
-// ErrPartitions says that a change cannot lie in the partition of its input.
+// ErrPartitions means that a change cannot be in the partition of its input.
 var ErrPartitions = errors.New("observations and verdicts have different numbers of partitions")
 
 // Partition returns the present span of one partition.

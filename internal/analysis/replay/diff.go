@@ -29,9 +29,9 @@ type DiffRow struct {
 // Diff compares a replay with the recorded verdicts.
 type Diff struct {
 	Rerun
-	// Changes is the topic of the verdicts. The recorded side takes level and colours of rooms
-	// from the changes that are still held. Axes, which no change holds, and compacted changes
-	// come from a replay under the rules of their time.
+	// Changes is the verdicts topic. The recorded side uses the level and the colors of rooms in the changes that
+	// still exist. Axes, which changes do not have, and compacted changes are computed by a replay with the rules of
+	// their time.
 	Changes inputlog.Source
 }
 
@@ -216,7 +216,7 @@ func (p *partitionDiff) readRecorded() (bool, error) {
 	return true, err
 }
 
-// fold adds the steps that one input makes on both sides.
+// fold adds the steps that one input causes on both sides.
 func (u *diffUnit) fold(take func(*Refold, func(*acuity.Change))) error {
 	u.made = u.made[:0]
 	take(u.recording, func(c *acuity.Change) { u.made = append(u.made, stepOf(u.recording.unit, c, recordedSide)) })

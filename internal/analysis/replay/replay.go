@@ -1,8 +1,8 @@
-// Package replay makes the verdicts anew from the log.
+// Package replay recomputes the verdicts from the log.
 //
-// A [Refold] makes the changes of one hospital from its inputs, by the functions of the live
-// processor. A [Rerun] writes the changes as rows, and a [Diff] compares them with the recorded
-// ones. Nothing here depends on the wall clock: the same records make the same bytes.
+// A [Refold] computes the changes of one hospital from its inputs, with the functions of the live processor. A
+// [Rerun] writes the changes as rows, and a [Diff] compares them with the recorded ones. The results do not depend on
+// the wall clock: the same records give the same bytes.
 package replay
 
 import (
@@ -12,14 +12,13 @@ import (
 	"svc/internal/analysis/inputlog"
 )
 
-// Refold makes the changes of one hospital again from its inputs. It calls the same functions as
-// the live processor, and decides nothing itself. One goroutine uses it.
+// Refold recomputes the changes of one hospital from its inputs. It calls the same functions as the live processor
+// and has no logic of its own. It is not safe for concurrent use.
 //
-// Refold knows only the log, so the clock of an input is its time of receipt. The live processor
-// may have applied an input later. Its wall clock may have fired a timer between the receipt of an
-// input and its application. It then applied the input at the instant of the timer. A caller with
-// the recorded change sets [acuity.Observation.AppliedAt] of the input to the
-// recorded instant, and gets the same versions.
+// Refold knows only the log, so the clock of an input is its time of receipt. The live processor may have applied an
+// input later, and its wall clock may have fired a timer between receipt and application. It then applied the input
+// at the instant of the timer. A caller with the recorded change sets [acuity.Observation.AppliedAt] of the input to
+// the recorded instant, and gets the same versions.
 type Refold struct {
 	unit   *hospital.State
 	rules  Override
@@ -31,7 +30,7 @@ type Refold struct {
 // emptied, as a commit of the processor does.
 const tidyEvery = 500
 
-// RefoldOf returns the refold of a unit with its state and its own rules.
+// RefoldOf returns the refold of a unit that continues from the unit's state and rules.
 func RefoldOf(unit *hospital.State) *Refold { return &Refold{unit: unit} }
 
 // NewRefold returns the refold of a hospital without state, under the given rules.

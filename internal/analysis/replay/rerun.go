@@ -24,17 +24,15 @@ import (
 	"svc/schemas"
 )
 
-// Rerun makes the verdicts of some hospitals again. It also reads the log before From, because
-// older inputs make the state at From. Each partition is read once for all its hospitals, and its
-// changes come in the order of the log.
+// Rerun recomputes the verdicts of some hospitals. It also reads the log before From, because older inputs determine
+// the state at From. Each partition is read once for all its hospitals, and its changes are in the order of the log.
 type Rerun struct {
 	Inputs    inputlog.Source
 	Hospitals []string  // empty: all
 	From, To  time.Time // window of the reported changes; zero: unbounded
 	Rules     Override
-	// Wait limits the changes to a multiple of the log's own speed. It is called with the instant
-	// of each input from From on; several goroutines call it if partitions are read at the same
-	// time. Nil: no limit.
+	// Wait limits the changes to a multiple of the log's original speed. It is called with the instant of each input
+	// from From on, by several goroutines if partitions are read concurrently. Nil: no limit.
 	Wait func(ctx context.Context, at time.Time) error
 	Pace *rate.Limiter
 	// Progress is called with the number of records that are read, and their total.
@@ -90,7 +88,7 @@ func (r *Rerun) remake(in inputs, each func(*acuity.Change) error) error {
 	return fault
 }
 
-// window reports whether an instant lies between From and To.
+// window reports whether an instant is between From and To.
 func (r *Rerun) window(at acuity.Instant) bool {
 	return (r.From.IsZero() || at >= acuity.At(r.From)) && (r.To.IsZero() || at < acuity.At(r.To))
 }
@@ -102,11 +100,11 @@ type Output struct {
 	Format tables.Format
 }
 
-// ErrFolder says that the folder for the rows is not empty.
+// ErrFolder means that the folder for the rows is not empty.
 var ErrFolder = errors.New("the folder is not empty")
 
-// writeRows folds the partitions and writes their rows. Into a folder, as many partitions are
-// written at once as there are processors.
+// writeRows folds the partitions and writes their rows. With a folder as output, it processes as many partitions
+// concurrently as there are processors.
 func writeRows[R any](ctx context.Context, r *Rerun, out Output,
 	fold func(ctx context.Context, s stream.Span, in inputs, write func(*R) error) error,
 ) (int64, error) {
@@ -248,7 +246,7 @@ func (r *Rerun) wants(key []byte) bool {
 	return len(r.Hospitals) == 0 || slices.Contains(r.Hospitals, schemas.InputHospital(key))
 }
 
-// spans returns the spans that hold the hospitals, each from the beginning of its partition.
+// spans returns the spans with the hospitals, each from the start of its partition.
 func (r *Rerun) spans(ctx context.Context) ([]stream.Span, error) {
 	all, err := r.Inputs.Spans(ctx, time.Time{}, r.To)
 	if err != nil {

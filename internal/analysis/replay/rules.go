@@ -58,8 +58,7 @@ func (rules Override) strip(o *acuity.Observation) *acuity.Observation {
 	return &kept
 }
 
-// ruleEntry is a rule in the form of the API: GET /api/admin/rules answers it and PUT takes
-// it.
+// ruleEntry is a rule in the format of the API, which GET and PUT /api/admin/rules use.
 type ruleEntry struct {
 	FactorID string             `json:"factorId"`
 	Values   map[string]*string `json:"values"` // by line; null: the factor has no such line
@@ -67,7 +66,7 @@ type ruleEntry struct {
 	Delete   bool               `json:"delete"` // the rule of the catalogue replaces that of the log
 }
 
-// maxRules bounds a file of rules, in bytes.
+// maxRules is the maximum size of a file of rules, in bytes.
 const maxRules = 4 << 20
 
 // ReadRules reads a file of rule overrides. JSON is as in the API: one rule, a list of rules,

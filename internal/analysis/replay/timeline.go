@@ -11,8 +11,8 @@ import (
 	"svc/internal/analysis/tables"
 )
 
-// leastDiff is the shortest difference that is reported. Timers fire by the wall clock of the
-// processor, and the times of the log come from other clocks.
+// leastDiff is the shortest difference that is reported. Timers fire by the wall clock of the processor, and the
+// times in the log come from other clocks.
 const leastDiff = acuity.Instant(1000)
 
 // side is one of the two sides that are compared.
@@ -40,7 +40,7 @@ type roomColor struct {
 // axisLevel is the level of an axis plus 1; 0: unknown.
 type axisLevel uint8
 
-// stepOf takes the compared values from a change, and the axes from the unit that made it.
+// stepOf returns the compared values of a change, and the axes of the unit that made it.
 func stepOf(u *hospital.State, c *acuity.Change, s side) step {
 	out := step{at: c.AppliedAt, side: s, level: c.Level}
 	for i := range c.Effects {
@@ -66,7 +66,7 @@ type subject struct {
 	id   int32
 }
 
-// standing holds the values of one subject on both sides.
+// standing holds the current values of one subject on both sides.
 type standing struct {
 	now, worst [2]uint8
 	since      acuity.Instant
@@ -100,8 +100,8 @@ func (t *timeline) addStep(s *step) {
 	t.applyStep(s, s.side == recordedSide && s.at >= t.held)
 }
 
-// applyStep applies a step to its side. With axesOnly, level and rooms of that side come from the
-// recorded steps.
+// applyStep applies a step to its side. With axesOnly, the level and the rooms of that side come from the recorded
+// steps.
 func (t *timeline) applyStep(s *step, axesOnly bool) {
 	t.closeHours(s.at)
 	if !axesOnly {
@@ -205,7 +205,7 @@ func (s subject) row(hospital string, hour acuity.Instant, c *standing) DiffRow 
 	return row
 }
 
-// finish closes the last hour: at the end that was asked for, else with the last change.
+// finish closes the last hour: at the requested end, or else with the last change.
 func (t *timeline) finish() {
 	if t.hour == 0 {
 		return

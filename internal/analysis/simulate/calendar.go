@@ -17,19 +17,19 @@ type calendar struct {
 
 // The rhythm of a unit.
 const (
-	// Busy days come in rows: the logarithm of a day's rate is AR(1). Our defaults.
+	// Busy days are clustered: the logarithm of a day's rate is AR(1). Defaults of this project.
 	busyMemory    = 0.6
 	busyDeviation = 0.09
 
-	// A storm is half a day with many more arrivals: about three in two months. Our defaults.
+	// A storm is half a day with many more arrivals: about three in two months. Defaults of this project.
 	stormsADay  = 0.05
 	stormFactor = 1.8
 
-	// Births per hour vary more than a Poisson number: the rate is multiplied by a gamma
-	// variable of this shape. Our default.
+	// Births per hour vary more than a Poisson number: the rate is multiplied by a gamma variable of this shape. A
+	// default of this project.
 	hourShape = 4
 
-	// Chance per day that a room is closed until the next morning. Our default.
+	// The probability per day that a room is closed until the next morning. A default of this project.
 	chanceRepair = .15
 
 	// The change of regime: a neighbouring hospital closes its unit, and stays become shorter.
@@ -39,29 +39,29 @@ const (
 	regimeRounds   = -1.6 // hours
 	growthYear     = 0.40 // of modifiers, over 52 weeks
 
-	// Shares of births by the way a woman comes. NCHS, Births: Final Data for 2022: 32.1 %
-	// cesarean, about half of them planned; 32 % inductions.
+	// The shares of births by kind of arrival. NCHS, Births: Final Data for 2022: 32.1% cesarean, about half of them
+	// planned; 32% inductions.
 	shareCesareans  = 0.16
 	shareInductions = 0.28
-	// Evaluations in triage that end at home, for each birth. Our default.
+	// Evaluations in triage that end at home, per birth. A default of this project.
 	triageForBirth = 1.3
-	// Stays before a birth that are not labor, readmissions and patients of other
-	// services, for each birth. Our defaults.
+	// Stays before a birth that are not labor, readmissions and patients of other services, per birth. Defaults of
+	// this project.
 	shareAntepartum  = 0.055
 	shareReadmission = 0.012
 	shareOverflow    = 0.025
 	shareProcedures  = 0.03
 )
 
-// triageHours is the relative number of women in triage by hour of the day: least before dawn,
-// most in the afternoon and evening. Our default.
+// triageHours is the relative number of women in triage by hour of the day: least before dawn, most in the afternoon
+// and evening. A default of this project.
 var triageHours = [24]float64{
 	.80, .70, .60, .55, .50, .55, .60, .75, .90, 1.05, 1.15, 1.20,
 	1.25, 1.25, 1.30, 1.30, 1.25, 1.25, 1.25, 1.30, 1.25, 1.15, 1.05, .95,
 }
 
-// laborHours is the same for women in labor. Spontaneous births peak at about 4 in the morning
-// (Martin et al., PLOS ONE 2018); the mothers come half a night before.
+// laborHours is the relative number of women arriving in labor by hour of the day. Spontaneous births peak at about 4
+// in the morning (Martin et al., PLOS ONE 2018); the mothers arrive half a night before.
 var laborHours = [24]float64{
 	1.20, 1.20, 1.15, 1.10, 1.05, 1.00, .95, .90, .90, .90, .90, .90,
 	.90, .90, .90, .90, .90, .95, .95, 1.00, 1.05, 1.10, 1.20, 1.20,
@@ -97,7 +97,7 @@ func (u *unit) stays() float64 {
 	return 1
 }
 
-// nextDay schedules the arrivals of the day, and its own next call.
+// nextDay schedules the arrivals of the day and the next call of nextDay.
 func (c *calendar) nextDay(u *unit) {
 	midnight := c.today
 	tomorrow := u.hourOf(midnight, 24)
@@ -141,8 +141,8 @@ func (c *calendar) scheduleArrivals(u *unit, begin clock, mean float64, as func(
 	}
 }
 
-// scheduled makes the appointments of a day: cesareans and procedures on weekday mornings,
-// inductions in the morning and for the night. Weekends have few, holidays none.
+// scheduled creates the appointments of a day: cesareans and procedures on weekday mornings, inductions in the
+// morning and for the night. There are only some on weekends and none on holidays.
 func (c *calendar) scheduled(u *unit, midnight clock, regime float64) {
 	local := u.local(midnight)
 	weekend := local.Weekday() == time.Saturday || local.Weekday() == time.Sunday
@@ -156,7 +156,7 @@ func (c *calendar) scheduled(u *unit, midnight clock, regime float64) {
 		case weekend:
 			mean *= weekends
 		}
-		// Slots are few and mostly filled: less spread than a Poisson number has.
+		// Appointment slots are limited and mostly filled, so their number varies less than a Poisson number.
 		tries := int(math.Ceil(mean * 1.6))
 		for i := range tries {
 			if !c.slots.is(mean / float64(max(tries, 1))) {

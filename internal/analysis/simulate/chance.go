@@ -9,7 +9,7 @@ import (
 // change the others.
 type chance struct{ *rand.Rand }
 
-// The purposes. Each visit has a purpose of its own, counted from purposeVisits.
+// The purposes of random streams. Each visit has a separate purpose, counted from purposeVisits.
 const (
 	purposeArrivals = iota + 1
 	purposeBusy
@@ -24,7 +24,7 @@ func newChance(seed, purpose uint64) chance {
 	return chance{rand.New(rand.NewPCG(mixed(seed), mixed(purpose^mixed(seed))))} //nolint:gosec // repeatable on purpose
 }
 
-// mixed is the finalizer of SplitMix64. Neighbouring numbers give distant results.
+// mixed is the finalizer of SplitMix64, which maps neighboring numbers to distant results.
 func mixed(z uint64) uint64 {
 	z += 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

@@ -2,7 +2,7 @@ package simulate
 
 import "slices"
 
-// faults delays, loses and repeats messages on their way from the unit to the service.
+// faults delays, loses and repeats messages between the unit and the service.
 type faults struct {
 	chance
 	steady  bool
@@ -11,7 +11,7 @@ type faults struct {
 	last    clock    // when the last message that was not late arrives
 }
 
-// Faults of the interface. Our defaults.
+// The faults of the interface. Defaults of this project.
 const (
 	outagesYear              = 4
 	outageLeast, outageMost  = 5 * hour, 28 * hour
@@ -90,8 +90,7 @@ func (f *faults) forward(u *unit, path string, body any) {
 	}
 }
 
-// snapshot sends a body now. During an outage it is lost: the next snapshot says it
-// all again.
+// snapshot sends a body now. During an outage it is lost, because the next snapshot repeats its content.
 func (f *faults) snapshot(u *unit, path string, body any) {
 	if _, away := f.outage(u.now); away || u.muted {
 		return

@@ -18,7 +18,7 @@ const (
 // diagnosis is a coded diagnosis.
 type diagnosis struct {
 	code, display string
-	onset         clock // 0: not said
+	onset         clock // 0: not sent
 }
 
 func icd(code, display string) diagnosis { return diagnosis{code: code, display: display} }
@@ -87,8 +87,7 @@ func (v *visit) newborn(kind string, b *baby) event {
 	}
 }
 
-// introduce reports a woman who came before the start, as the first load of a new interface
-// does.
+// introduce reports a woman who arrived before the start, as the initial load of a new interface does.
 func (v *visit) introduce() {
 	if v.room == nil {
 		return

@@ -2,14 +2,14 @@ package simulate
 
 // The stages of a stay: medians and deviations of log-normal spans.
 const (
-	// Evaluation in triage. Our default.
+	// The evaluation in triage. A default of this project.
 	evaluation, evaluationSpread = 100 * minute, .50
-	// From arrival to the decision to admit. Our default.
+	// The time from arrival to the decision to admit. A default of this project.
 	decision, decisionSpread = 50 * minute, .45
-	// Early labor, before 4 cm, of women who are admitted in it. Our default, after the range
-	// of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
+	// Early labor, before 4 cm, of women who are admitted in it. A default of this project, based on the range of the
+	// latent phase in ACOG Clinical Practice Guideline 8 (2024).
 	earlyFirst, earlyLater, earlySpread = 5 * hour, 3 * hour, .60
-	// Cervical ripening. Our default.
+	// Cervical ripening. A default of this project.
 	ripening, ripeningSpread = 11 * hour, .40
 	// From 4 to 10 cm: Harper et al., Obstet Gynecol 2012. Spontaneous 3.8 h and 2.4 h, induced
 	// 5.5 h and 4.4 h. The 95th percentile is three times the median.
@@ -20,7 +20,7 @@ const (
 	// 0.6 h and 0.2 h. The 95th percentile of the first is 3.6 h.
 	pushFirst, pushLater, pushSpread = 66 * minute, 24 * minute, .70
 	pushFree                         = .53 // without an epidural
-	// Cesarean from door to door of the operating room, birth in it. Our defaults.
+	// A cesarean, from entering to leaving the operating room, with the birth in it. Defaults of this project.
 	operation, operationSpread = 70 * minute, .25
 	incision                   = 14 * minute
 	// In recovery: at least two hours (Guidelines for Perinatal Care, 8th ed.).
@@ -29,34 +29,34 @@ const (
 	// From birth to ready to go home: two and three nights. The limits are the 48 h and 96 h of
 	// the Newborns' and Mothers' Health Protection Act (1996).
 	stayVaginal, stayCesarean, staySpread = 40 * hour, 68 * hour, .24
-	// Before birth: our default.
+	// The stay before birth. A default of this project.
 	stayAntepartum, antepartumSpread = 60 * hour, .80
-	// Rounds, and the spread of discharges after them. Our defaults.
+	// The time of rounds, and the spread of discharges after them. Defaults of this project.
 	roundsHour, roundsSpread = 11.2, 1.4
 )
 
 // Probabilities for one woman, with their sources.
 const (
 	chanceEpidural       = .73  // Butwick et al., Anesthesiology 2018: 73.1 % of labors
-	chanceEarlyFirst     = .50  // our default
-	chanceEarlyLater     = .28  // our default
-	chanceAugment        = .35  // our default
+	chanceEarlyFirst     = .50  // default of this project
+	chanceEarlyLater     = .28  // default of this project
+	chanceAugment        = .35  // default of this project
 	chanceSectionFirst   = .26  // with planned ones 32.1 % of births, NCHS 2022
 	chanceSectionLater   = .08  // as above
 	chanceNICU           = .09  // NCHS 2022: 9.8 % of newborns
 	chanceHemorrhage     = .043 // Corbetta-Rastelli et al., Obstet Gynecol 2023: 4.3 % in 2019
-	chanceRipening       = .55  // of inductions; our default
-	chanceFollowsLabor   = .30  // an antepartum stay that ends in labor; our default
-	chanceUnstable       = .15  // an antepartum stay with a crisis; our default
-	chanceStaysInTriage  = .06  // evaluations that lead to an antepartum stay; our default
-	chanceTrialOfLabor   = .05  // our default
-	chanceImminentBirths = .02  // women who give birth within an hour of coming; our default
+	chanceRipening       = .55  // of inductions; default of this project
+	chanceFollowsLabor   = .30  // an antepartum stay that ends in labor; default of this project
+	chanceUnstable       = .15  // an antepartum stay with a crisis; default of this project
+	chanceStaysInTriage  = .06  // evaluations that lead to an antepartum stay; default of this project
+	chanceTrialOfLabor   = .05  // default of this project
+	chanceImminentBirths = .02  // women who give birth within an hour of arrival; default of this project
 )
 
-// pathway is the course of a visit through the unit: what comes next, and after how long.
+// pathway is the course of a visit through the unit: the next step, and the time until it.
 type pathway struct{ *visit }
 
-// beginTriage begins the visit of a woman who mostly goes home again.
+// beginTriage starts the visit of a woman who usually returns home.
 func (v pathway) beginTriage() {
 	v.triage.requestRoom(func(r *room) {
 		kind := ""

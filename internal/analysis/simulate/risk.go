@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// history draws the risks of the woman at arrival. They grow over the year (unit.load). Each
-// probability is our default unless a source stands beside it.
+// history draws the risks of the woman at arrival, which grow over the year (unit.load). Each probability is a
+// default of this project unless it cites a source.
 func (v *visit) history() {
 	load := v.load()
 	if v.is(.016) { // NCHS 2022: 31 of 1,000 births are twins'

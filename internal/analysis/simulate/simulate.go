@@ -1,13 +1,11 @@
-// Package simulate makes up the requests that the systems of a maternity unit in motion would
-// send to the ingest API.
+// Package simulate generates the requests that the systems of a busy maternity unit would send to the ingest API.
 //
-// Women come to triage, and go home or into labor. They wait for a room, get epidurals and
-// magnesium, give birth, recover and go home with the morning's rounds. Nurses change shifts. All of
-// them are invented: there are visit and patient numbers, never a name or a birth date. The same
-// [Options] make the same bytes.
+// Women come to triage, and go home or into labor. They wait for a room, get epidurals and magnesium, give birth,
+// recover and are discharged after the morning's rounds. Nurses change shifts. All of them are invented: there are
+// visit and patient numbers, never a name or a birth date. The same [Options] give the same bytes.
 //
-// The simulation has another structure than the forecast that is tested with it. The causes
-// (parity, the busy day, the storm, the change of regime) are in no message.
+// The structure of the simulation differs from that of the forecast that is tested with it. The causes (parity, busy
+// days, storms, change of regime) are in no message.
 package simulate
 
 import (
@@ -67,16 +65,15 @@ func Profiles() []string {
 	return names
 }
 
-// The bounds of the options.
+// The limits of the options.
 const (
 	minBirths = 100
 	maxBirths = 40_000
 	maxFor    = 10 * 366 * 24 * time.Hour
 )
 
-// Requests returns the requests of a unit in the order of sending. Each range over them begins
-// at the start. The simulation keeps the present state of the unit and not its past: a year
-// needs no more memory than a day.
+// Requests returns the requests of a unit in the order of sending. Each range over them starts from the beginning.
+// The simulation stores the current state of the unit and not its past, so a year needs no more memory than a day.
 func Requests(o Options) (iter.Seq[Request], error) {
 	at := slices.IndexFunc(profiles, func(p profile) bool { return p.name == o.Profile })
 	var faults []error
@@ -113,7 +110,7 @@ func AppendLine(line []byte, r Request) []byte {
 	return append(line, '}', '\n')
 }
 
-// BatchEvents is the largest number of events in a batch that the API takes.
+// BatchEvents is the maximum number of events in a batch that the API accepts.
 const BatchEvents = 500
 
 const (

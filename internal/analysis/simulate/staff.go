@@ -30,8 +30,8 @@ var (
 	recountHours = []float64{11, 15, 23, 3}
 )
 
-// A plan by births a year. Our default, from the need of this simulated unit: about 4.6 nurses
-// for each 1,000 births a year.
+// A staffing plan by births a year. A default of this project, from the need of this simulated unit: about 4.6 nurses
+// per 1,000 births a year.
 const (
 	gridForBirths = .0049
 	gridLeast     = 0.6
@@ -119,7 +119,7 @@ func (s *staff) change(u *unit) {
 	s.roster(u)
 }
 
-// recount lets the charge nurse call a nurse in, or send one home, and assign the rooms again.
+// recount makes the charge nurse call in a nurse or send one home, and reassign the rooms.
 func (s *staff) recount(u *unit) {
 	short := u.need() - float64(s.onDuty)
 	switch {

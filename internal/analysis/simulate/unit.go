@@ -48,7 +48,7 @@ func newUnit(o *Options, p profile) *unit {
 	return u
 }
 
-// markOf returns a few letters that depend on the options.
+// markOf returns some letters that depend on the options.
 func (u *unit) markOf() string {
 	const letters = 36 * 36 * 36 * 36 * 36
 	hash := mixed(u.options.Seed)
@@ -158,9 +158,9 @@ type pool struct {
 	waiting []func(*room)
 }
 
-// furnish makes the rooms of a unit with so many births a year. Little's law gives the mean
-// number of patients of each kind; some Poisson deviations are added (our default). Labor
-// rooms get few deviations, so on a busy day women wait.
+// furnish creates the rooms of a unit for the given number of births a year. Little's law gives the mean number of
+// patients of each kind; some Poisson deviations are added (a default of this project), but only a small number for
+// labor rooms, so that women wait on busy days.
 func (u *unit) furnish() {
 	births := float64(u.births)
 	sized := func(mean, deviations float64, least int) int {
@@ -184,7 +184,7 @@ func (u *unit) furnish() {
 	add(&u.postpartum, "MBU", "MB ", sized(births*.0063, 1.3, 6), 301)
 }
 
-// requestRoom gives a room to f, at once or when f is first in the queue.
+// requestRoom assigns a room to f, immediately or when f is first in the queue.
 func (p *pool) requestRoom(f func(*room)) {
 	if len(p.free) == 0 {
 		p.waiting = append(p.waiting, f)
@@ -195,7 +195,7 @@ func (p *pool) requestRoom(f func(*room)) {
 	f(r)
 }
 
-// turnaround is how long a room is cleaned (our default).
+// turnaround is the time for cleaning a room (a default of this project).
 const turnaround = 35 * minute
 
 // leave empties a room. It is clean for the next visit after the turnaround.
@@ -218,7 +218,7 @@ func (u *unit) repair() {
 	})
 }
 
-// ready gives a clean room to the next in the queue.
+// ready assigns a clean room to the next in the queue.
 func (u *unit) ready(r *room) {
 	p := r.pool
 	if len(p.waiting) == 0 {
@@ -230,8 +230,8 @@ func (u *unit) ready(r *room) {
 	next(r)
 }
 
-// nextCensus sends a census at the changes of shift and every four hours between them. A unit
-// that sends nothing else sends one every half hour.
+// nextCensus sends a census at the changes of shift and every four hours between them. A unit without other feeds
+// sends one every half hour.
 func (u *unit) nextCensus() {
 	every := 4 * hour
 	if u.censusOnly {
@@ -243,8 +243,8 @@ func (u *unit) nextCensus() {
 	})
 }
 
-// census lists all rooms with their patients. The census of a unit that sends nothing else
-// names no visits, and of births only the times.
+// census lists all rooms with their patients. The census of a unit without other feeds names no visits, and has only
+// the times of births.
 func (u *unit) census() {
 	if u.muted {
 		return

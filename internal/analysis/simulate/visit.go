@@ -42,7 +42,7 @@ type running struct {
 	since clock
 }
 
-// admit makes a visit. The visit's number seeds its own stream of chance.
+// admit creates a visit, whose number seeds its random stream.
 func (u *unit) admit() *visit {
 	u.visits++
 	u.patients++
@@ -79,7 +79,7 @@ func (v *visit) enter(kind string, r *room, class byte, primary string) {
 	v.sendADT(kind)
 }
 
-// move takes the woman to another room.
+// move transfers the woman to another room.
 func (v *visit) move(r *room, primary string) {
 	before := v.room
 	v.room, r.visit = r, v
@@ -88,7 +88,7 @@ func (v *visit) move(r *room, primary string) {
 	v.sendMove(before)
 }
 
-// admitTo takes the woman to another room, as an inpatient from now on.
+// admitTo transfers the woman to another room and makes her an inpatient.
 func (v *visit) admitTo(r *room, primary string) {
 	if v.class == 'I' {
 		v.move(r, primary)

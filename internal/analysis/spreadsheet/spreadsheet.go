@@ -15,10 +15,10 @@ import (
 // (OWASP, CSV injection).
 const formulaStarts = "=+-@\t\r"
 
-// Escape puts an apostrophe before text that a spreadsheet would run. [Unescape] removes it.
+// Escape puts an apostrophe before text that a spreadsheet would execute. [Unescape] removes it.
 //
-// Text that begins with apostrophes and such a character gets one more, so that Unescape
-// returns every text.
+// Text that already starts with apostrophes and such a character gets an additional one, so that Unescape restores
+// every text.
 func Escape(text string) string {
 	if isFormula(strings.TrimLeft(text, "'")) {
 		return "'" + text
@@ -50,9 +50,9 @@ type Fault struct {
 // The rules of a file as a whole.
 const (
 	EmptyFile     = "emptyFile"     // the file has no line
-	UnknownColumn = "unknownColumn" // the first line names a column that nobody reads
+	UnknownColumn = "unknownColumn" // the first line has an unknown column name
 	MissingColumn = "missingColumn" // the first line lacks a column
-	StrayQuote    = "strayQuote"    // a quote is not closed, or stands within a field without quotes
+	StrayQuote    = "strayQuote"    // a quote is not closed, or is within an unquoted field
 	TooManyRows   = "tooManyRows"   // a row comes after as many as the file may have
 )
 
@@ -73,10 +73,9 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("line %d: %s: %s", f.Line, f.Column, f.Rule)
 }
 
-// Read calls each with the rows of a file whose first line names its columns. The columns
-// may come in any order; the required ones must be there. A field of a missing column is
-// empty. Reading stops at the first row beyond most; 0: a file may have any number of rows. An error
-// about the content of the file is a [*Fault].
+// Read calls each with the rows of a file whose first line has the column names. The columns may be in any order; the
+// required ones must exist. A field of a missing column is empty. Reading stops at the first row beyond most; 0 means
+// no limit. An error in the content of the file is a [*Fault].
 func Read(in io.Reader, columns, required []string, most int, each func(line int, field func(column string) string)) error {
 	reader := csv.NewReader(in)
 	reader.FieldsPerRecord = -1

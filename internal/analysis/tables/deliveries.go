@@ -10,8 +10,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// DeliveryRow is the state of a delivery when the notifier recorded it. Each record is a row, and
-// the last row counts. The answer of an endpoint is not exported, because it is foreign text.
+// DeliveryRow is the state of a delivery when the notifier recorded it. Each record is a row, and the last row of a
+// delivery is current. The response of an endpoint is not exported, because its content is arbitrary.
 type DeliveryRow struct {
 	Hospital      string       `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
 	Delivery      string       `parquet:"delivery" json:"delivery" about:"Delivery ID"`

@@ -184,7 +184,7 @@ type Table[R any] struct {
 	Version func(r *stream.Record) int64
 }
 
-// rowsOf makes a row of each element of a list.
+// rowsOf returns a row for each element of a list.
 func rowsOf[E, R any](list []E, row func(*E) R) []R {
 	if len(list) == 0 {
 		return nil
@@ -224,7 +224,7 @@ func (m Moment) text() string {
 	return time.UnixMilli(int64(m)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// The words of the columns. The API uses the same, where it has the value.
+// The names of enumeration values in columns, which are those of the API where it has the value.
 var (
 	eventWords      = [...]string{"other", "A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"}
 	signalWords     = [...]string{"", "medication", "observation", "lab", "device", "condition"}
@@ -236,10 +236,9 @@ var (
 	effectWords     = [...]string{"", "surge.level_changed", "room.rescored"}
 )
 
-// nullable returns the value of a nullable column; the zero value becomes null. It is a pointer
-// for a reason. In a column without pointers, parquet-go takes zeros for nulls and writes some
-// of them as zeros. For example, of 64 rows with a value only in the second, all rows after it
-// come back with a value.
+// nullable returns a pointer for a nullable column; the zero value becomes null. It must be a pointer: in a column
+// without pointers, parquet-go uses zeros for nulls and writes some of them as zeros. For example, of 64 rows with a
+// value only in the second, all rows after it are read with a value.
 func nullable[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -248,8 +247,7 @@ func nullable[T comparable](v T) *T {
 	return &v
 }
 
-// word returns the word of an enumeration's number; a number that the table does not know is
-// written as digits.
+// word returns the name of an enumeration value; an unknown number is written as digits.
 func word[E ~uint8](words []string, e E) string {
 	if int(e) < len(words) {
 		return words[e]

@@ -100,7 +100,7 @@ func readVerdict(r *stream.Record, row *VerdictRow) (reason string) {
 	return ""
 }
 
-// Verdicts is the table of the changes on the topic. Its other records hold the state, one per
+// Verdicts returns the table of the changes on the verdicts topic. Its other records are the current state, one per
 // key, and are no history.
 func Verdicts() *Table[VerdictRow] {
 	return &Table[VerdictRow]{

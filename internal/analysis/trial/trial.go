@@ -17,9 +17,9 @@ import (
 	"svc/readapi/web/integrations"
 )
 
-// Trials tries rules on recorded observations, with the replay of svc replay --diff. A trial reads
-// the log of the hospital from the beginning. It goes on while a page asks for it. Only one
-// runs in a process, and the hospitals take turns.
+// Trials evaluates rules on recorded observations, like svc replay --diff. A trial reads the log of the hospital from
+// the start, and runs while a page requests its result. Only one trial runs in a process at a time, alternating
+// between hospitals.
 type Trials struct {
 	inputs inputlog.Source
 	ends   context.Context //nolint:containedctx // of the process
@@ -127,7 +127,7 @@ func (t *trial) failed() bool {
 	return t.result.Fault == integrations.PastAway
 }
 
-// run makes a trial once it is its turn, first among those of the hospital, then among the hospitals.
+// run executes a trial when it is next, first among those of the hospital, then among the hospitals.
 func (p *Trials) run(ctx context.Context, t *trial, ofHospital chan struct{}, rule catalogue.Rule, until time.Time) {
 	defer t.cancel()
 	for _, turn := range []chan struct{}{ofHospital, p.turn} {

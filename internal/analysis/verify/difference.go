@@ -34,8 +34,8 @@ const (
 	WrongDerived Fault = "wrong_derived" // the derived values differ from those that the facts make
 )
 
-// Difference is the first place of a hospital where changelog or view differ from the changes
-// that the log makes. It names keys, versions and places, never a value of a patient.
+// Difference is the first position of a hospital at which the changelog or the view differs from the changes computed
+// from the log. It has keys, versions and positions, never a value of a patient.
 type Difference struct {
 	Fault    Fault  `json:"fault"`
 	Hospital string `json:"hospital"`

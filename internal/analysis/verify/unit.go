@@ -32,7 +32,7 @@ type unitCheck struct {
 
 	together bool           // the fold has the versions of the changelog
 	seen     bool           // a change was compared
-	day      acuity.Instant // day on which everything was derived anew last
+	day      acuity.Instant // day on which everything was last derived again
 	anew     *derivation    // the running derivation; nil: none
 	view     *View          // the view to compare when the fold has its version
 	scratch  []byte
@@ -55,8 +55,8 @@ func (v *Verify) newUnit(hospitalID string) *hospital.State {
 
 func (u *unitCheck) version() int64 { return u.unit.Chart().Unit.Version }
 
-// reportDifference records a difference; only the first one counts. Nothing is compared after it,
-// so no change is kept for that.
+// reportDifference records a difference. Only the first one counts; nothing is compared after it, so changes are no
+// longer stored for comparison.
 func (u *unitCheck) reportDifference(d *Difference) {
 	if u.Difference == nil {
 		d.Hospital = u.Hospital
@@ -96,7 +96,7 @@ func (u *unitCheck) foldInput(in *inputlog.Input) {
 	u.fold.Apply(in, func(c *acuity.Change) { u.compareChange(c, in.Position) })
 }
 
-// advanceTo makes and compares the changes that are due.
+// advanceTo computes and compares the changes that are due.
 func (u *unitCheck) advanceTo(now acuity.Instant) {
 	for u.Difference == nil {
 		c, more := u.unit.Advance(now)
@@ -163,8 +163,8 @@ func (u *unitCheck) unheld(c *acuity.Change, in stream.Position) {
 	u.together = false
 }
 
-// alignVersion gives the fold the version of a recorded change, after changes that are not held.
-// Without them it is unknown whether a timer fired before or after a late input.
+// alignVersion sets the fold's version to that of a recorded change, after changes that no longer exist. Without
+// them, it is unknown whether a timer fired before or after a late input.
 func (u *unitCheck) alignVersion(r *recorded) {
 	u.together = true
 	if u.version()+1 == r.Version {
@@ -185,7 +185,7 @@ func (u *unitCheck) alignVersion(r *recorded) {
 	u.unit, u.fold = again, replay.RefoldOf(again)
 }
 
-// differenceAt makes a difference at a change.
+// differenceAt returns a difference at a change.
 func (u *unitCheck) differenceAt(fault Fault, c *acuity.Change, in stream.Position, detail string) *Difference {
 	d := &Difference{Fault: fault, Key: u.Hospital, Version: c.Version, Detail: detail}
 	if c.Cause == acuity.CauseIngest {
@@ -218,7 +218,7 @@ func (u *unitCheck) classifyChange(made, written *acuity.Change, in stream.Posit
 // lookAhead is how many records are searched for an input that was applied late.
 const lookAhead = 20_000
 
-// changeFollows reports whether a change of an input lies further on.
+// changeFollows reports whether a later record has a change of the input.
 func (u *unitCheck) changeFollows(offset int64) bool {
 	for i, n := 0, 0; ; i++ {
 		for i >= len(u.queue) {
@@ -232,8 +232,7 @@ func (u *unitCheck) changeFollows(offset int64) bool {
 	}
 }
 
-// compareDue makes the comparisons that are due after a change: the view, and once a day a
-// derivation.
+// compareDue performs the comparisons that are due after a change: the view and, once a day, a derivation.
 func (u *unitCheck) compareDue(c *acuity.Change) {
 	if u.view != nil && u.view.Version == c.Version {
 		u.compareView(u.view)
@@ -245,7 +244,7 @@ func (u *unitCheck) compareDue(c *acuity.Change) {
 	}
 }
 
-// compareRest checks the changes after the last input, which came due by time.
+// compareRest checks the changes after the last input, which time alone caused.
 func (u *unitCheck) compareRest() {
 	for u.Difference == nil {
 		if u.skipCopies(); len(u.queue) == 0 {

@@ -1,5 +1,5 @@
-// Package verify compares the output of a processor with the changes that the log makes. The output
-// is the changelog, the state in it, and the view.
+// Package verify compares the output of a processor with the changes computed from the log. The output is the
+// changelog, the state in it, and the view.
 package verify
 
 import (
@@ -30,11 +30,11 @@ type View struct {
 	Foreign []string          // fields that this software does not write
 }
 
-// ErrNoView says that the view lacks a hospital.
+// ErrNoView means that the view does not have a hospital.
 var ErrNoView = errors.New("not in the view")
 
-// Verify folds the log and checks the changelog and the view against the result. It keeps its
-// state between rounds, so a round folds only the inputs that are new.
+// Verify folds the log and checks the changelog and the view against the result. It keeps its state between rounds,
+// so a round folds only new inputs.
 type Verify struct {
 	Inputs  inputlog.Source // the observations, read by a client of its own
 	Changes inputlog.Source // the verdicts, committed records only
@@ -44,23 +44,22 @@ type Verify struct {
 	View func(ctx context.Context, hospital string) (*View, error)
 	// Shown lists the hospitals of a partition that the view has.
 	Shown func(ctx context.Context, partition int32) ([]string, error)
-	// Patience is how long the view may lag behind the log.
+	// Patience is the maximum accepted lag of the view.
 	Patience time.Duration
 
 	Hospitals []string // empty: all
 	// Held is the instant from which every change is still in the changelog. Older changes may
 	// be compacted away; there the log is folded without a comparison.
 	Held acuity.Instant
-	// Plain derives everything anew at every step, about a hundred times slower; see
-	// [hospital.Fold]. Without it, everything is derived anew once a day of the log and at the
-	// end.
+	// Plain derives everything again at every step, about a hundred times slower; see [hospital.Fold]. Without it,
+	// everything is derived again once a day of the log and at the end.
 	Plain bool
 	Pace  *rate.Limiter
 	// Progress is called with the number of inputs that are done, and their total.
 	Progress func(done, total int64)
 
 	partitions map[int32]*partitionCheck
-	deriving   chan struct{} // a semaphore: one token for each unit that is derived anew
+	deriving   chan struct{} // a semaphore: one token for each unit that is being derived again
 }
 
 // Checked is the result of one hospital.
@@ -91,10 +90,9 @@ func (r *Report) First() *Difference {
 	return nil
 }
 
-// Round folds the inputs that have come since the last round.
+// Round folds the inputs that arrived since the last round.
 func (v *Verify) Round(ctx context.Context) (*Report, error) {
-	// The view is read first, then the changelog, then the log. So each of them is behind the
-	// next.
+	// The view is read first, then the changelog, then the log, so that each of them lags behind the next.
 	changes, err := v.Changes.Spans(ctx, time.Time{}, time.Time{})
 	if err != nil {
 		return nil, err
@@ -274,7 +272,7 @@ func (p *partitionCheck) writtenOf(r *stream.Record, w *writtenRecord) (wanted b
 	return true
 }
 
-// readWritten reads one more record of the verdicts and keeps it for the fold; false: there is none.
+// readWritten reads one more record of the verdicts topic for the fold; false: there is none.
 func (p *partitionCheck) readWritten() bool {
 	w := p.written.Next()
 	if w == nil {
@@ -287,7 +285,7 @@ func (p *partitionCheck) readWritten() bool {
 		if w.value == nil {
 			delete(u.state, w.key)
 		} else {
-			u.state[w.key] = append(u.state[w.key][:0], w.value...) // a copy: the record lies in memory of many others
+			u.state[w.key] = append(u.state[w.key][:0], w.value...) // a copy, because the record's memory is shared with many others
 		}
 		return true
 	case w.fault != nil:

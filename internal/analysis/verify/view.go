@@ -136,7 +136,7 @@ func (p *partitionCheck) compareAll(ctx context.Context, views map[string]*View)
 	return nil
 }
 
-// askAgain is the interval at which a view that lags behind is read again.
+// askAgain is the interval at which a lagging view is read again.
 const askAgain = 50 * time.Millisecond
 
 // checkServed checks that the view has the newest change, or a newer one. The view may be written a
@@ -147,7 +147,7 @@ func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *Vi
 		u.reportDifference(&Difference{Fault: ForeignField, Key: "view " + u.Hospital, Detail: "the log has no such hospital"})
 		return nil
 	}
-	// The end of patience does not cut a read short: its failure would hide that the view is behind.
+	// The end of patience does not interrupt a read, because its failure would hide the lag of the view.
 	patience, cancel := context.WithTimeout(ctx, p.v.Patience)
 	defer cancel()
 	tick := time.NewTicker(askAgain) //nolint:forbidigo // patience with Redis, not a moment of the domain
@@ -178,9 +178,9 @@ func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *Vi
 	return nil
 }
 
-// derivation makes a unit anew from its facts, as a processor restores it, and compares it
-// with the unit that was folded step by step. That takes as long as thousands of steps. So it
-// runs in a goroutine of its own, on the records of one moment, while the fold goes on.
+// derivation rebuilds a unit from its facts, as a processor restores it, and compares the result with the unit that
+// was folded step by step. That takes as long as thousands of steps, so it runs in a separate goroutine on the
+// records of one moment, while the fold continues.
 type derivation struct {
 	done  chan struct{}
 	found *Difference // nil: none

@@ -1,4 +1,4 @@
-// Package actor is the people who act on the pages, as the API knows them.
+// Package actor represents people who act on the pages to the API.
 package actor
 
 import (

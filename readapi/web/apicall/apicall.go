@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// ErrUnclear says that nobody knows whether the API did what it was asked.
+// ErrUnclear means that it is unknown whether the API executed the request.
 var ErrUnclear = errors.New("the API did not answer")
 
-// timeout bounds a request; the API answers earlier.
+// timeout limits a request; the API responds earlier.
 const timeout = 10 * time.Second
 
-// Refusal is why the API refuses a request, in its words.
+// Refusal says why the API refuses a request, as in the response.
 type Refusal struct {
 	Status  int `json:"-"`
 	Code    string
@@ -29,7 +29,7 @@ type Refusal struct {
 // RefusedField is a broken rule of one field, named by its path in the body.
 type RefusedField struct{ Path, Rule string }
 
-// IsOvertaken reports whether somebody else changed the thing since it was shown.
+// IsOvertaken reports whether another user changed the resource since it was displayed.
 func (f *Refusal) IsOvertaken() bool { return f != nil && f.Status == http.StatusPreconditionFailed }
 
 // PageStatus returns the status of the page that shows the refusal.
@@ -40,7 +40,7 @@ func (f *Refusal) PageStatus() int {
 	return http.StatusUnprocessableEntity
 }
 
-// Answer is what the API answers to one request.
+// Answer is the response of the API to one request.
 type Answer struct {
 	Version string // entity tag, without quotes
 	Refused *Refusal
@@ -48,9 +48,8 @@ type Answer struct {
 	data    json.RawMessage
 }
 
-// Send sends one request to a handler of the API. The body is written as JSON unless it is
-// JSON already; nil: there is none. A refusal is part of the answer. An error that is not
-// [ErrUnclear] says that the request was not sent.
+// Send sends one request to a handler of the API. The body is written as JSON unless it is JSON already; nil: no
+// body. A refusal is part of the response. An error other than [ErrUnclear] means that the request was not sent.
 func Send(ctx context.Context, api http.Handler, method, path string, header http.Header, body any) (*Answer, error) {
 	var text []byte
 	switch b := body.(type) {
@@ -63,7 +62,7 @@ func Send(ctx context.Context, api http.Handler, method, path string, header htt
 			return nil, fmt.Errorf("write the body: %w", err)
 		}
 	}
-	// The handler has a context of its own: it may be the one that serves the page, too.
+	// The handler gets a separate context, because it may also be the one that serves the page.
 	inner, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
@@ -83,7 +82,7 @@ func Send(ctx context.Context, api http.Handler, method, path string, header htt
 	return out.readAnswer()
 }
 
-// Decode reads the data of the answer into a variable.
+// Decode decodes the data of the response.
 func (a *Answer) Decode(into any) error {
 	if err := json.Unmarshal(a.data, into); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
@@ -91,7 +90,7 @@ func (a *Answer) Decode(into any) error {
 	return nil
 }
 
-// recorder keeps the answer of a handler.
+// recorder stores the response of a handler.
 type recorder struct {
 	header http.Header
 	status int
@@ -114,7 +113,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.body.Write(b) //nolint:wrapcheck // memory
 }
 
-// readAnswer reads the envelope of an answer.
+// readAnswer parses the envelope of a response.
 func (r *recorder) readAnswer() (*Answer, error) {
 	var said struct {
 		OK    bool

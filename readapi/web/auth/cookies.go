@@ -14,7 +14,7 @@ type Seals interface {
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// Cookie is a kind of cookie that the pages give to a browser, sealed.
+// Cookie is a kind of sealed cookie of the pages.
 type Cookie struct {
 	Suffix  string        // of its name
 	Purpose string        // the name that it is sealed under
@@ -23,14 +23,14 @@ type Cookie struct {
 
 // Cookies reads and writes the sealed cookies of a browser.
 type Cookies struct {
-	Seals  Seals // nil: nobody can sign in
+	Seals  Seals // nil: signing in is disabled
 	Users  Users
 	Now    func() time.Time
 	Secure bool // the pages are served by HTTPS
 	// Await waits a little until this process has read the settings up to a position. nil: it has
 	// read all.
 	Await func(ctx context.Context, position int64)
-	// Position returns how far this process has read the settings. nil: nobody else reads them.
+	// Position returns how far this process has read the settings; nil: there is no other reader.
 	Position func() int64
 }
 
@@ -43,7 +43,7 @@ func (c *Cookies) Name(k Cookie) string {
 	return "svc-dev" + k.Suffix
 }
 
-// Set gives a value to the browser. The value must have a form in JSON.
+// Set sends a value to the browser. The value must be encodable as JSON.
 func (c *Cookies) Set(w http.ResponseWriter, k Cookie, value any) {
 	clear, err := json.Marshal(value)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *Cookies) Set(w http.ResponseWriter, k Cookie, value any) {
 	c.write(w, k, base64.RawURLEncoding.EncodeToString(c.Seals.Seal(k.Purpose, clear)), k.Age)
 }
 
-// Remove makes the browser forget a cookie.
+// Remove deletes a cookie from the browser.
 func (c *Cookies) Remove(w http.ResponseWriter, k Cookie) { c.write(w, k, "", -time.Second) }
 
 func (c *Cookies) write(w http.ResponseWriter, k Cookie, text string, age time.Duration) {

@@ -1,8 +1,8 @@
-// Package auth says who is signed in to the pages.
+// Package auth identifies who is signed in to the pages.
 //
-// A session has a record in the settings, which every instance follows: without it the session does
-// not hold. So its end survives restarts and an empty Redis. The browser has the name of the record
-// in a sealed cookie, with the time of the last request of its person: no request writes a record.
+// A session has a record in the settings, which every instance follows; a session without a record is invalid. Thus
+// its end survives restarts and the loss of Redis. The browser has the name of the record in a sealed cookie, with
+// the time of the person's last request, so requests do not write records.
 package auth
 
 import (
@@ -30,7 +30,7 @@ type Session struct {
 	BegunAt  time.Time
 	ProvedAt time.Time // when the person proved who he or she is; zero: not known
 
-	Wall string // id of the wall, if nobody is signed in on it
+	Wall string // id of the wall, if the session belongs to a screen instead of a person
 
 	// Base begins the paths of the pages. It names the hospital if the path of the request
 	// does.
@@ -44,7 +44,7 @@ type cookie struct {
 	ID       string `json:"id"`
 	Seen     int64  `json:"s"`           // Unix seconds of the last request of the person
 	Position int64  `json:"p,omitempty"` // of the settings, where the record is
-	// User and Hospital say whose session it was, once the record is gone.
+	// User and Hospital identify the session after its record was deleted.
 	User     string `json:"u"`
 	Hospital string `json:"h"`
 }
@@ -52,7 +52,7 @@ type cookie struct {
 // AppPath begins the paths of all pages that need a person.
 const AppPath = "/app"
 
-// EndsAt returns when the session ends unless its person asks for something.
+// EndsAt returns when the session ends if its person makes no further request.
 func (s *Session) EndsAt() time.Time {
 	limit := s.Role.Limit()
 	idle, absolute := time.Unix(s.cookie.Seen, 0).Add(limit.Idle), s.BegunAt.Add(limit.Absolute)
@@ -62,8 +62,8 @@ func (s *Session) EndsAt() time.Time {
 	return idle
 }
 
-// FreshFor is how old the proof of who a person is may be for an act that gives rights or
-// addresses, or shows or ends a secret. Our default.
+// FreshFor is the maximum age of a person's authentication for an act that grants rights, sets addresses, or displays
+// or ends a secret. A default of this project.
 const FreshFor = 60 * time.Minute
 
 // clockSkew is how far the clocks of instances and providers may differ.
@@ -81,7 +81,7 @@ var (
 	ErrEnded     = errors.New("the session was ended") // by its person or an administrator
 )
 
-// Users says what people may do now.
+// Users returns the current rights of people.
 type Users interface {
 	// User returns a user of a hospital; false: there is none.
 	User(hospital, id string) (users.User, bool)
@@ -113,8 +113,7 @@ func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 	return s, c.check(s)
 }
 
-// check returns why a session does not hold in its hospital. It sets the role that the user has
-// there now.
+// check returns why a session is invalid in its hospital. It sets the current role of the user there.
 func (c *Cookies) check(s *Session) error {
 	user, known := c.Users.User(s.Hospital, s.User)
 	epoch, holds := s.record.EpochIn(s.Hospital)
@@ -129,15 +128,14 @@ func (c *Cookies) check(s *Session) error {
 	return nil
 }
 
-// MoveSession returns the session in another hospital of its person; false: it does not
-// hold there.
+// MoveSession returns the session in another hospital of its person; false: it is invalid there.
 func (c *Cookies) MoveSession(s *Session, hospital string) (*Session, bool) {
 	other := *s
 	other.Hospital, other.Base = hospital, AppPath+"/u/"+url.PathEscape(hospital)
 	return &other, c.check(&other) == nil
 }
 
-// ListHospitals returns the hospitals that the person of a session may look at.
+// ListHospitals returns the hospitals that the person of a session may view.
 func (c *Cookies) ListHospitals(s *Session) (all []string) {
 	for _, u := range c.Users.Hospitals(s.User) {
 		if _, ok := c.MoveSession(s, u.Hospital); ok {
@@ -147,7 +145,7 @@ func (c *Cookies) ListHospitals(s *Session) (all []string) {
 	return all
 }
 
-// BeginSession gives a session that has begun to the browser.
+// BeginSession sends a new session to the browser.
 func (c *Cookies) BeginSession(w http.ResponseWriter, s *users.Session) {
 	kept := cookie{ID: s.ID, Seen: c.Now().Unix(), User: s.User, Hospital: s.Hospital}
 	if c.Position != nil {
@@ -156,18 +154,17 @@ func (c *Cookies) BeginSession(w http.ResponseWriter, s *users.Session) {
 	c.Set(w, sessionCookie, kept)
 }
 
-// SessionID returns the name of the session that a browser has, also of one that does not hold any
-// more; "": it has none.
+// SessionID returns the name of a browser's session, even if it is no longer valid; "": the browser has none.
 func (c *Cookies) SessionID(r *http.Request) string {
 	var kept cookie
 	c.Open(r, sessionCookie, &kept)
 	return kept.ID
 }
 
-// EndSession makes a browser forget its session. The record is ended by [users.Office].
+// EndSession deletes the session from the browser. [users.Office] ends the record.
 func (c *Cookies) EndSession(w http.ResponseWriter) { c.Remove(w, sessionCookie) }
 
-// TouchSession notes that the person of a session has asked for something.
+// TouchSession records a request by the person of a session.
 func (c *Cookies) TouchSession(w http.ResponseWriter, r *http.Request, s *Session) {
 	if !asksForSomething(r) {
 		return
@@ -179,8 +176,8 @@ func (c *Cookies) TouchSession(w http.ResponseWriter, r *http.Request, s *Sessio
 	}
 }
 
-// asksForSomething reports whether a person made the request. A page also asks by itself,
-// to follow its unit or to fetch itself anew, and that is no use of the session.
+// asksForSomething reports whether a person made the request. Pages also send requests by themselves, to follow their
+// unit or to reload, and those do not extend the session.
 func asksForSomething(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Mode") {
 	case "": // of a browser that does not say

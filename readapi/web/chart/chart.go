@@ -1,8 +1,7 @@
-// Package chart draws figures as SVG.
+// Package chart draws charts as SVG.
 //
-// A figure is text of its own. It uses the classes of the style sheet and the shapes of the page
-// (symbols g, y, o, r). It has a title for people who do not see it, and runs no script.
-// Equal values give equal bytes.
+// A chart is a self-contained text. It uses the classes of the style sheet and the shapes of the page (symbols g, y,
+// o, r). It has a title for screen readers, and no script. Equal values give equal bytes.
 package chart
 
 import (
@@ -28,7 +27,7 @@ func newCanvas(width, height int, class, title string) *canvas {
 	return c
 }
 
-// add writes markup. Words in it are escaped.
+// add writes markup. Text arguments are escaped.
 func (c *canvas) add(format string, values ...any) {
 	fmt.Fprintf(c, format, values...) //nolint:errcheck // memory
 }
@@ -44,7 +43,7 @@ func (c *canvas) dot(x, y, radius float64) {
 	c.add(`<circle class="dot" cx="%s" cy="%s" r="%s"/>`, number(x), number(y), number(radius))
 }
 
-// text writes words at a point. Anchor is start, middle or end.
+// text writes text at a point. Anchor is start, middle or end.
 func (c *canvas) text(class, anchor string, x, y float64, words string) {
 	if words == "" {
 		return
@@ -112,7 +111,7 @@ func block(left, right, top, foot float64) string {
 	return fmt.Sprintf("M%s %sH%sV%sH%[1]sz", number(left), number(top), number(right), number(foot))
 }
 
-// held returns the corners of a line through values that hold until the next one, the last until end.
+// held returns the corners of a step line: each value applies until the next one, the last one until end.
 func held(n int, at func(i int) point, end float64) (points []point) {
 	for i := range n {
 		p, until := at(i), end
@@ -138,7 +137,7 @@ func timeScale(from, to time.Time, begin, end float64) scale {
 
 func (s scale) atTime(t time.Time) float64 { return s.at(float64(t.Unix())) }
 
-// ticks returns round numbers, about so many. The first is at most low, the last at least high.
+// ticks returns about count round numbers. The first is at most low, the last at least high.
 func ticks(low, high float64, count int) []float64 {
 	if high <= low {
 		high = low + 1

@@ -12,12 +12,11 @@ import (
 type Forecast struct {
 	Title string // says all of it in words
 	Now   time.Time
-	// Past is what was needed until now, oldest first; each holds until the next.
+	// Past is the past need, oldest first; each value applies until the next.
 	Past []Sample
 	// Ahead is what may be needed; the first is now.
 	Ahead []Band
-	// OnDuty is the nurses on duty, oldest first; each holds until the next. Empty:
-	// nobody knows.
+	// OnDuty is the nurses on duty, oldest first; each value applies until the next. Empty: unknown.
 	OnDuty []Sample
 	Clock  func(time.Time) string // of the unit
 	Words  ForecastWords
@@ -67,8 +66,8 @@ type step struct {
 	nurses   float64
 }
 
-// SVG draws the figure; "" if nothing lies ahead. The band is filled by what it means: covered, or so
-// many nurses short of those on duty then.
+// SVG draws the chart; "" if there is no forecast. The fill of the band shows whether the need is covered, or how
+// many nurses are missing.
 func (f *Forecast) SVG() template.HTML {
 	if len(f.Ahead) < 2 || !f.Ahead[len(f.Ahead)-1].At.After(f.Now) {
 		return ""
@@ -101,7 +100,7 @@ func (f *Forecast) SVG() template.HTML {
 	return g.done()
 }
 
-// bounds returns the bounds of everything drawn, with a nurse of space below.
+// bounds returns the limits of all values, with a margin of one nurse below.
 func (f *Forecast) bounds() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	see := func(v float64) { low, high = math.Min(low, v), math.Max(high, v) }
@@ -153,7 +152,7 @@ func (g *forecastFigure) drawAxes() {
 	}
 }
 
-// clipBand makes the clip of what may be needed.
+// clipBand creates the clip path of the forecast band.
 func (g *forecastFigure) clipBand() {
 	outline := make([]point, 0, 2*len(g.Ahead))
 	for _, b := range g.Ahead {
@@ -218,8 +217,8 @@ func (g *forecastFigure) drawLines() {
 	g.dot(now.x, now.y, 5.5)
 }
 
-// labelLines writes the words of now, of the highest need, and of who is on duty. Words for which there
-// is no room beside the others are left out: the heading and the table have them too.
+// labelLines labels the current time, the peak, and the nurses on duty. A label without free space is omitted,
+// because the heading and the table have its content, too.
 func (g *forecastFigure) labelLines() {
 	l := &labeler{canvas: g.canvas, left: g.left, right: g.right, top: fieldTop - 4, foot: g.foot, size: g.words}
 	now := point{g.x.atTime(g.Ahead[0].At), math.Max(g.y.at(g.Ahead[0].Likely)-7, fieldTop+g.words)}
@@ -262,8 +261,8 @@ func (g *forecastFigure) labelLines() {
 	}
 }
 
-// drawLegend says what the fills mean: below a narrow field, else beside it, from the line of who is on
-// duty up.
+// drawLegend explains the fills: below a narrow chart, otherwise to its right, upward from the line of the nurses on
+// duty.
 func (g *forecastFigure) drawLegend(base float64) {
 	row := g.words * 1.6
 	if g.Narrow {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// labeler writes words beside lines so that none lie over others.
+// labeler places labels at lines without overlaps.
 type labeler struct {
 	*canvas
 
@@ -14,28 +14,28 @@ type labeler struct {
 	taken                  []labelBox
 }
 
-// labelBox is the space that words take.
+// labelBox is the space that a label occupies.
 type labelBox struct{ left, right, top, foot float64 }
 
 func (b labelBox) meets(o labelBox) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.foot && o.top < b.foot
 }
 
-// spot is a place where words may stand: their anchor and its point.
+// spot is a possible position of a label: its anchor and the anchor's point.
 type spot struct {
 	anchor string
 	x, y   float64
 }
 
-// letterWidth is the mean width of a letter of the pages' bold font, in sizes. The widest labels measured
-// in a browser have 0.56.
+// letterWidth is the mean width of a character of the pages' bold font, relative to the font size. The widest labels
+// measured in a browser have 0.56.
 const letterWidth = .6
 
 func (l *labeler) width(words string) float64 {
 	return letterWidth * l.size * float64(utf8.RuneCountInString(words))
 }
 
-// box returns the space that words take at a spot, with their edge.
+// box returns the space that a label occupies at a spot, with its edge.
 func (l *labeler) box(words string, at spot) labelBox {
 	width := l.width(words)
 	left := at.x
@@ -48,8 +48,8 @@ func (l *labeler) box(words string, at spot) labelBox {
 	return labelBox{left, left + width, at.y - l.size*.85, at.y + l.size*.3}
 }
 
-// place writes words at the first spot that is free, and moves them into the field sideways. It writes
-// nothing if none is free.
+// place writes a label at the first free spot, and moves it horizontally into the chart. It writes nothing if no spot
+// is free.
 func (l *labeler) place(words string, spots ...spot) {
 	for _, at := range spots {
 		box := l.box(words, at)

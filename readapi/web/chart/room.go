@@ -25,7 +25,7 @@ func short(name string) string {
 	return string(letters[:mostName-1]) + "…"
 }
 
-// rows begins a figure of so many rows, and returns where they end.
+// rows starts a chart with n rows, and returns where they end.
 func rows(n int, title string) (c *canvas, foot float64) {
 	foot = rowsTop + float64(n)*rowEvery
 	return newCanvas(rowsWidth, int(foot)+32, "", title), foot
@@ -38,7 +38,7 @@ func (c *canvas) name(i int, name string) {
 	c.text("k", "end", rowsLeft-12, rowAt(i)+15, short(name))
 }
 
-// mark draws a line through all rows with words at its foot.
+// mark draws a line through all rows with a label at its foot.
 func (c *canvas) mark(x, foot float64, words string) {
 	c.line("was", point{x, rowsTop - 6}, point{x, foot})
 	anchor := "middle"
@@ -48,7 +48,7 @@ func (c *canvas) mark(x, foot float64, words string) {
 	c.text("k", anchor, x, foot+22, words)
 }
 
-// Ladder is what each factor of a room asks for, in nurses; the largest counts.
+// Ladder is the demand of each factor of a room, in nurses; the largest one applies.
 type Ladder struct {
 	Title       string
 	Rungs       []Rung
@@ -59,7 +59,7 @@ type Ladder struct {
 // Rung is one factor.
 type Rung struct {
 	Name   string
-	Begins float64 // where the bar begins: what is added lies on top
+	Begins float64 // where the bar starts: additional demand is stacked
 	Nurses float64 // 0: it asks for nothing
 	Leads  bool
 	Label  string
@@ -98,7 +98,7 @@ func (l *Ladder) SVG() template.HTML {
 		if r.Nurses > 0 {
 			c.rect(class, x.at(r.Begins), rowAt(i), end-x.at(r.Begins), rowBar)
 		}
-		if end > (rowsLeft+right)/2+40 { // no room beside it
+		if end > (rowsLeft+right)/2+40 { // no space to the right
 			if r.Leads {
 				class = "ki"
 			} else {

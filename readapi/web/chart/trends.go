@@ -16,7 +16,7 @@ type Past struct {
 	Narrow   bool // it is as wide as a telephone
 }
 
-// PastHour is one full hour. Nobody knows the nurses on duty if they are negative.
+// PastHour is one full hour. Negative nurses on duty mean unknown.
 type PastHour struct {
 	At             time.Time
 	Needed, OnDuty float64
@@ -28,8 +28,8 @@ type Mark struct {
 	Words string
 }
 
-// SVG draws what was needed as a thick line and the nurses on duty as a thin one. What lies
-// between them is filled by how many nurses were short.
+// SVG draws the need as a thick line and the nurses on duty as a thin one. The fill between them shows how many
+// nurses were missing.
 func (p *Past) SVG() template.HTML {
 	const height, top, foot, left = 236, 12.0, 204.0, 34.0
 	if len(p.Hours) == 0 || !p.To.After(p.From) {
@@ -76,8 +76,8 @@ func (p *Past) SVG() template.HTML {
 	return c.done()
 }
 
-// steps is the line through a number of each hour, which holds for the hour before it. The
-// line breaks where the number is not known.
+// steps returns the line through a number of each hour, which applies to the preceding hour. The line has gaps where
+// the number is unknown.
 func (p *Past) steps(x, y scale, of func(PastHour) float64) (d string) {
 	last := time.Time{}
 	for _, h := range p.Hours {
@@ -109,14 +109,14 @@ type WeekDay struct {
 	Hours [24]WeekCell
 }
 
-// WeekCell is one hour of a week. Without words nothing is known of it.
+// WeekCell is one hour of a week. Without text, its values are unknown.
 type WeekCell struct {
 	Words string  // nurses needed
 	Short float64 // share of the hours in which nurses were short, 0 … 1; negative: it is not known
 }
 
-// SVG draws a cell for each hour. Its fill says in which share of the weeks nurses were short then:
-// none, up to a quarter, up to half, more. A cell is striped if that is not known.
+// SVG draws a cell for each hour. Its fill shows in which share of the weeks nurses were missing at that hour: none,
+// up to a quarter, up to half, more. A striped cell means unknown.
 func (w *Week) SVG() template.HTML {
 	const left, top, each, row = 56.0, 22.0, 33.0, 26.0
 	c := newCanvas(int(left+24*each), int(top+7*row), " wide", w.Title)

@@ -28,7 +28,7 @@ func alertsSection() *section {
 	}
 }
 
-// apiTier is a tier as the API tells it.
+// apiTier is a tier in an API response.
 type apiTier struct {
 	ID                               string
 	Enabled                          bool
@@ -42,7 +42,7 @@ type apiTier struct {
 
 var tierList = list[apiTier]{alertsAPI + "/tiers", "tiers"}
 
-// alertsAdminPage shows who is told at which level.
+// alertsAdminPage shows who is notified at which level.
 type alertsAdminPage struct {
 	adminPage
 	Tiers      []tierLine
@@ -64,7 +64,7 @@ func listAlertTabs(d *adminRequest, current string) []adminLink {
 	}
 }
 
-// tierLevels are the levels at which the people of a tier are told.
+// tierLevels are the levels at which the recipients of a tier are notified.
 var tierLevels = map[string]string{"T1": "yellow", "T2": "orange", "T3": "red"}
 
 func showAlertsAdmin(d *adminRequest) {
@@ -87,8 +87,8 @@ func showAlertsAdmin(d *adminRequest) {
 	d.show("alerts.list", &out)
 }
 
-// nameEscalation says whom a tier without recipients of its own for that escalates to: those of the next
-// tier above that has some, else its own and those below.
+// nameEscalation returns the recipients to which a tier without escalation recipients escalates: those of the next
+// higher tier that has some, or else its own and those of lower tiers.
 func nameEscalation(d *adminRequest, tiers []apiTier, i int) string {
 	for _, above := range tiers[i+1:] {
 		if above.Enabled && len(above.Recipients) > 0 {
@@ -120,7 +120,7 @@ func newTierLine(d *adminRequest, t *apiTier, escalation string, people []apiRec
 	return line
 }
 
-// joinLabels returns the names of recipients, in the order in which they are told.
+// joinLabels returns the names of recipients, in the order in which they are notified.
 func joinLabels(ids []string, people []apiRecipient) string {
 	var names []string
 	for _, id := range ids {
@@ -146,7 +146,7 @@ type tierPage struct {
 	adminPage
 	ID                 string
 	Level              colored
-	Recipients, Others []option // people who are told first, and people who are told if nobody answers
+	Recipients, Others []option // recipients notified first, and recipients notified without an acknowledgment
 	Channels           []option
 }
 
@@ -237,7 +237,7 @@ func setTier(d *adminRequest) {
 	d.leaveNotice(d.pathTo(), "tiers.done", "tier", tier)
 }
 
-// apiEpisode is an alert with those who were told, as the API tells it.
+// apiEpisode is an alert with its notified recipients, in an API response.
 type apiEpisode struct {
 	ID, Tier, Level, Reason             string
 	OpenedAt, ClosedAt, AckedAt, ToldAt *time.Time

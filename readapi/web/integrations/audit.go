@@ -15,7 +15,7 @@ func auditSection() *section {
 	return &section{name: "audit", shows: map[string]handler{"": {serve: showAudit}, ".csv": {serve: downloadAudit}}}
 }
 
-// apiAct is an act of an administrator as the API tells it.
+// apiAct is an act of an administrator in an API response.
 type apiAct struct {
 	At                  *time.Time
 	By, Action, Subject string
@@ -23,7 +23,7 @@ type apiAct struct {
 	Reason              *string
 }
 
-// actList is a page of the acts as the API tells it.
+// actList is a page of acts in an API response.
 type actList struct {
 	Items      []apiAct
 	NextCursor *string
@@ -38,7 +38,7 @@ type auditPage struct {
 
 type auditRow struct{ At, By, Action, Subject, Before, After string }
 
-// auditGroups are the beginnings of actions, one for each kind of thing.
+// auditGroups are the prefixes of actions, one for each kind of subject.
 var auditGroups = []string{
 	"key.", "webhook.", "delivery.", "command.", "alert.", "terminology.", "locations.", "rules.", "settings.", "layout.",
 	"wall.", "user.", "link.", "session.", "act.", "staffing.",
@@ -131,7 +131,7 @@ func showAudit(d *adminRequest) {
 // auditCSVPages is the largest size of the file in pages of the API.
 const auditCSVPages = 500
 
-// downloadAudit answers with all acts that the filter leaves, as a file.
+// downloadAudit responds with a file of all acts that match the filter.
 func downloadAudit(d *adminRequest) {
 	q := readAuditQuery(d)
 	q.Set("limit", "200")
@@ -172,7 +172,7 @@ func downloadAudit(d *adminRequest) {
 		acts = actList{}
 		if err := d.fetch(auditAPI+"?"+q.Encode(), &acts); err != nil {
 			d.Log.WarnContext(d.r.Context(), "audit file truncated", "error", err)
-			panic(http.ErrAbortHandler) // a file that lacks its end must not look whole
+			panic(http.ErrAbortHandler) // an incomplete file must not look complete
 		}
 	}
 	out.Flush()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// codePage shows the factors that a code may stand for, and what a mapping would change.
+// codePage shows the candidate factors of a code, and the effect of a mapping.
 type codePage struct {
 	adminPage
 	Code        codeRow
@@ -16,7 +16,7 @@ type codePage struct {
 	Kinds       []option
 	Ops         []option
 	Row         *mapRow // of the map now; nil: there is none
-	Effect      *effect // what the mapping would change; nil: nobody asked
+	Effect      *effect // effect of the mapping; nil: not requested
 	Before      string  // factor of the row before the last change; "": the row is new
 	Undo        bool    // the row was just made or changed
 	Status      string
@@ -115,7 +115,7 @@ func findMapping(d *adminRequest, all []apiMapping, system, code, kind string) (
 	return row
 }
 
-// showCodeEffect shows a code with what the API answers to a trial.
+// showCodeEffect shows a code with the API's response to a dry run.
 func showCodeEffect(d *adminRequest, would *acted, system, code, kind string, show func(*adminRequest)) {
 	if c, ok := readCode(d, system, code, kind); ok {
 		d.effect = newEffect(d, would, c.Rooms)
@@ -150,7 +150,7 @@ func chooseFactor(d *adminRequest, out *codePage, c *apiCode) {
 	}
 }
 
-// readMappingForm returns the row of a form, as the API takes it.
+// readMappingForm returns the row in a form, in the format of the API.
 func readMappingForm(f url.Values) map[string]any {
 	factor := f.Get("factor")
 	if other := f.Get("other"); other != "" {
@@ -198,7 +198,7 @@ type mappingIDs struct {
 	Mappings []struct{ ID, FactorID string }
 }
 
-// leaveApplied leads to the page of the code, with its meaning now and the way back.
+// leaveApplied redirects to the page of the code, with its new meaning and an undo link.
 func leaveApplied(d *adminRequest, made *mappingIDs, f url.Values) {
 	q := url.Values{"system": {f.Get("system")}, "code": {f.Get("code")}, "kind": {f.Get("kind")}}
 	if len(made.Mappings) > 0 {

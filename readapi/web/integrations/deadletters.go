@@ -12,7 +12,7 @@ import (
 
 const deadLettersAPI = "/api/admin/dead-letters"
 
-// apiDeadLetter is a record that could not be applied, as the API tells it.
+// apiDeadLetter is a dead letter in an API response.
 type apiDeadLetter struct {
 	ID, Topic, Reason string
 	SchemaID          *int32
@@ -115,8 +115,8 @@ func retryDeadLetters(d *adminRequest) {
 	retryRecords(d, ids[:min(len(ids), rowsAPage)])
 }
 
-// retryRecords has the API apply records that could not be applied before. A record that
-// this release cannot read either stays on the list, and the page says why.
+// retryRecords retries dead letters through the API. A record that this release cannot read either remains on the
+// list, and the page says why.
 func retryRecords(d *adminRequest, ids []string) {
 	var refusals []string
 	taken := 0
@@ -144,7 +144,7 @@ func retryRecords(d *adminRequest, ids []string) {
 	d.leaveNotice(d.pathTo("letters"), "letters.done", "n", taken)
 }
 
-// areRetried reports whether the list says of all records that they were applied.
+// areRetried reports whether the list marks all records as retried.
 func areRetried(d *adminRequest, ids []string) bool {
 	for _, id := range ids {
 		var l apiDeadLetter

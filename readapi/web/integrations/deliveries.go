@@ -17,7 +17,7 @@ const (
 	commandsAPI   = "/api/admin/commands/"
 )
 
-// apiDelivery is a delivery as the API tells it.
+// apiDelivery is a delivery in an API response.
 type apiDelivery struct {
 	ID, EventID, Event, EndpointID, State string
 	Reason                                *string
@@ -123,7 +123,7 @@ func readDelivery(d *adminRequest, w *apiWebhook, id string) (*apiDelivery, bool
 	return v, true
 }
 
-// apiCommand is the progress of a command, as the API tells it.
+// apiCommand is the progress of a command in an API response.
 type apiCommand struct {
 	CommandID, Verb string
 	Done, Stopped   bool
@@ -134,8 +134,8 @@ type apiCommand struct {
 	DeliveryID      *string
 }
 
-// readCommand returns a command of the page of its own. Just after the order the notifier may not
-// have read the command: then it is not done. It returns false after it has answered with a fault.
+// readCommand returns a command for its page. Directly after the order, the notifier may not have read the command;
+// it then counts as unfinished. readCommand returns false after it has sent an error response.
 func (d *adminRequest) readCommand(id string) (c *apiCommand, ok bool) {
 	path := commandsAPI + url.PathEscape(id)
 	if verb := d.orderedVerb(); verb != "" && d.isMissing(path) {
@@ -151,8 +151,8 @@ func testWebhook(d *adminRequest) {
 	orderCommand(d, path, outbound.VerbTest, body, showRefusal)
 }
 
-// orderCommand has the API order a command for the endpoint of the path, and leads to the page of
-// the command.
+// orderCommand issues a command for the endpoint of the path through the API, and redirects to the page of the
+// command.
 func orderCommand(d *adminRequest, path string, verb outbound.Verb, body any, showForm func(*adminRequest)) {
 	var ordered apiCommand
 	if d.do(http.MethodPost, path, "", body, &ordered, showForm) {
@@ -160,7 +160,7 @@ func orderCommand(d *adminRequest, path string, verb outbound.Verb, body any, sh
 	}
 }
 
-// showRefusal answers with the words of the API alone, for an act without fields.
+// showRefusal responds with the API's error message only, for an act without fields.
 func showRefusal(d *adminRequest) {
 	d.show("webhooks.refused", &deliveryPage{adminPage: d.newPage("int.refused")})
 }
@@ -218,8 +218,8 @@ func stopCommand(d *adminRequest) {
 	}
 }
 
-// parseLocalTime returns a time of a form as the API takes it. The API reads it in the zone
-// of the hospital.
+// parseLocalTime returns a form's time in the format of the API, which interprets it in the time zone of the
+// hospital.
 func parseLocalTime(typed string) any {
 	switch typed = strings.TrimSpace(typed); {
 	case typed == "":
@@ -230,8 +230,8 @@ func parseLocalTime(typed string) any {
 	return typed
 }
 
-// showReplay asks for a window of time. Then the page says how many deliveries would be sent
-// again, and offers to begin.
+// showReplay shows the form for a time window. The page then says how many deliveries would be sent again, and offers
+// to start.
 func showReplay(d *adminRequest) {
 	w, _, ok := readWebhook(d)
 	if !ok {
@@ -261,7 +261,7 @@ func showReplay(d *adminRequest) {
 	d.show("webhooks.replay", &out)
 }
 
-// readReplayForm returns the window of a form, as the API takes it.
+// readReplayForm returns the time window in a form, in the format of the API.
 func readReplayForm(f url.Values) map[string]any {
 	body := map[string]any{"since": parseLocalTime(f.Get("since"))}
 	if until := parseLocalTime(f.Get("until")); until != nil {

@@ -7,7 +7,7 @@ import (
 	"svc/acuity"
 )
 
-// acted is what an act changes in the verdict, or would change, as the API answers.
+// acted is the effect of an act on the verdict, or of a dry run, in an API response.
 type acted struct {
 	Applied bool
 	Level   *string
@@ -34,7 +34,7 @@ type roomEffect struct {
 	Stays   bool
 }
 
-// colored is a colour with its shape and its word.
+// colored is a color with its shape and its name.
 type colored struct{ Class, Shape, Word string }
 
 func newColored(d *adminRequest, color string) colored {

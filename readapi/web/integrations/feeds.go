@@ -25,7 +25,7 @@ func feedsSection() *section {
 	}
 }
 
-// apiFeed is a feed as the API tells it.
+// apiFeed is a feed in an API response.
 type apiFeed struct {
 	Channel, Source      string
 	SourceName           *string
@@ -51,7 +51,7 @@ type apiNotice struct {
 	EventType            *string
 }
 
-// apiStatus is the state of the feeds of a hospital, as the API tells it.
+// apiStatus is the state of a hospital's feeds in an API response.
 type apiStatus struct {
 	Status   string
 	Reasons  []string
@@ -138,7 +138,7 @@ func showFeeds(d *adminRequest) {
 	d.show("feeds.list", &out)
 }
 
-// feedsPoll is how often the page of the feeds looks again, in seconds.
+// feedsPoll is the refresh interval of the feeds page, in seconds.
 const feedsPoll = 10
 
 func (l *feedLine) rank() int {
@@ -171,7 +171,7 @@ func newFeedLine(d *adminRequest, f *apiFeed) feedLine {
 	return line
 }
 
-// listFacts returns the numbers of a status that have a page of their own.
+// listFacts returns the numbers of a status that link to a page.
 func listFacts(d *adminRequest, s *apiStatus) (facts []factRow) {
 	add := func(name string, value int64, link string) {
 		if value > 0 {
@@ -239,7 +239,7 @@ func listNotices(d *adminRequest, all []apiNotice) (rows []noticeRow) {
 	return rows
 }
 
-// connectPage tells an engineer how to connect each feed.
+// connectPage explains to an engineer how to connect each feed.
 type connectPage struct {
 	adminPage
 	Feeds []connectFeed
@@ -247,8 +247,7 @@ type connectPage struct {
 	At    string // address at which this process listens for MLLP; "": another one does
 }
 
-// connectFeed is the address, the headers and a sample message of one feed. The API takes
-// the sample as it is shown.
+// connectFeed is the address, the headers and a sample message of one feed. The API accepts the sample as displayed.
 type connectFeed struct {
 	ID, Name, Scope string
 	Address, Header string

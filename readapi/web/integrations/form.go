@@ -12,28 +12,26 @@ import (
 	"svc/readapi/web/text"
 )
 
-// form is a form with what was typed into it and what the API refuses of it. Its template
-// calls {{template "admin.field" (.Form.Field "name" "keys.name")}}. "keys.name" is the
-// key of the label. The text of that key with ".about" at its end, if there is one, says what
-// to write.
+// form is a form with the entered values and the API's errors. Its template calls {{template "admin.field"
+// (.Form.Field "name" "keys.name")}}. "keys.name" is the key of the label. The text with that key and ".about", if it
+// exists, explains what to enter.
 type form struct {
 	texts   *text.Texts
 	typed   url.Values
 	refused *apicall.Refusal
 	fields  []formField
-	placed  map[int]bool // details of the refusal that stand at a field
+	placed  map[int]bool // details of the refusal that are displayed at a field
 	was     url.Values   // values of the thing as it is now
 }
 
 // formField is a field of a form.
 type formField struct {
 	name  string
-	label string // key of its text, or the label; "": the value is not compared with that of somebody else
+	label string // key of its text, or the label; "": the value is not compared with concurrent changes
 	path  string // in the body of the API; "": the name
 }
 
-// Was returns the values that the thing has now. The form carries them for
-// [adminRequest.compareValues].
+// Was returns the current values of the resource. The form contains them for [adminRequest.compareValues].
 func (f *form) Was() map[string]string {
 	all := map[string]string{}
 	for name, values := range f.was {
@@ -42,8 +40,8 @@ func (f *form) Was() map[string]string {
 	return all
 }
 
-// useForm gives a page its form: the values of the thing, or after a refusal what was typed. If
-// somebody else has changed the thing meanwhile, the page shows what: now is the thing as it is.
+// useForm sets the form of a page: the values of the resource or, after a refusal, the entered values. If another
+// user has changed the resource in the meantime, the page shows the changes; now has the current values.
 func (d *adminRequest) useForm(p *adminPage, values, now url.Values, fields ...formField) {
 	if d.r.PostForm != nil {
 		values = d.r.PostForm
@@ -109,7 +107,7 @@ func (f *form) Radios(name string, options []option) []box {
 	return all
 }
 
-// Need returns a field that nobody may leave empty.
+// Need returns a required field.
 func (f *form) Need(name, label string) field {
 	out := f.Field(name, label)
 	out.Required = true
@@ -140,7 +138,7 @@ func (f *form) Faults(name string) (all []string) {
 	return all
 }
 
-// listRefusals returns why the API refuses the form beside the faults of its fields.
+// listRefusals returns the reasons for a refusal other than errors in fields.
 func (f *form) listRefusals() (all []string) {
 	if f.refused == nil {
 		return nil
@@ -166,12 +164,11 @@ func (f *form) listRefusals() (all []string) {
 	return all
 }
 
-// overtaken is a value that somebody else has changed since the form was shown.
+// overtaken is a value that another user has changed since the form was displayed.
 type overtaken struct{ Name, Was, Now, Yours string }
 
-// compareValues returns the fields that somebody else has changed since the form was shown.
-// The form carries the values that it showed as was.<name>; now are the values of the thing
-// now. An act without values shows none.
+// compareValues returns the fields that another user has changed since the form was displayed. The form contains the
+// displayed values as was.<name>; now has the current values. An act without values has none.
 func (d *adminRequest) compareValues(now url.Values, fields []formField) (all []overtaken) {
 	typed := d.r.PostForm
 	for _, f := range fields {
@@ -189,8 +186,8 @@ type option struct {
 	Chosen      bool
 }
 
-// parseNumber returns a typed number as the API takes it; nil: nothing was typed. Any other
-// text stays as it is, so that the API refuses it.
+// parseNumber returns an entered number in the format of the API; nil: nothing was entered. Any other text is
+// unchanged, so that the API refuses it.
 func parseNumber(typed string) any {
 	typed = strings.TrimSpace(typed)
 	var n json.Number

@@ -15,7 +15,7 @@ import (
 	"svc/readapi/web/apicall"
 )
 
-// importPage asks for a file of many rows.
+// importPage has the form for a file with many rows.
 type importPage struct {
 	adminPage // its Version is that of the table that the preview was made from
 
@@ -57,7 +57,7 @@ func readUpload(d *adminRequest) (text string, ok bool) {
 	return d.r.PostForm.Get("rows"), true
 }
 
-// rowsAtOnce is how many rows the API takes in one request.
+// rowsAtOnce is the maximum number of rows that the API accepts in one request.
 const rowsAtOnce = 5000
 
 // listed finds the number of the row in the path of a fault.
@@ -102,7 +102,7 @@ func explainFault(d *adminRequest, err error) string {
 	return line + " " + f.Column + ": " + d.ExplainRule(f.Rule)
 }
 
-// table is a table whose rows can come from a file.
+// table is a table whose rows can be imported from a file.
 type table[T any] struct {
 	path, name string // path of the API, name of the list in its body
 	read       func(in io.Reader, most int) ([]sheets.Line[T], []*spreadsheet.Fault, error)
@@ -112,8 +112,8 @@ type table[T any] struct {
 	back, done string
 }
 
-// sendFile has the API try the rows of a file, or take them if the form says so. The API
-// takes all rows or none, and only while the table is as it was for the preview.
+// sendFile sends the rows of a file to the API, as a dry run unless the form confirms the import. The API applies all
+// rows or none, and only if the table is unchanged since the preview.
 func sendFile[T any](d *adminRequest, out *importPage, of *table[T]) {
 	text, ok := readUpload(d)
 	if !ok {
@@ -174,8 +174,8 @@ func showFileFaults[T any](d *adminRequest, out *importPage, rows []sheets.Line[
 	d.show("terms.import", out)
 }
 
-// previewFile shows what the rows of a file would change. It also shows what somebody else
-// has changed since the last preview.
+// previewFile shows the changes that the rows of a file would make, and the changes that another user has made since
+// the last preview.
 func previewFile[T any](d *adminRequest, out *importPage, of *table[T], rows []sheets.Line[T], body any) {
 	now, version, err := of.now() // before the trial: the API refuses the file if the table changes after it
 	if err != nil {

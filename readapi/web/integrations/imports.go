@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Limits on concurrent imports in one process. Reading and previewing a file needs up to tens of MiB.
-// Our defaults.
+// The limits on concurrent imports in one process. Reading and previewing a file needs up to tens of MiB. Defaults of
+// this project.
 const (
 	importsPerHospital = 2
 	importsAtMost      = 8
 	importRetryAfter   = 5 * time.Second
 )
 
-// imports counts running imports to bound their memory and their effect on other hospitals. The zero
-// value is ready to use.
+// imports counts running imports to limit their memory and their effect on other hospitals. The zero value is ready
+// to use.
 type imports struct {
 	mu        sync.Mutex
 	all       int
@@ -51,14 +51,14 @@ func (i *imports) end(hospital string) {
 	}
 }
 
-// beginImport counts an import before its form is read. If a limit is reached, it answers the request
-// and returns nil.
+// beginImport counts an import before its form is read. If a limit is reached, it sends an error response and returns
+// nil.
 func (d *adminRequest) beginImport() (end func()) {
 	end, status, key := d.imports.begin(d.session.Hospital)
 	if end != nil {
 		return end
 	}
-	// A browser reads the answer only after it has sent the file.
+	// A browser reads the response only after it has sent the file.
 	io.Copy(io.Discard, http.MaxBytesReader(d.w, d.r.Body, importFormAtMost)) //nolint:errcheck // the refusal is the same
 	d.w.Header().Set("Retry-After", strconv.Itoa(int(importRetryAfter.Seconds())))
 	d.ShowFault(d.w, d.r, status, d.session, key)

@@ -1,22 +1,21 @@
-// Package integrations is the pages of administrators.
+// Package integrations serves the pages of administrators.
 //
 // To add a section:
 //
-//  1. Write <name>.go with a function that returns the [section], and put that into
-//     [sections]. Its name is part of the path, and "int.<name>" is the key of its title.
-//  2. Show pages by functions of an [adminRequest]. They read the API by [adminRequest.read], or by
-//     a [list]. They fill a struct that embeds the [adminPage] of [adminRequest.newPage], and write
-//     it by [adminRequest.show]. A page with a form describes its fields to [adminRequest.useForm].
-//     The template lies in templates/<name>.html. It begins with {{template "admin" .}} and ends
-//     with {{template "admin.end" .}}. Its name begins with the name of the section.
-//  3. Do acts by [adminRequest.do], with the version that the form carries. If the API refuses, the
-//     function that shows the form shows it again, with the words of the API at the fields. Success
-//     waits until this process shows the change ([list.wait]). It ends in
-//     [adminRequest.leaveNotice], a redirect with a notice, or in [adminRequest.leaveSecret], which
-//     shows a secret once.
-//  4. Put each act into the table of package page, which says whether it needs a sign-in of the last
-//     hour. An act that is not there needs it.
-//  5. Name the operations that the section covers in TestEveryOperationHasAPage.
+//  1. Write <name>.go with a function that returns the [section], and add it to [sections]. Its name is part of the
+//     path, and "int.<name>" is the key of its title.
+//  2. Show pages by functions of an [adminRequest]. They read the API with [adminRequest.read] or a [list], fill a
+//     struct that embeds the [adminPage] of [adminRequest.newPage], and write it with [adminRequest.show]. A page
+//     with a form describes its fields to [adminRequest.useForm]. The template is templates/<name>.html. It starts
+//     with {{template "admin" .}} and ends with {{template "admin.end" .}}. Its name starts with the name of the
+//     section.
+//  3. Execute acts with [adminRequest.do] and the version in the form. If the API refuses, the function that shows
+//     the form shows it again, with the API's errors at the fields. After success, it waits until this process shows
+//     the change ([list.wait]) and ends with [adminRequest.leaveNotice], a redirect with a notice, or
+//     [adminRequest.leaveSecret], which displays a secret once.
+//  4. Add each act to the table of package page, which says whether the act requires a sign-in within the last hour.
+//     An act that is missing there requires it.
+//  5. Add the operations that the section covers to TestEveryOperationHasAPage.
 package integrations
 
 import (
@@ -37,13 +36,13 @@ import (
 // rootPath begins the paths of these pages, below the base of the pages of a hospital.
 const rootPath = "/integrations"
 
-// Administration is the API and what the pages show beside it.
+// Administration holds the API and the other dependencies of the pages.
 type Administration struct {
-	// API answers every request, those that read and those that write.
+	// API serves every request, both reads and writes.
 	API http.Handler
-	// Token returns a key of the API that stands for an administrator for a minute.
+	// Token returns an API key that represents an administrator for a minute.
 	Token func(hospital, user string) string
-	// Counts returns how many things a hospital has, by the name of the section.
+	// Counts returns the number of resources of a hospital, by the name of the section.
 	Counts func(hospital string) map[string]int
 	// ShowOnce records that a session shows a secret that was made at an instant. The error is
 	// [users.ErrShown] if it has shown the secret before. nil: nothing is recorded.
@@ -52,10 +51,10 @@ type Administration struct {
 	Past Past
 	// URL is the address of the API for senders, without a path; "": the address of the page.
 	URL string
-	// MLLP is the address at which this process listens for HL7 over MLLP; "": another process listens.
+	// MLLP is the address at which this process accepts HL7 over MLLP; "": another process does.
 	MLLP string
-	// TestRequest returns the request of a test that was sent to a webhook, with its
-	// signatures. A nil function, or "", says that the request cannot be made again.
+	// TestRequest returns the request that was sent for the test of a webhook, with its signatures. A nil function,
+	// or "", means that the request cannot be rebuilt.
 	TestRequest func(ctx context.Context, hospital, webhook, command, event string, occurred, sent time.Time) string
 	// Operations are the operations of the API, with a sample of each body.
 	Operations []contract.Operation
@@ -64,8 +63,8 @@ type Administration struct {
 // Config is what the pages of administrators need.
 type Config struct {
 	Administration *Administration // nil: the process cannot change anything
-	// Verdict returns how the unit of a hospital stands; nil: nothing was recorded of it. An
-	// error says that it is not known now.
+	// Verdict returns the verdict of a hospital; nil: nothing was recorded. An error means that it is currently
+	// unknown.
 	Verdict func(ctx context.Context, hospital string) (*score.Verdict, error)
 	Secure  bool // the pages are served by HTTPS
 	Now     func() time.Time
@@ -87,7 +86,7 @@ type section struct {
 	counts bool               // the navigation shows how many there are
 }
 
-// handler shows a page, or does what its form asks.
+// handler shows a page, or executes the act of its form.
 type handler struct {
 	serve   func(*adminRequest)
 	imports bool // a file of many rows; few run at once
@@ -150,8 +149,7 @@ func (s *site) serve(of *section, h handler) http.HandlerFunc {
 	})
 }
 
-// readForm reads the form of an act, of at most so many bytes. It returns false after it has answered
-// with a fault.
+// readForm reads the form of an act, of at most atMost bytes. It returns false after it has sent an error response.
 func (d *adminRequest) readForm(atMost int64) bool {
 	d.r.Body = http.MaxBytesReader(d.w, d.r.Body, atMost)
 	err := d.r.ParseForm()
@@ -162,8 +160,7 @@ func (d *adminRequest) readForm(atMost int64) bool {
 	return false
 }
 
-// firstRunPage leads an empty hospital to its first picture. A step is done when its fact
-// has arrived, never by a click.
+// firstRunPage guides the setup of an empty hospital. A step is done when its fact has arrived, never by a click.
 type firstRunPage struct {
 	adminPage
 	Say   string
@@ -175,7 +172,7 @@ type runStep struct {
 	Done, Next                bool
 }
 
-// pollEvery is after how many seconds a page looks again that shows what arrives by itself.
+// pollEvery is the refresh interval, in seconds, of a page with asynchronous results.
 const pollEvery = 2
 
 func showFirstRun(d *adminRequest) {

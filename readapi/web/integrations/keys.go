@@ -14,7 +14,7 @@ import (
 
 const keysAPI = "/api/admin/keys"
 
-// The list marks a key that nobody has used for so long, or that ends so soon.
+// The list marks a key that has been unused for this long, or that expires this soon.
 const (
 	keyUnusedFor = 90 * 24 * time.Hour
 	keyEndsSoon  = 14 * 24 * time.Hour
@@ -30,7 +30,7 @@ func keysSection() *section {
 	}
 }
 
-// apiKey is a key as the API tells it.
+// apiKey is a key in an API response.
 type apiKey struct {
 	ID, Prefix, Name, Status, Version string
 	Scopes                            []string
@@ -94,7 +94,7 @@ func newKeyRow(d *adminRequest, k *apiKey) keyRow {
 	return row
 }
 
-// keyPage shows one key, or asks for a new one.
+// keyPage shows one key, or the form for a new one.
 type keyPage struct {
 	adminPage
 	Key      keyRow
@@ -158,8 +158,8 @@ func showNewKey(d *adminRequest) {
 	d.show("keys.new", &out)
 }
 
-// endDay returns the last second of a typed day, as the API takes it. The API reads it in the
-// zone of the hospital.
+// endDay returns the last second of an entered day in the format of the API, which interprets it in the time zone of
+// the hospital.
 func endDay(typed string) any {
 	switch typed = strings.TrimSpace(typed); {
 	case typed == "":
@@ -191,8 +191,8 @@ func showKeyOnce(d *adminRequest, made *apiKey) {
 	d.leaveSecret(d.pathTo(), &once{Say: d.T("keys.once", "name", made.Name), Value: made.Key, Curl: curl})
 }
 
-// chooseCurl returns a command that tries a key. The command reads if the key may, else it
-// sends the sample of the documentation.
+// chooseCurl returns a command to test a key. The command reads if the key allows it, otherwise it sends the sample
+// of the documentation.
 func chooseCurl(d *adminRequest, key string, scopes []string) string {
 	var best *contract.Operation
 	for i := range d.Administration.Operations {
@@ -209,7 +209,7 @@ func chooseCurl(d *adminRequest, key string, scopes []string) string {
 	return formatCurl(d.apiAddress(), key, best, d.now())
 }
 
-// rankToTry orders the operations by which a key is tried: one that reads comes first, and past events last.
+// rankToTry orders the operations for testing a key: one that reads is first, and past events are last.
 func rankToTry(o *contract.Operation) int {
 	switch {
 	case o.Method == http.MethodGet:
@@ -226,8 +226,7 @@ var sampleTime = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[
 // hl7Time is how HL7 writes a time.
 const hl7Time = "20060102150405-0700"
 
-// moveTimes moves the times of a sample so that the latest is now: what happened in a year before tells
-// nothing of a unit.
+// moveTimes shifts the times of a sample so that the latest is now, because old events would not affect the unit.
 func moveTimes(sample string, now time.Time) string {
 	parse := func(text string) (t time.Time, layout string) {
 		for _, layout := range []string{time.RFC3339, hl7Time} {
@@ -264,10 +263,10 @@ func formatCurl(address, key string, o *contract.Operation, now time.Time) strin
 	return command
 }
 
-// quoteWord quotes a word for a shell.
+// quoteWord quotes text for a shell.
 func quoteWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// showKeyQuestion asks whether to do something to the key of the path.
+// showKeyQuestion shows the confirmation page for an act on the key of the path.
 func showKeyQuestion(d *adminRequest, title string, words ...string) {
 	var k apiKey
 	version, ok := d.read(keysAPI+"/"+url.PathEscape(d.pathID()), &k)

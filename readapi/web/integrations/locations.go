@@ -11,7 +11,7 @@ import (
 
 const locationsAPI = "/api/admin/locations"
 
-// apiLocation is a row of the location table, as the API tells it.
+// apiLocation is a row of the location table in an API response.
 type apiLocation struct {
 	ID string
 	sheets.Location
@@ -19,13 +19,13 @@ type apiLocation struct {
 	Version int64
 }
 
-// apiRoom is a room from a feed that nobody has confirmed.
+// apiRoom is an unconfirmed room from a feed.
 type apiRoom struct {
 	RoomID                       int32
 	RoomLabel, PointOfCare, Room string
 }
 
-// apiLocations is the location table, as the API tells it.
+// apiLocations is the location table in an API response.
 type apiLocations struct {
 	Locations        []apiLocation
 	UnknownLocations []apiRoom
@@ -34,7 +34,7 @@ type apiLocations struct {
 
 var locationList = list[apiLocation]{locationsAPI, "locations"}
 
-// locationsPage shows the location table, and the rooms that nobody has confirmed.
+// locationsPage shows the location table and the unconfirmed rooms.
 type locationsPage struct {
 	adminPage
 	Unknown []locationRow
@@ -106,7 +106,7 @@ var locationFields = []formField{
 	{name: "primaryFactor", label: "places.primary"},
 }
 
-// showLocation shows the row of the location table that the query names, or asks for a new one.
+// showLocation shows the row of the location table that the query names, or the form for a new one.
 func showLocation(d *adminRequest) { showLocationRow(d, d.r.URL.Query().Get("id")) }
 
 // showLocationRow shows a row of the location table; "": it is new.
@@ -142,7 +142,7 @@ func listLocationValues(l *sheets.Location) url.Values {
 	return v
 }
 
-// readLocationForm returns the row of a form, as the API takes it.
+// readLocationForm returns the row in a form, in the format of the API.
 func readLocationForm(f url.Values) map[string]any {
 	body := map[string]any{}
 	for _, name := range []string{"pointOfCare", "room", "bed", "roomLabel", "area", "primaryFactor"} {

@@ -31,11 +31,11 @@ type adminPage struct {
 	Act     *adminLink  // the first thing to do here; nil: nothing
 	Done    string      // says what was just done
 	Once    *once       // a secret that is shown only now
-	Kept    string      // the value before the last change, to take the change back; never in an address
+	Kept    string      // the value before the last change, for undoing the change; never in an address
 	Form    *form       // see [adminRequest.useForm]
 	Version string      // of the thing that the form changes; "": it is new
 	Refused []string    // words of the API that belong to no field
-	Changed []overtaken // values that somebody else has changed meanwhile
+	Changed []overtaken // values that another user has changed in the meantime
 	Pager   pager
 }
 
@@ -61,12 +61,12 @@ func (d *adminRequest) newPage(title string) adminPage {
 		}
 		out.Nav = append(out.Nav, link)
 	}
-	d.takeFlash(&out)
+	d.useFlash(&out)
 	d.useForm(&out, nil, nil)
 	return out
 }
 
-// counts returns how many things the hospital has, by the name of the section.
+// counts returns the number of resources of the hospital, by the name of the section.
 func (d *adminRequest) counts() map[string]int {
 	if d.Administration.Counts == nil {
 		return nil
@@ -80,8 +80,8 @@ type column struct {
 	Hidden      bool // only screen readers tell the text
 }
 
-// Columns returns the columns of a table by the keys of their texts. The word "number" says that
-// the next column has numbers. The column "acts" has buttons.
+// Columns returns the columns of a table by the keys of their texts. The word "number" means that the next column is
+// numeric. The column "acts" has buttons.
 func (p *adminPage) Columns(keys ...string) (all []column) {
 	class := ""
 	for _, key := range keys {
@@ -104,17 +104,17 @@ func (d *adminRequest) show(template string, data any) {
 	page.WritePage(d.w, d.r, d.status, templates.Render(template, data))
 }
 
-// pager leads through a list that is too long for one page.
+// pager has the links between the pages of a long list.
 type pager struct {
 	Newer, Older string // paths; "": there is no such page
 	Say          string // says which part of the list is shown
 }
 
-// rowsAPage is how many rows of a list are shown at once.
+// rowsAPage is the number of rows of a list on one page.
 const rowsAPage = 50
 
-// cutToPage cuts a list of n rows to the page that the query names, beyond the end to the
-// last page. The page has the rows from first up to, not including, last.
+// cutToPage returns the range [first, last) of a list of n rows that the page in the query has; a page beyond the end
+// is the last page.
 func (d *adminRequest) cutToPage(n int) (first, last int, p pager) {
 	at := min(max(parseCount(d.r.URL.Query().Get("page")), 1), max((n-1)/rowsAPage+1, 1))
 	first, last = (at-1)*rowsAPage, min(at*rowsAPage, n)
@@ -131,7 +131,7 @@ func (d *adminRequest) cutToPage(n int) (first, last int, p pager) {
 	return first, last, p
 }
 
-// newRows returns the rows of a page, for the things of a list that [adminRequest.cutToPage] leaves.
+// newRows returns the rows of a page, for the range of a list that [adminRequest.cutToPage] returns.
 func newRows[T, R any](d *adminRequest, p *adminPage, all []T, newRow func(*adminRequest, *T) R) (rows []R) {
 	first, last, links := d.cutToPage(len(all))
 	p.Pager = links
@@ -141,8 +141,7 @@ func newRows[T, R any](d *adminRequest, p *adminPage, all []T, newRow func(*admi
 	return rows
 }
 
-// newCursorPager returns the links through a list of the API that goes on at a cursor; "":
-// the list ends here.
+// newCursorPager returns the links for a list of the API that continues at a cursor; "": the list ends here.
 func (d *adminRequest) newCursorPager(next string) (p pager) {
 	if next != "" {
 		p.Older = d.pathWithQuery("cursor", next)
@@ -192,14 +191,14 @@ func (d *adminRequest) formatSince(t *time.Time) string {
 	return d.T("ago", "age", d.FormatAge(d.now().Sub(*t)))
 }
 
-// flashFor is how long the next page may take to show a flash.
+// flashFor is the lifetime of a flash until the next page shows it.
 const flashFor = time.Minute
 
 var flashCookie = auth.Cookie{Suffix: "-flash", Purpose: "svc.v1 flash", Age: flashFor}
 
-// flash is what the next page shows once: what was done, or a secret. It lies sealed in a
-// cookie that the next page removes. So it is in no address, no history and no log. A
-// reload does not repeat the act, and does not show the secret again.
+// flash is a message that the next page shows once: the result of an act, or a secret. It is sealed in a cookie that
+// the next page deletes, so it is in no address, history or log. A reload does not repeat the act, and does not
+// display the secret again.
 type flash struct {
 	Session  string `json:"s"` // id
 	Hospital string `json:"h"`
@@ -219,8 +218,8 @@ type once struct {
 	Curl  string // a command that uses it; "": there is none
 }
 
-// takeFlash puts the flash of the last act on a page, and removes it from the browser.
-func (d *adminRequest) takeFlash(out *adminPage) {
+// useFlash adds the flash of the last act to a page and deletes it from the browser.
+func (d *adminRequest) useFlash(out *adminPage) {
 	var f flash
 	if !d.Cookies.Open(d.r, flashCookie, &f) || f.Path != d.r.URL.EscapedPath() || f.Ordered != "" {
 		return
@@ -241,7 +240,7 @@ func (d *adminRequest) takeFlash(out *adminPage) {
 	}
 }
 
-// showOnce records that a secret is shown. A cookie that somebody has kept shows it no second time.
+// showOnce records that a secret is displayed, so that a copied cookie cannot display it again.
 func (d *adminRequest) showOnce(f *flash) error {
 	if d.Administration.ShowOnce == nil {
 		return nil
@@ -255,7 +254,7 @@ func (d *adminRequest) isMine(f *flash) bool {
 	return f.Session == d.session.ID && f.Hospital == d.session.Hospital && d.now().Before(time.Unix(f.Until, 0))
 }
 
-// leaveCommand leads to the page of a command that was just ordered.
+// leaveCommand redirects to the page of a new command.
 func (d *adminRequest) leaveCommand(path, verb string) { d.leaveFlash(path, flash{Ordered: verb}) }
 
 // orderedVerb returns the verb of the command whose page this is; "": it was not ordered within
@@ -268,12 +267,12 @@ func (d *adminRequest) orderedVerb() string {
 	return f.Ordered
 }
 
-// leaveNotice leads to a page that says once what was done. The key is that of a text.
+// leaveNotice redirects to a page that shows a notice once. key is the key of its text.
 func (d *adminRequest) leaveNotice(path, key string, pairs ...any) {
 	d.leaveFlash(path, flash{Done: d.T(key, pairs...)})
 }
 
-// leaveSecret leads to a page that shows a secret, once.
+// leaveSecret redirects to a page that displays a secret once.
 func (d *adminRequest) leaveSecret(path string, secret *once) {
 	d.leaveFlash(path, flash{Once: secret})
 }

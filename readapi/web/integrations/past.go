@@ -16,8 +16,8 @@ const PastDays = 28
 
 // Past tries other values of a factor on what was recorded.
 type Past interface {
-	// Try returns what a rule would have made of the last [PastDays] of a hospital. The trial
-	// goes on in the background: the caller asks again until the result is ready.
+	// Try returns what a rule would have changed in the last [PastDays] of a hospital. The trial runs in the
+	// background; the caller calls Try again until the result is ready.
 	Try(ctx context.Context, hospital string, rule catalogue.Rule) PastResult
 }
 

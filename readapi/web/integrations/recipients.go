@@ -11,7 +11,7 @@ import (
 
 const recipientsAPI = alertsAPI + "/recipients"
 
-// apiRecipient is somebody whom alerts call, as the API tells it, with masked addresses.
+// apiRecipient is an alert recipient in an API response, with masked addresses.
 type apiRecipient struct {
 	ID, Label               string
 	Email, Phone, WebhookID *string
@@ -38,7 +38,7 @@ func newRecipientRow(d *adminRequest, p *apiRecipient) recipientRow {
 	return row
 }
 
-// recipientPage shows one recipient, or asks for a new one.
+// recipientPage shows one recipient, or the form for a new one.
 type recipientPage struct {
 	adminPage
 	ID       string       // "": the recipient is new
@@ -54,7 +54,7 @@ var recipientFields = []formField{
 	{name: "webhookId", label: "recipients.webhook"},
 }
 
-// showRecipient shows the recipient of the path, or asks for a new one.
+// showRecipient shows the recipient of the path, or the form for a new one.
 func showRecipient(d *adminRequest) {
 	heading := "recipients.one"
 	if d.pathID() == "" {
@@ -84,8 +84,8 @@ func showRecipient(d *adminRequest) {
 	d.show("alerts.recipient", &out)
 }
 
-// readRecipientForm returns the values of a form, as the API takes them. An empty address
-// stays as it is, unless the box beside it is ticked.
+// readRecipientForm returns the values in a form, in the format of the API. An empty address means unchanged, unless
+// its checkbox is selected.
 func readRecipientForm(f url.Values, id string) map[string]any {
 	body := map[string]any{"label": strings.TrimSpace(f.Get("label"))}
 	for _, name := range []string{"email", "phone"} {
@@ -104,7 +104,7 @@ func readRecipientForm(f url.Values, id string) map[string]any {
 	return body
 }
 
-// saveRecipient changes the recipient of the path, or makes a new one.
+// saveRecipient changes the recipient of the path, or creates a new one.
 func saveRecipient(d *adminRequest) {
 	id, method, path := d.pathID(), http.MethodPost, recipientsAPI
 	if id != "" {

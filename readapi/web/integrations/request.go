@@ -56,12 +56,11 @@ func (d *adminRequest) pathID() string { return httpapi.PathValue(d.r, "id") }
 // now returns the time of the request.
 func (d *adminRequest) now() time.Time { return d.Now() }
 
-// notThere stands for the version of a thing that must not exist yet.
+// notThere is the version of a resource that must not exist yet.
 const notThere = "*"
 
-// call sends one request to the API. The thing must still have the version; "": it may have
-// any version, or not exist. An error says that nobody knows whether the API did it. A
-// refusal is part of the answer.
+// call sends one request to the API. The resource must have the given version; "": any version, or none. An error
+// means that it is unknown whether the API executed the request. A refusal is part of the response.
 func (d *adminRequest) call(method, path, version string, body any) (*apicall.Answer, error) {
 	header := http.Header{"Authorization": {"Bearer " + d.Administration.Token(d.session.Hospital, d.session.User)}}
 	switch version {
@@ -74,8 +73,8 @@ func (d *adminRequest) call(method, path, version string, body any) (*apicall.An
 	return apicall.Send(d.r.Context(), d.Administration.API, method, path, header, body)
 }
 
-// read reads something from the API. It returns false after it has answered that the thing
-// does not exist, or that the API does not answer.
+// read reads a resource from the API. It returns false after it has responded that the resource does not exist, or
+// that the API does not respond.
 func (d *adminRequest) read(path string, into any) (version string, ok bool) {
 	a, err := d.call(http.MethodGet, path, "", nil)
 	if err == nil && a.Refused == nil {
@@ -94,13 +93,13 @@ func (d *adminRequest) read(path string, into any) (version string, ok bool) {
 	return "", false
 }
 
-// isMissing reports whether the API says that there is no such thing.
+// isMissing reports whether the API says that a resource does not exist.
 func (d *adminRequest) isMissing(path string) bool {
 	a, err := d.call(http.MethodGet, path, "", nil)
 	return err == nil && a.Status == http.StatusNotFound
 }
 
-// fetch reads something from the API. The error says why it could not be read.
+// fetch reads a resource from the API. The error says why it could not be read.
 func (d *adminRequest) fetch(path string, into any) error {
 	a, err := d.call(http.MethodGet, path, "", nil)
 	switch {
@@ -112,8 +111,8 @@ func (d *adminRequest) fetch(path string, into any) error {
 	return a.Decode(into)
 }
 
-// send has the API do something. It returns false after it has answered that the thing does
-// not exist, or that the API does not answer. A refusal is for the page: see [adminRequest.do].
+// send sends an act to the API. It returns false after it has responded that the resource does not exist, or that the
+// API does not respond. A refusal is for the page: see [adminRequest.do].
 func (d *adminRequest) send(method, path, version string, body, into any) (refused *apicall.Refusal, ok bool) {
 	a, err := d.call(method, path, version, body)
 	switch {
@@ -147,7 +146,7 @@ func (d *adminRequest) do(method, path, version string, body, into any, showForm
 // refuse makes the page show why the API refuses the act.
 func (d *adminRequest) refuse(why *apicall.Refusal) { d.refused, d.status = why, why.PageStatus() }
 
-// untyped shows a page with the values of the thing as it is, not those that were typed.
+// untyped shows a page with the current values of the resource instead of the entered ones.
 func untyped(show func(*adminRequest)) func(*adminRequest) {
 	return func(d *adminRequest) {
 		d.r.PostForm = nil
@@ -155,13 +154,13 @@ func untyped(show func(*adminRequest)) func(*adminRequest) {
 	}
 }
 
-// formVersion returns the version of the thing that the form showed.
+// formVersion returns the version of the resource that the form displayed.
 func (d *adminRequest) formVersion() string { return d.r.PostForm.Get("version") }
 
-// formVersionOrNew is likewise, for a thing that the form may make: then it must not exist.
+// formVersionOrNew is formVersion for a resource that the form may create, which must then not exist.
 func (d *adminRequest) formVersionOrNew() string { return cmp.Or(d.formVersion(), notThere) }
 
-// showNotFound answers that there is no such thing. A thing of another hospital is none.
+// showNotFound responds that the resource does not exist. A resource of another hospital counts as missing.
 func (d *adminRequest) showNotFound() {
 	d.ShowFault(d.w, d.r, http.StatusNotFound, d.session, "fault.none")
 }
@@ -173,8 +172,8 @@ const (
 	settleEvery  = 50 * time.Millisecond
 )
 
-// waitUntil waits a little until this process shows what was done. Settings reach it within
-// a second of the answer of the process that wrote them.
+// waitUntil waits until this process shows a change. Settings arrive within a second of the response of the process
+// that wrote them.
 func (d *adminRequest) waitUntil(shown func() bool) {
 	ctx, cancel := context.WithTimeout(d.r.Context(), settleWithin)
 	defer cancel()
@@ -189,7 +188,7 @@ func (d *adminRequest) waitUntil(shown func() bool) {
 	}
 }
 
-// waitForVersion waits until this process shows a thing in a version.
+// waitForVersion waits until this process shows a resource in a version.
 func (d *adminRequest) waitForVersion(path, version string) {
 	d.waitUntil(func() bool {
 		a, err := d.call(http.MethodGet, path, "", nil)
@@ -197,10 +196,10 @@ func (d *adminRequest) waitForVersion(path, version string) {
 	})
 }
 
-// list is a list of the API: its path, and the name of its rows in the answer.
+// list is a list of the API: its path, and the name of its rows in the response.
 type list[T any] struct{ path, name string }
 
-// rowsOf is an answer with a list.
+// rowsOf is a response with a list.
 type rowsOf[T any] struct {
 	name string
 	rows []T
@@ -215,15 +214,14 @@ func (l *rowsOf[T]) UnmarshalJSON(answer []byte) error {
 	return json.Unmarshal(all[l.name], &l.rows)
 }
 
-// read returns the rows. It returns false after it has answered that the API does not answer.
+// read returns the rows. It returns false after it has responded that the API does not respond.
 func (l list[T]) read(d *adminRequest) (rows []T, ok bool) {
 	in := rowsOf[T]{name: l.name}
 	_, ok = d.read(l.path, &in)
 	return in.rows, ok
 }
 
-// find returns a row. It returns false after it has answered that there is none, or that the API
-// does not answer.
+// find returns a row. It returns false after it has responded that there is none, or that the API does not respond.
 func (l list[T]) find(d *adminRequest, is func(*T) bool) (*T, bool) {
 	rows, ok := l.read(d)
 	if !ok {

@@ -20,7 +20,7 @@ func rulesSection() *section {
 	}
 }
 
-// apiRule is a factor with the values of the hospital, as the API tells it.
+// apiRule is a factor with the values of the hospital in an API response.
 type apiRule struct {
 	FactorID, Comment string
 	Values, Defaults  map[string]string

@@ -56,7 +56,7 @@ func listFactors(d *adminRequest, chosen string) (all []option) {
 	return all
 }
 
-// apiCode is a code that a sender used and nobody has mapped, as the API tells it.
+// apiCode is an unmapped code in an API response.
 type apiCode struct {
 	System, Code, Display, Kind, Feed, Status string
 	Count24h, CountTotal                      int64
@@ -69,7 +69,7 @@ type apiSuggestion struct {
 	Score            int
 }
 
-// worklistPage shows the codes that nobody has mapped, the most frequent first.
+// worklistPage shows the unmapped codes, the most frequent first.
 type worklistPage struct {
 	adminPage
 	States []adminLink
@@ -127,10 +127,10 @@ func showWorklist(d *adminRequest) {
 	d.show("terms.worklist", &out)
 }
 
-// furthestPage bounds the page of a query, so that its offset is one that the API takes.
+// furthestPage limits the page in a query, so that its offset is valid for the API.
 const furthestPage = 1 << 20
 
-// codeList is a page of the worklist, as the API tells it.
+// codeList is a page of the worklist in an API response.
 type codeList struct {
 	Items []apiCode
 	Total int
@@ -141,8 +141,8 @@ func (l *codeList) find(system, kind string) *apiCode {
 	return findRow(l.Items, func(c *apiCode) bool { return c.System == system && (c.Kind == kind || kind == "") })
 }
 
-// readWorklist returns a page of the worklist. Beyond the end of the list it returns the last
-// page. It returns false after it has answered with a fault.
+// readWorklist returns a page of the worklist; beyond the end, the last page. It returns false after it has sent an
+// error response.
 func readWorklist(d *adminRequest, ask url.Values, at int) (list codeList, ok bool) {
 	offset := max(at-1, 0) * rowsAPage
 	ask.Set("offset", strconv.Itoa(offset))
@@ -175,7 +175,7 @@ func joinRooms(ids []int32) string {
 	return strings.Join(texts, ", ")
 }
 
-// apiMapping is a row of the terminology map, as the API tells it.
+// apiMapping is a row of the terminology map in an API response.
 type apiMapping struct {
 	ID, System, Code, FactorID, Comment, By string
 	Kind                                    *string
@@ -257,7 +257,7 @@ func exportMap(d *adminRequest) {
 	exportCSV(d, list[sheets.Mapping]{mappingList.path, "mappings"}, "terminology", sheets.WriteMappings)
 }
 
-// exportCSV answers with a list as a CSV file.
+// exportCSV responds with a list as a CSV file.
 func exportCSV[T any](d *adminRequest, of list[T], what string, write func(io.Writer, []T) error) {
 	rows, ok := of.read(d)
 	if !ok {

@@ -20,7 +20,7 @@ func usersSection() *section {
 	}
 }
 
-// apiUser is a person as the API tells it.
+// apiUser is a person in an API response.
 type apiUser struct {
 	ID, Label, Role, SignIn      string
 	Disabled                     bool
@@ -28,7 +28,7 @@ type apiUser struct {
 	Version                      int64
 }
 
-// apiInvitation is an invitation that nobody has used yet, as the API tells it.
+// apiInvitation is an unused invitation in an API response.
 type apiInvitation struct {
 	ID, Label, Role      string
 	CreatedAt, ExpiresAt *time.Time
@@ -50,7 +50,7 @@ type usersPage struct {
 
 type userRow struct{ ID, Label, Role, SignIn, SignedIn, State string }
 
-// userList is the people of a hospital as the API tells them.
+// userList is the people of a hospital in an API response.
 type userList struct {
 	Users       []apiUser
 	Invitations []apiInvitation
@@ -110,7 +110,7 @@ func listRoles(d *adminRequest, f *form) (all []option) {
 	return all
 }
 
-// inviteUser makes a link that signs a person in, and shows it once.
+// inviteUser creates a link that signs a person in, and displays it once.
 func inviteUser(d *adminRequest) {
 	f := d.r.PostForm
 	var made struct{ ID, Label, URL string }
@@ -122,7 +122,7 @@ func inviteUser(d *adminRequest) {
 	d.leaveSecret(d.pathTo(), &once{Say: d.T("users.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
 }
 
-// showInvitation asks whether to withdraw the invitation of the path.
+// showInvitation shows the confirmation page for withdrawing the invitation of the path.
 func showInvitation(d *adminRequest) {
 	if v, ok := invitationRows.find(d, func(v *apiInvitation) bool { return v.ID == d.pathID() }); ok {
 		d.show("users.withdraw", &usersPage{adminPage: d.newPage("users.withdraw"), Invitations: []invitationRow{newInvitationRow(d, v)}})

@@ -17,7 +17,7 @@ func wallsSection() *section {
 	}
 }
 
-// apiWall is a screen as the API tells it.
+// apiWall is a screen in an API response.
 type apiWall struct {
 	ID, Label, URL string
 	CreatedAt      *time.Time
@@ -70,8 +70,7 @@ func (d *adminRequest) absoluteURL(link string) string {
 	return link
 }
 
-// apiAddress returns the address of the API that the operator has set, else that of this
-// page.
+// apiAddress returns the configured address of the API, or else that of this page.
 func (d *adminRequest) apiAddress() string {
 	if d.Administration.URL != "" {
 		return d.Administration.URL
@@ -83,7 +82,7 @@ func (d *adminRequest) apiAddress() string {
 	return scheme + d.r.Host
 }
 
-// relinkWall makes another link for a screen, and shows it once.
+// relinkWall creates another link for a screen, and displays it once.
 func relinkWall(d *adminRequest) {
 	var made apiWall
 	if !d.do(http.MethodPost, wallsAPI+"/"+url.PathEscape(d.pathID())+"/link", "", nil, &made, showWalls) {
@@ -93,7 +92,7 @@ func relinkWall(d *adminRequest) {
 	d.leaveSecret(d.pathTo(), &once{Say: d.T("walls.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
 }
 
-// showWall asks whether to revoke the screen of the path.
+// showWall shows the confirmation page for revoking the screen of the path.
 func showWall(d *adminRequest) {
 	if w, ok := wallList.find(d, func(w *apiWall) bool { return w.ID == d.pathID() }); ok {
 		d.show("walls.revoke", &wallsPage{adminPage: d.newPage("walls.revoke"), Rows: []wallRow{newWallRow(d, w)}})

@@ -29,7 +29,7 @@ func webhooksSection() *section {
 	}
 }
 
-// apiWebhook is an endpoint as the API tells it.
+// apiWebhook is an endpoint in an API response.
 type apiWebhook struct {
 	ID, URL        string
 	Events         []string
@@ -97,7 +97,7 @@ func showWebhooks(d *adminRequest) {
 	d.show("webhooks.list", &out)
 }
 
-// webhookPage shows one endpoint, or asks for a new one.
+// webhookPage shows one endpoint, or the form for a new one.
 type webhookPage struct {
 	adminPage
 	Hook     webhookRow
@@ -138,8 +138,8 @@ func showNewWebhook(d *adminRequest) {
 	showWebhookForm(d, &webhookPage{adminPage: d.newPage("hooks.new"), New: true}, values, nil)
 }
 
-// readWebhookForm returns the values of the form, as the API takes them. It sends all fields:
-// an empty one unsets the value.
+// readWebhookForm returns the values in a form, in the format of the API. It includes all fields; an empty one clears
+// the value.
 func readWebhookForm(d *adminRequest) map[string]any {
 	f := d.r.PostForm
 	body := map[string]any{
@@ -219,7 +219,7 @@ func changeWebhook(d *adminRequest) {
 	}
 }
 
-// showWebhookQuestion asks whether to do something to the endpoint of the path.
+// showWebhookQuestion shows the confirmation page for an act on the endpoint of the path.
 func showWebhookQuestion(d *adminRequest, title, template string, words ...string) {
 	w, version, ok := readWebhook(d)
 	if !ok {

@@ -10,10 +10,10 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// acts are the acts of the pages by method and route, below the path of a hospital. The value says
-// whether the person must have proved within [auth.FreshFor] who he or she is: for what gives
-// rights or addresses, and what shows or ends a secret. A page with the form of such an act asks
-// before anything is typed. An act that is not here needs it.
+// acts lists the acts of the pages by method and route, below the path of a hospital. The value says whether the act
+// requires an authentication within [auth.FreshFor], because it grants rights, sets addresses, or displays or ends a
+// secret. A page with the form of such an act requires it before values are entered. An act that is missing here
+// requires it.
 var acts = map[string]bool{
 	"GET /integrations/keys/new":          true,
 	"POST /integrations/keys/new":         true,
@@ -95,7 +95,7 @@ func ActRoute(pattern string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(pattern, auth.AppPath), "/u/{hospital}")
 }
 
-// pathBack returns the path that leads back to the form of a request, from a sign-in.
+// pathBack returns the path that leads from a sign-in back to the form of a request.
 func pathBack(r *http.Request) string {
 	c := chi.RouteContext(r.Context())
 	if r.Method == http.MethodGet {

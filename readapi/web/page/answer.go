@@ -13,11 +13,11 @@ import (
 	"svc/internal/httpapi"
 )
 
-// policy allows the pages nothing that does not come from here.
+// policy allows the pages only content of the same origin.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svc"
 
-// SetHeaders sets what every answer of the pages says to the browser.
+// SetHeaders sets the headers of every response of the pages.
 func (s *Site) SetHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -34,9 +34,8 @@ func (s *Site) SetHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// RefuseCrossOrigin refuses what another site has sent. The standard library lets a request pass
-// that does not say where it comes from, as programs do not. These pages are for browsers, and
-// refuse it.
+// RefuseCrossOrigin refuses requests from other sites. The standard library allows a request without an origin, which
+// programs send. These pages are for browsers, so such requests are refused, too.
 func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,8 +55,8 @@ func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// WritePage answers with a page, or says that it is as the browser has it. A page is bound
-// to its session: no cache keeps it.
+// WritePage responds with a page, or with 304 if the browser already has it. A page belongs to its session, so caches
+// must not store it.
 func WritePage(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -82,7 +81,7 @@ func WritePage(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 	}
 }
 
-// compressors are kept, as each has a megabyte of memory.
+// compressors are pooled, because each uses a megabyte of memory.
 var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func compress(body []byte) []byte {

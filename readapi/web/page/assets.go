@@ -33,7 +33,7 @@ type asset struct {
 	plain, compressed []byte
 }
 
-// assetKinds are the types of files by their ending. What the machine says may differ.
+// assetKinds are the content types of files by extension. Those of the operating system may differ.
 var assetKinds = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".woff2": "font/woff2", ".svg": "image/svg+xml",
 	".txt": "text/plain; charset=utf-8",
@@ -111,9 +111,8 @@ func placeRules() string {
 	return b.String()
 }
 
-// compact removes what only the readers of a script or a style sheet need: indentation, line breaks
-// after which a statement goes on or another one begins, and lines that are comments. A comment of
-// a script stands on a line of its own.
+// compact removes indentation, optional line breaks and comment lines from a script or a style sheet. A comment in a
+// script must be on a separate line.
 func compact(source []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(source) {
@@ -129,7 +128,7 @@ func compact(source []byte) []byte {
 	return b.Bytes()
 }
 
-// ServeAsset answers with a file that the pages use.
+// ServeAsset responds with a file that the pages use.
 func (s *Site) ServeAsset(w http.ResponseWriter, r *http.Request) {
 	file, ok := s.assets.files[path.Base(r.URL.Path)]
 	if !ok || path.Dir(r.URL.Path) != s.assets.path {

@@ -50,9 +50,9 @@ var (
 	lineBreak    = regexp.MustCompile(`\n\s*`)
 )
 
-// joinLines removes the line breaks and the indentation of a template, which are for its readers
-// alone: a page has white space only where a template has it within a line. A break between two words
-// or attributes is a space. {{" "}} is a space between tags on lines of their own.
+// joinLines removes the line breaks and the indentation of a template: a page has white space only where a template
+// has it within a line. A break between two words or attributes becomes a space. {{" "}} is a space between tags on
+// separate lines.
 func joinLines(source string) string {
 	return lineBreak.ReplaceAllString(breakOfWords.ReplaceAllString(source, "$1 $2"), "")
 }
@@ -72,24 +72,23 @@ type Frame struct {
 	Page     string // that is current in the navigation
 	Title    string
 	Hospital string
-	Session  *auth.Session // nil: nobody is signed in
-	Several  bool          // the person may look at several hospitals
+	Session  *auth.Session // nil: not signed in
+	Several  bool          // the person may view several hospitals
 	Base     string        // of the paths of its hospital
 	Address  string        // path of the page with its query; "": it cannot be asked for again
 	Assets   string        // path of the files that the page uses
 	Theme    string        // that the person chose; "": the theme of the system
 	Auto     bool          // the theme changes with the hour
 	Events   string        // path of the stream that the page follows; "": none
-	Whole    bool          // the page is fetched anew after each change, as the stream has no parts of it
+	Whole    bool          // the page is reloaded after each change, because the stream has no parts of it
 	State    string        // of the unit that the page shows, as the stream names it
 	Held     string        // "stopped" or "old": the page does not show the present
-	Poll     int           // seconds after which a script looks again, on a page with integrations.js; 0: never
+	Poll     int           // refresh interval in seconds of a page with integrations.js; 0: never
 	Refresh  int           // seconds after which a browser without scripts asks again; 0: never
 	Clock    string        // of the unit
 }
 
-// Again returns after how many seconds a script asks again for a page that nothing else
-// follows. 0: never.
+// Again returns the refresh interval, in seconds, of a page that is not updated otherwise; 0: never.
 func (f Frame) Again() int {
 	if f.Events != "" || f.Poll > 0 {
 		return 0
@@ -97,13 +96,13 @@ func (f Frame) Again() int {
 	return f.Refresh
 }
 
-// RefreshSeconds is after how long a browser without scripts asks again.
+// RefreshSeconds is the refresh interval of a browser without scripts.
 const RefreshSeconds = 30
 
 // UnavailableSeconds is likewise, while a page cannot be shown.
 const UnavailableSeconds = 5
 
-// Notice is a page of a few words.
+// Notice is a page with a short message.
 type Notice struct {
 	Frame
 
@@ -121,13 +120,13 @@ type Notice struct {
 	Wall         bool // the notice has no links
 }
 
-// Step is a command that somebody is asked to run.
+// Step is a command for the reader to run.
 type Step struct{ Say, Command string }
 
 // Render writes the notice.
 func (n *Notice) Render() []byte { return ownTemplates.Render("notice", n) }
 
-// Hospitals says how hospitals are called and which time they have.
+// Hospitals provides the names and the time zones of hospitals.
 type Hospitals interface {
 	Hospital(id string) (name string, zone *time.Location, ok bool)
 }
@@ -160,7 +159,7 @@ func (p *Writer) FormatInstant(i acuity.Instant) string {
 	return p.FormatClock(i.Time())
 }
 
-// nearby is the span in which the hour and minute of an instant ahead say which day is meant.
+// nearby is the period ahead in which a time of day is unambiguous without a date.
 const nearby = 12 * time.Hour
 
 // FormatAhead writes an instant ahead, one that is not near with its weekday; "" for none.
@@ -172,7 +171,7 @@ func (p *Writer) FormatAhead(i acuity.Instant, now time.Time) string {
 	return p.FormatInstant(i) + " " + p.T("weekday."+strconv.Itoa(weekday))
 }
 
-// FormatMoment writes an instant that may lie on another day than now; "" for none.
+// FormatMoment formats an instant that may be on another day than now; "" for none.
 func (p *Writer) FormatMoment(i acuity.Instant, now time.Time) string {
 	t, now := i.Time().In(p.Zone), now.In(p.Zone)
 	switch {

@@ -12,16 +12,15 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// How many pages a session and a hospital may ask for, in one process. A person needs about one a
-// second; the pages that update themselves ask through streams. Our defaults.
+// The rate limits of pages for a session and for a hospital, in one process. A person needs about one a second; pages
+// that update themselves use streams. Defaults of this project.
 const (
 	sessionPerSecond, sessionBurst   = 20, 200
 	hospitalPerSecond, hospitalBurst = 100, 1000
-	rateIdle                         = time.Minute // a bucket that nobody used for so long is full again
+	rateIdle                         = time.Minute // a bucket that was unused for this long is full again
 )
 
-// rates limits how many pages each session and each hospital asks for, so that one cannot slow down
-// the others.
+// rates limits the page requests of each session and each hospital, so that one cannot slow down the others.
 type rates struct {
 	mu      sync.Mutex
 	buckets map[string]*bucket
@@ -67,7 +66,7 @@ func (s *rates) bucket(name string, perSecond rate.Limit, burst int, now time.Ti
 	return b
 }
 
-// reserve takes a token; without one it returns when there is the next.
+// reserve removes a token. If there is none, it returns the time until the next one.
 func (b *bucket) reserve(now time.Time) time.Duration {
 	taken := b.ReserveN(now, 1)
 	wait := taken.DelayFrom(now)
@@ -77,7 +76,7 @@ func (b *bucket) reserve(now time.Time) time.Duration {
 	return wait
 }
 
-// limit answers a session that asks for too many pages, and reports whether it did.
+// limit reports whether a session exceeds its rate limit, and if so, sends an error response.
 func (s *Site) limit(w http.ResponseWriter, r *http.Request, session *auth.Session) bool {
 	wait := s.rates.take(session, s.config.Now())
 	if wait == 0 {

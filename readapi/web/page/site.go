@@ -22,17 +22,17 @@ import (
 
 // Config is what a site needs.
 type Config struct {
-	Seals     auth.Seals // nil: nobody can sign in
+	Seals     auth.Seals // nil: signing in is disabled
 	Users     auth.Users
 	Hospitals Hospitals
-	// OfferProvider returns the link to the identity provider and what a page says of it. The
-	// link is "" while the provider does not answer, both are "" if there is none.
+	// OfferProvider returns the link to the identity provider and its text on the page. The link is "" while the
+	// provider does not respond; both are "" if there is none.
 	OfferProvider func(r *http.Request, t *text.Texts) (link, says string)
 	// Stranger counts a request of an unknown person. It returns false if the address has sent
 	// too many, with the time to wait. nil: there is no limit.
 	Stranger func(r *http.Request) (retry time.Duration, ok bool)
-	// Refused records that a person may not do what a request asks for. Both ids are "" for a
-	// person whom nobody knows; reason is a stable word. nil: nothing is recorded.
+	// Refused records a refused request. Both ids are "" for an unknown person; reason is a stable word. Refused may
+	// be nil.
 	Refused func(r *http.Request, hospital, user, reason string)
 	// Await and Position are those of [auth.Cookies].
 	Await    func(ctx context.Context, position int64)
@@ -42,7 +42,7 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Site is what all pages share: who asks, and how an answer is written.
+// Site holds what all pages share: identification of the caller, and writing of responses.
 type Site struct {
 	Cookies *auth.Cookies
 	config  Config
@@ -58,8 +58,7 @@ func NewSite(cfg Config) *Site {
 	}
 }
 
-// errElsewhere says that a person may not look at the hospital of a path, or that there is
-// no such hospital.
+// errElsewhere means that a person has no access to the hospital of a path, or that the hospital does not exist.
 var errElsewhere = errors.New("the session does not hold in the hospital of the path")
 
 // ReadSession returns the session of a request, in the hospital of its path if the path
@@ -81,12 +80,12 @@ func (s *Site) ReadSession(r *http.Request) (*auth.Session, error) {
 	return other, nil
 }
 
-// Handler answers a request of a person who is signed in.
+// Handler serves a request of a signed-in person.
 type Handler func(w http.ResponseWriter, r *http.Request, session *auth.Session)
 
-// RequireRole calls next for a person who has a role. It answers others with what to do.
+// RequireRole calls next for a person with a role. Others get a page that says what to do.
 //
-// The table of [FreshActs] says for which of them the person must have signed in a short while ago.
+// The table of [FreshActs] says which acts require a recent sign-in.
 func (s *Site) RequireRole(role users.Role, next Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		session, err := s.ReadSession(r)
@@ -122,7 +121,7 @@ func (s *Site) RequireRole(role users.Role, next Handler) http.HandlerFunc {
 	}
 }
 
-// Refuse records that a person may not do what a request asks for. The session may be nil.
+// Refuse records a refused request. The session may be nil.
 func (s *Site) Refuse(r *http.Request, session *auth.Session, reason string) {
 	if s.config.Refused == nil {
 		return
@@ -133,8 +132,7 @@ func (s *Site) Refuse(r *http.Request, session *auth.Session, reason string) {
 	s.config.Refused(r, session.Hospital, session.User, reason)
 }
 
-// refuseAct records that somebody whose session does not hold may not act. That such a person may
-// not look at a page is no act.
+// refuseAct records a refused act without a valid session. Viewing a page is not an act.
 func (s *Site) refuseAct(r *http.Request, session *auth.Session, reason string) {
 	if r.Method != http.MethodGet {
 		s.Refuse(r, session, reason)
@@ -162,7 +160,7 @@ func (s *Site) NewFrame(r *http.Request, p *Writer, session *auth.Session, title
 	switch {
 	case session == nil:
 	case session.Wall != "":
-		f.Session = nil // nobody is signed in
+		f.Session = nil // not signed in
 	default:
 		f.Base = session.Base
 		f.Several = len(s.Cookies.ListHospitals(session)) > 1
@@ -170,8 +168,8 @@ func (s *Site) NewFrame(r *http.Request, p *Writer, session *auth.Session, title
 	return f
 }
 
-// ShowFault answers with a page of a few words. The text of the key says what is the matter,
-// and the text of the key with ".do" says what to do.
+// ShowFault responds with a short message. The text of the key describes the problem, and the text of the key with
+// ".do" says what to do.
 func (s *Site) ShowFault(w http.ResponseWriter, r *http.Request, status int, session *auth.Session, key string) {
 	s.writeFault(w, r, status, session, key, 0)
 }
@@ -183,13 +181,13 @@ func (s *Site) writeFault(w http.ResponseWriter, r *http.Request, status int, se
 	WritePage(w, r, status, n.Render())
 }
 
-// ShowUnavailable answers that something cannot be done at the moment. The log tells what
-// and why. A page that is only read comes back by itself, also in a browser without scripts.
+// ShowUnavailable responds that something is currently unavailable, and logs what and why. A page that is only read
+// reloads itself, even in a browser without scripts.
 func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *auth.Session, what string, err error) {
 	s.config.Log.WarnContext(r.Context(), "page cannot do it now", "what", what, "error", err)
 	w.Header().Set("Retry-After", "2")
 	refresh := 0
-	if r.Method == http.MethodGet && session != nil { // a sign-in begins anew instead
+	if r.Method == http.MethodGet && session != nil { // a sign-in is restarted instead
 		refresh = UnavailableSeconds
 	}
 	s.writeFault(w, r, http.StatusServiceUnavailable, session, "fault.later", refresh)
@@ -209,10 +207,10 @@ func (s *Site) LimitTries(w http.ResponseWriter, r *http.Request) bool {
 	return !ok
 }
 
-// themeCookie holds "light" or "dark"; without it the pages look as the system does.
+// themeCookie holds "light" or "dark"; without it, the pages use the system's theme.
 const themeCookie = "svc-theme"
 
-// maxThemeForm bounds the form that switches the theme, in bytes.
+// maxThemeForm is the maximum size of the form that switches the theme, in bytes.
 const maxThemeForm = 4096
 
 // chosenTheme returns what the person of a browser chose: "light", "dark", or "" for the
@@ -235,8 +233,7 @@ func ownPath(text string) string {
 	return u.RequestURI()
 }
 
-// SwitchTheme changes the look to the next one: as the system, light, dark. It leads back to the page that
-// asked.
+// SwitchTheme switches to the next theme: system, light, dark. It redirects to the page that sent the request.
 func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
 	next := &http.Cookie{ //nolint:gosec // without TLS on the loopback alone
 		Name: themeCookie, Value: "light", Path: "/", MaxAge: 400 * 86400,
@@ -254,19 +251,19 @@ func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // ownPath lets only paths of these pages through
 }
 
-// returnFor is how long a browser keeps the page that its person comes back to.
+// returnFor is how long a browser stores the page to return to.
 const returnFor = 10 * time.Minute
 
 var returnCookie = auth.Cookie{Suffix: "-then", Purpose: "svc.v1 then", Age: returnFor}
 
-// returnTo is the page that a person comes back to who signs in again.
+// returnTo is the page to which a person returns after signing in again.
 type returnTo struct {
 	Path  string `json:"p"`
 	Until int64  `json:"t"` // Unix seconds
 }
 
-// requireFreshSignIn reports whether the person of a session signed in within the last
-// hour. If not, it asks the person to sign in again, and to come back.
+// requireFreshSignIn reports whether the person of a session signed in within the last hour. If not, it redirects the
+// person to sign in again and return.
 func (s *Site) requireFreshSignIn(w http.ResponseWriter, r *http.Request, session *auth.Session) bool {
 	now := s.config.Now()
 	if session.IsFresh(now) {
@@ -285,8 +282,7 @@ func (s *Site) requireFreshSignIn(w http.ResponseWriter, r *http.Request, sessio
 	return false
 }
 
-// ReturnAfterSignIn leads a person who has signed in to the page that asked for it, else to
-// other.
+// ReturnAfterSignIn redirects a signed-in person to the page that required the sign-in, or else to other.
 func (s *Site) ReturnAfterSignIn(w http.ResponseWriter, r *http.Request, other string) {
 	var t returnTo
 	if s.Cookies.Open(r, returnCookie, &t) {

@@ -27,7 +27,7 @@ import (
 // with PKCE. Only its ID token is used.
 type Provider struct {
 	Issuer, ClientID, ClientSecret string
-	// Callback is the address of [CallbackPath], as the provider knows it.
+	// Callback is the URL of [CallbackPath], as the provider knows it.
 	Callback    string
 	GroupsClaim string
 	Roles       []GroupRole
@@ -49,7 +49,7 @@ const (
 	CallbackPath = "/oidc/callback"
 )
 
-// Directory keeps the users that a provider signs in.
+// Directory stores the users that a provider signs in.
 type Directory interface {
 	// SignIn records the roles of a person by hospital, and begins a session. It returns the users
 	// of the person, at least one. The error is [users.ErrNoAccess] if there is none.
@@ -68,10 +68,10 @@ const (
 
 var startCookie = auth.Cookie{Suffix: "-oidc", Purpose: "svc.v1 oidc", Age: signInFor}
 
-// errNotThere says that the provider was asked a moment ago and did not answer.
+// errNotThere means that the provider did not respond a moment ago.
 var errNotThere = errors.New("the identity provider does not respond")
 
-// Discovery reads the description of a provider when somebody needs it.
+// Discovery reads the configuration of a provider on demand.
 type Discovery struct {
 	cfg *Provider
 	now func() time.Time
@@ -86,8 +86,8 @@ func NewDiscovery(cfg *Provider, now func() time.Time) *Discovery {
 	return &Discovery{cfg: cfg, now: now}
 }
 
-// Offer returns the link to the provider, and what a page says of it. The link is "" while
-// the provider does not answer. Both are "" if there is no discovery.
+// Offer returns the link to the provider and its text on the page. The link is "" while the provider does not
+// respond. Both are "" if there is no discovery.
 func (d *Discovery) Offer(r *http.Request, t *text.Texts) (link, says string) {
 	if d == nil {
 		return "", ""
@@ -124,15 +124,15 @@ func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	}
 	unknown := func(name string) bool { return !slices.Contains(signatures, name) }
 	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), client), told.Keys)
-	// The library would try both ways, so that each failure asks the provider twice.
-	style := oauth2.AuthStyleInHeader // unless the provider says otherwise (OpenID Connect Discovery 1.0, section 3)
+	// The style is set, because the library would otherwise try both styles and send two requests for each failure.
+	style := oauth2.AuthStyleInHeader // the default (OpenID Connect Discovery 1.0, section 3)
 	if len(told.Ways) > 0 && !slices.Contains(told.Ways, "client_secret_basic") {
 		style = oauth2.AuthStyleInParams
 	}
 	return &provider{p, keys, slices.DeleteFunc(told.Signs, unknown), style}, nil
 }
 
-// discover returns the provider. The error says that the provider does not answer now.
+// discover returns the provider. The error means that the provider currently does not respond.
 func (d *Discovery) discover(ctx context.Context) (*provider, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,7 +142,7 @@ func (d *Discovery) discover(ctx context.Context) (*provider, error) {
 	if now := d.now(); now.Before(d.failed.Add(oidcAgain)) {
 		return nil, errNotThere
 	}
-	// A browser that goes away must not make the provider look away to all others.
+	// A browser that disconnects must not make the provider look unavailable to other browsers.
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(context.WithoutCancel(ctx), d.cfg.Client), oidcWithin)
 	defer cancel()
 	told, err := oidc.NewProvider(ctx, d.cfg.Issuer)
@@ -167,24 +167,24 @@ func (d *Discovery) newOAuth(p *provider) *oauth2.Config {
 	}
 }
 
-// start is what a browser keeps while its person is at the provider.
+// start is the state that a browser stores during a sign-in at the provider.
 type start struct {
 	State    string `json:"s"`
 	Nonce    string `json:"n"`
 	Verifier string `json:"v"`
 	Begun    int64  `json:"b"` // Unix seconds
-	// Again says that a session at the provider is not enough: the person must prove who he or she
-	// is after Begun.
+	// Again means that an existing session at the provider is not sufficient: the person must authenticate after
+	// Begun.
 	Again bool `json:"a,omitempty"`
 }
 
-// usedStates remembers the states that came back, so that one cookie asks the provider once.
+// usedStates records the states that were returned, so that a cookie causes only one request to the provider.
 type usedStates struct {
 	mu  sync.Mutex
 	all map[string]time.Time // when it came back
 }
 
-// use reports whether a state comes back for the first time.
+// use reports whether a state is returned for the first time.
 func (u *usedStates) use(state string, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -204,11 +204,11 @@ func (u *usedStates) use(state string, now time.Time) bool {
 
 const statesAtMost = 10_000
 
-// beginSignIn leads to the provider. It sets a cookie of ten minutes and changes nothing
-// else. Only a form of these pages begins a sign-in: another site cannot begin one for a person.
+// beginSignIn sends the browser to the provider. It sets a cookie for ten minutes and changes nothing else. Only a
+// form of these pages can start a sign-in, so another site cannot start one for a person.
 //
-// The answer is a page that goes on by itself, not a redirect: the policy of these pages lets no
-// form lead to another site, and browsers apply it to each redirect behind a form.
+// The response is a page that continues automatically, not a redirect, because the policy of these pages forbids
+// forms to lead to another site, and browsers apply it to every redirect after a form.
 func (s *site) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	if s.LimitTries(w, r) {
 		return
@@ -242,8 +242,7 @@ func (s *site) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// readStart returns what the browser kept; false: it kept nothing for this answer of the
-// provider.
+// readStart returns the state that the browser stored; false: it has none for this response of the provider.
 func (s *site) readStart(r *http.Request) (st start, ok bool) {
 	if !s.Cookies.Open(r, startCookie, &st) || st.State == "" {
 		return st, false
@@ -293,7 +292,7 @@ func (s *site) mapRoles(groups []string) map[string]users.Role {
 	return roles
 }
 
-// endSignIn signs a person in by the answer of the provider.
+// endSignIn signs a person in by the response of the provider.
 func (s *site) endSignIn(w http.ResponseWriter, r *http.Request) {
 	if s.LimitTries(w, r) {
 		return

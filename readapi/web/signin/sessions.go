@@ -17,7 +17,7 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// These words say in the audit log why a session ended.
+// The reasons in the audit log for the end of a session.
 const (
 	endedBySignOut = "sign_out"
 	endedByPerson  = "by_person" // on the page of the sessions
@@ -54,7 +54,7 @@ func (s *site) showSessions(w http.ResponseWriter, r *http.Request, session *aut
 	page.WritePage(w, r, http.StatusOK, templates.Render("sessions", out))
 }
 
-// openSessions returns the sessions of the person of a session that may still hold, newest first.
+// openSessions returns the possibly valid sessions of a session's person, newest first.
 func (s *site) openSessions(session *auth.Session) []users.Session {
 	now := s.Now()
 	all := slices.DeleteFunc(s.Users.Sessions(session.User), func(one users.Session) bool {
@@ -75,7 +75,7 @@ func (s *site) endSessions(w http.ResponseWriter, r *http.Request, session *auth
 	}
 	all := s.openSessions(session)
 	if id := r.PostForm.Get("session"); id != "" {
-		if all = slices.DeleteFunc(all, func(one users.Session) bool { return one.ID != id }); len(all) == 0 { // so is one of somebody else
+		if all = slices.DeleteFunc(all, func(one users.Session) bool { return one.ID != id }); len(all) == 0 { // as for another person
 			s.ShowFault(w, r, http.StatusNotFound, session, "fault.session")
 			return
 		}
@@ -95,8 +95,8 @@ func (s *site) endSessions(w http.ResponseWriter, r *http.Request, session *auth
 // formAtMost is the largest size of a form in bytes.
 const formAtMost = 4096
 
-// browsers and systems by a word of what a browser says of itself. The first that fits counts:
-// browsers name those before them, too.
+// browsers and systems are matched by a word in the user agent. The first match counts, because browsers also name
+// older browsers.
 var (
 	browsers = [][2]string{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}}
 	systems  = [][2]string{
@@ -110,8 +110,8 @@ var (
 	}
 )
 
-// nameBrowser returns what tells the browsers of one person apart, as "Firefox, Windows"; "" for an
-// unknown one. No text of the request is kept.
+// nameBrowser returns a short name of a browser, such as "Firefox, Windows"; "" for an unknown one. The text of the
+// request is not stored.
 func nameBrowser(agent string) string {
 	var names []string
 	for _, list := range [][][2]string{browsers, systems} {

@@ -23,12 +23,12 @@ const LinkPath = "/signin/"
 type Links interface {
 	// FindLink returns the link of a token, even if it was used or withdrawn, or has expired.
 	FindLink(token string) (users.Link, bool)
-	// UseLink uses a link up. If several people use it at once, one is signed in and the others
-	// get [users.ErrNoLink]. Another error says that the link cannot be used at the moment.
+	// UseLink uses a link. If it is used concurrently, one person is signed in and the others get [users.ErrNoLink].
+	// Any other error means that the link currently cannot be used.
 	UseLink(ctx context.Context, token string, in users.SignIn) (users.Session, error)
-	// EndSessions ends sessions of one person everywhere. Reason says why.
+	// EndSessions ends sessions of one person in all hospitals. Reason says why.
 	EndSessions(ctx context.Context, reason string, all ...users.Session) error
-	// RefuseSignIn records that somebody could not sign in. The hashes say who; nil: nobody knows.
+	// RefuseSignIn records a failed sign-in. The hashes identify the person; nil: the person is unknown.
 	RefuseSignIn(ctx context.Context, subjects [][]byte, reason string)
 }
 
@@ -50,7 +50,7 @@ type site struct {
 	used usedStates
 }
 
-// Mount adds the first page to a router, with the ways to sign in and out.
+// Mount adds the first page and the routes for signing in and out to a router.
 func Mount(r chi.Router, shell *page.Site, cfg Config) {
 	s := &site{Site: shell, Config: cfg}
 	r.Get("/", s.showFront)
@@ -65,7 +65,7 @@ func Mount(r chi.Router, shell *page.Site, cfg Config) {
 	r.Post(sessionsPath+"/end", s.RequireRole(users.Viewer, s.endSessions))
 }
 
-// showFront answers with the first page. It leads a person who is signed in to the unit.
+// showFront responds with the first page, or redirects a signed-in person to the unit.
 func (s *site) showFront(w http.ResponseWriter, r *http.Request) {
 	if _, err := s.Cookies.ReadSession(r); err == nil {
 		http.Redirect(w, r, "/app", http.StatusSeeOther)
@@ -80,8 +80,8 @@ func (s *site) showFront(w http.ResponseWriter, r *http.Request) {
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// showLink answers with the button that signs in. Reading the page does not use the link, as
-// programs that guard mailboxes follow links.
+// showLink responds with the button that signs in. Opening the page does not use the link, because mail scanners
+// follow links.
 func (s *site) showLink(w http.ResponseWriter, r *http.Request) {
 	token := chi.URLParam(r, "token")
 	link, known := s.Links.FindLink(token)
@@ -98,7 +98,7 @@ func (s *site) showLink(w http.ResponseWriter, r *http.Request) {
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// refuseLink answers that a link does not sign in. A known link was used or withdrawn, or has expired.
+// refuseLink responds that a link is invalid. A known link was used or withdrawn, or has expired.
 func (s *site) refuseLink(w http.ResponseWriter, r *http.Request, known bool) {
 	status := http.StatusNotFound
 	if known {
@@ -107,7 +107,7 @@ func (s *site) refuseLink(w http.ResponseWriter, r *http.Request, known bool) {
 	s.ShowFault(w, r, status, nil, "fault.link")
 }
 
-// useLink signs a person in by a link, and leads to the unit.
+// useLink signs a person in by a link and redirects to the unit.
 func (s *site) useLink(w http.ResponseWriter, r *http.Request) {
 	token := chi.URLParam(r, "token")
 	link, known := s.Links.FindLink(token)
@@ -134,13 +134,13 @@ func (s *site) useLink(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// describeSignIn describes the browser of a request, at which somebody signs in.
+// describeSignIn describes the browser of a sign-in.
 func (s *site) describeSignIn(r *http.Request) users.SignIn {
 	return users.SignIn{Browser: nameBrowser(r.UserAgent()), Before: s.Cookies.SessionID(r)}
 }
 
-// signOut ends the session of a browser. If its end cannot be recorded, a copy of the cookie would
-// still open it, so the browser keeps it and the page says so.
+// signOut ends the session of a browser. If the end cannot be recorded, a copy of the cookie would still be valid, so
+// the browser keeps the cookie and the page says so.
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
 	if id := s.Cookies.SessionID(r); id != "" {
 		s.Cookies.ReadSession(r) //nolint:errcheck // it waits for a session that began a moment ago

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// verify checks an ID token. The error is [errNotThere] while the keys of the provider cannot
-// be fetched, else [errRefused].
+// verify checks an ID token. The error is [errNotThere] if the keys of the provider cannot be fetched, otherwise
+// [errRefused].
 func (p *provider) verify(ctx context.Context, issuer, clientID, token string, now func() time.Time) (*oidc.IDToken, error) {
 	keys := &watchedKeys{KeySet: p.keys}
 	id, err := oidc.NewVerifier(issuer, keys, &oidc.Config{ClientID: clientID, SupportedSigningAlgs: p.signs, Now: now}).Verify(ctx, token)
@@ -28,8 +28,7 @@ func (p *provider) verify(ctx context.Context, issuer, clientID, token string, n
 	return id, nil
 }
 
-// watchedKeys notes whether the keys could not be fetched. The verifier does not wrap the
-// error, so nobody could tell.
+// watchedKeys records whether the keys could not be fetched, because the verifier does not wrap that error.
 type watchedKeys struct {
 	oidc.KeySet
 
@@ -43,13 +42,13 @@ func (k *watchedKeys) VerifySignature(ctx context.Context, token string) ([]byte
 	return payload, err //nolint:wrapcheck // its words are the library's
 }
 
-// errRefused says that the answer of the provider signs nobody in.
+// errRefused means that the response of the provider is not a valid sign-in.
 var errRefused = errors.New("the response of the identity provider is not valid")
 
-// errNotAgain says that the provider did not ask a person again, or does not say that it did.
+// errNotAgain means that the provider did not authenticate a person again, or does not say that it did.
 var errNotAgain = fmt.Errorf("%w: auth_time", errRefused)
 
-// refusal is why an answer of the provider signs nobody in, as a stable word.
+// refusal returns why a response of the provider is not a valid sign-in, as a stable word.
 func refusal(err error) string {
 	_, what, _ := strings.Cut(err.Error(), ": ")
 	return "provider_" + strings.ReplaceAll(strings.ToLower(what), " ", "_")
@@ -62,12 +61,11 @@ type claims struct {
 	ACR       string `json:"acr"`
 	// Party is the client that the token was issued to, if that is not the audience alone.
 	Party string `json:"azp"`
-	// ProvedAt is when the person proved to the provider who he or she is, in Unix seconds; 0: the
-	// provider does not say.
+	// ProvedAt is when the person was authenticated, in Unix seconds; 0: the provider does not report it.
 	ProvedAt float64 `json:"auth_time"`
 }
 
-// clockSkew is how far the clock of a provider may differ from ours.
+// clockSkew is the maximum difference between the provider's clock and the local one.
 const clockSkew = time.Minute
 
 // issuedWithin is how old a token may be that the provider has just issued.
@@ -76,8 +74,8 @@ const issuedWithin = 5 * time.Minute
 // mostSubject is the longest subject of an account in characters (OpenID Connect Core 1.0, section 2).
 const mostSubject = 255
 
-// checkClaims checks what the library leaves to its caller. It returns when the person proved who he
-// or she is; zero: the provider does not say.
+// checkClaims checks the claims that the library does not check. It returns when the person was authenticated; zero:
+// the provider does not report it.
 func (s *site) checkClaims(id *oidc.IDToken, c *claims, st *start) (provedAt time.Time, err error) {
 	now, cfg := s.Now(), s.Discovery.cfg
 	if c.ProvedAt != 0 {

@@ -1,4 +1,4 @@
-// Package text is the words of the pages in each language.
+// Package text provides the texts of the pages in each language.
 package text
 
 import (
@@ -20,11 +20,10 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// languages are those that the pages speak. A browser that asks for none of them gets the
-// first one.
+// languages are the languages of the pages. The first one is the default.
 var languages = []language.Tag{language.English, language.Spanish}
 
-// Texts are the words of the pages in one language, by key.
+// Texts are the texts of the pages in one language, by key.
 type Texts struct {
 	Language string
 	words    map[string]string
@@ -99,7 +98,7 @@ func (t *Texts) Or(key, other string) string {
 	return other
 }
 
-// FormatNumber writes a number with so many decimals.
+// FormatNumber formats a number with the given number of decimals.
 func (t *Texts) FormatNumber(v float64, decimals int) string {
 	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), ".", t.decimal, 1)
 }
@@ -131,10 +130,9 @@ func (t *Texts) FormatHours(minutes int) string {
 // FactorName returns what people call a factor.
 func (t *Texts) FactorName(f catalogue.Factor) string { return t.T("factor." + f.ID()) }
 
-// ExplainRule returns what a person at a form must do about a rule of the API, such as
-// maxLength:100, with the bound in the sentence. A text of rule.<word>.<bound> goes before
-// that of rule.<word>. A rule without a text, which no form can break, is returned as the
-// API explains it; one that nothing explains is returned as it is.
+// ExplainRule returns how to fix a field that breaks a rule of the API, such as maxLength:100, with the limit in the
+// sentence. A text rule.<word>.<limit> takes precedence over rule.<word>. A rule without a text, which no form can
+// break, is explained as by the API, or else returned unchanged.
 func (t *Texts) ExplainRule(rule string) string {
 	word, bound, _ := strings.Cut(rule, ":")
 	if v, err := strconv.ParseFloat(bound, 64); err == nil {

@@ -26,7 +26,7 @@ import (
 // hours is a sequence of snapshots that ends with its first error.
 type hours = iter.Seq2[*acuity.Snapshot, error]
 
-// maxLine bounds a line of a file, as the ingest API bounds a body.
+// maxLine is the maximum length of a line, which is the limit of a request body.
 const maxLine = 8 << 20
 
 // Lines reads requests of the ingest API from the output of svc simulate: each line is an
@@ -118,7 +118,7 @@ func FromInputs(inputs iter.Seq2[inputlog.Input, error], hospital string) hours 
 	}
 }
 
-// ErrNone says that there is no full hour.
+// ErrNone means that there is no full hour.
 var ErrNone = errors.New("no full hour was recorded: there is nothing to measure a forecast on")
 
 // Ordered gathers the hours in ascending order, the latest generation of each. A backfill

@@ -7,12 +7,12 @@ import (
 	"svc/internal/admin/users"
 )
 
-// Links signs people in by the words that are its keys: fresh works, used and old do not.
+// Links signs people in by tokens that are its keys: fresh is valid, used and old are not.
 type Links struct {
 	ByToken map[string]users.Link
 	Away    error    // why no link can be used now; nil: links can be used
 	Out     []string // whose sessions were ended, as "hospital/user reason"
-	Refused []string // why nobody was signed in
+	Refused []string // reasons of failed sign-ins
 
 	pages *Pages
 }

@@ -1,4 +1,4 @@
-// Package pagetest asks for pages as a browser does.
+// Package pagetest requests pages as a browser does.
 package pagetest
 
 import (
@@ -22,7 +22,7 @@ import (
 // Noon is the time at which a test begins.
 var Noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// Hospitals knows every hospital. It calls north "Maternity north", in UTC.
+// Hospitals knows every hospital. The name of north is "Maternity north", in UTC.
 type Hospitals struct{}
 
 // Hospital implements [page.Hospitals].
@@ -37,9 +37,9 @@ type Pages struct {
 	*testing.T
 
 	Time  time.Time        // of the pages
-	Clock func() time.Time // runs instead of Time; nil: the time stands
+	Clock func() time.Time // runs instead of Time; nil: the time is constant
 	Users *users.Register
-	Seals auth.Seals // nil: nobody can sign in
+	Seals auth.Seals // nil: signing in is disabled
 	// Offer offers an identity provider; nil: there is none.
 	Offer  func(r *http.Request, t *text.Texts) (link, says string)
 	Router *chi.Mux // that the pages are mounted on
@@ -96,7 +96,7 @@ func (p *Pages) Cookie(hospital, user string) *http.Cookie {
 	return w.Result().Cookies()[0]
 }
 
-// Begin begins a session of a user, which holds in all hospitals of the user.
+// Begin starts a session of a user, which is valid in all hospitals of the user.
 func (p *Pages) Begin(user, hospital string) users.Session {
 	now := p.Now()
 	s := users.Session{ID: access.RandomHex(16), User: user, Hospital: hospital, BegunAt: now, ProvedAt: now, EndsAt: now.Add(13 * time.Hour)}
@@ -107,7 +107,7 @@ func (p *Pages) Begin(user, hospital string) users.Session {
 	return s
 }
 
-// Ask sends a request as a browser does from a page of ours.
+// Ask sends a request as a browser does from a page of svc.
 func (p *Pages) Ask(method, path string, cookie *http.Cookie, form ...string) *httptest.ResponseRecorder {
 	p.Helper()
 	r := httptest.NewRequestWithContext(p.Context(), method, path, strings.NewReader(strings.Join(form, "&")))

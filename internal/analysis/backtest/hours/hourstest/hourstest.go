@@ -1,4 +1,4 @@
-// Package hourstest makes the hours of a simulated unit for tests.
+// Package hourstest creates the hours of a simulated unit for tests.
 package hourstest
 
 import (
