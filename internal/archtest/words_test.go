@@ -1,0 +1,72 @@
+package archtest
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// colloquial are words that comments replace by standard ones: "notified" for "told", "again" for "anew". Words that
+// also have a technical meaning, such as "letter" or "take", are left to the reader.
+var colloquial = regexp.MustCompile(`(?i)\b(?:told|said|heard|anew|whoever|somebody|nobody|anybody|beside)\b`)
+
+// plainPackages are the packages whose comments use standard words only. A package below one of them must be listed, too.
+var plainPackages = []string{
+	"acuity/adt", "acuity/catalogue", "acuity/codes", "acuity/forecast", "acuity/help", "acuity/location", "acuity/score",
+	"acuity/suggest", "acuity/terminology",
+	"ingest/engines", "ingest/fhir",
+	"internal/admin/audit", "internal/admin/auditlog", "internal/admin/commands", "internal/admin/keys", "internal/admin/layout",
+	"internal/admin/settings", "internal/admin/sheets", "internal/admin/subscribers", "internal/admin/users", "internal/admin/walls",
+	"internal/analysis/analysistest", "internal/analysis/archive", "internal/analysis/backtest", "internal/analysis/commands",
+	"internal/analysis/inputlog", "internal/analysis/replay", "internal/analysis/simulate", "internal/analysis/spreadsheet",
+	"internal/analysis/tables", "internal/analysis/trial", "internal/analysis/verify",
+	"internal/httpapi/access", "internal/httpapi/rules", "internal/stream/logfiles",
+	"internal/view/viewtest",
+	"notifier/alert", "notifier/egress", "notifier/endpointqueue", "notifier/event", "notifier/kafka", "notifier/lists",
+	"notifier/mail", "notifier/outcome", "notifier/people", "notifier/policy", "notifier/sms", "notifier/webhook",
+	"processors/deadletter", "processors/history", "processors/projection", "processors/verdict",
+	"readapi", "readapi/sources", "readapi/web/auth", "readapi/web/chart", "readapi/web/signin", "readapi/web/text",
+	"schemas", "schemas/administration", "schemas/ledger",
+}
+
+// TestPlainWords wants the comments of plainPackages to have no colloquial words.
+func TestPlainWords(t *testing.T) {
+	checked := map[string]bool{}
+	eachFile(t, func(file string, source []byte) {
+		if !slices.Contains(plainPackages, path.Dir(file)) {
+			return
+		}
+		checked[path.Dir(file)] = true
+		for _, word := range colloquialWords(string(source)) {
+			t.Errorf("%s: a comment says %q; use the standard word", file, word)
+		}
+	})
+	for _, name := range plainPackages {
+		if !checked[name] {
+			t.Errorf("%s has no files", name)
+		}
+	}
+}
+
+// colloquialWords returns the colloquial words in the comments of a Go file, except those in quotation marks.
+func colloquialWords(source string) []string {
+	quoted := regexp.MustCompile(`"[^"]*"`)
+	return colloquial.FindAllString(quoted.ReplaceAllString(commentsOf(source), ""), -1)
+}
+
+// TestPlainWordsBite has a comment of each kind, and code that may use the words.
+func TestPlainWordsBite(t *testing.T) {
+	for source, want := range map[string]string{
+		"// The view is made anew.\n":               "anew",
+		"a := 1 // Nobody reads it\n":               "Nobody",
+		"// said returns \"nobody\".\n":             "said",
+		"func said() { fmt.Println(\"anew\") }\n":   "",
+		"// The besides of a renewed view is said.": "said",
+	} {
+		if got := strings.Join(colloquialWords(source), " "); got != want {
+			t.Errorf("%q: %q, want %q", source, got, want)
+		}
+	}
+}
