@@ -1,11 +1,11 @@
-// Package ingest takes in the feeds of hospitals: requests over HTTP, or [Messages].
+// Package ingest receives the feeds of hospitals: requests over HTTP, or [Messages].
 //
-// A request becomes one [acuity.Observation] of facts, or is refused as a whole with
-// every broken rule named. Nothing of a refused request is stored.
+// A request becomes one [acuity.Observation] of facts, or is refused as a whole with every broken rule named. Nothing
+// of a refused request is stored.
 //
-// The observation is appended to the [Log]. The handler waits until it is [Applied], and
-// the answer tells the sender what this request did. Names, birth dates and addresses are
-// never decoded into a value. Identifiers leave the package as [Pseudonyms].
+// The observation is appended to the [Log]. The handler waits until it is [Applied], and the response contains the
+// effects of the request. Names, birth dates and addresses are never decoded into values. Identifiers leave the
+// package as [Pseudonyms].
 package ingest
 
 import (
@@ -40,24 +40,23 @@ func (p Position) String() string {
 
 // These are the errors of the ports when they cannot do their work.
 var (
-	// ErrAway says that the log did not acknowledge. The observation may be in the log or
-	// not; sending it again does no harm.
+	// ErrAway means that the log did not acknowledge. The observation may or may not be in the log; sending it again
+	// is safe.
 	ErrAway = errors.New("no response from Kafka")
-	// ErrTooLarge says that the facts of one request exceed the largest record of the
-	// log.
+	// ErrTooLarge means that the facts of one request exceed the maximum record size of the log.
 	ErrTooLarge = errors.New("the facts exceed the maximum size of a Kafka record")
-	// ErrPending says that an observation is durable but was not applied in time.
+	// ErrPending means that an observation is durable but was not applied in time.
 	ErrPending = errors.New("not applied yet")
 )
 
 // Log is where observations become durable.
 type Log interface {
-	// Append returns nil once all replicas that must have the observation have
-	// acknowledged it, else ErrAway or ErrTooLarge. It returns when ctx ends.
+	// Append returns nil once all required replicas have acknowledged the observation, or else ErrAway or
+	// ErrTooLarge. It returns when ctx ends.
 	Append(ctx context.Context, o *acuity.Observation) (Position, error)
 }
 
-// Applied tells which change an observation made.
+// Applied finds the change that an observation caused.
 type Applied interface {
 	// Wait returns the change that the observation at p made, or ErrPending if ctx ends
 	// first.
@@ -66,12 +65,12 @@ type Applied interface {
 
 // View is the store that reads are answered from.
 type View interface {
-	// Wait waits until the view includes p, and returns true. It returns false when ctx ends,
-	// and at once if the view has stood still for so long that waiting is of no use.
+	// Wait waits until the view includes p, and returns true. It returns false when ctx ends, and immediately if the
+	// view has been stuck for so long that waiting is pointless.
 	Wait(ctx context.Context, hospital string, p Position) (shown bool)
 }
 
-// These constants say how long a sender waits for each step.
+// The timeouts of the steps of a request.
 const (
 	appendWait  = 5 * time.Second
 	appliedWait = 2 * time.Second // until reads show it
@@ -87,19 +86,19 @@ type Config struct {
 	View     View
 	// DeadLetter reads a dead letter for a retry; nil: the API offers no retries.
 	DeadLetter DeadLetter
-	// DeadLetterRetried notes that the facts of a dead letter were appended after all.
+	// DeadLetterRetried records that the facts of a dead letter were appended again.
 	DeadLetterRetried func(ctx context.Context, hospital, id string) error
 	Zone              func(hospital string) *time.Location // the zone for times without an offset
 	Pseudonyms        Pseudonyms
-	// Sender returns how to understand the HL7 of a key; nil: as the standard says.
+	// Sender returns the HL7 settings of a key; nil: the standard applies.
 	Sender func(key access.Key) hl7.Sender
 	// Settings and Audit serve the acts of administrators. nil: hospitals have no
 	// settings, and acts leave no audit record.
 	Settings Settings
 	Audit    audit.Record
-	// Share keeps each hospital to its share of the processors; nil: there is room for all.
+	// Share limits each hospital to its share of the processors; nil: no limit.
 	Share *limit.Share
-	// Took is called for each request or frame that came in; nil: nothing counts them.
+	// Took is called for each received request or frame; it may be nil.
 	Took func(Intake)
 	// Answered is called for each durable observation whose sender waited for its effect; nil:
 	// nothing counts them.
@@ -166,8 +165,8 @@ type submission struct {
 
 func (t submission) answer() common { return t.in.answer(t.receipt) }
 
-// receipt says what became of an observation. While the observation is pending, the
-// receipt has a position and no change.
+// receipt is the result of an observation. While the observation is pending, the receipt has a position and no
+// change.
 type receipt struct {
 	position Position
 	durable  bool // false: there was nothing to append
@@ -178,9 +177,8 @@ type receipt struct {
 // nothingAppended is the receipt of a body without anything to append.
 var nothingAppended = receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 
-// submit appends the observation and waits until the view shows it. If the observation
-// cannot be taken, submit answers the request and returns false. in is nil for an act,
-// because acts count for no feed.
+// submit appends the observation and waits until the view includes it. If the observation cannot be appended, submit
+// sends an error response and returns false. in is nil for an act, because acts count for no feed.
 func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *acuity.Observation) (receipt, bool) {
 	if o.Request == nil { // a retried dead letter already has the identity of its request
 		o.Request = s.requestOf(r, o.Hospital)
@@ -231,8 +229,8 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if !s.resolveRepeat(w, r, &got) {
 		return receipt{}, false
 	}
-	// A sender who is told "applied" may read at once. An act is told all the same: its answer
-	// says what it did.
+	// A sender that receives "applied" may read immediately. An act is answered anyway, because its response contains
+	// its effects.
 	shown := s.View.Wait(ctx, o.Hospital, got.position)
 	if _, refused := exceeded(&got.change); !shown && !refused && in != nil {
 		s.countAnswer(ProgressView)
@@ -249,9 +247,8 @@ func (s *server) countAnswer(p Progress) {
 	}
 }
 
-// respondAsync reports whether the sender wants its answer as soon as the observation is
-// durable, without its effects (RFC 7240). A feed that sends many thousand messages reads
-// no verdict after each.
+// respondAsync reports whether the sender prefers a response as soon as the observation is durable, without its
+// effects (RFC 7240), as a feed that sends many thousand messages does.
 func respondAsync(r *http.Request) bool {
 	for _, header := range r.Header["Prefer"] {
 		for preference := range strings.SplitSeq(header, ",") {

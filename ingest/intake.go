@@ -12,9 +12,8 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Intake describes what came in with one request, or one MLLP frame. The counts of the
-// feed use it. The change at Position has the outcome of what was appended: one outcome,
-// or one for each of several messages.
+// Intake describes the content of one request or MLLP frame for the counts of the feed. The change at Position has
+// the outcome of what was appended: one outcome, or one for each of several messages.
 type Intake struct {
 	Hospital string
 	Channel  acuity.Channel
@@ -140,8 +139,8 @@ func (w *statusWriter) WriteHeader(status int) {
 // Unwrap is for [http.ResponseController].
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Notice names one rule that a message or body broke, or one warning about it. It says
-// which message and where in it, and never holds a value of the message.
+// Notice names one rule that a message or body broke, or one warning about it, with its position. It never contains a
+// value of the message.
 type Notice struct {
 	Refused   bool   // false: it was accepted, with this warning
 	ControlID string // of the HL7 message, as [showControlID] returns it; "": there is none
@@ -153,10 +152,9 @@ type Notice struct {
 // maxNotices bounds the notices of one body.
 const maxNotices = 100
 
-// showControlID returns a control id that may be stored: the id itself, or its keyed
-// pseudonym. Senders choose control ids freely, and some put patient numbers into them.
-// An id is stored only if it looks like a counter, a time or a random number. Such an
-// id has a digit, and no word of more than four letters.
+// showControlID returns a control id that may be stored: the id itself, or its keyed pseudonym, because senders
+// choose control ids freely and some put patient numbers into them. An id is stored only if it has the form of a
+// counter, a time or a random number: it has a digit, and no word of more than four letters.
 func showControlID(id string, pseudonym func(kind, value string) string) string {
 	digits, letters, word, hex := 0, 0, 0, true
 	for i := range len(id) {

@@ -14,8 +14,8 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// shape is the one description of a JSON object in a body. It comes from the tags of the struct that
-// the OpenAPI document is made of. So the document and the reader demand the same.
+// shape describes a JSON object in a body. It is derived from the tags of the struct from which the OpenAPI document
+// is generated, so the document and the reader have the same rules.
 type shape struct {
 	name   string
 	fields map[string]*field
@@ -142,8 +142,8 @@ func (r brokenRules) Error() string {
 	return strings.Join(text, " ")
 }
 
-// reader decodes one body and collects every rule that the body breaks, so that a sender
-// learns of all of them at once. What it collects never holds a value of the body.
+// reader decodes one body and collects every rule that the body breaks, so that a sender gets all of them at once.
+// What it collects never contains a value of the body.
 type reader struct {
 	now       acuity.Instant
 	zone      *time.Location

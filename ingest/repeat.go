@@ -13,11 +13,10 @@ import (
 	"svc/internal/httpapi"
 )
 
-// A sender that does not know whether a request arrived sends it again under the same
-// Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). The log holds the
-// identity of a request with its facts. So the processor recognizes the second request
-// at any instance, before or after a restart. It then has no second effect, and its
-// answer is made again from the change of the first.
+// A sender that does not know whether a request arrived sends it again with the same Idempotency-Key
+// (draft-ietf-httpapi-idempotency-key-header). The log has the identity of a request with its facts. The processor
+// therefore recognizes the second request at any instance, before or after a restart. It has no second effect, and
+// its response is rebuilt from the change of the first.
 
 // Repeated finds the change that a request made when it first came: the change of that
 // hospital with that version, made at about that instant. ErrPending says that the log
@@ -89,8 +88,8 @@ func (s *server) requestOf(r *http.Request, hospital string) *acuity.Request {
 	return &acuity.Request{Key: i.key, Digest: s.Pseudonyms.Pseudonym(hospital, "request body", string(i.body.Sum(nil)))}
 }
 
-// resolveRepeat replaces the change in got by the change of the first request, if this
-// request repeats one. If it returns false it has answered.
+// resolveRepeat replaces the change in got by the change of the first request, if this request repeats one. If it
+// returns false, it has already sent an error response.
 func (s *server) resolveRepeat(w http.ResponseWriter, r *http.Request, got *receipt) bool {
 	again := &got.change
 	switch {

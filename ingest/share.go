@@ -11,9 +11,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// These constants say how long a sender waits while its hospital exceeds its share of the
-// processors. HTTP can answer "come later". MLLP cannot, and its peers send again what
-// was not acknowledged.
+// The maximum waits of a sender while its hospital exceeds its share of the processors. HTTP can respond with "retry
+// later". MLLP cannot, and its peers repeat what was not acknowledged.
 const (
 	enterPatience   = time.Second
 	messagePatience = 5 * time.Second

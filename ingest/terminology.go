@@ -16,8 +16,7 @@ import (
 // maxMappingID bounds the id of a row in a path.
 const maxMappingID = 200
 
-// noFactor is the factorId for a known code without a meaning. It switches off what the
-// catalogue makes of that code.
+// noFactor is the factorId for a known code without a meaning. It overrides the catalogue's mapping of that code.
 const noFactor = "none"
 
 // These are the words of a mapping.

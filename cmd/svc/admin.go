@@ -101,8 +101,7 @@ func (h *service) order(ctx context.Context, c *outbound.Command) error {
 	if err != nil {
 		return fmt.Errorf("encode command: %w", err)
 	}
-	// Best effort. It comes before the notifier can read the order, so it is never newer than the
-	// notifier's note.
+	// Best effort. It precedes the order, so it is never newer than the notifier's note.
 	if text, fault := json.Marshal(begun); fault == nil {
 		h.redis.NoteCommand(ctx, c.Hospital, c.ID, text) //nolint:errcheck // the lists are derived
 	}

@@ -92,8 +92,7 @@ func (h *service) watchCurrency() {
 		func(c view.Currency) float64 { return float64(c.Unreadable) })
 }
 
-// watchServers shows what the servers say of their clocks, memory and disks, and when certificates
-// expire.
+// watchServers publishes the clocks, memory and disks of the servers, and when certificates expire.
 func (h *service) watchServers() {
 	h.metrics.Ratio("svc_clock_skew_seconds",
 		"How far the clock of Redis is ahead of the clock of this process. Absent while Redis does not respond.",

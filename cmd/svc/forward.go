@@ -12,9 +12,9 @@ import (
 	"svc/internal/httpapi"
 )
 
-// forwardWrites makes this process answer the operations of svc ingest too, by forwarding them to
-// --ingest-url. One address then serves the whole API. It reports whether the operations are
-// available, served by this process or forwarded.
+// forwardWrites makes this process serve the operations of svc ingest, too, by forwarding them to --ingest-url, so
+// that one address serves the whole API. It reports whether the operations are available, served by this process or
+// forwarded.
 func (h *service) forwardWrites() bool {
 	if h.router.Match(chi.NewRouteContext(), http.MethodPost, "/api/ingest/staffing") {
 		return true
@@ -38,15 +38,15 @@ const (
 	forwardTimeout  = 30 * time.Second // svc ingest answers within ten seconds
 )
 
-// forwarder sends requests to svc ingest, which authenticates them, and copies the answers.
+// forwarder sends requests to svc ingest, which authenticates them, and copies the responses.
 type forwarder struct {
 	to        *url.URL
 	transport http.RoundTripper
 	log       *slog.Logger
 }
 
-// ServeHTTP implements [http.Handler]. If svc ingest does not answer, the answer is 503: nothing was
-// acknowledged, and it is safe to send the request again.
+// ServeHTTP implements [http.Handler]. If svc ingest does not respond, the response is 503: nothing was acknowledged,
+// and the request can safely be repeated.
 func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	proxy := httputil.ReverseProxy{
 		Transport: f.transport,
@@ -62,7 +62,7 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				p.Out.Header.Set("X-Request-Id", id)
 			}
 		},
-		// The headers of the answer replace those that this process has set already.
+		// The headers of the response replace those that this process has already set.
 		ModifyResponse: func(answer *http.Response) error {
 			for name := range answer.Header {
 				w.Header().Del(name)

@@ -56,7 +56,7 @@ func healthRoutes() []contract.Route[*service] {
 	return all
 }
 
-// limits limits the rates of keys, and notes when keys were used.
+// limits limits the rates of keys, and records when keys were used.
 func (h *service) limits() {
 	limits := limit.New(h.redis, h.now)
 	h.shell.Limits = limits
@@ -112,9 +112,9 @@ func (h *service) public() *lifecycle.Server {
 	}
 }
 
-// front makes the router of the public port. All roles share it, so that a path lists the methods
-// of all roles. [http.ServeMux] would answer a path such as //x/.. with a redirect in HTML, and
-// every answer must have the envelope.
+// front creates the router of the public port. All roles share it, so that a path lists the methods of all roles.
+// [http.ServeMux] would respond to a path such as //x/.. with a redirect in HTML, and every response must have the
+// envelope.
 func (h *service) front() {
 	h.router = h.shell.Router()
 	h.describe()

@@ -25,8 +25,8 @@ import (
 	"svc/schemas"
 )
 
-// wireIngest is svc ingest. It turns requests into observations, and answers senders from the
-// tail of the verdicts.
+// wireIngest wires svc ingest, which turns requests into observations and responds to senders from the tail of the
+// verdicts topic.
 func wireIngest(_ context.Context, h *service) error {
 	applied := stream.NewApplied(answered)
 	share := h.shares()

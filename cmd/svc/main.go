@@ -1,5 +1,5 @@
-// Command svc tells a maternity unit how much nursing it needs. Its first argument is a role or a
-// command. svc help lists them; svc help COMMAND describes one.
+// Command svc computes the nursing demand of a maternity unit. Its first argument is a role or a command. svc help
+// lists them; svc help COMMAND describes one.
 package main
 
 import (

@@ -141,8 +141,8 @@ func gateway(c *config.Config, now func() time.Time) (sms.Gateway, error) { //no
 	return g, nil
 }
 
-// channels returns the senders to people. A channel that is not configured fails at once and says
-// so; the notifier then uses another one.
+// channels returns the senders to people. A channel that is not configured fails immediately with a reason; the
+// notifier then uses another one.
 func channels(c *config.Config, now func() time.Time) (map[outbound.Channel]outbound.Sender, error) {
 	all := map[outbound.Channel]outbound.Sender{outbound.ChannelMail: off{}, outbound.ChannelSMS: off{}}
 	if c.Senders != nil {

@@ -32,7 +32,7 @@ import (
 	"svc/schemas"
 )
 
-// wireRead is svc read. It answers requests from the view.
+// wireRead wires svc read, which responds from the view.
 func wireRead(ctx context.Context, h *service) error {
 	letters := h.deadLetters()
 	reads := readapi.Mount(h.router, readapi.Config{
@@ -66,7 +66,7 @@ func wireRead(ctx context.Context, h *service) error {
 	return mountPages(ctx, h, reads, writes)
 }
 
-// mountPages adds the pages, which show the answers of the read API. With writes people may act on them.
+// mountPages adds the pages, which show the results of the read API. With writes, people may act on them.
 func mountPages(ctx context.Context, h *service, reads *readapi.Reads, writes bool) error {
 	writeSettings(h)
 	changed := view.NewChanged(h.redis)
@@ -101,7 +101,7 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads, writes bo
 	return nil
 }
 
-// refusedOnPage records that a person may not do what a request of a page asks for.
+// refusedOnPage records a refused request of a page.
 func (h *service) refusedOnPage(r *http.Request, hospital, user, reason string) {
 	h.refusals.Note(r.Context(), audit.Act{
 		Hospital: cmp.Or(hospital, audit.Installation), By: cmp.Or(user, audit.Unknown), Action: audit.ActRefuse, Reason: reason,

@@ -158,8 +158,8 @@ func (h *service) openParts() (err error) {
 	return nil
 }
 
-// denied records that a key, or a person by a token, may not do what a request of the administration
-// asks for. The keys of feeds are in the log alone: their engines try again for ever.
+// denied records a refused request to the administration API by a key, or by a person with a token. Refusals of feed
+// keys are only logged, because their engines retry forever.
 func (h *service) denied(ctx context.Context, key *access.Key, method, route string, scope access.Scope) {
 	if scope == access.Admin {
 		h.refusals.Note(ctx, audit.Act{
@@ -220,8 +220,7 @@ func newKeyCheck(c *config.Config, s *settings.Store, now func() time.Time) (k *
 // notifyGroup is the consumer group of the notifiers.
 const notifyGroup = "svc-notifier"
 
-// models returns the view of the learned forecasts. It has keys of its own, because a read of a
-// unit does not need it.
+// models returns the view of the learned forecasts. It has separate keys, because reads of a unit do not need it.
 func (h *service) models() *view.View { return h.redis.Beside("forecast:") }
 
 // writeSettings registers this process as a writer of the settings topic.
@@ -232,7 +231,7 @@ func writeSettings(h *service) {
 	}
 }
 
-// reachesKafka fails while no broker answers.
+// reachesKafka fails while no broker responds.
 func (h *service) reachesKafka(context.Context) error {
 	if !h.dialed.Load() {
 		return stream.Reached(nil)

@@ -8,7 +8,7 @@ import (
 	"svc/acuity"
 )
 
-// Options are what the decoder must know and a message does not say itself.
+// Options are the information that a message does not contain.
 type Options struct {
 	// Pseudonym appends the keyed pseudonym of a value to dst. Values of different kinds
 	// never share a pseudonym.
@@ -53,9 +53,9 @@ type decoder struct {
 	kept strings.Builder
 }
 
-// Facts returns the event that the message reports. For a message that must be refused it
-// returns a fault, which [Message.Ack] writes into the answer. An ADT event without an
-// effect is [acuity.EventOther]: accepted and counted.
+// Facts returns the event that the message reports. For a message that must be refused, it returns a fault, which
+// [Message.Ack] writes into the acknowledgment. An ADT event without an effect is [acuity.EventOther]: accepted and
+// counted.
 func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	trigger := m.trigger()
 	if fault := m.check(trigger, o.Sender); fault != nil {
@@ -128,7 +128,7 @@ func (d *decoder) id(b []byte, at position) []byte {
 	if !clean {
 		d.warnAt(warnEscape, at)
 	}
-	if isNull(s) { // nobody is named so, also if it was sent with escapes
+	if isNull(s) { // an explicit null is no name, even if it was sent with escapes
 		return nil
 	}
 	return s
@@ -158,9 +158,8 @@ func (d *decoder) identify() {
 	d.event.Digest = d.event.ID
 }
 
-// times sets when the event happened: EVN-6, else EVN-2, else MSH-7, else its receipt. A coarse one is
-// made exact by those that follow it. In a cancel EVN-6 is the time of the cancelled event, a key that
-// stays as it was sent.
+// times sets when the event happened: EVN-6, or else EVN-2, or else MSH-7, or else its receipt. The later fields of
+// that list refine a coarse time. In a cancel, EVN-6 is the time of the cancelled event, a key that is kept as sent.
 func (d *decoder) times() {
 	sent, hasSent := d.time(d.header(7), position{segment: "MSH", field: 7})
 	if hasSent {
@@ -221,11 +220,10 @@ func isCancel(t acuity.EventType) bool {
 	return t == acuity.A11 || t == acuity.A12 || t == acuity.A13
 }
 
-// Sender says how a hospital wants one sender, that is one key, to be understood. The
-// zero value means: as the standard says.
+// Sender configures how the messages of one key are interpreted. The zero value means the standard.
 type Sender struct {
-	// OriginalMode answers in original mode, whatever MSH-15 and 16 say. Some engines
-	// value these fields and still wait for AA.
+	// OriginalMode makes acknowledgments use original mode, whatever MSH-15 and 16 say, because some engines value
+	// these fields but wait for AA.
 	OriginalMode bool
 	// ProductionOnly refuses with AR a message that MSH-11 does not call production.
 	// Otherwise such a message is applied, with a warning.
@@ -257,8 +255,8 @@ func (m *Message) check(trigger []byte, sender Sender) *Fault {
 	}
 }
 
-// reasonJoined is the reason of a message whose segments lie in one line: something else
-// than a carriage return stands between them, as the two characters \r.
+// reasonJoined is the reason of a message whose segments are in one line, separated by something other than a
+// carriage return, such as the two characters \r.
 const reasonJoined = "segments_joined"
 
 // isJoined reports whether the MSH contains other segments.
@@ -283,8 +281,8 @@ func (m *Message) isJoined() bool {
 // production reports whether MSH-11 marks the message as production.
 func (m *Message) production() bool { return string(m.at(m.header(11), 1)) == "P" }
 
-// trigger returns MSH-9.2 if it could be an event; else nil. EVN-1 never counts, because
-// senders contradict themselves there.
+// trigger returns MSH-9.2 if it could be an event, or else nil. EVN-1 is ignored, because senders contradict
+// themselves there.
 func (m *Message) trigger() []byte {
 	b := m.oneLine(m.at(m.header(9), 2))
 	if len(b) < 1 || len(b) > 8 {

@@ -5,12 +5,11 @@ import (
 	"errors"
 )
 
-// ErrNoHeader says that the text is no HL7 message: it does not begin with MSH, or MSH-1
-// and MSH-2 are unusable. Then it is a [HeaderError].
+// ErrNoHeader means that the text is not an HL7 message: it does not begin with MSH, or MSH-1 or MSH-2 is unusable,
+// in which case the error is a [HeaderError].
 var ErrNoHeader = errors.New("no usable MSH segment")
 
-// HeaderError is the [ErrNoHeader] of a message that begins with MSH. It says what is wrong
-// with MSH-1 or MSH-2.
+// HeaderError is the [ErrNoHeader] of a message that begins with MSH. It says what is wrong with MSH-1 or MSH-2.
 type HeaderError struct {
 	Reason    string // one of the codes encoding_…
 	ControlID string // MSH-10 as far as MSH-1 shows it; "": unknown

@@ -1,14 +1,12 @@
 // Package hl7 decodes HL7 v2 ADT messages into events of a visit.
 //
-// A [Message] is a view. One pass over the bytes finds the used segments and their
-// fields; nothing is copied or unescaped until a field is read. [Message.Facts] returns
-// the event, [Message.Ack] the acknowledgment; [Split] splits a batch. There is no I/O
-// and no clock: the caller passes the time of receipt.
+// A [Message] is a view. One pass over the bytes finds the used segments and their fields; a field is copied and
+// unescaped only when it is read. [Message.Facts] returns the event, [Message.Ack] the acknowledgment; [Split] splits
+// a batch. There is no I/O and no clock: the caller passes the time of receipt.
 //
-// Names, birth dates, addresses and free text never become a value. Only "younger than 28
-// days" is kept of PID-7, and only the hints of [adt.ParseReasons] of PV2-3.
-// Identifiers leave as the pseudonyms that the caller makes. Warnings and faults name
-// positions, never values.
+// Names, birth dates, addresses and free text are never decoded into values. Of PID-7, only "younger than 28 days" is
+// kept, and of PV2-3 only the hints of [adt.ParseReasons]. Identifiers are replaced by pseudonyms. Warnings and
+// faults name positions, never values.
 package hl7
 
 import (
@@ -17,7 +15,7 @@ import (
 	"math/bits"
 )
 
-// These constants bound one message. A message beyond them is refused with AE (ERR 102).
+// The limits of one message. A message that exceeds them is refused with AE (ERR 102).
 const (
 	MaxSegments = 1000
 	MaxField    = 64 << 10 // bytes

@@ -23,9 +23,8 @@ type offset struct {
 // Farther away daylight saving may have changed.
 const week = 7 * 24 * time.Hour
 
-// zones says how to read a time without an offset. It has the offset of MSH-7 if that
-// time is near, else it is in the zone of the hospital. It is never read in UTC by
-// accident. If the hospital's zone had the offset of MSH-7 at that instant, the sender is in that
+// zones determines the zone of a time without an offset: the offset of MSH-7 if that time is near, or else the time
+// zone of the hospital, never UTC by default. If the hospital's zone had the offset of MSH-7 at that instant, the sender is in that
 // zone: where the zone has another offset, near a change of the clock, the zone counts.
 type zones struct {
 	hospital *time.Location

@@ -68,10 +68,9 @@ func (d *decoder) cx(field []byte) []byte {
 	return part(d.at(d.oneLine(field), 1), d.subcomponent, 1)
 }
 
-// medicalRecord returns the number by which the hospital knows the patient. That is the
-// number of type MR (Cerner's MRN), wherever it stands. Without one it is the first
-// number that is not from another authority, else the first of all. So a list whose order
-// changes from message to message makes no second patient.
+// medicalRecord returns the number by which the hospital identifies the patient: the number of type MR (Cerner's
+// MRN), or else the first number that is not from another authority, or else the first number. Thus a list whose
+// order changes between messages does not create a second patient.
 func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 	field = d.oneLine(field)
 	if len(field) == 0 {
@@ -150,7 +149,7 @@ func (d *decoder) service(field []byte) string {
 	return adt.Service(known, string(d.id(name, at)), string(d.id(other, at)))
 }
 
-// reasons reduces the reason of the admission to its hints. Nothing keeps the text.
+// reasons reduces the reason of the admission to its hints. The text is not stored.
 func (d *decoder) reasons(field []byte) acuity.Reasons {
 	if blank(field) {
 		return 0
@@ -201,8 +200,7 @@ func spelledOut(b []byte) bool {
 	}
 }
 
-// infant reports whether the patient is young enough for a newborn. Nothing keeps the
-// birth date.
+// infant reports whether the patient is young enough to be a newborn. The birth date is not stored.
 func (d *decoder) infant() bool {
 	born, ok := d.parse(d.oneLine(d.at(d.field(d.pid, 7), 1)))
 	if !ok || born.Precision > acuity.Day {

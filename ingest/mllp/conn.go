@@ -26,7 +26,7 @@ type Counts struct {
 	Faults      [faultKinds]atomic.Int64
 }
 
-// end says why a connection ended. The set is closed.
+// end is the reason for which a connection ended, from a closed set.
 type end string
 
 const (
@@ -87,13 +87,13 @@ func (c *conn) run(ctx context.Context) (end, error) {
 		if err != nil {
 			return c.endOfRead(err, endSlow), nil
 		}
-		if len(bytes.TrimSpace(message)) == 0 { // some engines send empty frames to check that we are alive
+		if len(bytes.TrimSpace(message)) == 0 { // some engines send empty frames as a keep-alive
 			c.in.faults[Noise]++
 			continue
 		}
 		c.messages++
 		c.Counts.Messages.Add(1)
-		ack, err := c.takeMessage(ctx, message)
+		ack, err := c.acceptMessage(ctx, message)
 		if err != nil {
 			c.Counts.NotTaken.Add(1)
 			sleep(ctx, c.Limits.Pause)
@@ -113,9 +113,9 @@ func (c *conn) run(ctx context.Context) (end, error) {
 	}
 }
 
-// takeMessage takes one message. A panic is our fault and ends only this connection. The
-// log gets its stack, not its value, which could hold part of the message.
-func (c *conn) takeMessage(ctx context.Context, message []byte) (ack []byte, err error) {
+// acceptMessage processes one message. A panic is a bug and ends only this connection. Its stack is logged, but not
+// its value, which could contain part of the message.
+func (c *conn) acceptMessage(ctx context.Context, message []byte) (ack []byte, err error) {
 	defer func() {
 		if recover() != nil {
 			c.Log.ErrorContext(ctx, "message handler panicked", "stack", string(debug.Stack()))

@@ -43,7 +43,7 @@ func (f Fault) String() string {
 // Faults returns every fault.
 func Faults() []Fault { return []Fault{Noise, NoStart, NoEnd, NoReturn, Cut} }
 
-// ErrTooLong says that a message, or the bytes before it, exceed the limit.
+// ErrTooLong means that a message, or the bytes before it, exceed the limit.
 var ErrTooLong = errors.New("longer than the limit")
 
 // Reader reads messages from a stream.
@@ -172,10 +172,9 @@ func (r *Reader) more() (done bool, err error) {
 	return r.end()
 }
 
-// restart handles a 0x0B inside a message. It begins a new message only if a header follows:
-// otherwise it is a character of the text, as editors leave it. Before a header, text that
-// ends with a line counts as a whole message. Other text was cut off, and its sender began
-// again. The header is waited for, since no frame ends with 0x0B.
+// restart handles a 0x0B inside a message. It starts a new message only if a header follows; otherwise it is a
+// character of the text, as editors leave it. Before a header, text that ends with a line counts as a whole message;
+// other text was truncated when its sender restarted. The header is awaited, because no frame ends with 0x0B.
 func (r *Reader) restart() (done bool, err error) {
 	text := r.message
 	if len(bytes.Trim(text, "\r\n")) == 0 { // 0x0B came twice
@@ -250,9 +249,9 @@ func isLetterOrDigit(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// end handles a 0x1C. It ends the message, unless other bytes than the end of a frame
-// have arrived with it. Then it is an ordinary byte, for which the decoder has a rule.
-// The reader does not wait for the 0x0D: a sender that omits it waits for our answer.
+// end handles a 0x1C. It ends the message, unless bytes other than the end of a frame have arrived with it; then it
+// is an ordinary byte, for which the decoder has a rule. The reader does not wait for the 0x0D, because a sender that
+// omits it waits for the acknowledgment.
 func (r *Reader) end() (done bool, err error) {
 	if err = r.discard(1); err != nil {
 		return false, err

@@ -1,14 +1,12 @@
-// Package mllp moves HL7 v2 messages over TCP by the Minimal Lower Layer Protocol. A
-// message stands between 0x0B and 0x1C 0x0D. Its acknowledgment comes back on the same
-// connection in the same frame.
+// Package mllp moves HL7 v2 messages over TCP by the Minimal Lower Layer Protocol. A message is framed by 0x0B and
+// 0x1C 0x0D. Its acknowledgment is sent on the same connection in the same framing.
 //
-// [Server] takes the messages of many senders. On one connection it reads a message
-// only after it has answered the one before. What a sender sends ahead waits in the
-// buffers of TCP. A message that could not be stored is never acknowledged: the server
-// closes the connection, and the sender sends the message again. [Reader] and [Append]
-// read and write the frames, for either side.
+// [Server] receives the messages of many senders. On one connection, it reads a message only after it has
+// acknowledged the previous one; later messages wait in the TCP buffers. A message that could not be stored is never
+// acknowledged: the server closes the connection, and the sender sends the message again. [Reader] and [Append] read
+// and write the frames, for either side.
 //
-// The package never looks into a message.
+// The package does not interpret messages.
 package mllp
 
 import (
@@ -40,7 +38,7 @@ type Sender struct {
 	Take func(ctx context.Context, message []byte) (ack []byte, err error)
 }
 
-// ErrRefused says that the sender may not send, or not any more.
+// ErrRefused means that the sender is not, or no longer, allowed to send.
 var ErrRefused = errors.New("the sender is not allowed")
 
 // Limits bound what one listener grants to its peers.
@@ -51,7 +49,7 @@ type Limits struct {
 	Idle               time.Duration // between two messages
 	Receive            time.Duration // from the first byte of a message to its last, and for a TLS handshake
 	Answer             time.Duration // for the peer to take an acknowledgment
-	Pause              time.Duration // before the server closes a connection whose message was not taken: some senders try again at once
+	Pause              time.Duration // before closing a connection whose message was not accepted, because some senders retry immediately
 	Stop               time.Duration // at a graceful stop, for the messages that have begun
 }
 

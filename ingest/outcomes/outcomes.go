@@ -1,4 +1,4 @@
-// Package outcomes counts what became of the observations that a process took in.
+// Package outcomes counts the results of the observations that a process received.
 package outcomes
 
 import (

@@ -1,7 +1,7 @@
-// Package cli is the command line over the API of a server.
+// Package cli is the command line for the API of a server.
 //
-// It also holds the frame of every command of svc, the roles too: variables for flags, one
-// report of all faults, help.
+// It also provides what all commands of svc share, including the roles: variables for flags, one report of all
+// errors, help.
 package cli
 
 import (
@@ -49,7 +49,7 @@ func Usage(faults ...error) error {
 	return nil
 }
 
-// Root returns the command of a whole program; build is the answer to --version.
+// Root returns the root command of a program; build is the output of --version.
 func Root(name, short, build string) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Version: build}
 	c.SetVersionTemplate("{{.Version}}\n")
@@ -66,13 +66,13 @@ func Section(parent *cobra.Command, title string, commands ...*cobra.Command) {
 	parent.AddCommand(commands...)
 }
 
-// Run runs the command that args name, and returns the exit code. 0: done. 1: it failed. 2: the
-// command line or the configuration is wrong, and nothing was started. Faults are on standard error,
-// one a line, after the path of the command, such as "svc keys mint".
+// Run runs the command that args name, and returns the exit code. 0: success. 1: the command failed. 2: the command
+// line or the configuration is invalid, and nothing was started. Errors are printed to standard error, one per line,
+// after the path of the command, such as "svc keys mint".
 //
-// Each command is plain cobra, with two additions. Use declares the words after the name: NAME
-// must be given, [NAME] may be, NAME… stands for one or more. PreRunE returns all faults of its
-// flags; Run reports them together with all other faults.
+// Each command is a plain cobra command, with two additions. Use declares the arguments after the name: NAME is
+// required, [NAME] is optional, NAME… is one or more. PreRunE returns all errors in its flags; Run reports them
+// together with all other errors.
 func Run(ctx context.Context, root *cobra.Command, args []string, w Env) int {
 	path, err := execute(ctx, root, args, w)
 	var wrong usageError

@@ -21,8 +21,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// client is the part of a command that asks a server over HTTP: the address, the key and the
-// form of the output.
+// client is the part of a command that sends requests over HTTP: the address, the key and the output format.
 type client struct {
 	Env
 	reader bool // without a key, use the key of svc dev with every scope; false: the administrator's
@@ -41,7 +40,7 @@ type client struct {
 // askWithin is the time limit of one request to a server.
 const askWithin = 20 * time.Second
 
-// verb returns a command that asks a server.
+// verb returns a command that sends requests to a server.
 func verb(w Env, use, short string, run func(context.Context, *client) error, options ...option) *cobra.Command {
 	c := &client{Env: w}
 	cmd := c.command(use, short, func(ctx context.Context) error { return run(ctx, c) })
@@ -51,7 +50,7 @@ func verb(w Env, use, short string, run func(context.Context, *client) error, op
 	return cmd
 }
 
-// command returns a command that asks a server.
+// command returns a command that sends requests to a server.
 func (c *client) command(use, short string, run func(ctx context.Context) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
@@ -103,8 +102,7 @@ func devServer(flag, data string) (*DevFile, error) {
 	return running, nil
 }
 
-// fill takes missing flags from the running svc dev. The key of svc dev goes to no other
-// server.
+// fill sets missing flags from the running svc dev. The key of svc dev is never sent to another server.
 func (c *client) fill() error {
 	if err := readKey(c.keyFile, &c.key); err != nil {
 		return err
@@ -131,7 +129,7 @@ func (c *client) fill() error {
 	return nil
 }
 
-// refusal is an error answer of the API.
+// refusal is an error response of the API.
 type refusal struct {
 	status  int // of HTTP
 	Code    string
@@ -168,8 +166,7 @@ func (r *refusal) Error() string {
 	return strings.TrimSuffix(r.Message, ".") + ": " + strings.Join(said, "; ")
 }
 
-// ask returns the data of an answer, or a *refusal. {id} in the path is the word after the
-// command. A nil body sends none.
+// ask returns the data of a response, or a *refusal. {id} in the path is the first argument. A nil body sends none.
 func (c *client) ask(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -212,7 +209,7 @@ func (c *client) ask(ctx context.Context, method, path string, body any) (json.R
 	return answer.Data, nil
 }
 
-// into asks and reads the data of the answer.
+// into sends a request and decodes the data of the response.
 func (c *client) into(ctx context.Context, method, path string, body, data any) error {
 	raw, err := c.ask(ctx, method, path, body)
 	if err != nil {
@@ -227,7 +224,7 @@ func Ask(ctx context.Context, base, key, method, path string, body, data any) er
 	return (&client{api: base, key: key}).into(ctx, method, path, body, data)
 }
 
-// decode reads the data of an answer.
+// decode decodes the data of a response.
 func decode(raw json.RawMessage, data any) error {
 	if err := json.Unmarshal(raw, data); err != nil {
 		return fmt.Errorf("the response is not one of svc: %w", err)
@@ -235,8 +232,8 @@ func decode(raw json.RawMessage, data any) error {
 	return nil
 }
 
-// request returns the run of a command that is one request: its fields are the body, and print
-// shows the answer, unless JSON is wanted. {id} in the path is the word after the command.
+// request returns the run function of a command that is one request: its fields are the body, and print prints the
+// response unless JSON is requested. {id} in the path is the first argument.
 func request[T any](method, path string, print func(*client, *T) error) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error {
 		if len(c.fields) == 0 && c.idField == "" {
@@ -250,7 +247,7 @@ func request[T any](method, path string, print func(*client, *T) error) func(con
 	}
 }
 
-// show asks and prints the answer: as JSON, or by print.
+// show sends a request and prints the response, as JSON or with print.
 func show[T any](ctx context.Context, c *client, method, path string, body any, print func(*client, *T) error) error {
 	raw, err := c.ask(ctx, method, path, body)
 	if err != nil {
@@ -266,7 +263,7 @@ func show[T any](ctx context.Context, c *client, method, path string, body any, 
 	return print(c, &data)
 }
 
-// list returns the run of a command that prints a list, which the answer holds under a name.
+// list returns the run function of a command that prints a list, which is in the response under a name.
 func list[T any](path, name string, print func(*client, []T) error) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error {
 		var answer map[string]json.RawMessage
@@ -289,15 +286,15 @@ func alone[T any](print func(*client, []T) error) func(*client, *T) error {
 	return func(c *client, v *T) error { return print(c, []T{*v}) }
 }
 
-// identified is the id in an answer.
+// identified is the id in a response.
 type identified struct{ ID string }
 
-// printID prints the id of an answer in a sentence.
+// printID prints the id of a response in a sentence.
 func printID(sentence string) func(*client, *identified) error {
 	return func(c *client, v *identified) error { return c.Printf(sentence+"\n", v.ID) }
 }
 
-// pages asks for the pages of a list until it has so many items, or all.
+// pages requests pages of a list until it has most items, or all.
 func pages[T any](ctx context.Context, c *client, path string, query url.Values, most int) ([]T, error) {
 	all := []T{}
 	for len(all) < most {
@@ -350,7 +347,7 @@ func ReadDevFile(data string) (*DevFile, error) {
 	return &d, nil
 }
 
-// answerWithin is how long a svc dev on this machine may take to accept a connection.
+// answerWithin is the timeout for connecting to a svc dev on this machine.
 const answerWithin = 2 * time.Second
 
 // RunningDev reads dev.json and checks that svc dev accepts connections at one of its addresses,

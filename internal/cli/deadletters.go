@@ -35,7 +35,7 @@ type deadLetterData struct {
 	At        string `json:"at"`
 }
 
-// retriedData is what became of the facts of a dead letter.
+// retriedData is the result of retrying a dead letter.
 type retriedData struct {
 	Outcome, Position  *string
 	Activated, Expired []struct{}

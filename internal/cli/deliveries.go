@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// deliveryPath is the path of a delivery, whose id is the word after the command.
+// deliveryPath is the path of a delivery, whose id is the first argument.
 const deliveryPath = "/api/admin/deliveries/{id}"
 
 // deliveryData is a delivery in the form of the API.
@@ -224,10 +224,10 @@ func (c *client) order(ctx context.Context, path string) error {
 	return c.Printf("%s\n", said)
 }
 
-// commandPath is the path of a command, whose id is the word after the command of svc.
+// commandPath is the path of a command, whose id is the first argument.
 const commandPath = "/api/admin/commands/{id}"
 
-// printProgress shows the progress of a command. asked says that it was asked to stop.
+// printProgress prints the progress of a command. asked reports that a stop was requested.
 func printProgress(asked bool) func(*client, *progressData) error {
 	return func(c *client, p *progressData) error {
 		state := "in progress"
@@ -254,7 +254,7 @@ func (c *client) progress(ctx context.Context, id string) (p progressData, raw j
 		raw, err = c.ask(ctx, http.MethodGet, "/api/admin/commands/"+url.PathEscape(id), nil)
 		switch {
 		case errors.As(err, &no) && no.Code == "not_found": // the notifier has not read it yet
-		case errors.As(err, &no) && no.status == http.StatusServiceUnavailable: // the command stands; its progress is unknown for now
+		case errors.As(err, &no) && no.status == http.StatusServiceUnavailable: // the command is accepted; its progress is currently unknown
 		case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return p, raw, nil
 		case err != nil:

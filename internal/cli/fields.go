@@ -74,7 +74,7 @@ var (
 // number returns a number as its flag has read it.
 func number(_ *client, text string) (any, error) { return json.Number(text), nil }
 
-// wordField takes one of some words.
+// wordField accepts one of the given words.
 func wordField(words ...string) fieldKind { return fieldKind{words: words} }
 
 // commas returns the items of a list that commas separate, each once.
@@ -108,7 +108,7 @@ func fields(list ...field) option {
 	}
 }
 
-// idField puts the word after the command into the body.
+// idField puts the first argument into the body.
 func idField(path string) option { return func(c *client, _ *cobra.Command) { c.idField = path } }
 
 // ifVersion adds the flag of a precondition: the command acts only on this version.

@@ -40,7 +40,7 @@ func Require(flags *pflag.FlagSet, names ...string) {
 	annotate(flags, cobra.BashCompOneRequiredFlag, "true", names) // completion offers them first
 }
 
-// ServerFlags lists flags in a section of their own in the help.
+// ServerFlags lists flags in a separate section of the help.
 func ServerFlags(flags *pflag.FlagSet, names ...string) { annotate(flags, noteServers, "true", names) }
 
 // Idle marks flags without effect in this run. Their variables are ignored, and a given flag
@@ -70,7 +70,7 @@ func annotation(flag *pflag.Flag, what string) string {
 	return strings.Join(flag.Annotations[what], "")
 }
 
-// OneOf adds a flag that takes one of some words; the shell completes them.
+// OneOf adds a flag that accepts one of the given words, which the shell completes.
 func OneOf(c *cobra.Command, into *string, name, preset, usage string, words ...string) {
 	*into = preset
 	c.Flags().Var(&oneOf{into, words}, name, usage)
@@ -101,8 +101,8 @@ func (v *oneOf) Set(text string) error {
 	return nil
 }
 
-// checkedValue is a flag value that keeps its fault, so the parser goes on and all faults are
-// reported together. A fault never repeats the value.
+// checkedValue is a flag value that stores its error, so that the parser continues and all errors are reported
+// together. An error never repeats the value.
 type checkedValue struct {
 	pflag.Value
 	from   string // the flag, or the variable that replaced it

@@ -97,7 +97,7 @@ func (o *sendOptions) faults() (faults []error) {
 	return faults
 }
 
-// fill takes missing flags from the running svc dev.
+// fill sets missing flags from the running svc dev.
 func (o *sendOptions) fill() error {
 	if err := readKey(o.keyFile, &o.key); err != nil || o.to != "" {
 		return err
@@ -247,7 +247,7 @@ func (s *sending) note(p payload, got sent) {
 	}
 }
 
-// resume returns the number of the first message without an answer.
+// resume returns the number of the first message without a response.
 func (s *sending) resume() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

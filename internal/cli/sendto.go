@@ -221,8 +221,7 @@ func (l *mllpLine) dial(ctx context.Context) (err error) {
 	return nil
 }
 
-// silent reports whether a message may remain without an answer: MSH-15 or MSH-16 has a value
-// other than always (AL).
+// silent reports whether a message may remain unacknowledged: MSH-15 or MSH-16 has a value other than always (AL).
 func silent(message []byte) bool {
 	header, _, _ := bytes.Cut(message, []byte("\r"))
 	fields := bytes.Split(header, header[3:4])
@@ -260,7 +259,7 @@ func (f *Feed) Post(ctx context.Context, path string, body []byte) (refused stri
 	return "", nil
 }
 
-// sent is the answer to one payload.
+// sent is the response to one payload.
 type sent struct {
 	code    string // AA, AE …, or an HTTP status
 	refused bool
@@ -275,7 +274,7 @@ func (s sent) String() string {
 	return s.code + ": " + s.why
 }
 
-// problemMessage returns the message of an error answer. It contains no value of the request.
+// problemMessage returns the message of an error response, which contains no value of the request.
 func problemMessage(body []byte) string {
 	var answer struct{ Error refusal }
 	if json.Unmarshal(body, &answer) != nil || answer.Error.Message == "" {
@@ -284,7 +283,7 @@ func problemMessage(body []byte) string {
 	return answer.Error.Error()
 }
 
-// fhirOutcome looks for refused resources beside accepted ones.
+// fhirOutcome finds refused resources in a response that also has accepted ones.
 func fhirOutcome(body []byte) sent {
 	var answer struct {
 		Data struct {

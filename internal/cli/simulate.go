@@ -29,7 +29,7 @@ type simulateOptions struct {
 // toLines is the value of --to that prints lines.
 const toLines = "ndjson"
 
-// SimulateCommand is svc simulate: it makes up the feeds of a unit, and prints or sends them.
+// SimulateCommand returns the command svc simulate, which generates the feeds of a unit and prints or sends them.
 func SimulateCommand(w Env) *cobra.Command {
 	o := &simulateOptions{}
 	c := &cobra.Command{
@@ -211,13 +211,13 @@ func (o *simulateOptions) faults(now time.Time) (faults []error) {
 	return faults
 }
 
-// ValidSpeed reports whether a unit may have a speed. A shift must take at least half a minute,
-// and time must visibly pass.
+// ValidSpeed reports whether a unit may have a speed. A shift must last at least half a minute, and time must visibly
+// pass.
 func ValidSpeed(speed float64) bool { return speed >= .1 && speed <= 1440 }
 
 var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max without a wait for real time")
 
-// firstInstant reads --start, or takes its default.
+// firstInstant parses --start, or returns its default.
 func (o *simulateOptions) firstInstant(text string, zone *time.Location, now time.Time) (time.Time, error) {
 	switch {
 	case text == "" && o.lines && o.pace == 0:

@@ -53,7 +53,7 @@ func (c *client) status(ctx context.Context) error {
 	return nil
 }
 
-// statusData is the part of the answer that svc status shows.
+// statusData is the part of the response that svc status prints.
 type statusData struct {
 	Status  string
 	Reasons []string

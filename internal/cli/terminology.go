@@ -43,7 +43,7 @@ code without clinical meaning. - is standard input or output.`,
 
 const terminologyPath = "/api/admin/terminology"
 
-// chunkRows is how many rows one request takes.
+// chunkRows is the maximum number of rows in one request.
 const chunkRows = 1000
 
 // listPath matches the beginning of the path of a fault. It contains the index of the row in the
@@ -93,7 +93,7 @@ func importMappings(ctx context.Context, c *client) error {
 	return c.printImported(&sum)
 }
 
-// sendMappings sends some rows, and notes their faults by line.
+// sendMappings sends some rows, and records their errors by line.
 func (c *client) sendMappings(ctx context.Context, rows []sheets.Line[sheets.Mapping], dry bool, sum *imported) error {
 	list := make([]sheets.Mapping, len(rows))
 	for i := range rows {

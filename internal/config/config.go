@@ -1,5 +1,4 @@
-// Package config is the configuration of a process: its options, as flags, variables or files give
-// them.
+// Package config is the configuration of a process: its options, from flags, variables or files.
 package config
 
 import (
@@ -165,7 +164,7 @@ func (o *option) neededBy(needs Need) bool { return o.only == 0 || needs&o.only 
 // toggle reports whether the option is true or false.
 func (o *option) toggle() bool { return o.preset == "false" || o.preset == "true" }
 
-// Need is a set of things that a command needs. It selects the options of the command.
+// Need is a set of features that a command needs. It selects the options of the command.
 type Need uint16
 
 // The needs of roles and commands.
@@ -213,8 +212,8 @@ func (c *Config) Cluster(log *slog.Logger) stream.Options {
 	}
 }
 
-// ServesLoopback reports whether the pages are for browsers of this machine, without TLS. It
-// looks at --public-url, and without one at the address of the listener.
+// ServesLoopback reports whether the pages are for browsers of this machine, without TLS, according to --public-url
+// or else the address of the listener.
 func (c *Config) ServesLoopback() bool {
 	host, _, _ := net.SplitHostPort(c.Listen) //nolint:errcheck // it was checked with the configuration
 	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {

@@ -30,7 +30,7 @@ type MLLP struct {
 // the first one is used.
 type MLLPSender struct {
 	Address string
-	Key     string       // id as in svc keys list; it stands for the key and its successors
+	Key     string       // id as in svc keys list; it means the key and its successors
 	From    netip.Prefix // invalid: from everywhere
 	Client  string       // name in the certificate of the peer; "": any, or no certificate
 }

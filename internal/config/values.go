@@ -18,7 +18,7 @@ import (
 	"svc/notifier/webhook"
 )
 
-// The functions below parse the values of options. An error says the rule, and never the value.
+// The functions below parse the values of options. An error has the rule, never the value.
 
 func text(into *string) func(string) error {
 	return func(value string) error {
@@ -77,7 +77,7 @@ func (c *Config) setOrigins(value string) error {
 	return nil
 }
 
-// setDocs accepts an absolute address only, because error answers carry it.
+// setDocs accepts only an absolute address, because error responses contain it.
 func (c *Config) setDocs(value string) error {
 	if _, ok := webURL(value); value != "" && !ok {
 		return errors.New("must be a URL such as https://docs.example/svc")

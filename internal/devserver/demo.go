@@ -32,10 +32,10 @@ const (
 // received at an instant. Instants never decrease.
 type Append func(feed, hospital string, zone *time.Location, at time.Time, body []byte) error
 
-// Demo keeps a simulated unit moving. [Demo.Seed] appends its past to the log before anything reads
-// the log, so that the past is processed as it would have been at the time: with the nurses who
-// were on duty, and with each level that the unit had. [Demo.Run] sends each later request when it
-// is due. The state is a file in the data folder, so the demo continues after any end.
+// Demo keeps a simulated unit running. [Demo.Seed] appends its past to the log before anything reads the log, so that
+// the past is processed as it would have been at the time: with the nurses on duty and the levels of that time.
+// [Demo.Run] sends each later request when it is due. The state is a file in the data folder, so the demo continues
+// after a restart.
 type Demo struct {
 	cli.Env
 	server *Server
@@ -142,7 +142,7 @@ func (d *Demo) AlertsReady() <-chan struct{} { return d.alerts }
 // Hospital returns the id of the hospital that the demo is of.
 func (d *Demo) Hospital() string { return hospitalID }
 
-// Run makes the recipients of alerts, and sends requests from the greeting until ctx ends.
+// Run creates the recipients of alerts, and sends requests from the greeting until ctx ends.
 func (d *Demo) Run(ctx context.Context) error {
 	select {
 	case <-d.server.greeted:
@@ -179,8 +179,8 @@ func (d *Demo) Run(ctx context.Context) error {
 	return nil
 }
 
-// post sends one request until it is answered. The error is that of ctx. A refusal is printed,
-// and the request is not sent again.
+// post sends one request until there is a response. The error is that of ctx. A refusal is printed, and the request
+// is not repeated.
 func (d *Demo) post(ctx context.Context, to string, body []byte) error {
 	for {
 		refused, err := d.feed.Post(ctx, to, body)

@@ -26,8 +26,7 @@ const (
 // keyBytes is how many random bytes a key has. Its file holds them in hexadecimal.
 const keyBytes = 32
 
-// secret reads a key of the data folder, or makes it the first time. An ephemeral key is not
-// stored.
+// secret reads a key from the data folder, or creates it. An ephemeral key is not stored.
 func (o *Options) secret(name string) (string, error) {
 	secret := make([]byte, keyBytes)
 	rand.Read(secret)
@@ -102,7 +101,7 @@ func writeDevFile(data string, d *cli.DevFile) error {
 	return writeWhole(cli.DevFilePath(data), append(content, '\n'))
 }
 
-// lockData makes the folder and locks it for this process.
+// lockData creates the folder and locks it for this process.
 func lockData(dir string) (unlock func(), err error) {
 	if err = os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the data folder %s: %w", dir, cli.WithoutPath(err))

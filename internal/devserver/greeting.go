@@ -10,7 +10,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// The hospital that svc dev makes in an empty folder.
+// The hospital that svc dev creates in an empty folder.
 const (
 	hospitalID   = "demo"
 	hospitalName = "Demo Maternity"
@@ -33,8 +33,7 @@ type Roles struct {
 // readableAgain is the pause after the view has not answered.
 const readableAgain = 100 * time.Millisecond
 
-// awaitReadable returns once a read can be answered, or ctx ends. On a busy machine Redis may not
-// answer for a while.
+// awaitReadable returns once reads succeed or ctx ends. On a busy machine, Redis may not respond for a while.
 func (s *Server) awaitReadable(ctx context.Context, r *Roles) error {
 	for {
 		err := r.Readable(ctx)
@@ -48,9 +47,8 @@ func (s *Server) awaitReadable(ctx context.Context, r *Roles) error {
 	}
 }
 
-// Greet waits until a read can be answered, and makes the hospital and keys if they are missing.
-// It writes dev.json, prints all addresses with commands to paste, and closes s.Greeted. Then it
-// waits until ctx ends.
+// Greet waits until reads succeed, and creates the hospital and keys if they are missing. It writes dev.json, prints
+// all addresses with commands to paste, and closes s.Greeted. Then it waits until ctx ends.
 func (s *Server) Greet(ctx context.Context, r *Roles) error {
 	for _, ready := range r.Ready {
 		select {

@@ -28,10 +28,10 @@ import (
 	"svc/notifier/sms"
 )
 
-// pageKept is how many things a page shows.
+// pageKept is the maximum number of entries on a page.
 const pageKept = 200
 
-// pageScript shows what has come, unless somebody reads a payload.
+// pageScript shows new entries, unless a payload is open.
 const pageScript = `setInterval(async () => {
   if ([...document.querySelectorAll("details")].some(d => d.open)) return;
   const answer = await fetch(location.href);
@@ -79,8 +79,9 @@ func (p *latestPage[T]) items() []*T {
 	return append([]*T{}, p.latest...)
 }
 
-// refuseOtherNames refuses a page of svc dev under a name that is not of this machine: a site could
-// lead its own name here (DNS rebinding), and its scripts would read the secrets that svc dev shows.
+// refuseOtherNames refuses requests to a page of svc dev under a name that does not belong to this machine. A site
+// could resolve its own name to this address (DNS rebinding), and its scripts would read the secrets that svc dev
+// displays.
 func refuseOtherNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -109,7 +110,7 @@ func (p *latestPage[T]) mount(r chi.Router, path string) {
 	})
 }
 
-// The receiver of svc dev lets one try a first webhook without a partner.
+// The receiver of svc dev allows testing a first webhook without a partner.
 const hookPath = "/dev/hook"
 
 //go:embed hook.html

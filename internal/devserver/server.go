@@ -1,7 +1,5 @@
-// Package devserver is the surroundings of the roles in svc dev. It has the servers, keys and files
-// that the roles need, a greeting, pages that receive webhooks and alerts, and a demonstration. It
-// knows no role.
-// The command wires the roles to it.
+// Package devserver is the environment of the roles in svc dev: servers, keys and files, a greeting, pages that
+// receive webhooks with alerts, a demonstration. It does not import the roles; the command connects them to it.
 package devserver
 
 import (

@@ -1,9 +1,8 @@
-// Package feeds reports the health of a hospital's feeds. It counts what each received
-// over the last minute, hour and day, and tells whether one is silent for longer than usual.
+// Package feeds reports the health of a hospital's feeds. It counts what each feed received over the last minute,
+// hour and day, and reports whether a feed is silent for longer than usual.
 //
-// A process that receives feeds counts in a [Counter] and hands the sums on about
-// once a second. The store adds the sums of all instances to the [Bucket] of their
-// time. A reader gets the [History] of each feed.
+// A process that receives feeds counts in a [Counter] and passes the sums on about once a second. The store adds the
+// sums of all instances to the [Bucket] of their time. A reader gets the [History] of each feed.
 package feeds
 
 import (
@@ -29,10 +28,9 @@ type Counts struct {
 	Rejected   int64
 	Warnings   int64 // not part of Received
 
-	// What became of the facts in them. None is lost without a word: each is in one of these, or
-	// was rejected, or waits.
-	Changed   int64 // messages that told something new
-	Unchanged int64 // messages that told what was known, or what is older
+	// The results of the facts. Every fact is counted in one of these, was rejected, or is pending.
+	Changed   int64 // messages with new information
+	Unchanged int64 // messages with known or older information
 	Unused    int64 // facts that were not used, each named by a warning
 	Outside   int64 // messages that place a patient outside the unit; part of Unused
 }
@@ -122,10 +120,9 @@ const (
 	staleLeast   = 5 * time.Minute // no feed is stale earlier
 )
 
-// Expected returns the longest silence that is usual for the feed. For each quarter
-// of an hour of the last day with a message it takes the longest silence before one.
-// The result is the 90th percentile of those, so it covers the nights but not a
-// single outage. It is 0 while there are fewer than five.
+// Expected returns the longest silence that is usual for the feed. It collects, for each quarter of an hour of the
+// last day with a message, the longest silence before a message. The result is the 90th percentile of these, so it
+// covers the nights but not a single outage. It is 0 while there are fewer than five.
 func (h *History) Expected(now time.Time) time.Duration {
 	var gaps []time.Duration
 	for i := range h.Buckets[DayWindow] {
@@ -204,8 +201,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Notice says why one message or body was refused, or which warning it was accepted
-// with. It holds no value that was sent.
+// Notice says why a message or body was refused, or with which warning it was accepted. It contains no value that was
+// sent.
 type Notice struct {
 	At        time.Time
 	Refused   bool   // false: accepted with a warning

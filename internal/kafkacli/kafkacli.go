@@ -1,5 +1,4 @@
-// Package kafkacli is the command line over Kafka: over the one that its flags name, or that of a
-// running svc dev.
+// Package kafkacli is the command line for Kafka: the cluster that its flags name, or that of a running svc dev.
 package kafkacli
 
 import (

@@ -147,11 +147,11 @@ func onLoopback(handler http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Alive answers that the process is alive.
+// Alive responds that the process is alive.
 func Alive(w http.ResponseWriter, _ *http.Request) { writeLines(w, http.StatusOK, "ok") }
 
-// ServeReadiness answers 200 if all health checks pass, else 503 with a line for each that fails.
-// ?exclude=CHECK leaves a check out.
+// ServeReadiness responds 200 if all health checks pass, and otherwise 503 with a line for each that fails.
+// ?exclude=CHECK omits a check.
 func (h *Health) ServeReadiness(w http.ResponseWriter, r *http.Request) {
 	if lines := h.Lines(r.Context(), r.URL.Query()["exclude"]); len(lines) > 0 {
 		writeLines(w, http.StatusServiceUnavailable, lines...)
@@ -160,7 +160,7 @@ func (h *Health) ServeReadiness(w http.ResponseWriter, r *http.Request) {
 	writeLines(w, http.StatusOK, "ready")
 }
 
-// writeLines answers with plain text for operators.
+// writeLines responds with plain text for operators.
 func writeLines(w http.ResponseWriter, status int, lines ...string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)

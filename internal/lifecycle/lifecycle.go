@@ -27,9 +27,8 @@ type Loop struct {
 // ErrFailed is the cause when servers end because a loop has failed.
 var ErrFailed = errors.New("a part of the process has failed")
 
-// RunAll runs the servers and loops until ctx ends or one of them fails. The loops end after the
-// servers, so an open request still gets its answer. Loops that do not end in time are named in
-// the error.
+// RunAll runs the servers and loops until ctx ends or one of them fails. The loops end after the servers, so an open
+// request still gets its response. The error names loops that do not end in time.
 func RunAll(ctx context.Context, within time.Duration, servers []func(context.Context) error, loops []Loop) error {
 	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -101,9 +100,9 @@ func (r *roster) String() string {
 	return strings.Join(r.names, ", ")
 }
 
-// Linger returns a context that ends some time after ctx. Until then load balancers learn that
-// this process is not ready, and send no more requests. It ends at once if a loop has failed,
-// because then the process cannot answer.
+// Linger returns a context that ends some time after ctx, so that load balancers notice that this process is not
+// ready and send no more requests. It ends immediately if a loop has failed, because the process can then not
+// respond.
 func Linger(ctx context.Context, drain time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

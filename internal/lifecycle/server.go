@@ -20,9 +20,9 @@ type Server struct {
 	// Listener is an open listener; nil: the server opens Address. Until the server runs,
 	// connections wait.
 	Listener net.Listener
-	Opened   chan struct{} // closed when the server accepts connections; nil: nobody waits for it
-	// Drain is how long new requests are accepted after ctx has ended. Then open requests have
-	// the time within. Each answer during the drain is the last one of its connection.
+	Opened   chan struct{} // closed when the server accepts connections; may be nil
+	// Drain is how long new requests are accepted after ctx has ended. Then open requests have the time within. Each
+	// response during the drain closes its connection.
 	Drain    time.Duration
 	Patience *Patience                       // limits for slow clients; nil: DefaultPatience
 	Wrap     func(net.Listener) net.Listener // for the answers of net/http itself; nil: unchanged
@@ -37,7 +37,7 @@ type Patience struct {
 	Idle   time.Duration // between two requests
 }
 
-// DefaultPatience is the patience of a server that has none of its own.
+// DefaultPatience is the default patience of a server.
 var DefaultPatience = Patience{Header: 5 * time.Second, Body: 30 * time.Second, Answer: 60 * time.Second, Idle: 2 * time.Minute}
 
 const headerAtMost = 64 << 10
@@ -109,8 +109,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// lastOf closes the connection after each answer once ctx has ended. Then the client opens the
-// next connection to another process.
+// lastOf closes the connection after each response once ctx has ended, so that the client opens the next connection
+// to another process.
 func lastOf(ctx context.Context, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ctx.Err() != nil {

@@ -28,7 +28,7 @@ func New(revision string) *Registry {
 	return m
 }
 
-// Handler answers what Prometheus asks for.
+// Handler responds to scrapes by Prometheus.
 func (m *Registry) Handler() http.Handler {
 	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})
 }
@@ -132,8 +132,8 @@ func (m *Registry) Roles(names []string) {
 	m.MustRegister(info)
 }
 
-// Requests returns the function that counts and times the answers of the public port, by method,
-// route and status. A route is a pattern of the router, so a client cannot add labels.
+// Requests returns the function that counts and times the responses of the public port, by method, route and status.
+// A route is a pattern of the router, so a client cannot add labels.
 func (m *Registry) Requests() func(method, route string, status int, took time.Duration) {
 	labels := []string{"method", "route"}
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -1,16 +1,13 @@
-// Package openapi describes the API for partners. It serves an OpenAPI document, a list
-// of capabilities, and a page to read. None needs a key.
+// Package openapi describes the API for partners. It serves an OpenAPI document, a list of capabilities, and a
+// documentation page. None needs a key.
 //
-// All three come from the operations that the roles register (see [contract.Operation]),
-// the table of errors, and the catalogue of factors. This package repeats nothing that
-// stands there.
+// All three are generated from the operations that the roles register (see [contract.Operation]), the table of
+// errors, and the catalogue of factors. This package repeats none of their content.
 //
-// To add an endpoint, give its role an [contract.Route] with path, scope, shapes of body
-// and data, and an example. Then give the Operations of its package to [Config]. Tests
-// check that the document has every mounted route and no other. They send every example
-// to the running handler, and check every answer against its schema. The command go test
-// ./internal/e2e -run TestContract -update-answers writes the answers that the document
-// shows.
+// To add an endpoint, add a [contract.Route] to its role, with path, scope, shapes of body and data, and an example.
+// Then add the Operations of its package to [Config]. Tests check that the document has exactly the mounted routes.
+// They send every example to the running handler, and check every response against its schema. The command go test
+// ./internal/e2e -run TestContract -update-answers records the responses that the document shows.
 package openapi
 
 import (
@@ -139,7 +136,7 @@ func (s *server) statement(w http.ResponseWriter, r *http.Request) {
 	httpapi.WriteFHIR(w, r, http.StatusOK, statement)
 }
 
-// outcomes documents the answers that FHIR clients get instead of the envelope.
+// outcomes documents the responses that FHIR clients get instead of the envelope.
 func (w *writer) outcomes(op *huma.Operation) {
 	for status, r := range op.Responses {
 		if status != "200" {

@@ -277,8 +277,7 @@ func (w *writer) refusal(op *huma.Operation, kind httpapi.Kind) {
 	}
 }
 
-// A client generated from the document finds the headers that it needs: when to ask
-// again, and with which entity tag.
+// A client that is generated from the document needs these headers: when to retry, and the entity tag.
 const (
 	aboutRequestID = "That of the request, or a new UUID."
 	aboutETag      = "For If-None-Match; changes with the data."
@@ -291,7 +290,7 @@ const (
 	aboutPrefer    = "respond-async, if requested: the response did not wait for processing."
 )
 
-// headers documents the headers of the answers of an operation.
+// headers documents the response headers of an operation.
 func headers(op *huma.Operation, o *contract.Operation) {
 	takes := func(name string) bool {
 		return slices.ContainsFunc(o.Parameters, func(p contract.Parameter) bool { return p.Name == name })

@@ -12,8 +12,7 @@ type reader struct {
 	Tasks           []task
 }
 
-// task is what a reader wants to do. Its operations are those whose path begins with a prefix, unless
-// another task has a longer one.
+// task is a goal of a reader. Its operations are those whose path has a prefix, unless another task has a longer one.
 type task struct {
 	ID, Name   string
 	prefixes   []string

@@ -2,14 +2,13 @@ package outbound
 
 import "time"
 
-// The ledger is the durable memory of the notifier, a log beside the verdicts. The
-// types below are its entries, and the last entry of a key holds. There are two
-// exceptions: a final entry beats an open one, and an entry of an earlier ownership
-// never overrides one of a later. An ownership is the time in which one process owns
-// a partition; its number, the term, grows with each take-over.
+// The ledger is the durable state of the notifier, in a separate topic. The types below are its entries, and the last
+// entry of a key is current, with two exceptions: a final entry overrides a pending one, and an entry of an earlier
+// ownership never overrides one of a later ownership. An ownership is the period in which one process owns a
+// partition; its number, the term, increases with each change of owner.
 
-// Event is one event as it leaves the service. It is made once: every endpoint gets
-// the same bytes at every attempt.
+// Event is one event as it leaves the service. It is encoded once: every endpoint gets the same bytes at every
+// attempt.
 type Event struct {
 	ID         string // "evt_" + 32 hex
 	Hospital   string
@@ -48,7 +47,7 @@ type EndpointQueue struct {
 	Term         int64
 }
 
-// HospitalState is what the notifier knows of a hospital besides its endpoint queues.
+// HospitalState is the state of a hospital in the notifier apart from its endpoint queues.
 type HospitalState struct {
 	Hospital string
 	Version  int64  // last change whose events are in the ledger
@@ -64,7 +63,7 @@ type Order struct {
 	Term     int64 // 0: the notifier has not seen it yet
 }
 
-// Verb is the action that a command asks for.
+// Verb is the action of a command.
 type Verb string
 
 // The verbs.
@@ -77,8 +76,7 @@ const (
 	VerbReceipt Verb = "receipt" // a provider says what became of an SMS
 )
 
-// Command is what an administrator, a recipient or a provider asked the notifier to
-// do. It travels in the ledger.
+// Command is a request of an administrator, a recipient or a provider to the notifier. It is an entry of the ledger.
 type Command struct {
 	ID       string // "cmd_" + 16 hex
 	Hospital string

@@ -59,7 +59,7 @@ type AlertRun struct {
 	AckedAt  time.Time // zero: not acknowledged
 	AckedBy  string
 	Alert    string // "evt_" + 32 hex: the raise that waits for an acknowledgement
-	// Unreached says that no message of the last alert has arrived or still can.
+	// Unreached means that no message of the last alert has arrived or may still arrive.
 	Unreached bool
 }
 

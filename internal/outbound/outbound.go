@@ -1,11 +1,10 @@
-// Package outbound is the vocabulary of what leaves the service. It says to whom
-// something goes, what it is and how it went. The roles that write settings or read
-// lists share it with the notifier and the codec. It has no behaviour besides checks.
+// Package outbound defines the vocabulary of outgoing messages: recipients, contents, results. The roles that write
+// settings or read lists share it with the notifier and the codecs. It has no behavior except checks.
 //
 //   - A [Webhook] is an endpoint of a partner, an entry of the settings.
-//   - A [Tier] says who is called at a level, a [Recipient] is a role on duty.
-//   - A [Delivery] is one event on its way to one endpoint, with its attempts.
-//   - A [Command] is what an administrator asked the notifier to do.
+//   - A [Tier] defines the recipients of alerts at a level, a [Recipient] is a role on duty.
+//   - A [Delivery] is the delivery of one event to one endpoint, with its attempts.
+//   - A [Command] is a request of an administrator to the notifier.
 //
 // Times are UTC with milliseconds.
 package outbound
@@ -30,7 +29,7 @@ const (
 	MaxAttemptsKept = 20
 )
 
-// Channel is a way by which a message leaves the service.
+// Channel is a channel over which a message leaves the service.
 type Channel string
 
 // The channels.
@@ -40,7 +39,7 @@ const (
 	ChannelSMS     Channel = "sms"
 )
 
-// State is where a delivery stands.
+// State is the state of a delivery.
 type State string
 
 // The states. All but Pending are final.
@@ -73,10 +72,10 @@ const (
 	ClassTLS         Class = "tls"
 	ClassBlocked     Class = "blocked"     // by the egress guard, before anything was sent
 	ClassSealed      Class = "sealed"      // an address, a secret or the text does not decrypt; nothing was sent
-	ClassInterrupted Class = "interrupted" // by our own shutdown; does not count as an attempt
+	ClassInterrupted Class = "interrupted" // by the shutdown of this process; does not count as an attempt
 )
 
-// Delivery is one event on its way to one endpoint by one channel.
+// Delivery is the delivery of one event to one endpoint over one channel.
 type Delivery struct {
 	ID            string // "dlv_" + 32 hex
 	Hospital      string

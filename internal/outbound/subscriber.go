@@ -27,8 +27,8 @@ type Webhook struct {
 // SecretState is where a secret is in its rotation.
 type SecretState uint8
 
-// The states. During the overlap of a rotation Next signs beside Current until it is
-// promoted. Afterwards Previous signs beside Current until it is retired.
+// The states. During the overlap of a rotation, both Next and Current sign until Next is promoted. Afterwards, both
+// Previous and Current sign until Previous is retired.
 const (
 	SecretNext SecretState = iota + 1
 	SecretCurrent
@@ -63,9 +63,8 @@ type Tier struct {
 // TierIDs returns the ids of the tiers, from the lowest to the highest level.
 func TierIDs() []string { return []string{"T1", "T2", "T3"} }
 
-// DefaultTier returns the settings of a tier before an administrator changes them;
-// they are our defaults. It has no recipients, so nobody is alerted. An unknown id
-// gives the zero value.
+// DefaultTier returns the settings of a tier before an administrator changes them, which are defaults of this
+// project. It has no recipients, so no alerts are sent. An unknown id gives the zero value.
 func DefaultTier(hospital, id string) Tier {
 	t := Tier{ID: id, Hospital: hospital, Enabled: true}
 	switch id {

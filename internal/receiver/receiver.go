@@ -41,7 +41,7 @@ const maxIDs = 10_000
 // Delivery is one received delivery with the result of its check.
 type Delivery struct {
 	ReceivedAt httpapi.Time      `json:"receivedAt"`
-	Status     int               `json:"status"` // of our answer
+	Status     int               `json:"status"` // of the receiver's response
 	Verdict    string            `json:"signature"`
 	Body       signature.Outcome `json:"xSvcSignature"`
 	Standard   signature.Outcome `json:"webhookSignature"`

@@ -16,8 +16,7 @@ import (
 	"svc/schemas"
 )
 
-// RefusedError reports that a registry does not take a schema. It ends a start: a retry would
-// be refused, too.
+// RefusedError means that a registry refuses a schema. It ends the start, because a retry would be refused, too.
 type RefusedError struct {
 	Subject string
 	Err     error
@@ -29,10 +28,10 @@ func (e *RefusedError) Error() string {
 
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Client registers schemas at a registry of somebody else.
+// Client registers schemas at an external registry.
 type Client struct{ client *sr.Client }
 
-// Config names a schema registry of somebody else.
+// Config is the address and the credentials of an external schema registry.
 type Config struct {
 	URL      string
 	User     string // "": no login
@@ -40,7 +39,7 @@ type Config struct {
 	CAFile   string // PEM of the authorities that signed its certificate; "": the authorities of the system
 }
 
-// NewClient returns a client; nobody is asked yet.
+// NewClient returns a client, without sending a request.
 func NewClient(c Config) (*Client, error) {
 	options := []sr.ClientOpt{sr.URLs(c.URL), sr.UserAgent("svc")}
 	if c.User != "" {
@@ -107,7 +106,7 @@ func (c *Client) register(ctx context.Context, subject string, v Version, first 
 	return id, nil
 }
 
-// refusal tells a refusal from a registry that does not answer.
+// refusal distinguishes a refusal from a registry that does not respond.
 func refusal(subject string, err error) error {
 	answered := (*sr.ResponseError)(nil)
 	if errors.As(err, &answered) && answered.StatusCode/100 == 4 && answered.StatusCode != http.StatusTooManyRequests { //nolint:mnd // 4xx
@@ -116,11 +115,10 @@ func refusal(subject string, err error) error {
 	return fmt.Errorf("ask the schema registry for %s: %w", subject, err)
 }
 
-// askAgainEvery is the pause before a registry without an answer is asked again.
+// askAgainEvery is the pause before a registry that does not respond is queried again.
 const askAgainEvery = 2 * time.Second
 
-// Subjects returns the schemas of the build, by topic and record. prefix stands before the names
-// of the topics.
+// Subjects returns the schemas of this release, by topic and record. prefix is the prefix of the topic names.
 func Subjects(prefix string) (all []Subject) {
 	released := schemas.Released()
 	for _, topic := range schemas.Topics() {

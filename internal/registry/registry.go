@@ -1,9 +1,8 @@
-// Package registry tells readers of the topics which schema an id names.
+// Package registry tells readers of the topics which schema an id means.
 //
-// A schema registry holds versions of schemas by subject, and gives each an id that stands
-// before every value. The ids of this build are constants, so the registry that svc serves is
-// read-only and needs no storage. A health system that runs a registry of its own has the
-// schemas registered there by [Register], and its ids are written.
+// A schema registry stores versions of schemas by subject, and assigns each an id that precedes every value. The ids
+// of this release are constants, so the registry that svc serves is read-only and needs no storage. If a health
+// system runs a schema registry, [Register] registers the schemas there, and its ids are written.
 package registry
 
 import (
@@ -38,7 +37,7 @@ func find(all []Subject, subject string) ([]Version, error) {
 	return all[i].Versions, nil
 }
 
-// placed is a version where it stands.
+// placed is a schema version with its subject.
 type placed struct {
 	subject string
 	Version
@@ -56,7 +55,7 @@ func byID(all []Subject, id int) (found []placed) {
 	return found
 }
 
-// fault is a refusal as clients of a registry know it.
+// fault is an error in the format of schema registry clients.
 type fault struct {
 	status  int
 	Code    int    `json:"error_code"`
@@ -75,10 +74,10 @@ var (
 	errReadOnly = &fault{http.StatusUnprocessableEntity, 42205, "This registry is read-only: its schemas are those of the build of svc."}
 )
 
-// largestBody is above every schema of ours.
+// largestBody is larger than every schema of svc.
 const largestBody = 1 << 20
 
-// Mount adds the registry below a path. Anybody may read it: schemas say nothing of anybody.
+// Mount adds the registry below a path. It requires no key, because schemas contain no data.
 func Mount(r chi.Router, path string, subjects []Subject) {
 	s := &server{subjects}
 	r.Route(path, func(r chi.Router) {
@@ -109,8 +108,8 @@ func Mount(r chi.Router, path string, subjects []Subject) {
 	})
 }
 
-// apicurioIDs are what the deserializers of Apicurio ask, of both their generations. Both of
-// their kinds of ids are ours.
+// apicurioIDs are the paths that the deserializers of Apicurio request, in both generations. Both kinds of their ids
+// are equal here.
 var apicurioIDs = []string{
 	"/apis/registry/v2/ids/globalIds", "/apis/registry/v2/ids/contentIds",
 	"/apis/registry/v3/ids/globalIds", "/apis/registry/v3/ids/contentIds",

@@ -1,10 +1,9 @@
-// Package seal encrypts values that must not be stored in the clear. They are signing
-// secrets, telephone numbers and addresses, in records that many can read.
+// Package seal encrypts values that must not be stored in plaintext, such as signing secrets, telephone numbers and
+// addresses in records that many can read.
 //
-// A sealed value is AES-256-GCM under a key of the operator, bound to the name of its
-// place. A copy in another record or another field does not open. The value names the
-// key that sealed it. A [Keyring] therefore seals with the newest key, and opens
-// values of older keys for as long as these are configured.
+// A sealed value is AES-256-GCM under a key of the operator, bound to the name of its place. A copy in another record
+// or another field cannot be opened. The value names the key that sealed it, so a [Keyring] seals with the newest key
+// and opens values of older keys as long as these are configured.
 package seal
 
 import (
@@ -22,10 +21,9 @@ import (
 
 // The faults of a sealed value. Neither error shows the value.
 var (
-	// ErrKey says that the ring does not have the key that sealed the value.
+	// ErrKey means that the ring does not have the key that sealed the value.
 	ErrKey = errors.New("sealed with a key that is not configured")
-	// ErrBroken says that the value was changed, or is in a place it was not sealed
-	// for.
+	// ErrBroken means that the value was modified, or was sealed for another place.
 	ErrBroken = errors.New("not what was sealed here")
 )
 
@@ -49,8 +47,7 @@ type key struct {
 	aead        cipher.AEAD
 }
 
-// Fingerprint identifies a key. It is derived from the key one way, so anybody may
-// read it.
+// Fingerprint identifies a key. It is a one-way hash of the key, so it may be public.
 type Fingerprint [16]byte
 
 // String returns the first four bytes in hex, which operators compare.
@@ -216,8 +213,7 @@ const LeastKey = 32
 // 27.
 const leastPairs = 16
 
-// Check returns an error if a text is too weak to be a new key. It finds repetition,
-// but not what somebody else could guess.
+// Check returns an error if a text is too weak to be a new key. It detects repetition, but not guessable text.
 func Check(key string) error {
 	if err := checkLength(key); err != nil {
 		return err

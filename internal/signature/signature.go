@@ -1,13 +1,12 @@
-// Package signature signs requests so that their receiver can tell that they are
-// unchanged requests of ours. It also checks signatures, for our own receivers (svc listen, the
-// page of svc dev) and for the receipts that an SMS provider sends back.
+// Package signature signs requests so that their receiver can verify that svc sent them unchanged. It also checks
+// signatures, for svc's own receivers (svc listen, the page of svc dev) and for the receipts of an SMS provider.
 //
-// Each request carries two schemes, made from the same secret.
+// Each request has the signatures of two schemes, made from the same secret.
 //
-//   - X-Svc-Signature: "sha256=" and the HMAC-SHA256 of the raw body in lower-case
-//     hex; the key is the UTF-8 bytes of the whole secret.
-//   - Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature over
-//     "id.timestamp.body". It covers id and time, so it exposes a replayed request.
+//   - X-Svc-Signature: "sha256=" and the HMAC-SHA256 of the raw body in lowercase hex; the key is the UTF-8 bytes of
+//     the whole secret.
+//   - Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature over "id.timestamp.body". It covers id
+//     and time, so it detects a replayed request.
 package signature
 
 import (
@@ -75,14 +74,12 @@ type Signed struct {
 	Standard  string // a signature for each secret that is valid now, newest first
 }
 
-// Sign signs one attempt with the secrets of an endpoint as they stand at now. If
-// there is no secret, or one did not open, ok is false. Then nothing may be sent:
-// anybody can sign with an empty secret.
+// Sign signs one attempt with the secrets of an endpoint that are valid at now. If there is no secret, or one could
+// not be opened, ok is false and the request must not be sent, because an empty secret protects nothing.
 //
-// X-Svc-Signature holds one value. It changes from the old secret to the new one when
-// that is promoted. The header webhook-signature holds both from the start of a rotation to its
-// end. A receiver that knows either secret therefore accepts by webhook-signature
-// throughout. By X-Svc-Signature it has half the overlap for each.
+// X-Svc-Signature has one value, which changes from the old secret to the new one when the new one is promoted. The
+// header webhook-signature has both from the start of a rotation to its end. A receiver that knows either secret
+// therefore accepts webhook-signature throughout; for X-Svc-Signature, each secret is valid for half the overlap.
 func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s Signed, ok bool) {
 	valid := At(secrets, now)
 	if len(valid) == 0 { // faulty settings; an endpoint is never unsigned
@@ -146,10 +143,9 @@ type Checked struct {
 	Secret   int     // index of the secret that made a valid signature; -1: none
 }
 
-// Accepted reports whether the request is ours. Where Standard Webhooks is present it
-// decides. It also covers id and time, and it has the signatures of both secrets of a
-// rotation. X-Svc-Signature has one, perhaps of a secret that the receiver does not
-// have.
+// Accepted reports whether the request is from svc. If Standard Webhooks is present, it decides, because it also
+// covers id and time and has the signatures of both secrets of a rotation. X-Svc-Signature has one, possibly of a
+// secret that the receiver does not have.
 func (c Checked) Accepted() bool {
 	return c.Standard == Good || c.Standard == Missing && c.Body == Good
 }

@@ -1,9 +1,9 @@
-// Package pastalerts makes the alerts that a demo would have sent in its past.
+// Package pastalerts computes the alerts that a demo would have sent in its past.
 //
-// The notifier sees the level changes of weeks within seconds, and would alert people to the present
-// level alone. [People] runs its steps at the instants of these changes instead, with the recipients
-// of the demo, who receive every message and acknowledge most alerts. Each result goes to the ledger
-// like that of any other step. From then on the steps are those of the notifier.
+// The notifier would process the level changes of weeks within seconds, and alert only to the current level. [People]
+// instead runs its steps at the instants of these changes, with the recipients of the demo, who receive every message
+// and acknowledge most alerts. Each result is written to the ledger like that of any other step. Later steps are
+// those of the notifier.
 package pastalerts
 
 import (
@@ -19,7 +19,7 @@ import (
 
 const (
 	askAgain  = 200 * time.Millisecond // pause before the past is asked for again
-	sentAfter = 2 * time.Second        // how long a message of the past was on its way
+	sentAfter = 2 * time.Second        // delivery time of a message in the past
 )
 
 // People is the [notifier.People] of a demo.
@@ -140,8 +140,8 @@ func (r *rehearsal) step(at time.Time, in notifier.Happening) {
 	}
 }
 
-// ackAfter returns how long after a raise somebody acknowledges it; 0: nobody does. Of ten raises
-// seven are acknowledged in time, two after an escalation, and one never.
+// ackAfter returns how long after a raise it is acknowledged; 0: never. Of ten raises, seven are acknowledged in
+// time, two after an escalation, and one never.
 func ackAfter(alert string) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(alert))
@@ -173,5 +173,5 @@ func (r *recorder) AlertRun(e outbound.AlertRun) {
 // Link drops the link, because it has expired, or the first step of the present lists it.
 func (r *recorder) Link(string, outbound.AckLink) {}
 
-// Written returns at once: nobody opens a link of the past.
+// Written returns immediately, because links of the past are never opened.
 func (r *recorder) Written(context.Context) {}

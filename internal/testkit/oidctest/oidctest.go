@@ -1,5 +1,5 @@
-// Package oidctest is an identity provider for tests: OpenID Connect, the code flow with PKCE, real
-// signatures. It sends what a hostile or broken provider would when a test asks it to.
+// Package oidctest is an identity provider for tests: OpenID Connect, the code flow with PKCE, real signatures. On
+// request, it behaves like a hostile or broken provider.
 package oidctest
 
 import (

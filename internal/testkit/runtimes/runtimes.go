@@ -1,10 +1,9 @@
-// Package runtimes gives tests the runtimes of other languages with packages of their
-// registries. Partners verify, generate and analyse with these.
+// Package runtimes gives tests the runtimes of other languages with packages of their registries, as partners use
+// them for verification, code generation or analysis.
 //
-// Packages are installed once, into the cache of the user. One rule holds for a runtime that
-// cannot be had. Where everything must run (CI=true, or SVC_E2E=1 as in make e2e) the test
-// fails. Elsewhere the test is skipped and leaves a note of one line. `make test` prints the
-// note (internal/e2e/notice) until the test has run.
+// Packages are installed once, into the cache of the user. If a runtime is not available, the test fails where
+// everything must run (CI=true, or SVC_E2E=1 as in make e2e). Elsewhere the test is skipped and leaves a note of one
+// line, which `make test` prints (internal/e2e/notice) until the test has run.
 package runtimes
 
 import (
