@@ -1,4 +1,4 @@
-// Package devserver is the environment of the roles in svc dev: servers, keys and files, a greeting, pages that
+// Package devserver is the environment of the roles in svc dev: servers, keys, files, a greeting, pages that
 // receive webhooks with alerts, a demonstration. It does not import the roles; the command connects them to it.
 package devserver
 

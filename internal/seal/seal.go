@@ -1,4 +1,4 @@
-// Package seal encrypts values that must not be stored in plaintext, such as signing secrets, telephone numbers and
+// Package seal encrypts values that must not be stored in plaintext: signing secrets, telephone numbers,
 // addresses in records that many can read.
 //
 // A sealed value is AES-256-GCM under a key of the operator, bound to the name of its place. A copy in another record
