@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // Forecast is the nurses needed until now and in the hours ahead, against those on duty.
@@ -343,9 +344,11 @@ func (l *Levels) SVG() template.HTML {
 		case column.Unknown > 0:
 			c.text("k", "middle", middle, 18, "?")
 		}
-		if middle-labeled >= labelSpace {
-			c.text("", "middle", min(max(middle, labelSpace/2), width-labelSpace/2), foot+22, column.At) //nolint:mnd // half of it
-			labeled = middle
+		space := float64(8*utf8.RuneCountInString(column.At) + 4) //nolint:mnd // the width of a word, and a gap
+		at := min(max(middle, space/2), width-space/2)            //nolint:mnd // half of it
+		if column.At != "" && at-labeled >= space {
+			c.text("", "middle", at, foot+22, column.At)
+			labeled = at
 		}
 	}
 	return c.done()
