@@ -45,13 +45,17 @@ func (k *Keys) numbered(kind string, n int64) []byte {
 	return k.memory
 }
 
+// Room writes the key of a room.
 func (k *Keys) Room(id int32) []byte { return k.numbered(KindRoom, int64(id)) }
 
+// Visit writes the key of a visit.
 func (k *Keys) Visit(id string) []byte { return k.key(KindVisit, id) }
 
+// Statement writes the key of a clinical statement, by its number.
 func (k *Keys) Statement(n int64) []byte { return k.numbered(KindStatement, n) }
 
-func (k *Keys) Dedup(id string) []byte { return k.key(KindDedup, id) } // a pseudonym of bounded length
+// Dedup writes the key of the identity of an event or a request, which has a bounded length.
+func (k *Keys) Dedup(id string) []byte { return k.key(KindDedup, id) }
 
 // Unit writes the key of the record of the unit.
 func (k *Keys) Unit() []byte { return k.key(KindUnit, "") }

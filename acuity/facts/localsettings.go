@@ -38,12 +38,16 @@ type Setting interface {
 	equals(o Setting) bool // but for version, key and receipt
 }
 
+// RowVersion returns the version of the change that set the mapping.
 func (s *MappingState) RowVersion() int64 { return s.Version }
 
+// RowVersion returns the version of the change that set the rule.
 func (s *RuleState) RowVersion() int64 { return s.Version }
 
+// RowVersion returns the version of the change that set the place.
 func (s *PlaceState) RowVersion() int64 { return s.Version }
 
+// RowVersion returns the version of the change that set the switches.
 func (s *SwitchesState) RowVersion() int64 { return s.Version }
 
 func (s *MappingState) equals(o Setting) bool {

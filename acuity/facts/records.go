@@ -6,6 +6,8 @@
 package facts
 
 import (
+	"slices"
+
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
@@ -241,4 +243,10 @@ type SwitchesState struct {
 type ReferenceState struct {
 	acuity.Reference
 	Version int64 // of the change that set it
+}
+
+// Says reports whether the state equals a reference. For a newborn the time is a part of
+// it.
+func (s *ReferenceState) Says(r *acuity.Reference) bool {
+	return s.Place == r.Place && s.Patient == r.Patient && slices.Equal(s.Codings, r.Codings) && (!r.IsNeonate() || s.UpdatedAt == r.UpdatedAt)
 }

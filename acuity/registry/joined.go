@@ -31,6 +31,7 @@ func (j *Joined) Tie() *ties {
 	return j.Ties
 }
 
+// Rest returns the other visits of a head, ascending by id.
 func (j *Joined) Rest() []*Visit {
 	if j.Ties == nil {
 		return nil
@@ -38,6 +39,7 @@ func (j *Joined) Rest() []*Visit {
 	return j.Ties.Rest
 }
 
+// Borrowed returns the visits that lend events to a visit.
 func (j *Joined) Borrowed() []*Visit {
 	if j.Ties == nil {
 		return nil
@@ -45,6 +47,7 @@ func (j *Joined) Borrowed() []*Visit {
 	return j.Ties.Borrowed
 }
 
+// Lent returns whose each event of a visit is, by index, if its messages name the patient alone.
 func (j *Joined) Lent() []Lent {
 	if j.Ties == nil {
 		return nil
@@ -52,6 +55,7 @@ func (j *Joined) Lent() []Lent {
 	return j.Ties.Lent
 }
 
+// Accounts returns the account numbers of the events of a visit.
 func (j *Joined) Accounts() []string {
 	if j.Links == nil {
 		return nil
@@ -59,6 +63,7 @@ func (j *Joined) Accounts() []string {
 	return j.Links.Accounts
 }
 
+// Wholes returns the names of the visits that a visit is a part of.
 func (j *Joined) Wholes() []string {
 	if j.Links == nil {
 		return nil

@@ -60,6 +60,7 @@ type RoomStay struct {
 	From, To acuity.Instant // To 0: still
 }
 
+// Holds reports whether the stay covers t.
 func (s RoomStay) Holds(t acuity.Instant) bool { return s.From <= t && (s.To == 0 || t < s.To) }
 
 // Room is a room with what is derived for it.

@@ -8,10 +8,11 @@ import (
 	"svc/acuity"
 )
 
-// mark is a set of marks of a room or a visit. Only touched asks for work of derive; the others list
+// mark is a set of marks of a room or a visit. Only Touched asks for work of derive; the others list
 // what it made.
 type mark uint16
 
+// The marks.
 const (
 	Touched mark = 1 << iota // room or visit: derive all of it anew
 	Rejudge                  // room: its chart changed since it was judged

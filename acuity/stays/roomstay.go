@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/facts"
 	"svc/acuity/identity"
 	"svc/acuity/location"
 	"svc/acuity/registry"
@@ -235,4 +236,16 @@ func compareRoomStays(a, b registry.RoomStay) int {
 		return cmp.Compare(a.From, b.From)
 	}
 	return cmp.Compare(a.V.ID, b.V.ID)
+}
+
+// List records the newborns that a census lists; nil: there is no census.
+func (l *Builder) List(f *facts.CensusFacts) {
+	if f == nil {
+		return
+	}
+	for i := range f.Newborns {
+		if id := f.Newborns[i].Visit; id != "" {
+			l.Listed[id] = true
+		}
+	}
 }
