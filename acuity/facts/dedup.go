@@ -17,14 +17,9 @@ const ReasonReused = "request_reused"
 // Deduplication has the identities of the events and requests of the last 24 h.
 type Deduplication struct {
 	Unit  *UnitState
-	Keys  *Keys
-	ByID  map[string]*DedupState
+	ByID  Table[string, *DedupState]
 	byAge []*DedupState // ascending by receipt
 	Off   bool          // all events are new: those of a past
-
-	// What must be written since the last call of Dirty.
-	added     []*DedupState
-	forgotten []string // forgotten identities
 }
 
 // Repeats returns the identity of a request if an earlier one of the last 24 h has it: then the
@@ -33,7 +28,7 @@ func (d *Deduplication) Repeats(r *acuity.Request) *DedupState {
 	if r == nil || r.Key == "" {
 		return nil
 	}
-	if s := d.ByID[r.Key]; s != nil && d.Unit.Clock < s.At.Add(dedupFor) {
+	if s := d.ByID.Rows[r.Key]; s != nil && d.Unit.Clock < s.At.Add(dedupFor) {
 		return s
 	}
 	s := &DedupState{
@@ -61,13 +56,12 @@ func (d *Deduplication) MarkSeen(e *acuity.Event, at acuity.Instant) (id string)
 
 // add keeps an identity from now on.
 func (d *Deduplication) add(s *DedupState) {
-	d.ByID[s.ID] = s
+	d.ByID.Set(s.ID, s)
 	i := len(d.byAge)
 	if i > 0 && compareDedup(d.byAge[i-1], s) > 0 {
 		i, _ = slices.BinarySearchFunc(d.byAge, s, compareDedup)
 	}
 	d.byAge = slices.Insert(d.byAge, i, s)
-	d.added = append(d.added, s)
 }
 
 // ForgetOld drops the identities that are 24 h old.
@@ -77,12 +71,12 @@ func (d *Deduplication) ForgetOld(now acuity.Instant) {
 
 // ForgetBeyond drops the oldest identities beyond so many.
 func (d *Deduplication) ForgetBeyond(most int) {
-	d.forgetOldest(func(*DedupState) bool { return len(d.ByID) > most })
+	d.forgetOldest(func(*DedupState) bool { return len(d.ByID.Rows) > most })
 }
 
 // Restored orders the restored identities by age.
 func (d *Deduplication) Restored() {
-	d.byAge = slices.SortedFunc(maps.Values(d.ByID), compareDedup)
+	d.byAge = slices.SortedFunc(maps.Values(d.ByID.Rows), compareDedup)
 }
 
 // forgetOldest drops identities, oldest first, while goes is true.
@@ -90,9 +84,8 @@ func (d *Deduplication) forgetOldest(goes func(*DedupState) bool) {
 	n := 0
 	for ; n < len(d.byAge) && goes(d.byAge[n]); n++ {
 		s := d.byAge[n]
-		if d.byAge[n] = nil; d.ByID[s.ID] == s {
-			delete(d.ByID, s.ID)
-			d.forgotten = append(d.forgotten, s.ID)
+		if d.byAge[n] = nil; d.ByID.Rows[s.ID] == s {
+			d.ByID.Delete(s.ID)
 		}
 	}
 	d.byAge = d.byAge[n:]
@@ -101,19 +94,6 @@ func (d *Deduplication) forgetOldest(goes func(*DedupState) bool) {
 // compareDedup orders identities by age.
 func compareDedup(a, b *DedupState) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
-}
-
-// WriteDirty writes the identities that came and deletes those that went.
-func (d *Deduplication) WriteDirty(write func(key []byte, s Record)) {
-	for _, id := range d.forgotten {
-		write(d.Keys.Dedup(id), nil)
-	}
-	for _, s := range d.added {
-		if len(d.forgotten) == 0 || d.ByID[s.ID] == s {
-			write(d.Keys.Dedup(s.ID), s)
-		}
-	}
-	d.forgotten, d.added = Emptied(d.forgotten), Emptied(d.added)
 }
 
 // dedupFor is how long identities of events are kept (docs/decisions.md#duplicate-messages).

@@ -61,13 +61,16 @@ func (k *Keys) Dedup(id string) []byte { return k.key(KindDedup, id) }
 func (k *Keys) Unit() []byte { return k.key(KindUnit, "") }
 
 // Code writes the key of an unmapped code, by its key in the worklist.
-func (k *Keys) Code(key string) []byte { return k.key(KindCode, Digest(key)) }
+func (k *Keys) Code(key string) []byte { return k.key(KindCode, digest(key)) }
 
 // Reference writes the key of a reference.
-func (k *Keys) Reference(name string) []byte { return k.key(KindReference, Digest(name)) }
+func (k *Keys) Reference(name string) []byte { return k.key(KindReference, digest(name)) }
 
-// Digest names a text of any length. Texts here are pseudonyms or codes.
-func Digest(text string) string {
+// Setting writes the key of a row that administrators set.
+func (k *Keys) Setting(of SettingKey) []byte { return k.key(of.Kind, of.ID) }
+
+// digest names a text of any length. Texts here are pseudonyms or codes.
+func digest(text string) string {
 	h := fnv.New128a()
 	h.Write([]byte(text))
 	return fmt.Sprintf("%x", h.Sum(nil))

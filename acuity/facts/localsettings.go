@@ -19,12 +19,10 @@ const (
 )
 
 // LocalSettings are how one hospital wants its codes, places and feeds to be read, and
-// what it asks for beyond the catalogue.
+// what it asks for beyond the catalogue: the rows that administrators set, by kind and id.
 type LocalSettings struct {
-	Unit    *UnitState
-	Keys    *Keys
-	Rows    map[SettingKey]Setting
-	changed []SettingKey // must be written since the last call of Dirty
+	Table[SettingKey, Setting]
+	Unit *UnitState
 }
 
 // SettingKey names a row: its kind, and its id within the table of that kind.
@@ -109,11 +107,9 @@ func (s *LocalSettings) Take(c *settingChange) {
 	old, there := s.Rows[c.SettingKey]
 	switch {
 	case c.deleted && there:
-		delete(s.Rows, c.SettingKey)
-		s.Keys.Drop(s.Keys.key(c.Kind, c.ID))
+		s.Delete(c.SettingKey)
 	case !c.deleted && (!there || !old.equals(c.row)):
-		s.Rows[c.SettingKey] = c.row
-		s.changed = append(s.changed, c.SettingKey)
+		s.Set(c.SettingKey, c.row)
 	}
 }
 
@@ -174,23 +170,6 @@ func (s *LocalSettings) Erase(kind, id string) bool {
 		return true
 	}
 	return false
-}
-
-// Write writes the records of the local settings.
-func (s *LocalSettings) Write(write func(key []byte, s Record)) {
-	for k, row := range s.Rows {
-		write(s.Keys.key(k.Kind, k.ID), row)
-	}
-}
-
-// WriteDirty writes the local settings that changed.
-func (s *LocalSettings) WriteDirty(write func(key []byte, s Record)) {
-	for _, k := range s.changed {
-		if row, there := s.Rows[k]; there {
-			write(s.Keys.key(k.Kind, k.ID), row)
-		}
-	}
-	s.changed = Emptied(s.changed)
 }
 
 // leastTableVersion is above every version of a row, and the versions of tables that follow

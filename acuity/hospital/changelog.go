@@ -19,11 +19,11 @@ import (
 // valid until write returns.
 func (u *State) Dirty(write func(key []byte, s facts.Record)) {
 	u.registry.Keys.WriteDropped(write)
-	u.dedup.WriteDirty(write)
+	u.dedup.ByID.WriteDirty(write)
 	u.settings.WriteDirty(write)
 	u.statements.WriteDirty(write)
-	u.worklist.WriteDirty(write)
-	u.names.WriteDirty(write)
+	u.worklist.Codes.WriteDirty(write)
+	u.names.References.WriteDirty(write)
 	for _, v := range u.registry.Work.Visits.With(registry.Unsaved) {
 		v.Marks &^= registry.Unsaved
 	}
@@ -58,15 +58,9 @@ func (u *State) View(write func(room int32, c *acuity.RoomChart)) {
 // hold. Key and record are valid until write returns.
 func (u *State) Records(write func(key []byte, s facts.Record)) {
 	u.settings.Write(write)
-	for id, s := range u.dedup.ByID {
-		write(u.registry.Keys.Dedup(id), s)
-	}
-	for k, c := range u.worklist.Codes {
-		write(u.registry.Keys.Code(k), c)
-	}
-	for name, s := range u.names.References {
-		write(u.registry.Keys.Reference(name), s)
-	}
+	u.dedup.ByID.Write(write)
+	u.worklist.Codes.Write(write)
+	u.names.References.Write(write)
 	u.registry.WriteVisits(slices.Collect(maps.Values(u.registry.Visits)), write)
 	for id, v := range u.registry.Visits {
 		u.statements.WriteByCode(&v.Statements, id, write)
@@ -93,7 +87,7 @@ func (u *State) Restore(key string, s facts.Record) error {
 	kind, id, _ := strings.Cut(rest, "/")
 	switch s := s.(type) {
 	case nil:
-		return u.erase(kind, id)
+		return u.erase(key, kind, id)
 	case *facts.UnitState:
 		u.registry.Facts = *s
 	case *facts.RoomState:
@@ -103,19 +97,19 @@ func (u *State) Restore(key string, s facts.Record) error {
 	case *facts.StatementState:
 		u.statements.Collect(s)
 	case *facts.DedupState:
-		u.dedup.ByID[s.ID] = s
+		u.dedup.ByID.Rows[s.ID] = s
 	case facts.Setting:
 		u.settings.Rows[facts.SettingKey{Kind: kind, ID: id}] = s
 	case *facts.ReferenceState:
-		u.names.References[s.Name] = s
+		u.names.References.Rows[s.Name] = s
 	case *facts.CodeState:
-		u.worklist.Codes[identity.UnmappedKey(s.System, s.Code, s.Kind)] = s
+		u.worklist.Codes.Rows[identity.UnmappedKey(s.System, s.Code, s.Kind)] = s
 	}
 	return nil
 }
 
-// erase takes a record away.
-func (u *State) erase(kind, id string) error {
+// erase removes the record with a key, which is of a kind and has an id.
+func (u *State) erase(key, kind, id string) error {
 	switch kind {
 	case facts.KindUnit:
 		u.registry.Facts = facts.UnitState{}
@@ -137,15 +131,11 @@ func (u *State) erase(kind, id string) error {
 		}
 		u.statements.Restoring = slices.DeleteFunc(u.statements.Restoring, func(r stays.StatementRecord) bool { return r.Number == n })
 	case facts.KindDedup:
-		delete(u.dedup.ByID, id)
+		delete(u.dedup.ByID.Rows, id)
 	case facts.KindReference:
-		maps.DeleteFunc(u.names.References, func(name string, _ *facts.ReferenceState) bool { return facts.Digest(name) == id })
+		u.names.References.Erase(key)
 	case facts.KindCode:
-		for k := range u.worklist.Codes {
-			if facts.Digest(k) == id {
-				delete(u.worklist.Codes, k)
-			}
-		}
+		u.worklist.Codes.Erase(key)
 	default:
 		if !u.settings.Erase(kind, id) {
 			return fmt.Errorf("restore kind %q: not known", kind)

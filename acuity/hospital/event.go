@@ -64,7 +64,7 @@ func (es *eventStore) takeEvent(in *registry.Intake, i int, e *acuity.Event) (ac
 		es.store(in, i, k.resolvedEvent(e), k.v, strings.Clone(e.ID))
 		return acuity.Applied, ""
 	}
-	if s := es.dedup.ByID[e.ID]; s != nil && e.ID != "" {
+	if s := es.dedup.ByID.Rows[e.ID]; s != nil && e.ID != "" {
 		if s.Digest != e.Digest {
 			in.Warn("event_id_reused", in.EventPath(i))
 		}

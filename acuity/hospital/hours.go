@@ -266,8 +266,8 @@ func newPast(u *State) *past {
 	p := &past{unit: New(u.registry.Keys.Hospital)}
 	p.unit.hours.isPast, p.unit.registry.Limits = true, u.registry.Limits
 	p.unit.dedup.Off = true
-	p.unit.settings.Rows = u.settings.Rows       // a change of them discards this past
-	p.unit.names.References = u.names.References // a change of them discards this past
+	p.unit.settings.Rows = u.settings.Rows                 // a change of them discards this past
+	p.unit.names.References.Rows = u.names.References.Rows // a change of them discards this past
 	for _, r := range u.registry.Rooms {
 		p.unit.registry.Rooms = append(p.unit.registry.Rooms, &registry.Room{RoomState: facts.RoomState{
 			ID: r.ID, Label: r.Label, Area: r.Area, Registered: r.Registered, PointOfCare: r.PointOfCare, Room: r.Room,

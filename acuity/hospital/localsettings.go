@@ -115,9 +115,7 @@ func (u *State) compile() {
 // are those of [State.Records].
 func (u *State) LocalSettings(write func(key []byte, s facts.Record)) {
 	u.settings.Write(write)
-	for k, c := range u.worklist.Codes {
-		write(u.registry.Keys.Code(k), c)
-	}
+	u.worklist.Codes.Write(write)
 	for _, r := range u.registry.Rooms {
 		if s := u.Unknown(r.ID); s != nil {
 			write(u.registry.Keys.Room(r.ID), s)

@@ -37,7 +37,7 @@ func (u *State) rebuildTable() {
 	u.locations.Table = location.Table{References: u.names.PlaceOf}
 	u.locations.Table.SetRows(u.settings.Locations())
 	u.locations.Relabel()
-	for _, r := range u.names.References {
+	for _, r := range u.names.References.Rows {
 		u.names.JoinPersons(&r.Reference)
 	}
 	u.names.Index()

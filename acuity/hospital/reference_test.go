@@ -25,12 +25,12 @@ func TestMedicationComesLater(t *testing.T) {
 		Hospital: "north", ReceivedAt: acuity.At(at), Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 4},
 		Signals: []acuity.Signal{{Room: 4, Kind: catalogue.KindMedication, System: codes.SystemLocal, Code: "Medication/m", StartedAt: acuity.At(at)}},
 	}
-	if c := u.Apply(said, 1); len(c.Activated) != 0 || len(c.Unmapped) != 1 || len(u.worklist.Codes) != 1 {
-		t.Fatalf("%+v, %d codes", c, len(u.worklist.Codes))
+	if c := u.Apply(said, 1); len(c.Activated) != 0 || len(c.Unmapped) != 1 || len(u.worklist.Codes.Rows) != 1 {
+		t.Fatalf("%+v, %d codes", c, len(u.worklist.Codes.Rows))
 	}
 	magnesium := acuity.Reference{Name: "Medication/m", UpdatedAt: acuity.At(at), Codings: []acuity.Coding{{System: codes.RxNorm, Code: "6585"}}}
-	if c := u.Apply(ofReferences(at, magnesium), 2); len(c.Activated) != 1 || len(u.worklist.Codes) != 0 {
-		t.Fatalf("%+v, %d codes", c, len(u.worklist.Codes))
+	if c := u.Apply(ofReferences(at, magnesium), 2); len(c.Activated) != 1 || len(u.worklist.Codes.Rows) != 0 {
+		t.Fatalf("%+v, %d codes", c, len(u.worklist.Codes.Rows))
 	}
 	water := acuity.Reference{Name: "Medication/m", UpdatedAt: acuity.At(at.Add(-time.Hour)), Codings: []acuity.Coding{{System: codes.RxNorm, Code: "11295"}}}
 	if c := u.Apply(ofReferences(at, water), 3); len(c.Expired) != 0 {
@@ -65,8 +65,8 @@ func TestReferencesAreBounded(t *testing.T) {
 	}
 	again.Restored()
 	for _, unit := range []*State{u, again} {
-		if len(unit.names.References) != identity.CapReferences || unit.names.References["Medication/9"] != nil || unit.names.References["Medication/10"] == nil {
-			t.Errorf("%d references", len(unit.names.References))
+		if len(unit.names.References.Rows) != identity.CapReferences || unit.names.References.Rows["Medication/9"] != nil || unit.names.References.Rows["Medication/10"] == nil {
+			t.Errorf("%d references", len(unit.names.References.Rows))
 		}
 	}
 }

@@ -60,12 +60,16 @@ func New(hospital string) *State {
 		Visits: map[string]*registry.Visit{}, Unknown: map[*registry.Visit]struct{}{}, Checks: map[int32][]*registry.Visit{},
 	}}
 	g := &u.registry
-	u.settings = facts.LocalSettings{Unit: &g.Facts, Keys: &g.Keys, Rows: map[facts.SettingKey]facts.Setting{}}
-	u.dedup = facts.Deduplication{Unit: &g.Facts, Keys: &g.Keys, ByID: map[string]*facts.DedupState{}}
-	u.worklist = identity.Worklist{Registry: g, Matcher: &u.matcher, Codes: map[string]*facts.CodeState{}}
+	u.settings = facts.LocalSettings{Unit: &g.Facts}
+	u.settings.Rows, u.settings.Key = map[facts.SettingKey]facts.Setting{}, g.Keys.Setting
+	u.dedup = facts.Deduplication{Unit: &g.Facts}
+	u.dedup.ByID.Rows, u.dedup.ByID.Key = map[string]*facts.DedupState{}, g.Keys.Dedup
+	u.worklist = identity.Worklist{Registry: g, Matcher: &u.matcher}
+	u.worklist.Codes.Rows, u.worklist.Codes.Key = map[string]*facts.CodeState{}, g.Keys.Code
 	u.names = identity.Names{
 		Registry: g, Matcher: &u.matcher, Worklist: &u.worklist, Joins: &u.joins,
-		References: map[string]*facts.ReferenceState{}, Persons: map[string][]string{}, Patients: map[string][]*registry.Visit{},
+		References: facts.Table[string, *facts.ReferenceState]{Rows: map[string]*facts.ReferenceState{}, Key: g.Keys.Reference},
+		Persons:    map[string][]string{}, Patients: map[string][]*registry.Visit{},
 		BySubject: map[registry.SubjectName]*registry.Unassigned{}, ByPatient: map[string][]*registry.Unassigned{},
 	}
 	u.joins = identity.Joins{Registry: g, Names: &u.names, Accounts: map[string][]*registry.Visit{}, Wholes: map[string][]*registry.Visit{}}

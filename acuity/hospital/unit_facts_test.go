@@ -215,7 +215,7 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 		}
 	}
 	r.Restored()
-	if x, y := rendered(r.Chart()), rendered(New(testHospital).Chart()); x != y || len(r.registry.Visits)+len(r.registry.Rooms)+len(r.dedup.ByID)+len(r.worklist.Codes)+len(r.settings.Rows) != 0 {
+	if x, y := rendered(r.Chart()), rendered(New(testHospital).Chart()); x != y || len(r.registry.Visits)+len(r.registry.Rooms)+len(r.dedup.ByID.Rows)+len(r.worklist.Codes.Rows)+len(r.settings.Rows) != 0 {
 		t.Errorf("not empty\n%s\n%s", x, y)
 	}
 	for _, key := range []string{"other/unit", testHospital + "/else/1", testHospital + "/room/x", testHospital + "/statement/x"} {

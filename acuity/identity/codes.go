@@ -2,7 +2,6 @@ package identity
 
 import (
 	"hash/maphash"
-	"maps"
 	"slices"
 	"strings"
 
@@ -73,8 +72,7 @@ type Worklist struct {
 	*registry.Registry
 	Matcher *Matcher
 
-	Codes   map[string]*facts.CodeState
-	changed map[string]bool // codes that must be written, by their keys
+	Codes facts.Table[string, *facts.CodeState] // by UnmappedKey
 }
 
 // codeKinds are the kinds that tell the rows of the worklist apart: diagnoses,
@@ -89,37 +87,19 @@ func (l *Worklist) TakeMark(in *registry.Intake, i int, m *acuity.CodeMark) {
 			continue
 		}
 		key := UnmappedKey(m.System, m.Code, kind)
-		c := l.Codes[key]
+		c := l.Codes.Rows[key]
 		if c == nil {
 			continue
 		}
 		found = true
 		if c.Ignored == m.Delete {
 			c.Ignored = !m.Delete
-			l.touch(key)
+			l.Codes.Touch(key)
 		}
 	}
 	if !found {
 		in.Warn("not_in_worklist", registry.ItemPath("codes", i))
 	}
-}
-
-// touch notes that the record of a code is to be written.
-func (l *Worklist) touch(key string) {
-	if l.changed == nil {
-		l.changed = map[string]bool{}
-	}
-	l.changed[key] = true
-}
-
-// WriteDirty writes the codes that changed.
-func (l *Worklist) WriteDirty(write func(key []byte, s facts.Record)) {
-	for _, k := range slices.Sorted(maps.Keys(l.changed)) {
-		if c := l.Codes[k]; c != nil {
-			write(l.Keys.Code(k), c)
-		}
-	}
-	clear(l.changed)
 }
 
 // NoteUnmappedSignals adds the unmapped codes of the request to the answer and the
@@ -164,16 +144,16 @@ func (l *Worklist) NoteUnmappedDiagnosis(in *registry.Intake, d *acuity.Diagnosi
 // noteCode counts an unmapped code.
 func (l *Worklist) noteCode(in *registry.Intake, system codes.System, code, display string, kind catalogue.SignalKind, room int32) {
 	key := UnmappedKey(system, code, kind)
-	c := l.Codes[key]
+	c := l.Codes.Rows[key]
 	if un := (acuity.Unmapped{System: system, Code: code, Display: display}); (c == nil || !c.Ignored) && in.First(un) {
 		in.Unmapped = append(in.Unmapped, un)
 	}
 	if c == nil {
-		if len(l.Codes) >= CapCodes {
+		if len(l.Codes.Rows) >= CapCodes {
 			return
 		}
 		c = &facts.CodeState{System: system, Code: code, Kind: kind, FirstSeen: in.Observation.ReceivedAt}
-		l.Codes[key] = c
+		l.Codes.Rows[key] = c
 	}
 	if display != "" {
 		c.Display = display
@@ -193,15 +173,14 @@ func (l *Worklist) noteCode(in *registry.Intake, system codes.System, code, disp
 	if i, found := slices.BinarySearch(c.Rooms, room); room >= 0 && !found && len(c.Rooms) < capCodeRooms {
 		c.Rooms = slices.Insert(c.Rooms, i, room)
 	}
-	l.touch(key)
+	l.Codes.Touch(key)
 }
 
 // drop removes the name of a Medication from the worklist of unmapped codes.
 func (l *Worklist) drop(name string) {
 	key := UnmappedKey(codes.SystemLocal, name, catalogue.KindMedication)
-	if l.Codes[key] != nil {
-		delete(l.Codes, key)
-		l.Keys.Drop(l.Keys.Code(key))
+	if l.Codes.Rows[key] != nil {
+		l.Codes.Delete(key)
 	}
 }
 

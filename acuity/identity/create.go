@@ -25,7 +25,7 @@ func (ns *Names) TakeCreates(in *registry.Intake) {
 // knows reports whether a visit, a resource or a reference has a name. Only what is kept
 // counts, so a restored unit knows the same.
 func (ns *Names) knows(name string) bool {
-	if ns.References[name] != nil {
+	if ns.References.Rows[name] != nil {
 		return true
 	}
 	if v := ns.VisitCalled(name); v != nil && v.IsCalled(name) {

@@ -21,11 +21,10 @@ type Names struct {
 	Worklist *Worklist
 	Joins    *Joins
 
-	References map[string]*facts.ReferenceState // by name
-	Persons    map[string][]string              // further names of a patient, by name, as FHIR Patients give them
-	Patients   map[string][]*registry.Visit     // by pseudonym
-	changed    []string                         // references that must be written, by name
-	Parts      []*registry.Visit                // visits that are part of another, perhaps of the mother's; ascending by id
+	References facts.Table[string, *facts.ReferenceState] // by name
+	Persons    map[string][]string                        // further names of a patient, by name, as FHIR Patients give them
+	Patients   map[string][]*registry.Visit               // by pseudonym
+	Parts      []*registry.Visit                          // visits that are part of another, perhaps of the mother's; ascending by id
 
 	ByEncounter map[string]*registry.Visit // by the names of the visit's Encounters
 	Versions    map[string]*registry.Visit // the visit that has the events of a version of an Encounter, by resource
@@ -173,7 +172,7 @@ func removeFrom[K, V comparable](index map[K][]V, key K, value V) {
 // touchOthersOf touches the other visits of a visit's patient: her names may connect them to
 // FHIR Patients that came on their own.
 func (ns *Names) touchOthersOf(v *registry.Visit) {
-	if len(ns.References)+len(ns.Joins.Accounts)+len(ns.Joins.Wholes)+ns.Joins.Holders == 0 {
+	if len(ns.References.Rows)+len(ns.Joins.Accounts)+len(ns.Joins.Wholes)+ns.Joins.Holders == 0 {
 		return
 	}
 	for _, n := range ns.NamesOf(slices.Clone(v.Names)) {
@@ -187,22 +186,22 @@ func (ns *Names) touchOthersOf(v *registry.Visit) {
 
 // isNeonate reports whether a FHIR Patient says that the patient is a newborn.
 func (ns *Names) isNeonate(v *registry.Visit) bool {
-	if len(ns.References) == 0 || v.Timeline.OpenedAt == 0 {
+	if len(ns.References.Rows) == 0 || v.Timeline.OpenedAt == 0 {
 		return false
 	}
 	return slices.ContainsFunc(ns.NamesOf(v.AllNames()), func(name string) bool {
-		r := ns.References[name]
+		r := ns.References.Rows[name]
 		return r != nil && r.IsNeonate() && v.Timeline.OpenedAt <= r.UpdatedAt.Add(neonateFor)
 	})
 }
 
 // birthOrderOf returns the order of birth of a newborn by a FHIR Patient; 0: none.
 func (ns *Names) birthOrderOf(v *registry.Visit) (order uint8) {
-	if len(ns.References) == 0 || !v.Timeline.Newborn {
+	if len(ns.References.Rows) == 0 || !v.Timeline.Newborn {
 		return 0
 	}
 	for _, name := range ns.NamesOf(v.AllNames()) {
-		if r := ns.References[name]; r != nil {
+		if r := ns.References.Rows[name]; r != nil {
 			order = max(order, r.BirthOrder())
 		}
 	}
@@ -211,26 +210,16 @@ func (ns *Names) birthOrderOf(v *registry.Visit) (order uint8) {
 
 // Medication returns the codings of the Medication with a name; nil: there is none.
 func (ns *Names) Medication(name string) []acuity.Coding {
-	if r := ns.References[name]; r != nil {
+	if r := ns.References.Rows[name]; r != nil {
 		return r.Codings
 	}
 	return nil
 }
 
-// WriteDirty writes the references that changed.
-func (ns *Names) WriteDirty(write func(key []byte, s facts.Record)) {
-	for _, name := range ns.changed {
-		if s := ns.References[name]; s != nil {
-			write(ns.Keys.Reference(name), s)
-		}
-	}
-	ns.changed = facts.Emptied(ns.changed)
-}
-
 // PlaceOf returns the place of a FHIR Location by its name; a zero place: it is unknown, or
 // has none.
 func (ns *Names) PlaceOf(name string) acuity.Location {
-	if s := ns.References[name]; s != nil {
+	if s := ns.References.Rows[name]; s != nil {
 		return s.Place
 	}
 	return acuity.Location{}

@@ -29,7 +29,7 @@ func (ns *Names) TakeReferences(in *registry.Intake) {
 	}
 	for i := range in.Observation.References {
 		r := &in.Observation.References[i]
-		old := ns.References[r.Name]
+		old := ns.References.Rows[r.Name]
 		if in.ReferenceExists(i) {
 			continue
 		}
@@ -38,8 +38,7 @@ func (ns *Names) TakeReferences(in *registry.Intake) {
 		}
 		s := &facts.ReferenceState{Reference: *r, Version: ns.Facts.Version + 1}
 		ownTexts(s)
-		ns.References[s.Name] = s
-		ns.changed = append(ns.changed, s.Name)
+		ns.References.Set(s.Name, s)
 		ns.Worklist.drop(s.Name)
 		if old != nil {
 			noteChange(old)
@@ -100,11 +99,11 @@ func ownTexts(s *facts.ReferenceState) {
 // forgetOldest keeps the caps, of Patients and of all others, and returns what it
 // forgets: the oldest versions.
 func (ns *Names) forgetOldest() (forgotten []*facts.ReferenceState) {
-	if len(ns.References) <= CapReferences {
+	if len(ns.References.Rows) <= CapReferences {
 		return nil
 	}
 	var kinds [2][]*facts.ReferenceState
-	for _, s := range ns.References {
+	for _, s := range ns.References.Rows {
 		kind := 0
 		if s.Patient != "" || s.IsOfPerson() {
 			kind = 1
@@ -118,8 +117,7 @@ func (ns *Names) forgetOldest() (forgotten []*facts.ReferenceState) {
 		for _, s := range list[:max(len(list)-CapReferences, 0)] {
 			ns.touchPerson(&s.Reference)
 			ns.separatePersons(&s.Reference)
-			delete(ns.References, s.Name)
-			ns.Keys.Drop(ns.Keys.Reference(s.Name))
+			ns.References.Delete(s.Name)
 			forgotten = append(forgotten, s)
 		}
 	}
@@ -150,7 +148,7 @@ func (ns *Names) touchPerson(r *acuity.Reference) {
 func (ns *Names) speaksOf(names map[string]bool) bool {
 	for range terminology.MaxInside - 1 {
 		inside := maps.Clone(names)
-		for whole, s := range ns.References {
+		for whole, s := range ns.References.Rows {
 			if slices.ContainsFunc(s.Codings, func(c acuity.Coding) bool { return inside[c.Code] }) {
 				names[whole] = true
 			}

@@ -1,0 +1,63 @@
+package facts
+
+import "maps"
+
+// Table has the records of one kind by their keys, and remembers which of them the changelog does not
+// have yet. A record that was deleted leaves a tombstone until it is written.
+type Table[K comparable, R Record] struct {
+	Rows map[K]R
+	Key  func(K) []byte // writes the key of a record in the changelog, which is valid until the next call
+
+	changed []K // in the order of the first change since the last WriteDirty
+	isDirty map[K]struct{}
+}
+
+// Set sets a record.
+func (t *Table[K, R]) Set(k K, r R) {
+	t.Rows[k] = r
+	t.Touch(k)
+}
+
+// Delete deletes a record.
+func (t *Table[K, R]) Delete(k K) {
+	delete(t.Rows, k)
+	t.Touch(k)
+}
+
+// Touch records that a record changed in place.
+func (t *Table[K, R]) Touch(k K) {
+	if t.isDirty == nil {
+		t.isDirty = map[K]struct{}{}
+	}
+	if _, there := t.isDirty[k]; !there {
+		t.isDirty[k] = struct{}{}
+		t.changed = append(t.changed, k)
+	}
+}
+
+// Erase removes the record with a key of the changelog, which has its tombstone.
+func (t *Table[K, R]) Erase(key string) {
+	maps.DeleteFunc(t.Rows, func(k K, _ R) bool { return string(t.Key(k)) == key })
+}
+
+// Write writes all records.
+func (t *Table[K, R]) Write(write func(key []byte, s Record)) {
+	for k, r := range t.Rows {
+		write(t.Key(k), r)
+	}
+}
+
+// WriteDirty writes the records that changed since the last call, and nil for those that were deleted.
+func (t *Table[K, R]) WriteDirty(write func(key []byte, s Record)) {
+	for _, k := range t.changed {
+		if r, there := t.Rows[k]; there {
+			write(t.Key(k), r)
+		} else {
+			write(t.Key(k), nil)
+		}
+	}
+	t.changed = Emptied(t.changed)
+	if clear(t.isDirty); cap(t.changed) == 0 {
+		t.isDirty = nil // many changes need much memory
+	}
+}
