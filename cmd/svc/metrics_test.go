@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -44,7 +45,18 @@ func TestMetricsPage(t *testing.T) {
 // exists.
 func TestDeployAsksForMetricsThatExist(t *testing.T) {
 	registered := registeredMetrics(t)
-	for _, file := range []string{"prometheus/rules.yaml", "prometheus/rules_test.yaml", "grafana/svc.json"} {
+	boards, err := filepath.Glob("../../deploy/grafana/*.json")
+	if err != nil || len(boards) != 3 {
+		t.Errorf("the boards are %v, %v", boards, err)
+	}
+	files := []string{"prometheus/rules.yaml", "prometheus/rules_test.yaml"}
+	for _, board := range boards {
+		files = append(files, "grafana/"+filepath.Base(board))
+		if content := deployFile(t, "grafana/"+filepath.Base(board)); !json.Valid([]byte(content)) {
+			t.Errorf("%s is no JSON", board)
+		}
+	}
+	for _, file := range files {
 		names := regexp.MustCompile(`\bsvc_[a-z_]+`).FindAllString(deployFile(t, file), -1)
 		if len(names) == 0 {
 			t.Errorf("deploy/%s asks for nothing", file)
