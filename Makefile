@@ -18,7 +18,7 @@ REVISION = -X main.revision=$(shell git describe --always --dirty 2>/dev/null ||
 TAG ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: run test unraced check race e2e readers compose charts base contract bench fuzz backtest build image help
+.PHONY: run test unraced check race e2e readers compose charts base cluster contract bench fuzz backtest build image help
 
 run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
@@ -63,6 +63,9 @@ compose:
 charts: ## check the chart and the Kustomize base of deploy/ against the types of their APIs
 	@cd deploy/tools/kubernetes && nice -n 10 $(GOTEST) -count=1 ./...
 	@echo "The chart was not installed: make cluster does that on a Kubernetes."
+
+cluster: ## install the chart on the cluster of KUBECONFIG, update and delete pods under load (see the script)
+	@deploy/tools/kubernetes/cluster
 
 base: ## write the Kustomize base from the chart
 	@cd deploy/tools/kubernetes && go test -count=1 -run TestBase . -args -update

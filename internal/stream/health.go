@@ -96,7 +96,7 @@ func (h *health) scout(client *kgo.Client) {
 			break
 		}
 		if h.away.CompareAndSwap(0, time.Now().UnixMilli()) {
-			h.log.ErrorContext(h.ctx, "kafka unavailable", "error", err)
+			h.log.ErrorContext(h.ctx, "kafka unavailable", "option", "--kafka", "error", err)
 		}
 		select {
 		case <-h.ctx.Done():
