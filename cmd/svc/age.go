@@ -13,7 +13,7 @@ import (
 	"svc/schemas"
 )
 
-// Bounds of the histograms of the pipeline.
+// Bounds of the histograms of the stages: the upper bounds of the first and of the last bucket.
 const (
 	leastStage = time.Millisecond
 	mostStage  = 17 * time.Minute
