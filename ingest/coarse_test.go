@@ -134,3 +134,63 @@ func TestCoarseStartStays(t *testing.T) {
 		}
 	})
 }
+
+// The start and the end of a drug or a condition that versions repeat as a day stay where the first of them had
+// them, in any order of arrival, so another infusion that begins later carries on no clock.
+func TestCoarseStartAndEndOfADrugStay(t *testing.T) {
+	drug := func(id, status, updated, from, to string) string {
+		if to != "" {
+			to = `,"end":"` + to + `"`
+		}
+		return resource("MedicationAdministration", id, `"status":"`+status+`"`, updated, ofContext,
+			magnesium+`,"effectivePeriod":{"start":"`+from+`"`+to+`}`)
+	}
+	disease := func(status, updated string) string {
+		return resource("Condition", "c1", `"clinicalStatus":{"coding":[{"code":"`+status+`"}]}`, updated, ofVisit,
+			severe+`,"onsetDateTime":"`+today+`"`)
+	}
+	clock := func(hour, minute int) acuity.Instant {
+		return acuity.At(time.Date(2026, 3, 4, hour, minute, 0, 0, time.UTC))
+	}
+	for name, c := range map[string]struct {
+		said []string
+		want acuity.Instant // start of the evidence of the code
+		code string
+	}{
+		"an end told to the day, said again": {[]string{
+			drug("m1", "in-progress", "08:20", "2026-03-04T08:20:00Z", ""), drug("m1", "completed", "09:00", today, today),
+			drug("m1", "completed", "12:00", today, today), drug("m2", "in-progress", "12:05", "2026-03-04T12:05:00Z", ""),
+		}, clock(12, 5), "6585"},
+		"an end that is not told, said again": {[]string{
+			drug("m1", "completed", "09:00", "2026-03-04T08:20:00Z", ""), drug("m1", "completed", "12:00", "2026-03-04T08:20:00Z", ""),
+			drug("m2", "in-progress", "12:05", "2026-03-04T12:05:00Z", ""),
+		}, clock(12, 5), "6585"},
+		"a start told to the day, said again after a pause": {[]string{
+			drug("m1", "in-progress", "08:20", today, ""), drug("m1", "stopped", "09:00", today, "2026-03-04T09:00:00Z"),
+			drug("m1", "in-progress", "12:00", today, ""),
+		}, clock(8, 20), "6585"},
+		"an end after the drug ran again is its own": {[]string{
+			drug("m1", "stopped", "09:00", "2026-03-04T08:20:00Z", today), drug("m1", "in-progress", "10:00", "2026-03-04T08:20:00Z", ""),
+			drug("m1", "stopped", "12:00", "2026-03-04T08:20:00Z", today), drug("m2", "in-progress", "12:05", "2026-03-04T12:05:00Z", ""),
+		}, clock(8, 20), "6585"},
+		"an onset told to the day, active again": {[]string{
+			disease("active", "08:30"), disease("resolved", "09:00"), disease("relapse", "12:00"),
+		}, clock(8, 30), "O1413"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := append([]string{encounter("in-progress", "08:15", stays("L1", "08:10"), "")}, c.said...)
+			permutations(len(said), func(order []int) {
+				u := hospital.New("st-test")
+				for i, n := range order {
+					o := decoded(t, said[n])
+					u.Apply(&o, int64(i))
+				}
+				p := &u.Chart().Rooms[0].Patients[0]
+				i := slices.IndexFunc(p.Evidence, func(e acuity.Evidence) bool { return e.Source.Code == c.code })
+				if i < 0 || p.Evidence[i].Start != c.want {
+					t.Fatalf("in the order %v: %+v", order, p.Evidence)
+				}
+			})
+		})
+	}
+}

@@ -124,8 +124,9 @@ func (f *builder) foldInfusions() {
 	var ran []infusionRun
 	things(f.e.infusions, func(said []*ResourceStatement) {
 		var n crossEffects
+		var times versionTimes
 		for _, h := range said {
-			s := orderedOf(h)
+			s := times.ordered(h)
 			if h.Status == acuity.SignalActive && h.State == terminology.Unmapped {
 				n = crossEffects{} // it was something else
 				continue
@@ -134,9 +135,9 @@ func (f *builder) foldInfusions() {
 		}
 		f.add(n.total())
 		for _, factor := range factorsOf(said) {
-			r := assertion{f: factor}
+			r, times := assertion{f: factor}, versionTimes{}
 			for _, h := range said {
-				s := orderedOf(h)
+				s := times.ordered(h)
 				ran = f.moveInfusion(&r, &s, ran)
 			}
 			if r.on {
@@ -154,9 +155,10 @@ func (f *builder) foldInfusions() {
 	}
 }
 
-// orderedOf returns a statement about a resource as one of no resource.
-func orderedOf(h *ResourceStatement) orderedStatement {
+// ordered returns the next version of a resource as a statement of no resource, with its resolved times.
+func (t *versionTimes) ordered(h *ResourceStatement) orderedStatement {
 	p := h.plain()
+	p.ObservedAt, p.StartedAt = t.resolve(h)
 	return orderedStatement{Statement: &p, order: p.OrderTime(), clock: p.clockStart(), drug: true}
 }
 

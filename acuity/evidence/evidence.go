@@ -276,7 +276,9 @@ func (e *Input) Conditions(yield func(Diagnosis, []acuity.Coding) bool) {
 // conditionOf returns what the ordered statements about one condition amount to; false:
 // it does not stand. Another code is another condition.
 func conditionOf(said []*ResourceStatement) (d Diagnosis, on bool) {
+	var times versionTimes
 	for _, h := range said {
+		_, started := times.resolve(h)
 		if h.Status != acuity.SignalActive {
 			on = false
 			continue
@@ -287,7 +289,7 @@ func conditionOf(said []*ResourceStatement) (d Diagnosis, on bool) {
 			d = Diagnosis{Diagnosis: acuity.Diagnosis{System: id.System, Code: id.Code}, Start: at, Feed: h.Feed}
 			d.Display = h.Display
 			if h.StartedAt != 0 && h.StartedAt <= h.ReceivedAt {
-				d.Start = h.StartedAt
+				d.Start = started
 			}
 			on = true
 		}

@@ -29,6 +29,8 @@ type Version struct {
 	ID        int64          // grows with each version; 0: not said
 	// ObservedFrom is the start of the interval that was sent as the time of the observation; 0: that was exact.
 	ObservedFrom acuity.Instant
+	// StartedFrom is the start of the interval that was sent as the start of the resource; 0: that was exact.
+	StartedFrom acuity.Instant
 
 	hash uint64 // of the resource
 }
@@ -48,7 +50,7 @@ func VersionOf(s *acuity.Signal) *Version {
 	if s.Resource == "" {
 		return nil
 	}
-	return &Version{strings.Clone(s.Resource), s.UpdatedAt, s.VersionID, s.ObservedFrom, maphash.String(seed, s.Resource)}
+	return &Version{strings.Clone(s.Resource), s.UpdatedAt, s.VersionID, s.ObservedFrom, s.StartedFrom, maphash.String(seed, s.Resource)}
 }
 
 // WholeResource returns the resource without the index of a component; "": no resource.
@@ -152,6 +154,38 @@ func (h *ResourceStatement) firstObservedAt(all []*ResourceStatement) acuity.Ins
 		}
 	}
 	return at
+}
+
+// versionTimes resolves the coarse times of the versions of one resource, in their order. A start that versions repeat
+// counts as in the first of them, as does an end that they repeat until the resource is active again.
+type versionTimes struct {
+	start, end acuity.Instant
+	ended      bool // by the version before
+}
+
+// resolve returns the times of the next version.
+func (t *versionTimes) resolve(h *ResourceStatement) (observed, started acuity.Instant) {
+	observed, started = h.ObservedAt, h.StartedAt
+	if h.Version == nil {
+		return observed, started
+	}
+	if started != 0 {
+		started = acuity.Keep(t.start, h.Version.StartedFrom, started)
+		t.start = started
+	}
+	switch ended := t.ended; {
+	case h.Status == acuity.SignalEnded:
+		observed = cmp.Or(observed, h.ReceivedAt)
+		if t.ended = true; ended {
+			observed = acuity.Keep(t.end, h.Version.ObservedFrom, observed)
+		}
+		t.end = observed
+	case h.Kind == catalogue.KindMedication && observed == h.StartedAt: // a drug that runs is reported by its start
+		observed, t.ended = started, false
+	default:
+		t.ended = false
+	}
+	return observed, started
 }
 
 // runs reports whether the resource lasts, as a medication or a condition, and is no

@@ -146,6 +146,7 @@ func (w *world) resource() acuity.Signal {
 	)
 	if s.ObservedAt = pick(w.t, "observed", 0, w.ago(-2, 90)); s.ObservedAt != 0 {
 		s.ObservedFrom, _ = w.startOf(s.ObservedAt)
+		s.StartedFrom, _ = w.startOf(s.StartedAt)
 	}
 	s.UpdatedAt = pick(w.t, "updated", 0, w.ago(-1, 90))
 	s.Status = pick(w.t, "status", acuity.SignalActive, acuity.SignalActive, acuity.SignalActive, acuity.SignalEnded, acuity.SignalOnHold, acuity.SignalRetracted)

@@ -230,7 +230,7 @@ func (r *StatementRecord) record() facts.StatementState {
 	name := r.holder.patient()
 	s.Visit, s.Patient, s.Subject = r.holder.Visit, name.Patient, name.Subject
 	if v := r.version; v != nil {
-		s.Resource, s.UpdatedAt, s.VersionID, s.ObservedFrom = v.Resource, v.UpdatedAt, v.ID, v.ObservedFrom
+		s.Resource, s.UpdatedAt, s.VersionID, s.ObservedFrom, s.StartedFrom = v.Resource, v.UpdatedAt, v.ID, v.ObservedFrom, v.StartedFrom
 	}
 	return s
 }

@@ -58,11 +58,14 @@ func TestFactsAgain(t *testing.T) {
 	}
 }
 
-// lines describes only events and signals. Whether a patient may be a fetus depends on whether
+// lines describes only events and signals, without the intervals of their times, which [writer] writes as
+// instants. Whether a patient may be a fetus depends on whether
 // the body has the Encounter.
 func lines(f *Facts) string {
 	for i := range f.Signals {
-		if s := &f.Signals[i]; strings.HasPrefix(s.Fetus, acuity.PerhapsFetus) {
+		s := &f.Signals[i]
+		s.ObservedFrom, s.StartedFrom = 0, 0
+		if strings.HasPrefix(s.Fetus, acuity.PerhapsFetus) {
 			s.Fetus = ""
 		}
 	}

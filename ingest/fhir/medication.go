@@ -77,21 +77,23 @@ func (m *mapper) administration(r *resource) bool {
 	if !ok || !m.coded(r, &s, m.medicine(r), "medication") {
 		return false
 	}
-	at := m.time(r, r.at, "effective")
-	s.StartedAt = m.time(r, r.during.start, "effective.start")
-	if s.StartedAt == 0 {
-		s.StartedAt = at
+	at, sent := m.moment(r, r.at, "effective")
+	var start acuity.Moment
+	if s.StartedAt, start = m.moment(r, r.during.start, "effective.start"); s.StartedAt == 0 {
+		s.StartedAt, start = at, sent
 	}
+	s.StartedFrom = start.Start()
 	// The effective time of a running administration is its start. For an ended administration it is the end, if
 	// known.
-	s.ObservedAt = s.StartedAt
+	s.ObservedAt, s.ObservedFrom = s.StartedAt, s.StartedFrom
 	if status == acuity.SignalEnded {
-		end := m.time(r, r.during.end, "effective.end")
+		end, sent := m.moment(r, r.during.end, "effective.end")
 		switch {
 		case end != 0:
-			s.ObservedAt = end
-		case at == 0:
+			s.ObservedAt, s.ObservedFrom = end, sent.Start()
+		case at == 0: // an unknown end lies between the start and this version
 			s.ObservedAt = max(s.UpdatedAt, s.StartedAt)
+			s.ObservedFrom = cmp.Or(s.StartedFrom, s.StartedAt)
 			if s.UpdatedAt == 0 {
 				s.ObservedAt = 0 // now
 			}

@@ -157,19 +157,20 @@ func (m *mapper) condition(r *resource) bool {
 	if !ok || !m.coded(r, &s, m.codes(nil, r, &r.code, "code"), "code") {
 		return false
 	}
-	s.StartedAt = m.time(r, r.at, "onset")
-	if s.StartedAt == 0 {
-		s.StartedAt = m.time(r, r.during.start, "onset")
+	var onset acuity.Moment
+	if s.StartedAt, onset = m.moment(r, r.at, "onset"); s.StartedAt == 0 {
+		s.StartedAt, onset = m.moment(r, r.during.start, "onset")
 	}
+	s.StartedFrom = onset.Start()
 	s.ObservedAt = s.UpdatedAt
 	switch {
 	case status == acuity.SignalEnded:
-		end := m.time(r, r.abatedAt, "abatement")
+		end, sent := m.moment(r, r.abatedAt, "abatement")
 		if end == 0 {
-			end = m.time(r, r.abatedIn.end, "abatement")
+			end, sent = m.moment(r, r.abatedIn.end, "abatement")
 		}
 		if end != 0 {
-			s.ObservedAt = end
+			s.ObservedAt, s.ObservedFrom = end, sent.Start()
 		}
 	case s.ObservedAt == 0:
 		s.ObservedAt = m.time(r, r.issued, "recordedDate")
