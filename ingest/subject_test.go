@@ -36,6 +36,12 @@ func TestSubjectOfAnotherPatient(t *testing.T) {
 	}{
 		"in one body":                  {[]string{"[" + encounter(reference("p1")) + "," + bleeds(of(reference("p2"))) + "]"}, "subject_differs@[1].subject"},
 		"in two":                       {[]string{encounter(reference("p1")), bleeds(of(reference("p2")))}, "subject_differs@Condition.subject"},
+		"the condition first":          {[]string{bleeds(of(reference("p2"))), encounter(reference("p1"))}, "subject_differs@Encounter"},
+		"the condition first, by HL7":  {[]string{"[" + patient("p2", "2") + "," + bleeds(strings.Replace(of(reference("p2")), `"reference":"Encounter/e1"`, `"identifier":{"value":"V1"}`, 1)) + "]", admitted}, "subject_differs@"},
+		"the condition first, once":    {[]string{bleeds(of(reference("p2"))), encounter(reference("p1")), encounter(reference("p1"))}, ""},
+		"her own condition first":      {[]string{bleeds(of(reference("p1"))), encounter(reference("p1"))}, ""},
+		"her fetus first":              {[]string{tracing(of(reference("p2"))), encounter(reference("p1"))}, ""},
+		"the drug first, in a body":    {[]string{runs(of(reference("p2"))), "[" + encounter(reference("p1")) + "]"}, "subject_differs@[0]"},
 		"a drug":                       {[]string{encounter(reference("p1")), runs(of(reference("p2")))}, "subject_differs@MedicationAdministration.subject"},
 		"by numbers":                   {[]string{encounter(number("1")), bleeds(of(number("2")))}, "subject_differs@Condition.subject"},
 		"by Patients":                  {[]string{"[" + patient("p1", "1") + "," + encounter(reference("p1")) + "]", "[" + patient("p2", "2") + "," + bleeds(of(reference("p2"))) + "]"}, "subject_differs@[1].subject"},

@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"cmp"
-	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
@@ -19,38 +18,6 @@ type ResourceStatement struct {
 	Version *Version // nil: no resource
 
 	made acuity.Instant // of a version: its place among the others; see orderVersions
-}
-
-// Version is a version of a resource. A resource is what the sender keeps as one thing,
-// as in FHIR (docs/decisions.md#resource-identity).
-type Version struct {
-	Resource  string         // pseudonym; a component adds a dot and its index
-	UpdatedAt acuity.Instant // 0: not said
-	ID        int64          // grows with each version; 0: not said
-	// ObservedFrom is the start of the interval that was sent as the time of the observation; 0: that was exact.
-	ObservedFrom acuity.Instant
-	// StartedFrom is the start of the interval that was sent as the start of the resource; 0: that was exact.
-	StartedFrom acuity.Instant
-
-	hash uint64 // of the resource
-}
-
-// described begins the resource of a statement without an identifier. Its content
-// identifies it among the statements of its visit or patient.
-const described = "~"
-
-// IsDescribed reports whether the resource has no identifier.
-func (v *Version) IsDescribed() bool { return strings.HasPrefix(v.Resource, described) }
-
-// seed is the seed of the hashes of resources, which never leave the process.
-var seed = maphash.MakeSeed()
-
-// VersionOf returns the version that a signal is; nil: it has no resource.
-func VersionOf(s *acuity.Signal) *Version {
-	if s.Resource == "" {
-		return nil
-	}
-	return &Version{strings.Clone(s.Resource), s.UpdatedAt, s.VersionID, s.ObservedFrom, s.StartedFrom, maphash.String(seed, s.Resource)}
 }
 
 // WholeResource returns the resource without the index of a component; "": no resource.

@@ -51,6 +51,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 		u.clinical.takeSignals(&in)
 	}
 	u.derive()
+	u.statements.WarnOfSubjects(&in)
 	u.events.answerEvents(&in)
 	in.AnswerClinical()
 	u.names.AnswerWaiting(&in)

@@ -1,6 +1,8 @@
 package hospital
 
 import (
+	"strings"
+
 	"svc/acuity"
 	"svc/acuity/adt"
 	"svc/acuity/evidence"
@@ -112,6 +114,9 @@ func (k *clinicalIntake) takeStatement(in *registry.Intake, i int, s *acuity.Sig
 		return
 	}
 	k.statements.Number(&h.Statement)
+	if h.Version != nil && s.Patient != "" && to.V != nil && to.V.Whole().IsName() {
+		h.Version.Subject = &evidence.Subject{Patient: strings.Clone(s.Patient), Subject: strings.Clone(s.Subject)}
+	}
 	k.statements.AddStatement(to, h)
 	if v := to.V; v != nil {
 		k.RecordFact(v)

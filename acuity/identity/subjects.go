@@ -19,14 +19,14 @@ func (ns *Names) AnswerWaiting(in *registry.Intake) {
 }
 
 // WarnOfSubjects warns of statements whose subject is not the patient of the visit that they name. They
-// count for the visit. A fetus or child may be the subject of a statement about one fetus.
+// count for the visit.
 func (ns *Names) WarnOfSubjects(in *registry.Intake) {
 	for i := range in.Observation.Signals {
 		s := &in.Observation.Signals[i]
-		if s.Visit == "" || s.Patient == "" || in.SignalExists(i) || s.Fetus != "" && isFetal(s) {
+		if s.Visit == "" || s.Patient == "" || in.SignalExists(i) {
 			continue
 		}
-		if v := ns.VisitCalled(s.Visit).Whole(); v != nil && ns.isOfAnother(s, v) {
+		if v := ns.VisitCalled(s.Visit).Whole(); v != nil && ns.IsOfAnother(s, v) {
 			in.Warn("subject_differs", registry.ItemPath("signals", i))
 		}
 	}
@@ -38,9 +38,13 @@ func isFetal(s *acuity.Signal) bool {
 		slices.ContainsFunc(s.Also, func(c acuity.Coding) bool { return terminology.IsFetal(c.System, c.Code) })
 }
 
-// isOfAnother reports whether a signal names another patient than a visit has. As in bornOf, names
-// distinguish patients only if they are of one kind.
-func (ns *Names) isOfAnother(s *acuity.Signal, v *registry.Visit) bool {
+// IsOfAnother reports whether a signal names another patient than a visit has. As in bornOf, names
+// distinguish patients only if they are of one kind. A fetus or child may be the subject of a statement
+// about one fetus.
+func (ns *Names) IsOfAnother(s *acuity.Signal, v *registry.Visit) bool {
+	if s.Fetus != "" && isFetal(s) {
+		return false
+	}
 	hers := v.AllNames()
 	if slices.Contains(hers, s.Patient) || len(hers) == 0 {
 		return false

@@ -153,6 +153,9 @@ func (k *Statements) Collect(s *facts.StatementState) {
 	}}
 	if name := (registry.SubjectName{Patient: s.Patient, Subject: s.Subject}); name != (registry.SubjectName{}) {
 		r.holder.Named = &name
+		if s.Visit != "" && r.version != nil {
+			r.version.Subject = &evidence.Subject{Patient: s.Patient, Subject: s.Subject}
+		}
 	}
 	if k.Restoring == nil {
 		k.Restoring = *statementRecords.Get().(*[]StatementRecord) //nolint:errcheck // nothing else is put there
@@ -231,6 +234,9 @@ func (r *StatementRecord) record() facts.StatementState {
 	s.Visit, s.Patient, s.Subject = r.holder.Visit, name.Patient, name.Subject
 	if v := r.version; v != nil {
 		s.Resource, s.UpdatedAt, s.VersionID, s.ObservedFrom, s.StartedFrom = v.Resource, v.UpdatedAt, v.ID, v.ObservedFrom, v.StartedFrom
+		if v.Subject != nil && r.holder.Visit != "" {
+			s.Patient, s.Subject = v.Subject.Patient, v.Subject.Subject
+		}
 	}
 	return s
 }
