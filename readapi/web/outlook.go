@@ -53,8 +53,8 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	for i := range f.Hours {
 		h := &f.Hours[i]
 		row := outlookRow{
-			At: p.FormatInstant(h.End), Low: p.FormatNumber(h.Nurses[forecast.P10], 1),
-			Likely: p.FormatNumber(h.Nurses[forecast.P50], 1), High: p.FormatNumber(h.Nurses[forecast.P90], 1),
+			At: p.FormatInstant(h.End), Low: p.formatNeed(h.Nurses[forecast.P10]),
+			Likely: p.formatNeed(h.Nurses[forecast.P50]), High: p.formatNeed(h.Nurses[forecast.P90]),
 		}
 		if o.Known {
 			row.ShortLikely, row.ShortHigh = strconv.Itoa(int(h.ShortfallP50)), strconv.Itoa(int(h.ShortfallP90))
@@ -112,7 +112,7 @@ func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool
 		Now: f.At.Time(), Clock: p.FormatClock, Wall: wall,
 		Ahead: []chart.Band{{At: f.At.Time(), Low: required, Likely: required, High: required}},
 		Words: chart.ForecastWords{
-			Now:   p.T("chart.now", "n", p.FormatNumber(required, 1)),
+			Now:   p.T("chart.now", "n", p.formatNeed(required)),
 			Short: [4]string{p.T("chart.covered"), p.T("chart.short1"), p.T("chart.short2"), p.T("chart.short3")},
 		},
 	}
@@ -130,9 +130,9 @@ func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool
 		duty = strconv.Itoa(int(v.OnDuty))
 		p.drawDutyLine(figure, u)
 	}
-	high := p.FormatNumber(highest.Nurses[forecast.P90], 1)
+	high := p.formatNeed(highest.Nurses[forecast.P90])
 	figure.Words.Highest = p.T("chart.high", "n", high)
-	figure.Title = p.T("chart.title", "now", p.FormatNumber(required, 1), "onduty", duty,
+	figure.Title = p.T("chart.title", "now", p.formatNeed(required), "onduty", duty,
 		"high", high, "time", p.FormatInstant(highest.End))
 	wide := figure.SVG()
 	figure.Narrow = true

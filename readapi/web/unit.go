@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"html/template"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -84,7 +85,16 @@ func nursesOf(d catalogue.Demand) float64 { return float64(d) / float64(catalogu
 
 // formatNurses writes a demand with one decimal.
 func (p *writer) formatNurses(d catalogue.Demand) string {
-	return p.FormatNumber(nursesOf(d), 1)
+	return p.formatNeed(nursesOf(d))
+}
+
+// formatNeed writes a number of nurses needed, with one decimal. A need just above a whole number is
+// never written as that number: "16.0 needed" of 15 would not explain why two nurses are short.
+func (p *writer) formatNeed(nurses float64) string {
+	if whole := math.Floor(nurses); nurses-whole > 1e-9 && nurses-whole < 0.05 {
+		nurses = whole + 0.1
+	}
+	return p.FormatNumber(nurses, 1)
 }
 
 // heldState returns the mark of a page that does not show the present; "": it does.

@@ -170,7 +170,7 @@ func (s *summaries) newRow(t *text.Texts, hospital string, u *readapi.Unit, err 
 
 // formatPeak writes the most nurses that may be needed, and when.
 func (p *writer) formatPeak(f *forecast.Forecast) string {
-	return p.T("units.peakat", "n", p.FormatNumber(f.Peak.P90, 1), "time", p.FormatInstant(f.Peak.At))
+	return p.T("units.peakat", "n", p.formatNeed(f.Peak.P90), "time", p.FormatInstant(f.Peak.At))
 }
 
 // setFeedAge sets the age of the newest feed, or the feed that is late.

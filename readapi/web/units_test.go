@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/readapi"
+	"svc/readapi/web/page"
 	"svc/readapi/web/text"
 )
 
@@ -55,5 +56,17 @@ func TestNoticeAfterReading(t *testing.T) {
 	rows := read()
 	if removeShown(noticed, rows); rows[0].Class != "none" || len(noticed) != 0 {
 		t.Errorf("a second later: %s, %v", rows[0].Class, noticed)
+	}
+}
+
+// TestNeedExplainsShortage: a need that is more than a whole number is shown as more, so it never
+// looks like one that this number of nurses covers.
+func TestNeedExplainsShortage(t *testing.T) {
+	t.Parallel()
+	p := &writer{&page.Writer{Texts: text.In("en")}}
+	for need, want := range map[float64]string{16: "16.0", 16.0000000001: "16.0", 16.01: "16.1", 16.05: "16.1", 15.96: "16.0", 0.3333: "0.3"} {
+		if got := p.formatNeed(need); got != want {
+			t.Errorf("%v: %s, want %s", need, got, want)
+		}
 	}
 }
