@@ -161,4 +161,3 @@ func rooms(n int) *acuity.Chart {
 	c.Unit.Staffing[0].Nurses = int32(n) * 3 / 5
 	return c
 }
-
