@@ -95,6 +95,7 @@ type nowhere struct{}
 func (nowhere) Delivery(*outbound.Entry)              {}
 func (nowhere) Health(_, _ string, _ outbound.Health) {}
 func (nowhere) Progress(outbound.Progress)            {}
+func (nowhere) AlertRun(outbound.AlertRun)            {}
 
 // BenchmarkDeliveries measures deliveries a second to receivers on this machine, from
 // the change to its receipt. It compares them with the same requests by a plain

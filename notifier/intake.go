@@ -98,22 +98,34 @@ func (n *Notifier) saved() {
 	}
 }
 
-// refillSpan is how far back lists are rebuilt from the ledger.
-const refillSpan = 7 * 24 * time.Hour
+// How far back lists are rebuilt from the ledger: deliveries and commands, and alert runs.
+const (
+	refillSpan     = 7 * 24 * time.Hour
+	refillRunsSpan = 90 * 24 * time.Hour // the retention of the ledger
+)
 
 // refillBatch is the number of entries that are read before they must have been written, because the lists drop
 // entries beyond their capacity.
 const refillBatch = 10_000
 
-// RefillLists writes the last week of a partition's ledger to the lists after the lists were lost. From time to time
-// it calls written, which must wait until the lists have written all entries.
+// RefillLists rebuilds the lists of a partition from its ledger after the lists were lost: the deliveries and commands
+// of the last week, and the alert runs of the last 90 days. From time to time it calls written, which must wait until
+// the lists have written all entries.
 func (n *Notifier) RefillLists(ctx context.Context, partition int32, written func(context.Context)) error {
-	from, err := n.cfg.Ledger.At(ctx, partition, n.clock.readTime().Add(-refillSpan))
+	now := n.clock.readTime()
+	from, err := n.cfg.Ledger.At(ctx, partition, now.Add(-refillRunsSpan))
 	if err != nil {
-		return fmt.Errorf("tell lists: %w", err)
+		return fmt.Errorf("refill lists: %w", err)
 	}
-	count := 0
-	if _, err = n.cfg.Ledger.Read(ctx, partition, from, "", func(_ int64, entry any) bool {
+	week, err := n.cfg.Ledger.At(ctx, partition, now.Add(-refillSpan))
+	if err != nil {
+		return fmt.Errorf("refill lists: %w", err)
+	}
+	count, term := 0, int64(0)
+	if _, err = n.cfg.Ledger.Read(ctx, partition, from, "", func(offset int64, entry any) bool {
+		if _, closed := entry.(*outbound.ClosedRun); !closed && offset < week {
+			return ctx.Err() == nil
+		}
 		if count++; count%refillBatch == 0 {
 			written(ctx)
 		}
@@ -122,10 +134,15 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32, written fun
 			n.cfg.Lists.Delivery(e)
 		case *outbound.Order:
 			n.cfg.Lists.Progress(e.Progress)
+		case *outbound.ClosedRun:
+			if e.Term >= term { // a suspended owner that resumed writes an earlier term
+				term = e.Term
+				n.cfg.Lists.AlertRun(e.Run)
+			}
 		}
 		return ctx.Err() == nil
 	}); err != nil {
-		return fmt.Errorf("tell lists: %w", err)
+		return fmt.Errorf("refill lists: %w", err)
 	}
 	n.call(n.owning(partition, func(o *ownership) {
 		for _, h := range o.hospitals {

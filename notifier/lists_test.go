@@ -36,6 +36,8 @@ func (s *deliveryList) Progress(p outbound.Progress) {
 	s.progress[p.ID] = p
 }
 
+func (s *deliveryList) AlertRun(outbound.AlertRun) {}
+
 // states counts the deliveries of whk_1 by state.
 func (s *deliveryList) states() map[outbound.State]int {
 	s.mu.Lock()

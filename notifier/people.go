@@ -76,6 +76,9 @@ func (h *hospital) applyStep(s Step, seen int) {
 			h.publish(e, nil)
 		}
 	}
+	for i := range s.Closed { // before the state, after which the step is not repeated
+		owner.append(&outbound.ClosedRun{Run: s.Closed[i], Term: owner.number}, nil)
+	}
 	if seen > 0 || s.Memory != nil {
 		if s.Memory != nil {
 			h.policy = s.Memory

@@ -19,7 +19,7 @@ type Settings interface {
 }
 
 // Ledger is the log in which the notifier stores its state. An entry is a pointer to [outbound.Event],
-// [outbound.Entry], [outbound.EndpointQueue], [outbound.HospitalState] or [outbound.Order].
+// [outbound.Entry], [outbound.EndpointQueue], [outbound.HospitalState], [outbound.Order] or [outbound.ClosedRun].
 type Ledger interface {
 	// Append writes an entry after all previous ones. It calls stored, in the order of the entries, with the offset
 	// once the entry is durable. After an error, the partition must be revoked and reassigned. Append must not block
@@ -36,13 +36,15 @@ type Ledger interface {
 	At(ctx context.Context, partition int32, instant time.Time) (int64, error)
 }
 
-// DeliveryList stores the lists of deliveries for readers. Its methods do not block; if the store is unavailable, it
+// DeliveryList stores the lists of deliveries and alert runs for readers. Its methods do not block; if the store is unavailable, it
 // keeps the latest state of each delivery and endpoint. A final state of a delivery overrides a pending one, and a
 // later ownership overrides an earlier one.
 type DeliveryList interface {
 	Delivery(e *outbound.Entry)
 	Health(hospital, endpoint string, h outbound.Health)
 	Progress(p outbound.Progress)
+	// AlertRun lists an alert run that has ended, from the ledger. People list runs as they go on.
+	AlertRun(e outbound.AlertRun)
 }
 
 // People decides which recipients are alerted to a change, and how. The notifier decides when to ask it, sends its
@@ -96,11 +98,12 @@ type Notice struct {
 // Step is the result of a step: the work to do for a hospital. It is written to the ledger before any part of it is
 // sent.
 type Step struct {
-	Memory    []byte           // replaces the memory; nil: unchanged
-	Next      time.Time        // when to step again without news; zero: never
-	Messages  []outbound.Entry // e-mails and SMS: Pending, or final with the reason why they are not sent; the notifier sets Term
-	Events    []outbound.Event // surge.alert for its subscribers, or for those in Only; the notifier sets Term, Source and Version
-	Supersede []string         // ids of waiting deliveries that must no longer be sent
+	Memory    []byte              // replaces the memory; nil: unchanged
+	Next      time.Time           // when to step again without news; zero: never
+	Messages  []outbound.Entry    // e-mails and SMS: Pending, or final with the reason why they are not sent; the notifier sets Term
+	Events    []outbound.Event    // surge.alert for its subscribers, or for those in Only; the notifier sets Term, Source and Version
+	Supersede []string            // ids of waiting deliveries that must no longer be sent
+	Closed    []outbound.AlertRun // alert runs that have ended, to rebuild their list from
 	Decisions []Decision
 	Answers   []Answer
 }

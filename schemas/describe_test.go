@@ -18,7 +18,9 @@ var openRecords = []struct {
 	{Observations(), []*Schema{newest("observation")}},
 	{Verdicts(), []*Schema{newest("change")}},
 	{Snapshots(), []*Schema{newest("snapshot")}},
-	{Deliveries(), []*Schema{newest("ledger-event"), newest("delivery"), newest("endpoint-queue"), newest("notified-unit"), newest("order")}},
+	{Deliveries(), []*Schema{
+		newest("ledger-event"), newest("delivery"), newest("endpoint-queue"), newest("notified-unit"), newest("order"), newest("alert-run"),
+	}},
 	{Audit(), []*Schema{newest("audit")}},
 }
 

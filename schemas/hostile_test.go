@@ -240,6 +240,7 @@ func FuzzDelivery(f *testing.F)       { fuzzRecord(f, "delivery") }
 func FuzzEndpointQueue(f *testing.F)  { fuzzRecord(f, "endpoint-queue") }
 func FuzzNotifiedUnit(f *testing.F)   { fuzzRecord(f, "notified-unit") }
 func FuzzOrder(f *testing.F)          { fuzzRecord(f, "order") }
+func FuzzAlertRun(f *testing.F)       { fuzzRecord(f, "alert-run") }
 func FuzzHospital(f *testing.F)       { fuzzRecord(f, "hospital") }
 func FuzzDeadLetter(f *testing.F)     { fuzzRecord(f, "dead-letter") }
 func FuzzRuleState(f *testing.F)      { fuzzRecord(f, "rule-state") }

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	schemas.AddRecord(ledger.QueueCodec)
 	schemas.AddRecord(ledger.StateCodec)
 	schemas.AddRecord(ledger.OrderCodec)
+	schemas.AddRecord(ledger.ClosedRunCodec)
 	schemas.AddEnumeration(outbound.SecretPrevious)
 	m.Run()
 }

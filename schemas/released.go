@@ -79,6 +79,7 @@ var released = []*Schema{
 	{"wall", 2, 1400003302},
 	{"layout", 1, 1400003401},
 	{"session", 1, 1400003501},
+	{"alert-run", 1, 1400003601},
 }
 
 // newest returns the newest version of a record.

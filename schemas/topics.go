@@ -54,7 +54,7 @@ func Audit() Topic {
 // Deliveries is the ledger of the notifier. Within CompactionLag, its records are in the order in which events were
 // created, even if two owners of a partition wrote them.
 func Deliveries() Topic {
-	records := []string{"ledger-event", "delivery", "endpoint-queue", "notified-unit", "order"}
+	records := []string{"ledger-event", "delivery", "endpoint-queue", "notified-unit", "order", "alert-run"}
 	return Topic{
 		Name: "svc.v1.deliveries", Records: records, Compacted: true, CompactionLag: 7 * day, Retention: 90 * day, Copartitioned: true,
 	}

@@ -55,6 +55,12 @@ type HospitalState struct {
 	Term     int64
 }
 
+// ClosedRun is the record of an alert run that has ended, as lists show it. It is written once, when the run ends.
+type ClosedRun struct {
+	Run  AlertRun // AckBy is zero
+	Term int64
+}
+
 // Order is a command in the ledger with its progress.
 type Order struct {
 	Command  Command

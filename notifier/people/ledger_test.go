@@ -2,6 +2,7 @@ package people_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 type memoryLedger struct {
 	mu      sync.Mutex
 	records [][2]string
+	times   []time.Time          // when each record was written
 	last    func(entry any) bool // the process dies after this entry and stores no later one; nil: it lives
 	dead    bool
 }
@@ -59,7 +61,7 @@ func (l *memoryLedger) Append(ctx context.Context, _ int32, entry any, stored fu
 func (l *memoryLedger) put(key string, value []byte) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.records = append(l.records, [2]string{key, string(value)})
+	l.records, l.times = append(l.records, [2]string{key, string(value)}), append(l.times, time.Now())
 	return int64(len(l.records) - 1)
 }
 
@@ -89,7 +91,12 @@ func (l *memoryLedger) Restore(ctx context.Context, partition int32, from int64,
 	return l.Read(ctx, partition, from, "", each)
 }
 
-func (l *memoryLedger) At(context.Context, int32, time.Time) (int64, error) { return 0, nil }
+func (l *memoryLedger) At(_ context.Context, _ int32, instant time.Time) (int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, _ := slices.BinarySearchFunc(l.times, instant, time.Time.Compare)
+	return int64(at), nil
+}
 
 // whole returns the whole ledger as text.
 func (l *memoryLedger) whole() string {

@@ -264,6 +264,56 @@ func TestListsLost(t *testing.T) {
 	})
 }
 
+// TestClosedRunsListedAgain: lost lists get every alert run of the last 90 days again, unchanged, even after a restart.
+// The ledger has one record for each.
+func TestClosedRunsListedAgain(t *testing.T) {
+	run(t, func(r *rig) {
+		r.level(orange)
+		r.wait(2 * time.Minute)
+		r.ack()
+		r.level(green)
+		r.wait(10 * time.Minute)
+		r.wait(30 * 24 * time.Hour) // longer than deliveries are listed again
+		r.level(yellow)
+		r.level(green)
+		r.wait(10 * time.Minute)
+		r.wait(8 * 24 * time.Hour)
+		r.level(acuity.LevelRed)
+		before := maps.Clone(r.lists.alertRuns)
+		if len(before) != 3 {
+			t.Fatalf("runs %+v", before)
+		}
+		refill := func(when string) {
+			t.Helper()
+			r.lists.lose()
+			if err := r.n.RefillLists(t.Context(), 0, func(context.Context) {}); err != nil {
+				t.Fatal(err)
+			}
+			r.wait(time.Second)
+			if !maps.Equal(r.lists.alertRuns, before) {
+				t.Errorf("%s: runs %+v, before %+v", when, r.lists.alertRuns, before)
+			}
+			if n := len(r.lists.deliveries); n != 6 {
+				t.Errorf("%s: %d deliveries, want the 6 of the last week", when, n)
+			}
+		}
+		refill("lost")
+		r.commit()
+		r.kill()
+		r.start()
+		refill("after a restart")
+		records := 0
+		if _, err := r.ledger.Read(t.Context(), 0, 0, "mercy/alert-run/", func(_ int64, entry any) bool {
+			if entry != nil {
+				records++
+			}
+			return true
+		}); err != nil || records != 2 {
+			t.Errorf("%d records of closed runs, %v", records, err)
+		}
+	})
+}
+
 // TestSuperseded: a waiting message is not sent once it is wrong.
 func TestSuperseded(t *testing.T) {
 	run(t, func(r *rig) {

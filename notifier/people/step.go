@@ -117,7 +117,7 @@ func (s *step) sendAlert(d policy.Decision) {
 	case policy.Raised:
 		m.Raise, m.RaiseTier = id, d.Tier
 	case policy.Cleared:
-		s.listClosed(&before)
+		s.closeAlertRun(&before)
 		m.Raise, m.RaiseTier = "", 0
 	}
 	s.supersede(d.Reason, to)
@@ -244,13 +244,13 @@ func (s *step) listAlertRun() {
 	}
 }
 
-// listClosed lists the alert run that has ended.
-func (s *step) listClosed(before *policy.History) {
-	if s.alerting.config.Lists == nil {
-		return
-	}
+// closeAlertRun lists the alert run that has ended, and passes it to the ledger.
+func (s *step) closeAlertRun(before *policy.History) {
 	m := memory{History: *before, Alert: sentAlert{Reason: policy.Cleared}, RaiseTier: s.memory.RaiseTier}
 	e := m.alertRun(s.hospital, &s.policy)
 	e.Level, e.ClosedAt, e.AckBy, e.ToldAt = s.memory.History.Level.String(), s.now, time.Time{}, s.now
-	s.alerting.config.Lists.AlertRun(e)
+	s.out.Closed = append(s.out.Closed, e)
+	if s.alerting.config.Lists != nil {
+		s.alerting.config.Lists.AlertRun(e)
+	}
 }

@@ -1,4 +1,4 @@
-// Package ledger defines the records of the notifier: events, deliveries, queues, commands.
+// Package ledger defines the records of the notifier: events, deliveries, queues, commands, closed alert runs.
 package ledger
 
 import (
@@ -15,6 +15,7 @@ const (
 	KindQueue    = "endpoint-queue"
 	KindPolicy   = "policy"
 	KindCommand  = "command"
+	KindAlertRun = "alert-run" // written when the run has ended
 )
 
 // CommandKey returns the key of a command. The progress of the command has the same key.
@@ -22,18 +23,19 @@ func CommandKey(hospital, id string) schemas.Key {
 	return schemas.Key{Hospital: hospital, Kind: KindCommand, ID: id}
 }
 
-// The codecs of the entries: events, deliveries, queues of endpoints, states of hospitals, and orders. An order is a
-// command with its progress.
+// The codecs of the entries: events, deliveries, queues of endpoints, states of hospitals, orders, and alert runs that
+// have ended. An order is a command with its progress.
 var (
-	EventCodec    = schemas.NewCodec("ledger-event", eventFields)
-	DeliveryCodec = schemas.NewCodec("delivery", deliveryFields)
-	QueueCodec    = schemas.NewCodec("endpoint-queue", queueFields)
-	StateCodec    = schemas.NewCodec("notified-unit", stateFields)
-	OrderCodec    = schemas.NewCodec("order", orderFields)
+	EventCodec     = schemas.NewCodec("ledger-event", eventFields)
+	DeliveryCodec  = schemas.NewCodec("delivery", deliveryFields)
+	QueueCodec     = schemas.NewCodec("endpoint-queue", queueFields)
+	StateCodec     = schemas.NewCodec("notified-unit", stateFields)
+	OrderCodec     = schemas.NewCodec("order", orderFields)
+	ClosedRunCodec = schemas.NewCodec("alert-run", closedRunFields)
 )
 
 // Encode returns the key of a ledger entry and appends its record to dst. An entry is a pointer to an
-// [outbound.Event], Entry, EndpointQueue, HospitalState or Order.
+// [outbound.Event], Entry, EndpointQueue, HospitalState, Order or ClosedRun.
 func Encode(dst []byte, entry any) (key schemas.Key, value []byte, err error) {
 	switch e := entry.(type) {
 	case *outbound.Event:
@@ -51,6 +53,9 @@ func Encode(dst []byte, entry any) (key schemas.Key, value []byte, err error) {
 	case *outbound.Order:
 		value, err = OrderCodec.Encode(dst, e)
 		return CommandKey(e.Command.Hospital, e.Command.ID), value, err
+	case *outbound.ClosedRun:
+		value, err = ClosedRunCodec.Encode(dst, e)
+		return schemas.Key{Hospital: e.Run.Hospital, Kind: KindAlertRun, ID: e.Run.ID}, value, err
 	}
 	return schemas.Key{}, dst, fmt.Errorf("encode ledger: no schema for %T", entry)
 }
@@ -73,6 +78,8 @@ func Decode(key, value []byte) (any, error) {
 		return StateCodec.Decode(value)
 	case KindCommand:
 		return OrderCodec.Decode(value)
+	case KindAlertRun:
+		return ClosedRunCodec.Decode(value)
 	}
 	return nil, nil
 }
@@ -166,6 +173,25 @@ func orderFields(c *schemas.Coder, o *outbound.Order) {
 	c.When(&p.UpdatedAt)
 	c.Long(&o.Position)
 	c.Long(&o.Term)
+}
+
+func closedRunFields(c *schemas.Coder, e *outbound.ClosedRun) {
+	r := &e.Run
+	c.Text(&r.ID)
+	c.Text(&r.Hospital)
+	c.Text(&r.Tier)
+	c.Text(&r.Level)
+	c.When(&r.OpenedAt)
+	c.When(&r.ClosedAt)
+	c.When(&r.ToldAt)
+	c.Text(&r.Reason)
+	c.Number(&r.Round)
+	c.When(&r.AckBy)
+	c.When(&r.AckedAt)
+	c.Text(&r.AckedBy)
+	c.Text(&r.Alert)
+	c.Bool(&r.Unreached)
+	c.Long(&e.Term)
 }
 
 func attemptFields(c *schemas.Coder, a *outbound.Attempt) {

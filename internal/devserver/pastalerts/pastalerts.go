@@ -74,7 +74,7 @@ func (p *People) Step(ctx context.Context, now time.Time, in notifier.Happening)
 		last.Memory = r.memory
 	}
 	last.Messages, last.Events = append(r.out.Messages, last.Messages...), append(r.out.Events, last.Events...)
-	last.Decisions = append(r.out.Decisions, last.Decisions...)
+	last.Closed, last.Decisions = append(r.out.Closed, last.Closed...), append(r.out.Decisions, last.Decisions...)
 	return last
 }
 
@@ -129,7 +129,7 @@ func (r *rehearsal) step(at time.Time, in notifier.Happening) {
 		r.out.Messages = append(r.out.Messages, m)
 	}
 	r.out.Events = append(r.out.Events, s.Events...)
-	r.out.Decisions = append(r.out.Decisions, s.Decisions...)
+	r.out.Closed, r.out.Decisions = append(r.out.Closed, s.Closed...), append(r.out.Decisions, s.Decisions...)
 	if run := r.runs.last; !run.AckBy.IsZero() && run.Alert != r.asked {
 		r.asked, r.acks = run.Alert, nil
 		if after := ackAfter(run.Alert); after > 0 {

@@ -82,6 +82,14 @@ func TestPast(t *testing.T) {
 	if len(all) != days || acked < 45 || acked == days || escalated < 5 || escalated > 30 {
 		t.Errorf("%d alerts, %d acknowledged, %d escalated", len(all), acked, escalated)
 	}
+	for _, r := range s.Closed {
+		if r != all[r.ID] {
+			t.Errorf("the ledger gets %+v, listed is %+v", r, all[r.ID])
+		}
+	}
+	if len(s.Closed) != days {
+		t.Errorf("the ledger gets %d closed alert runs", len(s.Closed))
+	}
 	if len(s.Messages) < 2*2*len(all) {
 		t.Errorf("%d messages", len(s.Messages))
 	}
