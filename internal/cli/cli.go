@@ -31,14 +31,13 @@ func (w Env) Printf(format string, args ...any) error {
 	return err
 }
 
-// usageError is a fault of the command line or the configuration: no work was begun, and the
-// exit code is 2.
+// usageError is an error in the command line or the configuration. The command did nothing, and the exit code is 2.
 type usageError struct{ err error }
 
-// Error implements error. Each fault has a line.
+// Error implements error, with one line for each error.
 func (e usageError) Error() string { return e.err.Error() }
 
-// Unwrap returns the faults.
+// Unwrap returns the joined errors.
 func (e usageError) Unwrap() error { return e.err }
 
 // Usage joins all faults of a command line into one error, or returns nil if there are none.
@@ -92,7 +91,7 @@ func Run(ctx context.Context, root *cobra.Command, args []string, w Env) int {
 
 // execute returns the path of the command that args name, and its error.
 func execute(ctx context.Context, root *cobra.Command, args []string, w Env) (path string, err error) {
-	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
+	root.SetArgs(append([]string{}, args...)) // nil would make cobra read os.Args
 	root.SetOut(w.Stdout)
 	root.SetErr(w.Stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -108,10 +107,10 @@ func execute(ctx context.Context, root *cobra.Command, args []string, w Env) (pa
 // frame is the state that all commands of one run share.
 type frame struct {
 	env    func(string) (string, bool)
-	faults []error // of the values of flags
+	faults []error // errors in the values of flags
 }
 
-// fit prepares a command and the commands below it for the frame.
+// fit prepares a command and its subcommands to report their errors to the frame.
 func (f *frame) fit(c *cobra.Command) {
 	c.Flags().SortFlags = false
 	c.SuggestionsMinimumDistance = 2
@@ -120,7 +119,7 @@ func (f *frame) fit(c *cobra.Command) {
 	c.Use, c.DisableFlagsInUseLine, c.DisableAutoGenTag = fullUse(c), true, true
 	if !c.Runnable() {
 		c.RunE = chooseBelow
-		c.FParseErrWhitelist.UnknownFlags = c.HasParent() // the missing command would have them
+		c.FParseErrWhitelist.UnknownFlags = c.HasParent() // if a subcommand is missing, the flags may belong to it
 	} else if !c.DisableFlagParsing {
 		check := c.PreRunE
 		c.PreRunE = func(c *cobra.Command, args []string) error {
@@ -143,7 +142,7 @@ func (f *frame) fit(c *cobra.Command) {
 	}
 }
 
-// chooseBelow runs for a command that only groups others.
+// chooseBelow runs a command that only groups subcommands: it returns an error that names the subcommands.
 func chooseBelow(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0 && !c.HasParent():
@@ -182,7 +181,7 @@ func pathBelowRoot(c *cobra.Command) string {
 	return path
 }
 
-// wordFaults compares the words of a command line with the words that Use names.
+// wordFaults returns the errors in the arguments of a command, compared with the arguments that Use declares.
 func wordFaults(use string, args []string) (faults []error) {
 	wanted := strings.Fields(use)[1:]
 	for _, word := range wanted {

@@ -24,17 +24,17 @@ import (
 // client is the part of a command that sends requests over HTTP: the address, the key and the output format.
 type client struct {
 	Env
-	reader bool // without a key, use the key of svc dev with every scope; false: the administrator's
+	reader bool // if no key is given: true uses the read key of svc dev, false its administrator key
 
 	api, key, keyFile, data string
 	json                    bool
 
 	flags   *pflag.FlagSet
-	id      string        // the word after the command: mostly the id of what it is about
-	version string        // only this version is changed; "": any
-	fields  []field       // of the body
-	idField string        // path of the id in the body; "": it is not in it
-	wait    time.Duration // for an outcome; 0: not at all
+	id      string        // first argument, usually an id
+	version string        // expected version for --if-version; "": any
+	fields  []field       // fields of the body
+	idField string        // path of the id in the body; "": the body has no id
+	wait    time.Duration // time to wait for an outcome; 0: do not wait
 }
 
 // askWithin is the time limit of one request to a server.
@@ -93,7 +93,7 @@ func readKey(file string, key *string) error {
 	return nil
 }
 
-// devServer returns the running svc dev, for a command whose flag names no server.
+// devServer returns the running svc dev for a command without a server flag. flag names that flag in the error.
 func devServer(flag, data string) (*DevFile, error) {
 	running, err := RunningDev(data, (*DevFile).API)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *client) fill() error {
 
 // refusal is an error response of the API.
 type refusal struct {
-	status  int // of HTTP
+	status  int // HTTP status
 	Code    string
 	Message string
 	Details []struct {
@@ -140,7 +140,7 @@ type refusal struct {
 	}
 }
 
-// rule is the name of the rule that a part of a request breaks, as the API names it.
+// rule is a broken rule in the form of the API, such as maxLength:100.
 type rule string
 
 // String explains the rule to people if its name alone does not.
@@ -193,7 +193,7 @@ func (c *client) ask(ctx context.Context, method, path string, body any) (json.R
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read
+	defer response.Body.Close() //nolint:errcheck // the body was read to its end
 	var answer struct {
 		OK    bool
 		Data  json.RawMessage
@@ -224,7 +224,7 @@ func Ask(ctx context.Context, base, key, method, path string, body, data any) er
 	return (&client{api: base, key: key}).into(ctx, method, path, body, data)
 }
 
-// decode decodes the data of a response.
+// decode decodes the data of a response into data.
 func decode(raw json.RawMessage, data any) error {
 	if err := json.Unmarshal(raw, data); err != nil {
 		return fmt.Errorf("the response is not one of svc: %w", err)
@@ -286,10 +286,10 @@ func alone[T any](print func(*client, []T) error) func(*client, *T) error {
 	return func(c *client, v *T) error { return print(c, []T{*v}) }
 }
 
-// identified is the id in a response.
+// identified is a response of which only the id is used.
 type identified struct{ ID string }
 
-// printID prints the id of a response in a sentence.
+// printID returns a function that prints a sentence with the id of a response.
 func printID(sentence string) func(*client, *identified) error {
 	return func(c *client, v *identified) error { return c.Printf(sentence+"\n", v.ID) }
 }
@@ -351,7 +351,7 @@ func ReadDevFile(data string) (*DevFile, error) {
 const answerWithin = 2 * time.Second
 
 // RunningDev reads dev.json and checks that svc dev accepts connections at one of its addresses,
-// host:port. The file stays when svc dev ends, so the file alone does not show that it runs.
+// host:port. svc dev does not remove the file when it ends, so the file alone does not prove that svc dev is running.
 func RunningDev(data string, address func(*DevFile) string) (*DevFile, error) {
 	d, err := ReadDevFile(data)
 	if err != nil {

@@ -44,7 +44,7 @@ func (d *deliveryData) status() string {
 	return d.State + " (" + *d.Reason + ")"
 }
 
-// last returns the last attempt; nil: there is none.
+// last returns the last attempt, or nil if there was no attempt.
 func (d *deliveryData) last() *attemptData {
 	if len(d.Attempts) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (d *deliveryData) last() *attemptData {
 	return &d.Attempts[len(d.Attempts)-1]
 }
 
-// outcome returns how an attempt ended.
+// outcome returns the result of an attempt as text.
 func (a *attemptData) outcome() string {
 	if a == nil {
 		return "-"
@@ -70,7 +70,7 @@ func deliveryFilters(_ *client, cmd *cobra.Command) {
 	flags.String("state", "", "only deliveries in this `state`")
 	flags.String("since", "", "only at or after this `time`: RFC 3339, or a duration such as 2h for 2 hours ago")
 	flags.String("until", "", "only before this `time` (default: now)")
-	flags.Int("limit", 50, "`number` of deliveries") //nolint:mnd // a page of the API
+	flags.Int("limit", 50, "`number` of deliveries") //nolint:mnd // the page size of the API
 }
 
 // showDeliveries shows one delivery with its attempts. Without an id it shows the list.
@@ -81,8 +81,7 @@ func showDeliveries(ctx context.Context, c *client) error {
 	return show(ctx, c, http.MethodGet, deliveryPath, nil, printDelivery)
 }
 
-// ago returns a time in the form of the API: text unchanged, or the instant of a duration before
-// now.
+// ago returns a time in the form of the API. A duration such as 2h means that long before now; other text is unchanged.
 func (c *client) ago(text string) string {
 	if lapse, err := ParseLifetime(text); err == nil && lapse > 0 {
 		return Stamp(c.Now().Add(-lapse))
@@ -96,7 +95,7 @@ func listDeliveries(ctx context.Context, c *client, path string) error {
 	if err != nil || most < 0 {
 		return Usage(errors.New("--limit: must not be negative"))
 	}
-	query := url.Values{"limit": {strconv.Itoa(min(most, 200))}} //nolint:mnd // the API's most
+	query := url.Values{"limit": {strconv.Itoa(min(most, 200))}} //nolint:mnd // the maximum of the API
 	for name, value := range map[string]string{
 		"channel": c.text("channel"), "state": c.text("state"), "event": c.text("event"),
 		"since": c.ago(c.text("since")), "until": c.ago(c.text("until")),
@@ -156,7 +155,7 @@ type progressData struct {
 	UpdatedAt         *string `json:"updatedAt"`
 }
 
-// askEvery is the interval between requests for the progress. The API does not push it.
+// askEvery is the interval between requests for the progress of a command. The API does not push the progress.
 const askEvery = 100 * time.Millisecond
 
 // waitFor adds the flag of the time to wait for an outcome.
@@ -166,7 +165,7 @@ func waitFor(preset time.Duration) option {
 	}
 }
 
-// order returns the run of a command that is sent to the notifier, with its fields as the body.
+// order returns the run function of a command that is sent to the notifier, with the flags as the body.
 func order(path string) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error { return c.order(ctx, path) }
 }
@@ -227,7 +226,7 @@ func (c *client) order(ctx context.Context, path string) error {
 // commandPath is the path of a command, whose id is the first argument.
 const commandPath = "/api/admin/commands/{id}"
 
-// printProgress prints the progress of a command. asked reports that a stop was requested.
+// printProgress returns a function that prints the progress of a command. asked says that the user requested a stop.
 func printProgress(asked bool) func(*client, *progressData) error {
 	return func(c *client, p *progressData) error {
 		state := "in progress"
@@ -245,7 +244,7 @@ func printProgress(asked bool) func(*client, *progressData) error {
 	}
 }
 
-// progress requests the progress until a command is done or the wait is over.
+// progress requests the progress of a command until the command is done or the time to wait has passed.
 func (c *client) progress(ctx context.Context, id string) (p progressData, raw json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.wait)
 	defer cancel()
@@ -270,8 +269,8 @@ func (c *client) progress(ctx context.Context, id string) (p progressData, raw j
 	}
 }
 
-// outcome returns the end of a delivery and its last attempt. If the delivery cannot be read,
-// it returns otherwise, the outcome in the command.
+// outcome returns the state of a delivery and its last attempt. If the delivery cannot be read, outcome returns the
+// parameter otherwise.
 func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 	var d deliveryData
 	if c.into(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d) != nil {
@@ -284,7 +283,7 @@ func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 	return said
 }
 
-// readSecret reads a file; a line break at its end is not part of the secret.
+// readSecret reads a secret from a file and removes one line break at the end.
 func readSecret(path string) (string, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // the user names the file
 	if err != nil {

@@ -17,16 +17,16 @@ type field struct {
 	fieldKind
 }
 
-// fieldKind is how the text of a flag becomes a value of the body.
+// fieldKind defines how the text of a flag becomes a value of the body.
 type fieldKind struct {
-	words  []string // the only texts; nil: any
-	preset string   // of the words
-	filled bool     // left out if it is empty; else if the flag is not given
+	words  []string // the accepted texts; nil: any
+	preset string   // default of words
+	filled bool     // an empty text is left out of the body; false: a flag that was not given is left out
 	add    func(c *cobra.Command, name, usage string)
 	value  func(c *client, text string) (any, error) // nil: the text itself
 }
 
-// The kinds of fields.
+// These are the kinds of fields.
 var (
 	textField   = fieldKind{}
 	filledField = fieldKind{filled: true}
@@ -37,7 +37,7 @@ var (
 	wholeField   = fieldKind{add: func(c *cobra.Command, name, usage string) { c.Flags().Int(name, 0, usage) }, value: number}
 	decimalField = fieldKind{add: func(c *cobra.Command, name, usage string) { c.Flags().Float64(name, 0, usage) }, value: number}
 
-	// nullField takes the value away if its text is empty.
+	// nullField sends null for an empty text, which deletes the value.
 	nullField = fieldKind{value: func(_ *client, text string) (any, error) {
 		if text == "" {
 			return nil, nil
@@ -45,7 +45,7 @@ var (
 		return text, nil
 	}}
 
-	// roomsField is a list of ids of rooms; null: all rooms.
+	// roomsField is a comma-separated list of room ids. null means all rooms.
 	roomsField = fieldKind{value: func(_ *client, text string) (any, error) {
 		var rooms []int32
 		for _, id := range commas(text) {
@@ -71,13 +71,13 @@ var (
 	}}
 )
 
-// number returns a number as its flag has read it.
+// number returns the text of a number flag unchanged, because the flag has already checked it.
 func number(_ *client, text string) (any, error) { return json.Number(text), nil }
 
 // wordField accepts one of the given words.
 func wordField(words ...string) fieldKind { return fieldKind{words: words} }
 
-// commas returns the items of a list that commas separate, each once.
+// commas returns the items of a comma-separated list without duplicates.
 func commas(list string) []string {
 	all := []string{}
 	for one := range strings.SplitSeq(list, ",") {
@@ -88,7 +88,7 @@ func commas(list string) []string {
 	return all
 }
 
-// option adds to a command what not all commands have.
+// option adds flags or arguments to a command.
 type option func(*client, *cobra.Command)
 
 // fields adds flags that become fields of the body.
@@ -121,7 +121,7 @@ func required(name string) option {
 	return func(_ *client, cmd *cobra.Command) { Require(cmd.Flags(), name) }
 }
 
-// put puts the fields into the body of a request.
+// put adds the fields to the body of a request.
 func (c *client) put(body map[string]any) (err error) {
 	if c.idField != "" {
 		body[c.idField] = c.id
@@ -143,7 +143,7 @@ func (c *client) put(body map[string]any) (err error) {
 	return nil
 }
 
-// text returns the value of a flag; "": the command has no such flag.
+// text returns the value of a flag, or "" if the command has no such flag.
 func (c *client) text(flag string) string {
 	if f := c.flags.Lookup(flag); f != nil {
 		return f.Value.String()

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Annotations of a flag.
+// These are the annotations of a flag.
 const (
-	noteSecret   = "svc_secret"   // its _FILE variable names a file with the value
+	noteSecret   = "svc_secret"   // the _FILE variable names a file with the value
 	noteRequired = "svc_required" // the flag must be given
 	noteInstead  = "svc_instead"  // the other flag for the same value
 	noteServers  = "svc_servers"  // the help lists the flag in the section of servers
@@ -26,12 +26,10 @@ func Variable(flag string) string {
 	return "SVC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Secret lets the values of flags also come from the files that their SVC_…_FILE variables
-// name.
+// Secret marks flags whose value may also be in a file, which the variable SVC_…_FILE names.
 func Secret(flags *pflag.FlagSet, names ...string) { annotate(flags, noteSecret, "true", names) }
 
-// Filled refuses an empty file as the value of a secret: the file was cut off or never
-// written.
+// Filled rejects an empty file as the value of a secret, because such a file was truncated or never written.
 func Filled(flags *pflag.FlagSet, names ...string) { annotate(flags, noteFilled, "true", names) }
 
 // Require marks flags that must be given.
@@ -70,7 +68,7 @@ func annotation(flag *pflag.Flag, what string) string {
 	return strings.Join(flag.Annotations[what], "")
 }
 
-// OneOf adds a flag that accepts one of the given words, which the shell completes.
+// OneOf adds a flag that accepts one of the given words. The shell completes them.
 func OneOf(c *cobra.Command, into *string, name, preset, usage string, words ...string) {
 	*into = preset
 	c.Flags().Var(&oneOf{into, words}, name, usage)
@@ -102,10 +100,10 @@ func (v *oneOf) Set(text string) error {
 }
 
 // checkedValue is a flag value that stores its error, so that the parser continues and all errors are reported
-// together. An error never repeats the value.
+// together. The error never contains the value.
 type checkedValue struct {
 	pflag.Value
-	from   string // the flag, or the variable that replaced it
+	from   string // the flag, or the variable that supplied the value
 	faults *[]error
 }
 
@@ -117,7 +115,8 @@ func (v *checkedValue) Set(text string) error {
 	return nil
 }
 
-// ruleOf says how a value of a type must look; pflag's own message repeats the value.
+// ruleOf returns an error with the required form of a value. The message of pflag is not used, because it contains the
+// value.
 func ruleOf(kind string, err error) error {
 	switch kind {
 	case "int", "int64", "uint64":
@@ -161,7 +160,7 @@ func (f *frame) flagFaults(flags *pflag.FlagSet) []error {
 // variable names.
 func (f *frame) fromEnvironment(flags *pflag.FlagSet, flag *pflag.Flag) {
 	checked, ours := flag.Value.(*checkedValue)
-	if !ours { // the flag -h of cobra
+	if !ours { // cobra adds -h itself
 		return
 	}
 	name := Variable(flag.Name)
@@ -184,11 +183,11 @@ func (f *frame) fromEnvironment(flags *pflag.FlagSet, flag *pflag.Flag) {
 	}
 	if found {
 		checked.from = name
-		flags.Set(flag.Name, text) //nolint:errcheck // a checked value keeps its fault
+		flags.Set(flag.Name, text) //nolint:errcheck // checkedValue stores the error
 	}
 }
 
-// explainFlag explains why the parser cannot read a command line.
+// explainFlag returns a clear error for a flag that the parser rejected.
 func explainFlag(c *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	switch {
@@ -196,7 +195,7 @@ func explainFlag(c *cobra.Command, err error) error {
 		return Usage(err)
 	case len(unknown.GetSpecifiedShortnames()) > 1:
 		name, _, _ := strings.Cut(unknown.GetSpecifiedShortnames(), "=")
-		if c.Flags().Lookup("h"+name) != nil { // pflag read the h as -h
+		if c.Flags().Lookup("h"+name) != nil { // pflag parsed the h as -h
 			name = "h" + name
 		}
 		return Usage(fmt.Errorf("-%s: flags begin with two dashes: --%s", name, name))

@@ -115,14 +115,14 @@ func helpCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			found, _, err := c.Root().Find(args)
 			if err != nil {
-				return err //nolint:wrapcheck // was checked before
+				return err //nolint:wrapcheck // checked above
 			}
 			return found.Help()
 		},
 	}
 }
 
-// commandFault returns the error for words that name no command.
+// commandFault returns the error for arguments that name no command.
 func commandFault(root *cobra.Command, words []string) error {
 	found, rest, err := root.Find(words)
 	if err == nil && len(rest) == 0 {
@@ -131,7 +131,7 @@ func commandFault(root *cobra.Command, words []string) error {
 	return chooseBelow(found, rest)
 }
 
-// completeCommands completes the words that name a command.
+// completeCommands completes the name of a command.
 func completeCommands(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	found, rest, err := c.Root().Find(args)
 	if err != nil || len(rest) > 0 {
@@ -215,11 +215,11 @@ func manCommand(now func() time.Time) *cobra.Command {
 		if folder == "" {
 			found, _, err := c.Root().Find(args)
 			if err != nil {
-				return err //nolint:wrapcheck // was checked before
+				return err //nolint:wrapcheck // checked above
 			}
 			return doc.GenMan(found, head, c.OutOrStdout())
 		}
-		if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // a folder that man reads for every user
+		if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // man must read the folder as any user
 			return fmt.Errorf("--out: %w", err)
 		}
 		return doc.GenManTree(c.Root(), head, folder)

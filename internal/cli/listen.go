@@ -59,7 +59,7 @@ func (o *listenOptions) run(ctx context.Context, w Env) error {
 	for i, value := range o.secrets {
 		known[i].Value = value
 	}
-	var mu sync.Mutex // prints one delivery at a time
+	var mu sync.Mutex // serializes the output of deliveries
 	r := &receiver.Receiver{
 		Now: w.Now, Answer: o.answer, Secrets: func(string) []receiver.Secret { return known },
 		OnDelivery: func(d *receiver.Delivery) {
@@ -131,7 +131,7 @@ func readSecrets(path string) (secrets []string, err error) {
 	return secrets, nil
 }
 
-// print shows one delivery. The terminal never gets control characters from the sender.
+// print shows one delivery. Control characters from the sender are never printed to a terminal.
 func (o *listenOptions) print(out io.Writer, d *receiver.Delivery) {
 	if o.json {
 		if err := json.NewEncoder(out).Encode(d); err != nil {

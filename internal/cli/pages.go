@@ -124,7 +124,7 @@ func setLayout(ctx context.Context, c *client) error {
 	if err != nil {
 		return fmt.Errorf("FILE: %w", err)
 	}
-	defer in.Close() //nolint:errcheck // it was only read
+	defer in.Close() //nolint:errcheck // the file was only read
 	content, err := io.ReadAll(in)
 	if err != nil {
 		return fmt.Errorf("FILE: %w", WithoutPath(err))
@@ -133,7 +133,7 @@ func setLayout(ctx context.Context, c *client) error {
 	if err := json.Unmarshal(content, &drawn); err != nil {
 		return errors.New("FILE: must hold one JSON object as printed by svc admin layout show")
 	}
-	delete(drawn, "version") // version of the layout that was read
+	delete(drawn, "version") // the version of the layout that was read
 	return show(ctx, c, http.MethodPut, layoutPath, drawn, func(c *client, set *struct{ Version int64 }) error {
 		return c.Printf("floor plan set, version %d\n", set.Version)
 	})

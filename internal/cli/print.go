@@ -20,7 +20,7 @@ import (
 // PrintJSON prints the output of --json: one object.
 func PrintJSON(out io.Writer, v any) error {
 	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false) // for terminals and programs: "L&D", addresses to copy
+	encoder.SetEscapeHTML(false) // keeps & in "L&D" and in URLs readable
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(v)
 }
@@ -30,7 +30,7 @@ func PrintItems(out io.Writer, list any) error {
 	return PrintJSON(out, map[string]any{"items": list})
 }
 
-// Stamp returns an instant in the form of the API; "" for none.
+// Stamp returns an instant in the form of the API, or "" for the zero time.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -56,7 +56,7 @@ func ParseLifetime(text string) (time.Duration, error) {
 // tableWriter prints rows for people, in columns as wide as their widest cell.
 type tableWriter struct{ out *tabwriter.Writer }
 
-// NewTable returns a table. Its first row is the titles of the columns, if there are any.
+// NewTable returns a table. titles is its first row; without titles the table has no heading.
 func NewTable(out io.Writer, titles ...any) tableWriter {
 	t := tableWriter{tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)}
 	if len(titles) > 0 {
@@ -104,7 +104,7 @@ func shownOr[T any](v *T) string {
 	return fmt.Sprint(*v)
 }
 
-// plain returns foreign text without control characters, because a terminal would execute them.
+// plain returns untrusted text without control characters, because a terminal would execute them.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
@@ -118,20 +118,19 @@ func plain(text string) string {
 // elsewhere it prints a line every few seconds. It is safe for concurrent use.
 type Progress struct {
 	out  io.Writer
-	what string // the work
-	unit string // the things that are counted
+	what string // label of the work
+	unit string // unit of the count
 	now  func() time.Time
-	bar  *progressbar.ProgressBar // nil: lines
+	bar  *progressbar.ProgressBar // nil: print lines instead
 
 	mu    sync.Mutex
 	begun time.Time
-	first int64 // done at the start: the work of an earlier run
+	first int64 // amount already done at the start, by an earlier run
 	told  time.Time
 	ended bool
 }
 
-// lineEvery and barEvery are the least intervals between two lines, and between two drawings
-// of the bar.
+// lineEvery and barEvery are the minimum intervals between two lines, and between two drawings of the bar.
 const (
 	lineEvery = 2 * time.Second
 	barEvery  = 100 * time.Millisecond
@@ -152,7 +151,7 @@ func NewProgress(w Env, what, unit string) *Progress {
 	return p
 }
 
-// Tell reports how much is done; a total of 0 or less is unknown.
+// Tell reports how much work is done. A total of 0 or less means that the total is unknown.
 func (p *Progress) Tell(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,7 +159,7 @@ func (p *Progress) Tell(done, total int64) {
 		if total > 0 && total != p.bar.GetMax64() {
 			p.bar.ChangeMax64(total)
 		}
-		p.bar.Set64(done) //nolint:errcheck // the terminal is gone: nobody reads it
+		p.bar.Set64(done) //nolint:errcheck // a write to a closed terminal is harmless
 		return
 	}
 	if p.ended {
@@ -192,7 +191,7 @@ func (p *Progress) Say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
-		p.bar.Clear() //nolint:errcheck // the terminal is gone: nobody reads it
+		p.bar.Clear() //nolint:errcheck // a write to a closed terminal is harmless
 	}
 	fmt.Fprintln(p.out, line)
 }
@@ -202,8 +201,8 @@ func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
-		p.bar.Exit()  //nolint:errcheck // the terminal is gone: nobody reads it
-		p.bar.Clear() //nolint:errcheck // likewise
+		p.bar.Exit()  //nolint:errcheck // a write to a closed terminal is harmless
+		p.bar.Clear() //nolint:errcheck // same
 	}
 	p.bar, p.ended = nil, true
 }

@@ -74,7 +74,7 @@ func (o *sendOptions) flags(f *pflag.FlagSet, what string, retryFor time.Duratio
 	f.Float64Var(&o.rate, "rate", 0, "`"+what+"s` per second at most (default: unlimited)")
 	f.IntVar(&o.from, "from", 1, "`number` of the first "+what+" to send: where an earlier run ended")
 	f.DurationVar(&o.retryFor, "retry-for", retryFor, "how long to retry a "+what+" that the server could not process")
-	f.DurationVar(&o.answer, "answer-within", 10*time.Second, "timeout of a response") //nolint:mnd // as engines do
+	f.DurationVar(&o.answer, "answer-within", 10*time.Second, "timeout of a response") //nolint:mnd // the usual timeout of interface engines
 	f.StringVar(&o.ca, "tls-ca", "", "PEM `file` of the authorities that signed the server's certificate (default: those of the system)")
 	f.StringVar(&o.data, "data", DefaultData, "data `folder` of the running svc dev, if no address is given")
 	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
@@ -124,7 +124,7 @@ type sending struct {
 	refused int
 	retried int
 	next    int              // number of the next payload to read
-	open    map[int]struct{} // numbers of payloads that are read and not answered
+	open    map[int]struct{} // numbers of payloads that were read but not yet answered
 }
 
 func newSending(o *sendOptions, w Env, source func(each func(payload) error) error) *sending {
@@ -134,7 +134,7 @@ func newSending(o *sendOptions, w Env, source func(each func(payload) error) err
 	}
 }
 
-// run sends all payloads. The error counts the refusals, or says why sending stopped.
+// run sends all payloads. The error says how many were refused, or why sending stopped.
 func (s *sending) run(ctx context.Context, t target) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -173,7 +173,7 @@ func (s *sending) run(ctx context.Context, t target) error {
 	return nil
 }
 
-// read reads the payloads, at the requested pace.
+// read reads the payloads at the requested rate.
 func (s *sending) read(ctx context.Context, queue chan<- payload) error {
 	each := func(p payload) error {
 		s.mu.Lock()
@@ -206,7 +206,7 @@ func (s *sending) read(ctx context.Context, queue chan<- payload) error {
 	return s.source(each)
 }
 
-// deliver sends one payload until it is answered.
+// deliver sends one payload, and retries until the server responds.
 func (s *sending) deliver(ctx context.Context, line line, p payload) error {
 	first := s.Now()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
@@ -258,7 +258,7 @@ func (s *sending) resume() int {
 	return first
 }
 
-// progress reports the progress: on a terminal by a bar, elsewhere by a line each second.
+// progress reports the progress of sending: a bar on a terminal, or else one line each second.
 func (s *sending) progress(ctx context.Context, done chan<- struct{}) {
 	defer close(done)
 	defer s.shown.End()

@@ -15,21 +15,21 @@ import (
 
 // payload is one body to send: a message of HL7 v2, a body of FHIR, or a body of another feed.
 type payload struct {
-	number int // in all files, from 1
+	number int // counted across all files, from 1
 	fhir   bool
-	path   string // for another feed, under /api/ingest/
-	async  bool   // the server may answer before it has applied the payload
+	path   string // path below /api/ingest/, for a feed other than HL7 and FHIR
+	async  bool   // the server may respond before it has applied the payload
 	due    time.Time
 	body   []byte
 }
 
-// readFile calls each with the payloads of a file; - is standard input.
+// readFile calls each for every payload of a file. The name - means standard input.
 func readFile(ctx context.Context, name string, each func(payload) error) error {
 	in, err := OpenInput(ctx, name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	defer in.Close() //nolint:errcheck // it was only read
+	defer in.Close() //nolint:errcheck // the file was only read
 	if err := readPayloads(in, each); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -54,18 +54,17 @@ func readPayloads(in io.Reader, each func(payload) error) error {
 			return readHL7(text, each)
 		}
 		if b, err = text.Peek(len(byteOrderMark)); err == nil && string(b) == byteOrderMark {
-			text.Discard(len(b)) //nolint:errcheck // they are buffered
+			text.Discard(len(b)) //nolint:errcheck // the bytes are buffered
 			continue
 		}
-		if b, _ = text.Peek(1); b[0] > ' ' { //nolint:errcheck // as above
+		if b, _ = text.Peek(1); b[0] > ' ' { //nolint:errcheck // same
 			return errors.New("is neither HL7 v2 nor JSON")
 		}
-		text.Discard(1) //nolint:errcheck // as above
+		text.Discard(1) //nolint:errcheck // same
 	}
 }
 
-// readFHIR calls each with the JSON values of a file: one in a JSON file, one on each line of
-// NDJSON.
+// readFHIR calls each for every JSON value of a file: one in a JSON file, one per line in NDJSON.
 func readFHIR(in io.Reader, each func(payload) error) error {
 	for values := json.NewDecoder(in); ; {
 		var body json.RawMessage
@@ -80,8 +79,8 @@ func readFHIR(in io.Reader, each func(payload) error) error {
 	}
 }
 
-// readHL7 calls each with the messages of a file. The segments of batches are left out: each
-// message is answered by itself.
+// readHL7 calls each for every message of a file. Batch segments (FHS, BHS, BTS, FTS) are skipped, because the server
+// acknowledges each message separately.
 func readHL7(in io.Reader, each func(payload) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, ingest.MaxMessage)
@@ -96,7 +95,7 @@ func readHL7(in io.Reader, each func(payload) error) error {
 		return each(p)
 	}
 	for number := 1; lines.Scan(); number++ {
-		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // joined files have such marks inside
+		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // concatenated files have byte order marks inside
 		switch name := segmentName(segment); {
 		case len(segment) == 0:
 		case name == "FHS", name == "BHS", name == "BTS", name == "FTS":
@@ -128,7 +127,7 @@ func splitSegments(data []byte, atEOF bool) (advance int, token []byte, err erro
 	return 0, nil, nil
 }
 
-// segmentName returns the name of a segment; "" for a line that continues the one before.
+// segmentName returns the name of a segment, or "" for a line that continues the previous segment.
 func segmentName(line []byte) string {
 	if len(line) < 4 || line[3] >= '0' && line[3] <= '9' || line[3]|0x20 >= 'a' && line[3]|0x20 <= 'z' || line[3] <= ' ' {
 		return ""

@@ -24,17 +24,16 @@ import (
 // target opens connections to a server.
 type target func() line
 
-// line is one connection. After an error of send another attempt may succeed, unless the error
-// is a finalError.
+// line is one connection. After an error of send, a retry may succeed, unless the error is a finalError.
 type line interface {
 	send(ctx context.Context, p payload) (sent, error)
 	close()
 }
 
-// finalError is a fault that no retry can mend.
+// finalError is an error that no retry can fix.
 type finalError struct{ error }
 
-// busyError is a fault that a retry can mend, after a time.
+// busyError means that the server asks for a retry after a delay.
 type busyError struct {
 	error
 	after time.Duration
@@ -83,7 +82,7 @@ func (o *sendOptions) tls(host string) (*tls.Config, error) {
 	return c, nil
 }
 
-// authorities reads the certificates of authorities from a PEM file.
+// authorities reads the certificates of certificate authorities from a PEM file.
 func authorities(path string) (*x509.CertPool, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // the file that the user named
 	if err != nil {
@@ -125,7 +124,7 @@ func (l *httpLine) send(ctx context.Context, p payload) (sent, error) {
 	if err != nil {
 		return sent{}, err
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read
+	defer response.Body.Close() //nolint:errcheck // the body was read to its end
 	body, err := io.ReadAll(io.LimitReader(response.Body, 8<<20))
 	if err != nil {
 		return sent{}, err
@@ -135,7 +134,7 @@ func (l *httpLine) send(ctx context.Context, p payload) (sent, error) {
 	case status >= http.StatusInternalServerError, status == http.StatusTooManyRequests:
 		seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
 		if err != nil {
-			seconds = 0 // missing or a date: retry as after any other fault
+			seconds = 0 // missing, or a date: retry as after any other error
 		}
 		return sent{}, busyError{fmt.Errorf("the server responded with status %d", status), time.Duration(seconds) * time.Second}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound:
@@ -161,7 +160,7 @@ type mllpLine struct {
 
 func (l *mllpLine) close() {
 	if l.conn != nil {
-		l.conn.Close() //nolint:errcheck // everything was answered, or will be sent again
+		l.conn.Close() //nolint:errcheck // every message was acknowledged, or will be sent again
 		l.conn = nil
 	}
 }
@@ -174,7 +173,7 @@ func (l *mllpLine) send(ctx context.Context, p payload) (sent, error) {
 		return sent{}, err
 	}
 	conn := l.conn
-	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })() //nolint:errcheck // the next step finds it
+	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })() //nolint:errcheck // the next read or write fails
 	within := l.answer
 	if silent(p.body) {
 		within = min(within, time.Second)
@@ -240,11 +239,11 @@ func NewFeed(base, key string, within time.Duration) *Feed {
 	return &Feed{&httpLine{&http.Client{Timeout: within}, base + "/api/ingest/", key}}
 }
 
-// Close ends its connections.
+// Close closes the connections of the feed.
 func (f *Feed) Close() { f.line.close() }
 
-// Post sends a body to a path of the ingest API. It returns why the server refused the body;
-// after an error a retry may succeed.
+// Post sends a body to a path of the ingest API. refusal says why the server refused the body; after an error, a retry
+// may succeed.
 func (f *Feed) Post(ctx context.Context, path string, body []byte) (refused string, err error) {
 	got, err := f.line.send(ctx, payload{path: path, body: body})
 	var final finalError
@@ -263,7 +262,7 @@ func (f *Feed) Post(ctx context.Context, path string, body []byte) (refused stri
 type sent struct {
 	code    string // AA, AE …, or an HTTP status
 	refused bool
-	why     string // paths and rules of a refusal, as the server says them: never values
+	why     string // paths and rules of a refusal, as the server reports them: never values
 	took    time.Duration
 }
 
@@ -283,7 +282,7 @@ func problemMessage(body []byte) string {
 	return answer.Error.Error()
 }
 
-// fhirOutcome finds refused resources in a response that also has accepted ones.
+// fhirOutcome returns the refused resources in a response that also has accepted resources.
 func fhirOutcome(body []byte) sent {
 	var answer struct {
 		Data struct {
@@ -306,8 +305,7 @@ func fhirOutcome(body []byte) sent {
 	return sent{code: "HTTP 200 with rejected resources", refused: true, why: strings.Join(broken, "; ")}
 }
 
-// ackOutcome reads the code of an acknowledgment (MSA-1), and kind and place of its errors
-// (ERR-3, ERR-2).
+// ackOutcome reads the code of an acknowledgment (MSA-1), and the code and location of its errors (ERR-3, ERR-2).
 func ackOutcome(ack []byte) sent {
 	if len(bytes.TrimSpace(ack)) == 0 {
 		return sent{code: "no acknowledgment was requested"}

@@ -20,7 +20,7 @@ import (
 type simulateOptions struct {
 	unit  simulate.Options
 	pace  float64 // 0: as fast as the server accepts
-	lines bool    // the output is lines on standard output
+	lines bool    // print lines to standard output instead of sending
 
 	start, span, zone, speed string // the texts of the flags
 	to                       sendOptions
@@ -72,7 +72,7 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 		return err
 	}
 	if !o.to.json {
-		w.Stdout = w.Stderr // all texts are about the sending, so standard output stays empty
+		w.Stdout = w.Stderr // messages describe the sending, so standard output stays empty
 	}
 	start := o.unit.Start.Format(time.RFC3339)
 	fmt.Fprintf(w.Stderr, "%s unit, seed %d, from %s for %v\n", o.unit.Profile, o.unit.Seed, start, o.unit.For)
@@ -85,10 +85,10 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 	return nil
 }
 
-// send hands out the requests. First come the ADT events of the past in batches, as a hospital
-// sends its history; the forecast learns from them. All other requests follow in their order.
+// send sends the requests. ADT events of the past come first, in batches, as a hospital sends its history, because the
+// forecast learns from them. All other requests follow in order.
 func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Time, each func(payload) error) error {
-	// The forecast learns from 28 days. A longer past is sent event by event.
+	// The forecast learns from the last 28 days. A longer past is sent event by event.
 	learnt := o.unit.Start.After(now.Add(-28 * 24 * time.Hour).Add(-time.Minute))
 	isPast := func(r *simulate.Request) bool {
 		return learnt && path.Base(r.Path) == "adt" && (o.pace == 0 || !r.At.After(now))
@@ -168,7 +168,7 @@ func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.
 	return nil
 }
 
-// faults reads the flags, and returns their faults.
+// faults parses the flags and returns their errors.
 func (o *simulateOptions) faults(now time.Time) (faults []error) {
 	fault := func(err error) {
 		if err != nil {
@@ -211,8 +211,8 @@ func (o *simulateOptions) faults(now time.Time) (faults []error) {
 	return faults
 }
 
-// ValidSpeed reports whether a unit may have a speed. A shift must last at least half a minute, and time must visibly
-// pass.
+// ValidSpeed reports whether a simulated unit may run at a speed. A shift must last at least half a minute, and the
+// clock must visibly advance.
 func ValidSpeed(speed float64) bool { return speed >= .1 && speed <= 1440 }
 
 var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max without a wait for real time")

@@ -46,8 +46,7 @@ const terminologyPath = "/api/admin/terminology"
 // chunkRows is the maximum number of rows in one request.
 const chunkRows = 1000
 
-// listPath matches the beginning of the path of a fault. It contains the index of the row in the
-// request.
+// listPath matches the start of the path of an error, which contains the index of the row in the request.
 var listPath = regexp.MustCompile(`^mappings\[(\d+)\]\.?`)
 
 // imported sums up the result of an import, or of a dry run.
@@ -66,7 +65,7 @@ func importMappings(ctx context.Context, c *client) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.id, err)
 	}
-	defer text.Close() //nolint:errcheck // it was only read
+	defer text.Close() //nolint:errcheck // the file was only read
 	rows, faults, err := sheets.ReadMappings(text, 0)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.id, err)
@@ -75,7 +74,7 @@ func importMappings(ctx context.Context, c *client) error {
 	for _, f := range faults {
 		sum.Faults = append(sum.Faults, f.Error())
 	}
-	turns := []bool{true, false} // first a dry run, then the import
+	turns := []bool{true, false} // dry run, then import
 	if sum.DryRun {
 		turns = turns[:1]
 	}
@@ -93,7 +92,7 @@ func importMappings(ctx context.Context, c *client) error {
 	return c.printImported(&sum)
 }
 
-// sendMappings sends some rows, and records their errors by line.
+// sendMappings sends some rows, and records the errors of each line.
 func (c *client) sendMappings(ctx context.Context, rows []sheets.Line[sheets.Mapping], dry bool, sum *imported) error {
 	list := make([]sheets.Mapping, len(rows))
 	for i := range rows {

@@ -85,7 +85,7 @@ var secretFile = fields(
 	field{"secret-file", "secret", "`file` with a secret chosen by the partner (default: a generated secret)", secretField},
 )
 
-// overlapField is a time in hours.
+// overlapField is a number of hours.
 var overlapField = fieldKind{
 	words: []string{"0", "1h", "24h", "7d"}, preset: "24h", filled: true,
 	value: func(_ *client, text string) (any, error) {
@@ -116,7 +116,7 @@ type webhookData struct {
 	Warnings            []warningData
 }
 
-// warningData is a warning about what was set.
+// warningData is a warning about a setting.
 type warningData struct{ Code, Path string }
 
 func printWebhooks(c *client, all []webhookData) error {
@@ -143,7 +143,7 @@ func (w *webhookData) rooms() string {
 	return strings.Join(ids, ",")
 }
 
-// printWebhook shows a webhook, one property a line.
+// printWebhook prints a webhook, one property per line.
 func printWebhook(c *client, w *webhookData) error {
 	table := NewTable(c.Stdout)
 	table.Row("id", w.ID)
@@ -194,7 +194,7 @@ func showWebhookDeliveries(ctx context.Context, c *client) error {
 	return showDeliveries(ctx, c)
 }
 
-// replayEvents sends the command of a replay, or prints how many deliveries it would make.
+// replayEvents sends a replay command. A dry run prints the number of deliveries that the replay would make.
 func replayEvents(ctx context.Context, c *client) error {
 	if c.text("dry-run") != "true" {
 		return c.order(ctx, webhookPath+"/replay")
