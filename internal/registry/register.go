@@ -16,7 +16,8 @@ import (
 	"svc/schemas"
 )
 
-// RefusedError means that a registry refuses a schema. It ends the start, because a retry would be refused, too.
+// RefusedError means that a registry refuses a schema. The process must not start, because a retry would be refused,
+// too.
 type RefusedError struct {
 	Subject string
 	Err     error
@@ -34,12 +35,12 @@ type Client struct{ client *sr.Client }
 // Config is the address and the credentials of an external schema registry.
 type Config struct {
 	URL      string
-	User     string // "": no login
+	User     string // "": no authentication
 	Password string
-	CAFile   string // PEM of the authorities that signed its certificate; "": the authorities of the system
+	CAFile   string // PEM of the certificate authorities of the registry; "": those of the system
 }
 
-// NewClient returns a client, without sending a request.
+// NewClient returns a client. It sends no request.
 func NewClient(c Config) (*Client, error) {
 	options := []sr.ClientOpt{sr.URLs(c.URL), sr.UserAgent("svc")}
 	if c.User != "" {
@@ -63,10 +64,9 @@ func NewClient(c Config) (*Client, error) {
 	return &Client{client}, nil
 }
 
-// Register makes sure that the registry has every version of every subject. It returns the ids of
-// the registry by the ids of this build. A subject that is new demands that each
-// version reads the one before it (BACKWARD). The error is a [RefusedError], or says that the
-// registry does not answer.
+// Register makes sure that the registry has every version of every subject. It returns the ids of the registry by the
+// ids of this build. A new subject gets the compatibility level BACKWARD: each version can read the previous one. The
+// error is a [RefusedError], or means that the registry did not respond.
 func (c *Client) Register(ctx context.Context, subjects []Subject) (map[int]int, error) {
 	ids := map[int]int{}
 	for _, s := range subjects {
@@ -81,8 +81,8 @@ func (c *Client) Register(ctx context.Context, subjects []Subject) (map[int]int,
 	return ids, nil
 }
 
-// register returns the id of one version. It only writes what is not there, so that readers
-// need no right to write.
+// register returns the id of one version. It writes only a version that the registry lacks, so that readers need no
+// write permission.
 func (c *Client) register(ctx context.Context, subject string, v Version, first bool) (int, error) {
 	schema := sr.Schema{Schema: v.Schema, Type: sr.TypeAvro}
 	known, err := c.client.LookupSchema(ctx, subject, schema)
@@ -115,7 +115,7 @@ func refusal(subject string, err error) error {
 	return fmt.Errorf("ask the schema registry for %s: %w", subject, err)
 }
 
-// askAgainEvery is the pause before a registry that does not respond is queried again.
+// askAgainEvery is the pause before a registry that does not respond is requested again.
 const askAgainEvery = 2 * time.Second
 
 // Subjects returns the schemas of this release, by topic and record. prefix is the prefix of the topic names.
@@ -138,9 +138,9 @@ func Subjects(prefix string) (all []Subject) {
 	return all
 }
 
-// Use registers the schemas of the build at the configured registry, and writes records
-// with its ids. It waits while the registry does not answer, and returns an error if the registry
-// refuses. Without these ids no record can be read or written.
+// Use registers the schemas of the build at the configured registry, and writes records with its ids. Use waits until
+// the registry responds, and returns an error if the registry refuses a schema. Without these ids no record can be read
+// or written.
 func Use(ctx context.Context, c Config, prefix string, log *slog.Logger) error {
 	if c.URL == "" {
 		return nil
@@ -169,8 +169,8 @@ func Use(ctx context.Context, c Config, prefix string, log *slog.Logger) error {
 	}
 }
 
-// registeredIDs returns the ids of the released schemas, in their order. Schemas that are in no
-// topic keep the id of the build.
+// registeredIDs returns the ids of the released schemas, in order. A schema that no topic uses keeps its id of the
+// build.
 func registeredIDs(ids map[int]int) []schemas.SchemaID {
 	released := schemas.Released()
 	list := make([]schemas.SchemaID, len(released))

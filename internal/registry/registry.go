@@ -1,8 +1,9 @@
-// Package registry tells readers of the topics which schema an id means.
+// Package registry serves the schemas of the topics by id.
 //
-// A schema registry stores versions of schemas by subject, and assigns each an id that precedes every value. The ids
-// of this release are constants, so the registry that svc serves is read-only and needs no storage. If a health
-// system runs a schema registry, [Register] registers the schemas there, and its ids are written.
+// A schema registry stores versions of schemas by subject, and assigns each an id that precedes every value. The ids of
+// this release are constants, so the registry that svc serves is read-only and needs no storage. If a health system
+// runs a schema registry, [Register] registers the schemas there, and records are written with the ids of that
+// registry.
 package registry
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// Subject is the schemas of one kind of record in one topic. Its name is as in
-// TopicRecordNameStrategy: the topic, a hyphen, the full name of the record.
+// Subject is the versions of the schema of one record type in one topic. Its name follows TopicRecordNameStrategy: the
+// topic, a hyphen, the full name of the record.
 type Subject struct {
 	Name     string
 	Versions []Version // ascending
@@ -24,7 +25,7 @@ type Subject struct {
 // Version is one schema.
 type Version struct {
 	Number int    // from 1
-	ID     int    // of this build
+	ID     int    // assigned by this build
 	Schema string // Avro, in JSON
 }
 
@@ -43,7 +44,7 @@ type placed struct {
 	Version
 }
 
-// byID returns the subjects and versions with an id.
+// byID returns every subject and version with an id.
 func byID(all []Subject, id int) (found []placed) {
 	for _, s := range all {
 		for _, v := range s.Versions {
@@ -64,7 +65,7 @@ type fault struct {
 
 func (f *fault) Error() string { return f.Message }
 
-// The codes are as in the Confluent Schema Registry.
+// The codes are those of the Confluent Schema Registry.
 var (
 	errSubject  = &fault{http.StatusNotFound, 40401, "Subject not found."}
 	errVersion  = &fault{http.StatusNotFound, 40402, "Version not found."}
@@ -108,8 +109,8 @@ func Mount(r chi.Router, path string, subjects []Subject) {
 	})
 }
 
-// apicurioIDs are the paths that the deserializers of Apicurio request, in both generations. Both kinds of their ids
-// are equal here.
+// apicurioIDs are the paths that the deserializers of Apicurio request, in both generations. Here, the global id and
+// the content id are equal.
 var apicurioIDs = []string{
 	"/apis/registry/v2/ids/globalIds", "/apis/registry/v2/ids/contentIds",
 	"/apis/registry/v3/ids/globalIds", "/apis/registry/v3/ids/contentIds",
@@ -117,7 +118,7 @@ var apicurioIDs = []string{
 
 type server struct{ subjects []Subject }
 
-// described is a schema as the registry shows it.
+// described is a schema in the form of the registry's API.
 type described struct {
 	Subject string `json:"subject,omitempty"`
 	ID      int    `json:"id,omitempty"`
@@ -126,26 +127,26 @@ type described struct {
 	Schema  string `json:"schema"`
 }
 
-// answer serves what a function returns.
+// answer returns a handler that responds with the result of a function as JSON.
 func answer(of func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		value, err := of(r)
 		status := http.StatusOK
-		if f, is := err.(*fault); is { //nolint:errorlint // every error here is one
+		if f, is := err.(*fault); is { //nolint:errorlint // every error of these functions is a *fault
 			status, value = f.status, f
 		}
 		body, err := json.Marshal(value)
 		if err != nil {
-			panic(err) // texts and numbers alone
+			panic(err) // the value has only strings and numbers
 		}
 		w.Header().Set("Content-Type", "application/vnd.schemaregistry.v1+json")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.WriteHeader(status)
-		w.Write(body) //nolint:errcheck // the client is gone, nobody can be told
+		w.Write(body) //nolint:errcheck // the client has disconnected
 	}
 }
 
-// text serves the schema alone.
+// text returns a handler that responds with the schema only.
 func (s *server) text(of func(*http.Request) (any, error)) http.HandlerFunc {
 	return answer(func(r *http.Request) (any, error) {
 		value, err := of(r)
@@ -194,12 +195,12 @@ func (s *server) version(r *http.Request) (any, error) {
 	return nil, errVersion
 }
 
-// in describes a version of a subject.
+// in returns the version with the name of its subject.
 func (v Version) in(subject string) described {
 	return described{Subject: subject, ID: v.ID, Version: v.Number, Schema: v.Schema}
 }
 
-// lookup finds a schema by its text, as a serializer does that registers nothing.
+// lookup finds a schema by its text. Serializers use it if they do not register schemas.
 func (s *server) lookup(r *http.Request) (any, error) {
 	var asked struct{ Schema string }
 	if json.NewDecoder(http.MaxBytesReader(nil, r.Body, largestBody)).Decode(&asked) != nil {
@@ -218,7 +219,7 @@ func (s *server) lookup(r *http.Request) (any, error) {
 	return nil, errSchema
 }
 
-// sameJSON reports whether two texts are the same but for their spaces.
+// sameJSON reports whether two JSON texts are equal except for white space.
 func sameJSON(a, b string) bool {
 	var x, y any
 	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
@@ -246,7 +247,7 @@ func (s *server) schema(r *http.Request) (any, error) {
 	return described{Schema: found[0].Schema}, nil
 }
 
-// references are the schemas that a schema needs: none, as each is complete.
+// references returns the schemas that a schema refers to. The list is empty, because every schema is self-contained.
 func (s *server) references(r *http.Request) (any, error) {
 	_, err := s.placesOf(r)
 	return []struct{}{}, err
