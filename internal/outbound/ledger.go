@@ -7,18 +7,18 @@ import "time"
 // ownership never overrides one of a later ownership. An ownership is the period in which one process owns a
 // partition; its number, the term, increases with each change of owner.
 
-// Event is one event as it leaves the service. It is encoded once: every endpoint gets the same bytes at every
-// attempt.
+// Event is one event as it leaves the service. The event is encoded once, so every endpoint gets the same bytes at
+// every attempt.
 type Event struct {
 	ID         string // "evt_" + 32 hex
 	Hospital   string
 	Event      string
-	Version    int64 // of the change that it reports; 0: none
-	Source     int64 // offset of that change on the verdicts; -1: none
-	RoomID     int32 // of room.rescored; -1: none
+	Version    int64 // version of the change that the event reports; 0: none
+	Source     int64 // offset of that change in the verdicts topic; -1: none
+	RoomID     int32 // room of a room.rescored event; -1: none
 	OccurredAt time.Time
-	Only       []string // ids of its endpoints; nil: all that subscribe to such events
-	Command    string   // of a test: its command, the only one that sends the event
+	Only       []string // ids of the receiving endpoints; nil: all that subscribe to the event type
+	Command    string   // for a test: id of the command that sends the event; no other command may send it
 	Body       []byte
 	Term       int64
 }
@@ -26,10 +26,10 @@ type Event struct {
 // Entry is the record of a delivery in the ledger.
 type Entry struct {
 	Delivery Delivery
-	Position int64     // offset of its event in the ledger; -1: it has none
-	Command  string    // id of the command that asked for it; "": none
-	Expires  time.Time // of mail and SMS; zero: never
-	Sealed   []byte    // text of mail and SMS, encrypted
+	Position int64     // ledger offset of the event; -1: none
+	Command  string    // id of the command that requested the delivery; "": none
+	Expires  time.Time // when the message expires, for mail and SMS; zero: never
+	Sealed   []byte    // encrypted text, for mail and SMS
 	Term     int64
 }
 
@@ -37,13 +37,13 @@ type Entry struct {
 type EndpointQueue struct {
 	Hospital     string
 	Endpoint     string
-	Cursor       int64     // ledger offset up to which no event waits here
+	Cursor       int64     // ledger offset before which no event is pending for this endpoint
 	NextAt       time.Time // earliest instant of the next attempt
 	FailingSince time.Time // zero: the last attempt was accepted
-	Failures     int       // attempts in a row without success
-	Disabled     string    // reason, gone or failing; "": not disabled
-	Version      int64     // version of the settings that were disabled; a later one enables the queue again
-	Noticed      int       // last notice about this failure that people were sent
+	Failures     int       // consecutive failed attempts
+	Disabled     string    // reason, gone or failing; "": enabled
+	Version      int64     // version of the settings that were disabled; a later version enables the queue again
+	Noticed      int       // number of the last notice that was sent about this failure
 	Term         int64
 }
 
@@ -51,7 +51,7 @@ type EndpointQueue struct {
 type HospitalState struct {
 	Hospital string
 	Version  int64  // last change whose events are in the ledger
-	Policy   []byte // memory of the alerts to people, in its own encoding
+	Policy   []byte // encoded state of the alert policy
 	Term     int64
 }
 
@@ -72,17 +72,17 @@ type Order struct {
 // Verb is the action of a command.
 type Verb string
 
-// The verbs.
+// These are the verbs.
 const (
 	VerbTest    Verb = "test"    // send a ping or a sample to an endpoint or a recipient
 	VerbRetry   Verb = "retry"   // send one delivery again
 	VerbReplay  Verb = "replay"  // send a window of events again
-	VerbAck     Verb = "ack"     // somebody acknowledged the alert
+	VerbAck     Verb = "ack"     // acknowledge an alert
 	VerbStop    Verb = "stop"    // stop a replay
-	VerbReceipt Verb = "receipt" // a provider says what became of an SMS
+	VerbReceipt Verb = "receipt" // record the delivery report of an SMS provider
 )
 
-// Command is a request of an administrator, a recipient or a provider to the notifier. It is an entry of the ledger.
+// Command is a request of an administrator, a recipient or an SMS provider to the notifier. The ledger stores it.
 type Command struct {
 	ID       string // "cmd_" + 16 hex
 	Hospital string
@@ -90,25 +90,25 @@ type Command struct {
 	At       time.Time
 	By       string // id of a key, "command line", "link" or "provider"
 
-	Endpoint string // of a test or a replay; of a retry: the endpoint of that delivery
-	Delivery string // of a retry or a receipt
-	EventID  string // of a retry: the event of that delivery; of an ack: the raise that it acknowledges, "": the one that is open
-	Command  string // of a stop: the id of the replay
-	Episode  string // of an ack
-	Event    string // of a test: "" is ping
+	Endpoint string // test, replay: the endpoint; retry: the endpoint of the delivery
+	Delivery string // retry, receipt: the delivery
+	EventID  string // retry: the event of the delivery; ack: the raise to acknowledge, "" for the open one
+	Command  string // stop: id of the replay
+	Episode  string // ack: the episode
+	Event    string // test: the event type; "" is ping
 	Channel  Channel
 
-	Since, Until time.Time // of a replay
+	Since, Until time.Time // replay: the window
 	Events       []string
 	Only         Selection
-	Receipt      State // of a receipt: Delivered or Failed
-	DryRun       bool  // of a replay: it counts what it would send, and sends nothing
+	Receipt      State // receipt: Delivered or Failed
+	DryRun       bool  // replay: count the deliveries and send nothing
 }
 
 // Selection narrows a replay.
 type Selection string
 
-// The selections.
+// These are the selections.
 const (
 	SelectFailed  Selection = "failed"
 	SelectMissing Selection = "missing" // never delivered to this endpoint

@@ -2,18 +2,18 @@ package outbound
 
 import "time"
 
-// Progress is how far a command has come.
+// Progress is the state of a command.
 type Progress struct {
 	ID        string
 	Hospital  string
 	Verb      Verb
 	Done      bool
 	Stopped   bool
-	Reason    string // stable code of a command that could not be done
-	Count     int    // deliveries asked for
+	Reason    string // stable code of the reason why the command failed
+	Count     int    // requested deliveries
 	Delivered int
 	Failed    int
-	Delivery  string // the delivery that a test or a retry made
+	Delivery  string // delivery that a test or a retry created
 	UpdatedAt time.Time
 }
 
@@ -44,22 +44,22 @@ type Health struct {
 	Waiting      int
 }
 
-// AlertRun is one period in which a unit was not green, as people were alerted.
+// AlertRun is a period during which a unit was not green, with its alerts to people.
 type AlertRun struct {
 	ID       string
 	Hospital string
-	Tier     string // of the last alert
-	Level    string // of the unit now, or when the run was closed
+	Tier     string // tier of the last alert
+	Level    string // current level of the unit, or its level when the run was closed
 	OpenedAt time.Time
 	ClosedAt time.Time // zero: open
-	ToldAt   time.Time // of the last alert
-	Reason   string    // of the last alert
-	Round    int       // of escalation
+	ToldAt   time.Time // when the last alert was sent
+	Reason   string    // reason of the last alert
+	Round    int       // round of escalation
 	AckBy    time.Time // deadline for an acknowledgement; zero: none is needed
 	AckedAt  time.Time // zero: not acknowledged
 	AckedBy  string
-	Alert    string // "evt_" + 32 hex: the raise that waits for an acknowledgement
-	// Unreached means that no message of the last alert has arrived or may still arrive.
+	Alert    string // "evt_" + 32 hex: the raise that needs an acknowledgement
+	// Unreached means that every message of the last alert has failed, and none is pending.
 	Unreached bool
 }
 
@@ -67,6 +67,6 @@ type AlertRun struct {
 type AckLink struct {
 	Hospital string
 	Episode  string
-	Alert    string    // the raise that it acknowledges; "": the one that is open
+	Alert    string    // the raise to acknowledge; "": the open one
 	Until    time.Time // when the link expires
 }

@@ -1,5 +1,5 @@
 // Package outbound defines the vocabulary of outgoing messages: recipients, contents, results. The roles that write
-// settings or read lists share it with the notifier and the codecs. It has no behavior except checks.
+// settings or read lists share these types with the notifier and the codecs. The package has no behavior except checks.
 //
 //   - A [Webhook] is an endpoint of a partner, an entry of the settings.
 //   - A [Tier] defines the recipients of alerts at a level, a [Recipient] is a role on duty.
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Events that partners may subscribe to. The first two are the default.
+// These are the events that partners may subscribe to. A new webhook subscribes to the first two.
 const (
 	LevelChanged = "surge.level_changed"
 	RoomRescored = "room.rescored"
@@ -23,16 +23,16 @@ const (
 )
 
 const (
-	// MaxBody is how many bytes an event may have.
+	// MaxBody is the maximum size of an event in bytes.
 	MaxBody = 64 << 10
-	// MaxAttemptsKept is how many attempts of a delivery lists show.
+	// MaxAttemptsKept is the maximum number of attempts in the list of a delivery.
 	MaxAttemptsKept = 20
 )
 
 // Channel is a channel over which a message leaves the service.
 type Channel string
 
-// The channels.
+// These are the channels.
 const (
 	ChannelWebhook Channel = "webhook"
 	ChannelMail    Channel = "email"
@@ -42,11 +42,11 @@ const (
 // State is the state of a delivery.
 type State string
 
-// The states. All but Pending are final.
+// These are the states. All but Pending are final.
 const (
 	Pending    State = "pending"
 	Delivered  State = "delivered"
-	Rejected   State = "rejected" // 400, 409, 413, 415, 422 three times
+	Rejected   State = "rejected" // the endpoint responded 400, 409, 413, 415 or 422 three times
 	Expired    State = "expired"
 	Poison     State = "poison" // the endpoint accepts other events but never this one
 	Cancelled  State = "cancelled"
@@ -55,10 +55,10 @@ const (
 	Superseded State = "superseded" // a newer alert replaced it
 )
 
-// Class is the outcome of an attempt.
+// Class is the kind of outcome of an attempt.
 type Class string
 
-// The classes.
+// These are the classes.
 const (
 	ClassOK          Class = "ok"
 	ClassStatus      Class = "status" // an HTTP status other than success
@@ -70,9 +70,9 @@ const (
 	ClassReset       Class = "reset"
 	ClassTimeout     Class = "timeout"
 	ClassTLS         Class = "tls"
-	ClassBlocked     Class = "blocked"     // by the egress guard, before anything was sent
-	ClassSealed      Class = "sealed"      // an address, a secret or the text does not decrypt; nothing was sent
-	ClassInterrupted Class = "interrupted" // by the shutdown of this process; does not count as an attempt
+	ClassBlocked     Class = "blocked"     // blocked by the egress guard before anything was sent
+	ClassSealed      Class = "sealed"      // an address, a secret or the text cannot be decrypted; nothing was sent
+	ClassInterrupted Class = "interrupted" // interrupted by the shutdown of this process; does not count as an attempt
 )
 
 // Delivery is the delivery of one event to one endpoint over one channel.
@@ -82,7 +82,7 @@ type Delivery struct {
 	EventID       string // "evt_" + 32 hex
 	Event         string
 	Channel       Channel
-	EndpointID    string // of a webhook or a recipient
+	EndpointID    string // id of a webhook or a recipient
 	State         State
 	Reason        string // stable code; empty if Delivered
 	OccurredAt    time.Time
@@ -96,40 +96,40 @@ type Attempt struct {
 	At       time.Time
 	Took     time.Duration
 	Class    Class
-	Status   int    // of HTTP or SMTP; 0: no answer
-	Response string // start of the answer; for administrators only
+	Status   int    // HTTP or SMTP status; 0: no response
+	Response string // start of the response; for administrators only
 }
 
-// Message is one attempt of a delivery, as it is given to a channel.
+// Message is the input of a channel for one attempt of a delivery.
 type Message struct {
 	Hospital   string
 	DeliveryID string
 	EventID    string
 	Event      string
 	Attempt    int       // from 1
-	Expires    time.Time // when the message becomes useless; zero: never
+	Expires    time.Time // when the message expires; zero: never
 
-	Webhook *Webhook // of ChannelWebhook
-	Body    []byte   // of ChannelWebhook: the same bytes at every attempt
+	Webhook *Webhook // for ChannelWebhook
+	Body    []byte   // for ChannelWebhook: the same bytes at every attempt
 
-	To      string // of mail and SMS: address or E.164 number
-	Subject string // of mail
-	Text    string // of mail and SMS
-	HTML    string // of mail
+	To      string // for mail and SMS: address or E.164 number
+	Subject string // for mail
+	Text    string // for mail and SMS
+	HTML    string // for mail
 }
 
 // Result is the outcome of an attempt. The zero value is no outcome.
 type Result struct {
 	Class      Class
-	Status     int           // of HTTP or SMTP; 0: no answer
-	RetryAfter time.Duration // wait that the other side asked for; 0: none
-	Final      bool          // no retry can help: a 410, an SMTP 550, an SMS 4xx
+	Status     int           // HTTP or SMTP status; 0: no response
+	RetryAfter time.Duration // requested by the endpoint; 0: none
+	Final      bool          // a retry cannot help: a 410, an SMTP 550, an SMS 4xx
 	Took       time.Duration // from the first byte sent to the outcome
-	Response   string        // start of the answer, one line
+	Response   string        // start of the response, one line
 }
 
-// Sender is a channel. Send makes one attempt and ends with the context at the
-// latest. A Sender keeps nothing between attempts that a restart would miss.
+// Sender is a channel. Send makes one attempt, and returns when the context ends at the latest. A Sender keeps no state
+// between attempts that a restart would lose.
 type Sender interface {
 	Send(ctx context.Context, m Message) Result
 }

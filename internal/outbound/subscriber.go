@@ -2,13 +2,13 @@ package outbound
 
 import "time"
 
-// The settings of an endpoint that sets none.
+// These are the defaults of an endpoint.
 const (
 	DefaultRate    = 50 // deliveries per second
-	DefaultTimeout = 10 // seconds for a whole attempt
+	DefaultTimeout = 10 // seconds, for a whole attempt
 )
 
-// Webhook is one endpoint of a hospital's partner.
+// Webhook is an endpoint of a partner of a hospital.
 type Webhook struct {
 	ID             string // "whk_" + 16 hex
 	Hospital       string
@@ -20,43 +20,41 @@ type Webhook struct {
 	TimeoutSeconds int
 	ReaderKeys     []string // ids of keys that may list its deliveries
 	Secrets        []Secret // at most three, newest first
-	Version        int64    // + 1 each write
+	Version        int64    // incremented by each write
 	CreatedAt      time.Time
 }
 
-// SecretState is where a secret is in its rotation.
+// SecretState is the position of a secret in its rotation.
 type SecretState uint8
 
-// The states. During the overlap of a rotation, both Next and Current sign until Next is promoted. Afterwards, both
-// Previous and Current sign until Previous is retired.
+// These are the states. During the overlap of a rotation, both Next and Current sign until Next is promoted.
+// Afterwards, both Previous and Current sign until Previous is retired.
 const (
 	SecretNext SecretState = iota + 1
 	SecretCurrent
 	SecretPrevious
 )
 
-// Secret is one signing secret of an endpoint, in the clear. It is sealed before it
-// is written anywhere.
+// Secret is one signing secret of an endpoint, in plaintext. The secret is encrypted before it is stored.
 type Secret struct {
 	ID    string // "sec_" + 8 hex; names it in lists
-	Value string // whsec_ + base64 of 32 bytes, or 24-128 characters of the partner's own
+	Value string // whsec_ + base64 of 32 bytes, or 24-128 characters that the partner chose
 	State SecretState
 	Until time.Time // Next: when it is promoted; Previous: when it is retired; zero: no end
 }
 
-// Tier says who is alerted when the unit reaches a level: T1 yellow, T2 orange, T3
-// red.
+// Tier defines who is alerted when the unit reaches a level: T1 yellow, T2 orange, T3 red.
 type Tier struct {
 	ID            string // T1, T2, T3
 	Hospital      string
 	Enabled       bool
-	Recipients    []string // ids
+	Recipients    []string // ids of recipients
 	Channels      []Channel
-	AckMinutes    int      // until an unanswered alert escalates; 0: needs no acknowledgement
+	AckMinutes    int      // minutes until an unacknowledged alert escalates; 0: no acknowledgement is needed
 	EscalateTo    []string // ids of recipients
 	RepeatMinutes int      // 0: never
-	ExpireMinutes int      // an unsent message is given up after so long
-	Action        string   // instruction of the hospital, in its words; only alerts show it
+	ExpireMinutes int      // minutes until an unsent message expires
+	Action        string   // instruction of the hospital, shown only in alerts
 	Version       int64
 }
 
@@ -85,11 +83,11 @@ type Recipient struct {
 	ID        string // "rcp_" + 16 hex
 	Hospital  string
 	Label     string
-	Email     string // sealed at rest; "": there is none, or the process has no key to open it
-	Phone     string // E.164; sealed like Email
+	Email     string // encrypted at rest; "": none, or the process has no key to decrypt it
+	Phone     string // E.164; encrypted like Email
 	WebhookID string
 
-	EmailShown string // masked, as lists show it
+	EmailShown string // masked for lists
 	PhoneShown string
 
 	Version   int64
