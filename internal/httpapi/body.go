@@ -21,13 +21,13 @@ import (
 
 // Warning names a part of a request that was ignored, though the rest was accepted.
 type Warning struct {
-	Code string `json:"code"` // stable
+	Code string `json:"code"` // stable code
 	Path string `json:"path,omitempty"`
 }
 
-// ReadJSON reads the JSON object of a body of at most atMost bytes into v. Fields that
-// the body lacks keep their values in v. The warnings name the fields that v does not have; there
-// may be none, but they are not nil. If ok is false it has answered.
+// ReadJSON reads the JSON object of a body of at most atMost bytes into v. Fields that the body lacks keep their values
+// in v. The warnings name the fields that v does not have; the slice is never nil. If ok is false, ReadJSON has sent an
+// error response.
 func ReadJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
 	return readJSON(w, r, atMost, v, false)
 }
@@ -148,7 +148,7 @@ func plain(given map[string]any, known map[string]bool) map[string]any {
 	return kept
 }
 
-// whole returns a number without a fraction, if the fraction has only zeros.
+// whole returns a number without its fraction if the fraction is zero.
 func whole(value any) any {
 	if n, ok := value.(json.Number); ok {
 		if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < MostWhole {
@@ -188,10 +188,10 @@ var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,40}$`)
 
 const maxWarnings = 20
 
-// MaxDepth is how deep JSON may be nested.
+// MaxDepth is the maximum nesting depth of JSON.
 const MaxDepth = syntax.MaxDepth
 
-// CheckJSON returns nil if body is one JSON text, in UTF-8 and not nested too deep.
+// CheckJSON returns nil if body is one JSON text in UTF-8 within [MaxDepth].
 func CheckJSON(body []byte) *Problem {
 	if utf8.Valid(body) && jsonDepth(body) <= MaxDepth && json.Valid(body) {
 		return nil
@@ -241,8 +241,8 @@ func walkValue(d *json.Decoder, path string, faults *[]Detail) {
 	case json.Delim('{'):
 		seen := map[string]int{}
 		for d.More() {
-			token, _ := d.Token()     //nolint:errcheck // likewise
-			name, _ := token.(string) //nolint:errcheck // a name is a text
+			token, _ := d.Token()     //nolint:errcheck // same
+			name, _ := token.(string) //nolint:errcheck // a name is a string
 			at := placeOf(path, name)
 			key := strings.ToLower(name)
 			if seen[key]++; seen[key] == 2 && len(*faults) < maxDetails {

@@ -65,7 +65,7 @@ func (c *checker) field(path string, v reflect.Value, tag reflect.StructTag) {
 	}
 }
 
-// value checks one text or number.
+// value checks one string or number.
 func (c *checker) value(path string, v reflect.Value, tag reflect.StructTag) {
 	if words := tag.Get("enum"); words != "" {
 		c.unless(slices.Contains(strings.Split(words, ","), fmt.Sprint(v)), path, "enum:"+strings.ReplaceAll(words, ",", "|"))
@@ -82,7 +82,7 @@ func (c *checker) value(path string, v reflect.Value, tag reflect.StructTag) {
 	}
 }
 
-// text checks a text without a special pattern. Surrounding white space is ignored.
+// text checks a string without a special pattern. Surrounding white space is ignored.
 func (c *checker) text(path, text string, tag reflect.StructTag) {
 	text = strings.TrimSpace(text)
 	least := tag.Get("minLength")
@@ -98,8 +98,8 @@ func (c *checker) text(path, text string, tag reflect.StructTag) {
 	}
 }
 
-// LengthRule returns the rule that a text breaks: minLength, maxLength or, if oneLine is true, line; "": none. An
-// empty limit does not apply.
+// LengthRule returns the rule that a string breaks: minLength, maxLength or, if oneLine is true, line. It returns "" if
+// the string breaks no rule. An empty limit does not apply.
 func LengthRule(text, least, most string, oneLine bool) string {
 	length := float64(utf8.RuneCountInString(text))
 	switch {
@@ -139,7 +139,7 @@ func bounds(of, least, most string) string {
 	}
 }
 
-// Blank reports whether a text has only white space and control characters.
+// Blank reports whether a string has only white space and control characters.
 func Blank(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsSpace(c) && !unicode.IsControl(c) })
 }

@@ -23,7 +23,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	if time.Time(t).IsZero() {
 		return []byte("null"), nil
 	}
-	return t.append(make([]byte, 0, 32)), nil // AppendFormat writes nine digits of a second and cuts six
+	return t.append(make([]byte, 0, 32)), nil // AppendFormat formats nine fractional digits and discards six
 }
 
 // append appends the time as a JSON string.

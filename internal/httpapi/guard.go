@@ -18,7 +18,7 @@ import (
 
 // Allow is middleware that passes only keys with the scope, within their rate limit. The scope "" passes every valid
 // key. A missing, malformed, unknown, revoked or expired key gets the same response for the same work, so the
-// middleware looks up whatever was presented, even nothing. Nonempty parts are alternative scopes.
+// middleware looks up any token, even an empty one. Nonempty parts are alternative scopes.
 func (s *Shell) Allow(scope access.Scope, parts ...access.Scope) func(http.Handler) http.Handler {
 	enough := append([]access.Scope{scope}, slices.DeleteFunc(slices.Clone(parts), func(part access.Scope) bool { return part == "" })...)
 	return func(next http.Handler) http.Handler {
@@ -47,8 +47,8 @@ func (s *Shell) Allow(scope access.Scope, parts ...access.Scope) func(http.Handl
 	}
 }
 
-// refuse responds to a request without a valid key. An address that sends too many of them gets 429 instead. A valid
-// key still passes from that address.
+// refuse responds to a request without a valid key. An address that sends too many such requests gets 429 instead. A
+// request with a valid key is still served.
 func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key) {
 	q := from(r.Context())
 	q.former = former
@@ -63,8 +63,8 @@ func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key
 	Fail(w, r, Problem{Kind: Unauthorized})
 }
 
-// Stranger counts a request of an unknown caller, like a request without a valid key. If ok is false, the address has
-// sent too many; retry is the time until the next one is allowed.
+// Stranger counts a request from an unknown caller, like a request without a valid key. If ok is false, the address has
+// exceeded its limit; retry is the time until the next allowed request.
 func (s *Shell) Stranger(r *http.Request) (retry time.Duration, ok bool) {
 	if s.Strangers == nil {
 		return 0, true
@@ -89,7 +89,7 @@ func bearer(r *http.Request) string {
 // notFound responds to a request for a path without a route.
 func notFound(w http.ResponseWriter, r *http.Request) {
 	below, isFHIR := strings.CutPrefix(r.URL.Path, fhirBase+"/")
-	if isFHIR && below != "" && (below[0] == '$' || below[0] >= 'A' && below[0] <= 'Z') { // a resource or an operation of FHIR
+	if isFHIR && below != "" && (below[0] == '$' || below[0] >= 'A' && below[0] <= 'Z') { // a FHIR resource or operation
 		Fail(w, r, Problem{
 			Kind: NotSupported, Message: "The endpoint serves no individual resources: POST them to " + fhirBase + ", alone or in a Bundle.",
 		})
@@ -137,14 +137,14 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	Fail(w, r, Problem{Kind: MethodNotServed, Message: "The path supports " + w.Header().Get("Allow") + "."})
 }
 
-// methods are those that a route may have.
+// methods are the methods that a route may have.
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// policyName is the name of the only policy of a key in the headers.
+// policyName is the name of a key's only rate limit policy in the response headers.
 const policyName = `"key"`
 
-// held is how long a request may wait for the rest of its key's burst. That rest is in
-// Redis, usually a millisecond away.
+// held is the maximum time that a request waits for the rest of its key's burst. Redis usually returns it within a
+// millisecond.
 const held = 250 * time.Millisecond
 
 // admit counts a request of a key and sets its rate headers. They have the form of
@@ -181,7 +181,7 @@ func (s *Shell) Await(ctx context.Context, key *access.Key, patience time.Durati
 		}
 		pause := min(max(d.Retry, time.Millisecond), patience)
 		patience -= pause
-		timer := time.NewTimer(pause) //nolint:forbidigo // a pause of the limiter's own choosing
+		timer := time.NewTimer(pause) //nolint:forbidigo // the duration comes from the limiter
 		select {
 		case <-ctx.Done():
 			timer.Stop()

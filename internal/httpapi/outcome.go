@@ -9,11 +9,10 @@ import (
 // FHIRType is the content type of FHIR in JSON.
 const FHIRType = "application/fhir+json"
 
-// fhirBase is the base address of FHIR: its clients call this path or paths below.
+// fhirBase is the base URL path of the FHIR endpoint.
 const fhirBase = "/api/ingest/fhir"
 
-// Outcome is an OperationOutcome of FHIR R4. A FHIR client gets it beside, or instead of,
-// a resource.
+// Outcome is an OperationOutcome of FHIR R4. A FHIR client gets it with, or instead of, a resource.
 type Outcome struct {
 	ResourceType string         `json:"resourceType"`
 	Issue        []OutcomeIssue `json:"issue"`
@@ -25,10 +24,10 @@ type OutcomeIssue struct {
 	Code        string         `json:"code"`     // code of the value set IssueType
 	Details     OutcomeDetails `json:"details"`
 	Diagnostics string         `json:"diagnostics,omitempty"` // for people
-	Expression  []string       `json:"expression,omitempty"`  // paths that the issue is about
+	Expression  []string       `json:"expression,omitempty"`  // FHIRPath of the elements with the issue
 }
 
-// OutcomeDetails holds one of our codes.
+// OutcomeDetails holds an error or warning code of svc.
 type OutcomeDetails struct {
 	Text string `json:"text"`
 }
@@ -36,8 +35,8 @@ type OutcomeDetails struct {
 // NewOutcome returns an outcome with issues.
 func NewOutcome(issues ...OutcomeIssue) Outcome { return Outcome{"OperationOutcome", issues} }
 
-// PrefersFHIR reports whether a request to the FHIR address wants a FHIR answer. Such a request
-// accepts that type by name, and plain JSON with no greater weight.
+// PrefersFHIR reports whether a request to the FHIR endpoint wants a FHIR response: its Accept header names the FHIR
+// type, and plain JSON with no greater weight.
 func PrefersFHIR(r *http.Request) bool {
 	path := r.URL.Path
 	if path != fhirBase && !strings.HasPrefix(path, fhirBase+"/") {
@@ -47,7 +46,7 @@ func PrefersFHIR(r *http.Request) bool {
 	return fhir > 0 && fhir >= quality(r.Header["Accept"], "application/json")
 }
 
-// quality returns the weight of a type that is accepted by name; 0 if it is not.
+// quality returns the weight of a type that the Accept header names, or 0 if it does not.
 func quality(accept []string, name string) (best float64) {
 	for _, header := range accept {
 		for one := range strings.SplitSeq(header, ",") {
@@ -71,7 +70,7 @@ func quality(accept []string, name string) (best float64) {
 	return best
 }
 
-// WriteFHIR answers with a FHIR resource.
+// WriteFHIR responds with a FHIR resource.
 func WriteFHIR(w http.ResponseWriter, r *http.Request, status int, resource any) {
 	body, err := Marshal(resource)
 	if err != nil {
@@ -82,7 +81,7 @@ func WriteFHIR(w http.ResponseWriter, r *http.Request, status int, resource any)
 	writeAs(w, status, fhirContentType, append(body, '\n'))
 }
 
-// outcome returns a problem as an outcome, with an issue for each broken rule.
+// outcome returns the problem as an OperationOutcome, with one issue for each broken rule.
 func (p *Problem) outcome() Outcome {
 	row := table[p.Kind]
 	main := OutcomeIssue{Severity: "error", Code: row.issue, Details: OutcomeDetails{row.code}, Diagnostics: p.Message}

@@ -7,40 +7,40 @@ import (
 	"time"
 )
 
-// Kind is why a request was not served. Each kind has one code of the interface and one
-// HTTP status, see table.
+// Kind is the reason why a request was not served. Each kind has one error code of the specification and one HTTP
+// status, see table.
 type Kind uint8
 
-// The zero value is a fault of our own.
+// The zero value is an internal error.
 const (
-	Internal         Kind = iota // a fault
-	Unavailable                  // Kafka or Redis is away: nothing was taken in, and sending again does no harm
+	Internal         Kind = iota // internal error
+	Unavailable                  // Kafka or Redis is unavailable; nothing was accepted, and a retry is safe
 	Unauthorized                 // no valid key
 	Forbidden                    // the key lacks the scope
 	Missing                      // unknown path or resource
 	Invalid                      // malformed
-	MethodNotServed              // the path has other methods
-	TooLarge                     // longer than the limit, on the wire or unpacked
+	MethodNotServed              // the path supports other methods
+	TooLarge                     // longer than the limit, compressed or decompressed
 	TimedOut                     // the body did not arrive in time
 	UnsupportedMedia             // content type or encoding
-	Conflict                     // an idempotency key came again with another body
-	Precondition                 // the resource has another version than expected
+	Conflict                     // an idempotency key was reused with another body
+	Precondition                 // the resource has a different version than expected
 	UnmetExpectation             // Expect names something other than 100-continue
-	LongHead                     // the head exceeds the limit of the server
+	LongHead                     // the request head exceeds the limit of the server
 	UnknownEncoding              // a transfer encoding other than chunked
-	UnknownVersion               // a version of HTTP other than 1.0 and 1.1
-	NotSupported                 // an interaction that this service does not have
+	UnknownVersion               // an HTTP version other than 1.0 and 1.1
+	NotSupported                 // an interaction that this service does not support
 	Unprocessable                // well formed, but cannot be applied
 	RateLimited                  // the key exceeds its rate
 	kinds
 )
 
-// table is the only place with codes and statuses.
+// table is the only place with error codes and statuses.
 var table = [kinds]struct {
 	status  int
 	code    string
 	issue   string // code of the FHIR value set IssueType
-	message string // for a problem without its own message
+	message string // default message
 }{
 	Internal: {
 		http.StatusInternalServerError, "internal", "exception",
@@ -93,10 +93,10 @@ var table = [kinds]struct {
 // Status returns the HTTP status of the kind.
 func (k Kind) Status() int { return table[k].status }
 
-// Code returns the error code of the kind in the interface.
+// Code returns the error code of the kind in the specification.
 func (k Kind) Code() string { return table[k].code }
 
-// Message returns the text for a human if there is none more exact.
+// Message returns the default message of the kind.
 func (k Kind) Message() string { return table[k].message }
 
 // Kinds returns all kinds.
@@ -108,20 +108,19 @@ func Kinds() []Kind {
 	return all
 }
 
-// Problem is an answer of [Fail]. Message, Path and Rule name rules and places, never
-// values of the request.
+// Problem is an error response of [Fail]. Message, Path and Rule contain rules and paths, never values of the request.
 type Problem struct {
 	Kind       Kind
-	Message    string        // for a human; empty: the message in table
-	Details    []Detail      // which rules were broken, and where
+	Message    string        // for people; empty: the message in table
+	Details    []Detail      // broken rules with their paths
 	RetryAfter time.Duration // for RateLimited and Unavailable; rounded up to seconds, at least one
 	HL7        *HL7          // acknowledgment of the refused message
 }
 
-// Detail is one rule that the request broke.
+// Detail is a rule that the request broke.
 type Detail struct {
-	Path string `json:"path"` // the path of the field, as signals[3].code
-	Rule string `json:"rule"` // a stable word, or a stable word with a bound
+	Path string `json:"path"` // path of the field, such as signals[3].code
+	Rule string `json:"rule"` // stable word, optionally with a bound: maxLength:100
 }
 
 // HL7 is the acknowledgment in a refusal in JSON mode.
@@ -148,10 +147,10 @@ type failureError struct {
 // ErrorShape is the zero value of the envelope of a refusal.
 func ErrorShape() any { return failure{} }
 
-// Refusal returns why a request was refused; the zero Problem if it was not.
+// Refusal returns why a request was refused, or the zero Problem if it was not refused.
 func Refusal(ctx context.Context) Problem { return from(ctx).refused }
 
-// Fail answers with a problem in the error envelope, and sets its headers.
+// Fail responds with a problem in the error envelope, and sets its headers.
 func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	q := from(r.Context())
 	q.refused = p
@@ -165,7 +164,7 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	h := w.Header()
 	h.Del("ETag")
 	h["Cache-Control"] = noStore
-	switch p.Kind { //nolint:exhaustive // the other kinds have no header of their own
+	switch p.Kind { //nolint:exhaustive // the other kinds have no additional header
 	case Unauthorized:
 		h["Www-Authenticate"] = challenge
 	case TimedOut: // do not wait for the rest of the body

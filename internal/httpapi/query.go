@@ -24,7 +24,7 @@ func PathValue(r *http.Request, name string) string {
 	return value
 }
 
-// Query reads the query of a request and collects every rule that it breaks.
+// Query reads the query of a request and collects every broken rule.
 type Query struct {
 	values url.Values
 	faults []Detail
@@ -33,10 +33,10 @@ type Query struct {
 // QueryOf returns the query of a request.
 func QueryOf(r *http.Request) *Query { return &Query{values: r.URL.Query()} }
 
-// Text returns a text; "" if it is missing.
+// Text returns a string parameter, or "" if it is missing.
 func (q *Query) Text(name string) string { return q.values.Get(name) }
 
-// Whole returns a number from least to most; preset if it is missing.
+// Whole returns an integer parameter from least to most, or preset if it is missing.
 func (q *Query) Whole(name string, preset, least, most int64) int64 {
 	if !q.values.Has(name) {
 		return preset
@@ -48,7 +48,7 @@ func (q *Query) Whole(name string, preset, least, most int64) int64 {
 	return n
 }
 
-// One returns one of words; "" if it is missing.
+// One returns a parameter that must be one of words, or "" if it is missing.
 func (q *Query) One(name string, words ...string) string {
 	word := q.values.Get(name)
 	if q.values.Has(name) && !slices.Contains(words, word) {
@@ -57,8 +57,7 @@ func (q *Query) One(name string, words ...string) string {
 	return word
 }
 
-// Time returns an instant; the zero time if it is missing. A time without an offset is in
-// zone.
+// Time returns an instant, or the zero time if the parameter is missing. A time without an offset is in zone.
 func (q *Query) Time(name string, zone *time.Location) time.Time {
 	if !q.values.Has(name) {
 		return time.Time{}
@@ -70,8 +69,8 @@ func (q *Query) Time(name string, zone *time.Location) time.Time {
 	return at
 }
 
-// ParseTime reads a time in the forms that administrators write: RFC 3339, also without
-// the offset, without the seconds, or only a day. A time without an offset is in zone.
+// ParseTime reads a time in the forms that administrators type: RFC 3339, optionally without the offset or the seconds,
+// or only a date. A time without an offset is in zone.
 func ParseTime(text string, zone *time.Location) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
 		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
@@ -81,10 +80,10 @@ func ParseTime(text string, zone *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Fault adds a rule that a part of the query breaks.
+// Fault adds a broken rule for a parameter.
 func (q *Query) Fault(name, rule string) { q.faults = append(q.faults, Detail{Path: name, Rule: rule}) }
 
-// Refused reports whether the query breaks a rule; then it has answered.
+// Refused reports whether the query breaks a rule, in which case it has sent an error response.
 func (q *Query) Refused(w http.ResponseWriter, r *http.Request) bool {
 	if len(q.faults) > 0 {
 		Fail(w, r, Problem{Kind: Invalid, Details: q.faults})
@@ -92,5 +91,5 @@ func (q *Query) Refused(w http.ResponseWriter, r *http.Request) bool {
 	return len(q.faults) > 0
 }
 
-// MostWhole is the greatest number in a query that nothing else bounds.
-const MostWhole = 1<<53 - 1 // every reader of JSON keeps numbers up to this exact
+// MostWhole is the maximum of an integer parameter without a smaller limit.
+const MostWhole = 1<<53 - 1 // JSON decoders represent integers up to this exactly

@@ -1,4 +1,4 @@
-// Package httpapi has the parts that every HTTP answer of the service shares: the
+// Package httpapi has the parts that all HTTP responses of the service share: the
 // envelopes of protocol svc.v1, the table of errors, request ids, keys.
 //
 // A role mounts its routes on the router of a [Shell]:
@@ -6,8 +6,8 @@
 //	r := shell.Router()
 //	r.With(shell.Allow(access.ReadUnitState)).Get("/api/v1/level", level)
 //
-// Its handlers answer with [OK] or [Fail]; [Caller] is the key that they serve. Error answers and
-// the access log never contain a value of the request.
+// Its handlers respond with [OK] or [Fail]; [Caller] returns the key of the request. Error responses and the access log
+// never contain a value of the request.
 package httpapi
 
 import (
@@ -26,32 +26,32 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Shell is the layer around the handlers of a role.
+// Shell is the middleware around the handlers of a role.
 type Shell struct {
 	Now func() time.Time // the clock
-	// Lookup returns the key of a token, and whether the key may be used now. A key that
-	// may not is returned only for the log.
+	// Lookup returns the key of a token, and whether the key may be used now. An invalid key is returned only for the
+	// log.
 	Lookup func(token string) (access.Key, bool)
-	// DocsURL stands in every error; "": the address to which the request was sent.
+	// DocsURL is the URL of the documentation in every error response. If it is "", the URL is built from the Host
+	// header.
 	DocsURL string
 	Log     *slog.Logger
 	Limits  *limit.Limiter // limits the rates of keys; nil: no limit
 	// Strangers limits requests without a valid key, by address; nil: no limit.
 	Strangers *limit.Strangers
-	Proxies   []netip.Prefix     // proxies with a trusted X-Forwarded-For
+	Proxies   []netip.Prefix     // proxies whose X-Forwarded-For is trusted
 	Used      func(keyID string) // called for each request with a valid key; may be nil
-	Origins   []string           // exact origins of pages that may read answers in a browser (CORS), as "https://board.example"
+	Origins   []string           // exact origins of pages that may read responses in a browser (CORS), such as "https://board.example"
 	// Denied is called for a request whose key lacks the scope, with the pattern of its route; it
 	// may be nil.
 	Denied func(ctx context.Context, key *access.Key, method, route string, scope access.Scope)
-	// Answered is called for every answer, with the pattern of its route ("" for an
-	// unknown path); it may be nil. It runs before the next request of the connection, so
-	// it must not wait.
+	// Answered is called for every response, with the pattern of its route ("" for an unknown path); it may be nil. It
+	// runs before the next request of the connection, so it must not block.
 	Answered func(method, route string, status int, took time.Duration)
 }
 
-// Router returns a router whose every answer has its envelope, also for an unknown path
-// or method. The roles mount their routes on it.
+// Router returns a router whose responses all have the envelope, also for an unknown path or method. The roles mount
+// their routes on it.
 func (s *Shell) Router() *chi.Mux {
 	r := chi.NewRouter()
 	r.Use(s.Wrap)
@@ -65,10 +65,10 @@ type request struct {
 	id     string
 	shell  *Shell
 	key    access.Key // zero on a path that needs no key
-	former access.Key // the key that was presented, if it is no longer valid
-	many   bool       // the address sent too many requests without a valid key, so this one gets no log line
+	former access.Key // presented key that is no longer valid
+	many   bool       // the address exceeds its limit of requests without a valid key, so this request gets no log line
 
-	hospital, user string // of the person on a page; see [Identify]
+	hospital, user string // person on a page; see [Identify]
 
 	refused Problem // the last refusal; see [Refusal]
 
@@ -91,16 +91,16 @@ func from(ctx context.Context) *request {
 // Caller returns the key of the request; the zero key on a path that needs none.
 func Caller(ctx context.Context) access.Key { return from(ctx).key }
 
-// Identify names who asks for a page in the line of the request: the hospital, and the id of the
-// person or of the screen. Outside of a [Shell] it does nothing.
+// Identify sets the hospital, and the id of the person or screen, that the access log reports for a page. Outside of a
+// [Shell] it does nothing.
 func Identify(ctx context.Context, hospital, user string) {
 	if q, ok := ctx.Value(contextKey{}).(*request); ok {
 		q.hospital, q.user = hospital, user
 	}
 }
 
-// PlainRequestID returns the id of the request if it is a UUID, as our own ids are. Any
-// other id is text of the sender. It is not logged or stored.
+// PlainRequestID returns the id of the request if it is a UUID, as generated ids are. Any other id is text of the
+// sender, which is not logged or stored.
 func PlainRequestID(ctx context.Context) string { return from(ctx).plainID() }
 
 func (q *request) plainID() string {
@@ -119,9 +119,9 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		if c := chi.RouteContext(r.Context()); c != nil && r.Method == http.MethodHead {
-			c.RouteMethod = http.MethodGet // route it as GET; the server omits the body
+			c.RouteMethod = http.MethodGet // route as GET; the server omits the body
 		}
-		if r.URL.Path == fhirBase+"/" { // some FHIR clients put a slash after the base address
+		if r.URL.Path == fhirBase+"/" { // some FHIR clients append a slash to the base URL
 			r.URL.Path = fhirBase
 		}
 		start := s.Now()
@@ -137,25 +137,25 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 		s.secure(seen.Header(), r)
 		defer func() {
 			fault := recover()
-			if fault == http.ErrAbortHandler { //nolint:errorlint // the value itself is panicked with
+			if fault == http.ErrAbortHandler { //nolint:errorlint // the panic value is this error itself
 				seen.aborted = true
 			} else if fault != nil {
 				s.fault(seen, r, fault)
 			}
 			s.answered(seen, r, q, s.Now().Sub(start))
 			if seen.aborted {
-				panic(http.ErrAbortHandler) // half of an answer was sent, so close the connection
+				panic(http.ErrAbortHandler) // part of a response was sent, so close the connection
 			}
 		}()
 		next.ServeHTTP(seen, r)
 	})
 }
 
-// fault logs the place and type of a panic. The value of a panic could hold a value of
-// the request.
+// fault logs the location and type of a panic. The panic value is omitted, because it could contain a value of the
+// request.
 func (s *Shell) fault(seen *recorder, r *http.Request, fault any) {
 	kind := "panic"
-	if err, ok := fault.(interface{ RuntimeError() }); ok { // a runtime error says what went wrong and holds only indices
+	if err, ok := fault.(interface{ RuntimeError() }); ok { // a runtime error contains only indices
 		kind = err.(error).Error() //nolint:errcheck,forcetypeassert // a runtime error is an error
 	}
 	s.Log.ErrorContext(r.Context(), "handler panicked", "fault", kind, "stack", string(debug.Stack()))
@@ -166,7 +166,7 @@ func (s *Shell) fault(seen *recorder, r *http.Request, fault any) {
 	Fail(seen, r, Problem{Kind: Internal})
 }
 
-// answered counts the answer and logs it.
+// answered counts the response and logs it.
 func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.Duration) {
 	route := ""
 	if c := chi.RouteContext(r.Context()); c != nil {
@@ -178,12 +178,11 @@ func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.
 	s.line(seen, r, q, route, took)
 }
 
-// line writes the access log. It logs the route and never the path. It logs the id of a
-// client only if that is a UUID.
+// line writes the access log. It logs the route, never the path, and the request id only if that is a UUID.
 func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
-	case quiet(route), q.many: // "not ready yet" is an answer, not a fault
+	case quiet(route), q.many: // "not ready yet" is a response, not a fault
 		level = slog.LevelDebug
 	case seen.status >= http.StatusInternalServerError:
 		level = slog.LevelError
@@ -214,11 +213,10 @@ func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, 
 	)
 }
 
-// quiet reports whether machines poll a route every few seconds, so that its lines would
-// tell nothing.
+// quiet reports whether machines poll a route every few seconds, so that its log lines would be noise.
 func quiet(route string) bool { return route == "/healthz" || route == "/readyz" }
 
-// method returns a known HTTP method, so that invented ones stay out of the log.
+// method returns a known HTTP method, so that arbitrary text stays out of the log.
 func method(name string) string {
 	if name == http.MethodHead || name == http.MethodOptions || slices.Contains(methods, name) {
 		return name
@@ -227,7 +225,7 @@ func method(name string) string {
 }
 
 // requestID returns the id that the client chose, if that is 1 to 128 visible ASCII
-// characters. Otherwise it returns a fresh UUID.
+// characters. For any other id, requestID returns a new UUID.
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
 	if len(id) < 1 || len(id) > 128 {
@@ -241,7 +239,7 @@ func requestID(r *http.Request) string {
 	return id
 }
 
-// recorder records status and size of an answer.
+// recorder records the status and size of a response.
 type recorder struct {
 	http.ResponseWriter
 	status  int
@@ -250,7 +248,7 @@ type recorder struct {
 }
 
 func (s *recorder) WriteHeader(status int) {
-	if s.status == 0 && status >= http.StatusOK { // a 1xx status is not yet the answer
+	if s.status == 0 && status >= http.StatusOK { // a 1xx status is not final
 		s.status = status
 	}
 	s.ResponseWriter.WriteHeader(status)
@@ -262,8 +260,8 @@ func (s *recorder) Write(b []byte) (int, error) {
 	}
 	n, err := s.ResponseWriter.Write(b)
 	s.bytes += int64(n)
-	return n, err //nolint:wrapcheck // a writer hands on what it wraps
+	return n, err //nolint:wrapcheck // the error of the wrapped writer is unchanged
 }
 
-// Unwrap lets [http.ResponseController] reach the connection.
+// Unwrap gives [http.ResponseController] access to the connection.
 func (s *recorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }

@@ -16,10 +16,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// A request that is no valid HTTP/1.1 never reaches a handler: net/http answers it in
-// plain text. Listener rewrites these answers in the envelope.
+// A request that is not valid HTTP/1.1 never reaches a handler: net/http responds in plain text. Listener rewrites
+// these responses in the envelope.
 
-// Listener returns a listener whose connections answer everything in the envelope.
+// Listener returns a listener whose connections send all responses in the envelope.
 func (s *Shell) Listener(l net.Listener) net.Listener { return wireListener{l, s} }
 
 type wireListener struct {
@@ -31,7 +31,7 @@ type wireListener struct {
 func (l wireListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a listener hands on what it wraps
+		return nil, err //nolint:wrapcheck // the error of the wrapped listener is unchanged
 	}
 	return &wireConn{conn, l.shell}, nil
 }
@@ -41,8 +41,8 @@ type wireConn struct {
 	shell *Shell
 }
 
-// plainRefusal matches an answer that net/http writes itself: these headers and no
-// others. To an expectation it answers with nothing but the status.
+// plainRefusal matches a response that net/http writes itself, with exactly these headers. The response to an unmet
+// expectation has only the status.
 var plainRefusal = regexp.MustCompile(`\AHTTP/1\.[01] (400|417|431|501|505) [^\r\n]*\r\n` +
 	`(?:Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n` +
 	`(?:\d{3} [A-Za-z ]+(?:: ([a-zA-Z ]{1,60}))?|Unsupported transfer encoding)` +
@@ -53,11 +53,11 @@ const refusalAtMost = 512 // bytes
 // Write implements [net.Conn].
 func (c *wireConn) Write(b []byte) (int, error) {
 	if len(b) > refusalAtMost || !bytes.HasPrefix(b, []byte("HTTP/1.")) {
-		return c.Conn.Write(b) //nolint:wrapcheck // a connection hands on what it wraps
+		return c.Conn.Write(b) //nolint:wrapcheck // the error of the wrapped connection is unchanged
 	}
 	found := plainRefusal.FindSubmatch(b)
 	if found == nil {
-		return c.Conn.Write(b) //nolint:wrapcheck // likewise
+		return c.Conn.Write(b) //nolint:wrapcheck // same
 	}
 	kind := wireKinds[string(found[1])]
 	problem := Problem{Kind: kind, Message: kind.Message()}
@@ -74,12 +74,11 @@ var wireKinds = map[string]Kind{
 	"400": Invalid, "417": UnmetExpectation, "431": LongHead, "501": UnknownEncoding, "505": UnknownVersion,
 }
 
-// rstAvoidance is how long a refused client may go on sending. Closing a connection with
-// unread bytes would also destroy the answer.
+// rstAvoidance is how long a refused client may continue to send. Closing a connection with unread bytes would also
+// destroy the response.
 const rstAvoidance = 500 * time.Millisecond
 
-// refuse answers with a problem, whose message is set, and ends the answers on the
-// connection.
+// refuse responds with a problem, whose message is set, and ends the responses on the connection.
 func (c *wireConn) refuse(p Problem) error {
 	status := p.Kind.Status()
 	r := &http.Request{Host: c.LocalAddr().String(), RemoteAddr: c.RemoteAddr().String()}
@@ -101,7 +100,7 @@ func (c *wireConn) refuse(p Problem) error {
 	answer.WriteString("\r\n")
 	answer.Write(body)
 	if _, err = c.Conn.Write(answer.Bytes()); err != nil {
-		return err //nolint:wrapcheck // as the write that it replaces
+		return err //nolint:wrapcheck // same as the Write that it replaces
 	}
 	if c.shell.Answered != nil {
 		c.shell.Answered("other", "", status, 0)
@@ -109,26 +108,26 @@ func (c *wireConn) refuse(p Problem) error {
 	//nolint:sloglint // typed: as the line of every request
 	c.shell.Log.LogAttrs(context.Background(), slog.LevelInfo, "request",
 		slog.String("method", "other"), slog.Int("status", status), slog.Int("bytes", len(body)), slog.String("address", c.shell.addressText(r)))
-	deadline := time.Now().Add(rstAvoidance) //nolint:forbidigo // a deadline is of the clock on the wall
+	deadline := time.Now().Add(rstAvoidance) //nolint:forbidigo // a deadline uses the wall clock
 	if c.CloseWrite() == nil && c.SetReadDeadline(deadline) == nil {
-		io.CopyN(io.Discard, c.Conn, drainAtMost) //nolint:errcheck // it has its answer
+		io.CopyN(io.Discard, c.Conn, drainAtMost) //nolint:errcheck // the response is already sent
 	}
 	return nil
 }
 
-// CloseWrite ends sending, as net/http does after it has refused a request.
+// CloseWrite shuts down the sending side, as net/http does after it has refused a request.
 func (c *wireConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite() //nolint:wrapcheck // a connection hands on what it wraps
+		return half.CloseWrite() //nolint:wrapcheck // the error of the wrapped connection is unchanged
 	}
 	return net.ErrClosed
 }
 
-// drainAtMost is how many bytes of a body are still read after a request was refused. No endpoint
-// accepts a larger unpacked body.
+// drainAtMost is the maximum number of bytes of a body that are read after the request was refused. No endpoint accepts
+// a larger decompressed body.
 const drainAtMost = 64 << 20
 
-// requestBody is the body of a request. It records how far it was read.
+// requestBody is the body of a request. It records how much was read.
 type requestBody struct {
 	io.ReadCloser
 	begun, ended bool
@@ -139,25 +138,24 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	b.begun = true
 	n, err := b.ReadCloser.Read(p)
 	b.ended = b.ended || err != nil
-	return n, err //nolint:wrapcheck // a reader hands on what it wraps
+	return n, err //nolint:wrapcheck // the error of the wrapped reader is unchanged
 }
 
-// drained calls do to answer, and then reads the rest of the body. Most clients send the
-// whole body before they read the answer. If the connection closed before, they would get
-// no answer.
+// drained calls do to respond, and then reads the rest of the body. Most clients send the whole body before they read
+// the response. If the connection closed earlier, they would get no response.
 func (q *request) drained(w http.ResponseWriter, r *http.Request, do func()) {
 	b := &q.body
-	// Such a client waits for our permission, and sends no body until then.
+	// A client with "Expect: 100-continue" sends no body until it gets permission.
 	waits := !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue")
 	if b.ReadCloser == nil || b.ended || waits {
 		do()
 		return
 	}
 	control := http.NewResponseController(w)
-	whole := control.EnableFullDuplex() != nil // otherwise net/http reads the body, and closes it, before it answers
+	whole := control.EnableFullDuplex() != nil // full duplex failed: net/http reads and closes the body before it responds
 	do()
 	if whole || control.Flush() != nil {
 		return
 	}
-	io.CopyN(io.Discard, b, drainAtMost) //nolint:errcheck // the client is gone, or too slow
+	io.CopyN(io.Discard, b, drainAtMost) //nolint:errcheck // the client has disconnected or is too slow
 }

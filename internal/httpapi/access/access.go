@@ -19,11 +19,10 @@ import (
 	"time"
 )
 
-// Scope is one task that a key may do.
+// Scope is a permission of a key.
 type Scope string
 
-// These are the eleven scopes of the interface, and Admin for the administration
-// endpoints of the key's hospital.
+// These are the eleven scopes of the specification, and Admin for the administration endpoints of the key's hospital.
 const (
 	IngestADT      Scope = "ingest:adt"
 	IngestHL7      Scope = "ingest:hl7"
@@ -38,12 +37,11 @@ const (
 	ReadPredict    Scope = "read:predict"
 	Admin          Scope = "admin"
 
-	// Acknowledge is a part of [Admin] that a person who is signed in has for one act. No key can
-	// have it alone.
+	// Acknowledge is the part of [Admin] with which a signed-in person may acknowledge an alert. A key cannot have it.
 	Acknowledge Scope = "acknowledge"
 )
 
-// Scopes returns all scopes but [Admin], in the order of the interface.
+// Scopes returns all scopes except [Admin], in the order of the specification.
 func Scopes() []Scope {
 	return []Scope{
 		IngestADT, IngestHL7, IngestFHIR, IngestCensus, IngestStaffing, IngestClinical,
@@ -86,7 +84,7 @@ func joinScopes(scopes []Scope) string {
 	return strings.Join(names, ", ")
 }
 
-// Key is one API key as it is stored: everything but its token.
+// Key is an API key as it is stored, without its token.
 type Key struct {
 	ID string // "key_" + 16 hex; names the key in lists, logs, audit and limits
 	// Source is the id of the first key of the lineage, which a rotation copies to the new key. It identifies the
@@ -94,7 +92,7 @@ type Key struct {
 	// [Key.Lineage].
 	Source   string
 	Hospital string
-	Name     string // the name of the integration
+	Name     string // name of the integration
 	Hash     [sha256.Size]byte
 	// Prefix is the first 8 characters of the token, so that a person can find the key in the configuration of a
 	// sender. It reveals 4 of the 64 random hex digits; 240 bits remain unknown. "" for a key from before prefixes
@@ -103,7 +101,7 @@ type Key struct {
 	Scopes    []Scope // ascending
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: never
-	RevokedAt time.Time // zero: not revoked; in the future while a rotation overlaps
+	RevokedAt time.Time // zero: not revoked; in the future during the overlap of a rotation
 	Rate      float64   // requests per second; 0: no limit
 	Burst     int
 }
@@ -122,33 +120,33 @@ func (k *Key) Valid(now time.Time) bool {
 	return (k.RevokedAt.IsZero() || now.Before(k.RevokedAt)) && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
-// Allows reports whether the key has the scope.
+// Allows reports whether the key has a scope.
 func (k *Key) Allows(scope Scope) bool {
 	_, found := slices.BinarySearch(k.Scopes, scope)
 	return found
 }
 
-// These limits hold for a key that does not set its own.
+// These are the default limits of a key.
 const (
 	DefaultRate  = 50
 	DefaultBurst = 200
 )
 
-// The limits of the values that a key may set.
+// These bound the limits that a key may set.
 const (
 	leastRate = 0.01 // one request in 100 s
 	mostRate  = 100_000
 	mostBurst = 1_000_000
 )
 
-// Limit is how often a key may be used.
+// Limit is the rate limit of a key.
 type Limit struct {
 	Rate  float64 // requests per second; 0: no limit
-	Burst int     // requests at once
+	Burst int     // maximum number of requests at once
 }
 
-// Limits checks a rate and a burst. A burst of 0 becomes four seconds of the rate, as in
-// the default.
+// Limits returns a limit after checking rate and burst. A burst of 0 becomes the requests of four seconds, as in the
+// default.
 func Limits(rate float64, burst int) (Limit, error) {
 	switch {
 	case rate == 0:
@@ -182,14 +180,14 @@ const (
 	prefixLength = 8 // characters
 )
 
-// RandomHex returns random bytes in hexadecimal: two digits for each.
+// RandomHex returns the given number of random bytes in hexadecimal, two digits per byte.
 func RandomHex(bytes int) string {
 	b := make([]byte, bytes)
-	rand.Read(b) // never fails: crypto/rand ends the program instead
+	rand.Read(b) // never returns an error: crypto/rand ends the program instead
 	return hex.EncodeToString(b)
 }
 
-// Hash returns the part of a token that is stored.
+// Hash returns the SHA-256 of a token. Only the hash is stored.
 func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
 // ErrOvertaken means that a change was not applied because another change of the hospital's settings came after the
@@ -203,24 +201,23 @@ type Hospital struct {
 	Zone      string // IANA name of the zone for times without an offset
 	CreatedAt time.Time
 	Senders   []Sender
-	// Version is the version of the last act that set zone and senders; 0: no act has.
+	// Version is the version of the last change of zone and senders; 0: neither was ever changed.
 	Version int64
 }
 
-// Sender configures how the messages of one key are interpreted. The zero value means the standard.
+// Sender configures how the messages of one key are interpreted. The zero value is standard HL7.
 type Sender struct {
 	Key            string // id of the key, or of an earlier key in its lineage
-	OriginalMode   bool   // acknowledge in original mode, whatever the message asks for
-	ProductionOnly bool   // refuse a message that does not call itself production
+	OriginalMode   bool   // acknowledge in original mode, whatever the message requests
+	ProductionOnly bool   // refuse a message whose processing id (MSH-11) is not production
 }
 
 var hospitalID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
-// reservedID is not allowed as an id: under this hospital the processor counts records
-// whose key names no hospital.
+// reservedID is not allowed as the id of a hospital, because the processor counts records with an invalid key under it.
 const reservedID = "unknown"
 
-// Check reports every fault in the hospital's id, name and zone.
+// Check returns every error in the id, name and zone of the hospital.
 func (h *Hospital) Check() error {
 	var faults []error
 	if !hospitalID.MatchString(h.ID) {

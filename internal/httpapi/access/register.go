@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Register holds all keys and hospitals for lookups. The follower of the settings topic updates it. It is safe for
-// concurrent use.
+// Register holds all keys and hospitals for lookups. The reader of the settings topic updates the register. Register is
+// safe for concurrent use.
 type Register struct {
 	now func() time.Time
 
@@ -25,7 +25,7 @@ type tenant struct {
 	zone *time.Location
 }
 
-// NewRegister returns an empty register, which reads the time for expiry from now.
+// NewRegister returns an empty register. now is the clock that decides whether a key has expired.
 func NewRegister(now func() time.Time) *Register {
 	return &Register{
 		now: now, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{},
@@ -81,7 +81,7 @@ func (r *Register) drop(id string) {
 func (r *Register) SetHospital(h Hospital) {
 	zone, err := time.LoadLocation(h.Zone)
 	if err != nil {
-		zone = time.UTC // the zone was checked when it was written, but this machine lacks it
+		zone = time.UTC // the zone was valid when it was written, but this machine lacks it
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,9 +130,8 @@ func (r *Register) Sender(key *Key) Sender {
 	return found
 }
 
-// Current returns the newest valid key in the lineage of the key with an id. So a setting
-// that names a key survives its rotation. If no key is valid it returns the key itself,
-// and false.
+// Current returns the newest valid key in the lineage of the key with an id. Therefore a setting that names a key
+// remains valid after a rotation. If no key is valid, Current returns the key itself and false.
 func (r *Register) Current(id string) (Key, bool) {
 	now := r.now()
 	r.mu.RLock()
@@ -154,7 +153,7 @@ func (r *Register) Current(id string) (Key, bool) {
 func (r *Register) Source(hospital, id string) (lineage, name string, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	line := r.lineages[id] // the register may no longer have the first key
+	line := r.lineages[id] // the register may have removed the first key
 	if key := r.byID[id]; key != nil {
 		line = r.lineages[key.Lineage()]
 	}
@@ -166,7 +165,7 @@ func (r *Register) Source(hospital, id string) (lineage, name string, ok bool) {
 	return "", "", false
 }
 
-// Key returns a key by its id, also if the key is no longer valid.
+// Key returns a key by its id, even if the key is no longer valid.
 func (r *Register) Key(id string) (Key, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

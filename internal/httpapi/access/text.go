@@ -7,17 +7,18 @@ import (
 )
 
 // HasControls reports whether a text has line breaks or other control characters, or marks that
-// change the direction of text. Those could forge a header of a message, a line of a list, or a name.
+// change the direction of text. Such characters could forge a message header, a line of a list, or a name.
 func HasControls(text string) bool {
 	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(c rune) bool {
 		return unicode.IsControl(c) || unicode.In(c, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 	})
 }
 
-// MostName is the longest name of a hospital or a key, in characters.
+// MostName is the maximum length of the name of a hospital or a key, in characters.
 const MostName = 100
 
-// NameFits reports whether people can read a name of a hospital or a key on one line.
+// NameFits reports whether the name of a hospital or a key fits on one line: it has a valid length and no control
+// characters.
 func NameFits(name string) bool {
 	return utf8.RuneCountInString(name) <= MostName && !HasControls(name)
 }

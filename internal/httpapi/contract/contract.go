@@ -14,17 +14,17 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Operation describes one method of one path for the developers of partners.
+// Operation describes one method of one path for partners.
 type Operation struct {
 	Method  string
-	Path    string       // in the form of chi: /api/admin/keys/{id}
-	Scope   access.Scope // "": needs no key, or any key if Keyed
-	Part    access.Scope `json:"-"` // passes, too: a part of Scope that the token of a person has; "": none
-	Keyed   bool         // without a scope: any valid key, and the handler decides whose
-	ID      string       // for generated clients: sendCensus
-	Group   string       // heading of the operation on the page
-	Summary string       // a few words
-	About   string       // what the types do not show; may be empty
+	Path    string       // chi pattern: /api/admin/keys/{id}
+	Scope   access.Scope // "": no key needed, or any key if Keyed
+	Part    access.Scope `json:"-"` // a part of Scope that also suffices, for the token of a person; "": none
+	Keyed   bool         // without a scope: any valid key; the handler checks the owner
+	ID      string       // name in generated clients: sendCensus
+	Group   string       // section of the operation on the page
+	Summary string       // short summary
+	About   string       // details that the types do not show; may be empty
 
 	Parameters []Parameter
 	Bodies     []Body // one for each accepted content type; the first also for a request without a content type
@@ -32,8 +32,8 @@ type Operation struct {
 	// of the types in Bare. If both are empty, the response is 204.
 	Data any
 	Bare []string
-	// Refuses are the error kinds of this operation, in the envelope, in addition to those of all operations. Told
-	// are error kinds for people: their responses have a type in Bare, like a success.
+	// Refuses are the error kinds of this operation, in the envelope, in addition to those of all operations. Told are
+	// error kinds whose responses are pages for people: they have a type in Bare, like a success.
 	Refuses []httpapi.Kind
 	Told    []httpapi.Kind
 	// Limits are further limits by name, in addition to those of Bodies.
@@ -44,12 +44,12 @@ type Operation struct {
 type Parameter struct {
 	Name    string
 	In      string // path, query or header
-	Needed  bool   // a request without it is refused; a parameter in the path is always needed
+	Needed  bool   // a request without it is refused; always true for a path parameter
 	About   string
 	Example string
-	Values  []string // the only accepted values, if there are any
-	Pattern string   // name of the pattern of the text in the document; "": any text
-	Format  string   // format of the text in JSON Schema; "": none
+	Values  []string // the accepted values; nil: any
+	Pattern string   // name of the pattern in the document; "": none
+	Format  string   // JSON Schema format; "": none
 	// Least and Most are the limits of an integer parameter. A parameter without them is a text.
 	Least, Most int64
 }
@@ -57,10 +57,10 @@ type Parameter struct {
 // Body is the accepted body of one content type.
 type Body struct {
 	Type     string
-	Shape    any    // zero value of the Go type with the fields, or AnyOf; nil: text
-	Pattern  string // name of the pattern of the text in the document; "": any text
+	Shape    any    // zero value of the Go type, or AnyOf; nil: text
+	Pattern  string // name of the pattern in the document; "": any text
 	Limit    int64  // in bytes on the wire
-	Optional bool   // a request may lack the body
+	Optional bool   // the body may be missing
 	Examples []Example
 }
 
@@ -115,24 +115,24 @@ func (o *Operation) Refusals() []httpapi.Kind {
 	return append(kinds, o.Refuses...)
 }
 
-// Limit is the parameter for the length of a list.
+// Limit returns the parameter for the maximum number of items in a list.
 func Limit(usual, most int) Parameter {
 	n := strconv.Itoa(usual)
 	about := "The number of entries to return; " + n + " by default."
 	return Parameter{Name: "limit", In: "query", Example: n, About: about, Least: 1, Most: int64(most)}
 }
 
-// Cursor is the parameter for the number after which a page begins.
+// Cursor returns the parameter for the position after which a page begins.
 func Cursor() Parameter {
 	return Parameter{Name: "cursor", In: "query", Example: "1", About: "nextCursor of the previous page.", Least: 1, Most: httpapi.MostWhole}
 }
 
-// Since is the parameter for the earliest time of a list.
+// Since returns the parameter for the earliest time in a list.
 func Since() Parameter {
 	return Parameter{Name: "since", In: "query", Example: "2026-03-04T00:00:00Z", About: "Entries from this time on.", Format: "date-time"}
 }
 
-// Until is the parameter for the latest time of a list.
+// Until returns the parameter for the latest time in a list.
 func Until() Parameter {
 	return Parameter{Name: "until", In: "query", Example: "2036-03-05T00:00:00Z", About: "Entries before this time.", Format: "date-time"}
 }

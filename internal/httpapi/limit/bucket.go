@@ -19,7 +19,7 @@ type Bucket struct {
 	At     time.Time // the time of Tokens; zero: the bucket was never used
 }
 
-// fill brings the bucket up to now. If the clock runs backwards, fill adds nothing.
+// fill adds the tokens of the time up to now. If the clock runs backwards, fill adds nothing.
 func (b *Bucket) fill(r Rate, now time.Time) {
 	switch passed := now.Sub(b.At); {
 	case b.At.IsZero():
@@ -40,7 +40,7 @@ func (b *Bucket) TakeTokens(r Rate, now time.Time, want float64) float64 {
 	return got
 }
 
-// wait returns how long the rate needs for this many tokens.
+// wait returns how long the bucket needs to gain this many tokens.
 func (r Rate) wait(tokens float64) time.Duration {
 	if tokens <= 0 {
 		return 0
@@ -48,18 +48,18 @@ func (r Rate) wait(tokens float64) time.Duration {
 	return time.Duration(tokens / r.PerSecond * float64(time.Second))
 }
 
-// Whole returns how long an empty bucket needs until it is full.
+// Whole returns how long an empty bucket needs to become full.
 func (r Rate) Whole() time.Duration { return r.wait(float64(r.Burst)) }
 
-// Lease is by how much two instances together may exceed a rate. Each may hold a quarter of it in advance and owe the
-// shared bucket another quarter.
+// Lease is the maximum number of requests by which two instances together may exceed a rate. Each may hold a quarter of
+// the lease in advance and owe the shared bucket another quarter.
 func (r Rate) Lease() int { return max(r.Burst/5, 4) }
 
-// slack is how many tokens one instance may hold in advance, and how many it may owe.
+// slack is the maximum number of tokens that one instance may hold in advance, and the maximum that it may owe.
 func (r Rate) slack() float64 { return float64(r.Lease()) / 4 }
 
-// portion is how many tokens an instance requests from a shared bucket that has left tokens. It exceeds the slack
-// while the bucket has plenty, so that a burst is served.
+// portion is how many tokens an instance requests from a shared bucket that has left tokens. The portion exceeds the
+// slack while the bucket is nearly full, so that a burst is served.
 func (r Rate) portion(left float64) float64 { return max(r.slack(), left/4) }
 
 // Memory is a [Source] within one process, for a single instance and for tests.

@@ -5,8 +5,8 @@
 // advance, and serves requests from them. A caller that is new to the instance, or faster than the portions arrive,
 // is served on credit. The next portion repays the credit first.
 //
-// Thus several instances together enforce one rate. Two of them exceed it by at most one [Rate.Lease], however the
-// requests are distributed. While the source is unavailable, each instance grants the whole rate independently.
+// Thus several instances together enforce one rate. Two instances exceed the rate by at most one [Rate.Lease], however
+// the requests are distributed. While the source is unavailable, each instance grants the whole rate independently.
 package limit
 
 import (
@@ -23,12 +23,12 @@ type Source interface {
 	TakeTokens(ctx context.Context, caller string, r Rate, want float64) (got, left float64, err error)
 }
 
-// Decision says whether a request may proceed, with the values of its rate headers.
+// Decision is the result for a request, with the values of its rate headers.
 type Decision struct {
 	Allowed   bool
-	Remaining int           // how many requests may follow at once, as far as this instance knows
-	Reset     time.Duration // how long until the caller has its whole burst again
-	Retry     time.Duration // if not allowed: how long until a request may go on
+	Remaining int           // requests that may follow immediately, as far as this instance knows
+	Reset     time.Duration // time until the caller has its whole burst again
+	Retry     time.Duration // if not allowed: time until a request may succeed
 }
 
 // Limiter is the limiter of one instance. It is safe for concurrent use.
@@ -41,7 +41,7 @@ type Limiter struct {
 	callers map[string]*caller
 
 	limited atomic.Int64 // refused requests
-	clients atomic.Int64 // callers in the table that were refused at least once
+	clients atomic.Int64 // callers in the table that were limited at least once
 }
 
 // caller is the state of one caller in one instance.
@@ -50,14 +50,14 @@ type caller struct {
 
 	mu      sync.Mutex
 	rate    Rate
-	held    float64 // tokens held ahead at the time at; negative: owed
+	held    float64 // tokens held in advance at the time at; negative: owed
 	at      time.Time
 	left    float64       // tokens in the shared bucket at the time seen
-	seen    time.Time     // when the shared bucket was read last
-	next    time.Time     // the source is not asked before this time
+	seen    time.Time     // when the shared bucket was last read
+	next    time.Time     // earliest time of the next request to the source
 	asked   bool          // a portion is being fetched
-	came    chan struct{} // closed when the portion has come; nil: no request waits for it
-	alone   bool          // the source is away: own is the bucket that counts
+	came    chan struct{} // closed when the portion arrives; nil: no request waits for it
+	alone   bool          // the source is unavailable: own is the bucket in use
 	own     Bucket
 	used    time.Time
 	refused bool // at least one request was refused
@@ -83,7 +83,7 @@ func (l *Limiter) Await(ctx context.Context, id string, r Rate, patience time.Du
 	c := l.caller(id)
 	d, came := l.ask(c, r)
 	if came != nil {
-		enough := time.NewTimer(patience) //nolint:forbidigo // ends a wait; what is allowed goes by now
+		enough := time.NewTimer(patience) //nolint:forbidigo // limits the wait; the decision uses now
 		defer enough.Stop()
 		for came != nil {
 			select {
@@ -100,7 +100,7 @@ func (l *Limiter) Await(ctx context.Context, id string, r Rate, patience time.Du
 	return d
 }
 
-// countRefusal counts a refusal.
+// countRefusal counts a limited request.
 func (l *Limiter) countRefusal(c *caller, d Decision) {
 	if d.Allowed {
 		return
@@ -130,7 +130,7 @@ func (l *Limiter) ask(c *caller, r Rate) (d Decision, came <-chan struct{}) {
 		select {
 		case l.due <- c:
 			c.asked = true
-		default: // the source is slower than the callers: the next request asks again
+		default: // the source is slower than the callers: the next request retries
 		}
 	}
 	if d.Allowed || !c.coming(now) {
@@ -149,7 +149,7 @@ func (c *caller) coming(now time.Time) bool {
 	return c.asked && !c.alone && !now.Before(c.next) && shared.Tokens+c.held+c.rate.slack() >= 1
 }
 
-// spendToken spends one token that is held, or one on credit.
+// spendToken spends one held token, or one on credit.
 func (c *caller) spendToken(now time.Time) Decision {
 	if c.alone {
 		c.own.fill(c.rate, now)
@@ -216,7 +216,7 @@ const aloneFor = time.Second
 
 // Run fetches portions until ctx ends, and returns the error of ctx.
 func (l *Limiter) Run(ctx context.Context) error {
-	tidy := time.NewTicker(forgetAfter / 4) //nolint:forbidigo // the pace of tidying; no answer depends on it
+	tidy := time.NewTicker(forgetAfter / 4) //nolint:forbidigo // interval of cleanup; no decision depends on it
 	defer tidy.Stop()
 	for {
 		select {
@@ -244,7 +244,7 @@ func (l *Limiter) fetch(ctx context.Context, c *caller) {
 		close(c.came)
 		c.came = nil
 	}
-	if c.rate != rate { // the rate was changed meanwhile: this portion is from the old bucket
+	if c.rate != rate { // the rate was changed in the meantime: this portion is from the old bucket
 		return
 	}
 	if err != nil {
@@ -258,17 +258,17 @@ func (l *Limiter) fetch(ctx context.Context, c *caller) {
 		return
 	}
 	if c.alone {
-		c.alone, c.held = false, 0 // tokens granted while alone are forgiven
+		c.alone, c.held = false, 0 // tokens granted while the source was unavailable need no repayment
 	}
 	c.decay(now)
 	c.held += got
 	c.left, c.seen, c.next = left, now, now
-	// The bucket is empty: request again when it has tokens. A source that counts to millionths may also return
+	// The bucket is empty: request again when it has tokens. A source that counts in millionths may also return
 	// slightly less than want from a full bucket.
 	if got < want && left <= 0 {
 		soon := max(rate.wait(rate.slack()/2), time.Millisecond)
-		c.next, c.asked = now.Add(soon), true         // even without requests, so that a caller that waits as instructed finds a token
-		time.AfterFunc(soon, func() { l.refetch(c) }) //nolint:forbidigo // when to ask again; the answer goes by now
+		c.next, c.asked = now.Add(soon), true         // even without requests, so that a caller that waits as instructed gets a token
+		time.AfterFunc(soon, func() { l.refetch(c) }) //nolint:forbidigo // when to retry; the decision uses now
 	}
 }
 

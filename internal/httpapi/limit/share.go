@@ -9,8 +9,8 @@ import (
 )
 
 // Share limits each hospital to its share of the processors, whatever the rates of its keys. A processor applies the
-// inputs of its hospitals sequentially, so the inputs of one hospital delay the others. There are three rules, each
-// of which refuses only the hospital that sends too much.
+// inputs of its hospitals sequentially, so the inputs of one hospital delay the others. Three rules apply; each refuses
+// only the hospital that exceeds it.
 //
 //   - An instance reads at most two large bodies of a hospital at a time: [Share.Open].
 //   - Large bodies are charged to one bucket of the hospital, shared by all instances: [Share.Spend]. Small ones are
@@ -23,11 +23,11 @@ import (
 type Share struct {
 	now    func() time.Time
 	source Source
-	alone  *Memory // the bucket while the source is away
+	alone  *Memory // bucket while the source is unavailable
 
 	mu        sync.Mutex
 	hospitals map[string]*hospital
-	applied   map[int32]int64 // by partition of the log: the offset up to which inputs are applied, without it
+	applied   map[int32]int64 // offset after the last applied input, by partition of the log
 
 	refused [reasons]atomic.Int64
 }
@@ -60,8 +60,9 @@ type Busy struct {
 // Error implements error.
 func (b *Busy) Error() string { return "hospital exceeds its share: " + b.Reason.String() }
 
-// The share of a hospital. A fact takes a processor 25 to 150 µs, so a bucket that is always empty uses less than a
-// hundredth of it. The largest hospitals send fewer than 20 facts a second, few of them in large bodies.
+// The share of a hospital. Applying a fact costs a processor 25 to 150 µs, so a hospital that uses its bucket fully
+// occupies at most 1.5% of a processor. The largest hospitals send fewer than 20 facts a second, few of them in large
+// bodies.
 const (
 	LargeBytes     = 32 << 10 // a body of this length is large
 	LargeFacts     = 200      // a body with more facts is large
@@ -73,9 +74,9 @@ const (
 
 	recent       = 5 * time.Second        // older unapplied facts do not count
 	openPatience = 2 * time.Second        // wait for other large bodies to be read
-	bucketHeld   = 250 * time.Millisecond // delay of a refusal, for senders that come too early
+	bucketHeld   = 250 * time.Millisecond // delay of a refusal, for senders that retry too early
 	sourceWithin = time.Second
-	enterSoon    = 20 * time.Millisecond // between two checks
+	enterSoon    = 20 * time.Millisecond // interval between two checks
 	tryAgain     = time.Second
 )
 
@@ -83,7 +84,7 @@ var share = Rate{PerSecond: FactsPerSecond, Burst: FactsAtOnce}
 
 // hospital is the state of one hospital in one instance.
 type hospital struct {
-	open  chan struct{} // one value for each large body that is being read
+	open  chan struct{} // one element for each large body that is being read
 	until time.Time     // no large body is accepted before this time
 
 	entries []*Entry // inputs that may be unapplied
@@ -205,8 +206,8 @@ func (s *Share) takeTokens(ctx context.Context, id string, want float64) (left f
 }
 
 // Enter waits, at most for patience, until the given number of facts of a hospital may be appended to the log. They
-// count as unapplied until [Entry.Gone], or until the input of [Entry.Sent] is applied or no longer recent. An input
-// is never refused because of its size, only because of the inputs before it.
+// count as unapplied until [Entry.Gone], or until the input of [Entry.Sent] is applied or no longer recent. An input is
+// refused only because of the inputs before it, never because of its size.
 func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.Duration) (*Entry, *Busy) {
 	if s == nil {
 		return nil, nil

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Strangers limits how often an address may send requests without a valid key. Each
-// instance counts for itself, in a bounded table: such a request is not worth a round
-// trip. It is safe for concurrent use.
+// Strangers limits how often an address may send requests without a valid key. Each instance counts independently, in a
+// bounded table, to avoid a round trip to Redis. Strangers is safe for concurrent use.
 type Strangers struct {
 	now  func() time.Time
 	rate Rate
@@ -27,13 +26,13 @@ const (
 	homeBits        = 64          // bits of an IPv6 address that identify one customer
 )
 
-// NewStrangers returns an empty table. A rate of 0 limits nobody.
+// NewStrangers returns an empty table. A rate of 0 means no limit.
 func NewStrangers(rate Rate, now func() time.Time) *Strangers {
 	return &Strangers{now: now, rate: rate, buckets: map[netip.Prefix]*Bucket{}}
 }
 
-// Allow counts a request without a valid key. If the address has sent too many, retry is
-// how long until the next one may come.
+// Allow counts a request without a valid key. If the address has exceeded its limit, retry is the time until the next
+// allowed request.
 func (s *Strangers) Allow(from netip.Addr) (ok bool, retry time.Duration) {
 	if s.rate.PerSecond <= 0 || !from.IsValid() {
 		return true, 0
@@ -51,7 +50,7 @@ func (s *Strangers) Allow(from netip.Addr) (ok bool, retry time.Duration) {
 	return true, 0
 }
 
-// bucket returns the bucket of an address, and makes room for it.
+// bucket returns the bucket of an address. If the table is full, bucket removes others first.
 func (s *Strangers) bucket(from netip.Addr, now time.Time) *Bucket {
 	from = from.Unmap()
 	home, err := from.WithZone("").Prefix(min(from.BitLen(), homeBits))
@@ -65,7 +64,7 @@ func (s *Strangers) bucket(from netip.Addr, now time.Time) *Bucket {
 	if len(s.buckets) >= strangersAtMost && now.Sub(s.tidied) >= strangersTidied {
 		s.tidied = now
 		for other, b := range s.buckets {
-			if b.fill(s.rate, now); b.Tokens >= float64(s.rate.Burst) { // a full bucket is the same as none
+			if b.fill(s.rate, now); b.Tokens >= float64(s.rate.Burst) { // a full bucket equals a missing one
 				delete(s.buckets, other)
 			}
 		}

@@ -8,7 +8,7 @@ var warnings = func() map[string]*Warning {
 	return byCode
 }()
 
-// ExplainWarning returns the warning with a code; false: there is none.
+// ExplainWarning returns the warning with a code, and whether it exists.
 func ExplainWarning(code string) (Warning, bool) {
 	w := warnings[code]
 	if w == nil {
@@ -17,7 +17,7 @@ func ExplainWarning(code string) (Warning, bool) {
 	return *w, true
 }
 
-// statuses are the sentences for a body that was refused with a status alone.
+// statuses are the messages for a body that was refused with only an HTTP status.
 var statuses = map[string]string{
 	"400": "The body is malformed; send it in the format that the endpoint documents.",
 	"413": "The body is too large; send it in parts.",
@@ -25,8 +25,8 @@ var statuses = map[string]string{
 	"422": "The body is well formed but cannot be applied; see the response to the request.",
 }
 
-// Message returns the sentence for a code of a warning or refusal, for a broken rule, or for the
-// status of a refused body; "": it is none of them.
+// Message returns the message for a code of a warning or refusal, for a broken rule, or for the status of a refused
+// body. It returns "" for any other code.
 func Message(code string) string {
 	if w, ok := ExplainWarning(code); ok {
 		return w.Message

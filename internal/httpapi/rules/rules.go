@@ -1,4 +1,4 @@
-// Package rules explains the rules that requests break, to people.
+// Package rules has the explanations, for people, of the rules that requests break.
 package rules
 
 import (
@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Rule is a broken rule, and what to do about it.
+// Rule is the explanation of a rule, with the remedy.
 type Rule struct {
-	Word  string // the rule of a detail up to the first colon
+	Word  string // the rule up to the first colon
 	About string
 }
 
-// All explains the rules of [svc/internal/httpapi.Detail] by their word. {n} in About is a placeholder for
+// All has the explanations of the rules of [svc/internal/httpapi.Detail]. {n} in About is a placeholder for
 // the bound of a rule, which follows its colon: 100 for maxLength:100.
 var All = []Rule{
 	{"required", "This field is required and must not be null."},
@@ -85,7 +85,7 @@ var All = []Rule{
 	{"at least", "Too few hours were observed; send past events to /api/ingest/batch."},
 }
 
-// Explain returns the explanation of a rule, with its bound in place of {n}; false if there is none.
+// Explain returns the explanation of a rule with its bound in place of {n}, and whether there is one.
 func Explain(rule string) (Rule, bool) {
 	word, _, _ := strings.Cut(rule, ":")
 	for _, r := range All {

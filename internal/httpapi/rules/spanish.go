@@ -1,7 +1,6 @@
 package rules
 
-// spanish are the sentences of [Warnings] and of refused bodies in the medical Spanish of hospitals of
-// the United States, by code.
+// spanish has the messages of [Warnings] and of refused bodies, by code, in the medical Spanish of US hospitals.
 var spanish = map[string]string{
 	"400": "El contenido está mal formado; envíelo en el formato que indica la documentación.",
 	"413": "El contenido es demasiado grande; envíelo por partes.",
@@ -169,6 +168,6 @@ var spanish = map[string]string{
 	"visit_unknown": "El evento no corresponde a ninguna visita o paciente conocida, así que no se aplicó; envíe el número de visita.",
 }
 
-// SpanishMessage returns the sentence of [Message] in Spanish for a code of a warning or refusal, or for
-// the status of a refused body; "": it is none of them.
+// SpanishMessage returns the message of [Message] in Spanish for a code of a warning or refusal, or for the status of a
+// refused body. It returns "" for any other code.
 func SpanishMessage(code string) string { return spanish[code] }

@@ -5,37 +5,37 @@ type Warning struct {
 	Code   string
 	Effect Effect
 	Raised Raised
-	// Message says in one sentence what was found and what the sender can do.
+	// Message is one sentence with the cause and the remedy for the sender.
 	Message string
 }
 
-// Effect is what became of the fact that a warning is about.
+// Effect is the effect of a warning on the fact that it is about.
 type Effect uint8
 
-// The effects.
+// These are the effects.
 const (
-	Used    Effect = iota // it is used, as the message says
-	Known                 // it is older than, or equal to, what is known: nothing changed
-	Unused                // it is not used, at least not now
-	Refused               // the message, resource or item with it was refused
+	Used    Effect = iota // the fact is used, as the message says
+	Known                 // the fact is older than, or equal to, what is known, so nothing changed
+	Unused                // the fact is not used, at least not now
+	Refused               // the message, resource or item with the fact was refused
 )
 
-// String is the name of the effect in docs/.
+// String returns the name of the effect in docs/.
 func (e Effect) String() string { return [...]string{"used", "known", "not used", "refused"}[e] }
 
-// Raised says where a code is raised.
+// Raised is where a code is raised.
 type Raised uint8
 
-// The places where codes are raised.
+// These are the places where codes are raised.
 const (
 	ByHL7   Raised = 1 << iota // reading HL7 v2
 	ByFHIR                     // reading FHIR
 	ByJSON                     // reading the JSON feeds
-	ByState                    // applying a fact to what is known
+	ByState                    // applying a fact to the stored state
 )
 
-// Warnings has every code of the warnings of all feeds, of the issues of FHIR, of refused HL7
-// messages, and of events without effect, in the order of the codes.
+// Warnings has every code of warnings, of FHIR issues, of refused HL7 messages, and of events without effect, sorted by
+// code.
 var Warnings = []Warning{
 	{"AE 100", Refused, ByHL7, "No usable MSH segment was found; begin each message with MSH and its delimiters."},
 	{
@@ -378,6 +378,6 @@ var Warnings = []Warning{
 	{"visit_unknown", Unused, ByState, "The event matches no known visit or patient, so it was not applied; send the visit number."},
 }
 
-// IsRoutine reports whether a feed of a whole hospital gets a warning all day, because most of what it
-// sends has no effect in this unit.
+// IsRoutine reports whether a hospital-wide feed gets a warning all day, because most of its messages have no effect in
+// this unit.
 func IsRoutine(code string) bool { return code == "event_ignored" || code == "outside_unit" }

@@ -1,8 +1,8 @@
 //go:build go1.27
 
-// The constraint raises the language of this file to that of the toolchain, which has jsontext.
+// The build constraint raises the language version of this file to that of the toolchain, which has jsontext.
 
-// Package syntax finds the place at which a text is no JSON.
+// Package syntax finds the position at which a text is not valid JSON.
 package syntax
 
 import (
@@ -16,20 +16,20 @@ import (
 	"unicode/utf8"
 )
 
-// TrimBOM returns a text without the byte order mark that some senders put before UTF-8.
+// TrimBOM returns the text without the byte order mark that some senders put before UTF-8.
 func TrimBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
-// Fault says where and why a text is no JSON. It holds nothing of the text but one
-// bracket, comma, colon or quote.
+// Fault describes where and why a text is not valid JSON. It contains no content of the text except one bracket, comma,
+// colon or quote.
 type Fault struct {
 	Rule string // json, utf-8 or depth:64
-	Path string // the value in which the fault is, as entry[17].resource
+	Path string // path of the value with the fault, such as entry[17].resource
 	Byte int    // position of the fault, from 1
 	Line int    // from 1
-	What string // for a person
+	What string // message for people
 }
 
-// String says where and why, for a person.
+// String returns the message and the position, for people.
 func (f *Fault) String() string {
 	text := f.What + " at byte " + grouped(f.Byte) + ", line " + grouped(f.Line)
 	if f.Path != "" {
@@ -38,7 +38,7 @@ func (f *Fault) String() string {
 	return text
 }
 
-// grouped writes a number with a comma between thousands.
+// grouped formats a number with commas between thousands.
 func grouped(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -47,8 +47,8 @@ func grouped(n int) string {
 	return text
 }
 
-// Find returns the first fault of a text that is no JSON. A fault of UTF-8 goes
-// before all others, because nothing after it can be trusted.
+// Find returns the first fault of a text that is not valid JSON. A fault of UTF-8 takes precedence, because nothing
+// after it can be trusted.
 func Find(text []byte) *Fault {
 	if at := invalidUTF8(text); at < len(text) {
 		path, _, _ := readUntilFault(text[:at])
@@ -65,8 +65,8 @@ func faultAt(text []byte, at int, path, rule, what string) *Fault {
 	return &Fault{Rule: rule, Path: path, Byte: at + 1, Line: 1 + bytes.Count(text[:at], []byte{'\n'}), What: what}
 }
 
-// invalidUTF8 returns the position of the first byte that is no UTF-8; the length of the
-// text if there is none.
+// invalidUTF8 returns the position of the first byte that is not valid UTF-8, or the length of the text if there is
+// none.
 func invalidUTF8(text []byte) int {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
@@ -78,12 +78,12 @@ func invalidUTF8(text []byte) int {
 	return len(text)
 }
 
-// readUntilFault reads a text up to its first fault. It returns the path of the value in
-// which that is, its position, and whether the text is nested too deep there.
+// readUntilFault reads a text up to its first fault. It returns the path of the value with the fault, the position of
+// the fault, and whether the nesting is too deep there.
 func readUntilFault(text []byte) (path string, at int, deep bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for begun := false; ; begun = true {
-		if begun && d.StackDepth() == 0 { // the value is complete, so anything more is too much
+		if begun && d.StackDepth() == 0 { // the value is complete, so anything after it is a fault
 			at = int(d.InputOffset())
 			return "", at + len(text[at:]) - len(bytes.TrimLeft(text[at:], " \t\r\n")), false
 		}
@@ -102,8 +102,8 @@ func readUntilFault(text []byte) (path string, at int, deep bool) {
 	}
 }
 
-// startsValue reports whether the element of a list would begin where the fault is, or
-// before it in one word: then the fault is in that element, and not after the last one.
+// startsValue reports whether a list element begins at the fault, or before the fault within the same token. If so, the
+// fault is in that element and not after the last one.
 func startsValue(text []byte, at int) bool {
 	before := bytes.TrimRight(text[:at], " \t\r\n")
 	if at < len(text) && strings.IndexByte(",]}", text[at]) >= 0 {
@@ -112,18 +112,17 @@ func startsValue(text []byte, at int) bool {
 	return len(before) > 0 && (before[len(before)-1] == ',' || before[len(before)-1] == '[')
 }
 
-// fieldName matches what looks like the name of a field, and not like a number of somebody.
+// fieldName matches text that resembles a field name, and not an identifier of a patient.
 var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,39}$`)
 
-// MaxDepth is how deep JSON may be nested.
+// MaxDepth is the maximum nesting depth of JSON.
 const MaxDepth = 64
 
-// maxPathDepth is how many levels a path has at most.
+// maxPathDepth is the maximum number of levels in a path.
 const maxPathDepth = 12
 
-// stackPath returns the path of the open value of a decoder. next says that the fault is in
-// the element after those that were read. A name that looks like no name of a field is left
-// out, because it may be a value.
+// stackPath returns the path of the value that a decoder is reading. next says that the fault is in the element after
+// the last one read. A name that does not resemble a field name is omitted, because it may be a value.
 func stackPath(d *jsontext.Decoder, next bool) string {
 	var path strings.Builder
 	tokens := []string{}
@@ -155,7 +154,7 @@ func stackPath(d *jsontext.Decoder, next bool) string {
 	return path.String()
 }
 
-// whatIsWrong describes the fault at a position for a person.
+// whatIsWrong describes the fault at a position for people.
 func whatIsWrong(text []byte, at int) string {
 	if at >= len(text) {
 		if len(bytes.TrimSpace(text)) == 0 {
@@ -195,7 +194,7 @@ func whatIsWrong(text []byte, at int) string {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// closes reports whether a text goes on with a closing bracket.
+// closes reports whether the next character of a text is a closing bracket.
 func closes(text []byte) bool {
 	text = bytes.TrimLeft(text, " \t\r\n")
 	return len(text) > 0 && (text[0] == '}' || text[0] == ']')

@@ -1,5 +1,5 @@
-// Package limittest is the conformance suite for sources of shared buckets. It runs on
-// the source in memory, on the embedded Redis and on real ones.
+// Package limittest is the conformance suite for sources of shared buckets. It runs on the source in memory, on the
+// embedded Redis and on real Redis servers.
 package limittest
 
 import (
@@ -105,8 +105,8 @@ func exact(t *testing.T, s Server) {
 	}
 }
 
-// together lets two instances serve one caller as fast as they can. They may allow the burst, the rate of the elapsed
-// time, and at most one lease.
+// together makes two instances serve one caller as fast as they can. Together they may allow the burst, the rate of the
+// elapsed time, and at most one lease.
 func together(t *testing.T, s Server) {
 	rate := limit.Rate{PerSecond: 100, Burst: 80}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -130,7 +130,7 @@ func together(t *testing.T, s Server) {
 				if instances[i].Allow(t.Name(), rate).Allowed {
 					allowed[i]++
 				}
-				time.Sleep(100 * time.Microsecond) // pace of the client
+				time.Sleep(100 * time.Microsecond) // sending interval of the client
 			}
 		})
 	}
