@@ -14,7 +14,7 @@ import (
 type mark struct {
 	from int64  // first record of the rewrite; 0: no checkpoint yet
 	live int64  // bytes of the rewrite
-	log  string // id of the topic: a mark of another changelog is ignored
+	log  string // topic id: a mark of another changelog is ignored
 }
 
 func (m mark) encode() *string {
@@ -25,7 +25,7 @@ func (m mark) encode() *string {
 	return &s
 }
 
-// decodeMark reads the metadata of a commit. Anything but a mark of this log is no mark.
+// decodeMark decodes the metadata of a commit. It returns the zero mark for anything but a mark of this log.
 func decodeMark(s, log string) mark {
 	var m mark
 	if n, err := fmt.Sscanf(s, "checkpoint %d %d %s", &m.from, &m.live, &m.log); err != nil || n != 3 || m.log != log || m.from < 0 {
@@ -34,7 +34,7 @@ func decodeMark(s, log string) mark {
 	return m
 }
 
-// checkpointBytes is the least growth of a changelog partition between two checkpoints.
+// checkpointBytes is the minimum growth of a changelog partition between two checkpoints.
 const checkpointBytes = 64 << 20
 
 // sliceBytes is how much of a checkpoint one transaction writes: about 5 ms of work.
@@ -45,14 +45,14 @@ const sliceBytes = 256 << 10
 // its transaction.
 type rewrite struct {
 	next func(emit func(key, value []byte)) (more bool, err error)
-	over bool  // there is no more
+	over bool  // the iteration is complete
 	from int64 // offset of the first record written; 0: none yet
 	live int64 // bytes written
 
-	first *kgo.Record // first record that the current transaction writes of it; nil: none yet
+	first *kgo.Record // first record of the rewrite in the current transaction; nil: none yet
 }
 
-// slice emits the next pieces. emit returns the record that it made.
+// slice emits the next pieces. emit returns the record that it created.
 func (w *rewrite) slice(task Task, emit func(key, value []byte) *kgo.Record) error {
 	if w.next == nil {
 		w.next = task.Live()
@@ -74,7 +74,7 @@ func (w *rewrite) slice(task Task, emit func(key, value []byte) *kgo.Record) err
 	return nil
 }
 
-// written records the offset at which the rewrite starts, once the records of a transaction have offsets.
+// written stores the offset at which the rewrite starts, once the records of a transaction have offsets.
 func (w *rewrite) written() {
 	if w == nil || w.first == nil {
 		return
@@ -82,7 +82,7 @@ func (w *rewrite) written() {
 	if w.from == 0 {
 		w.from = w.first.Offset
 	}
-	w.first = nil // its memory belongs to the transaction
+	w.first = nil // the memory belongs to the transaction
 }
 
 func (w *rewrite) done() bool { return w != nil && w.over }

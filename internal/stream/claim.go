@@ -18,9 +18,9 @@ var ErrFenced = errors.New("a newer process has the same --instance, so this one
 // errThrownOut ends a session because another member has joined the group with the same name.
 var errThrownOut = errors.New("another process has joined the group under the same name")
 
-// Claim decides which of several processes with one --instance continues: the newest. Without it, both ended in 3 of
-// 5 tries, because a process has several members and sessions, and the older process fenced some of those of the
-// newer one.
+// Claim decides which of several processes with one --instance continues: the newest. Without a Claim, both processes
+// ended in 3 of 5 tries, because a process has several members and sessions, and the older process fenced some members
+// of the newer one.
 //
 // A Claim holds the names of a process. The process that claimed a name last is the newest. Sessions check the Claim
 // before they join a group, because joining with a name removes the member that has it. A nil Claim is always the
@@ -48,13 +48,13 @@ const (
 	// claimSettles is how long two processes that start together may claim names alternately. During this time, only
 	// the first name decides which is newer, so that at most one considers itself older.
 	claimSettles = 10 * time.Second
-	claimWithin  = 5 * time.Second // of one check
+	claimWithin  = 5 * time.Second // time limit of one check
 	// claimTimeoutMillis is the transaction timeout that a request must name.
 	claimTimeoutMillis = 10_000
 )
 
-// NewClaim claims names in order. It waits for Kafka until ctx ends. It returns [ErrFenced] if another process has
-// claimed them in the meantime.
+// NewClaim claims names in order. It retries while Kafka is unavailable, until ctx ends. It returns [ErrFenced] if
+// another process has claimed the names in the meantime.
 func NewClaim(ctx context.Context, c *Cluster, names ...string) (*Claim, error) {
 	claim := &Claim{cluster: c}
 	for _, name := range names {
@@ -71,7 +71,8 @@ func NewClaim(ctx context.Context, c *Cluster, names ...string) (*Claim, error) 
 	return claim, nil
 }
 
-// Check returns [ErrFenced] if another process has claimed a name. Any other error means that this is unknown.
+// Check returns [ErrFenced] if another process has claimed a name. After any other error, it is unknown whether one
+// has.
 func (c *Claim) Check(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -95,7 +96,7 @@ func (c *Claim) Check(ctx context.Context) error {
 }
 
 // Run checks the names until ctx ends or another process has claimed one. An older process must end even if it never
-// meets the newer one in a group.
+// shares a group with the newer one.
 func (c *Claim) Run(ctx context.Context) error {
 	every := time.NewTicker(claimEvery)
 	defer every.Stop()
@@ -157,13 +158,13 @@ func (c *Claim) checkName(ctx context.Context, h *claimedName) error {
 // unclaimed returns a name whose epoch is unknown.
 func unclaimed(name string) claimedName { return claimedName{name, -1, -1} }
 
-// acquire increments the epoch of a name; a known epoch must still be the present one.
+// acquire increments the epoch of a name. If the epoch of h is known, it must still be the current one.
 func (c *Claim) acquire(ctx context.Context, h *claimedName) error {
 	return initProducer(ctx, c.cluster.client, h)
 }
 
-// initProducer increments the epoch of a transactional id, which fences its present producer, and
-// sets h to the new one. If h names an epoch, it must still be the present one.
+// initProducer increments the epoch of a transactional id, which fences its current producer, and sets h to the new
+// epoch. If h names an epoch, it must still be the current one.
 func initProducer(ctx context.Context, client *kgo.Client, h *claimedName) error {
 	req := kmsg.NewPtrInitProducerIDRequest()
 	req.TransactionalID, req.TransactionTimeoutMillis = &h.name, claimTimeoutMillis

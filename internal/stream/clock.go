@@ -6,37 +6,36 @@ import (
 	"time"
 )
 
-// In a partition time passes by the timestamps of its records, and by the wall clock only at
-// the end of its log. If the wall clock fired a timer while earlier records are unread, the
-// timer would be applied before them, and a replay would differ from live operation.
+// In a partition, time advances by the timestamps of its records, and by the wall clock only at the end of its log. If
+// the wall clock fired a timer while earlier records are unread, the timer would be applied before those records, and a
+// replay would differ from live operation.
 const (
 	// liveWithin is the maximum age of an input in live operation, which allows for a failure of seconds.
 	liveWithin = time.Minute
-	// logSilence is how long no record follows an old input until the log counts as ended. A
-	// backfill may write more slowly than it is applied, and a lost broker delays it for 10
-	// to 15 s.
+	// logSilence is how long no record may follow an old input before the log counts as ended. A backfill may write
+	// more slowly than the records are applied, and a lost broker delays the backfill for 10 to 15 s.
 	logSilence = 20 * time.Second
-	// lateTimer is the delay of a timer from which the end of the log is queried first, because the process may have
+	// lateTimer is the delay of a timer beyond which the end of the log is queried first, because the process may have
 	// been suspended while records arrived.
 	lateTimer = time.Second
-	// retryTimer is after how long a timer that could not fire is tried again.
+	// retryTimer is the pause before a timer that could not fire is retried.
 	retryTimer = 100 * time.Millisecond
 
-	advanceTime = 10 * time.Millisecond // of one turn, for the due timers of all partitions
+	advanceTime = 10 * time.Millisecond // time limit per turn for the due timers of all partitions
 )
 
-// clock is what is known of the time of a partition.
+// clock is the known time of a partition.
 type clock struct {
 	newest    time.Time // timestamp of the newest input applied since the restore; zero: none
 	appliedAt time.Time // when that input was applied, or the partition restored
-	endAsked  time.Time // when the end of the log was last asked for
+	endAsked  time.Time // when the end of the log was last queried
 }
 
 // live reports whether the newest input was recent when it was applied.
 func (c *clock) live() bool { return !c.newest.IsZero() && c.appliedAt.Sub(c.newest) <= liveWithin }
 
-// fires returns when the earliest timer of a partition may fire, and the latest instant that
-// Advance may fire then. Zero times: not before the next record.
+// fires returns when the earliest timer of a partition may fire, and the latest instant up to which Advance may fire
+// timers. Zero times mean that no timer may fire before the next record.
 func (l *loop) fires(p *part, now time.Time) (at, upTo time.Time) {
 	due := p.task.Due()
 	switch {
@@ -44,7 +43,7 @@ func (l *loop) fires(p *part, now time.Time) (at, upTo time.Time) {
 		return due, due
 	case !l.cluster.Away().IsZero(): // unread records are unknown
 		return now.Add(retryTimer), now
-	case l.cfg.Sparse: // its records do not tell where the log ends
+	case l.cfg.Sparse: // the records of a sparse input do not show where the log ends
 		return due, now
 	case p.next >= p.end:
 		// Timers that are long overdue wait for records that may follow, also after a restore.
@@ -60,14 +59,13 @@ func (l *loop) fires(p *part, now time.Time) (at, upTo time.Time) {
 	return time.Time{}, time.Time{}
 }
 
-// advance fires due timers, several partitions in parallel. What one turn has no time for
-// stays due.
+// advance fires due timers, several partitions in parallel. Timers for which one turn has no time remain due.
 func (l *loop) advance(ctx context.Context, now time.Time) error {
 	if err := l.confirm(ctx, now); err != nil {
 		return err
 	}
 	wait := workers()
-	for n, p := range l.parts { // the order of a map changes, so no partition waits for ever
+	for n, p := range l.parts { // the iteration order of a map varies, so no partition waits forever
 		at, upTo := l.fires(p, now)
 		if at.IsZero() || at.After(now) {
 			continue
@@ -83,7 +81,7 @@ func (l *loop) advance(ctx context.Context, now time.Time) error {
 			return nil
 		})
 	}
-	return wait.Wait() //nolint:wrapcheck // of ours
+	return wait.Wait() //nolint:wrapcheck // an error of this package
 }
 
 // confirm queries the ends of the log if a timer fires late and the last query was before the timer was due.

@@ -15,13 +15,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-const maxAborts = 5 // transactions given up in a row, in one session
+const maxAborts = 5 // consecutive aborted transactions in one session
 
 var errAborted = errors.New("the transaction was aborted")
 
-// commit writes the outputs of the tasks and the positions of their inputs in one transaction.
-// There are three outcomes. Committed: the memory stays. Aborted or unclear: the memory is
-// dropped and restored. A session that cannot go on: commit returns an error.
+// commit writes the outputs of the tasks and the positions of their inputs in one transaction. There are three
+// outcomes. Committed: the state in memory remains. Aborted or unclear: the state in memory is dropped and restored.
+// The session cannot continue: commit returns an error.
 func (l *loop) commit(ctx, free context.Context, fault error) error {
 	begun := time.Now()
 	if err := l.session.Begin(); err != nil {
@@ -36,8 +36,8 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	if fault != nil {
 		l.log.WarnContext(ctx, "transaction abandoned", "error", fault)
 	}
-	// A partition in which only time passed commits its position, too. So the broker refuses
-	// the transaction if the partition has another owner.
+	// A partition in which only timers fired also commits its position, so that the broker refuses the transaction if
+	// the partition has another owner.
 	end := kgo.PreTxnCommitFnContext(free, func(req *kmsg.TxnOffsetCommitRequest) error {
 		l.positions(req)
 		return nil
@@ -58,8 +58,7 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	if _, gap := errors.AsType[gapError](fault); gap {
 		return fault
 	}
-	// After several faults in a row the session is opened again, which waits longer than this
-	// loop does.
+	// After several consecutive aborts, the session is reopened, which includes a longer pause.
 	if l.abortsInRow++; l.abortsInRow > maxAborts {
 		return cmp.Or(fault, errAborted)
 	}
@@ -80,7 +79,7 @@ func (l *loop) produce(free context.Context) error {
 			mu.Unlock()
 		}
 	}
-	// The client gets the records of each partition as soon as they exist, and sends them while those of other
+	// The client gets the records of each partition as soon as they exist, and sends them while the records of other
 	// partitions are collected.
 	wait := workers()
 	now := time.Now()
@@ -236,7 +235,7 @@ func (l *loop) reread(ctx context.Context) error {
 	l.mu.Lock()
 	for n, at := range owned {
 		if l.ready[n] != nil {
-			continue // restored meanwhile; the next poll takes it over
+			continue // restored in the meantime; the next poll assigns it
 		}
 		m, ok := marks[n]
 		if !ok {

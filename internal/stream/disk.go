@@ -8,13 +8,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// FullestDisk returns the disk of the cluster with the smallest free part, from 0 to 1. It returns an
-// error if no broker says how large its disks are: the embedded Kafka, brokers before 3.3, or without
-// the right Describe on the cluster.
+// FullestDisk returns the disk of the cluster with the smallest free fraction, from 0 to 1. It returns an error if no
+// broker reports the size of its disks: the embedded Kafka, a broker before 3.3, or a user without Describe on the
+// cluster.
 func FullestDisk(ctx context.Context, c *Cluster) (broker int32, free float64, err error) {
-	free = 2 // more than any
+	free = 2 // larger than any fraction
 	request := kmsg.NewPtrDescribeLogDirsRequest()
-	request.Topics = []kmsg.DescribeLogDirsRequestTopic{} // none: only the disks count
+	request.Topics = []kmsg.DescribeLogDirsRequestTopic{} // no topics: only the disks matter
 	for _, shard := range c.client.RequestSharded(ctx, request) {
 		answer, ok := shard.Resp.(*kmsg.DescribeLogDirsResponse)
 		if shard.Err != nil || !ok {

@@ -26,12 +26,12 @@ const reserveBytes = 32 << 20
 
 // BrokerOptions configure a [Broker]. All are optional.
 type BrokerOptions struct {
-	Dir    string // keeps the data; the caller holds its lock; empty: nothing is kept
-	Port   int    // to listen on; 0: any
-	Repair bool   // go on without what is damaged
+	Dir    string // data folder, locked by the caller; "": data is not stored
+	Port   int    // port to listen on; 0: any
+	Repair bool   // continue without the damaged data
 	Log    *slog.Logger
 
-	free func(dir string) (uint64, error) // bytes on the disk; nil: asks the system
+	free func(dir string) (uint64, error) // free bytes on the disk; nil: ask the operating system
 }
 
 // Broker is a Kafka within this process, for development: one node, on
@@ -41,14 +41,14 @@ type Broker struct {
 	dir     string
 	log     *slog.Logger
 	free    func(dir string) (uint64, error)
-	full    atomic.Bool           // as last logged
-	failed  atomic.Pointer[error] // of the first write that failed
+	full    atomic.Bool           // last logged state
+	failed  atomic.Pointer[error] // first failed write
 	sealed  bool                  // the list of topics is complete; only the broker's goroutine uses it
 }
 
-// Embed starts a broker. A record is acknowledged once the operating system has
-// it: it survives the death of the process, not that of the machine. Files that
-// are damaged are a [logfiles.DamageError], a disk that is full is an error too.
+// Embed starts a broker. A record is acknowledged once the operating system has it: it survives the death of the
+// process, not that of the machine. Embed returns a [logfiles.DamageError] for damaged files, and an error if the disk
+// is full.
 func Embed(o BrokerOptions) (*Broker, error) {
 	b := &Broker{dir: o.Dir, log: o.Log, free: o.free}
 	if b.log == nil {
@@ -62,14 +62,14 @@ func Embed(o BrokerOptions) (*Broker, error) {
 	}
 	if o.Dir != "" {
 		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-			return nil, err //nolint:wrapcheck // names the folder
+			return nil, err //nolint:wrapcheck // the error names the folder
 		}
 		if _, err := b.space(); err != nil {
 			return nil, err
 		}
 		files := logfiles.Options{Dir: o.Dir, ClusterID: embeddedID, Filler: barrierKey, Repair: o.Repair, Log: b.log}
 		if err := logfiles.Mend(files); err != nil {
-			return nil, err //nolint:wrapcheck // names the file
+			return nil, err //nolint:wrapcheck // the error names the file
 		}
 		opts = append(opts, kfake.DataDir(o.Dir))
 	}
@@ -95,14 +95,14 @@ func unlimited(req kmsg.Request) bool {
 	return false
 }
 
-// Addr is where the broker listens, host:port.
+// Addr returns the address of the broker, host:port.
 func (b *Broker) Addr() string { return b.cluster.ListenAddrs()[0] }
 
 // Close stops the broker.
 func (b *Broker) Close() { b.cluster.Close() }
 
-// Full returns why the broker accepts nothing: there is no space, or a write has failed.
-// Until the process starts again, memory then has more than the files.
+// Full returns why the broker accepts no records: the disk has no space, or a write has failed. After a failed write,
+// memory has more than the files until the process restarts.
 func (b *Broker) Full() error {
 	if b.dir == "" {
 		return nil
@@ -176,7 +176,7 @@ func (b *Broker) seal(as bool) bool {
 	return false
 }
 
-// brokerLog passes on the broker's complaints, and records a failed write.
+// brokerLog forwards the error messages of the broker, and records a failed write.
 type brokerLog struct{ *Broker }
 
 // Logf implements [kfake.Logger].

@@ -12,27 +12,26 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// A process that dies or freezes during a transaction leaves it open, and nobody reads past it
-// until the broker ends it: after its timeout of 10 s, or 20 s on a broker with default settings.
-// The members that take over its partitions need not wait. They fence it: they increment the epoch
-// of its transactional id, so the broker aborts the transaction at once and refuses whatever the
-// process sends when it continues.
+// A process that dies or freezes during a transaction leaves it open, and no consumer can read past it until the broker
+// aborts it: after the timeout of 10 s, or 20 s on a broker with default settings. The members that get its partitions
+// need not wait. They fence the process: they increment the epoch of its transactional id, so that the broker aborts
+// the transaction immediately and refuses all later requests of the process.
 //
 // Members are known by their transactional ids, which are their instance ids as well. A transaction
 // of a process that is not a member can never commit: the broker refuses its positions.
 
 const (
-	fenceWithin   = 15 * time.Second      // after which the broker has ended the transaction itself
-	fenceWait     = 2 * time.Second       // for which an assignment waits; afterwards fencing goes on in the background
-	fenceRequest  = 2 * time.Second       // timeout of one round, also if a broker does not respond
-	fenceEndCheck = 10 * time.Millisecond // between two checks whether the markers are written
+	fenceWithin   = 15 * time.Second      // by then the broker has aborted the transaction itself
+	fenceWait     = 2 * time.Second       // maximum delay of an assignment; after that, fencing continues in the background
+	fenceRequest  = 2 * time.Second       // timeout of one round, even if a broker does not respond
+	fenceEndCheck = 10 * time.Millisecond // interval between checks whether the markers are written
 )
 
 // fenceFormer aborts the open transactions of processes that are no longer members of the group. It
 // returns when they have ended, after fenceWait, or when ctx ends.
 func (m *membership) fenceFormer(ctx context.Context) {
 	if m.cluster.embedded {
-		return // all its members are in one process
+		return // all members are in one process
 	}
 	done := make(chan struct{})
 	go func() {
@@ -79,7 +78,7 @@ func (m *membership) fenceOnce(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// openTransactions returns the transactions under way of all ids of the group but ours. If some
+// openTransactions returns the open transactions of all transactional ids of the group except this member's. If some
 // brokers do not respond, it returns those of the others and an error.
 func (m *membership) openTransactions(ctx context.Context) (open []kadm.DescribedTransaction, err error) {
 	listed, unlisted := m.cluster.admin.ListTransactions(ctx, nil, []string{txnOngoing})
@@ -106,14 +105,14 @@ func (m *membership) openTransactions(ctx context.Context) (open []kadm.Describe
 
 const txnOngoing = "Ongoing" // state of a transaction that neither commits nor aborts yet
 
-// fence increments the epoch of a transactional id, if it still is the one of the transaction, and
-// waits until the transaction has ended.
+// fence increments the epoch of a transactional id if it still is the epoch of the transaction, and waits until the
+// transaction has ended.
 func (m *membership) fence(ctx context.Context, t *kadm.DescribedTransaction) error {
 	err := initProducer(ctx, m.cluster.client, &claimedName{t.TxnID, t.ProducerID, t.ProducerEpoch})
 	switch {
 	case errors.Is(err, kerr.ProducerFenced), errors.Is(err, kerr.InvalidProducerEpoch):
-		return nil // by another member, or by a new process of that name
-	case err != nil && !errors.Is(err, kerr.ConcurrentTransactions): // that one says that it is being aborted
+		return nil // by another member, or by a new process with that name
+	case err != nil && !errors.Is(err, kerr.ConcurrentTransactions): // the error means that it is being aborted
 		return fmt.Errorf("fence: %w", err)
 	}
 	m.log.InfoContext(ctx, "former member fenced", "transactional_id", t.TxnID)

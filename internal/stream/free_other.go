@@ -4,5 +4,5 @@ package stream
 
 import "math"
 
-// freeBytes is not known here: a disk that is full is met by the write that fails.
+// freeBytes returns the maximum, because the free space is unknown on this system; on a full disk, the write fails.
 func freeBytes(string) (uint64, error) { return math.MaxUint64, nil }

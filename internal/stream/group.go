@@ -13,31 +13,31 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// membership is what the members of consumer groups have in common: those of [Cluster.Process],
-// which write in transactions, and those of [Cluster.Share].
+// membership has the common parts of the members of consumer groups: those of [Cluster.Process], which write in
+// transactions, and those of [Cluster.Share].
 type membership struct {
 	cluster *Cluster
 	group   string
 	topic   string
-	id      string // of the static member; of a Process also the transactional id
+	id      string // id of the static member; for Process also the transactional id
 	claim   *Claim
-	leave   func() bool // as in Config
+	leave   func() bool // see Config
 	log     *slog.Logger
 }
 
 const (
-	// sessionTimeout is how long the partitions of a process that died or froze wait for it. Brokers
-	// accept no shorter one by default.
+	// sessionTimeout is how long the partitions of a dead or frozen process remain assigned to it. It is the minimum
+	// that brokers accept by default.
 	sessionTimeout = 6 * time.Second
-	// heartbeatEvery is how late a member may notice that the group is rebalanced.
+	// heartbeatEvery is the maximum delay until a member notices a rebalance of the group.
 	heartbeatEvery = 500 * time.Millisecond
 )
 
 type offsets = map[string]map[int32]kgo.Offset
 
-// sessions opens one session after another, until ctx ends (nil) or an error that no new session
-// can mend: [ErrFenced], [ErrAlarm]. session returns whether it has done any work. If none has, the
-// next one waits longer.
+// sessions runs sessions one after another until ctx ends (nil), or until an error that a new session cannot fix:
+// [ErrFenced], [ErrAlarm]. session returns whether it has done any work; if not, the pause before the next session
+// grows.
 func (m *membership) sessions(ctx context.Context, session func(context.Context) (worked bool, err error)) error {
 	for failures := 0; ctx.Err() == nil; {
 		worked, err := false, m.claim.Check(ctx)
@@ -63,7 +63,7 @@ func (m *membership) sessions(ctx context.Context, session func(context.Context)
 	return nil
 }
 
-// options returns the options of every member and then those of one.
+// options returns the options of every member, followed by more.
 func (m *membership) options(more ...kgo.Opt) []kgo.Opt {
 	opts := m.cluster.with(
 		kgo.WithHooks(m.cluster.health),
@@ -82,7 +82,7 @@ func (m *membership) options(more ...kgo.Opt) []kgo.Opt {
 	return append(opts, more...)
 }
 
-// eachNote passes the metadata of the committed offsets in a response to each; "" means none.
+// eachNote passes the metadata of each committed offset in a response to each; "" means none.
 func (m *membership) eachNote(resp *kmsg.OffsetFetchResponse, each func(partition int32, note string)) {
 	for _, g := range resp.Groups {
 		for _, t := range g.Topics {
@@ -96,8 +96,8 @@ func (m *membership) eachNote(resp *kmsg.OffsetFetchResponse, each func(partitio
 	}
 }
 
-// checkErrors returns the error of a poll that ends the session. Most pass by themselves: the
-// group rejoins and the fetches are repeated.
+// checkErrors returns the error of a poll that ends the session. Most errors are transient: the member rejoins the
+// group and repeats the fetches.
 func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error {
 	for _, e := range fetches.Errors() {
 		switch {
@@ -121,7 +121,7 @@ func (m *membership) leaveGroup(ended context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), 2*time.Second)
 	defer cancel()
-	err := m.claim.Check(ctx) // the member of that name may be a newer process
+	err := m.claim.Check(ctx) // the member with that name may belong to a newer process
 	if err == nil {
 		_, err = m.cluster.admin.LeaveGroup(ctx, kadm.LeaveGroup(m.group).InstanceIDs(m.id))
 	}

@@ -23,18 +23,16 @@ import (
 // Any process with the transactional id can end it: its next transaction in the same partitions joins the old one
 // there and ends it. The positions of a consumer group are such a partition, too.
 
-// Writers describe who writes into topics in transactions that [Cluster.EndHanging] may
-// end.
+// Writers describes the transactional writers of topics, whose hanging transactions [Cluster.EndHanging] may end.
 type Writers struct {
-	// ID is their transactional id, or, with a hyphen at its end, the prefix of all
-	// their ids.
+	// ID is their transactional id or, with a hyphen at its end, the common prefix of their ids.
 	ID     string
 	Topics []string // at least one
-	// Group and Input are where their transactions commit positions; "": nowhere.
+	// Group and Input are the consumer group and topic whose positions their transactions commit; "": none.
 	Group, Input string
 }
 
-// Writers are all instances of the group, which write into the changelog and other
+// Writers returns the writers that are the instances of the group. They write to the changelog and to the routed
 // topics.
 func (c *Config) Writers(routed ...string) Writers {
 	return Writers{ID: c.Group + "-", Topics: append([]string{c.Changelog}, routed...), Group: c.Group, Input: c.Input}
@@ -58,7 +56,7 @@ var endedStates = []string{"Empty", "CompleteCommit", "CompleteAbort"}
 // EndHanging finds and ends hanging transactions until ctx ends. It counts them in ended.
 func (c *Cluster) EndHanging(ctx context.Context, ended *atomic.Int64, all ...Writers) error {
 	if c.embedded {
-		<-ctx.Done() // its transactions are memory of one process, and end with it
+		<-ctx.Done() // the transactions are in the memory of one process, and end with it
 		return ctx.Err()
 	}
 	h := &hanging{cluster: c, ended: ended, writers: all, waiting: make([]map[int32]int, len(all))}
@@ -84,10 +82,10 @@ type hanging struct {
 	ended   *atomic.Int64
 	writers []Writers
 	open    map[writing]int64 // first offset, at the last check
-	waiting []map[int32]int   // checks in a row that saw a position wait, by partition, as writers
+	waiting []map[int32]int   // consecutive checks that saw a position wait, by partition, in the order of writers
 }
 
-// writing is a transaction as one partition sees it.
+// writing is a transaction in one partition.
 type writing struct {
 	topic     string
 	partition int32
@@ -97,7 +95,7 @@ type writing struct {
 // forgotten is a transactional id whose last transaction hangs.
 type forgotten struct {
 	kadm.ListedTransaction
-	in []writing // none: in positions alone
+	in []writing // partitions with the open transaction; none: only positions wait
 }
 
 // check ends the transactions that were already open at the last check and are unknown to their coordinator.
@@ -132,8 +130,8 @@ func (h *hanging) check(ctx context.Context) error {
 		others := func(f forgotten) bool { return !w.owns(f.TxnID) }
 		mine := slices.DeleteFunc(slices.Clone(lost), others)
 		if len(mine) == 0 && longest >= waitingLooks {
-			// Kafka does not report which of the idle ids blocks the positions. A writer with an open transaction
-			// adds its positions itself.
+			// Kafka does not report which of the idle ids blocks the positions. Ending all of them is safe, because a
+			// writer with an open transaction adds its positions itself.
 			looks = nil
 			if mine, err = h.idle(ctx, nil); err != nil {
 				faults = append(faults, err)
@@ -173,8 +171,8 @@ func (h *hanging) underWay(ctx context.Context) (map[writing]int64, error) {
 	return open, nil
 }
 
-// findForgotten returns the owners of suspects that have no transaction at their coordinator and are still open after
-// the coordinator said so.
+// findForgotten returns the owners of the suspects that have no transaction at their coordinator and are still open
+// after the coordinator's response.
 func (h *hanging) findForgotten(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
 	if len(suspects) == 0 {
 		return nil, nil
@@ -201,7 +199,7 @@ func (h *hanging) findForgotten(ctx context.Context, suspects map[writing]int64)
 	return slices.DeleteFunc(all, func(f forgotten) bool { return len(f.in) == 0 }), nil
 }
 
-// idle returns the transactional ids of some producers, or of all, that have no transaction in progress.
+// idle returns the transactional ids of the given producers, or of all, that have no transaction in progress.
 func (h *hanging) idle(ctx context.Context, producers []int64) (all []forgotten, err error) {
 	transactions, err := h.cluster.admin.ListTransactions(ctx, producers, endedStates)
 	if err != nil {
@@ -222,7 +220,7 @@ func (h *hanging) positionsWait(ctx context.Context, w *Writers) (wait []int32, 
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", w.Input, err)
 	}
-	// The topics are named, because the broker omits those without a position from a request for all.
+	// The request names the topics, because a request for all topics omits those without a position.
 	t := kmsg.NewOffsetFetchRequestGroupTopic()
 	t.Topic, t.Partitions = w.Input, details[w.Input].Partitions.Numbers()
 	g := kmsg.NewOffsetFetchRequestGroup()
@@ -261,7 +259,7 @@ func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bo
 	for _, at := range f.in {
 		records = append(records, barrier(at.topic, at.partition))
 	}
-	if len(records) == 0 { // the client ends no transaction without a record
+	if len(records) == 0 { // the client sends no end for a transaction without a record
 		records = append(records, barrier(w.Topics[0], 0))
 	}
 	err = client.ProduceSync(ctx, records...).FirstErr()
@@ -278,8 +276,7 @@ func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bo
 	return nil
 }
 
-// join adds the positions of a group to the current transaction, so that pending positions of its producer end with
-// it.
+// join adds the positions of a group to the current transaction, so that pending positions of its producer end with it.
 func join(ctx context.Context, client *kgo.Client, id, group string) error {
 	req := kmsg.NewPtrAddOffsetsToTxnRequest()
 	req.TransactionalID, req.Group = id, group

@@ -22,13 +22,13 @@ import (
 // and the scout continues until one responds.
 type health struct {
 	log    *slog.Logger
-	away   atomic.Int64    // unix ms since when; 0: it answers
-	ctx    context.Context // the life of the cluster, which the scout shares
+	away   atomic.Int64    // start of the unavailability in unix ms; 0: available
+	ctx    context.Context // lifetime of the cluster, which the scout shares
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
 	mu     sync.Mutex
-	client *kgo.Client // the scout's; nil before and after the cluster
+	client *kgo.Client // client of the scout; nil before Dial and after Close
 	busy   bool        // a scout is running
 }
 
@@ -111,8 +111,8 @@ func (h *health) scout(client *kgo.Client) {
 
 const persistEvery = 250 * time.Millisecond
 
-// persist calls try until it succeeds, a retry cannot help, or ctx ends. A broker that is starting may for a while
-// not respond or not know a topic.
+// persist calls try until it succeeds, a retry cannot help, or ctx ends. A broker that is starting may temporarily not
+// respond, or not know a topic.
 func (c *Cluster) persist(ctx context.Context, what string, try func() error) error {
 	for said := ""; ; {
 		err := try()

@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Reach opens and closes one connection to an address of the cluster, with TLS if the options ask for
-// it. It returns when the certificate of the broker expires; zero: there is none.
+// Reach opens and closes one connection to an address of the cluster, with TLS if the options enable it. It returns
+// when the certificate of the broker expires, or the zero time without TLS.
 func (o *Options) Reach(ctx context.Context, address string) (expires time.Time, err error) {
 	conf, err := o.TLSConfig()
 	if err != nil {
@@ -38,26 +38,26 @@ func (o *Options) Reach(ctx context.Context, address string) (expires time.Time,
 	return secure.ConnectionState().PeerCertificates[0].NotAfter, nil
 }
 
-// Inspection is what a cluster says about topics and groups.
+// Inspection is the result of comparing a cluster with the required topics and groups.
 type Inspection struct {
 	Brokers int
 	Missing []string // topics that do not exist
-	Misfits []error  // settings of topics that do not fit, as Ensure returns them
-	Denied  []string // rights on topics that this user lacks, such as "Write on the topic svc.v1.verdicts"
-	// DeniedGroups are the groups that this user may not read. Each role needs only its own.
+	Misfits []error  // topic settings that do not match, as Ensure returns them
+	Denied  []string // permissions on topics that this user lacks, such as "Write on the topic svc.v1.verdicts"
+	// DeniedGroups are the groups that this user may not read. Each role needs only its own group.
 	DeniedGroups []string
 }
 
-// rights are the operations on a topic that every role needs, by their bit in an answer of Kafka.
+// rights are the operations on a topic that every role needs, by their bit in a response of Kafka.
 var rights = []struct {
 	bit  int
 	name string
 }{{3, "Read"}, {4, "Write"}, {8, "Describe"}, {10, "DescribeConfigs"}}
 
-const readGroup = 3 // bit of Read in the answer about a group
+const readGroup = 3 // bit of Read in the response about a group
 
-// Inspect compares a cluster with what topics must be, and with the rights that their users need. It
-// changes nothing.
+// Inspect compares a cluster with the required topics, and with the permissions that the roles need. It changes
+// nothing.
 func Inspect(ctx context.Context, c *Cluster, groups []string, topics ...Topic) (found Inspection, err error) {
 	request := kmsg.NewPtrMetadataRequest()
 	request.IncludeTopicAuthorizedOperations = true
@@ -114,7 +114,7 @@ func Inspect(ctx context.Context, c *Cluster, groups []string, topics ...Topic) 
 	return found, inspectGroups(ctx, c, groups, &found)
 }
 
-// deniedOn returns the needed rights that are not among the operations that Kafka allows.
+// deniedOn returns the needed operations that Kafka does not allow.
 func deniedOn(operations int32) (denied []string) {
 	if operations == math.MinInt32 { // not reported
 		return nil

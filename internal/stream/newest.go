@@ -9,42 +9,41 @@ import (
 )
 
 // newest is a changelog partition as after compaction: the last record of each key. Most records of a log are
-// superseded; they are neither decoded nor stored. A partition may have a few hundred thousand keys, so their bytes
+// superseded, so they are neither decoded nor stored. A partition may have a few hundred thousand keys, so their bytes
 // are allocated in large blocks.
 type newest struct {
 	hash  func(key []byte) uint32
-	first []int32 // by the last bits of the hash: index of the first in held; -1: none
+	first []int32 // index in held of the first record, by the last bits of the hash; -1: none
 	held  []heldRecord
-	free  int32  // first index without a record; -1: none
-	piece []byte // rest of the newest piece
+	free  int32  // first unused index; -1: none
+	piece []byte // unused part of the newest block
 }
 
 // heldRecord is one record. The memory of a removed key's record is reused for the next new one.
 type heldRecord struct {
-	bytes  []byte // key and value, with room for a somewhat longer value
-	hash   uint32 // of the key
-	key    int32  // its length
-	next   int32  // index of another key with the same end of hash, or without a record; -1: none
-	offset int64  // -1: no record
+	bytes  []byte // key and value, with spare capacity for a longer value
+	hash   uint32 // hash of the key
+	key    int32  // length of the key
+	next   int32  // index of the next record with the same last bits of the hash, or of the next unused one; -1: none
+	offset int64  // -1: unused
 	millis int64  // timestamp
 }
 
 const (
 	newestPlaces = 1 << 10 // initial size; a power of 2
 	newestPiece  = 256 << 10
-	newestSlack  = 16 // bytes by which a value may grow in its place
+	newestSlack  = 16 // bytes by which a value may grow without a new allocation
 )
 
 func newNewest() *newest {
 	seed := maphash.MakeSeed()
-	hash := func(key []byte) uint32 { return uint32(maphash.Bytes(seed, key)) } //nolint:gosec // any bits of it
+	hash := func(key []byte) uint32 { return uint32(maphash.Bytes(seed, key)) } //nolint:gosec // any of its bits
 	n := &newest{hash: hash, free: -1}
 	n.index(newestPlaces)
 	return n
 }
 
-// index builds an index of size lists, a power of 2. A look-up waits for memory once; a Go map of this size waits
-// several times.
+// index builds an index of size lists, a power of 2. A lookup has one cache miss; a Go map of this size has several.
 func (n *newest) index(size int) {
 	n.first = make([]int32, size)
 	for i := range n.first {
@@ -64,7 +63,7 @@ func (n *newest) list(hash uint32) *int32 { return &n.first[hash&uint32(len(n.fi
 // add adds the next record of the log, whose bytes it copies.
 func (n *newest) add(r Record) {
 	hash := n.hash(r.Key)
-	at := n.list(hash) // points to the index of the key, or ends its list
+	at := n.list(hash) // points to the index of the key, or to the end of its list
 	for *at >= 0 && !n.held[*at].is(hash, r.Key) {
 		at = &n.held[*at].next
 	}
@@ -81,15 +80,15 @@ func (n *newest) add(r Record) {
 		h.bytes = n.allocate(size + newestSlack)
 	}
 	h.bytes = append(append(h.bytes[:0], r.Key...), r.Value...)
-	h.key, h.offset, h.millis = int32(len(r.Key)), r.Offset, r.Timestamp.UnixMilli() //nolint:gosec // a key is far below 2 GiB
+	h.key, h.offset, h.millis = int32(len(r.Key)), r.Offset, r.Timestamp.UnixMilli() //nolint:gosec // a key is far smaller than 2 GiB
 }
 
-// is reports whether the record has a key.
+// is reports whether the record has the given key.
 func (h *heldRecord) is(hash uint32, key []byte) bool {
 	return h.hash == hash && bytes.Equal(h.bytes[:h.key], key)
 }
 
-// remove removes the record at the end of a pointer, if there is one.
+// remove removes the record that a list pointer refers to, if there is one.
 func (n *newest) remove(at *int32) {
 	if place := *at; place >= 0 {
 		h := &n.held[place]
@@ -98,7 +97,7 @@ func (n *newest) remove(at *int32) {
 	}
 }
 
-// place returns the index for a new key of a hash.
+// place returns an index for a new key with a hash.
 func (n *newest) place(hash uint32) int32 {
 	place := n.free
 	if place >= 0 {
@@ -108,7 +107,7 @@ func (n *newest) place(hash uint32) int32 {
 			n.index(2 * len(n.first))
 		}
 		n.held = append(n.held, heldRecord{})
-		place = int32(len(n.held) - 1) //nolint:gosec // records of 2 GiB keys do not fit in memory
+		place = int32(len(n.held) - 1) //nolint:gosec // 2 GiB of records do not fit in memory
 	}
 	first := n.list(hash)
 	n.held[place].hash, n.held[place].next, *first = hash, *first, place
@@ -128,9 +127,9 @@ func (n *newest) allocate(size int) []byte {
 	return room
 }
 
-// each passes the records in the order of the log and releases them.
+// each passes the records to take in the order of the log, and releases them.
 func (n *newest) each(partition int32, take func(Record) error) error {
-	type entry struct { // small, because it is sorted
+	type entry struct { // small, because entries are sorted
 		offset int64
 		place  int32
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// listed returns offsets as the cluster lists them, or the first error among them.
+// listed returns the offsets that the cluster lists, or the first error among them.
 func listed(all kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
 	if err == nil {
 		err = all.Error()
@@ -19,8 +19,7 @@ func listed(all kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
 	return all, err
 }
 
-// Span is a piece of one partition: the offsets from From up to, not including,
-// End.
+// Span is a range of offsets of one partition, from From inclusive to End exclusive.
 type Span struct {
 	Partition int32
 	From, End int64
@@ -34,7 +33,7 @@ func (c *Cluster) Spans(ctx context.Context, topic string, from, to time.Time) (
 	begins, ends := stable, stable
 	switch {
 	case err != nil:
-	case from.UnixMilli() <= 0: // such timestamps have other meanings in Kafka
+	case from.UnixMilli() <= 0: // negative timestamps have other meanings in Kafka
 		begins, err = listed(c.admin.ListStartOffsets(ctx, topic))
 	default:
 		begins, err = listed(c.admin.ListOffsetsAfterMilli(ctx, from.UnixMilli(), topic))
@@ -57,8 +56,8 @@ func (c *Cluster) Spans(ctx context.Context, topic string, from, to time.Time) (
 	return spans, nil
 }
 
-// At returns the offset of the first record of a partition whose timestamp is not before an
-// instant; without such a record, the end of the partition.
+// At returns the offset of the first record of a partition whose timestamp is not before an instant, or the end of the
+// partition if there is none.
 func (c *Cluster) At(ctx context.Context, topic string, partition int32, instant time.Time) (int64, error) {
 	all, err := listed(c.admin.ListOffsetsAfterMilli(ctx, instant.UnixMilli(), topic))
 	if err != nil {
@@ -68,8 +67,8 @@ func (c *Cluster) At(ctx context.Context, topic string, partition int32, instant
 	return at.Offset, nil
 }
 
-// Committed returns the committed offset of a consumer group, which is the offset that it reads next; 0 if it has
-// committed none.
+// Committed returns the committed offset of a consumer group, which is the offset that the group reads next, or 0 if
+// the group has committed none.
 func (c *Cluster) Committed(ctx context.Context, group, topic string, partition int32) (int64, error) {
 	offsets, err := c.admin.FetchOffsets(ctx, group)
 	if err == nil {
@@ -144,8 +143,8 @@ func (c *Cluster) ends(ctx context.Context, topic string) (map[int32]int64, erro
 }
 
 // Behind returns the number of records of a partition after the offset applied (-1: all), and the timestamp of the
-// first of them. The timestamp is zero if there is none or it could not be read in time. The topic must have no
-// transactions.
+// first of them. The timestamp is zero if there is no such record, or if it could not be read in time. The topic must
+// have no transactions.
 func (c *Cluster) Behind(ctx context.Context, topic string, partition int32, applied int64) (lag int64, oldest time.Time, err error) {
 	if !c.Away().IsZero() {
 		return 0, oldest, ErrAway
@@ -162,7 +161,7 @@ func (c *Cluster) Behind(ctx context.Context, topic string, partition int32, app
 		return ErrStop
 	})
 	if err != nil {
-		return lag, oldest, nil //nolint:nilerr // the lag is known without the timestamp
+		return lag, oldest, nil //nolint:nilerr // the lag is known even without the timestamp
 	}
 	return lag, oldest, nil
 }

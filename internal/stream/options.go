@@ -19,17 +19,17 @@ import (
 
 // Options configure the connection to a cluster. Only Brokers and Log are required.
 type Options struct {
-	Brokers  []string // host:port, any of the cluster
+	Brokers  []string // host:port of any brokers of the cluster
 	ClientID string   // shown in the broker's logs and quotas
 	Log      *slog.Logger
 
 	TLS               bool   // implied by any of the files
-	CAFile            string // PEM; empty: the system's authorities
-	CertFile, KeyFile string // PEM; client certificate, both or neither
+	CAFile            string // PEM; "": the authorities of the system
+	CertFile, KeyFile string // PEM of a client certificate; both or neither
 
-	// Replicas is the number of replicas of a new topic, and the minimum for an existing one. 0 means 3, or the
-	// number of brokers if it is smaller. A new topic is created when that many brokers are known; with 0, as many as
-	// Brokers has.
+	// Replicas is the number of replicas of a new topic, and the minimum for an existing one. 0 means 3, or the number
+	// of brokers if it is smaller. A new topic is created when that many brokers are known. With 0, it is created when
+	// as many brokers as in Brokers are known.
 	Replicas int
 
 	Mechanism      string // "", PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
@@ -38,8 +38,8 @@ type Options struct {
 	// Dial replaces the network, for tests on a virtual one.
 	Dial func(ctx context.Context, network, host string) (net.Conn, error)
 
-	// Full returns why the cluster accepts no records now, or nil. Publishers call it first. If Full is nil, this is
-	// unknown.
+	// Full returns why the cluster accepts no records now, or nil. Publishers call it first. A nil Full means that this
+	// is never checked.
 	Full func() error
 
 	// Patient gives each request 30 s instead of 2 s, for commands that may run at the lowest priority of the
@@ -68,9 +68,9 @@ func (o *Options) client() ([]kgo.Opt, error) {
 		kgo.ProduceRequestTimeout(3 * time.Second),
 		kgo.DialTimeout(within),
 		kgo.RetryBackoffFn(backoff),
-		kgo.MetadataMinAge(100 * time.Millisecond), // new topics and leaders are seen at once, not after 5 s
-		// A client holds two decoded fetches, at several times their size. With the default of 50 MiB, a notifier on
-		// a long log used half a gigabyte (BenchmarkNotifyStart).
+		kgo.MetadataMinAge(100 * time.Millisecond), // new topics and leaders are found immediately, not after 5 s
+		// A client holds two decoded fetches in memory, at several times their encoded size. With the default of 50
+		// MiB, a notifier on a long log used half a gigabyte (BenchmarkNotifyStart).
 		kgo.FetchMaxBytes(1 << 20),
 		kgo.FetchMaxPartitionBytes(256 << 10),
 		kgo.WithLogger(quiet{o.Log}),
@@ -104,8 +104,8 @@ func (o *Options) client() ([]kgo.Opt, error) {
 	return opts, errors.Join(faults...)
 }
 
-// TLSConfig reads the files and returns the TLS configuration; nil: TLS is off. Other clients of the same cluster use
-// it.
+// TLSConfig reads the files and returns the TLS configuration, or nil if TLS is off. Other clients of the same cluster
+// use it, too.
 func (o *Options) TLSConfig() (*tls.Config, error) {
 	if !o.TLS && o.CAFile == "" && o.CertFile == "" && o.KeyFile == "" {
 		return nil, nil
@@ -148,14 +148,14 @@ func (o *Options) mechanism() (sasl.Mechanism, error) {
 	return nil, fmt.Errorf("SASL mechanism %q is none of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512", o.Mechanism)
 }
 
-// backoff returns how long to wait before a retry. It is short at first: usually the broker
-// is still writing the markers of a transaction.
+// backoff returns the pause before a retry. The first pauses are short, because usually the broker is still writing the
+// markers of a transaction.
 func backoff(tries int) time.Duration {
 	return min(5*time.Millisecond<<min(max(tries-1, 0), 10), time.Second)
 }
 
-// quiet logs the warnings and errors of franz-go, which an operator can act on. Its other
-// messages are about single requests.
+// quiet logs the warnings and errors of franz-go, which an operator can act on. Its other messages concern single
+// requests.
 type quiet struct{ log *slog.Logger }
 
 func (q quiet) Level() kgo.LogLevel { return kgo.LogLevelWarn }

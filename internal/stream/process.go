@@ -14,17 +14,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// ErrAlarm means that input and changelog do not belong together: one of them was deleted or recreated. An operator
-// must investigate.
+// ErrAlarm means that input and changelog do not match, because one of them was deleted or recreated. An operator must
+// investigate.
 var ErrAlarm = errors.New("input and changelog topics do not match")
 
 // Config configures the processing of a topic.
 type Config struct {
 	Group     string // consumer group
 	Instance  string // stable name of this process within the group
-	Claim     *Claim // on the instance's name
-	Input     string // topic
-	Changelog string // topic with the same number of partitions
+	Claim     *Claim // claim of the instance name
+	Input     string // input topic
+	Changelog string // changelog topic, with as many partitions as the input
 	// NewTask returns the task of a partition. It and the restore run concurrently with the work on other partitions.
 	NewTask func(partition int32) Task
 
@@ -38,46 +38,46 @@ type Config struct {
 	// Route names the topic of an output by its key; nil or "": the
 	// changelog. Other topics must have the changelog's partitions.
 	Route func(key []byte) string
-	// CommitEvery is how long inputs are gathered after a commit; 0: each poll is committed.
+	// CommitEvery is the time after a commit during which inputs are collected. If it is 0, each poll is committed.
 	CommitEvery time.Duration
 	// Keep returns the lowest changelog offset of a partition that another reader
 	// still needs. Set it where the broker never compacts: records before it and
 	// before the checkpoint are then deleted.
 	Keep func(ctx context.Context, partition int32) (int64, error)
-	// Leave is called when ctx ends. True gives the partitions to the others at
-	// once; with false, or nil, they wait 6 s for a restart of this instance.
+	// Leave is called when ctx ends. If it returns true, the partitions are reassigned immediately; if it returns false
+	// or is nil, they remain assigned for 6 s, so that this instance can restart.
 	Leave func() bool
-	// Committed gets the inputs of each committed transaction of a partition. It must return at
-	// once and keep none of the slice; nil: unused.
+	// Committed gets the inputs of each committed transaction of a partition. It must return immediately and must not
+	// retain the slice; it may be nil.
 	Committed func(partition int32, inputs []Input, at time.Time)
-	// Restored gets the duration of each restore, of one or more partitions; nil: unused.
+	// Restored gets the duration of each restore of one or more partitions; it may be nil.
 	Restored func(took time.Duration)
 	// Stats receives the metrics; it may be nil.
 	Stats *Stats
 
-	checkpointBytes int64 // for tests; 0: the constant of the same name
+	checkpointBytes int64 // for tests; 0: the constant with the same name
 }
 
-// Stats are the figures of a loop, free to read at any time.
+// Stats are the metrics of a loop. Any goroutine may read them.
 type Stats struct {
-	Partitions    atomic.Int64 // owned and restored now
-	Lag           atomic.Int64 // unapplied inputs of the owned partitions, at the last fetch
+	Partitions    atomic.Int64 // currently owned and restored
+	Lag           atomic.Int64 // unapplied inputs of the owned partitions, as of the last fetch
 	Records       atomic.Int64 // inputs applied and committed
-	Rejected      atomic.Int64 // inputs handed to Reject, aborted transactions included
+	Rejected      atomic.Int64 // inputs passed to Reject, including those of aborted transactions
 	Commits       atomic.Int64 // transactions
 	Aborts        atomic.Int64 // transactions
-	Restores      atomic.Int64 // of one partition each
-	RestoredBytes atomic.Int64 // keys and values read by them
-	Checkpoints   atomic.Int64 // of one partition each
-	Sessions      atomic.Int64 // opened; each beyond the first is a recovery
+	Restores      atomic.Int64 // restores of one partition
+	RestoredBytes atomic.Int64 // bytes of keys and values that restores have read
+	Checkpoints   atomic.Int64 // checkpoints of one partition
+	Sessions      atomic.Int64 // opened sessions; each after the first is a recovery
 	LastCommit    atomic.Int64 // unix ms; 0: none yet
-	Restoring     atomic.Int64 // unix ms since which a restore is under way; 0: none is
+	Restoring     atomic.Int64 // start of the current restore in unix ms; 0: none
 }
 
 // Input is one input of a committed transaction.
 type Input struct {
 	Offset    int64
-	Timestamp time.Time // the producer's, to the millisecond
+	Timestamp time.Time // set by the producer, in milliseconds
 }
 
 // gapError ends a session. If it recurs, offsets are permanently missing.
@@ -86,7 +86,7 @@ type gapError struct {
 	want, have int64
 }
 
-// Error names the missing offsets.
+// Error returns the missing offsets.
 func (e gapError) Error() string {
 	return fmt.Sprintf("partition %d: offset %d follows on %d", e.partition, e.have, e.want-1)
 }
@@ -113,7 +113,7 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 		m.id += "-" + uuid.NewString()
 	}
 	var gap gapError
-	gaps := 0 // sessions in a row that ended with it
+	gaps := 0 // consecutive sessions that ended with a gapError
 	return m.sessions(ctx, func(ctx context.Context) (worked bool, err error) {
 		l := &loop{
 			membership: m, cfg: cfg, generation: generation,
@@ -135,60 +135,60 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 	})
 }
 
-// maxGaps is after how many sessions in a row a missing offset is missing for good.
+// maxGaps is the number of consecutive sessions after which a missing offset counts as permanently missing.
 const maxGaps = 3
 
 const (
-	// The limits of one fetch, and of one partition within it, in bytes as stored. A poll processes partitions
-	// sequentially, and partitions are applied in parallel, so a poll must return several. A transaction writes one
-	// batch to a partition, and a part of a batch is useless, so a reader of another loop's output requests more of
-	// each.
+	// These are the limits of one fetch, and of one partition within it, in encoded bytes. A poll processes partitions
+	// sequentially, but partitions are applied in parallel, so a poll must return several partitions. A transaction
+	// writes one batch to a partition, and a partial batch is useless, so a reader of another loop's output requests
+	// more of each partition.
 	fetchBytes          = 512 << 10
 	fetchPartitionBytes = 32 << 10
 	fetchBatchBytes     = 256 << 10
 )
 
-// loop is one session: its memory is dropped with it.
+// loop is one session. Its state in memory ends with it.
 type loop struct {
 	membership
 	cfg        Config
-	generation string // of the changelog
+	generation string // topic id of the changelog
 
 	session     *kgo.GroupTransactSession
-	parts       map[int32]*part // owned; only the loop's goroutine
-	lastCommit  time.Time       // its end
-	commitTook  time.Duration   // of the last one
+	parts       map[int32]*part // owned partitions; used only by the loop's goroutine
+	lastCommit  time.Time       // end of the last commit
+	commitTook  time.Duration   // duration of the last commit
 	awaitsFetch bool            // the transaction waits for a second fetch
 	commits     int
-	abortsInRow int  // transactions given up since the last commit
+	abortsInRow int  // aborted transactions since the last commit
 	revokedAny  bool // a partition was revoked since the last transaction
-	applied     int  // inputs of the transaction
-	lagged      bool // the loop was behind during the transaction
+	applied     int  // inputs of the current transaction
+	lagged      bool // the loop was behind during the current transaction
 
 	mu    sync.Mutex
-	ready map[int32]*part    // restored by the group's goroutine, not assigned yet
+	ready map[int32]*part    // restored by the group's goroutine, not yet assigned
 	marks map[int32]mark     // checkpoints, fetched with the offsets
-	fatal error              // found by the group's goroutine
-	woken bool               // the next poll returns at once
+	fatal error              // error found by the group's goroutine
+	woken bool               // the next poll returns immediately
 	wake  context.CancelFunc // ends the current poll
 }
 
 // part is one partition that this member owns.
 type part struct {
 	task     Task
-	next     int64     // input offset to apply next
+	next     int64     // offset of the next input to apply
 	end      int64     // newest known high watermark of the input
-	reported int64     // position that Passed was given
+	reported int64     // position last passed to Passed
 	dirty    bool      // changed by the current transaction
-	since    time.Time // of the restore
+	since    time.Time // when the partition was restored
 	clock    clock
 
-	mark    mark     // of the last commit
+	mark    mark     // mark of the last commit
 	grown   int64    // bytes written to the changelog since the checkpoint
-	rewrite *rewrite // a checkpoint in progress
+	rewrite *rewrite // checkpoint in progress
 
-	out    []*kgo.Record // of the transaction
-	inputs []Input       // of the transaction, if Committed wants them
+	out    []*kgo.Record // records of the current transaction
+	inputs []Input       // inputs of the current transaction, if Committed is set
 }
 
 // run opens the session and runs turns until it breaks or ctx ends.
@@ -197,8 +197,8 @@ func (l *loop) run(ctx context.Context) error {
 		return err
 	}
 	defer l.close(ctx)
-	// Requests in progress are not cancelled by the end of ctx, because a partial transaction is worse than a late
-	// one. An unavailable cluster must not block the shutdown forever, though.
+	// The end of ctx does not cancel requests in progress, because a partial transaction is worse than a late one. But
+	// an unavailable cluster must not block the shutdown forever.
 	free, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(3*time.Second, cancel) })()
@@ -210,14 +210,14 @@ func (l *loop) run(ctx context.Context) error {
 	return nil
 }
 
-// open starts the session of the stable name; the restores run in its group's
-// goroutine, before the first record of a partition is fetched.
+// open starts the session with the stable name. The restores run in its group's goroutine, before the first record of a
+// partition is fetched.
 func (l *loop) open() error {
 	opts := l.options(
 		kgo.TransactionalID(l.id),
 		kgo.TransactionTimeout(10*time.Second),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		// What is fetched ahead is held decoded, several times its size.
+		// Prefetched records are held decoded, at several times their encoded size.
 		kgo.FetchMaxBytes(fetchBytes),
 		kgo.FetchMaxPartitionBytes(l.cfg.fetchPartition()),
 		kgo.ProducerLinger(0),
@@ -226,8 +226,8 @@ func (l *loop) open() error {
 		kgo.MaxBufferedRecords(math.MaxInt32),
 		kgo.ProducerBatchMaxBytesFn(l.cluster.limit),
 		kgo.ConcurrentTransactionsBackoff(time.Millisecond),
-		// Fence our killed predecessor first, and the former owners of the partitions: an open
-		// transaction would hold the offset fetch and the restore until it times out.
+		// Fence the killed predecessor first, and the former owners of the partitions, because an open transaction
+		// would block the offset fetch and the restore until it times out.
 		kgo.OnPartitionsAssigned(func(ctx context.Context, cl *kgo.Client, all map[string][]int32) {
 			if len(all) > 0 {
 				l.fenceFormer(ctx)
@@ -240,7 +240,7 @@ func (l *loop) open() error {
 		kgo.OnOffsetsFetched(l.fetched),
 		kgo.AdjustFetchOffsetsFn(l.assigned),
 	)
-	if l.cfg.Passed != nil { // the marker follows the last record of a transaction
+	if l.cfg.Passed != nil { // a marker follows the last record of a transaction
 		opts = append(opts, kgo.KeepControlRecords())
 	}
 	session, err := kgo.NewGroupTransactSession(opts...)
@@ -249,7 +249,7 @@ func (l *loop) open() error {
 	}
 	l.session = session
 	l.cfg.Stats.Sessions.Add(1)
-	return nil // a session that must end by now is closed like any other
+	return nil // a session that must end is closed like any other
 }
 
 // fetchPartition is the maximum size of one partition in a fetch, in bytes.
@@ -260,7 +260,7 @@ func (c *Config) fetchPartition() int32 {
 	return fetchPartitionBytes
 }
 
-// close drops the state in memory and ends the session. A static member stays in its group unless it leaves
+// close drops the state in memory and ends the session. A static member remains in its group unless it leaves
 // explicitly.
 func (l *loop) close(ctx context.Context) {
 	l.session.Close()

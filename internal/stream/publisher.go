@@ -14,9 +14,9 @@ import (
 
 const (
 	appendTimeout  = 5 * time.Second
-	maxRecordBytes = 8 << 20 // of a batch; topics may allow less
+	maxRecordBytes = 8 << 20 // maximum size of a batch; topics may have smaller limits
 
-	defaultRecordBytes = 1_000_000 // a little below the default of the brokers
+	defaultRecordBytes = 1_000_000 // slightly below the default of the brokers
 )
 
 // ErrTooLarge means that a record is larger than its topic allows.
@@ -37,7 +37,7 @@ func (c *Cluster) Publisher(topic string) *Publisher {
 }
 
 // Append stores one record and returns its position once it is acknowledged. A nil value is a tombstone. It returns
-// [ErrTooLarge], or [ErrAway] within 5 s; immediately if no broker is known to respond or the cluster is known to be
+// [ErrTooLarge], or [ErrAway] within 5 s; it returns ErrAway immediately if the cluster is known to be unavailable or
 // full. After ErrAway or if ctx has ended, the record may have been stored.
 func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int32) (Position, error) {
 	if p.cluster.health.away.Load() != 0 {
@@ -50,10 +50,10 @@ func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, appendTimeout, ErrAway)
 	defer cancel()
-	// The promise may outlive this call; it owns the record until then.
+	// The callback may run after Append has returned, and owns the record until then.
 	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value}
 	err := p.send(ctx, rec)
-	// The client fails all records of a partition when the first of them is too old. This record has time left.
+	// The client fails all records of a partition when the first of them times out, even if this record has time left.
 	for errors.Is(err, kgo.ErrRecordTimeout) && ctx.Err() == nil {
 		err = p.send(ctx, rec)
 	}
@@ -76,14 +76,14 @@ func (p *Publisher) send(ctx context.Context, rec *kgo.Record) error {
 	}
 }
 
-// judge turns a failed append into an error that callers distinguish.
+// judge converts the error of a failed append into an error of this package.
 func (p *Publisher) judge(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case errors.Is(context.Cause(ctx), ErrAway), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries),
-		errors.Is(err, kgo.ErrMaxBuffered): // the client accepts no more records
-		p.cluster.health.suspect() //nolint:contextcheck // the look-out outlives the append
+		errors.Is(err, kgo.ErrMaxBuffered): // the client's buffer is full
+		p.cluster.health.suspect() //nolint:contextcheck // the scout outlives the append
 		return errors.Join(ErrAway, err)
 	case p.cluster.health.away.Load() != 0:
 		return errors.Join(ErrAway, err)
@@ -91,7 +91,7 @@ func (p *Publisher) judge(ctx context.Context, err error) error {
 	return err
 }
 
-// producer opens a client that appends records to the partitions that they name.
+// producer opens a client that appends each record to the partition that the record names.
 func (c *Cluster) producer(opts ...kgo.Opt) (*kgo.Client, error) {
 	client, err := kgo.NewClient(c.with(append(opts,
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
@@ -103,9 +103,9 @@ func (c *Cluster) producer(opts ...kgo.Opt) (*kgo.Client, error) {
 	return client, nil
 }
 
-// Appender appends to one topic asynchronously and idempotently, acknowledged by all in-sync replicas, in the order
-// of the calls for each partition. While Kafka is unavailable, it keeps the records and retries. Its callers limit
-// how many there are.
+// Appender appends to one topic asynchronously and idempotently, acknowledged by all in-sync replicas, in the order of
+// the calls for each partition. While Kafka is unavailable, it buffers the records and retries. Its callers limit the
+// number of buffered records.
 type Appender struct {
 	client *kgo.Client
 	topic  string
@@ -116,7 +116,7 @@ func (c *Cluster) Appender(topic string) (*Appender, error) {
 	client, err := c.producer(
 		kgo.WithHooks(c.health),
 		kgo.ProducerLinger(0),
-		// A full buffer would block the caller, and the caller is what empties it.
+		// A full buffer would block the caller, which is the goroutine that empties it.
 		kgo.MaxBufferedRecords(math.MaxInt32),
 	)
 	if err != nil {
@@ -139,12 +139,12 @@ func (a *Appender) Close() { a.client.CloseAllowingRebalance() }
 // Loader appends many records to a topic, in the order of the calls and with the timestamps
 // of the records. One goroutine uses it and closes it.
 type Loader struct {
-	ctx    context.Context //nolint:containedctx // of all its appends
+	ctx    context.Context //nolint:containedctx // context of all appends
 	client *kgo.Client
 	topic  string
 
 	mu    sync.Mutex
-	fault error // the first
+	fault error // first error
 }
 
 // Loader returns a loader. Its appends fail when ctx ends.

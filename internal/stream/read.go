@@ -15,13 +15,13 @@ import (
 // ErrStop is returned by a callback to end the read early, without an error.
 var ErrStop = errors.New("stop reading")
 
-// Newest, as the end of [Cluster.Back], stands for the end of the committed records.
+// Newest, as the end of [Cluster.Back], means the end of the committed records.
 const Newest = int64(-1)
 
 const (
-	backStep      = 1000    // offsets that Back reads at once
-	rangeBytes    = 1 << 20 // of one fetch, as stored; decoded it is several times that
-	fetchFailures = 20      // in a row, after which Range gives up: about 15 s
+	backStep      = 1000    // number of offsets that Back reads per step
+	rangeBytes    = 1 << 20 // size of one fetch, encoded; decoded it is several times that
+	fetchFailures = 20      // consecutive failures after which Range gives up: about 15 s
 )
 
 // errFetch is the error of a fetch request without a response.
@@ -29,7 +29,7 @@ var errFetch = errors.New("no answer")
 
 // Range passes the committed records of a span to each, in order, without barriers. It starts later if retention has
 // deleted the start. The last offset of a span may be a transaction marker, or missing after compaction. A consumer
-// reports neither and would wait, so Range sends fetch requests itself.
+// reports neither, and would wait forever, so Range sends fetch requests itself.
 func (c *Cluster) Range(ctx context.Context, topic string, s Span, each func(Record) error) error {
 	at, failures := s.From, 0
 	leader, id := int32(-1), [16]byte{}
@@ -69,7 +69,7 @@ func (c *Cluster) Range(ctx context.Context, topic string, s Span, each func(Rec
 	return nil
 }
 
-// fetch reads one piece of a span from an offset on and returns the offset after it.
+// fetch reads part of a span from an offset on, and returns the offset after it.
 func (c *Cluster) fetch(
 	ctx context.Context, leader int32, topic string, id [16]byte, s Span, at int64, each func(Record) error,
 ) (next int64, err error) {
@@ -79,7 +79,7 @@ func (c *Cluster) fetch(
 	of.Topic, of.TopicID, of.Partitions = topic, id, append(of.Partitions, partition)
 	req := kmsg.NewPtrFetchRequest()
 	req.MaxWaitMillis, req.MinBytes, req.MaxBytes, req.IsolationLevel = 500, 1, rangeBytes, 1
-	req.SessionEpoch = -1 // no session
+	req.SessionEpoch = -1 // no fetch session
 	req.Topics = append(req.Topics, of)
 	answer, err := c.client.Broker(int(leader)).Request(ctx, req)
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *Cluster) Back(ctx context.Context, topic string, partition int32, befor
 	return nil
 }
 
-// reader opens a client that reads the committed records of partitions, beginning at offsets.
+// reader opens a client that reads the committed records of partitions from the given offsets.
 func (c *Cluster) reader(from offsets, opts ...kgo.Opt) (*kgo.Client, error) {
 	reader, err := kgo.NewClient(c.with(append(opts,
 		kgo.ConsumePartitions(from),
@@ -188,14 +188,14 @@ func (c *Cluster) reader(from offsets, opts ...kgo.Opt) (*kgo.Client, error) {
 	return reader, nil
 }
 
-// follow hands on the committed records of partitions, barriers too, from the given offsets,
-// in one goroutine, until ctx ends. Fetches are repeated by the client.
+// follow passes on the committed records of partitions, including barriers, from the given offsets, in one goroutine,
+// until ctx ends. The client retries failed fetches.
 func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64, each func(Record)) error {
 	begin := make(map[int32]kgo.Offset, len(from))
 	for n, at := range from {
 		begin[n] = kgo.NewOffset().At(at)
 	}
-	// The reader always has a request at a broker, so it is the first to see one go.
+	// The reader always has a request in progress at a broker, so it is the first to notice that a broker is lost.
 	reader, err := c.reader(offsets{topic: begin}, kgo.WithHooks(c.health))
 	if err != nil {
 		return err

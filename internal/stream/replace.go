@@ -22,8 +22,8 @@ type Entry struct {
 	Value []byte
 }
 
-// Seen is how far this table is in the partition of a key: every record before it was
-// given to OnChange. [Table.Replace] compares with it.
+// Seen returns the position up to which this table has read the partition of a key: OnChange was called for every
+// record before it. [Table.Replace] compares with it.
 func (t *Table) Seen(key string) int64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -34,10 +34,10 @@ func (t *Table) Seen(key string) int64 {
 // once this table has them. [ErrOvertaken] means that a record of such a key was written at or after seen. Other
 // errors are those of [Publisher.Append]. Run must be running.
 //
-// It is exact for any number of processes: all write in transactions of one transactional id, the name of the topic.
-// Starting a transaction ends that of any other process, which can no longer commit, so no record can come between
-// the comparison and the commit. A process whose transaction was ended retries after a random time. A process that
-// dies in a transaction delays readers until the next one writes.
+// Replace is exact for any number of processes, because all write in transactions with the same transactional id, the
+// name of the topic. Starting a transaction aborts that of any other process, which can no longer commit, so no record
+// can be written between the comparison and the commit. A process whose transaction was aborted retries after a random
+// pause. A process that dies in a transaction delays readers until the next transaction starts.
 func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entries ...Entry) error {
 	if t.cluster.health.away.Load() != 0 {
 		return fmt.Errorf("replace in %s: %w", t.topic, ErrAway)
@@ -61,24 +61,24 @@ func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entr
 }
 
 const (
-	// replaceWithin is the timeout of a change while other processes write. Kafka is responding then, so it is not
-	// unavailable. One attempt has appendTimeout.
+	// replaceWithin is the timeout of a change while other processes write. It exceeds appendTimeout, the timeout of
+	// one attempt, because Kafka is available then.
 	replaceWithin = 4 * appendTimeout
-	// replaceCrowd makes the first wait as long as a few transactions. Waits are random, because processes that retry
-	// at the same moment would repeatedly end each other's transactions.
+	// replaceCrowd makes the first pause as long as a few transactions. Pauses are random, because processes that retry
+	// at the same time would repeatedly abort each other's transactions.
 	replaceCrowd = 3
 )
 
-// attempt replaces once; errEnded: another process ended it.
+// attempt tries once to replace the values. errEnded means that another process aborted the transaction.
 func (t *Table) attempt(ctx context.Context, prefixes []string, seen int64, entries []Entry) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, appendTimeout, ErrAway)
 	defer cancel()
 	select {
-	case <-t.writing: // one at a time here: they would but end each other
+	case <-t.writing: // one at a time, because concurrent attempts would abort each other
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	// The client does not discard a record that it may have sent, whatever ctx says.
+	// The client does not discard a record that it may have sent, even if ctx ends.
 	done := make(chan error, 1)
 	go func() {
 		defer func() { t.writing <- struct{}{} }()
@@ -96,7 +96,7 @@ func (t *Table) attempt(ctx context.Context, prefixes []string, seen int64, entr
 	return t.publisher.judge(ctx, err)
 }
 
-// errEnded means that another process started a transaction and thereby ended that of this process.
+// errEnded means that another process started a transaction and thereby aborted that of this process.
 var errEnded = errors.New("ended by another transaction")
 
 // replaceTimeout is the time after which the brokers end an abandoned transaction.
@@ -137,9 +137,10 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 	if err := judgeEnded(writer.EndTransaction(ctx, kgo.TryCommit)); err != nil && !errors.Is(err, errEnded) {
 		return err
 	}
-	// The result that the client reports is verified. A lost response is requested again, although the transaction
-	// has already ended. Also, the first transaction of a client that just learned of the topic is aborted without an
-	// error (franz-go 1.22.2, about one in three thousand: EndTransaction finds no partition that was added).
+	// The reported result of the commit is verified. After a lost response, the client repeats the request, although
+	// the transaction has already ended. Also, the first transaction of a client that just learned of the topic is
+	// aborted without an error (franz-go 1.22.2, about one in three thousand: EndTransaction finds no partition that
+	// was added).
 	if err := t.catchUp(ctx, partition); err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 	return nil
 }
 
-// catchUp returns once the table shows everything that is committed now.
+// catchUp returns once the table has everything that is committed now.
 func (t *Table) catchUp(ctx context.Context, partition int32) error {
 	barriers, err := t.cluster.barriers(ctx, t.topic, []int32{partition})
 	if err != nil {
@@ -179,8 +180,7 @@ func (t *Table) overtaken(prefixes []string, seen int64) bool {
 	return false
 }
 
-// judgeEnded distinguishes the end of a transaction by another process from other
-// faults.
+// judgeEnded distinguishes an abort by another process from other errors.
 func judgeEnded(err error) error {
 	if answer, is := errors.AsType[*kerr.Error](err); is {
 		switch answer {

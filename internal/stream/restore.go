@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// start is where the group has a partition: the committed input offset (below 0: none)
-// and the last checkpoint of its changelog.
+// start is the position of the group in a partition: the committed input offset (negative: none) and the last
+// checkpoint of its changelog.
 type start struct {
 	committed int64
 	mark      mark
@@ -88,7 +88,7 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 			break
 		}
 		if from[n] == 0 {
-			p.mark = mark{log: l.generation} // beyond the end: what it names was lost
+			p.mark = mark{log: l.generation} // the mark is beyond the end, so the records that it refers to were lost
 		}
 		end, _ := ends.Lookup(l.cfg.Input, n)
 		err = l.begin(ctx, p, n, want[n].committed, end.Offset)
@@ -117,8 +117,8 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 }
 
 // begin determines where a restored partition continues: at the larger of the group's committed offset and the
-// changelog's. An embedded broker keeps data if the process dies, but not if the machine does: the end of a changelog
-// may then be lost, and it is derived again.
+// changelog's input offset. An embedded broker keeps its data if the process dies, but not if the machine does: the end
+// of a changelog may then be lost, and is derived again.
 func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, end int64) error {
 	seen, err := p.task.Restored()
 	if err != nil {
@@ -141,7 +141,7 @@ func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, e
 	return nil
 }
 
-// fold hands the newest record of each key to the tasks, partitions in parallel.
+// fold passes the newest record of each key to the tasks, partitions in parallel.
 func (l *loop) fold(ctx context.Context, parts map[int32]*part, from map[int32]int64) error {
 	numbers := make([]int32, 0, len(parts))
 	logs := make(map[int32]*newest, len(parts))
@@ -185,7 +185,7 @@ func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32
 		records[i] = barrier(topic, n)
 	}
 	// The client does not discard a record that it may have sent, even when ctx ends. While Kafka is unavailable,
-	// that would keep a process from stopping.
+	// waiting for the client would prevent the process from stopping.
 	sent := make(chan kgo.ProduceResults, 1)
 	go func() { sent <- c.client.ProduceSync(ctx, records...) }()
 	var results kgo.ProduceResults
@@ -204,10 +204,9 @@ func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32
 	return at, nil
 }
 
-// readTo appends a barrier to each partition and reads the committed records before it: each
-// partition in order, several in parallel. An offset in from that is larger than that of the
-// barrier is removed from the map, and its partition is read from the start. The bytes of a
-// record are used again after each has returned.
+// readTo appends a barrier to each partition and reads the committed records before it: each partition in order,
+// several in parallel. An offset in from that is larger than that of the barrier is removed from the map, and its
+// partition is read from the start. The bytes of a record are reused after each has returned.
 func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, each func(Record) error) error {
 	until, err := c.barriers(ctx, topic, partitions)
 	if err != nil {
@@ -223,7 +222,7 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 			begin[n] = kgo.NewOffset().At(at)
 		}
 	}
-	// As stored; decompressed, and with a record each, several times that.
+	// This limit is in encoded bytes; decoded records need several times that.
 	reader, err := c.reader(offsets{topic: begin}, kgo.FetchMaxPartitionBytes(1<<20))
 	if err != nil {
 		return err
@@ -248,7 +247,7 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 // reached their barrier.
 func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each func(Record) error) error {
 	var wait errgroup.Group
-	var mu sync.Mutex // of until
+	var mu sync.Mutex // guards until
 	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {
 		mu.Lock()
 		end, open := until[fp.Partition]

@@ -9,17 +9,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Sharer processes the partitions of a group member. It writes nothing in transactions, so its work must be
+// Sharer processes the partitions of a group member. A Sharer does not write in transactions, so its work must be
 // idempotent. Its methods are called from several goroutines, but for one partition in the order Assign, (Records,
 // Side)*, Revoke or Lost.
 type Sharer interface {
-	// Assign adds a partition. committed is the last committed position (negative: none) and note its metadata. It
-	// returns where Records and Side start. An error revokes the assignment temporarily.
+	// Assign adds a partition. committed is the last committed position (negative: none) and note is its metadata.
+	// Assign returns where Records and Side start. An error revokes the assignment temporarily.
 	Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
-	// Give ends the work on partitions that go to another member. The Positions after
-	// it are committed.
+	// Revoke ends the work on partitions that another member will own. Positions is called and committed afterwards.
 	Revoke(ctx context.Context, partitions []int32)
-	// Lost ends the work without a commit: another member has the partitions already.
+	// Lost ends the work without a commit, because another member already owns the partitions.
 	Lost(partitions []int32)
 	// Records processes zero or more records of the topic, in order. through is the offset after them. behind reports
 	// that the log has more records, or had when the partition was assigned. Records is called at least once for each
@@ -30,9 +29,9 @@ type Sharer interface {
 	Side(r Record)
 	// WaitForCapacity waits until more records are wanted. It returns false if ctx ends first.
 	WaitForCapacity(ctx context.Context) bool
-	// Positions returns the positions that may be committed, for each owned partition.
+	// Positions returns the positions to commit, for each owned partition.
 	Positions() map[int32]Mark
-	// Fault returns why the session must end and all partitions be reassigned; nil: it need not.
+	// Fault returns why the session must end and all partitions must be reassigned, or nil.
 	Fault() error
 }
 
@@ -46,10 +45,10 @@ type Mark struct {
 type ShareConfig struct {
 	Group    string
 	Instance string // stable name of this process within the group
-	Claim    *Claim // on the instance's name
+	Claim    *Claim // claim of the instance name
 	Topic    string
-	Beside   string      // topic with the same number of partitions, read on the owned partitions
-	Leave    func() bool // as in [Config]
+	Beside   string      // optional topic with as many partitions, read on the owned partitions
+	Leave    func() bool // see [Config]
 }
 
 // Share joins a group and passes its part of a topic to s, until ctx ends (nil) or another process claims the
@@ -72,31 +71,31 @@ func (c *Cluster) Share(ctx context.Context, cfg ShareConfig, s Sharer) error {
 // member is one session of a group.
 type member struct {
 	membership
-	beside string // topic
+	beside string // name of the Beside topic
 	sharer Sharer
 	client *kgo.Client
 	side   *kgo.Client // reads the Beside topic
-	worked bool        // records came
+	worked bool        // records were received
 
 	mu        sync.Mutex
 	ours      map[int32]bool
-	read      map[int32]int64 // partitions assigned at the end of their log and not reported yet, with their positions
+	read      map[int32]int64 // partitions assigned at the end of their log and not yet reported, with their positions
 	committed map[int32]Mark
-	notes     map[int32]string // as fetched with the offsets
+	notes     map[int32]string // metadata of the committed offsets
 }
 
 const (
-	shareEvery  = 200 * time.Millisecond // between commits
-	shareAtOnce = 1000                   // records of one poll
-	sideAtOnce  = 64 << 10               // bytes of the Beside topic, or
-	sideWait    = 50 * time.Millisecond  // whatever came until then
-	shareEnd    = 8 * time.Second        // to give all back at the end
+	shareEvery  = 200 * time.Millisecond // interval between commits
+	shareAtOnce = 1000                   // maximum records per poll
+	sideAtOnce  = 64 << 10               // minimum bytes per fetch of the Beside topic
+	sideWait    = 50 * time.Millisecond  // maximum wait for sideAtOnce
+	shareEnd    = 8 * time.Second        // time limit for revoking all partitions at the end
 )
 
 func (m *member) run(ctx context.Context) error {
 	side, err := m.cluster.reader(offsets{},
-		// Most records there are written by the sharer itself, so a request for each would cost the broker as much as
-		// the work itself.
+		// The sharer itself writes most of these records, so a request for each would cost the broker as much as the
+		// work itself.
 		kgo.FetchMinBytes(sideAtOnce),
 		kgo.FetchMaxWait(sideWait),
 	)
@@ -106,7 +105,7 @@ func (m *member) run(ctx context.Context) error {
 	m.side = side
 	defer side.Close()
 	m.client, err = kgo.NewClient(m.options(
-		// A marker follows the last record of a transaction, and is all that an aborted transaction leaves: without
+		// A marker follows the last record of a transaction, and is all that an aborted transaction leaves. Without
 		// markers, a reader cannot know that it has read the whole log.
 		kgo.KeepControlRecords(),
 		kgo.DisableAutoCommit(),
@@ -173,7 +172,7 @@ func (m *member) turn(ctx context.Context, until time.Time) error {
 	if err := m.checkErrors(ctx, fetches); err != nil {
 		return err
 	}
-	for n, at := range m.assignedAtEnd() { // no record will say so
+	for n, at := range m.assignedAtEnd() { // no record reports this
 		m.sharer.Records(n, nil, at, false)
 	}
 	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {

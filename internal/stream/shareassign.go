@@ -90,7 +90,7 @@ func (m *member) list() (partitions []int32) {
 	return partitions
 }
 
-// give ends the work on partitions and commits their positions.
+// give revokes partitions and commits their positions.
 func (m *member) give(ctx context.Context, gone []int32) {
 	if gone = m.only(gone); len(gone) == 0 {
 		return

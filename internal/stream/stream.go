@@ -8,7 +8,7 @@
 //   - [Cluster.Process] runs a [Task] for each partition: it reads inputs and writes changes in one transaction. The
 //     state of a task is what its changelog contains.
 //
-// Three rules make the loop exact, whichever process dies. The changelog is the commit point: everything downstream
+// Three rules make the loop exact, even if any process dies. The changelog is the commit point: everything downstream
 // is derived from it. A partition starts at the larger of its committed offset and the input offset in its changelog,
 // and each record is checked against that position. If the outcome of a commit is unknown, the state in memory is
 // dropped and restored.
@@ -45,7 +45,7 @@ type Record struct {
 	Offset     int64
 	Key, Value []byte
 	Timestamp  time.Time
-	Copy       bool // a checkpoint wrote it again
+	Copy       bool // written by a checkpoint
 }
 
 func recordOf(r *kgo.Record) Record {
@@ -54,20 +54,20 @@ func recordOf(r *kgo.Record) Record {
 
 // Cluster is a connection to one Kafka. It is safe for concurrent use.
 type Cluster struct {
-	opts   []kgo.Opt // of every client
+	opts   []kgo.Opt // options of every client
 	log    *slog.Logger
-	client *kgo.Client // administration and the publishers
+	client *kgo.Client // client for administration and the publishers
 	admin  *kadm.Client
 	health *health
-	full   func() error // nil: unknown
+	full   func() error // nil: never checked
 
-	limits sync.Map // topic -> int32: max.message.bytes, as Ensure knows it
+	limits sync.Map // topic -> int32: max.message.bytes, set by Ensure
 
 	id       string
-	brokers  int  // as last seen
+	brokers  int  // number of brokers last seen
 	wanted   int  // replicas of a topic; creation waits for as many brokers
-	exact    bool // the options asked for wanted
-	embedded bool // see Broker
+	exact    bool // wanted was set explicitly
+	embedded bool // the cluster is a Broker
 }
 
 // Dial connects and waits until the cluster responds or ctx ends, because a role may start before Kafka. Rejected
@@ -111,10 +111,10 @@ func (c *Cluster) Close() {
 // replication and never compacts.
 func (c *Cluster) Embedded() bool { return c.embedded }
 
-// Away returns since when no broker has responded; zero: brokers respond.
+// Away returns since when no broker has responded, or the zero time if the cluster is available.
 func (c *Cluster) Away() time.Time { return c.health.since() }
 
-// Reached returns an error while no broker responds. A nil cluster has not responded yet.
+// Reached returns an error while no broker responds. A nil cluster counts as unavailable.
 func Reached(c *Cluster) error {
 	if c == nil {
 		return errors.New("has not answered yet")
@@ -150,8 +150,7 @@ func (c *Cluster) await(ctx context.Context) error {
 	}
 }
 
-// limit returns how large a batch may be. The broker refuses a larger one, even of small
-// records.
+// limit returns the maximum size of a batch. The broker refuses a larger batch, even of small records.
 func (c *Cluster) limit(topic string) int32 {
 	if n, ok := c.limits.Load(topic); ok {
 		if bytes, ok := n.(int32); ok {
@@ -161,7 +160,7 @@ func (c *Cluster) limit(topic string) int32 {
 	return defaultRecordBytes
 }
 
-// with returns the options of every client and then those of one.
+// with returns the options of every client, followed by opts.
 func (c *Cluster) with(opts ...kgo.Opt) []kgo.Opt {
 	return append(append(make([]kgo.Opt, 0, len(c.opts)+len(opts)), c.opts...), opts...)
 }

@@ -21,12 +21,12 @@ type Table struct {
 
 	mu     sync.RWMutex
 	values map[string][]byte
-	last   map[string]int64  // offset of the last record of each key, also of a deleted one
+	last   map[string]int64  // offset of the last record of each key, including deleted keys
 	shown  map[int32]int64   // next offset of each partition
 	recent map[int32][]int64 // offsets of the newest records of each partition, ascending
-	moved  chan struct{}     // closed and replaced when shown moves
+	moved  chan struct{}     // closed and replaced when shown advances
 
-	writing chan struct{} // holds a token while no goroutine of this process replaces
+	writing chan struct{} // holds a token while no goroutine of this process runs Replace
 }
 
 // keptRecent is the number of later records that a change may read before it checks whether its own record was
@@ -50,8 +50,7 @@ func (c *Cluster) Table(topic string, partition func(key string) int32) *Table {
 // Put.
 func (t *Table) OnChange(fn func(key string, value []byte)) { t.onChange = append(t.onChange, fn) }
 
-// Run reads the topic whole and follows it until ctx ends, and then returns nil. It is
-// called once.
+// Run reads the whole topic and follows it until ctx ends, and then returns nil. Call it once.
 func (t *Table) Run(ctx context.Context) error {
 	count, err := t.cluster.Partitions(ctx, t.topic)
 	if err != nil {
@@ -61,7 +60,7 @@ func (t *Table) Run(ctx context.Context) error {
 	for n := range count {
 		partitions[n], from[n] = n, 0
 	}
-	var left map[int32]int64 // the barriers not reached yet
+	var left map[int32]int64 // barriers not yet reached
 	err = t.cluster.persist(ctx, "read "+t.topic, func() (err error) {
 		left, err = t.cluster.barriers(ctx, t.topic, partitions)
 		return err
@@ -110,7 +109,7 @@ func (t *Table) apply(r Record) {
 // Ready is closed once the table has everything that was committed when Run began.
 func (t *Table) Ready() <-chan struct{} { return t.ready }
 
-// Get returns the value of a key; the caller must not change it.
+// Get returns the value of a key, which the caller must not change.
 func (t *Table) Get(key string) ([]byte, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -119,7 +118,7 @@ func (t *Table) Get(key string) ([]byte, bool) {
 }
 
 // Range calls fn for each key that begins with prefix, in the order of keys, until it
-// returns false. It walks a copy, so fn may change the table.
+// returns false. It iterates over a copy, so fn may change the table.
 func (t *Table) Range(prefix string, fn func(key string, value []byte) bool) {
 	t.mu.RLock()
 	values := maps.Clone(t.values)

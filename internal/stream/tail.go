@@ -15,8 +15,8 @@ type Tail struct {
 	ready   chan struct{}
 }
 
-// Tail returns a tail of topic that hands each record to each, in the order of
-// its partition, from one goroutine. each must not block.
+// Tail returns a tail of topic that calls each for every record, in the order of its partition, from one goroutine.
+// each must not block.
 func (c *Cluster) Tail(topic string, each func(Record)) *Tail {
 	return &Tail{cluster: c, topic: topic, each: each, ready: make(chan struct{})}
 }
@@ -25,14 +25,14 @@ func (c *Cluster) Tail(topic string, each func(Record)) *Tail {
 // began. From then on it misses no committed record.
 func (t *Tail) Ready() <-chan struct{} { return t.ready }
 
-// Run follows the topic until ctx ends, and then returns nil. It is called once.
+// Run follows the topic until ctx ends, and then returns nil. Call it once.
 func (t *Tail) Run(ctx context.Context) error {
 	from, err := t.cluster.ends(ctx, t.topic)
 	if err != nil {
 		return ended(ctx, err)
 	}
-	// The positions are explicit, so records committed from now on are at or after them, whenever the first fetch is
-	// made.
+	// The start offsets are explicit, so records committed from now on are at or after them, whenever the first fetch
+	// is made.
 	close(t.ready)
 	return ended(ctx, t.cluster.follow(ctx, t.topic, from, func(r Record) {
 		if !isBarrier(r.Key) {
@@ -41,10 +41,10 @@ func (t *Tail) Run(ctx context.Context) error {
 	}))
 }
 
-// ended returns nil if ctx has ended, and otherwise the error.
+// ended returns nil if ctx has ended, and err if not.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // asked to end
+		return nil //nolint:nilerr // ctx ended on request
 	}
 	return err
 }
@@ -54,7 +54,7 @@ func ended(ctx context.Context, err error) error {
 const changesKept = 256
 
 // Applied waits for inputs to be applied. It collects the changes of a [Tail] and keeps the last ones of each
-// partition, so that Wait does not miss a change that came before. It is safe for concurrent use.
+// partition, so that Wait does not miss a change that arrived earlier. Applied is safe for concurrent use.
 type Applied[T any] struct {
 	decode func(Record) (T, int64, bool)
 
@@ -62,11 +62,11 @@ type Applied[T any] struct {
 	parts map[int32]*waiting[T]
 }
 
-// waiting is one partition: the changes seen, and the calls that wait for later ones.
+// waiting has the changes received in one partition, and the calls that wait for later ones.
 type waiting[T any] struct {
-	seen  int64 // highest input
+	seen  int64 // highest applied input
 	ring  [changesKept]seenChange[T]
-	queue []*waiter[T] // the earliest input first
+	queue []*waiter[T] // earliest input first
 }
 
 type seenChange[T any] struct {
@@ -77,14 +77,13 @@ type seenChange[T any] struct {
 
 type waiter[T any] struct {
 	input int64
-	done  chan struct{} // closed when answered
+	done  chan struct{} // closed when the result is set
 	known bool
 	out   T
 }
 
-// NewApplied returns an Applied. decode returns the change in a record and the offset of the
-// input that caused it, on the same partition. It returns false for a record without an
-// input: a state, or a change by time alone.
+// NewApplied returns an Applied. decode returns the change in a record and the offset of the input that caused it, on
+// the same partition. It returns false for a record that no input caused: a state, or a change by a timer.
 func NewApplied[T any](decode func(Record) (change T, input int64, ok bool)) *Applied[T] {
 	return &Applied[T]{decode: decode, parts: map[int32]*waiting[T]{}}
 }
@@ -157,7 +156,7 @@ func (a *Applied[T]) Wait(ctx context.Context, input Position) (change T, known 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	at = slices.Index(p.queue, w)
-	if at < 0 { // answered at the last moment
+	if at < 0 { // the result was set at the last moment
 		return w.out, w.known, nil
 	}
 	p.queue = slices.Delete(p.queue, at, at+1)

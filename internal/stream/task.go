@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Task is the work on one partition. All its methods are called from one
-// goroutine at a time; those of different partitions in parallel. Its memory is
-// a function of its changelog: after any error it is closed, and a new task reads
-// the changelog again.
+// Task processes one partition. Its methods are called by one goroutine at a time; those of different partitions in
+// parallel. Its memory is a function of its changelog: after any error it is closed, and a new task reads the changelog
+// again.
 //
 // The order of calls: Restore*, Restored, then turns of (Apply or Reject)*,
 // Advance*, Outputs, Committed; a piece of Live at times after Outputs; Close.
@@ -22,8 +21,8 @@ type Task interface {
 	// Restore applies one record of the changelog, in order. It is called with at least the newest record of each
 	// key. A nil Value removes the key.
 	Restore(Record) error
-	// Restored ends the restore and builds what is derived. It returns the offset of the
-	// first input that the changelog does not contain; 0: it contains none.
+	// Restored ends the restore and builds derived state. It returns the offset of the first input that the changelog
+	// does not contain, or 0 if the changelog contains no input.
 	Restored() (next int64, err error)
 	// Apply applies one input. First it processes what is due before the timestamp of the input. The record shares
 	// its memory with its whole fetch, so its bytes must not be retained. After a [PoisonError], which a retry cannot
@@ -31,8 +30,7 @@ type Task interface {
 	Apply(Record) error
 	// Reject records that an input cannot be applied, so that its sender is informed.
 	Reject(r Record, reason string) error
-	// Due returns the earliest instant at which time alone changes something; the zero
-	// time: never.
+	// Due returns the earliest instant at which a timer changes something, or the zero time if there is none.
 	Due() time.Time
 	// Advance processes what is due up to an instant, for about 10 ms at most. The rest remains due. At the end of
 	// the log, the instant is that of the wall clock; before, it is not later than the next inputs.
@@ -55,7 +53,7 @@ type Task interface {
 
 // PoisonError is an input that no retry can help.
 type PoisonError struct {
-	Reason string // of a closed set: a metric label and part of the rejection
+	Reason string // from a fixed set: a metric label and part of the rejection
 	Err    error
 }
 
@@ -65,7 +63,7 @@ func (e *PoisonError) Error() string { return fmt.Sprintf("%s: %v", e.Reason, e.
 // Unwrap returns the cause.
 func (e *PoisonError) Unwrap() error { return e.Err }
 
-// applyAll hands the records to their tasks, partitions in parallel.
+// applyAll passes the records to their tasks, partitions in parallel.
 func (l *loop) applyAll(fetches kgo.Fetches) error {
 	var applied atomic.Int64
 	wait := workers()
@@ -132,8 +130,8 @@ func (l *loop) applyOne(task Task, r Record) error {
 	return task.Reject(r, poison.Reason)
 }
 
-// Parallel calls do for 0 up to n, on as many goroutines as there are processors, and returns the first error after
-// all have ended. Tasks, which start no goroutines themselves, use it for long work.
+// Parallel calls do for 0 to n-1, on as many goroutines as there are processors, and returns the first error after all
+// calls have ended. Tasks, which start no goroutines themselves, use it for long work.
 func Parallel(n int, do func(i int) error) error {
 	wait := workers()
 	for i := range n {

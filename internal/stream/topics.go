@@ -14,15 +14,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Topic is the required configuration of a topic. [Options] have the number of replicas; with 3 or more, its
+// Topic is the required configuration of a topic. [Options] has the number of replicas; with 3 or more,
 // min.insync.replicas is 2.
 type Topic struct {
 	Name            string
 	Partitions      int32
-	Compact         bool          // cleanup.policy has compact; never on an embedded broker
-	Retention       time.Duration // at least, and cleanup.policy has delete; 0: kept for ever
-	CompactionLag   time.Duration // min.compaction.lag.ms, at least
-	MaxMessageBytes int           // max.message.bytes, at least; 0: the broker's default
+	Compact         bool          // cleanup.policy includes compact; never on an embedded broker
+	Retention       time.Duration // minimum retention, with delete in cleanup.policy; 0: unlimited
+	CompactionLag   time.Duration // minimum min.compaction.lag.ms
+	MaxMessageBytes int           // minimum max.message.bytes; 0: the broker's default
 }
 
 // Ensure creates missing topics and waits until every broker knows all of them. It never changes an existing topic.
@@ -55,8 +55,8 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 	return errors.Join(failed, misfits)
 }
 
-// createMissing creates the topic unless the cluster has it. Another role may start at the
-// same time and be faster. Its topic is checked like any other.
+// createMissing creates the topic unless the cluster has it. Another role that starts at the same time may create the
+// topic first; that topic is checked like any other.
 func (c *Cluster) createMissing(ctx context.Context, t Topic, have kadm.TopicDetail) error {
 	if have.Topic == t.Name && !errors.Is(have.Err, kerr.UnknownTopicOrPartition) {
 		if have.Err != nil {
@@ -130,8 +130,8 @@ func text(n int64) *string {
 	return &s
 }
 
-// settled waits until every responding broker knows all topics and their leaders. A broker learns late of a topic
-// that another broker has created, and denies its existence until then.
+// settled waits until every responding broker knows all topics and their leaders. A broker learns with a delay of a
+// topic that another broker has created, and until then responds that the topic does not exist.
 func (c *Cluster) settled(ctx context.Context, names []string) (have kadm.TopicDetails, err error) {
 	for {
 		have, err = c.admin.ListTopics(ctx, names...)
@@ -169,7 +169,7 @@ func (c *Cluster) knownEverywhere(ctx context.Context, names []string) error {
 		}
 		resp, err := req.RequestWith(within, c.client.Broker(int(brokers[i].NodeID)))
 		if err != nil {
-			return nil //nolint:nilerr // as above
+			return nil //nolint:nilerr // same
 		}
 		for _, t := range resp.Topics {
 			err := kerr.ErrorForCode(t.ErrorCode)
@@ -216,7 +216,7 @@ func led(t kadm.TopicDetail) bool {
 	return len(t.Partitions) > 0
 }
 
-// fit returns every setting of the topics that does not fit.
+// fit returns every setting of the topics that does not match.
 func (c *Cluster) fit(ctx context.Context, topics []Topic, have kadm.TopicDetails) (misfits, err error) {
 	names := make([]string, 0, len(topics))
 	for _, t := range topics {
@@ -241,7 +241,7 @@ func (c *Cluster) fit(ctx context.Context, topics []Topic, have kadm.TopicDetail
 	return errors.Join(faults...), nil
 }
 
-// misfits lists where one topic differs from what it must be.
+// misfits returns the settings of one topic that do not match.
 func (c *Cluster) misfits(t Topic, have kadm.TopicDetail, conf map[string]string) []error {
 	var faults []error
 	fault := func(format string, args ...any) {
@@ -279,7 +279,7 @@ func (c *Cluster) misfits(t Topic, have kadm.TopicDetail, conf map[string]string
 	return faults
 }
 
-// number reads an integer setting; -1 if it is absent or none.
+// number returns an integer setting, or -1 if it is missing or not an integer.
 func number(conf map[string]string, key string) int64 {
 	n, err := strconv.ParseInt(conf[key], 10, 64)
 	if err != nil {
@@ -305,7 +305,7 @@ func (c *Cluster) Partitions(ctx context.Context, topic string) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	return int32(len(have.Partitions)), nil //nolint:gosec // Kafka counts them so
+	return int32(len(have.Partitions)), nil //nolint:gosec // Kafka's number of partitions is an int32
 }
 
 // topicDetail describes a topic that exists.
@@ -318,8 +318,8 @@ func (c *Cluster) topicDetail(ctx context.Context, topic string) (have kadm.Topi
 	return have, err
 }
 
-// advise logs which settings of the brokers an operator should change before transactions
-// run. A cluster that forbids these questions works without the advice.
+// advise logs which broker settings an operator should change before transactions run. A cluster that forbids these
+// requests works without the advice.
 func (c *Cluster) advise(ctx context.Context) {
 	if c.embedded {
 		return

@@ -9,21 +9,20 @@ import (
 )
 
 const (
-	farBehind   = 2000                   // unapplied inputs: latency is lost, throughput counts
-	turnRecords = 10_000                 // of one poll, and of one transaction unless its inputs have few outputs
+	farBehind   = 2000                   // unapplied inputs from which throughput has priority over latency
+	turnRecords = 10_000                 // maximum records of one poll, and of one transaction unless its inputs have few outputs
 	turnTime    = 100 * time.Millisecond // minimum duration of a transaction when behind
-	turnFactor  = 5                      // factor by which it is longer when behind than the commit interval
+	turnFactor  = 5                      // factor by which a transaction lasts longer than the commit interval when behind
 
-	// The client fetches again when everything it has was polled. After a transaction, it therefore has only the
-	// first inputs that arrived in the meantime; the others wait at the broker. Committing these few would delay the
-	// others by another transaction. So the loop waits for the next fetch, but at most for this fraction of the
+	// The client fetches again when everything it has was polled. After a transaction, it therefore has only the first
+	// inputs that arrived in the meantime; the others wait at the broker. Committing these inputs alone would delay the
+	// others by another transaction. Therefore the loop waits for the next fetch, at most for this fraction of the
 	// duration of the last commit.
 	awaitPart   = 3
 	awaitAtMost = 5 * time.Millisecond
 )
 
-// turn is one transaction: it polls until there is something to do and it is time to
-// commit, then commits.
+// turn runs one transaction: it polls until there is something to commit and it is time to commit, and commits.
 func (l *loop) turn(ctx, free context.Context) error {
 	var (
 		fault error
@@ -38,7 +37,7 @@ func (l *loop) turn(ctx, free context.Context) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // asked to end
+			return nil //nolint:nilerr // ctx ended on request
 		}
 		now := time.Now()
 		if count+records > 0 && begun.IsZero() {
@@ -79,7 +78,7 @@ func (l *loop) reportPassed() {
 	}
 }
 
-// clearRevocation clears a revocation that affected no transaction. Otherwise the session would abort the next
+// clearRevocation clears a revocation that affected no transaction. Without this, the session would abort the next
 // transaction, and the loop would restore everything it owns.
 func (l *loop) clearRevocation(free context.Context) error {
 	if !l.revokedAny {
@@ -107,7 +106,7 @@ func (l *loop) timely(now, begun time.Time, count int) bool {
 	return now.Sub(l.lastCommit) >= l.gathers()
 }
 
-// gathers returns the least time between two commits.
+// gathers returns the minimum time between two commits.
 func (l *loop) gathers() time.Duration {
 	if l.awaitsFetch {
 		return max(l.cfg.CommitEvery, min(l.commitTook/awaitPart, awaitAtMost))
@@ -127,9 +126,9 @@ func (l *loop) capacity(count int) int {
 // turnTime returns how long a transaction accepts inputs when behind.
 func (l *loop) turnTime() time.Duration { return max(turnTime, turnFactor*l.cfg.CommitEvery) }
 
-// patient reports whether transactions accept inputs for long. A follower of a processor that is catching up falls
-// behind after each transaction and catches up immediately. Where the commit interval is long anyway, that does not
-// end the mode.
+// patient reports whether transactions accept inputs for a long time. A reader of the output of a processor that is
+// catching up falls behind after each transaction and catches up immediately. Where the commit interval is long anyway,
+// that does not end the mode.
 func (l *loop) patient() bool { return l.behind() || l.cfg.Sparse && l.lagged }
 
 // behind reports whether the log has far more inputs than senders wait for.
@@ -154,7 +153,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 		}
 	}
 	for _, p := range l.parts {
-		if p.rewrite != nil && begun.IsZero() { // a transaction that has begun takes the next slice along
+		if p.rewrite != nil && begun.IsZero() { // a transaction in progress includes the next slice
 			return time.Unix(0, 1)
 		}
 		fires, _ := l.fires(p, now)
@@ -163,7 +162,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 	l.mu.Lock()
 	waiting := len(l.ready) > 0
 	l.mu.Unlock()
-	if waiting { // a restored partition is assigned in a moment
+	if waiting { // a restored partition will be assigned soon
 		earlier(now.Add(handOver))
 	}
 	switch {
@@ -187,8 +186,8 @@ func (l *loop) touched() bool {
 }
 
 const (
-	handOver = 10 * time.Millisecond // between two checks for an assignment
-	orphaned = 30 * time.Second      // after which a restored partition that was never assigned is dropped
+	handOver = 10 * time.Millisecond // interval between checks for an assignment
+	orphaned = 30 * time.Second      // time after which a restored partition that was never assigned is dropped
 )
 
 // wakePoll ends the current or next poll, because the ownership may have changed.
@@ -199,15 +198,14 @@ func (l *loop) wakePoll() {
 	l.wake()
 }
 
-// poll waits for at most most records until the deadline. It assigns restored partitions, revokes those that are no
-// longer owned, and applies the records. It returns the number of records that tasks got, and why the state must be
-// dropped, if so. The error ends the session.
+// poll waits until the deadline for up to most records. It assigns restored partitions, revokes those that are no
+// longer owned, and applies the records. It returns the number of applied records, and the reason if the state must be
+// dropped. The error ends the session.
 func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (records int, lost, err error) {
 	var fetches kgo.Fetches
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
-		// With an expired context a poll hands out nothing, and overdue
-		// timers would starve the input.
-		fetches = l.session.PollRecords(nil, most) //nolint:staticcheck,contextcheck // nil: what is buffered, without waiting
+		// With an expired context, a poll returns no records, and overdue timers would starve the input.
+		fetches = l.session.PollRecords(nil, most) //nolint:staticcheck,contextcheck // a nil context returns buffered records without waiting
 	} else {
 		var wait context.Context
 		var cancel context.CancelFunc
@@ -241,7 +239,8 @@ func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (records 
 	return countRecords(fetches, l.cfg.Passed != nil), lost, nil
 }
 
-// countRecords returns how many records tasks get. There may be markers.
+// countRecords returns the number of records that tasks get. markers says that the fetches may include transaction
+// markers.
 func countRecords(fetches kgo.Fetches, markers bool) int {
 	if !markers {
 		return fetches.NumRecords()
@@ -255,8 +254,8 @@ func countRecords(fetches kgo.Fetches, markers bool) int {
 	return n
 }
 
-// assign adds the restored partitions and revokes those that are no longer owned. The client would commit offsets of
-// owned partitions only, so it is queried, because a session does not call back for each revocation.
+// assign adds the restored partitions and revokes those that are no longer owned. It asks the client which partitions
+// are owned, because a session does not call back for each revocation.
 func (l *loop) assign() error {
 	owned := l.session.Client().CommittedOffsets()[l.cfg.Input]
 	var fault error

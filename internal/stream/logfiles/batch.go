@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// The positions of fields in a record batch. The checksum covers all bytes from the
-// attributes on. The fields before it follow from the place of the batch in the log.
+// These are the positions of fields in a record batch. The checksum covers all bytes from the attributes on. The fields
+// before it follow from the position of the batch in the log.
 const (
 	atLength     = 8
 	atEpoch      = 12
@@ -21,7 +21,7 @@ const (
 	atCount      = 57
 	headerBytes  = 61
 
-	beforeLength = 12 // bytes that the length does not count
+	beforeLength = 12 // bytes that the length field does not count
 	magic        = 2
 
 	transactional = 1 << 4
@@ -33,29 +33,29 @@ const leaderEpoch = 0
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// batch is the bytes of a record batch in a file.
+// batch is the encoded form of a record batch in a file.
 type batch []byte
 
 func (b batch) first() int64        { return int64(binary.BigEndian.Uint64(b)) }            //nolint:gosec // as stored
-func (b batch) size() int           { return beforeLength + int(b.number(atLength)) }       // claimed
+func (b batch) size() int           { return beforeLength + int(b.number(atLength)) }       // by the length field, unchecked
 func (b batch) end() int64          { return b.first() + int64(b.number(atLastDelta)) + 1 } // offset after its last record
 func (b batch) number(at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }       //nolint:gosec // as stored
 func (b batch) attributes() uint16  { return binary.BigEndian.Uint16(b[atAttributes:]) }
 func (b batch) time() int64         { return int64(binary.BigEndian.Uint64(b[atMaxTime:])) } //nolint:gosec // as stored
 
-// pending reports whether its records count only after the end of their transaction.
+// pending reports whether its records are visible only after the end of their transaction.
 func (b batch) pending() bool {
 	return b.attributes()&transactional != 0 && b.attributes()&control == 0
 }
 
-// sums reports whether checksum and content agree, if the batch ends where b does.
+// sums reports whether the checksum matches the content, assuming that the batch ends where b does.
 func (b batch) sums() bool {
 	return len(b) >= headerBytes &&
 		binary.BigEndian.Uint32(b[atChecksum:]) == crc32.Checksum(b[atAttributes:], castagnoli) &&
 		b.counts() > 0
 }
 
-// counts returns the number of records by the header; 0 if its two numbers differ.
+// counts returns the number of records in the header, or 0 if its two counts differ.
 func (b batch) counts() int64 {
 	n := b.number(atCount)
 	if n <= 0 || n != b.number(atLastDelta)+1 {
@@ -64,7 +64,7 @@ func (b batch) counts() int64 {
 	return int64(n)
 }
 
-// intact returns the batch at the start of raw; false: it is damaged or cut off.
+// intact returns the batch at the start of raw, or false if the batch is damaged or truncated.
 func intact(raw []byte) (batch, bool) {
 	if len(raw) < headerBytes || raw[atMagic] != magic || batch(raw).number(atEpoch) != leaderEpoch {
 		return nil, false
@@ -77,13 +77,13 @@ func intact(raw []byte) (batch, bool) {
 	return b, b.sums()
 }
 
-// recordsPerByte is the assumed maximum number of records in a damaged byte, even if compressed. A default of this
-// project. The first offset of a batch has no checksum, and an offset further ahead counts as damaged, because
-// otherwise up to 2³¹ offsets would be filled.
+// recordsPerByte is the assumed maximum number of records in a damaged byte, even if compressed. It is a default of
+// this project. No checksum covers the first offset of a batch, so an offset further ahead counts as damaged; without
+// this limit, up to 2³¹ offsets would be filled.
 const recordsPerByte = 16
 
-// resume returns the position of the next intact batch in raw after its start whose offset may follow next; -1: there
-// is none.
+// resume returns the position after the start of raw of the next intact batch whose offset may follow next, or -1 if
+// there is none.
 func resume(raw []byte, next int64) int {
 	for at := 1; at+headerBytes <= len(raw); at++ {
 		if raw[at+atMagic] != magic {
@@ -99,25 +99,25 @@ func resume(raw []byte, next int64) int {
 	return -1
 }
 
-// restoreHeader returns raw as the batch at an offset, if only bytes before its checksum
-// are damaged. They are all known.
+// restoreHeader returns raw as the batch at an offset, if only bytes before its checksum are damaged. The values of
+// these bytes are known.
 func restoreHeader(raw []byte, first int64) (batch, bool) {
 	if !batch(raw).sums() {
 		return nil, false
 	}
 	b := append(batch(nil), raw...)
 	binary.BigEndian.PutUint64(b, uint64(first))                            //nolint:gosec // not negative
-	binary.BigEndian.PutUint32(b[atLength:], uint32(len(raw)-beforeLength)) //nolint:gosec // of a file in memory
+	binary.BigEndian.PutUint32(b[atLength:], uint32(len(raw)-beforeLength)) //nolint:gosec // a file in memory is small enough
 	binary.BigEndian.PutUint32(b[atEpoch:], leaderEpoch)
 	b[atMagic] = magic
 	return b, true
 }
 
-// fillAtOnce is how many records one batch of a filling has at most.
+// fillAtOnce is the maximum number of records in one filler batch.
 const fillAtOnce = 10_000
 
-// filling returns batches for the offsets from first up to end, so that no offset is
-// missing. Every reader skips records with their key.
+// filling returns batches of filler records for the offsets from first up to end, so that no offset is missing. Every
+// reader skips records with the filler key.
 func filling(key []byte, first, end, time int64) (raw []byte) {
 	for first < end {
 		n := min(end-first, fillAtOnce)
@@ -131,7 +131,7 @@ func filling(key []byte, first, end, time int64) (raw []byte) {
 		}
 		b := kmsg.NewRecordBatch()
 		b.FirstOffset, b.PartitionLeaderEpoch, b.Magic = first, leaderEpoch, magic
-		b.LastOffsetDelta, b.NumRecords = int32(n-1), int32(n) //nolint:gosec // few
+		b.LastOffsetDelta, b.NumRecords = int32(n-1), int32(n) //nolint:gosec // at most fillAtOnce
 		b.FirstTimestamp, b.MaxTimestamp = time, time
 		b.ProducerID, b.ProducerEpoch, b.FirstSequence = -1, -1, -1
 		b.Records = records

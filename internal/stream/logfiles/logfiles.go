@@ -1,12 +1,12 @@
-// Package logfiles repairs the files of the embedded Kafka before they are opened. The broker is a library for tests:
-// it trusts its files and truncates everything after a damaged byte. After a kill it may show records of transactions
-// that never ended. So this package reads all files before the broker opens them. If damage remains that cannot be
-// repaired, no file is changed.
+// Package logfiles repairs the files of the embedded Kafka before they are opened. The broker is a test library that
+// trusts its files and truncates everything after a damaged byte. After a kill it may show records of transactions that
+// never ended. So this package reads all files before the broker opens them. If damage remains that cannot be repaired,
+// no file is changed.
 //
 //   - partitions/TOPIC-N/BASE.dat has the records, in batches with checksums. A damaged header is restored from its
 //     position. An incomplete last batch is truncated and saved. Any other damage is a [DamageError]. With Repair,
 //     the damaged batch is omitted, its offsets are filled, and derived records are derived again.
-//   - BASE.idx has for each batch whether it belongs to a transaction. The batches have this information, too, so the
+//   - BASE.idx says for each batch whether it belongs to a transaction. The batches have this information, too, so the
 //     index is rewritten where it differs.
 //   - groups.log has the positions of consumers, each with a checksum. Damaged ones are omitted, and earlier ones
 //     apply. If a log ends before such a position, the machine has lost its end. These offsets are filled, because
@@ -34,7 +34,7 @@ const (
 	keptDir       = "kept"
 )
 
-// disposable are the files of the broker that it can start without.
+// disposable has the files that the broker can start without.
 var disposable = map[string]bool{
 	"snapshot.json": true, "session_state.json": true, "seq_windows.json": true, "pids.log": true,
 	"acls.json": true, "sasl.json": true, "quotas.json": true, "broker_configs.json": true,
@@ -45,20 +45,20 @@ type Options struct {
 	Dir       string
 	ClusterID string
 	Filler    []byte // key of records that every reader skips
-	Repair    bool   // leave out what is damaged
+	Repair    bool   // omit damaged data
 	Log       *slog.Logger
 }
 
-// DamageError is damage that cannot be mended without a loss.
+// DamageError is damage that cannot be repaired without data loss.
 type DamageError struct {
 	File  string
 	Byte  int
-	Lost  string // what cannot be read
+	Lost  string // data that cannot be read
 	Final bool   // Repair does not help
-	More  int    // further places
+	More  int    // number of further damaged places
 }
 
-// Error names file, place and remedy, in one line.
+// Error returns the file, the place and the remedy on one line.
 func (e *DamageError) Error() string {
 	more := ""
 	if e.More > 0 {
@@ -72,13 +72,13 @@ func (e *DamageError) Error() string {
 		e.File, e.Byte, more, e.Lost, remedy)
 }
 
-// mender reads the files once, and collects the changes.
+// mender reads all files before it changes any, and collects the changes.
 type mender struct {
 	Options
 	stamp string
-	names []string // of the partitions
+	names []string // names of the partitions
 	found []*DamageError
-	tasks []func() error // the changes, made once everything is read
+	tasks []func() error // changes, made after everything is read
 }
 
 func (m *mender) path(name string) string  { return filepath.Join(m.Dir, name) }
@@ -113,7 +113,7 @@ func Mend(o Options) error {
 func (m *mender) readAll() error {
 	dirs, err := os.ReadDir(m.path(partitionsDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err //nolint:wrapcheck // names the file
+		return err //nolint:wrapcheck // the error names the file
 	}
 	for _, d := range dirs {
 		if d.IsDir() {
@@ -147,7 +147,7 @@ func (m *mender) readAll() error {
 			m.todo(m.dropPositions)
 		}
 		m.todo(func() error {
-			p, err := m.read(name) // again, because memory holds one partition at a time
+			p, err := m.read(name) // read again, because memory holds one partition at a time
 			if err != nil {
 				return err
 			}
@@ -160,7 +160,7 @@ func (m *mender) readAll() error {
 
 // sweep plans the removal of disposable files, and removes access by other users from all files.
 func (m *mender) sweep() error {
-	return filepath.WalkDir(m.Dir, func(path string, d fs.DirEntry, err error) error { //nolint:wrapcheck // names the file
+	return filepath.WalkDir(m.Dir, func(path string, d fs.DirEntry, err error) error { //nolint:wrapcheck // the error names the file
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (m *mender) sweep() error {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return err //nolint:wrapcheck // names the file
+			return err //nolint:wrapcheck // the error names the file
 		}
 		mode := os.FileMode(0o600)
 		if d.IsDir() {
@@ -183,8 +183,7 @@ func (m *mender) sweep() error {
 	})
 }
 
-// dropPositions removes the committed positions, because a derived log may be read from an offset that is written
-// again.
+// dropPositions removes the committed positions, because offsets of a derived log are written again.
 func (m *mender) dropPositions() error {
 	raw, err := m.load(groupsFile)
 	if err != nil || raw == nil {
@@ -193,28 +192,28 @@ func (m *mender) dropPositions() error {
 	if _, err := m.keep(groupsFile, raw); err != nil {
 		return err
 	}
-	return os.Remove(m.path(groupsFile)) //nolint:wrapcheck // names the file
+	return os.Remove(m.path(groupsFile)) //nolint:wrapcheck // the error names the file
 }
 
-// keep stores bytes that a change removes, and returns the path.
+// keep saves bytes that a change removes, and returns the path of the copy.
 func (m *mender) keep(name string, raw []byte) (string, error) {
 	kept := filepath.Join(keptDir, m.stamp, name)
 	if err := os.MkdirAll(filepath.Dir(m.path(kept)), 0o700); err != nil {
-		return "", err //nolint:wrapcheck // names the file
+		return "", err //nolint:wrapcheck // the error names the file
 	}
 	return m.path(kept), m.write(kept, raw)
 }
 
-// write replaces a whole file in one step.
+// write replaces a whole file atomically.
 func (m *mender) write(name string, raw []byte) (err error) {
 	temp := m.path(name) + ".tmp"
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // in the folder that the user named
 	if err != nil {
-		return err //nolint:wrapcheck // names the file
+		return err //nolint:wrapcheck // the error names the file
 	}
 	_, err = f.Write(raw)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
-	return os.Rename(temp, m.path(name)) //nolint:wrapcheck // names the file
+	return os.Rename(temp, m.path(name)) //nolint:wrapcheck // the error names the file
 }

@@ -23,29 +23,29 @@ const (
 type partition struct {
 	name     string // TOPIC-NUMBER
 	segments []*segment
-	derived  bool  // written in transactions, so made from another log
+	derived  bool  // written in transactions, so derived from another log
 	end      int64 // offset after its last record
-	reach    int64 // offset up to which a group has read
+	reach    int64 // maximum committed offset of a consumer group
 }
 
 // segment is one file of batches.
 type segment struct {
-	file     string // path within the folder, without its ending
-	base     int64  // its name, and the offset of its first record
-	end      int64  // offset after its last record, damaged ones included
+	file     string // path within the folder, without extension
+	base     int64  // base offset from the file name: the offset of its first record
+	end      int64  // offset after its last record, including damaged ones
 	raw      []byte
 	batches  []batch // intact or restored
-	restored bool    // the header of one of them was restored
-	torn     int     // bytes at the end that were never written whole
+	restored bool    // the header of a batch was restored
+	torn     int     // length of the incomplete batch at the end
 	damage   []damage
 	indexed  bool // the index agrees with the batches
 }
 
-// damage is a place in a segment that cannot be read.
+// damage is a range of a segment that cannot be read.
 type damage struct {
-	at         int   // byte
-	before     int   // batches before it
-	first, end int64 // offsets that are lost; equal: their number is unknown
+	at         int   // byte position
+	before     int   // number of batches before it
+	first, end int64 // lost offsets; equal: their number is unknown
 }
 
 // read reads all batches of a partition.
@@ -54,18 +54,18 @@ func (m *mender) read(name string) (*partition, error) {
 	dir := filepath.Join(partitionsDir, name)
 	entries, err := os.ReadDir(m.path(dir))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // names the file
+		return nil, err //nolint:wrapcheck // the error names the file
 	}
 	for _, entry := range entries {
 		base, fault := strconv.ParseInt(strings.TrimSuffix(entry.Name(), segmentExt), 10, 64)
-		if fault == nil { // else it is no segment
+		if fault == nil { // other files are not segments
 			p.segments = append(p.segments, &segment{file: filepath.Join(dir, strconv.FormatInt(base, 10)), base: base})
 		}
 	}
 	slices.SortFunc(p.segments, func(a, b *segment) int { return int(a.base - b.base) })
 	for i, s := range p.segments {
 		if s.raw, err = os.ReadFile(m.path(s.file + segmentExt)); err != nil {
-			return nil, err //nolint:wrapcheck // names the file
+			return nil, err //nolint:wrapcheck // the error names the file
 		}
 		following := int64(-1)
 		if i+1 < len(p.segments) {
@@ -74,7 +74,7 @@ func (m *mender) read(name string) (*partition, error) {
 		s.parse(following)
 		index, err := os.ReadFile(m.path(s.file + indexExt))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err //nolint:wrapcheck // names the file
+			return nil, err //nolint:wrapcheck // the error names the file
 		}
 		s.indexed = s.agrees(index)
 		p.end = s.end
@@ -83,8 +83,8 @@ func (m *mender) read(name string) (*partition, error) {
 	return p, nil
 }
 
-// parse finds the batches of a segment and the damage between them. following is the
-// base of the next segment; -1: none.
+// parse finds the batches of a segment and the damage between them. following is the base offset of the next segment,
+// or -1.
 func (s *segment) parse(following int64) {
 	next := s.base
 	for at := 0; at < len(s.raw); {
@@ -112,21 +112,21 @@ func (s *segment) parse(following int64) {
 		s.damage = append(s.damage, damage{at: at, before: len(s.batches), first: next, end: then})
 		next, at = then, at+len(whole)
 	}
-	if following >= 0 && following != next { // a segment is missing, or two have the same offsets
+	if following >= 0 && following != next { // a segment is missing, or two overlap
 		s.damage = append(s.damage, damage{at: len(s.raw), before: len(s.batches), first: next, end: following})
 		next = following
 	}
 	s.end = next
 }
 
-// torn reports whether the end of a file is a batch that was not written whole, because
-// process or machine stopped. It was never acknowledged.
+// torn reports whether the end of a file is an incomplete batch, whose write was interrupted when the process or the
+// machine stopped. The broker never acknowledged such a batch.
 func torn(rest []byte) bool {
 	return len(rest) < headerBytes || batch(rest).size() > len(rest) || len(bytes.Trim(rest, "\x00")) == 0
 }
 
-// claimed returns the number of records by the header of a damaged batch; 0 if the header
-// contradicts itself, or the batch is too short for them.
+// claimed returns the number of records in the header of a damaged batch, or 0 if the header is inconsistent or the
+// batch is too short for that many.
 func claimed(raw []byte) int64 {
 	if len(raw) < headerBytes {
 		return 0
@@ -144,7 +144,7 @@ func (p *partition) sound() bool {
 	})
 }
 
-// damages lists what cannot be mended without a loss.
+// damages lists the damage that cannot be repaired without data loss.
 func (p *partition) damages(m *mender) (all []*DamageError) {
 	for _, s := range p.segments {
 		for _, d := range s.damage {
@@ -158,8 +158,7 @@ func (p *partition) damages(m *mender) (all []*DamageError) {
 	return all
 }
 
-// mend changes the files of a partition to what they must be. Only damaged records are
-// lost; their offsets are filled.
+// mend repairs the files of a partition. Only damaged records are lost; their offsets are filled.
 func (m *mender) mend(p *partition) error {
 	hit := slices.IndexFunc(p.segments, func(s *segment) bool { return len(s.damage) > 0 })
 	switch {
@@ -200,7 +199,7 @@ func (m *mender) mend(p *partition) error {
 	return nil
 }
 
-// mended returns the content that a segment must have.
+// mended returns the repaired content of a segment.
 func (m *mender) mended(s *segment) []byte {
 	raw := make([]byte, 0, len(s.raw))
 	done := 0
@@ -217,7 +216,7 @@ func (m *mender) mended(s *segment) []byte {
 	return raw
 }
 
-// timeAt returns about the latest time before a batch.
+// timeAt returns the approximate maximum timestamp before a batch.
 func (s *segment) timeAt(i int) int64 {
 	switch {
 	case i > 0:
@@ -229,7 +228,7 @@ func (s *segment) timeAt(i int) int64 {
 }
 
 // truncateDerived keeps the records of a derived log before its first damage. All later offsets are filled, and their
-// records are derived again from the other log. If the start of the log was already deleted, no record is kept.
+// records are derived again from the source log. If the start of the log was already deleted, no record is kept.
 func (m *mender) truncateDerived(p *partition, hit int) error {
 	at := hit
 	if p.segments[0].base > 0 {
@@ -243,7 +242,8 @@ func (m *mender) truncateDerived(p *partition, hit int) error {
 		}
 		return append(raw, filling(m.Filler, first, s.end, s.timeAt(keep))...)
 	}
-	// The damaged segment comes last, so that the next start finds it if the process ends in between.
+	// The damaged segment is truncated last, so that the next start still finds the damage if the process ends in
+	// between.
 	for i, s := range p.segments {
 		if i >= at && i != hit {
 			if err := m.replace(s, emptied(s, 0)); err != nil {
@@ -259,7 +259,7 @@ func (m *mender) truncateDerived(p *partition, hit int) error {
 	return m.replace(s, emptied(s, keep))
 }
 
-// replace replaces the content of a segment and saves the old one.
+// replace replaces the content of a segment and saves the previous content.
 func (m *mender) replace(s *segment, raw []byte) error {
 	name := s.file + segmentExt
 	switch {
@@ -271,7 +271,7 @@ func (m *mender) replace(s *segment, raw []byte) error {
 			return err
 		}
 		m.Log.Warn("incomplete end of a log removed", "file", m.path(name), "byte", len(raw), "kept", kept)
-		return os.Truncate(m.path(name), int64(len(raw))) //nolint:wrapcheck // names the file
+		return os.Truncate(m.path(name), int64(len(raw))) //nolint:wrapcheck // the error names the file
 	}
 	kept, err := m.keep(name, s.raw)
 	if err != nil {
@@ -285,16 +285,16 @@ func (m *mender) replace(s *segment, raw []byte) error {
 	return m.write(name, raw)
 }
 
-// The index has an entry of 15 bytes for each batch: version, the low byte of a
-// checksum of the rest, epoch, the latest time before (the broker computes it again),
-// and whether the batch waits for the end of a transaction.
+// The index has an entry of 15 bytes for each batch: version, the low byte of a checksum of the rest, epoch, the
+// maximum timestamp before it (the broker recomputes it), and whether the batch belongs to a transaction.
 const (
 	indexEntry   = 15
 	indexVersion = 1
 )
 
 // index returns the index that matches the batches. The broker appends to the index after the batch. After a kill
-// between the two it would use each entry for the next batch, and show records of a transaction that never ended.
+// between the two writes, it would apply each entry to the next batch, and show records of a transaction that never
+// ended.
 func (s *segment) index() []byte {
 	all := make([]byte, 0, indexEntry*len(s.batches))
 	for _, b := range s.batches {

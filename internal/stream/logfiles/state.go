@@ -19,32 +19,32 @@ const (
 	groupsFile = "groups.log"
 )
 
-// Seal stores a copy of the list of topics with a checksum, which the broker's file lacks. Call it when the list is
+// Seal stores a copy of the topic list with a checksum, which the broker's file lacks. Call it when the list is
 // complete.
 func Seal(dir string) error {
 	m := &mender{Options: Options{Dir: dir}}
 	list, err := os.ReadFile(m.path(topicsFile))
 	if err != nil {
-		return err //nolint:wrapcheck // names the file
+		return err //nolint:wrapcheck // the error names the file
 	}
 	return m.write(sealedFile, sealed(list))
 }
 
-// Unseal is called before the list of topics changes.
+// Unseal removes the copy. Call it before the topic list changes.
 func Unseal(dir string) error {
 	err := os.Remove((&mender{Options: Options{Dir: dir}}).path(sealedFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return err //nolint:wrapcheck // names the file
+	return err //nolint:wrapcheck // the error names the file
 }
 
 func sealed(list []byte) []byte {
 	return append(fmt.Appendf(nil, "%08x\n", crc32.Checksum(list, castagnoli)), list...)
 }
 
-// topics plans to restore the list of topics from its sealed copy if they differ. It
-// reports whether there is a list.
+// topics schedules the restore of the topic list from its sealed copy if they differ. It reports whether there is a
+// list.
 func (m *mender) topics() (bool, error) {
 	list, err := m.load(topicsFile)
 	if err != nil {
@@ -76,7 +76,7 @@ func (m *mender) topics() (bool, error) {
 	return list != nil, nil
 }
 
-// meta plans to write the file that identifies the folder to the broker.
+// meta schedules the write of the file that identifies the folder to the broker.
 func (m *mender) meta() error {
 	want := fmt.Appendf(nil, `{"version":1,"cluster_id":%q}`, m.ClusterID)
 	have, err := m.load(metaFile)
@@ -87,8 +87,8 @@ func (m *mender) meta() error {
 	return nil
 }
 
-// groups plans to leave out damaged positions, and returns the others. A group that lost
-// its last position continues at an earlier one, and skips what it has done.
+// groups schedules the removal of damaged positions, and returns the others. A group that lost its last position
+// continues at an earlier one, and skips records that it has already processed.
 func (m *mender) groups() (map[position]int64, error) {
 	raw, err := m.load(groupsFile)
 	if err != nil {
@@ -108,7 +108,7 @@ func (m *mender) groups() (map[position]int64, error) {
 	return positions(whole), nil
 }
 
-// position names the position of a group in a partition.
+// position identifies the position of a group in a partition.
 type position struct {
 	group, partition string
 }
@@ -139,11 +139,11 @@ func positions(whole []byte) map[position]int64 {
 	return all
 }
 
-// entryHeader is length, checksum and version of an entry.
+// entryHeader is the size of length, checksum and version of an entry, in bytes.
 const entryHeader = 10
 
-// entries returns the intact entries of a log of the broker's state, and the number of
-// damaged places. An entry has its length, a checksum of the rest, version and JSON.
+// entries returns the intact entries of a log of the broker's state, and the number of damaged entries. An entry has
+// its length, a checksum of the rest, a version and JSON.
 func entries(raw []byte) (whole []byte, lost int) {
 	const version = 1
 	for at, good := 0, true; at < len(raw); {
@@ -163,11 +163,11 @@ func entries(raw []byte) (whole []byte, lost int) {
 	return whole, lost
 }
 
-// load reads a file; nil: there is none.
+// load reads a file, or returns nil if it does not exist.
 func (m *mender) load(name string) ([]byte, error) {
 	raw, err := os.ReadFile(m.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return raw, err //nolint:wrapcheck // names the file
+	return raw, err //nolint:wrapcheck // the error names the file
 }
