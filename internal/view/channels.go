@@ -29,7 +29,7 @@ type progress struct {
 	generation string
 	position   int64
 	waiting    map[*waiter]struct{}
-	reading    bool // one of the waiters reads the header, for all
+	reading    bool // one of the waiters is reading the header for all
 }
 
 type waiter struct {
@@ -37,7 +37,7 @@ type waiter struct {
 	reached  chan struct{}
 }
 
-// nowhere is the position of a partition if nothing is known. A whole view without inputs has -1.
+// nowhere is the position of a partition whose position is unknown. A complete view without inputs has position -1.
 const nowhere = -2
 
 // headerAfter is how long a waiter trusts announcements, which may get lost,
@@ -50,8 +50,7 @@ func (b *View) Watermark() *Watermark {
 	return &Watermark{view: b, partitions: map[int32]*progress{}}
 }
 
-// Run listens to the announcements until ctx ends, and returns its error. While Redis is away it
-// tries again.
+// Run receives announcements until ctx ends, and returns the error of ctx. While Redis is unavailable, Run retries.
 func (f *Watermark) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		listen(ctx, f.view.redis.Subscribe(ctx, f.view.channel()), func(message any) {
@@ -104,9 +103,9 @@ func (f *Watermark) progressOf(partition int32) *progress {
 	return p
 }
 
-// Wait returns when the view of the partition includes the input at the position, or when ctx ends. It fails
-// immediately with [ErrAway] or [ErrBehind] if Redis has been unavailable, or not written to, for so long that
-// waiting is pointless. It waits out shorter disturbances.
+// Wait returns when the view of the partition includes the input at the position, or when ctx ends. Wait fails
+// immediately with [ErrAway] or [ErrBehind] if Redis has been unavailable, or no processor has written, for longer than
+// a wait could last. During shorter interruptions it waits.
 func (f *Watermark) Wait(ctx context.Context, partition int32, position int64) error {
 	f.mu.Lock()
 	p := f.progressOf(partition)
@@ -155,7 +154,7 @@ func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32
 	f.mu.Unlock()
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the caller tells it
+			return nil //nolint:nilerr // the caller handles it
 		}
 		return err
 	}
@@ -168,7 +167,7 @@ func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32
 
 // listen passes the messages of a subscription to each until the connection is lost or ctx ends.
 func listen(ctx context.Context, messages *redis.PubSub, each func(message any)) {
-	stop := context.AfterFunc(ctx, func() { messages.Close() }) //nolint:errcheck // a read in progress ends with it
+	stop := context.AfterFunc(ctx, func() { messages.Close() }) //nolint:errcheck // closing the subscription ends a read in progress
 	defer func() {
 		if stop() {
 			messages.Close() //nolint:errcheck // the connection has failed already
@@ -203,10 +202,10 @@ type Changed struct {
 	mu       sync.Mutex
 	watchers map[string]map[chan string]struct{} // by hospital
 	messages *redis.PubSub                       // nil: not connected
-	wanted   chan struct{}                       // there are watchers: a connection is needed
+	wanted   chan struct{}                       // signals that there are watchers, so a connection is needed
 }
 
-// mostNotices is how many changes wait for one watcher. Further ones are dropped.
+// mostNotices is the maximum number of pending notices of one watcher. Further notices are dropped.
 const mostNotices = 1024
 
 // NewChanged returns a Changed. It sends notices while Run runs.
@@ -214,8 +213,8 @@ func NewChanged(b *View) *Changed {
 	return &Changed{view: b, watchers: map[string]map[chan string]struct{}{}, wanted: make(chan struct{}, 1)}
 }
 
-// Watch returns a channel that receives the id of a hospital when it has, or may have, a new version. After ctx ends,
-// nothing is sent. The channel is not closed.
+// Watch returns a channel that receives the id of a hospital when that hospital has, or may have, a new version. After
+// ctx ends, nothing is sent. The channel is not closed.
 func (c *Changed) Watch(ctx context.Context, hospitals ...string) <-chan string {
 	w := make(chan string, min(2*len(hospitals), mostNotices))
 	c.mu.Lock()
@@ -235,11 +234,11 @@ func (c *Changed) Watch(ctx context.Context, hospitals ...string) <-chan string 
 	case c.wanted <- struct{}{}:
 	default:
 	}
-	context.AfterFunc(ctx, func() { c.leave(w, hospitals) }) //nolint:contextcheck // its context has ended
+	context.AfterFunc(ctx, func() { c.leave(w, hospitals) }) //nolint:contextcheck // ctx has ended
 	return w
 }
 
-// leave ends a watch.
+// leave removes a watcher.
 func (c *Changed) leave(w chan string, hospitals []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -256,8 +255,8 @@ func (c *Changed) leave(w chan string, hospitals []string) {
 	}
 }
 
-// Run listens until ctx ends, and returns its error. While Redis is away it tries again. There is
-// no connection before the first watch.
+// Run receives announcements until ctx ends, and returns the error of ctx. While Redis is unavailable, Run retries. It
+// does not connect before the first watch.
 func (c *Changed) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -284,7 +283,7 @@ func (c *Changed) follow(ctx context.Context) {
 		switch m := message.(type) {
 		case *redis.Message:
 			c.notify(strings.TrimPrefix(m.Channel, c.view.changed("")))
-		case *redis.Subscription: // it may have changed before the subscription
+		case *redis.Subscription: // the hospital may have changed before the subscription
 			if m.Kind == "subscribe" {
 				c.notify(strings.TrimPrefix(m.Channel, c.view.changed("")))
 			}

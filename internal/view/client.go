@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	poolSize    = 64 // connections, one round trip each: enough for 50,000 reads a second
+	poolSize    = 64 // connections, one round trip each; enough for 50,000 reads per second
 	poolMinIdle = 2
 )
 
@@ -45,8 +45,8 @@ func newClient(cfg *Config, met func(context.Context, *redis.Conn) error) (*redi
 		return nil, err
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
-	options.MaxRetries = -1   // readers want the error at once, writers have their own loop
-	options.DialerRetries = 1 // likewise
+	options.MaxRetries = -1   // readers want the error immediately; writers retry in their own loop
+	options.DialerRetries = 1 // same
 	options.PoolSize, options.MinIdleConns = poolSize, poolMinIdle
 	options.DisableIdentity = true
 	options.ContextTimeoutEnabled = true
@@ -55,8 +55,8 @@ func newClient(cfg *Config, met func(context.Context, *redis.Conn) error) (*redi
 	return redis.NewClient(options), nil
 }
 
-// newSentinelClient asks the Sentinels for the primary before each dial, and closes its connections to
-// the old one when they announce another.
+// newSentinelClient returns a client that requests the primary from the Sentinels before each dial, and closes its
+// connections to the old primary when the Sentinels announce a new one.
 func newSentinelClient(cfg *Config, met func(context.Context, *redis.Conn) error, dial, call time.Duration) (*redis.Client, error) {
 	options, err := redis.ParseFailoverURL(cfg.URL)
 	if err != nil || options.MasterName == "" {
@@ -69,7 +69,7 @@ func newSentinelClient(cfg *Config, met func(context.Context, *redis.Conn) error
 		return nil, err
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
-	options.MaxRetries, options.DialerRetries = -1, 1 // as above
+	options.MaxRetries, options.DialerRetries = -1, 1 // same as for a single Redis
 	options.PoolSize, options.MinIdleConns = poolSize, poolMinIdle
 	options.DisableIdentity = true
 	options.ContextTimeoutEnabled = true
@@ -81,7 +81,8 @@ func newSentinelClient(cfg *Config, met func(context.Context, *redis.Conn) error
 var errURL = errors.New("the URL of Redis must look like redis://user:password@host:6379/0 or rediss://…, " +
 	"with Sentinel redis://sentinel-1:26379/0?master_name=NAME&addr=sentinel-2:26379&username=USER&password=PASSWORD")
 
-// secure adds the authorities of the configuration to those of the URL; nil: the URL asks for no TLS.
+// secure adds the certificate authorities of the configuration to those of the URL. A nil conf means that the URL does
+// not request TLS.
 func (cfg *Config) secure(conf *tls.Config) error {
 	if conf != nil {
 		conf.MinVersion = tls.VersionTLS12

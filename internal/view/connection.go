@@ -21,21 +21,21 @@ type connection struct {
 	// closedUntil is set after a call without a response, in Unix ms. Until then, calls fail immediately instead of
 	// each waiting for its timeout.
 	closedUntil atomic.Int64
-	awaySince   atomic.Int64 // when the first of the last calls without an answer ended, in Unix ms; 0: the last one was answered
+	awaySince   atomic.Int64 // end of the first of the consecutive calls without a response, in Unix ms; 0: the last call had a response
 	reading     atomic.Pointer[clockReading]
 	asked       atomic.Int64 // when the clock of Redis was last queried, in Unix ms of the local clock
 	furthest    sync.Map     // the newest known header by key: string to *atomic.Pointer[header]
 
 	meeting sync.Mutex
-	process string                   // of Redis; "": it does not say
-	another atomic.Pointer[newcomer] // the process that answers since the last change of processes; nil: there was no change
+	process string                   // id of the Redis process; "": it does not report one
+	another atomic.Pointer[newcomer] // the process that responds since the last change of processes; nil: there was no change
 }
 
 // newcomer is a Redis process that responds in place of an earlier one, after a restart or a failover to a replica.
 // Its data may be older than that of its predecessor.
 type newcomer struct {
-	at    time.Time // when it was met, by its clock
-	first sync.Map  // when the header at a key was last written, as it was first read: string to time.Time
+	at    time.Time // when the process was first met, by its clock
+	first sync.Map  // when the header at a key was last written, as first read: string to time.Time
 }
 
 // meet records which Redis process responds on a new connection. A user without permission for INFO, and an embedded
@@ -49,7 +49,7 @@ func (c *connection) meet(ctx context.Context, conn *redis.Conn) error {
 		return fmt.Errorf("meet Redis: %w", err)
 	}
 	if strings.Contains(info, "redis_mode:sentinel") {
-		return nil // it answers no reads
+		return nil // the connection serves no reads
 	}
 	_, rest, _ := strings.Cut(info, "run_id:")
 	id, _, _ := strings.Cut(rest, "\r")
@@ -77,7 +77,7 @@ func (n *newcomer) proves(key string, pulse time.Time) bool {
 		return true
 	}
 	first, _ := n.first.LoadOrStore(key, pulse)
-	return pulse.After(first.(time.Time)) //nolint:errcheck // nothing else is stored
+	return pulse.After(first.(time.Time)) //nolint:errcheck // no other type is stored
 }
 
 // Close ends the connections.
@@ -93,8 +93,8 @@ func (c *connection) Ping(ctx context.Context) error {
 	return c.call(ctx, func() error { return c.redis.Ping(ctx).Err() })
 }
 
-// call runs one round trip, unless a recent one has failed. A caller that ran out of time or of connections has
-// learned nothing about Redis. Only a failure within the limits of a call makes later calls fail immediately.
+// call runs one round trip, unless a recent one has failed. A timeout of the caller, or of the connection pool, is no
+// evidence about Redis. Only a failure within the limits of a call makes later calls fail immediately.
 func (c *connection) call(ctx context.Context, do func() error) error {
 	now := c.now()
 	if until := c.closedUntil.Load(); until != 0 && now.UnixMilli() < until {
@@ -117,7 +117,7 @@ func (c *connection) call(ctx context.Context, do func() error) error {
 	return fmt.Errorf("%w: %w", ErrAway, err)
 }
 
-// awayFor returns how long no call has been answered; 0: the last one was.
+// awayFor returns how long no call has had a response, or 0 if the last call had one.
 func (c *connection) awayFor() time.Duration {
 	since := c.awaySince.Load()
 	if since == 0 {
@@ -149,7 +149,7 @@ func (c *connection) script(ctx context.Context, s *redis.Script, keys []string,
 // clockReading is a time of Redis and the local time when it arrived.
 type clockReading struct{ theirs, ours time.Time }
 
-// clockEvery is how often the clock of Redis is read, because the address may lead to another Redis by then.
+// clockEvery is the interval between readings of the Redis clock, because the address may have moved to another Redis.
 const clockEvery = time.Second
 
 // clockIsDue reports whether the caller should read the clock of Redis.
@@ -168,7 +168,7 @@ func (c *connection) setClock(answer *redis.TimeCmd) {
 	}
 }
 
-// readClock reads the clock of Redis when that is due.
+// readClock reads the clock of Redis if a reading is due.
 func (c *connection) readClock(ctx context.Context) error {
 	if !c.clockIsDue() {
 		return nil
@@ -193,11 +193,11 @@ func (c *connection) redisNow() time.Time {
 type headerQuestion struct {
 	connection *connection
 	fields     *redis.SliceCmd
-	clock      *redis.TimeCmd // nil: the time of Redis was read a moment ago
+	clock      *redis.TimeCmd // nil: the clock of Redis was read recently
 	furthest   *atomic.Pointer[header]
-	least      *header // furthest before the question; nil: none
+	least      *header // newest header known before the request; nil: none
 	key        string
-	another    *newcomer // before the question
+	another    *newcomer // process that responded before the request
 }
 
 // askHeader requests the header at a key and, once a second, the time of Redis.
@@ -232,7 +232,7 @@ func (c *connection) furthestOf(key string) *atomic.Pointer[header] {
 	if !there {
 		known, _ = c.furthest.LoadOrStore(key, new(atomic.Pointer[header]))
 	}
-	return known.(*atomic.Pointer[header]) //nolint:errcheck // nothing else is stored
+	return known.(*atomic.Pointer[header]) //nolint:errcheck // no other type is stored
 }
 
 // noteFurthest stores a header unless a newer one is known.
@@ -249,7 +249,7 @@ func noteFurthest(furthest *atomic.Pointer[header], h *header) {
 	}
 }
 
-// headers reads the headers of some partitions in one round trip. key returns where they are.
+// headers reads the headers of some partitions in one round trip. key returns the key of a partition's header.
 func (c *connection) headers(ctx context.Context, key func(int32) string, partitions ...int32) ([]header, error) {
 	pipe := c.redis.Pipeline()
 	questions := make([]headerQuestion, len(partitions))
@@ -266,8 +266,8 @@ func (c *connection) headers(ctx context.Context, key func(int32) string, partit
 	return all, nil
 }
 
-// faults returns why the partitions 0 to n-1 cannot be read, according to their headers. An input may have been
-// pending for at most most.
+// faults returns why the partitions 0 to n-1 cannot be read, according to their headers. An input may have been pending
+// for no longer than most.
 func (c *connection) faults(ctx context.Context, key func(int32) string, n int32, most time.Duration) (map[int32]error, error) {
 	partitions := make([]int32, n)
 	for i := range partitions {
@@ -286,15 +286,15 @@ func (c *connection) faults(ctx context.Context, key func(int32) string, n int32
 	return faults, nil
 }
 
-// writer is the loop of what writes to Redis. It is woken when there is something to write.
+// writer is the loop of a component that writes to Redis. A signal starts a write.
 type writer struct {
-	what string // as in the log
+	what string // name in the log
 	log  *slog.Logger
 	wake chan struct{} // holds a token while there is something to write
 	last atomic.Pointer[error]
 }
 
-// The pace of a writer.
+// These are the intervals of a writer.
 const (
 	retryMin   = 50 * time.Millisecond // after a failure, doubled each time
 	retryMax   = time.Second
@@ -312,7 +312,7 @@ func (w *writer) signal() {
 	}
 }
 
-// lastFault returns why the last attempt to write failed; nil: it did not fail.
+// lastFault returns the error of the last attempt to write, or nil if it succeeded.
 func (w *writer) lastFault() error {
 	if err := w.last.Load(); err != nil {
 		return *err
@@ -320,9 +320,8 @@ func (w *writer) lastFault() error {
 	return nil
 }
 
-// run writes until ctx ends, and returns its error. write is called when there is something to write, after the time
-// that it has returned, and again after a failure. again reports whether its last call failed, or whether this is the
-// first one.
+// run writes until ctx ends, and returns the error of ctx. It calls write after a signal, after the time that write has
+// returned, and again after a failure. anew reports whether the last call failed, or whether this call is the first.
 func (w *writer) run(ctx context.Context, write func(anew bool) (next time.Duration, err error)) error {
 	retry := time.Duration(0)
 	for anew := true; ; {

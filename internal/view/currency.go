@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// Currency is how current the partitions of a view are for readers.
+// Currency says how current the partitions of a view are for readers.
 type Currency struct {
-	// Behind is how long ago the view is known to have had everything in the log, in the partition
-	// that is furthest behind. Processors report each second, so a current view has about a second.
-	// Partitions that were never written do not count. While Redis does not answer, it is the time
-	// since its last answer.
+	// Behind is the time since the view was last known to have every input of the log, in the partition that is
+	// furthest behind. Processors report each second, so a current view has about a second. Partitions that were never
+	// written do not count. While Redis does not respond, Behind is the time since its last response.
 	Behind     time.Duration
 	Unreadable int // partitions that cannot be read
 }
@@ -54,8 +53,8 @@ func upTo(n int32) []int32 {
 	return all
 }
 
-// Positions returns the offset of the last input in the view of each partition from 0 to n-1, if the
-// view of the partition is whole and of a generation of the log. The error is [ErrAway].
+// Positions returns the offset of the last input in the view of each partition from 0 to n-1, if the view of the
+// partition is whole and belongs to the given generation of the log. The error is [ErrAway].
 func (b *View) Positions(ctx context.Context, n int32, generation string) (map[int32]int64, error) {
 	headers, err := b.headers(ctx, b.headerKey, upTo(n)...)
 	if err != nil {
@@ -70,8 +69,8 @@ func (b *View) Positions(ctx context.Context, n int32, generation string) (map[i
 	return found, nil
 }
 
-// ClockSkew returns how far the clock of Redis is ahead of ours. It asks at most once a second. The
-// error is [ErrAway].
+// ClockSkew returns how far the clock of Redis is ahead of the local clock. It reads the clock of Redis at most once a
+// second. The error is [ErrAway].
 func (c *connection) ClockSkew(ctx context.Context) (time.Duration, error) {
 	if err := c.readClock(ctx); err != nil {
 		return 0, err
@@ -83,9 +82,9 @@ func (c *connection) ClockSkew(ctx context.Context) (time.Duration, error) {
 	return r.theirs.Sub(r.ours), nil
 }
 
-// Memory is how much memory Redis uses.
+// Memory is the memory usage of Redis.
 type Memory struct {
-	Used, Limit int64  // bytes; limit 0: there is none
+	Used, Limit int64  // bytes; a Limit of 0 means no limit
 	Policy      string // maxmemory-policy
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The scripts. Each must be atomic; its comment says why.
+// These are the scripts. Each must be atomic; its comment says why.
 var (
 	//go:embed deliveries.lua
 	deliveriesSource string
@@ -26,14 +26,14 @@ var (
 	signsScript      = redis.NewScript(signsSource)
 )
 
-// Delivery is one delivery as lists show it, encoded.
+// Delivery is an encoded delivery for the lists.
 type Delivery struct {
 	Hospital   string
 	Endpoint   string
 	ID         string
-	OccurredAt time.Time // newest first
-	// Final and Term rank the versions of a delivery: a final one is above others, then the later
-	// term. At equal rank the later write stays.
+	OccurredAt time.Time // the lists have the newest first
+	// Final and Term rank the versions of a delivery: a final version ranks above others, then a later term above an
+	// earlier one. At equal rank the later write wins.
 	Final bool
 	Term  int64
 	Value []byte
@@ -50,27 +50,27 @@ func (d *Delivery) rank() string {
 
 const rankSize = 20
 
-// The limits of the lists.
+// These are the limits of the lists.
 const (
 	endpointMost    = 10_000 // deliveries
 	deliveriesKept  = 90 * 24 * time.Hour
 	commandsKept    = 7 * 24 * time.Hour
 	linksKept       = 2 * 24 * time.Hour
-	deliveriesBatch = 200     // in one step
-	deliveriesMost  = 100_000 // not written yet
+	deliveriesBatch = 200     // written in one round trip
+	deliveriesMost  = 100_000 // pending deliveries
 )
 
 // note identifies a field that is stored in addition to the lists: the health of an endpoint, a command.
 type note struct{ hospital, kind, id string }
 
-// The kinds of notes.
+// These are the kinds of notes.
 const (
 	noteHealth  = "endpoints"
 	noteCommand = "commands"
 	noteEpisode = "episodes"
 	noteLink    = "links"
 
-	listDeliveries = "deliveries" // by id, the rank before the value
+	listDeliveries = "deliveries" // by id, with the rank before the value
 )
 
 // Deliveries writes lists of deliveries. While Redis is unavailable, it keeps the latest version of each up to a
@@ -83,24 +83,24 @@ type Deliveries struct {
 	mu         sync.Mutex
 	deliveries map[string]*Delivery // by hospital and id
 	notes      map[note][]byte
-	waiting    []chan struct{}        // closed once everything put before is written
-	most       int                    // of deliveries
-	lost       map[int32]int          // deliveries beyond the bound, by partition
-	partitions map[int32]*listsWriter // those that this process has
-	pulse      bool                   // the signs are to be written
+	waiting    []chan struct{}        // closed once everything queued before is written
+	most       int                    // maximum number of deliveries
+	lost       map[int32]int          // deliveries dropped because of the limit, by partition
+	partitions map[int32]*listsWriter // partitions that this process owns
+	pulse      bool                   // the signs must be written
 }
 
 // listsWriter is the state of the lists of an owned partition.
 type listsWriter struct {
 	fresh   Freshness
-	reached int64 // last change that is in the ledger
-	least   int64 // position that Redis must have
-	count   int64 // of writes that Redis must have
+	reached int64 // last change in the ledger
+	least   int64 // minimum position that Redis must have
+	count   int64 // minimum count of writes that Redis must have
 	begins  bool  // no signs were written yet
-	lacks   bool  // Redis lacks something: the lists must be written again
+	lacks   bool  // Redis has lost data: the lists must be rewritten
 }
 
-// Deliveries returns a writer. A process needs one.
+// Deliveries returns a writer. Each process needs only one.
 func (b *View) Deliveries() *Deliveries {
 	return &Deliveries{
 		writer: newWriter("the lists", b.cfg.Log), view: b, most: deliveriesMost,
@@ -229,7 +229,7 @@ func (d *Deliveries) flush(ctx context.Context) error {
 	return err
 }
 
-// unlist writes that the lists of some partitions lack deliveries.
+// unlist marks the lists of some partitions as incomplete.
 func (d *Deliveries) unlist(ctx context.Context, lost map[int32]int) error {
 	for partition, count := range lost {
 		if err := d.view.call(ctx, func() error {
@@ -275,18 +275,18 @@ func (b *View) putNotes(ctx context.Context, notes map[note][]byte, counted func
 			put(n, value, deliveriesKept)
 		}
 	}
-	for n, value := range notes { // commands come last, so a reader of a finished command finds its effects
+	for n, value := range notes { // commands last, so that a reader of a finished command finds its effects
 		if n.kind == noteCommand {
 			put(n, value, commandsKept)
 		}
 	}
-	written := map[int32]string{} // a hospital of each partition
+	written := map[int32]string{} // one hospital of each partition
 	for n := range notes {
 		if n.hospital != "" {
 			written[b.partitionOf(n.hospital)] = n.hospital
 		}
 	}
-	pipe.ScriptLoad(ctx, countSource) // Redis loses it when it restarts
+	pipe.ScriptLoad(ctx, countSource) // Redis loses scripts when it restarts
 	for partition := range written {
 		countScript.EvalSha(ctx, pipe, []string{b.listedKey(partition)})
 	}
@@ -299,7 +299,7 @@ func (b *View) putNotes(ctx context.Context, notes map[note][]byte, counted func
 	return nil
 }
 
-// counted counts a write into the lists of a hospital.
+// counted counts a write to the lists of a hospital.
 func (d *Deliveries) counted(hospital string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

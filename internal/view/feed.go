@@ -29,7 +29,7 @@ const feedsKept = 7 * 24 * time.Hour
 // Feeds counts what feeds receive, in Redis. The counts are lost with Redis.
 type Feeds struct {
 	view     *View
-	numbered atomic.Int64 // the last number of a notice
+	numbered atomic.Int64 // last number of a notice
 }
 
 // Feeds returns the counts of feeds.
@@ -157,7 +157,7 @@ func readBucket(number, value string, l feeds.Level) (b feeds.Bucket, err error)
 	var gap int64
 	fields := []any{
 		&b.Received, &b.Applied, &b.Duplicates, &b.Ignored, &b.Rejected, &b.Warnings, &gap,
-		&b.Changed, &b.Unchanged, &b.Unused, &b.Outside, // missing in what an earlier release wrote
+		&b.Changed, &b.Unchanged, &b.Unused, &b.Outside, // missing in records of an earlier release
 	}
 	_, err = fmt.Sscan(value, fields[:min(len(strings.Fields(value)), len(fields))]...)
 	b.At, b.Gap = time.UnixMilli(n*l.Width.Milliseconds()), time.Duration(gap)*time.Millisecond
@@ -181,7 +181,7 @@ var noticeKinds = []string{refusals, warnings, routine}
 
 // keptNotice is a notice in Redis. Its score is the time in ms.
 type keptNotice struct {
-	Number    int64  `json:"n"` // a serial number, so that equal notices stay distinct
+	Number    int64  `json:"n"` // serial number, so that equal notices remain distinct
 	ControlID string `json:"c,omitempty"`
 	RequestID string `json:"r,omitempty"`
 	Code      string `json:"k"`

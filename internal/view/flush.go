@@ -19,11 +19,11 @@ type load struct {
 	epoch     int
 	seal      bool
 	position  int64
-	versions  int64 // sum of all hospitals
+	versions  int64 // sum over all hospitals
 	units     map[string]*change
 
-	asOf, waits time.Time // of Freshness, at the position
-	since       time.Time // when the oldest change was put; zero: there is none
+	asOf, waits time.Time // from Freshness, at the position
+	since       time.Time // when the oldest pending change was put; zero: none
 }
 
 // flush writes everything pending. Failed changes are put back before newer ones, because writing a version twice is
@@ -83,7 +83,7 @@ func (p *Projector) putBack(loads []load) {
 	for _, load := range loads {
 		l := p.partitions[load.partition]
 		if l == nil || l.epoch != load.epoch {
-			continue // released, or replaced by a newer whole
+			continue // released, or replaced by a newer whole projection
 		}
 		for hospital, newer := range l.pending {
 			load.units[hospital] = load.units[hospital].then(newer)
@@ -141,7 +141,7 @@ func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err
 	return behind, err
 }
 
-// The scripts. Each must be atomic; its comment says why.
+// These are the scripts. Each must be atomic; its comment says why.
 var (
 	//go:embed claim.lua
 	claimSource string
@@ -155,11 +155,11 @@ var (
 	markScript  = redis.NewScript(markSource)
 )
 
-// The results of the scripts.
+// These are the results of the scripts.
 const (
-	answerOlder  = 0  // what is stored is newer: nothing was done
+	answerOlder  = 0  // the stored version is newer, so nothing was done
 	answerDone   = 1  //
-	answerBehind = -1 // what is stored is older than what the write starts from, or than what the mark says
+	answerBehind = -1 // the stored version is older than the base of the write, or than the position of the mark
 	answerOther  = -2 // the partition is not claimed by this generation, or not whole
 )
 

@@ -17,7 +17,7 @@ var ErrBehind = errors.New("the view is behind the log, or its lag is unknown")
 
 // BehindError is an [ErrBehind] with its duration.
 type BehindError struct {
-	For time.Duration // how long the view may have lacked something; 0: always
+	For time.Duration // how long the view may have lacked inputs; 0: always
 	why string
 }
 
@@ -26,33 +26,32 @@ func (e *BehindError) Error() string { return ErrBehind.Error() + ": " + e.why }
 // Is reports whether target is [ErrBehind].
 func (*BehindError) Is(target error) bool { return target == ErrBehind }
 
-// The limits within which the view of a partition can be read. Healthy processors report each
-// second that nothing is missing.
+// These are the limits within which the view of a partition can be read. Healthy processors report each second that no
+// input is missing.
 const (
-	knownWithin = 5 * time.Second // since the instant up to which nothing is missing
-	waitsAtMost = 2 * time.Second // for the oldest input that is known to wait
-	// BesideAtMost is waitsAtMost for forecasts and lists. They are made from verdicts, a second
-	// later.
+	knownWithin = 5 * time.Second // maximum age of the instant up to which no input is missing
+	waitsAtMost = 2 * time.Second // maximum age of the oldest known pending input
+	// BesideAtMost is waitsAtMost for forecasts and lists, which are derived from verdicts a second later.
 	BesideAtMost = 3 * time.Second
 )
 
-// header describes the view of a partition. Its instants are of the clock of Redis, which all
-// writers and readers share.
+// header describes the view of a partition. Its instants are by the clock of Redis, which all writers and readers
+// share.
 type header struct {
 	generation string
 	whole      bool
-	position   int64 // of the last input in the view; -1: none yet
+	position   int64 // last input in the view; -1: none yet
 	// versions identifies the writes in Redis. It is the sum of the versions of all hospitals or, for lists, a count
-	// of the writes. 0: a release without it wrote the header.
+	// of the writes. 0 means that an earlier release wrote the header.
 	versions int64
-	// older means that this process has read a later state: Redis was restored to an older one.
+	// older means that this process has read a later state, so Redis was restored to an earlier one.
 	older bool
 	// unproved means that another Redis process responds, and no processor is known to have checked its data.
 	unproved bool
 	signs
 }
 
-// isBefore reports whether a header is older than an earlier response; nil: there was none.
+// isBefore reports whether the header is older than an earlier response; nil means that there was none.
 func (h *header) isBefore(earlier *header) bool {
 	return earlier != nil && h.generation == earlier.generation &&
 		(h.position < earlier.position || h.versions != 0 && h.versions < earlier.versions)
@@ -60,14 +59,13 @@ func (h *header) isBefore(earlier *header) bool {
 
 // signs are the fields that the processor of a partition writes each second.
 type signs struct {
-	pulse   time.Time     // when they were written; zero: never
-	asOf    time.Time     // up to which the view has everything in the log
-	waiting time.Duration // how long the oldest input that the view lacks has waited
+	pulse   time.Time     // when the signs were written; zero: never
+	asOf    time.Time     // instant up to which the view has every input of the log
+	waiting time.Duration // age of the oldest input that the view lacks
 }
 
-// fault returns why a partition cannot be read, or nil. It is the only place that decides this. A
-// view that is not current, or not known to be, is not read. An input may have waited no longer
-// than most.
+// fault returns why a partition cannot be read, or nil. It is the only place that decides this: a view that is not
+// known to be current cannot be read. An input may have been pending for no longer than most.
 func (h *header) fault(now time.Time, most time.Duration) error {
 	switch {
 	case !h.whole:
@@ -85,7 +83,7 @@ func (h *header) fault(now time.Time, most time.Duration) error {
 	return lacks(h.waiting, now.Sub(h.asOf).Abs(), most)
 }
 
-// silence returns an error if a processor has written, but not lately.
+// silence returns an error if a processor has written before, but not recently.
 func (h *header) silence(now time.Time) error {
 	silent := now.Sub(h.pulse).Abs()
 	if h.pulse.IsZero() || silent <= knownWithin {
@@ -94,8 +92,8 @@ func (h *header) silence(now time.Time) error {
 	return &BehindError{silent, fmt.Sprintf("no processor has written for %s", rounded(silent))}
 }
 
-// lacks returns an error if an input has waited longer than most, or if the log has been
-// unknown for longer than knownWithin.
+// lacks returns an error if an input has been pending for longer than most, or if the end of the log has been unknown
+// for longer than knownWithin.
 func lacks(waiting, unknown, most time.Duration) error {
 	switch {
 	case waiting > most:
@@ -112,7 +110,7 @@ func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Millisec
 // malformed field makes the view not whole.
 func headerOf(fields []any) header {
 	text := func(i int) string {
-		s, _ := fields[i].(string) //nolint:errcheck // absent is empty
+		s, _ := fields[i].(string) //nolint:errcheck // a missing field is empty
 		return s
 	}
 	h := header{generation: text(0), whole: text(1) == "1", position: -1}
@@ -164,14 +162,14 @@ func (b *View) Faults(ctx context.Context, n int32) (map[int32]error, error) {
 	return b.faults(ctx, b.headerKey, n, b.waitsAtMost)
 }
 
-// Progress is how far the view of a partition is.
+// Progress is the position of the view of a partition.
 type Progress struct {
 	Partition int32
-	Position  int64     // of the last input in the view; -1: none yet
+	Position  int64     // last input in the view; -1: none yet
 	Pulse     time.Time // when a processor last reported that it owns the partition, by the local clock; zero: never
 }
 
-// Progress returns how far the view of the partition of a hospital is. The error is [ErrAway].
+// Progress returns the progress of the view for the partition of a hospital. The error is [ErrAway].
 func (b *View) Progress(ctx context.Context, hospital string) (Progress, error) {
 	p := Progress{Partition: b.partitionOf(hospital), Position: -1}
 	headers, err := b.headers(ctx, b.headerKey, p.Partition)
@@ -190,11 +188,11 @@ func (b *View) Progress(ctx context.Context, hospital string) (Progress, error) 
 // end of the log at an instant, [Freshness.Reached] the progress of its reader. Thus a log without new records
 // differs from a stuck reader.
 type Freshness struct {
-	since    time.Time // instant since which the log is asked; zero: unknown
-	position int64     // reached
+	since    time.Time // instant since which the log is queried; zero: unknown
+	position int64     // position reached by the reader
 	any      bool      // a position was reached
 	asOf     time.Time
-	ends     []logEnd // not reached, oldest first
+	ends     []logEnd // ends not yet reached, oldest first
 }
 
 // logEnd is the last position of a log at an instant.
@@ -203,12 +201,12 @@ type logEnd struct {
 	last int64
 }
 
-// endsAtMost is the maximum number of ends that are kept while a reader is stuck. Beyond it, every second one is
-// dropped except the oldest and the newest.
+// endsAtMost is the maximum number of ends that are kept while a reader is stuck. Beyond it, every second end is
+// dropped, except the oldest and the newest.
 const endsAtMost = 32
 
 // FreshnessSince returns the Freshness of a log that is queried from an instant on. If the log never responds, its
-// state counts as unknown since then.
+// state counts as unknown since that instant.
 func FreshnessSince(at time.Time) Freshness { return Freshness{since: at} }
 
 // Ended records that last was the last position in the log at an instant; -1: the log was empty. The instant must
@@ -238,11 +236,11 @@ func (f *Freshness) Reached(position int64) {
 	f.ends = slices.Delete(f.ends, 0, passed)
 }
 
-// AsOf returns the instant up to which everything has been processed; zero: unknown.
+// AsOf returns the instant up to which everything has been processed, or the zero time if it is unknown.
 func (f *Freshness) AsOf() time.Time { return f.asOf }
 
-// Waits returns the earliest instant at which a record is known to have been waiting; zero: none
-// is known.
+// Waits returns the earliest instant at which a record is known to have been pending, or the zero time if none is
+// pending.
 func (f *Freshness) Waits() time.Time {
 	if len(f.ends) == 0 {
 		return time.Time{}
@@ -250,8 +248,8 @@ func (f *Freshness) Waits() time.Time {
 	return f.ends[0].at
 }
 
-// Fault returns why the state made from the log is not current, or nil. A record may wait no
-// longer than most; 0: 2 s, the limit of verdicts.
+// Fault returns why the state made from the log is not current, or nil. A record may be pending for no longer than
+// most; 0 means 2 s, the limit of verdicts.
 func (f *Freshness) Fault(now time.Time, most time.Duration) error {
 	waiting, unknown := time.Duration(0), time.Duration(0)
 	if waits := f.Waits(); !waits.IsZero() {
@@ -275,11 +273,11 @@ func (f *Freshness) Behind(now time.Time) time.Duration {
 	return 0
 }
 
-// Unasked reports whether the log has not answered yet.
+// Unasked reports whether the log has not responded yet.
 func (f *Freshness) Unasked() bool { return f.asOf.IsZero() && len(f.ends) == 0 }
 
-// lastKnown returns the instant up to which everything has been processed or, before there is one, the instant since
-// which the log is queried; zero: neither is known.
+// lastKnown returns the instant up to which everything has been processed or, before the first such instant, the
+// instant since which the log is queried. The zero time means that both are unknown.
 func (f *Freshness) lastKnown() time.Time {
 	if f.asOf.IsZero() {
 		return f.since
@@ -287,8 +285,7 @@ func (f *Freshness) lastKnown() time.Time {
 	return f.asOf
 }
 
-// PartitionFaults returns an error with the number of failing partitions, and why the first one
-// fails.
+// PartitionFaults returns an error with the number of failing partitions and the fault of the first.
 func PartitionFaults(faults map[int32]error, all int) error {
 	if len(faults) == 0 {
 		return nil

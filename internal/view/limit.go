@@ -39,7 +39,7 @@ func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want
 	return got, left, nil
 }
 
-// Use writes when API keys were last used.
+// Use stores when API keys were last used.
 func (b *View) Use(ctx context.Context, keys map[string]time.Time) error {
 	args := make([]any, 0, 2*len(keys))
 	for id, at := range keys {

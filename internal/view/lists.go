@@ -36,8 +36,8 @@ func (l *Lists) Listed(ctx context.Context, partitions []int32) ([]bool, error) 
 	return all, nil
 }
 
-// SetListed writes that the lists of a partition have all deliveries of the ledger. A new generation
-// begins: its count of writes is not compared with what a reader has seen before.
+// SetListed writes that the lists of a partition have all deliveries of the ledger. A new generation begins, whose
+// count of writes is not compared with an earlier generation.
 func (l *Lists) SetListed(ctx context.Context, partition int32) error {
 	return l.view.call(ctx, func() error {
 		return l.view.redis.HSet(ctx, l.view.listedKey(partition), fieldWhole, "1", fieldGeneration, rand.Text()).Err()
@@ -51,7 +51,7 @@ func (l *Lists) Faults(ctx context.Context, n int32) (map[int32]error, error) {
 }
 
 // fault returns why the lists of a hospital may be incomplete, or nil. It is called after reading them, so that lists
-// lost in between do not look like empty ones.
+// that Redis loses in between are not mistaken for empty lists.
 func (l *Lists) fault(ctx context.Context, hospital string) error {
 	if !l.view.cfg.Current {
 		return nil
@@ -63,16 +63,16 @@ func (l *Lists) fault(ctx context.Context, hospital string) error {
 	return headers[0].fault(l.view.redisNow(), BesideAtMost)
 }
 
-// Mark is a place in a list of deliveries; the zero value is its beginning.
+// Mark is a position in a list of deliveries. The zero value is the beginning.
 type Mark struct {
 	At int64 // ms
 	ID string
 }
 
-// String is the form of a cursor.
+// String returns the mark as a cursor.
 func (m Mark) String() string { return strconv.FormatInt(m.At, 10) + "." + m.ID }
 
-// ParseMark reads what [Mark.String] writes.
+// ParseMark parses the result of [Mark.String].
 func ParseMark(text string) (m Mark, ok bool) {
 	at, id, ok := strings.Cut(text, ".")
 	if !ok || id == "" {
@@ -82,7 +82,7 @@ func ParseMark(text string) (m Mark, ok bool) {
 	return Mark{ms, id}, err == nil && ms > 0
 }
 
-// scanBatch is how many deliveries one round trip reads.
+// scanBatch is the number of deliveries that one round trip reads.
 const scanBatch = 200
 
 // ScanDeliveries passes deliveries of a hospital, or of one endpoint, to each, newest first, until each returns
@@ -152,7 +152,7 @@ func (l *Lists) passDeliveries(
 	return true, nil
 }
 
-// Delivery returns one delivery; nil if there is none.
+// Delivery returns one delivery, or nil if it does not exist.
 func (l *Lists) Delivery(ctx context.Context, hospital, id string) ([]byte, error) {
 	value, err := l.read(ctx, note{hospital, listDeliveries, id})
 	if len(value) < rankSize {
@@ -161,17 +161,17 @@ func (l *Lists) Delivery(ctx context.Context, hospital, id string) ([]byte, erro
 	return value[rankSize:], err
 }
 
-// Health returns the health of an endpoint; nil: none is known.
+// Health returns the health of an endpoint, or nil if none is known.
 func (l *Lists) Health(ctx context.Context, hospital, endpoint string) ([]byte, error) {
 	return l.read(ctx, note{hospital, noteHealth, endpoint})
 }
 
-// Command returns the progress of a command; nil: none is known.
+// Command returns the progress of a command, or nil if none is known.
 func (l *Lists) Command(ctx context.Context, hospital, id string) ([]byte, error) {
 	return l.read(ctx, note{hospital, noteCommand, id})
 }
 
-// Link returns the target of the link with a token; nil: the link is unknown.
+// Link returns the target of the link with a token, or nil if the link is unknown.
 func (l *Lists) Link(ctx context.Context, token string) ([]byte, error) {
 	return l.field(ctx, linkNote(token))
 }
@@ -188,8 +188,7 @@ func (l *Lists) Episodes(ctx context.Context, hospital string) (all map[string]s
 	return all, err
 }
 
-// read returns a value of a hospital. With an error that it may not be the latest, it still returns
-// the value.
+// read returns a value of a hospital. If the value may be outdated, read returns the value and an error.
 func (l *Lists) read(ctx context.Context, n note) ([]byte, error) {
 	value, err := l.field(ctx, n)
 	if err == nil {
@@ -207,19 +206,19 @@ func (l *Lists) field(ctx context.Context, n note) (value []byte, err error) {
 }
 
 // linkNote returns the key of a link's target. The key contains a hash of the token, so the data in Redis is not
-// sufficient to acknowledge an alert. A request for a link does not name its hospital.
+// sufficient to acknowledge an alert. The key has no hospital, because a request for a link does not name one.
 func linkNote(token string) note {
 	sum := sha256.Sum256([]byte("svc.v1 link " + token))
 	return note{"", noteLink, hex.EncodeToString(sum[:16])}
 }
 
-// The lists of a partition have a header like the view. It says whether they include the whole ledger, and how far
-// the notifier of the partition has read its log. It is evaluated like every header.
+// The lists of a partition have a header like the view. The header says whether the lists include the whole ledger, and
+// how far the notifier of the partition has read its log. It is evaluated like every header.
 
 // ListPulse is how far the notifier of a partition has read its log.
 type ListPulse struct {
-	Reached int64 // offset after the last change that is in the ledger
-	End     int64 // of the log when it was asked; negative: it did not answer
+	Reached int64 // offset after the last change in the ledger
+	End     int64 // end of the log when it was queried; negative: it did not respond
 }
 
 // Pulse reports the partitions of this process, as of an instant before the ends of their logs were queried. Call it
@@ -234,7 +233,7 @@ func (d *Deliveries) Pulse(at time.Time, partitions map[int32]ListPulse) {
 	}
 	for partition, said := range partitions {
 		w := d.partitions[partition]
-		if w == nil { // Redis must have what the one before has committed
+		if w == nil { // Redis must have what the previous owner has committed
 			w = &listsWriter{least: said.Reached - 1, begins: true}
 			d.partitions[partition] = w
 		}
@@ -248,8 +247,7 @@ func (d *Deliveries) Pulse(at time.Time, partitions map[int32]ListPulse) {
 	d.signal()
 }
 
-// Fault returns why the lists cannot be written, or why they lack something of a partition of this
-// process; nil: neither.
+// Fault returns why the lists cannot be written, or why they lack data of an owned partition; nil means neither.
 func (d *Deliveries) Fault(now time.Time) error {
 	if fault := d.lastFault(); fault != nil {
 		return fmt.Errorf("the lists cannot be written: %w", fault)
@@ -265,7 +263,8 @@ func (d *Deliveries) Fault(now time.Time) error {
 }
 
 // Lacks reports whether Redis has lost some of the lists of an owned partition, or whether the previous owner did not
-// write all. Then all must be put again, followed by [Deliveries.Complete]. Until then, no signs are written.
+// write all of them. If so, all lists must be put again, followed by [Deliveries.Complete]. Until then, no signs are
+// written.
 func (d *Deliveries) Lacks(partition int32) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -299,7 +298,7 @@ func (d *Deliveries) takeSigns() map[int32]listSigns {
 	all := make(map[int32]listSigns, len(d.partitions))
 	for partition, w := range d.partitions {
 		if w.fresh.AsOf().IsZero() || w.lacks {
-			continue // nothing is known yet, or not all is there
+			continue // nothing is known yet, or the lists are incomplete
 		}
 		s := signs{pulse: now, asOf: w.fresh.AsOf()}
 		if waits := w.fresh.Waits(); !waits.IsZero() {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Unit is the part of one hospital in a projection.
+// Unit is one hospital in a projection.
 type Unit struct {
 	Hospital string
 	Version  int64
 	Chart    []byte           // encoded
-	Rooms    map[int32][]byte // encoded; those that changed since the last projection; nil: the room is gone
+	Rooms    map[int32][]byte // encoded; only those that changed since the last projection; nil: the room was removed
 	// LocalSettings has the encoded records that administrators see in lists, by name; like Rooms, only those that
 	// changed. Names with the prefix [CodePrefix] have a separate hash, because there are many and most lists do not
 	// need them.
@@ -23,9 +23,9 @@ type Unit struct {
 // Projection is the effect of one commit on the hospitals of a partition.
 type Projection struct {
 	Partition int32
-	Position  int64 // of the last processed input; -1: none
-	// Whole means that Units are all hospitals of the partition with all their rooms. The first projection of a
-	// partition is whole, and so is the one after a call of rebuild.
+	Position  int64 // last processed input; -1: none
+	// Whole means that Units has all hospitals of the partition with all their rooms. The first projection of a
+	// partition is whole, and so is the first after a call of rebuild.
 	Whole bool
 	Units []Unit
 }
@@ -34,8 +34,8 @@ type Projection struct {
 // each hospital is kept, so an unavailable Redis costs memory for one view and never a commit.
 type Projector struct {
 	writer
-	// Written gets the position of each write that Redis has acknowledged, and how long the oldest
-	// change in it waited. Set it before Run; nil: unused.
+	// Written gets the position of each write that Redis has acknowledged, and how long the oldest change of that write
+	// was pending. Set it before Run; nil: unused.
 	Written func(partition int32, position int64, waited time.Duration)
 
 	view       *View
@@ -44,29 +44,29 @@ type Projector struct {
 
 	mu         sync.Mutex
 	partitions map[int32]*partitionBuffer
-	epochs     int // whole projections so far
+	epochs     int // number of whole projections so far
 }
 
 // partitionBuffer holds the pending changes of a partition.
 type partitionBuffer struct {
 	last     map[string]*recent // recent changes by hospital; nil before the first whole projection
 	pending  map[string]*change
-	position int64     // to be announced
-	dirty    bool      // there is something to write or announce
-	since    time.Time // when the oldest change that is not written was put; zero: there is none
-	seal     bool      // pending is the whole partition: claim it before, mark it whole after
-	asked    bool      // a whole projection was requested and has not come
+	position int64     // position to announce
+	dirty    bool      // there are changes to write or announce
+	since    time.Time // when the oldest unwritten change was put; zero: none
+	seal     bool      // pending is the whole partition: claim it first, mark it whole afterwards
+	asked    bool      // a whole projection was requested but has not arrived
 	versions int64     // sum of the versions in last
 	epoch    int       // number of the whole projection that pending builds on
-	written  int64     // position that Redis has acknowledged, -1 for none
-	// writtenVersions is the sum of the versions that Redis has acknowledged. Some changes move no
-	// position, those by time.
+	written  int64     // position that Redis has acknowledged; -1: none
+	// writtenVersions is the sum of the versions that Redis has acknowledged. Changes by timers increase it without a
+	// new position.
 	writtenVersions int64
 	fresh           Freshness
 	pulse           bool // write the partition's header even without changes
 }
 
-// change joins all changes of one hospital since version base.
+// change merges all changes of one hospital since version base.
 type change struct {
 	hospital      string
 	base, version int64 // base -1: rooms are all rooms
@@ -76,7 +76,7 @@ type change struct {
 	recent        []byte // encoded when it is written
 }
 
-// The pace of the projector.
+// These are the intervals and limits of the projector.
 const (
 	checkEvery = time.Second     // between two checks of the headers
 	pipeCount  = 128             // hospitals per round trip
@@ -94,7 +94,7 @@ func (b *View) Projector(generation string, rebuild func(partition int32)) *Proj
 	}
 }
 
-// Put queues a projection without blocking. The projector owns the bytes afterwards.
+// Put queues a projection without blocking. The projector owns the bytes from then on.
 func (p *Projector) Put(projection Projection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,7 +110,7 @@ func (p *Projector) Put(projection Projection) {
 		l.position, l.versions, l.written, l.writtenVersions = projection.Position, 0, -1, 0
 	}
 	if l.last == nil {
-		return // useless before the first whole projection; checkHeaders requests that
+		return // useless before the first whole projection, which checkHeaders requests
 	}
 	for _, unit := range projection.Units {
 		base, last := noBase, l.last[unit.Hospital]
@@ -135,7 +135,7 @@ func (p *Projector) Put(projection Projection) {
 	p.signal()
 }
 
-// then returns two changes as one; the receiver is the older one, or nil.
+// then returns the receiver and a newer change merged into one. The receiver may be nil.
 func (c *change) then(newer *change) *change {
 	if c == nil || newer.base == noBase {
 		return newer
@@ -146,7 +146,7 @@ func (c *change) then(newer *change) *change {
 	}
 }
 
-// both returns two maps of changes as one; the newer wins.
+// both returns two maps of changes merged into one; the newer value wins.
 func both[K comparable](older, newer map[K][]byte) map[K][]byte {
 	if len(older) == 0 {
 		return newer
@@ -156,9 +156,9 @@ func both[K comparable](older, newer map[K][]byte) map[K][]byte {
 	return all
 }
 
-// Pulse reports that this process had its partitions at an instant. For some of them ends has the
-// end of the log then: the offset after the last input. Call it each second: without it a view
-// that must be current is not read.
+// Pulse reports that this process owned its partitions at an instant. ends has, for some of them, the end of the log at
+// that instant: the offset after the last input. Call Pulse each second, because otherwise a view that must be current
+// cannot be read.
 func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,7 +171,7 @@ func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
 	p.signal()
 }
 
-// Fault returns why the view cannot be written; nil: it can.
+// Fault returns why the view cannot be written, or nil.
 func (p *Projector) Fault() error { return p.lastFault() }
 
 // Release drops a partition that another owner writes from now on.
@@ -181,11 +181,11 @@ func (p *Projector) Release(partition int32) {
 	delete(p.partitions, partition)
 }
 
-// Run writes until ctx ends, and returns its error. While Redis is away it tries again.
+// Run writes until ctx ends, and returns the error of ctx. While Redis is unavailable, Run retries.
 func (p *Projector) Run(ctx context.Context) error {
 	nextCheck := p.view.now()
 	return p.run(ctx, func(anew bool) (time.Duration, error) {
-		if anew { // another Redis may have come
+		if anew { // another Redis may be responding
 			if err := p.view.loadScripts(ctx); err != nil {
 				return 0, err
 			}
@@ -225,7 +225,7 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 		if !lost {
 			continue
 		}
-		if seen[i].whole && seen[i].generation == p.generation { // restored from a copy: readers must not use it
+		if seen[i].whole && seen[i].generation == p.generation { // restored from a copy: readers must not use the view
 			key := p.view.headerKey(partition)
 			if err := p.view.call(ctx, func() error { return p.view.redis.HSet(ctx, key, fieldWhole, "0").Err() }); err != nil {
 				return err

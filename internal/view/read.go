@@ -13,8 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Token names one state of one hospital in the view. Reads with equal tokens return the same
-// bytes.
+// Token identifies one state of one hospital in the view. Reads with equal tokens return the same bytes.
 type Token struct {
 	Generation string
 	Version    int64
@@ -23,11 +22,11 @@ type Token struct {
 // Snapshot is the state of one hospital in the view.
 type Snapshot struct {
 	Token
-	Position int64  // of the last input in the state
+	Position int64  // last input in the state
 	Chart    string // encoded
 	Rooms    []Room // ascending by ID
-	// Partial means that the snapshot builds on an earlier state. Then Rooms are the rooms that changed since, Gone
-	// those that were removed; all others are unchanged.
+	// Partial means that the snapshot builds on an earlier state: Rooms has only the rooms that changed since, and Gone
+	// those that were removed. All other rooms are unchanged.
 	Partial bool
 	Gone    []int32
 }
@@ -38,8 +37,8 @@ type Room struct {
 	Chart string // encoded
 }
 
-// consistent reads header and hospital of one moment. A pipeline may read them at different moments
-// of a rewrite. Then a transaction reads them again.
+// consistent reads a header and a hospital at one moment. A pipeline may read them at different moments of a rewrite;
+// if so, a transaction reads both again.
 func consistent[T any](b *View, read func(redis.Pipeliner) (T, error)) (T, error) {
 	found, err := read(b.redis.Pipeline())
 	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
@@ -48,8 +47,7 @@ func consistent[T any](b *View, read func(redis.Pipeliner) (T, error)) (T, error
 	return found, err
 }
 
-// Token returns the token of the current state of a hospital, in one round trip. The errors are
-// those of the package.
+// Token returns the token of the current state of a hospital, in one round trip. The errors are those of [View.Read].
 func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
 	return consistent(b, func(pipe redis.Pipeliner) (Token, error) {
 		token, _, err := b.token(ctx, pipe, hospital)
@@ -57,8 +55,8 @@ func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
 	})
 }
 
-// token adds its commands to a pipeline and runs it. It also returns more fields of the hospital, of the same
-// version; a missing one is empty. It is not a script, because an embedded Redis needs 250 µs for a script and 45 µs
+// token adds its commands to a pipeline and runs it. It also returns further fields of the hospital at the same
+// version; a missing field is empty. It is not a script, because an embedded Redis needs 250 µs for a script and 45 µs
 // for these two calls.
 func (b *View) token(ctx context.Context, pipe redis.Pipeliner, hospital string, more ...string) (Token, []string, error) {
 	partition := b.partitionOf(hospital)
@@ -69,7 +67,7 @@ func (b *View) token(ctx context.Context, pipe redis.Pipeliner, hospital string,
 	}
 	fields := make([]string, len(unit.Val()))
 	for i, value := range unit.Val() {
-		fields[i], _ = value.(string) //nolint:errcheck // absent is empty
+		fields[i], _ = value.(string) //nolint:errcheck // a missing field is empty
 	}
 	head := question.header()
 	if err := b.readable(&head); err != nil {
@@ -92,7 +90,7 @@ func (b *View) token(ctx context.Context, pipe redis.Pipeliner, hospital string,
 // Read returns the state of a hospital, in one round trip. The errors are ErrAway,
 // ErrNotWhole, ErrNoUnit and ErrBehind.
 func (b *View) Read(ctx context.Context, hospital string) (Snapshot, error) {
-	// In a transaction an empty hash means that the hospital does not exist.
+	// In a transaction, an empty hash means that the hospital does not exist.
 	fields, err := consistent(b, func(pipe redis.Pipeliner) (map[string]string, error) { return b.read(ctx, pipe, hospital) })
 	if err != nil {
 		return Snapshot{}, err
@@ -140,7 +138,7 @@ func snapshot(fields map[string]string) (Snapshot, error) {
 	return s, nil
 }
 
-// roomID returns the id of the room that a field is about; false: it is about no room.
+// roomID returns the id of the room that a field belongs to, or false if the field is not a room.
 func roomID(field string) (int32, bool) {
 	text, is := strings.CutPrefix(field, fieldRoom)
 	id, err := strconv.ParseInt(text, 10, 32)
@@ -170,15 +168,14 @@ func (b *View) LocalSettings(ctx context.Context, hospital string, codes bool) (
 	return all, token, nil
 }
 
-// Whole is everything that the view has of one hospital. Checks read it.
+// Whole is everything that the view stores about one hospital. Checks compare it with the log.
 type Whole struct {
 	Snapshot
 	LocalSettings map[string]string
-	Foreign       []string // fields of the hash of the hospital that the projector never writes, ascending
+	Foreign       []string // fields in the hash of the hospital that the projector never writes, ascending
 }
 
-// Whole returns everything of one hospital at one moment, in one round trip. The errors are as in
-// Read.
+// Whole returns everything about one hospital at one moment, in one round trip. The errors are those of [View.Read].
 func (b *View) Whole(ctx context.Context, hospital string) (*Whole, error) {
 	partition := b.partitionOf(hospital)
 	pipe := b.redis.TxPipeline()
@@ -203,7 +200,7 @@ func (b *View) Whole(ctx context.Context, hospital string) (*Whole, error) {
 	return w, nil
 }
 
-// Hospitals returns the hospitals that the view has of a partition, ascending.
+// Hospitals returns the hospitals of a partition in the view, ascending.
 func (b *View) Hospitals(ctx context.Context, partition int32) ([]string, error) {
 	var members []string
 	err := b.call(ctx, func() (err error) {

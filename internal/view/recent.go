@@ -13,25 +13,24 @@ import (
 // recent holds the rooms of a hospital that differ between the versions from and to, as of to. A reader with any
 // version between the two applies these rooms and then has version to.
 //
-// It describes the log, not the content of Redis, so it remains true when Redis loses data. It is written together
-// with version to and is valid only with it. A release without recent leaves an older one behind, which readers
-// ignore.
+// It describes the log, not the content of Redis, so it remains true when Redis loses data. It is written together with
+// version to and is valid only with it. A release without recent does not update it; readers ignore the outdated value.
 type recent struct {
 	from, to int64
-	rooms    []recentRoom // the oldest change first
+	rooms    []recentRoom // oldest change first
 }
 
 type recentRoom struct {
 	id      int32
-	version int64  // at which it changed
-	chart   []byte // encoded; nil: the room is gone
+	version int64  // version at which the room changed
+	chart   []byte // encoded; nil: the room was removed
 }
 
-// recentBytes is the maximum size of recent: about eight rooms of five factors. It is written with each change, and
-// read by each reader that requests changes. A reader with an older version reads all rooms.
+// recentBytes is the maximum size of recent: about eight rooms of five factors. It is small because each change writes
+// it, and each reader that requests changes reads it. A reader with an older version reads all rooms.
 const recentBytes = 2 << 10
 
-// add adds the rooms that the next version changed. Beyond recentBytes, it drops the oldest.
+// add adds the rooms that the next version changed. If the size exceeds recentBytes, add drops the oldest rooms.
 func (r *recent) add(version int64, rooms map[int32][]byte) {
 	r.to = version
 	r.rooms = slices.DeleteFunc(r.rooms, func(old recentRoom) bool {
@@ -52,7 +51,7 @@ func (r *recent) add(version int64, rooms map[int32][]byte) {
 	}
 }
 
-// size returns about how many bytes the encoded room takes.
+// size returns the approximate size of the encoded room in bytes.
 func (r *recentRoom) size() int { return len(r.chart) + 8 }
 
 // encode writes the two versions and then for each room the id, the length of the chart plus one (0: the room was
@@ -76,7 +75,7 @@ func (r *recent) encode() []byte {
 	return b
 }
 
-// decodeRecent reads what encode wrote; false: these are other bytes.
+// decodeRecent decodes the result of encode, or returns false for other bytes.
 func decodeRecent(b []byte) (recent, bool) {
 	ok := true
 	signed := func() int64 {
@@ -123,7 +122,7 @@ func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Sna
 	return b.Read(ctx, hospital)
 }
 
-// snapshotSince returns the changes since an earlier state; false if the fields do not have them.
+// snapshotSince returns the changes since an earlier state, or false if the fields do not have them.
 func snapshotSince(since, token Token, position, chart, changes string) (Snapshot, bool) {
 	s := Snapshot{Token: token, Chart: chart, Partial: true}
 	var err error

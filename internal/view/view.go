@@ -43,11 +43,11 @@ import (
 	"svc/internal/feeds"
 )
 
-// The reasons why the view cannot be read.
+// These are the reasons why the view cannot be read.
 var (
-	ErrAway     = errors.New("the view is unreachable")       // Redis does not answer
-	ErrNotWhole = errors.New("the view is being rebuilt")     // some hospitals may not be in it yet
-	ErrNoUnit   = errors.New("the view has no such hospital") // nothing was ever applied for it
+	ErrAway     = errors.New("the view is unreachable")       // Redis does not respond
+	ErrNotWhole = errors.New("the view is being rebuilt")     // some hospitals may be missing
+	ErrNoUnit   = errors.New("the view has no such hospital") // no input was ever applied for the hospital
 )
 
 // Config configures the view.
@@ -68,13 +68,13 @@ type Config struct {
 	Log       *slog.Logger
 	// Patient gives each call 30 s, for commands that may run at the lowest priority of the machine.
 	Patient bool
-	// Current restricts reads of hospitals to partitions that are known to lack nothing, from the
-	// reports by [Projector.Pulse]. Reads of others return [ErrBehind].
+	// Current restricts reads of hospitals to partitions that are known to lack no input, according to
+	// [Projector.Pulse]. Reads of other partitions return [ErrBehind].
 	Current bool
 }
 
-// The limits of one call. An unavailable Redis costs a reader less than a second. After a failure, calls fail
-// immediately for the duration of breather.
+// These are the limits of one call. An unavailable Redis delays a reader by less than a second. After a failure, calls
+// fail immediately for the duration of breather.
 const (
 	dialTimeout    = 400 * time.Millisecond
 	callTimeout    = 500 * time.Millisecond
@@ -87,10 +87,10 @@ type View struct {
 	*connection
 	keys
 	cfg         Config
-	waitsAtMost time.Duration // for an input that the view lacks
+	waitsAtMost time.Duration // maximum age of an input that the view lacks
 }
 
-// Open prepares a view. It connects on first use, so Redis may be away.
+// Open prepares a view. It connects on first use, so Redis may be unavailable.
 func Open(cfg Config) (*View, error) {
 	cfg.Prefix = cmp.Or(cfg.Prefix, "svc:")
 	silence.Do(func() { redis.SetLogger(silent{}) })
@@ -111,8 +111,8 @@ func (b *View) Beside(word string) *View {
 	return &beside
 }
 
-// Dated returns a view on the same connections and keys that can be read when it is not current.
-// Its readers compare versions.
+// Dated returns a view on the same connections and keys that can be read even if it is not current. Its readers compare
+// versions.
 func (b *View) Dated() *View {
 	dated := *b
 	dated.cfg.Current = false
@@ -127,7 +127,7 @@ type silent struct{}
 func (silent) Printf(context.Context, string, ...any) {}
 
 // The fields. A header has generation, whole, position, signs and versions. The hash of a hospital has
-// generation, version, position, chart, what changed lately, and one field per room.
+// generation, version, position, chart, recent changes, and one field per room.
 const (
 	fieldGeneration = "g"
 	fieldVersion    = "v"
@@ -136,11 +136,11 @@ const (
 	fieldSigns      = "s"
 	fieldVersions   = "n"
 	fieldChart      = "u"
-	fieldRecent     = "d" // what changed lately, see recent
-	fieldRoom       = "r" // and the room's id
+	fieldRecent     = "d" // recent changes, see recent
+	fieldRoom       = "r" // followed by the room's id
 )
 
-// keys names the keys and channels of a view in Redis. The braces put all keys of a partition into one hash slot of a
+// keys returns the keys and channels of a view in Redis. The braces put all keys of a partition into one hash slot of a
 // cluster, so that one script may access them.
 type keys struct {
 	prefix      string
@@ -156,11 +156,12 @@ func (k *keys) of(hospital, what string) string {
 	return k.key(k.partitionOf(hospital), what+":"+hospital)
 }
 
-// channel is where positions are announced, changed where new versions of a hospital are.
+// channel returns the channel that announces positions; changed returns the channel that announces new versions of a
+// hospital.
 func (k *keys) channel() string                { return k.prefix + "at" }
 func (k *keys) changed(hospital string) string { return k.prefix + "changed:" + hospital }
 
-// The keys of the charts.
+// These are the keys of the charts.
 func (k *keys) headerKey(partition int32) string  { return k.key(partition, "whole") }
 func (k *keys) membersKey(partition int32) string { return k.key(partition, "units") }
 func (k *keys) unitKey(partition int32, hospital string) string {
@@ -175,7 +176,7 @@ func (k *keys) codesKey(partition int32, hospital string) string {
 	return k.key(partition, "codes:"+hospital)
 }
 
-// The keys of the lists. An endpoint of "" is all of the hospital.
+// These are the keys of the lists. An empty endpoint means all endpoints of the hospital.
 func (k *keys) listedKey(partition int32) string { return k.key(partition, "listed") }
 
 func (k *keys) orderKey(hospital, endpoint string) string {
@@ -195,21 +196,21 @@ func (k *keys) noteKey(n note) string {
 	return key
 }
 
-// The keys of the feeds.
+// These are the keys of the feeds.
 func (k *keys) feedsKey(hospital string) string { return k.of(hospital, "feeds") }
 
 func (k *keys) blockKey(hospital string, l feeds.Level, at time.Time) string {
 	return k.feedsKey(hospital) + ":" + l.Name + strconv.FormatInt(at.UnixMilli()/l.Block.Milliseconds(), 10)
 }
 
-// noticesKey is the key of the set of feeds of a hospital that have notices. The keys of the
-// notices of a feed begin with it.
+// noticesKey returns the key of the set of feeds of a hospital that have notices. The keys of the notices of a feed
+// begin with it.
 func (k *keys) noticesKey(hospital string) string { return k.feedsKey(hospital) + ":notices" }
 
-// usedKey is the key of the hash with the last use of each API key, in Unix ms.
+// usedKey returns the key of the hash with the last use of each API key, in Unix ms.
 func (k *keys) usedKey() string { return k.prefix + "used" }
 
-// Embedded is a Redis inside this process, on a loopback port. It loses its data on Close.
+// Embedded is a Redis in this process, on a loopback port. It loses its data on Close.
 type Embedded struct{ server *miniredis.Miniredis }
 
 // Embed starts an embedded Redis.

@@ -9,7 +9,7 @@ import (
 	"svc/internal/view"
 )
 
-// demanding opens a view that reads only what is known to be current, by the clock of the test.
+// demanding opens a view that can be read only while it is known to be current, by the clock of the test.
 func demanding(t *testing.T, url string, now func() time.Time) *view.View {
 	t.Helper()
 	return openWith(t, url, func(c *view.Config) { c.Current, c.Now = true, now })
@@ -22,7 +22,7 @@ func readable(t *testing.T, b *view.View) error {
 	_, since := b.ReadSince(t.Context(), "north", view.Token{Generation: "g1", Version: 1})
 	_, _, settings := b.LocalSettings(t.Context(), "north", true)
 	_, read := b.Read(t.Context(), "north")
-	token, err := b.Token(t.Context(), "north") // last: a pulse may come between any two of them
+	token, err := b.Token(t.Context(), "north") // last, because a pulse may arrive between any two reads
 	for way, other := range map[string]error{"since": since, "settings": settings, "read": read} {
 		if errors.Is(before, view.ErrBehind) && errors.Is(err, view.ErrBehind) && other == nil {
 			t.Errorf("%s tells what is not current: %+v, %v", way, token, err)
@@ -31,7 +31,7 @@ func readable(t *testing.T, b *view.View) error {
 	return errors.Join(err, read)
 }
 
-// knows waits until the reads of a hospital succeed, for want nil, or fail with want.
+// knows waits until the reads of a hospital succeed if want is nil, or fail with want.
 func knows(t *testing.T, b *view.View, want error) {
 	t.Helper()
 	until(t, func() bool {
@@ -67,7 +67,7 @@ func current(t *testing.T, s Server) {
 	v.settle(t, 10)
 	knows(t, b, view.ErrBehind) // no processor has written yet
 	v.Pulse(v.now(), nil)
-	knows(t, b, view.ErrBehind) // no processor knows where the log ends
+	knows(t, b, view.ErrBehind) // no processor knows the end of the log
 	v.Pulse(v.now(), map[int32]int64{partition: 11})
 	knows(t, b, nil)
 	faults, err := b.Faults(t.Context(), partition+1)
@@ -88,7 +88,7 @@ func current(t *testing.T, s Server) {
 	if _, err := b.Read(t.Context(), "nowhere"); !errors.Is(err, view.ErrNoUnit) {
 		t.Errorf("nowhere: %v", err)
 	}
-	// Redis loses everything, the signs of the processor too.
+	// Redis loses all data, including the signs of the processor.
 	s.Wipe(t)
 	knows(t, b, view.ErrNotWhole)
 	v.wait(t)
@@ -120,7 +120,7 @@ func idle(t *testing.T, s Server) {
 	knows(t, b, nil)
 	// No input arrives for longer than a silent processor is tolerated.
 	for end := time.Now().Add(6 * time.Second); time.Now().Before(end); { //nolint:forbidigo // real servers, real time
-		if err := readable(t, b); errors.Is(err, view.ErrBehind) { // on a busy machine a call may come too late
+		if err := readable(t, b); errors.Is(err, view.ErrBehind) { // on a busy machine, a call may be late
 			t.Fatal(err)
 		}
 	}
@@ -133,27 +133,27 @@ func released(t *testing.T, s Server) {
 	defer v.beat(t, func() int64 { return 11 })()
 	knows(t, b, nil)
 	v.Release(partition)
-	v.reachesOnly(t, context.DeadlineExceeded) // another owner may write in a moment
+	v.reachesOnly(t, context.DeadlineExceeded) // another owner may write soon
 	knows(t, b, view.ErrBehind)
 	v.reachesOnly(t, view.ErrBehind)
 }
 
-// skewed: the clocks of writers and readers are wrong by an hour.
+// skewed tests that reads work while the clocks of writers and readers are wrong by an hour.
 func skewed(t *testing.T, s Server) {
-	v := startAt(t, s.URL, "g1", func() time.Time { return time.Now().Add(-time.Hour) }) //nolint:forbidigo // see above
-	b := demanding(t, s.URL, func() time.Time { return time.Now().Add(time.Hour) })      //nolint:forbidigo // see above
+	v := startAt(t, s.URL, "g1", func() time.Time { return time.Now().Add(-time.Hour) }) //nolint:forbidigo // wrong clock, see above
+	b := demanding(t, s.URL, func() time.Time { return time.Now().Add(time.Hour) })      //nolint:forbidigo // wrong clock, see above
 	v.whole(10, unit("north", 5, 1))
 	stop := v.beat(t, func() int64 { return 11 })
 	knows(t, b, nil)
 	p, err := b.Progress(t.Context(), "north")
-	if ago := time.Now().Add(time.Hour).Sub(p.Pulse); err != nil || ago.Abs() > time.Minute { //nolint:forbidigo // see above
+	if ago := time.Now().Add(time.Hour).Sub(p.Pulse); err != nil || ago.Abs() > time.Minute { //nolint:forbidigo // wrong clock, see above
 		t.Errorf("the pulse was %v ago: %v", ago, err)
 	}
 	stop()
 	knows(t, b, view.ErrBehind)
 }
 
-// dethroned: a processor that does not know that it has lost its partition must not write signs.
+// dethroned tests that a processor that has lost its partition without knowing it writes no signs.
 func dethroned(t *testing.T, s Server) {
 	old, v := start(t, s.URL, "g1"), start(t, s.URL, "g1")
 	b := demanding(t, s.URL, v.now)
@@ -170,11 +170,11 @@ func dethroned(t *testing.T, s Server) {
 		}
 	}
 	defer old.beat(t, func() int64 { return 11 })()
-	knows(t, b, view.ErrBehind) // once v, which says nothing more, counts as silent
+	knows(t, b, view.ErrBehind) // once v, which reports nothing more, counts as silent
 }
 
-// refused: Redis reads but refuses to write. What was read last must not be shown as current for
-// longer than five seconds.
+// refused tests a Redis that serves reads but refuses writes: a read must not show outdated data as current for longer
+// than five seconds.
 func refused(t *testing.T, s Server) {
 	for name, refuse := range s.Refuse {
 		t.Run(name, func(t *testing.T) {

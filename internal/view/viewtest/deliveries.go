@@ -30,8 +30,8 @@ func deliveries(t *testing.T, b *view.View, first ...func(*view.Deliveries)) *vi
 	return d
 }
 
-// delivered: lists are newest first, by endpoint and of all endpoints, in pages without gap or
-// repeat. The version of a higher rank wins. The oldest deliveries are dropped.
+// delivered tests the lists of deliveries: newest first, by endpoint and for all endpoints, in pages without gaps or
+// duplicates. The version of a higher rank wins. The oldest deliveries are dropped.
 func delivered(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	d := deliveries(t, b)
@@ -44,7 +44,7 @@ func delivered(t *testing.T, s Server) {
 	}
 	list := func(endpoint string, since, until time.Time, behind view.Mark, most int) (values []string, last view.Mark) {
 		t.Helper()
-		settled(t, func() error { // Redis may answer late on a busy machine
+		settled(t, func() error { // Redis may be slow on a busy machine
 			values, last = nil, view.Mark{}
 			return b.Lists().ScanDeliveries(t.Context(), "north", endpoint, since, until, behind, func(m view.Mark, value []byte) bool {
 				values, last = append(values, string(value)), m
@@ -143,7 +143,7 @@ func delivered(t *testing.T, s Server) {
 	}
 }
 
-// notesAreKept: the health of endpoints, the progress of commands, episodes and links can be read.
+// notesAreKept tests that the health of endpoints, the progress of commands, episodes and links can be read.
 func notesAreKept(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	d := deliveries(t, b)
@@ -177,7 +177,7 @@ func notesAreKept(t *testing.T, s Server) {
 	}
 }
 
-// ordered: a reader of a finished command finds all its deliveries.
+// ordered tests that a reader of a finished command finds all its deliveries.
 func ordered(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	const count = 2000
@@ -218,7 +218,7 @@ func settled(t *testing.T, try func() error) {
 		select {
 		case <-ctx.Done():
 			t.Fatal(err)
-		case <-time.After(2 * time.Millisecond): //nolint:forbidigo // between questions to a real server
+		case <-time.After(2 * time.Millisecond): //nolint:forbidigo // interval between requests to a real server
 		}
 	}
 }

@@ -16,7 +16,8 @@ func clock(t *testing.T, s Server, now *time.Time) *view.View {
 	return openWith(t, s.URL, func(c *view.Config) { c.Prefix, c.Now = "", func() time.Time { return *now } })
 }
 
-// counted: the counts of two instances add up, Redis keeps them across a restart of both, and windows move on.
+// counted tests that the counts of two instances add up, that Redis keeps them across a restart of both, and that
+// windows advance.
 func counted(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)
@@ -41,7 +42,7 @@ func counted(t *testing.T, s Server) {
 	add(one, map[feeds.Feed]*feeds.Sum{hl7: sum(10, now.Add(-time.Second), now), census: sum(5, now, now), other: sum(7, now, now)})
 	add(two, map[feeds.Feed]*feeds.Sum{hl7: sum(20, now, now)})
 	begin := now
-	now = now.Add(40 * time.Second) // another day, another block of every level
+	now = now.Add(40 * time.Second) // another day, and another bucket of every level
 	add(two, map[feeds.Feed]*feeds.Sum{hl7: sum(100, now.Add(-10*time.Second), now)})
 
 	list, err := clock(t, s, &now).Feeds().List(t.Context(), "north")
@@ -78,8 +79,8 @@ func counted(t *testing.T, s Server) {
 	}
 }
 
-// noticed: a feed has its newest refusals and warnings from all instances. A hospital keeps the feeds with the latest
-// notices.
+// noticed tests that a feed has its newest refusals and warnings from all instances, and that a hospital keeps the
+// feeds with the latest notices.
 func noticed(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)
@@ -117,7 +118,7 @@ func noticed(t *testing.T, s Server) {
 	is(adt, nil, []feeds.Notice{note(1, false)}, slices.Repeat([]feeds.Notice{ignored}, feeds.NoticesKept)...)
 
 	now = now.Add(time.Second)
-	add(one, hl7, note(5, true), note(5, true)) // equal notices stay two
+	add(one, hl7, note(5, true), note(5, true)) // equal notices remain two
 	var many, kept []feeds.Notice
 	for n := range 150 {
 		many = append(many, note(10+n, false))

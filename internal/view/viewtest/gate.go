@@ -9,7 +9,7 @@ import (
 
 // Gate is a proxy to a Redis, for tests of a Redis that is unavailable, refuses connections, or does not respond.
 type Gate struct {
-	URL string // of the gate
+	URL string // URL of the gate
 
 	behind   string
 	listener net.Listener
@@ -23,8 +23,8 @@ type gateState int
 
 const (
 	open gateState = iota
-	shut           // connections are cut and new ones cut at once
-	mute           // connections are kept and nothing goes through
+	shut           // existing and new connections are closed
+	mute           // connections stay open, but no bytes are forwarded
 )
 
 // NewGate starts an open gate in front of the Redis at url.
@@ -51,10 +51,10 @@ func NewGate(t *testing.T, url string) *Gate {
 	return g
 }
 
-// Open passes everything on again.
+// Open forwards all bytes again.
 func (g *Gate) Open() { g.set(open) }
 
-// Shut cuts every connection, new ones too.
+// Shut closes every connection, including new ones.
 func (g *Gate) Shut() { g.set(shut) }
 
 // Mute keeps connections and drops all bytes.
@@ -85,7 +85,7 @@ func (g *Gate) accept() {
 		if err != nil {
 			return
 		}
-		back, err := net.Dial("tcp", g.behind) //nolint:noctx // nearby, and ends with the gate
+		back, err := net.Dial("tcp", g.behind) //nolint:noctx // nearby, and closed with the gate
 		if err != nil || g.now() == shut {
 			front.Close()
 			if err == nil {

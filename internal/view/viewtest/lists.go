@@ -9,8 +9,8 @@ import (
 	"svc/internal/view"
 )
 
-// truthful: lists are read while they are known to be complete. Otherwise a read returns both the entries and an
-// error.
+// truthful tests that lists can be read while they are known to be complete. If they are not, a read returns both the
+// entries and an error.
 func truthful(t *testing.T, s Server) {
 	now := time.Now //nolint:forbidigo // real servers, real time
 	b := demanding(t, s.URL, now)
@@ -57,7 +57,7 @@ func truthful(t *testing.T, s Server) {
 	d.PutCommand("north", "cmd_1", []byte("begun"))
 	pulse(0, 7, 9)
 	answers("something has come", nil)
-	d.Pulse(now(), nil) // the partition is revoked, and assigned again
+	d.Pulse(now(), nil) // the partition is revoked and assigned again
 	pulse(4*time.Second, 7, 7)
 	answers("all that came until lately", nil)
 	pulse(3500*time.Millisecond, 7, 10)

@@ -12,8 +12,8 @@ import (
 	"svc/internal/view"
 )
 
-// Dump saves the keys of a Redis that have a prefix. restore restores exactly that state, as a restart with an old
-// dump or a failover to a lagging replica does.
+// Dump saves the keys with a prefix in a Redis. restore restores exactly that state, as a restart with an old dump, or
+// a failover to a lagging replica, does.
 func Dump(t testing.TB, url, prefix string) (restore func()) {
 	t.Helper()
 	options, err := redis.ParseURL(url)
@@ -79,13 +79,13 @@ func Dump(t testing.TB, url, prefix string) (restore func()) {
 	}
 }
 
-// older: Redis is restored to an older state. After the next pulse, no read returns the past, even for hospitals
-// without new writes.
+// older tests a Redis that is restored to an earlier state. After the next pulse, no read returns that state, even for
+// hospitals without new writes.
 func older(t *testing.T, s Server) {
 	for name, test := range map[string]struct {
 		position int64
 		lost     view.Unit      // written between the dump and the restart
-		after    func(*fixture) // puts after it
+		after    func(*fixture) // puts after the restart
 	}{
 		"an input":                  {position: 11, lost: unit("north", 6, 1)},
 		"an input of another":       {position: 11, lost: unit("south", 2, 1)},
@@ -125,7 +125,7 @@ func older(t *testing.T, s Server) {
 				}
 				return len(v.asked) > 0
 			})
-			v.wait(t) // the whole
+			v.wait(t) // the whole projection
 			if got, err := fresh.Read(t.Context(), "north"); !errors.Is(err, view.ErrNotWhole) {
 				t.Fatalf("the past is shown: %+v, %v", got, err)
 			}
@@ -155,7 +155,7 @@ func signsAt(t *testing.T, url, key string) string {
 	return signs
 }
 
-// olderLists: Redis is restored to older lists. They are not read until they are rewritten.
+// olderLists tests lists that are restored to an earlier state: they cannot be read until they are rewritten.
 func olderLists(t *testing.T, s Server) {
 	now := time.Now //nolint:forbidigo // real servers, real time
 	for name, lost := range map[string]func(d *view.Deliveries){
@@ -188,7 +188,7 @@ func olderLists(t *testing.T, s Server) {
 			lost(d)
 			d.Written(t.Context())
 			restore()
-			d.PutHealth("south", "whk_9", []byte("good")) // goes on
+			d.PutHealth("south", "whk_9", []byte("good")) // later writes continue
 			pulse(t, d, now(), 8)
 			if !d.Lacks(partition) || !errors.Is(read(), view.ErrNotWhole) {
 				t.Errorf("the loss is not noticed: %v", read())
@@ -197,8 +197,8 @@ func olderLists(t *testing.T, s Server) {
 			pulse(t, d, now(), 8)
 			fatal(t, read())
 
-			// The next owner of the partition finds what the previous owner had committed, or rewrites everything. In
-			// the meantime, the lists are as current as the previous owner reported.
+			// The next owner of the partition either finds everything that the previous owner had committed, or
+			// rewrites the lists. In the meantime, the lists are as current as the previous owner reported.
 			for reached, lacks := range map[int64]bool{8: false, 9: true} {
 				next := deliveries(t, b)
 				pulse(t, next, now(), reached)
@@ -211,7 +211,7 @@ func olderLists(t *testing.T, s Server) {
 	}
 }
 
-// pulse reports that the lists have read their log up to an offset, which is its end.
+// pulse reports that the notifier has read its log up to an offset, which is the end of the log.
 func pulse(t *testing.T, d *view.Deliveries, at time.Time, reached int64) {
 	t.Helper()
 	d.Pulse(at, map[int32]view.ListPulse{partition: {Reached: reached, End: reached}})

@@ -46,7 +46,7 @@ func (f *follower) read(ctx context.Context, b *view.View, hospital string) erro
 	return nil
 }
 
-// show returns the state as one line.
+// show formats the state on one line.
 func (f *follower) show() string {
 	parts := make([]string, 0, len(f.rooms))
 	for _, id := range slices.Sorted(maps.Keys(f.rooms)) {
@@ -55,7 +55,7 @@ func (f *follower) show() string {
 	return f.chart + "; " + strings.Join(parts, ", ")
 }
 
-// since: a read returns the changes since a state while the view knows them, else all rooms.
+// since tests that a read returns the changes since a state while the view has them, and all rooms after that.
 func since(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	at := func(generation string, version int64) view.Token {
@@ -91,7 +91,7 @@ func since(t *testing.T, s Server) {
 	}
 	const all = "all of 8 at 3: north at 8; [{1 room 1 at 8} {2 room 2 at 6}] -[]"
 	want(at("g1", 4), all)  // too long ago
-	want(at("g1", 9), all)  // lost meanwhile
+	want(at("g1", 9), all)  // lost in the meantime
 	want(at("g0", 7), all)  // of another generation
 	want(at("g2", 7), all)  //
 	want(at("g1", -1), all) //
@@ -108,8 +108,8 @@ func since(t *testing.T, s Server) {
 	v.settle(t, 5)
 	want(at("g1", 8), "9 at 4: north at 9; [{4 room 4 at 9}] -[]")
 
-	// Redis loses everything, then the log is replaced. Positions restart, so waiting for one could end because of an
-	// earlier one.
+	// Redis loses all data, then the log is replaced. Positions start again, so waiting for a position could end
+	// because of the old log.
 	s.Wipe(t)
 	want(at("g1", 8), view.ErrNotWhole.Error())
 	next.wait(t)
@@ -123,14 +123,14 @@ func since(t *testing.T, s Server) {
 	want(at("g1", 9), "all of 9 at 0: north at 9; [{7 room 7 at 9}] -[]")
 }
 
-// followed: two owners write in turn, and Redis now and then loses everything. Readers of the
-// changes have the committed state at each version.
+// followed tests two owners that write in turns, while Redis sometimes loses all data. Readers of the changes have the
+// committed state at each version.
 func followed(t *testing.T, s Server) {
 	const versions, readers, ids = 600, 4, 12
 	owners := [2]*fixture{start(t, s.URL, "g1"), start(t, s.URL, "g1")}
 	reader := Open(t, s.URL)
 
-	// The log, known before anything is written: the rooms that each version changes, and the
+	// The log is known before anything is written: the rooms that each version changes, and the
 	// state of the hospital after it.
 	log := make([]view.Unit, versions+1)
 	states := make([]string, versions+1)
@@ -141,7 +141,7 @@ func followed(t *testing.T, s Server) {
 		if n%3 == 0 {
 			rooms = append(rooms, -(int32(n*5%ids) + 1))
 		}
-		if n%50 == 0 { // more than recentBytes
+		if n%50 == 0 { // exceeds recentBytes
 			for id := int32(1); id <= 200; id++ {
 				rooms = append(rooms, 100+id)
 			}
@@ -171,7 +171,7 @@ func followed(t *testing.T, s Server) {
 			for ctx.Err() == nil && f.token.Version < versions {
 				err := f.read(ctx, reader, "north")
 				switch {
-				case errors.Is(err, view.ErrNotWhole), errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrAway): // away: a busy machine
+				case errors.Is(err, view.ErrNotWhole), errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrAway): // unavailable: the machine is busy
 				case err != nil:
 					if ctx.Err() == nil {
 						t.Error(err)
@@ -188,7 +188,7 @@ func followed(t *testing.T, s Server) {
 	owner := owners[0]
 	owner.whole(0, wholes[0])
 	for n := 1; n <= versions; n++ {
-		if n%120 == 0 { // the other one takes over
+		if n%120 == 0 { // the other owner continues
 			owner = owners[n/120%2]
 			owner.whole(int64(n), wholes[n])
 		} else {
@@ -198,7 +198,7 @@ func followed(t *testing.T, s Server) {
 			s.Wipe(t)
 			owner.whole(int64(n), wholes[n])
 		}
-		if n%2 == 0 { // else two are written as one
+		if n%2 == 0 { // on odd n, two changes are written as one
 			owner.settle(t, int64(n))
 		}
 	}

@@ -1,4 +1,4 @@
-// Package viewtest is a suite of tests that every Redis must pass for the view, embedded or real.
+// Package viewtest is the conformance suite that every Redis, embedded or real, must pass for the view.
 package viewtest
 
 import (
@@ -18,7 +18,7 @@ import (
 // Server is a Redis on which the suite runs.
 type Server struct {
 	URL  string
-	Wipe func(t *testing.T) // loses everything, as FLUSHALL does
+	Wipe func(t *testing.T) // loses all data, like FLUSHALL
 	// Refuse makes the server refuse writes but serve reads until allow is called. allow may be called again.
 	Refuse map[string]func(t *testing.T) (allow func())
 }
@@ -268,7 +268,7 @@ func zombie(t *testing.T, s Server) {
 	v.settle(t, 11)
 	late := start(t, s.URL, "g1")
 	late.whole(9, unit("north", 4, 1, 2))
-	late.settle(t, 9) // at once: the view has more
+	late.settle(t, 9) // immediately: the view already has a later position
 	late.change(10, unit("north", 5, 7))
 	v.change(12, unit("north", 7))
 	v.settle(t, 12)
@@ -281,13 +281,13 @@ func generation(t *testing.T, s Server) {
 	old.settle(t, 100)
 	v := start(t, s.URL, "g2")
 	v.whole(2, unit("north", 1, 8))
-	until(t, func() bool { // positions restart, so waiting for one could end because of the old view
+	until(t, func() bool { // positions start again, so waiting for one could end because of the old view
 		return strings.HasPrefix(v.describe(t, "north"), "g2")
 	})
 	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
 	v.expect(t, "gone", view.ErrNoUnit.Error())
 	old.change(101, unit("north", 51, 1))
-	old.wait(t) // the write is refused, and a whole projection asked for
+	old.wait(t) // the write is refused, and a whole projection requested
 	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
 }
 
@@ -297,7 +297,7 @@ func lost(t *testing.T, s Server) {
 	v.settle(t, 1)
 	s.Wipe(t)
 	v.expect(t, "north", view.ErrNotWhole.Error())
-	v.wait(t) // noticed by the check of headers: nothing was written
+	v.wait(t) // detected by the check of headers, because nothing was written
 	v.whole(1, unit("north", 5, 1))
 	v.change(2, unit("north", 6, 2))
 	v.settle(t, 2)
@@ -317,7 +317,7 @@ func behind(t *testing.T, s Server) {
 	until(t, func() bool {          // the check of headers by the other instance, once a second, may come first
 		return v.describe(t, "north") != view.ErrNotWhole.Error() || len(other.asked) > 0
 	})
-	other.change(4, unit("north", 8, 3)) // noticed by this write, or by the check of headers
+	other.change(4, unit("north", 8, 3)) // detected by this write, or by the check of headers
 	other.wait(t)
 	until(t, func() bool { return v.describe(t, "north") == view.ErrNotWhole.Error() })
 	other.whole(4, unit("north", 8, 2, 3))
@@ -329,13 +329,13 @@ func away(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
 	var (
 		passed  atomic.Int64
-		stopped atomic.Pointer[time.Time] // the clock stops there
+		stopped atomic.Pointer[time.Time] // instant at which the clock stops
 	)
 	v := startAt(t, gate.URL, "g1", func() time.Time {
 		if at := stopped.Load(); at != nil {
 			return *at
 		}
-		return time.Now().Add(time.Duration(passed.Load())) //nolint:forbidigo // see start
+		return time.Now().Add(time.Duration(passed.Load())) //nolint:forbidigo // the clock of the test
 	})
 	v.whole(1, unit("north", 1, 1))
 	v.settle(t, 1)
@@ -343,7 +343,7 @@ func away(t *testing.T, s Server) {
 	stopped.Store(&now)
 	gate.Shut()
 	v.expect(t, "north", view.ErrAway.Error())
-	for range 20 { // no time has passed, so Redis is not asked again: the error has no cause of its own
+	for range 20 { // no time has passed, so Redis is not queried again: the error has no cause of its own
 		if _, err := v.Read(t.Context(), "north"); err != view.ErrAway { //nolint:errorlint // the error itself
 			t.Errorf("a read asked a Redis that was away a moment ago: %v", err)
 		}
@@ -351,7 +351,7 @@ func away(t *testing.T, s Server) {
 	if err := v.Ping(t.Context()); err != view.ErrAway { //nolint:errorlint // the error itself
 		t.Errorf("ping: %v", err)
 	}
-	v.reachesOnly(t, context.DeadlineExceeded) // it may be back in a moment
+	v.reachesOnly(t, context.DeadlineExceeded) // Redis may respond again soon
 	passed.Store(int64(6 * time.Second))
 	stopped.Store(nil)
 	v.reachesOnly(t, view.ErrAway)
@@ -375,7 +375,7 @@ func silent(t *testing.T, s Server) {
 	v.whole(1, unit("north", 1, 1))
 	v.settle(t, 1)
 	gate.Mute()
-	v.expect(t, "north", view.ErrAway.Error()) // see TestPatient for how long that takes
+	v.expect(t, "north", view.ErrAway.Error()) // TestPatient measures how long that lasts
 	v.change(2, unit("north", 2, 2))
 	gate.Open()
 	v.settle(t, 2)

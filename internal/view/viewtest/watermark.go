@@ -34,7 +34,7 @@ func waitReturns(t *testing.T, s Server) {
 	}
 }
 
-// reachesOnly expects a wait for a position that never comes to end with want.
+// reachesOnly expects that waiting for a position that never arrives ends with want.
 func (v *fixture) reachesOnly(t *testing.T, want error) {
 	t.Helper()
 	within := time.Minute
@@ -50,7 +50,7 @@ func (v *fixture) reachesOnly(t *testing.T, want error) {
 
 func looks(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
-	deaf := v.View.Watermark() // never runs
+	deaf := v.View.Watermark() // Run is never called
 	v.whole(1, unit("north", 1))
 	v.change(2, unit("north", 2))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -60,8 +60,8 @@ func looks(t *testing.T, s Server) {
 	}
 }
 
-// watched: a watcher is notified of each new version of its hospitals and of no other ones, even after a lost
-// connection, and of none after it has left.
+// watched tests that a watcher is notified of each new version of its hospitals and of no others, even after a lost
+// connection, and of none after its context has ended.
 func watched(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
 	v := start(t, s.URL, "g1")
@@ -99,7 +99,7 @@ func watched(t *testing.T, s Server) {
 			<-from
 		}
 	}
-	hear(both, "north") // after the subscription: it may have changed before
+	hear(both, "north") // after the subscription, because the hospital may have changed before
 	hear(both, "south")
 	hear(north, "north")
 	v.whole(1, unit("north", 1), unit("south", 1), unit("west", 1))
@@ -130,7 +130,7 @@ func watched(t *testing.T, s Server) {
 	v.settle(t, position+1)
 	quiet(both)
 	gate.Open()
-	hear(both, "south") // it may have changed meanwhile
+	hear(both, "south") // the hospital may have changed in the meantime
 	v.change(position+2, unit("north", position+2))
 	hear(both, "north")
 }
