@@ -20,7 +20,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// CommandLine is the By of an act from an operator's command line.
+// CommandLine is the By of an act from the command line of an operator.
 const CommandLine = "command line"
 
 // Act is one administrative act.
@@ -28,27 +28,26 @@ type Act struct {
 	Hospital string
 	At       time.Time
 	By       string // id of the key or of the user, CommandLine, or Unknown
-	Action   string // a stable word from the package that acts, as "key.mint"
+	Action   string // stable word from the package that acts, such as "key.mint"
 	Subject  string // id of a key, a mapping, a factor or another thing that the act changed
-	Before   string // version of the subject before, as its ETag without quotes; "": the subject did not exist
-	After    string // version after; "": the subject exists no longer
-	Reason   string // a stable word that says why, of a refusal or the end of a session; "": none
+	Before   string // version of the subject before the act, as its ETag without quotes; "": the subject did not exist
+	After    string // version after the act; "": the subject no longer exists
+	Reason   string // stable word with the reason of a refusal or of the end of a session; "": none
 }
 
 // Record writes the record of an act, and returns once it is durable.
 type Record func(ctx context.Context, act Act) error
 
-// The action of a second record ends in one of these.
+// These end the action of a second record.
 const (
-	Failed  = ".failed"  // nothing was done
-	Unclear = ".unclear" // the act may have been done: the store did not answer
+	Failed  = ".failed"  // nothing was changed
+	Unclear = ".unclear" // the act may have taken effect: the store did not respond
 )
 
 // recordNotDoneWithin is the timeout for writing the second record, because the caller is waiting for its response.
 const recordNotDoneWithin = 2 * time.Second
 
-// NotDone records that an act was not done, or may not have been. It works also after the
-// request has ended.
+// NotDone records that an act was not executed, or may not have been. It works even after the request has ended.
 func (record Record) NotDone(ctx context.Context, act Act, how string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordNotDoneWithin)
 	defer cancel()
@@ -113,23 +112,23 @@ func each(acts []Act, write func(Act) error) (written []Act, err error) {
 		})
 	}
 	err = group.Wait()
-	return written, err //nolint:wrapcheck // the caller says what it did
+	return written, err //nolint:wrapcheck // the caller adds its operation
 }
 
 // Query selects acts of one hospital, newest first.
 type Query struct {
 	Hospital string
-	Action   string    // only these actions, failed ones too; a word that ends in "." is a prefix; "": all
-	Since    time.Time // not before this time; zero: from the beginning
-	Until    time.Time // before this time; zero: up to now
-	Before   int64     // the Cursor of the previous page; 0: the newest acts
+	Action   string    // only these actions, including failed ones; a word that ends in "." is a prefix; "": all
+	Since    time.Time // start, inclusive; zero: no limit
+	Until    time.Time // end, exclusive; zero: now
+	Before   int64     // Cursor of the previous page; 0: the newest acts
 	Limit    int       // 1 or more
 }
 
 // Page is one page of acts, newest first.
 type Page struct {
 	Acts   []Act
-	Cursor int64 // start of the next page; 0: this is the last
+	Cursor int64 // start of the next page; 0: this is the last page
 }
 
 // List returns the acts that a query selects.

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// These are the actions of what was refused.
+// These are the actions of refused requests.
 const (
 	ActRefuseSignIn = "session.refuse" // a sign-in failed
 	ActRefuse       = "act.refuse"     // an action or a page was refused; the subject is its route
 )
 
-// Unknown is the By of an act by an unknown person, and Installation the Hospital of an act without a known hospital.
+// Unknown is the By of an act by an unknown person. Installation is the Hospital of an act without a known hospital.
 const (
 	Unknown      = "unknown"
 	Installation = "*"
@@ -32,11 +32,12 @@ type Refusals struct {
 	buckets map[string]*rate.Limiter
 }
 
-// The maximum number of recorded refusals of one person or key in one hospital. Defaults of this project.
+// These are the maximum numbers of recorded refusals of one person or key in one hospital. They are defaults of this
+// project.
 const (
 	refusalsPerSecond = 1
 	refusalsAtOnce    = 60
-	refusersAtMost    = 10_000 // whose rate is known
+	refusersAtMost    = 10_000 // people and keys whose rate is tracked
 	refusalWithin     = time.Second
 )
 

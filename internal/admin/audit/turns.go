@@ -17,7 +17,7 @@ type Turns struct{ hospitals sync.Map } // hospital ID to a chan struct{}, full 
 // the error wraps that of ctx.
 func (t *Turns) Do(ctx context.Context, hospital string, change func() error) error {
 	running, _ := t.hospitals.LoadOrStore(hospital, make(chan struct{}, 1))
-	turn := running.(chan struct{}) //nolint:errcheck,forcetypeassert // nothing else is stored
+	turn := running.(chan struct{}) //nolint:errcheck,forcetypeassert // no other type is stored
 	select {
 	case turn <- struct{}{}:
 	case <-ctx.Done():

@@ -36,8 +36,8 @@ func (l *Log) Record(ctx context.Context, act audit.Act) error {
 	return err
 }
 
-// List is [audit.List]. It reads backwards from the end. So the newest page of a busy hospital is
-// cheap; the oldest page reads the whole topic, 400 days of acts.
+// List is [audit.List]. It reads backwards from the end, so the newest page of a busy hospital is cheap. The oldest
+// page reads the whole topic, 400 days of acts.
 func (l *Log) List(ctx context.Context, q audit.Query) (audit.Page, error) {
 	var page audit.Page
 	before := stream.Newest

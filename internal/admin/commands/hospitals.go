@@ -21,7 +21,7 @@ import (
 	"svc/internal/stream"
 )
 
-// HospitalsCommand is svc hospitals: it administers hospitals.
+// HospitalsCommand is svc hospitals, which administers hospitals.
 func HospitalsCommand(w cli.Env) *cobra.Command {
 	return group("hospitals", "administer hospitals", createHospitalCommand(w), importHospitalsCommand(w), listHospitalsCommand(w))
 }
@@ -43,7 +43,7 @@ func createHospitalCommand(w cli.Env) *cobra.Command {
 		case id != "":
 			h.ID = id
 		}
-		if h.Zone == "" { // another fault covers it
+		if h.Zone == "" { // reported by another error
 			return nil
 		}
 		return []error{h.Check()}
@@ -116,7 +116,7 @@ type hospitalImport struct {
 	out    *csv.Writer
 
 	made struct {
-		DryRun    bool      `json:"dryRun,omitempty"` // the other figures are what an import would do
+		DryRun    bool      `json:"dryRun,omitempty"` // then the other counts are what an import would create
 		Hospitals int       `json:"hospitals"`
 		There     int       `json:"there"` // hospitals that existed before
 		Keys      []madeKey `json:"items"`
@@ -127,14 +127,14 @@ type hospitalImport struct {
 type madeKey struct {
 	Hospital string `json:"hospitalId"`
 	Name     string `json:"name"`
-	ID       string `json:"id,omitempty"`  // none in a dry run
-	Token    string `json:"key,omitempty"` // likewise
+	ID       string `json:"id,omitempty"`  // empty in a dry run
+	Token    string `json:"key,omitempty"` // empty in a dry run
 }
 
 // importedHospital is a line of the file.
 type importedHospital struct {
 	access.Hospital
-	keys []string // the names of its keys
+	keys []string // names of the keys
 	line int
 }
 
@@ -210,7 +210,7 @@ func (o *hospitalImport) count(s *settings.Store, rows []importedHospital) error
 	return o.Printf("would create %d hospitals and %d keys; %d hospitals exist\n", made.Hospitals, created, made.There)
 }
 
-// refuse prints the faults of a file, and returns an error if there are any.
+// refuse prints the errors in a file, and returns an error if there are any.
 func (o *hospitalImport) refuse(faults []string) error {
 	if len(faults) == 0 {
 		return nil
@@ -239,7 +239,7 @@ func differences(s *settings.Store, rows []importedHospital) (faults []string) {
 // makeAll creates the missing hospitals and keys, in transactions of importAtOnce hospitals.
 func (o *hospitalImport) makeAll(ctx context.Context, s *settings.Store, ring *keys.Ring, rows []importedHospital) error {
 	if !o.JSON {
-		o.out.Write([]string{"hospital", "name", "id", "key"}) //nolint:errcheck // the flush of each transaction tells
+		o.out.Write([]string{"hospital", "name", "id", "key"}) //nolint:errcheck // the flush of each transaction returns the error
 	}
 	for chunk := range slices.Chunk(rows, importAtOnce) {
 		if err := audit.Retry(ctx, func() error { return o.makeChunk(ctx, s, ring, chunk) }); err != nil {
@@ -252,7 +252,7 @@ func (o *hospitalImport) makeAll(ctx context.Context, s *settings.Store, ring *k
 // makeChunk creates some hospitals with their keys in one transaction.
 func (o *hospitalImport) makeChunk(ctx context.Context, s *settings.Store, ring *keys.Ring, rows []importedHospital) error {
 	seen := s.Seen()
-	var hospitals []string // hospitals that change
+	var hospitals []string // hospitals with changes
 	var entries []stream.Entry
 	var acts []audit.Act
 	var made []madeKey
@@ -300,7 +300,7 @@ func (o *hospitalImport) makeChunk(ctx context.Context, s *settings.Store, ring 
 	return o.print(made)
 }
 
-// missing returns the names of keys for which a hospital has no valid key.
+// missing returns the key names for which a hospital has no valid key.
 func (o *hospitalImport) missing(s *settings.Store, row *importedHospital) (names []string) {
 	known := s.Register.Keys(row.ID)
 	for _, name := range row.keys {
@@ -317,7 +317,7 @@ func (o *hospitalImport) print(made []madeKey) error {
 		return nil
 	}
 	for _, k := range made {
-		o.out.Write([]string{k.Hospital, spreadsheet.Escape(k.Name), k.ID, k.Token}) //nolint:errcheck // the flush tells
+		o.out.Write([]string{k.Hospital, spreadsheet.Escape(k.Name), k.ID, k.Token}) //nolint:errcheck // Flush returns the error
 	}
 	o.out.Flush()
 	if err := o.out.Error(); err != nil {

@@ -18,17 +18,17 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// read reads the file, and returns the faults of its lines.
+// read reads the file, and returns the errors of its lines.
 func (o *hospitalImport) read(ctx context.Context, file string) (rows []importedHospital, faults []string, err error) {
 	text, err := cli.OpenInput(ctx, file)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer text.Close() //nolint:errcheck // it was only read
+	defer text.Close() //nolint:errcheck // the file was only read
 	return readHospitals(text)
 }
 
-// readHospitals reads CSV or, if the first character is a brace, a JSON object a line.
+// readHospitals reads CSV or, if the first character is a brace, one JSON object per line.
 func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err error) {
 	all := hospitalLines{seen: map[string]int{}}
 	text := bufio.NewReaderSize(in, importLine)
@@ -45,8 +45,7 @@ func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err 
 	return all.rows, all.faults, err
 }
 
-// hospitalLine is a line of the file as it was written. The names of its fields are those of the
-// columns.
+// hospitalLine is a line of the file as written. Its fields have the names of the columns.
 type hospitalLine struct {
 	ID   string   `json:"id"`
 	Name string   `json:"name"`
@@ -61,9 +60,9 @@ type hospitalLines struct {
 	seen   map[string]int // line by id
 }
 
-// isJSON reports whether the first character that is not a space is a brace. No column begins so.
+// isJSON reports whether the first character other than white space is a brace. No CSV column begins with one.
 func isJSON(text *bufio.Reader) bool {
-	start, _ := text.Peek(importLine) //nolint:errcheck // the reader of the file gets the error
+	start, _ := text.Peek(importLine) //nolint:errcheck // the reader of the file returns the error
 	return bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\ufeff")), " \t\r\n"), []byte("{"))
 }
 
@@ -132,7 +131,7 @@ func (l *hospitalLines) add(line int, from *hospitalLine) {
 	l.rows = append(l.rows, row)
 }
 
-// isLabel reports whether a text may be a name.
+// isLabel reports whether a text is valid as a name.
 func isLabel(text string) bool {
 	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= importMaxName && !strings.ContainsFunc(text, unicode.IsControl)
 }

@@ -20,7 +20,7 @@ import (
 	"svc/internal/view"
 )
 
-// KeysCommand is svc keys: it administers API keys.
+// KeysCommand is svc keys, which administers API keys.
 func KeysCommand(w cli.Env) *cobra.Command {
 	return group("keys", "administer API keys", mintKeyCommand(w), listKeysCommand(w), revokeKeyCommand(w), rotateKeyCommand(w))
 }
@@ -32,7 +32,7 @@ type keyOptions struct {
 	rate                            float64
 	burst                           int
 
-	key      access.Key // scopes and limits that the flags give
+	key      access.Key // scopes and limits from the flags
 	lifetime time.Duration
 }
 
@@ -50,7 +50,7 @@ func mintKeyCommand(w cli.Env) *cobra.Command {
 	return c
 }
 
-// addFlags adds the flags that keys made together share.
+// addFlags adds the flags that all commands that create keys share.
 func (o *keyOptions) addFlags() {
 	o.Flags.StringVar(&o.scopes, "scopes", "", "`scopes`, separated by commas; all: every scope except admin")
 	o.Flags.StringVar(&o.expires, "expires", "", "`lifetime`, such as 90d or 12h (default: never expires)")
@@ -80,7 +80,7 @@ func (o *keyOptions) faults() (faults []error) {
 	return faults
 }
 
-// template returns a key of a hospital, made now.
+// template returns a key of a hospital, created now.
 func (o *keyOptions) template(hospital, name string) access.Key {
 	key := o.key
 	key.Hospital, key.Name = hospital, name
@@ -140,8 +140,8 @@ func listKeys(ctx context.Context, a *kafkacli.Command, hospital string) error {
 	})
 }
 
-// used returns when keys were used last, to the minute. The list is useful without it: Redis may
-// not be named, may be away, or may have lost it.
+// used returns when keys were last used, to the minute. It returns nothing if Redis is not configured, is unavailable,
+// or has lost the data; the list is useful without it.
 func used(ctx context.Context, a *kafkacli.Command, ids []string) map[string]time.Time {
 	if !a.IsDev && !a.Flags.Changed("redis") {
 		return nil
@@ -214,7 +214,7 @@ func keyOf(s *settings.Store, id string) (access.Key, error) {
 type keyRow struct {
 	ID        string   `json:"id"`
 	Hospital  string   `json:"hospitalId"`
-	Prefix    string   `json:"prefix,omitempty"` // the first 8 characters of the key
+	Prefix    string   `json:"prefix,omitempty"` // first 8 characters of the token
 	Name      string   `json:"name"`
 	Status    string   `json:"status"` // active, expired, revoked
 	Scopes    []string `json:"scopes"`
@@ -228,7 +228,7 @@ type keyRow struct {
 	Token      string `json:"key,omitempty"`        // only for a new key
 }
 
-// ends returns when the key ends or has ended; "": never.
+// ends returns when the key ends or has ended, or "" for never.
 func (r *keyRow) ends() string {
 	if r.RevokedAt != "" && (r.ExpiresAt == "" || r.RevokedAt < r.ExpiresAt) {
 		return r.RevokedAt

@@ -1,4 +1,4 @@
-// Package commands is the commands of administrators that work on Kafka, without a server.
+// Package commands has the administration commands that work on Kafka directly, without a server.
 package commands
 
 import (
@@ -29,7 +29,7 @@ func group(use, short string, below ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// AdminCommand is svc admin. It administers the people who may see the pages.
+// AdminCommand is svc admin, which administers the people who may see the pages.
 func AdminCommand(w cli.Env) *cobra.Command {
 	return group("admin", "administer access to the pages", append(cli.PagesCommands(w), linkCommand(w))...)
 }
@@ -41,7 +41,7 @@ type linkOptions struct {
 	ttl                   time.Duration
 }
 
-// mostLabel is the longest name of a person, in characters.
+// mostLabel is the maximum length of the name of a person, in characters.
 const mostLabel = 100
 
 func linkCommand(w cli.Env) *cobra.Command {
@@ -56,7 +56,7 @@ func linkCommand(w cli.Env) *cobra.Command {
 	f.StringVar(&o.label, "label", "", "`name` of the person in lists and records (default: the role)")
 	cli.OneOf(c, &o.role, "role", string(users.Viewer), "`role` of the person: viewer, charge or admin",
 		string(users.Viewer), string(users.Charge), string(users.Admin))
-	f.DurationVar(&o.ttl, "ttl", 15*time.Minute, "`lifetime` of the link, 1m to 24h") //nolint:mnd // of the documentation
+	f.DurationVar(&o.ttl, "ttl", 15*time.Minute, "`lifetime` of the link, 1m to 24h") //nolint:mnd // as documented
 	cli.Require(f, "hospital")
 	o.Check = o.faults
 	return c

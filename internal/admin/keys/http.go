@@ -17,18 +17,18 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// Config is what the endpoints need.
+// Config has the dependencies of the endpoints.
 type Config struct {
 	Shell *httpapi.Shell
 	Ring  *Ring
-	// Used returns when each key was used last, as far as that is known.
+	// Used returns when each key was last used, if that is known.
 	Used func(ctx context.Context, ids []string) (map[string]time.Time, error)
 }
 
 // MountWrites adds the endpoints that change keys.
 func MountWrites(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, writes()) }
 
-// MountReads adds the endpoints that show keys.
+// MountReads adds the endpoints that list keys.
 func MountReads(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, reads()) }
 
 // Operations are the API operations on keys.
@@ -107,7 +107,7 @@ type rotateShape struct {
 
 type keyRow struct {
 	ID         string       `json:"id"`
-	Prefix     string       `json:"prefix"` // the first 8 characters of the key; "": not known
+	Prefix     string       `json:"prefix"` // first 8 characters of the token; "": unknown
 	Name       string       `json:"name"`
 	Status     string       `json:"status"` // active, revoked or expired
 	Scopes     []string     `json:"scopes"`
@@ -280,8 +280,8 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// change changes the key in the path with do. If the settings changed in the meantime, it reads the key again, and
-// the new state decides whether the change still applies.
+// change applies do to the key in the path. If the settings changed in the meantime, change reads the key again and
+// retries, so that the decision uses the new state.
 func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, by string, seen int64, key access.Key) error) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
@@ -296,8 +296,8 @@ func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx cont
 	}))
 }
 
-// find returns the key in the path, which must belong to the caller's hospital; false: it has
-// answered.
+// find returns the key in the path, which must belong to the caller's hospital. If it returns false, it has sent an
+// error response.
 func (s *server) find(w http.ResponseWriter, r *http.Request) (access.Key, bool) {
 	key, known := s.Ring.Register.Key(httpapi.PathValue(r, "id"))
 	if !known || key.Hospital != httpapi.Caller(r.Context()).Hospital {

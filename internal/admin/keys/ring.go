@@ -27,7 +27,7 @@ var ErrEnded = errors.New("the key is no longer valid")
 // ErrTooMany means that a hospital has the maximum number of keys.
 var ErrTooMany = errors.New("the hospital has reached the limit of 200 valid keys; revoke one")
 
-// Most is how many valid keys a hospital may have.
+// Most is the maximum number of valid keys of a hospital.
 const Most = 200
 
 // Ring administers the keys of all hospitals.
@@ -126,7 +126,7 @@ func (r *Ring) do(ctx context.Context, seen int64, keys []*access.Key, acts ...a
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// Overlaps are how long a rotated key may stay valid.
+// Overlaps has the durations for which a rotated key may remain valid.
 var Overlaps = map[string]time.Duration{"0": 0, "1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
 
 // Status returns the state of a key at an instant: active, revoked or expired.

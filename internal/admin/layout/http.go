@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// Config is what the endpoints need.
+// Config has the dependencies of the endpoints.
 type Config struct {
 	Shell  *httpapi.Shell
 	Office *Office
@@ -24,7 +24,7 @@ type Config struct {
 // MountWrites adds the endpoint that sets the layout.
 func MountWrites(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, writes()) }
 
-// MountReads adds the endpoint that shows the layout.
+// MountReads adds the endpoint that returns the layout.
 func MountReads(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, reads()) }
 
 // Operations are the API operations on the layout.
@@ -96,8 +96,7 @@ type layoutRow struct {
 	Version   int64       `json:"version"` // also the entity tag
 }
 
-// layoutBody is a layoutShape as a request has it. Its pointers distinguish a missing number
-// from 0.
+// layoutBody is a layoutShape in a request. Its pointers distinguish a missing number from 0.
 type layoutBody struct {
 	Columns int32 `json:"columns"`
 	Rows    int32 `json:"rows"`
@@ -117,7 +116,7 @@ type layoutBody struct {
 	} `json:"landmarks"`
 }
 
-// layout returns what was sent, and which rooms have no number.
+// layout returns the layout in the request, and the broken rules of rooms with missing numbers.
 func (in *layoutBody) layout(hospital string) (l *Layout, broken []httpapi.Detail) {
 	l = &Layout{Hospital: hospital, Columns: in.Columns, Rows: in.Rows}
 	for i, p := range in.Rooms {
@@ -137,7 +136,7 @@ func (in *layoutBody) layout(hospital string) (l *Layout, broken []httpapi.Detai
 	return l, broken
 }
 
-// orOne returns a width or a height. One that was not sent is 1.
+// orOne returns a width or a height; a missing one is 1.
 func orOne(sent *int32) int32 {
 	if sent == nil {
 		return 1

@@ -24,7 +24,7 @@ type Layout struct {
 // Place is the position and size of a room.
 type Place struct{ Room, X, Y, W, H int32 }
 
-// Landmark is something that is no room: a nurses' station, an entrance.
+// Landmark is an object other than a room, such as a nurses' station or an entrance.
 type Landmark struct {
 	Label      string
 	X, Y, W, H int32
@@ -33,7 +33,7 @@ type Landmark struct {
 // cells is a rectangle of the grid.
 type cells struct{ x, y, w, h int32 }
 
-// The limits of a layout, which are those of the pages.
+// These are the limits of a layout, which match those of the pages.
 const (
 	MostCells     = 24
 	MostRooms     = 400
@@ -85,7 +85,7 @@ func (l *Layout) inside(c cells) bool {
 		int64(c.x)+int64(c.w) <= int64(l.Columns)+1 && int64(c.y)+int64(c.h) <= int64(l.Rows)+1
 }
 
-// claimCells marks the cells of a rectangle as used; false: one of them was already used.
+// claimCells marks the cells of a rectangle as occupied. It returns false if one of them already was.
 func claimCells(taken map[[2]int32]bool, c cells) bool {
 	free := true
 	for x := range c.w {
@@ -98,7 +98,8 @@ func claimCells(taken map[[2]int32]bool, c cells) bool {
 	return free
 }
 
-// Register holds all layouts. The follower of the settings topic updates it. It is safe for concurrent use.
+// Register holds all layouts. The reader of the settings topic updates the register. Register is safe for concurrent
+// use.
 type Register struct {
 	mu  sync.RWMutex
 	all map[string]*Layout
@@ -121,7 +122,7 @@ func (r *Register) Drop(hospital string) {
 	delete(r.all, hospital)
 }
 
-// Layout returns the layout of a hospital; nil: it has none. The caller must not change it.
+// Layout returns the layout of a hospital, or nil if it has none. The caller must not change it.
 func (r *Register) Layout(hospital string) *Layout {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -144,7 +145,7 @@ type Office struct {
 	Now   func() time.Time
 }
 
-// set stores a layout as the next version after before; 0: the hospital had none.
+// set stores a layout as the next version after before; 0 means that the hospital had no layout.
 func (o *Office) set(ctx context.Context, by string, seen, before int64, l *Layout) error {
 	l.Version = before + 1
 	act := audit.Act{
@@ -154,7 +155,7 @@ func (o *Office) set(ctx context.Context, by string, seen, before int64, l *Layo
 	return o.Audit.Do(ctx, func() error { return o.Put(ctx, seen, l) }, act)
 }
 
-// versionText returns a version as the audit and the entity tag have it; "": there is none.
+// versionText returns a version as in the audit log and the entity tag; "" means none.
 func versionText(version int64) string {
 	if version == 0 {
 		return ""

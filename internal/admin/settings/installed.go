@@ -12,23 +12,22 @@ import (
 	"svc/schemas/administration"
 )
 
-// The ids of the keys that all processes of an installation share. With another key a process
-// could not read the settings, or would make other pseudonyms for the same patient.
+// These are the ids of the keys that all processes of an installation share. With another key, a process could not read
+// the settings, or would compute other pseudonyms for the same patient.
 const (
 	SecretsKey   = "secrets"
 	PseudonymKey = "pseudonym"
 )
 
-// installedNames are the names of the keys in messages.
+// installedNames has the names of the keys in messages.
 var installedNames = map[string]string{SecretsKey: "secrets key", PseudonymKey: "pseudonym key"}
 
-// otherKey is the error that a key is not the key of the installation.
+// otherKey is the error for a key that is not the key of the installation.
 type otherKey string
 
 func (e otherKey) Error() string { return string(e) }
 
-// otherRelease is the error that another release wrote the settings of a key, in a form that this
-// one cannot read.
+// otherRelease is the error for settings of a key that another release wrote in a form that this release cannot read.
 type otherRelease string
 
 func (e otherRelease) Error() string {
@@ -41,7 +40,7 @@ func differs(format string, args ...any) error { return otherKey(fmt.Sprintf(for
 // installedName is the name of the record of a key, and the name under which its value is sealed.
 func installedName(id string) string { return administration.InstalledKeys + id }
 
-// openPseudonyms returns the data that makes pseudonyms.
+// openPseudonyms returns the data from which pseudonyms are computed.
 func (s *Store) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
 	known, is := s.installedKey(PseudonymKey)
 	if !is {
@@ -65,7 +64,7 @@ func (s *Store) installedKey(id string) (*administration.InstalledKey, bool) {
 		return nil, false
 	}
 	known, err := administration.InstalledKeyCodec.Decode(value)
-	if err != nil { // of another release: an empty record
+	if err != nil { // written by another release: return an empty record
 		return &administration.InstalledKey{ID: id}, true
 	}
 	return known, true
@@ -112,8 +111,8 @@ func (s *Store) install(ctx context.Context, id string, ring *seal.Keyring, lost
 	}
 }
 
-// Installed returns the fingerprint of a key of the installation. It is zero if another release
-// wrote its record.
+// Installed returns the fingerprint of a key of the installation, and whether there is one. The fingerprint is zero if
+// another release wrote its record.
 func (s *Store) Installed(id string) (f seal.Fingerprint, is bool) {
 	known, is := s.installedKey(id)
 	if is {

@@ -16,12 +16,12 @@ import (
 type KeyCheckConfig struct {
 	Store      *Store
 	Now        func() time.Time
-	Pseudonyms *seal.Keyring // the pseudonym keys of this process; nil: it makes no pseudonyms
-	// FirstData is the data of pseudonyms, if this is the first start of the installation.
+	Pseudonyms *seal.Keyring // pseudonym keys of this process; nil: it computes no pseudonyms
+	// FirstData is the data of pseudonyms to store at the first start of an installation.
 	FirstData []byte
-	// Begin is called once with the data of pseudonyms, when all keys are right.
+	// Begin is called once, with the data of pseudonyms, when all keys match.
 	Begin func(data []byte)
-	// Strict ends the process if a key differs, because its keys cannot change while it runs.
+	// Strict makes the process exit if a key differs, because its keys cannot change while it runs.
 	Strict bool
 }
 
@@ -30,10 +30,10 @@ type KeyCheckConfig struct {
 type KeyCheck struct {
 	KeyCheckConfig
 	rings map[string]*seal.Keyring // the keys of this process, by id
-	needs map[string]bool          // keys without which this process must not begin; others are checked if they are given
+	needs map[string]bool          // keys that this process requires; other keys are checked if they are configured
 
 	changed chan struct{} // holds a token while a check is due
-	ready   chan struct{} // closed once all keys have been right
+	ready   chan struct{} // closed once all keys have matched
 
 	mu    sync.Mutex
 	fault error
@@ -60,7 +60,7 @@ func NewKeyCheck(c KeyCheckConfig) *KeyCheck {
 // [KeyCheck.Run].
 func (k *KeyCheck) NeedSecrets() { k.needs[SecretsKey] = true }
 
-// Ready returns a channel that is closed once all keys have been right.
+// Ready returns a channel that is closed once all keys have matched.
 func (k *KeyCheck) Ready() <-chan struct{} { return k.ready }
 
 func (k *KeyCheck) scheduleCheck() {
@@ -73,7 +73,7 @@ func (k *KeyCheck) scheduleCheck() {
 // errUnchecked is the fault before the first check.
 var errUnchecked = errors.New("not checked yet")
 
-// keyCheckEvery is how often a check is repeated, also if the settings do not change.
+// keyCheckEvery is the interval between checks, even if the settings do not change.
 const keyCheckEvery = time.Second
 
 // Run checks the keys until ctx ends: once the settings have been read, and whenever they change.
@@ -127,22 +127,20 @@ func (k *KeyCheck) set(err error) {
 // Healthy is the check for /readyz. Its error says which key differs, or why that is unknown. Before the first check
 // it is nil, because the check start fails then.
 func (k *KeyCheck) Healthy(context.Context) error {
-	if _, fault := k.State(); fault != errUnchecked { //nolint:errorlint // that very one
+	if _, fault := k.State(); fault != errUnchecked { //nolint:errorlint // compares the error itself
 		return fault
 	}
 	return nil
 }
 
-// State returns why the keys are not right, and a channel that is closed when that changes. nil:
-// they are right.
+// State returns why the keys do not match, or nil if they do, and a channel that is closed when that changes.
 func (k *KeyCheck) State() (moved <-chan struct{}, fault error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.moved, k.fault
 }
 
-// While runs work as long as the keys are right, and runs it again when they are right again. It
-// returns when ctx ends or work fails.
+// While runs work while the keys match, and restarts it when they match again. It returns when ctx ends or work fails.
 func (k *KeyCheck) While(ctx context.Context, work func(context.Context) error) error {
 	for ctx.Err() == nil {
 		moved, fault := k.State()
@@ -201,8 +199,8 @@ func fingerprintOf(known *administration.InstalledKey) (f seal.Fingerprint) {
 	return f
 }
 
-// claim makes a key the installation's key. If several processes start together, one claims it and the others compare
-// their keys.
+// claim makes a key the installation's key. If several processes start at the same time, one of them succeeds and the
+// others compare their keys.
 func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) error {
 	seen := k.Store.Seen()
 	if _, is := k.Store.installedKey(id); is { // another process was faster
@@ -235,7 +233,7 @@ func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) err
 	return nil
 }
 
-// begin opens the data of pseudonyms with its key.
+// begin decrypts the data of pseudonyms and calls Begin.
 func (k *KeyCheck) begin() error {
 	ring, has := k.rings[PseudonymKey]
 	if !has {

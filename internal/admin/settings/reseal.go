@@ -17,11 +17,11 @@ import (
 // SealedBy identifies the key that seals a setting.
 type SealedBy string
 
-// Keys that seal a setting, best first.
+// These are the keys that seal a setting, best first.
 const (
 	SealedNewest  SealedBy = "newest"
-	SealedOlder   SealedBy = "older"   // one of SVC_SECRETS_KEY_OLD; that key must stay
-	SealedUnknown SealedBy = "unknown" // the key is not configured: the value cannot be read
+	SealedOlder   SealedBy = "older"   // one of SVC_SECRETS_KEY_OLD; that key must remain configured
+	SealedUnknown SealedBy = "unknown" // the key is not configured, so the value cannot be read
 )
 
 // SealedRow is a setting with sealed values.
@@ -85,11 +85,11 @@ func worst(seals *seal.Keyring, values [][]byte) SealedBy {
 	return by
 }
 
-// overtakenPause is the pause before a write is tried again that another process has overtaken.
+// overtakenPause is the pause before a retry of a write that another process has overtaken.
 const overtakenPause = 50 * time.Millisecond
 
-// putAgain writes a setting unchanged, which seals it with the newest key. A setting that was
-// removed meanwhile stays removed.
+// putAgain writes a setting unchanged, which seals it with the newest key. A setting that was removed in the meantime
+// remains removed.
 func (s *Store) putAgain(ctx context.Context, r *SealedRow) error {
 	for {
 		var err error

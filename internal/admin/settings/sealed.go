@@ -11,8 +11,8 @@ import (
 	"svc/schemas/administration"
 )
 
-// sealedName returns the name under which a value is sealed: the key of its record and the field.
-// In another record or field the value does not open.
+// sealedName returns the name that binds a sealed value to its place: the key of its record and the field. In another
+// record or field, the value cannot be opened.
 func sealedName(key schemas.Key, field string) string { return key.String() + " " + field }
 
 func webhookKey(hospital, id string) schemas.Key {
@@ -23,8 +23,8 @@ func recipientKey(hospital, id string) schemas.Key {
 	return schemas.Key{Hospital: hospital, Kind: kindRecipient, ID: id}
 }
 
-// sealWebhook returns the record of a webhook, with sealed secrets. It refuses to overwrite a
-// secret that could not be opened.
+// sealWebhook returns the record of a webhook with sealed secrets. It refuses to overwrite a secret that could not be
+// opened.
 func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*administration.Webhook, error) {
 	kept := &administration.Webhook{
 		ID: w.ID, Hospital: w.Hospital, URL: w.URL, Events: w.Events, Rooms: w.Rooms, Enabled: w.Enabled, RatePerSecond: w.RatePerSecond,
@@ -42,8 +42,8 @@ func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*administration.Webh
 	return kept, nil
 }
 
-// openWebhook decodes the record of a webhook. Without keys, or if a secret does not open, that
-// secret has no value. The error names secrets that do not open.
+// openWebhook decodes the record of a webhook. Without keys, or if a secret cannot be opened, that secret has no value.
+// The error names the secrets that cannot be opened.
 func openWebhook(seals *seal.Keyring, kept *administration.Webhook) (*outbound.Webhook, error) {
 	w := &outbound.Webhook{
 		ID: kept.ID, Hospital: kept.Hospital, URL: kept.URL, Events: kept.Events, Rooms: kept.Rooms, Enabled: kept.Enabled,

@@ -1,5 +1,5 @@
-// Package settings stores the settings of an installation in a topic of Kafka: what administrators
-// change. Secrets and addresses are sealed.
+// Package settings stores the settings of an installation, which administrators change, in a Kafka topic. Secrets and
+// addresses are sealed.
 package settings
 
 import (
@@ -22,8 +22,8 @@ import (
 	"svc/schemas/administration"
 )
 
-// Store follows the settings topic: keys, hospitals, users, and subscribers. Every role has a
-// change within a second. Its registers are for reading; its methods write to the topic.
+// Store follows the settings topic: keys, hospitals, users, and subscribers. Every role applies a change within a
+// second. The registers are for reading; the methods write to the topic.
 type Store struct {
 	Register    *access.Register
 	Subscribers *subscribers.Register
@@ -64,7 +64,7 @@ func (s *Store) Ready() <-chan struct{} { return s.table.Ready() }
 
 // applyRecord applies one record to the registers.
 func (s *Store) applyRecord(key string, value []byte) error {
-	if strings.HasPrefix(key, administration.InstalledKeys) { // a process that needs a key reads it on demand
+	if strings.HasPrefix(key, administration.InstalledKeys) { // a process that needs a key reads its record on demand
 		if known, is := s.installedKey(SecretsKey); is && s.Seals != nil {
 			s.Seals.Use(fingerprintOf(known))
 		}
@@ -74,7 +74,7 @@ func (s *Store) applyRecord(key string, value []byte) error {
 	kind, id, _ := strings.Cut(rest, "/")
 	known, is := kinds[kind]
 	switch {
-	case !is: // of a newer release
+	case !is: // written by a newer release
 		return nil
 	case value == nil:
 		return known.drop(s, hospital, id)
@@ -82,19 +82,19 @@ func (s *Store) applyRecord(key string, value []byte) error {
 	return known.set(s, value)
 }
 
-// Seen returns the position of the settings that this process has read. A change is made from a
-// position.
+// Seen returns the position of the settings that this process has read. A change names the position on which it is
+// based.
 func (s *Store) Seen() int64 { return s.table.Seen("") }
 
 // awaitWithin is the maximum time that a reader waits for the writes of another process.
 const awaitWithin = 2 * time.Second
 
-// Await waits a little until this process has read the settings up to a position that another
-// process has seen.
+// Await waits, for at most awaitWithin, until this process has read the settings up to a position that another process
+// has seen.
 func (s *Store) Await(ctx context.Context, position int64) {
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
-	_ = s.table.Await(ctx, "", position) //nolint:errcheck // who asks looks at what is there
+	_ = s.table.Await(ctx, "", position) //nolint:errcheck // the caller uses the settings as they are
 }
 
 // write writes settings of a hospital, all or none. It returns [access.ErrOvertaken] if one of

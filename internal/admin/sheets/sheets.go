@@ -1,5 +1,5 @@
-// Package sheets converts what administrators keep as CSV files. It reads and writes the
-// terminology map and the location table of a hospital, row by row in the form of the API.
+// Package sheets converts the CSV files of administrators. It reads and writes the terminology map and the location
+// table of a hospital, row by row in the form of the API.
 package sheets
 
 import (
@@ -23,13 +23,13 @@ type Mapping struct {
 	Comment  string  `json:"comment,omitempty"`
 }
 
-// Limit is what the number of a signal must compare with.
+// Limit is a comparison that the number of a signal must meet.
 type Limit struct {
 	Op   string      `json:"op"`
 	Than json.Number `json:"than"`
 }
 
-// KindName returns the kind of a mapping; "": any.
+// KindName returns the kind of a mapping; "" means any.
 func (m *Mapping) KindName() string {
 	if m.Kind == nil {
 		return ""

@@ -80,13 +80,13 @@ type replayShape struct {
 
 type commanded struct {
 	CommandID  string            `json:"commandId"`
-	DeliveryID *string           `json:"deliveryId"` // null: the progress of the command has it
+	DeliveryID *string           `json:"deliveryId"` // null: see the progress of the command
 	Warnings   []httpapi.Warning `json:"warnings"`
 }
 
 type replayed struct {
 	CommandID string            `json:"commandId"`
-	Count     *int              `json:"count"` // number of deliveries; null: not known yet
+	Count     *int              `json:"count"` // number of deliveries; null: unknown yet
 	DryRun    bool              `json:"dryRun"`
 	Warnings  []httpapi.Warning `json:"warnings"`
 }
@@ -101,11 +101,11 @@ type commandRow struct {
 	Verb       string       `json:"verb"` // test, retry, replay, ack
 	Done       bool         `json:"done"`
 	Stopped    bool         `json:"stopped"`
-	Reason     *string      `json:"reason"` // why the command could not be done: a stable code
+	Reason     *string      `json:"reason"` // stable code of the reason why the command failed
 	Count      int          `json:"count"`  // number of deliveries requested
 	Delivered  int          `json:"delivered"`
 	Failed     int          `json:"failed"`
-	DeliveryID *string      `json:"deliveryId"` // the delivery that a test or a retry made
+	DeliveryID *string      `json:"deliveryId"` // the delivery that a test or a retry created
 	UpdatedAt  httpapi.Time `json:"updatedAt"`
 }
 
@@ -121,8 +121,8 @@ func (s *server) command(r *http.Request, verb outbound.Verb) *outbound.Command 
 	return &outbound.Command{ID: "cmd_" + access.RandomHex(8), Hospital: caller.Hospital, Verb: verb, At: cut(s.Shell.Now()), By: caller.ID}
 }
 
-// order writes the audit record of an act and the command to the ledger; false: it has
-// answered.
+// order writes the audit record of an act, and the command to the ledger. If it returns false, it has sent an error
+// response.
 func (s *server) order(w http.ResponseWriter, r *http.Request, action, subject string, c *outbound.Command) bool {
 	return s.perform(w, r, action, subject, 0, 0, func(ctx context.Context) error { return s.Order(ctx, c) })
 }
@@ -164,7 +164,7 @@ func (s *webhooks) replay(w http.ResponseWriter, r *http.Request) {
 			q.Fault(name, "one")
 		}
 		if name != dryRun && strings.EqualFold(strings.NewReplacer("-", "", "_", "").Replace(name), dryRun) {
-			q.Fault(name, "name") // a misspelled dry run must not send anything
+			q.Fault(name, "name") // a misspelled dryRun must not send anything
 		}
 	}
 	if q.Refused(w, r) {
@@ -201,7 +201,7 @@ func (s *webhooks) replay(w http.ResponseWriter, r *http.Request) {
 
 const dryRun = "dryRun"
 
-// orderDryRun writes a command that changes nothing to the ledger, without an audit record; false: it has already
+// orderDryRun writes a command that changes nothing to the ledger, without an audit record. If it returns false, it has
 // sent an error response.
 func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbound.Command) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
@@ -214,7 +214,7 @@ func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbou
 	return err == nil
 }
 
-// count waits for the notifier to report how many deliveries a replay makes.
+// count waits until the notifier reports the number of deliveries of a replay.
 func (s *webhooks) count(ctx context.Context, c *outbound.Command) *int {
 	if p, ok := Await(ctx, s.Lists, c, func(p *outbound.Progress) bool { return p.Count > 0 || p.Done }); ok {
 		return &p.Count
@@ -227,7 +227,7 @@ func (s *webhooks) count(ctx context.Context, c *outbound.Command) *int {
 func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough func(*outbound.Progress) bool) (outbound.Progress, bool) {
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
-	look := time.NewTicker(lookEvery) //nolint:forbidigo // the pace of looking; no answer depends on it
+	look := time.NewTicker(lookEvery) //nolint:forbidigo // polling interval; no result depends on it
 	defer look.Stop()
 	for {
 		p, ok, err := lists.Progress(ctx, c.Hospital, c.ID)
@@ -248,7 +248,7 @@ func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough fu
 func (s *webhooks) retry(w http.ResponseWriter, r *http.Request) {
 	c := s.command(r, outbound.VerbRetry)
 	d, ok, err := s.Lists.Delivery(r.Context(), c.Hospital, pathID(r))
-	if !ok { // one known from before is good enough to send it again
+	if !ok { // an outdated delivery suffices to send it again
 		s.listed(w, r, ok, err)
 		return
 	}
@@ -262,12 +262,12 @@ func (s *webhooks) stop(w http.ResponseWriter, r *http.Request) {
 	c := s.command(r, outbound.VerbStop)
 	p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r))
 	switch {
-	case (!ok || p.Done) && !s.listed(w, r, ok, err): // a command known to run can be stopped, even if that is outdated
+	case (!ok || p.Done) && !s.listed(w, r, ok, err): // a command that is known to be running can be stopped, even if its progress is outdated
 		return
 	case p.Verb != outbound.VerbReplay:
 		unprocessable(w, r, "Only a replay can be stopped.", "", "verb")
 		return
-	case p.Done: // as it is
+	case p.Done: // respond with the progress as it is
 		httpapi.OK(w, r, commandOf(&p))
 		return
 	}

@@ -10,11 +10,11 @@ import (
 	"svc/internal/outbound"
 )
 
-// The limits of the pages of deliveries.
+// These are the limits of the pages of deliveries.
 const (
 	deliveriesUsual  = 50
 	deliveriesAtMost = 200
-	deliveriesListed = 10_000 // of an endpoint
+	deliveriesListed = 10_000 // of one endpoint
 )
 
 var channelNames = []string{string(outbound.ChannelMail), string(outbound.ChannelSMS), string(outbound.ChannelWebhook)}
@@ -68,7 +68,7 @@ func deliveryReads() []contract.Route[*webhooks] {
 	}
 }
 
-// deliveryBase holds the fields that a partner may see, too.
+// deliveryBase has the fields that a partner may also see.
 type deliveryBase struct {
 	ID            string       `json:"id"`
 	EventID       string       `json:"eventId"`
@@ -76,9 +76,9 @@ type deliveryBase struct {
 	Channel       string       `json:"channel"`
 	EndpointID    string       `json:"endpointId"` // id of a webhook or a recipient
 	State         string       `json:"state"`
-	Reason        *string      `json:"reason"` // why it was not delivered: a stable code
+	Reason        *string      `json:"reason"` // stable code of the reason why it was not delivered
 	OccurredAt    httpapi.Time `json:"occurredAt"`
-	NextAttemptAt httpapi.Time `json:"nextAttemptAt"` // null: no attempt follows
+	NextAttemptAt httpapi.Time `json:"nextAttemptAt"` // null: no further attempt
 }
 
 type attemptBase struct {
@@ -91,17 +91,17 @@ type attemptBase struct {
 
 type deliveryRow struct {
 	deliveryBase
-	Attempts []attemptRow `json:"attempts"` // oldest first, the last 20
+	Attempts []attemptRow `json:"attempts"` // oldest first, at most the last 20
 }
 
 type attemptRow struct {
 	attemptBase
-	Response *string `json:"response"` // the beginning of the response
+	Response *string `json:"response"` // start of the response
 }
 
 type deliveryPage struct {
 	Items []deliveryRow `json:"items"`
-	Next  *string       `json:"next"` // cursor of the next page; null: this is the last
+	Next  *string       `json:"next"` // cursor of the next page; null: this is the last page
 }
 
 type ownDelivery struct {
@@ -133,7 +133,7 @@ func deliveryOf(d *outbound.Delivery) deliveryRow {
 	return row
 }
 
-// page returns the requested page; false: it has already sent an error response.
+// page returns the requested page. If it returns false, it has sent an error response.
 func (s *webhooks) page(w http.ResponseWriter, r *http.Request, endpoint string) (page outbound.Page, ok bool) {
 	given, zone := httpapi.QueryOf(r), s.Zone(hospitalOf(r))
 	q := outbound.Query{
@@ -198,8 +198,8 @@ func (s *webhooks) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, page)
 }
 
-// reads reports whether the caller's key may list the deliveries to an endpoint. The
-// endpoint may also name another key of the same lineage.
+// reads reports whether the caller's key may list the deliveries to an endpoint. The endpoint may name any key of the
+// same lineage.
 func (s *webhooks) reads(r *http.Request, hook *outbound.Webhook) bool {
 	caller := httpapi.Caller(r.Context())
 	return slices.ContainsFunc(hook.ReaderKeys, func(id string) bool {

@@ -41,24 +41,24 @@ type ackShape struct {
 
 type acknowledged struct {
 	CommandID string            `json:"commandId"`
-	Done      bool              `json:"done"` // the episode already shows it
+	Done      bool              `json:"done"` // the episode already shows the command
 	Warnings  []httpapi.Warning `json:"warnings"`
 }
 
 type episodeRow struct {
 	ID       string       `json:"id"`
-	Tier     string       `json:"tier"`  // the tier that was alerted last
-	Level    string       `json:"level"` // level now, or at the end of the episode
+	Tier     string       `json:"tier"`  // tier of the last alert
+	Level    string       `json:"level"` // current level, or the level at the end of the episode
 	OpenedAt httpapi.Time `json:"openedAt"`
 	ClosedAt httpapi.Time `json:"closedAt"` // null: the episode is open
 	ToldAt   httpapi.Time `json:"toldAt"`
-	Reason   string       `json:"reason"`  // why people were alerted last
+	Reason   string       `json:"reason"`  // reason of the last alert
 	Round    int          `json:"round"`   // round of the escalation
 	AckBy    httpapi.Time `json:"ackBy"`   // deadline for an acknowledgment; null: none is needed
 	AckedAt  httpapi.Time `json:"ackedAt"` // null: not acknowledged
 	AckedBy  *string      `json:"ackedBy"`
 	AlertID  *string      `json:"alertId"` // the raise to acknowledge
-	// Unreached means that no message of the last alert has arrived or may still arrive.
+	// Unreached means that every message of the last alert has failed, and none is pending.
 	Unreached bool `json:"unreached"`
 }
 

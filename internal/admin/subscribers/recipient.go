@@ -24,7 +24,7 @@ const (
 	actAlertTest       = "alert.test"
 )
 
-// The limits of a recipient.
+// These are the limits of a recipient.
 const (
 	maxEmail      = 254 // RFC 5321, 4.5.3.1.3
 	recipientsMax = 200 // per hospital
@@ -79,7 +79,7 @@ type recipientChangeShape struct {
 	recipientAddresses
 }
 
-// recipientAddresses are the addresses of a person. At least one is required.
+// recipientAddresses are the addresses of a recipient. At least one is required.
 type recipientAddresses struct {
 	Email     *string `json:"email,omitempty" pattern:"email" maxLength:"254" doc:"The address alone."`
 	Phone     *string `json:"phone,omitempty" pattern:"phone" doc:"E.164: + and up to 15 digits."`
@@ -124,7 +124,7 @@ func (s *alerts) listRecipients(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, list)
 }
 
-// recipient returns the recipient in the path; false: it has answered.
+// recipient returns the recipient in the path. If it returns false, it has sent an error response.
 func (s *alerts) recipient(w http.ResponseWriter, r *http.Request) (*outbound.Recipient, bool) {
 	p, ok := s.Register.Recipient(hospitalOf(r), pathID(r))
 	if !ok {
@@ -158,7 +158,7 @@ func (s *alerts) createRecipient(w http.ResponseWriter, r *http.Request) {
 
 func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	old, known := s.Register.Recipient(hospitalOf(r), pathID(r))
-	if !known { // a malformed body gets its faults even then
+	if !known { // a malformed body gets its errors even then
 		old = &outbound.Recipient{Label: "-", EmailShown: "-"}
 	}
 	p := *old
@@ -177,7 +177,7 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	if in.WebhookID == nil {
 		p.WebhookID = ""
 	}
-	seen, end := s.begin() // only now: a sender of half a body must not stop the others
+	seen, end := s.begin() // begin after reading the body, because a slow sender must not block other changes
 	defer end()
 	f := faultsOf(&in)
 	s.reach(&f, &p)
@@ -201,8 +201,8 @@ func (s *alerts) saveRecipient(
 	}
 }
 
-// e164 is an international number (ITU-T E.164). A country code does not begin with 0,
-// and a number has at most 15 digits.
+// e164 matches an international number (ITU-T E.164). A country code does not begin with 0, and a number has at most 15
+// digits.
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
 // reach checks the addresses of a recipient, and sets their masked forms.
@@ -210,8 +210,8 @@ func (s *alerts) reach(f *faults, p *outbound.Recipient) {
 	p.Label = strings.TrimSpace(p.Label)
 	if p.Email != "" {
 		parsed, err := mail.ParseAddress(p.Email)
-		// Only a bare address is valid, because a name next to it could be a person's. A masked one is refused, so
-		// that a client that sends back a list entry does not overwrite the address.
+		// Only a bare address is valid, because a display name could be the name of a person. A masked address is
+		// refused, so that a client that sends back a list entry does not overwrite the address.
 		bare := err == nil && parsed.Address == p.Email && !strings.Contains(p.Email, masked)
 		f.unless(bare && len(p.Email) <= maxEmail && !access.HasControls(p.Email), "email", "format:email")
 		p.EmailShown = maskEmail(p.Email)
@@ -230,7 +230,7 @@ func (s *alerts) reach(f *faults, p *outbound.Recipient) {
 // masked replaces the hidden part of an address or number.
 const masked = "***"
 
-// maskEmail shows just enough of an address to distinguish it from others.
+// maskEmail shows just enough of an address to distinguish it from other addresses.
 func maskEmail(address string) string {
 	local, domain, _ := strings.Cut(address, "@")
 	top := domain[strings.LastIndexByte(domain, '.')+1:]
@@ -242,7 +242,7 @@ func maskEmail(address string) string {
 	return first(local) + masked + "@" + first(domain) + masked + top
 }
 
-// maskPhone shows the last two digits.
+// maskPhone shows the last two digits of a number.
 func maskPhone(number string) string {
 	if len(number) < 8 {
 		return masked

@@ -9,13 +9,14 @@ import (
 	"svc/internal/outbound"
 )
 
-// Register holds the webhooks, tiers and recipients of all hospitals. The follower of the settings topic updates it.
-// It is safe for concurrent use. Its values are shared and must not be modified; a new version is a new value.
+// Register holds the webhooks, tiers and recipients of all hospitals. The reader of the settings topic updates the
+// register. Register is safe for concurrent use. Its values are shared and must not be modified; a new version is a new
+// value.
 type Register struct {
 	mu         sync.RWMutex
 	webhooks   byHospital[outbound.Webhook]
 	recipients byHospital[outbound.Recipient]
-	tiers      byHospital[outbound.Tier] // without the tiers that have their defaults
+	tiers      byHospital[outbound.Tier] // only tiers that differ from the defaults
 	onChange   []func(hospital string)
 }
 
@@ -29,8 +30,8 @@ func NewRegister() *Register {
 	}
 }
 
-// OnChange registers fn, to be called after each change, one call at a time. Call
-// OnChange before the register is fed; fn must not block.
+// OnChange registers fn, which is called sequentially after each change. Call OnChange before the first change; fn must
+// not block.
 func (r *Register) OnChange(fn func(hospital string)) { r.onChange = append(r.onChange, fn) }
 
 // SetWebhook stores a new or changed webhook.
@@ -48,7 +49,7 @@ func (r *Register) DropRecipient(hospital, id string) { change(r, r.recipients, 
 // SetTier stores the settings of a tier.
 func (r *Register) SetTier(t *outbound.Tier) { change(r, r.tiers, t.Hospital, t.ID, t) }
 
-// DropTier removes the settings of a tier, so that it has its defaults again.
+// DropTier removes the settings of a tier, which restores its defaults.
 func (r *Register) DropTier(hospital, id string) { change(r, r.tiers, hospital, id, nil) }
 
 // change stores a setting, or removes it if it is nil.
@@ -100,8 +101,8 @@ func (r *Register) Recipient(hospital, id string) (*outbound.Recipient, bool) {
 	return p, known
 }
 
-// Tiers returns the three tiers of a hospital, from calm to worst. A tier without
-// settings has its defaults.
+// Tiers returns the three tiers of a hospital, from the lowest to the highest level. A tier without settings has its
+// defaults.
 func (r *Register) Tiers(hospital string) []outbound.Tier {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -20,7 +20,7 @@ const (
 	tryAgain = 2 * time.Second
 )
 
-// grouped returns routes with the group that they share.
+// grouped returns routes with a common group.
 func grouped[S any](group string, routes ...[]contract.Route[S]) []contract.Route[S] {
 	all := slices.Concat(routes...)
 	for i := range all {
@@ -46,7 +46,7 @@ func body(shape any, examples ...contract.Example) []contract.Body {
 	return []contract.Body{{Type: "application/json", Shape: shape, Limit: maxBody, Examples: examples}}
 }
 
-// optionalBody is a body that a request may lack.
+// optionalBody returns a body that a request may omit.
 func optionalBody(shape any, examples ...contract.Example) []contract.Body {
 	all := body(shape, examples...)
 	all[0].Optional = true
@@ -57,11 +57,11 @@ func hospitalOf(r *http.Request) string { return httpapi.Caller(r.Context()).Hos
 
 func pathID(r *http.Request) string { return httpapi.PathValue(r, "id") }
 
-// faults collects the rules that a request breaks, so that its sender gets all of them at once, starting with those
-// in the tags of the body.
+// faults collects the rules that a request breaks, so that its sender gets all of them at once. The rules in the tags
+// of the body come first.
 type faults struct {
 	all     []httpapi.Detail // the request is malformed
-	misfits []httpapi.Detail // the request is well formed, but names what does not exist or asks for what cannot be
+	misfits []httpapi.Detail // the request is well formed, but names something that does not exist or requests something impossible
 }
 
 // faultsOf returns the rules that a body breaks.
@@ -77,14 +77,14 @@ func (f *faults) unless(ok bool, path, rule string) {
 	}
 }
 
-// fits adds a fault of a well-formed request unless ok.
+// fits adds a fault of a well-formed request unless ok is true.
 func (f *faults) fits(ok bool, path, rule string) {
 	if !ok {
 		f.misfits = append(f.misfits, httpapi.Detail{Path: path, Rule: rule})
 	}
 }
 
-// answered reports whether there is a fault; then it has answered.
+// answered reports whether there is a fault, in which case it has sent an error response.
 func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case len(f.all) > 0:
@@ -104,7 +104,8 @@ func unprocessable(w http.ResponseWriter, r *http.Request, message, path, rule s
 	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: message, Details: []httpapi.Detail{{Path: path, Rule: rule}}})
 }
 
-// matches reports whether If-Match allows the version, or is missing; if false it has answered.
+// matches reports whether If-Match allows the version or is missing. If it returns false, it has sent an error
+// response.
 func matches(w http.ResponseWriter, r *http.Request, version int64) bool {
 	return httpapi.MatchVersion(w, r, strconv.FormatInt(version, 10))
 }
@@ -114,7 +115,7 @@ func answer(w http.ResponseWriter, r *http.Request, version int64, data any) {
 	httpapi.OKVersion(w, r, strconv.FormatInt(version, 10), data)
 }
 
-// versionText returns a version as the audit has it. 0 means no version.
+// versionText returns a version as in the audit log. 0 means no version.
 func versionText(version int64) string {
 	if version == 0 {
 		return ""
@@ -122,8 +123,7 @@ func versionText(version int64) string {
 	return strconv.FormatInt(version, 10)
 }
 
-// perform writes the audit record of an act, then does the act. If it returns false it
-// has answered.
+// perform writes the audit record of an act, then executes the act. If it returns false, it has sent an error response.
 func (s *server) perform(
 	w http.ResponseWriter, r *http.Request, action, subject string, before, after int64, do func(context.Context) error,
 ) bool {
@@ -161,8 +161,7 @@ var overtaken = httpapi.Problem{
 	RetryAfter: tryAgain,
 }
 
-// recordNotDone adds to the audit log that a recorded act was not done, or may not have
-// been.
+// recordNotDone adds to the audit log that a recorded act was not executed, or may not have been.
 func (s *server) recordNotDone(r *http.Request, act audit.Act, err error) {
 	how := audit.Unclear
 	if errors.Is(err, access.ErrOvertaken) || errors.Is(err, ErrNoKey) {
@@ -186,7 +185,7 @@ func missing(w http.ResponseWriter, r *http.Request) {
 	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 }
 
-// listed reports whether [Lists] has the requested entry; if not, it has already sent an error response.
+// listed reports whether [Lists] has the requested entry. If it returns false, it has sent an error response.
 func (s *server) listed(w http.ResponseWriter, r *http.Request, ok bool, err error) bool {
 	switch {
 	case err != nil:

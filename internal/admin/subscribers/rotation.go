@@ -36,7 +36,7 @@ type rotateShape struct {
 type rotated struct {
 	webhookRow
 	Secret    string            `json:"secret"`    // shown once
-	PromoteAt httpapi.Time      `json:"promoteAt"` // when X-Svc-Signature begins to use it
+	PromoteAt httpapi.Time      `json:"promoteAt"` // when X-Svc-Signature begins to use the new secret
 	RetireAt  httpapi.Time      `json:"retireAt"`  // when the old secret stops signing
 	Warnings  []httpapi.Warning `json:"warnings"`
 }
@@ -45,9 +45,9 @@ var secretStates = map[outbound.SecretState]string{
 	outbound.SecretNext: "next", outbound.SecretCurrent: "current", outbound.SecretPrevious: "previous",
 }
 
-// Rotate adds a new secret before the secrets of an endpoint. Both sign during the overlap; with an overlap of 0,
-// only the new one signs. ok is false while another secret is still to be promoted, because a partner could not know
-// which of three comes next.
+// Rotate adds a new secret before the secrets of an endpoint. Both sign during the overlap; with an overlap of 0, only
+// the new one signs. ok is false while another secret is waiting for promotion, because a partner could not know which
+// of three is next.
 func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, overlap time.Duration) (all []outbound.Secret, ok bool) {
 	if overlap == 0 {
 		fresh.State, fresh.Until = outbound.SecretCurrent, time.Time{}
@@ -62,15 +62,14 @@ func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, ove
 			return nil, false
 		case outbound.SecretCurrent:
 			s.Until = cut(now.Add(overlap))
-		case outbound.SecretPrevious: // ends when it would have ended
+		case outbound.SecretPrevious: // retired at the time that was already set
 		}
 		all = append(all, s)
 	}
 	return all[:min(len(all), maxSecrets)], true
 }
 
-// maxSecrets counts the next, the current, and one that an earlier rotation has not
-// retired.
+// maxSecrets counts the next secret, the current secret, and one that an earlier rotation has not retired.
 const maxSecrets = 3
 
 func (s *webhooks) rotate(w http.ResponseWriter, r *http.Request) {

@@ -42,8 +42,8 @@ type Store interface {
 var ErrNoKey = errors.New("no key to seal with")
 
 // Lists provides the notifier's reports about its work. ok is false for an unknown id. An error means that the report
-// cannot be read, or may be outdated. A value returned with an error was correct earlier: it must not be displayed,
-// but can be used for commands.
+// cannot be read, or may be outdated. A value returned with an error may be outdated: it must not be displayed, but can
+// be used for commands.
 type Lists interface {
 	Deliveries(ctx context.Context, q outbound.Query) (outbound.Page, error)
 	Delivery(ctx context.Context, hospital, id string) (d outbound.Delivery, ok bool, err error)
@@ -60,15 +60,14 @@ type Progresses interface {
 // ErrCursor means that a cursor is malformed.
 var ErrCursor = errors.New("not a cursor")
 
-// Config is what the endpoints need. MountReads needs only Shell, Register, Lists, Key
-// and Reason.
+// Config has the dependencies of the endpoints. MountReads needs only Shell, Register, Lists, Key and Reason.
 type Config struct {
 	Shell    *httpapi.Shell
 	Register *Register
 	Lists    Lists
 	// Reason returns the stable code of an error of Lists.
 	Reason func(error) string
-	// Key returns a key by its id, also if the key is no longer valid.
+	// Key returns a key by its id, even if the key is no longer valid.
 	Key func(id string) (access.Key, bool)
 
 	Store Store
@@ -76,12 +75,12 @@ type Config struct {
 	// Order writes a command to the ledger of the notifier, and returns once it is
 	// durable.
 	Order func(ctx context.Context, c *outbound.Command) error
-	// Test returns the id of the delivery that a test makes; "" if it is not known in advance.
+	// Test returns the id of the delivery that a test creates, or "" if the id is not known in advance.
 	Test func(c *outbound.Command) string
 	// Check checks the URL of an endpoint. It returns why the URL is refused, or a warning, as stable codes; "" means
 	// none.
 	Check func(ctx context.Context, hospital, url string) (refused, warning string)
-	Zone  func(hospital string) *time.Location // the zone for times without an offset
+	Zone  func(hospital string) *time.Location // zone for times without an offset
 }
 
 // MountWrites adds the endpoints that change settings and issue commands.
@@ -106,7 +105,7 @@ func Operations() []contract.Operation {
 	)
 }
 
-// webhooks serves the endpoints of partners, and what was sent to them.
+// webhooks serves the endpoints of partners and their deliveries.
 type webhooks struct{ *server }
 
 func webhookWrites() []contract.Route[*webhooks] {
@@ -128,11 +127,11 @@ func alertReads() []contract.Route[*alerts] {
 	return grouped("Alerts", tierReads(), recipientReads(), episodeReads())
 }
 
-// server has what both need.
+// server has the common parts of webhooks and alerts.
 type server struct {
 	Config
-	// writing serializes the acts of this process, so that one waits for the other
-	// instead of failing with ErrOvertaken.
+	// writing serializes the acts of this process, so that one waits for the other instead of failing with
+	// ErrOvertaken.
 	writing sync.Mutex
 }
 

@@ -23,7 +23,7 @@ const (
 	actWebhookDelete = "webhook.delete"
 )
 
-// The limits of an endpoint's settings.
+// These are the limits of an endpoint's settings.
 const (
 	maxWebhooks = 50 // per hospital
 	maxRooms    = 500
@@ -83,8 +83,8 @@ func endpointReads() []contract.Route[*webhooks] {
 	}
 }
 
-// webhookSettings are the settings that may change at any time. They are decoded onto the current ones, so a setting
-// that the body omits is unchanged.
+// webhookSettings are the settings that may change at any time. They are decoded onto the current settings, so a
+// setting that the body omits is unchanged.
 type webhookSettings struct {
 	Events         []string `json:"events,omitempty" minItems:"1" enum:"ping,surge.level_changed,room.rescored,surge.alert" uniqueItems:"true" doc:"Event types to send. Default: surge.level_changed and room.rescored."`
 	Rooms          []int32  `json:"rooms,omitempty" minItems:"1" maxItems:"500" minimum:"0" maximum:"2147483647" uniqueItems:"true" doc:"Rooms whose room.rescored events are sent; null: all rooms."`
@@ -116,9 +116,9 @@ type webhookRow struct {
 	ReaderKeyIDs   []string     `json:"readerKeyIds"`
 	Secrets        []secretRow  `json:"secrets"`
 	Status         *string      `json:"status"`       // active, failing or disabled; null: unknown
-	Reason         *string      `json:"reason"`       // why it is disabled: paused, gone or failing
-	FailingSince   httpapi.Time `json:"failingSince"` // null: it does not fail
-	Waiting        *int         `json:"waiting"`      // number of waiting deliveries; null: unknown
+	Reason         *string      `json:"reason"`       // why the webhook is disabled: paused, gone or failing
+	FailingSince   httpapi.Time `json:"failingSince"` // null: not failing
+	Waiting        *int         `json:"waiting"`      // number of pending deliveries; null: unknown
 	Version        int64        `json:"version"`      // also the entity tag
 	CreatedAt      httpapi.Time `json:"createdAt"`
 }
@@ -160,7 +160,7 @@ func (s *webhooks) webhookRow(ctx context.Context, w *outbound.Webhook) webhookR
 	switch {
 	case err != nil: // the list is useful without it
 		s.Shell.Log.WarnContext(ctx, "endpoint health not read", "error", err)
-	case !known: // nothing was ever sent to the endpoint
+	case !known: // no event was ever sent to the endpoint
 		health = outbound.Health{Status: "active"}
 		fallthrough
 	default:
@@ -183,7 +183,7 @@ func (s *webhooks) listWebhooks(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, list)
 }
 
-// webhook returns the webhook in the path; false: it has answered.
+// webhook returns the webhook in the path. If it returns false, it has sent an error response.
 func (s *webhooks) webhook(w http.ResponseWriter, r *http.Request) (*outbound.Webhook, bool) {
 	found, ok := s.Register.Webhook(hospitalOf(r), pathID(r))
 	if !ok {
@@ -233,7 +233,7 @@ func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 
 func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	old, known := s.Register.Webhook(hospitalOf(r), pathID(r))
-	if !known { // a malformed body gets its faults even then
+	if !known { // a malformed body gets its errors even then
 		old = &outbound.Webhook{URL: "-", RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout}
 	}
 	in := webhookChangeShape{webhookSettings: webhookSettings{
@@ -260,7 +260,7 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	case !matches(w, r, old.Version), hook.URL != old.URL && !s.callable(w, r, &hook, &warnings):
 		return
 	}
-	seen, end := s.begin() // only now: half a body, or a name that resolves slowly, must not stop the others
+	seen, end := s.begin() // begin after reading the body and resolving the name, which are slow and must not block other changes
 	defer end()
 	if now, _ := s.Register.Webhook(hook.Hospital, hook.ID); now == nil || now.Version != old.Version {
 		httpapi.Fail(w, r, overtaken)
@@ -272,8 +272,7 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// callable checks the address of an endpoint and may add a warning; false: it has
-// answered.
+// callable checks the URL of an endpoint and may add a warning. If it returns false, it has sent an error response.
 func (s *webhooks) callable(w http.ResponseWriter, r *http.Request, hook *outbound.Webhook, warnings *[]httpapi.Warning) bool {
 	refused, warning := s.Check(r.Context(), hook.Hospital, hook.URL)
 	if warning != "" {
@@ -284,14 +283,14 @@ func (s *webhooks) callable(w http.ResponseWriter, r *http.Request, hook *outbou
 	return !f.answered(w, r)
 }
 
-// set stores the settings in w. It adds a fault for each key that there is not.
+// set stores the settings in w. It adds a fault for each key that does not exist.
 func (s *webhooks) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
 	if in.Events == nil {
 		in.Events = []string{outbound.LevelChanged, outbound.RoomRescored}
 	}
 	for i, id := range in.ReaderKeyIDs {
 		if slices.Contains(w.ReaderKeys, id) {
-			continue // it was set before, and the key may have gone meanwhile
+			continue // the key was set before, and may have been removed in the meantime
 		}
 		key, known := s.Key(id)
 		f.fits(known && key.Hospital == w.Hospital, item("readerKeyIds", i), "key")
@@ -302,11 +301,11 @@ func (s *webhooks) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
 
 func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// secretOf returns the secret that the partner chose, or a fresh one.
+// secretOf returns the secret that the partner chose, or a random secret.
 func secretOf(f *faults, own *string) string {
 	if own == nil {
 		secret := make([]byte, 32)
-		rand.Read(secret) // never fails: crypto/rand ends the program instead
+		rand.Read(secret) // never returns an error: crypto/rand ends the program instead
 		return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 	}
 	if rule := httpapi.LengthRule(*own, strconv.Itoa(leastSecret), strconv.Itoa(mostSecret), false); rule != "" {

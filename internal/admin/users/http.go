@@ -17,18 +17,18 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// Config is what the endpoints need.
+// Config has the dependencies of the endpoints.
 type Config struct {
 	Shell  *httpapi.Shell
 	Office *Office
-	// URL returns the address that the token of a link opens.
+	// URL returns the URL that redeems the token of a link.
 	URL func(token string) string
 }
 
 // MountWrites adds the endpoints that invite and change users.
 func MountWrites(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, writes()) }
 
-// MountReads adds the endpoint that shows users.
+// MountReads adds the endpoint that lists users.
 func MountReads(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, reads()) }
 
 // Operations are the API operations on users.
@@ -86,7 +86,7 @@ type changeShape struct {
 type userRow struct {
 	ID         string       `json:"id"`
 	Label      string       `json:"label"`
-	Role       string       `json:"role"`   // viewer, charge, admin; none: the identity provider no longer gives a role
+	Role       string       `json:"role"`   // viewer, charge or admin; none: the identity provider no longer gives a role
 	SignIn     string       `json:"signIn"` // link, or provider
 	Disabled   bool         `json:"disabled"`
 	CreatedAt  httpapi.Time `json:"createdAt"`
@@ -97,7 +97,7 @@ type userRow struct {
 
 type userList struct {
 	Users       []userRow       `json:"users"`
-	Invitations []invitationRow `json:"invitations"` // links that may still be used, oldest first
+	Invitations []invitationRow `json:"invitations"` // unused valid links, oldest first
 }
 
 func rowOf(u *User) userRow {
@@ -178,8 +178,8 @@ func failUnavailable(w http.ResponseWriter, r *http.Request) {
 	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
 }
 
-// find returns the user in the path; false: it has answered. The user must be of the caller's
-// hospital, and have the version that the caller expects.
+// find returns the user in the path. The user must belong to the caller's hospital and have the version that the caller
+// expects. If find returns false, it has sent an error response.
 func (s *server) find(w http.ResponseWriter, r *http.Request) (User, bool) {
 	user, known := s.Office.Register.User(httpapi.Caller(r.Context()).Hospital, httpapi.PathValue(r, "id"))
 	if !known {

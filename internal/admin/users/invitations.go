@@ -16,14 +16,14 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// MostLinks is the maximum number of links that the API creates for a hospital within a day of their expiry. The log
-// keeps that many, so its size is limited whatever a program with a key does.
+// MostLinks is the maximum number of links of a hospital that are valid or ended less than a day ago. The log stores
+// that many, so its size is limited whatever a program with a key does.
 const MostLinks = 200
 
 // ErrTooMany means that a hospital has created the maximum number of links.
 var ErrTooMany = errors.New("the hospital has reached the limit of 200 links in 24 hours; try again later")
 
-// lifetimes are how long a link of the API may be used.
+// lifetimes are the possible lifetimes of a link from the API.
 var lifetimes = map[string]time.Duration{"15m": 15 * time.Minute, "1h": time.Hour, "24h": 24 * time.Hour}
 
 // Lifetimes returns the names of the possible lifetimes of a link from the API, shortest first.
@@ -48,7 +48,7 @@ type inviteShape struct {
 }
 
 type invitedUser struct {
-	ID        string       `json:"id"` // of the user, once the link is used
+	ID        string       `json:"id"` // id of the future user
 	Label     string       `json:"label"`
 	Role      string       `json:"role"` // viewer, charge or admin
 	ExpiresAt httpapi.Time `json:"expiresAt"`
@@ -129,7 +129,7 @@ func (o *Office) Withdraw(ctx context.Context, by, hospital, user string) (link 
 			return ErrNoLink
 		}
 		link = all[i]
-		// The link stays on record as an ended one, so it still counts for [MostLinks].
+		// The link remains stored as an ended one, so it still counts for [MostLinks].
 		ended := link
 		ended.ExpiresAt = now
 		act := audit.Act{Hospital: hospital, At: now, By: by, Action: ActWithdraw, Subject: user, Before: ended.ID()[:16]}
@@ -148,7 +148,7 @@ var withdrawOperation = contract.Operation{
 }
 
 type invitationRow struct {
-	ID        string       `json:"id"` // of the user, once the link is used
+	ID        string       `json:"id"` // id of the future user
 	Label     string       `json:"label"`
 	Role      string       `json:"role"` // viewer, charge or admin
 	CreatedAt httpapi.Time `json:"createdAt"`

@@ -19,20 +19,20 @@ const (
 	ActEnd    = "session.end"
 )
 
-// The errors of a sign-in with a link.
+// These are the errors of a sign-in with a link.
 var (
 	ErrNoLink = errors.New("the link was used, has expired, or never existed")
 	ErrTTL    = errors.New("a link lasts from 1 minute to 24 hours")
 )
 
-// The limits of a link's lifetime.
+// These are the limits of a link's lifetime.
 const (
 	LeastTTL = time.Minute
 	MostTTL  = 24 * time.Hour
 )
 
-// linkKept is how long an ended link stays on record. Until then a second use of it is
-// distinguished from a token that never existed.
+// linkKept is how long an ended link remains stored. During that time, a second use of the link is distinguished from a
+// token that never existed.
 const linkKept = 24 * time.Hour
 
 // Changes are written together, all or none.
@@ -52,9 +52,8 @@ type Office struct {
 	// Seen returns the position up to which the register has read the settings. The caller must call it before it
 	// reads the state to change.
 	Seen func() int64
-	// Put stores changes, all or none. It fails with [access.ErrOvertaken] if the settings
-	// of one of their hospitals were changed after seen. When it returns nil, this process
-	// honours them.
+	// Put stores changes, all or none. It fails with [access.ErrOvertaken] if the settings of one of their hospitals
+	// were changed after seen. When it returns nil, this process applies them.
 	Put   func(ctx context.Context, seen int64, c Changes) error
 	Audit audit.Record
 	// Refusals records failed sign-ins; it may be nil.
@@ -71,7 +70,7 @@ func (o *Office) MakeLink(ctx context.Context, by, hospital, label string, role 
 	return o.makeLink(ctx, math.MaxInt64, by, hospital, label, role, ttl)
 }
 
-// makeLink is [Office.MakeLink] under the condition that nothing changed after seen.
+// makeLink is [Office.MakeLink] on the condition that nothing changed after seen.
 func (o *Office) makeLink(ctx context.Context, seen int64, by, hospital, label string, role Role, ttl time.Duration) (Link, string, error) {
 	if ttl < LeastTTL || ttl > MostTTL {
 		return Link{}, "", ErrTTL
@@ -87,7 +86,7 @@ func (o *Office) makeLink(ctx context.Context, seen int64, by, hospital, label s
 	return l, token, o.do(ctx, seen, changes, act)
 }
 
-// ended returns the removal of the links and users that ended long ago.
+// ended returns a change that removes the links and users that ended long ago.
 func (o *Office) ended(hospital string, now time.Time) (c Changes) {
 	for _, l := range o.Register.Links(hospital) {
 		if now.Sub(l.ExpiresAt) > linkKept {
@@ -135,8 +134,8 @@ func (o *Office) UseLink(ctx context.Context, token string, in SignIn) (s Sessio
 	return s, nil
 }
 
-// RefuseSignIn records a failed sign-in in each hospital that knows the person. Subjects are as in [Office.SignIn];
-// nil: the person is unknown. Reason is a stable word.
+// RefuseSignIn records a failed sign-in in each hospital with a user record of the person. subjects are as in
+// [Office.SignIn]; nil means that the person is unknown. reason is a stable word.
 func (o *Office) RefuseSignIn(ctx context.Context, subjects [][]byte, reason string) {
 	act := audit.Act{Hospital: audit.Installation, By: audit.Unknown, Action: audit.ActRefuseSignIn, Reason: reason}
 	if subjects != nil {
@@ -161,7 +160,7 @@ func (o *Office) record(ctx context.Context, act audit.Act) error {
 	return nil
 }
 
-// do records acts and writes what they change.
+// do records acts and writes their changes.
 func (o *Office) do(ctx context.Context, seen int64, c Changes, acts ...audit.Act) error {
 	return o.Audit.Do(ctx, func() error { return o.Put(ctx, seen, c) }, acts...)
 }

@@ -18,7 +18,7 @@ const ActChange = "user.change"
 // ErrRole means that the identity provider controls the role of a user.
 var ErrRole = errors.New("the identity provider controls the role")
 
-// Change is what an administrator changes of a user; nil: it stays.
+// Change is an administrator's change of a user; nil means unchanged.
 type Change struct {
 	Label       *string
 	Role        *Role
@@ -26,7 +26,7 @@ type Change struct {
 	EndSessions bool
 }
 
-// Change changes a user. The caller has called Seen before it looked the user up.
+// Change changes a user. The caller must call Seen before it reads the user.
 func (o *Office) Change(ctx context.Context, by string, seen int64, u User, c Change) (User, error) {
 	before := u.versionText()
 	if c.Role != nil && *c.Role != u.Role {
@@ -58,7 +58,8 @@ func (o *Office) Change(ctx context.Context, by string, seen int64, u User, c Ch
 	return u, o.do(ctx, seen, changes, act)
 }
 
-// setRole changes the role. A session ends with the role that its person had at the sign-in.
+// setRole changes the role and the epoch, because a session is valid only for the role that its person had at the
+// sign-in.
 func (u *User) setRole(role Role) {
 	if u.Role != role {
 		u.Role = role
@@ -71,7 +72,7 @@ func (u *User) versionText() string { return strconv.FormatInt(u.Version, 10) }
 // ErrNoAccess means that a person has access to no hospital.
 var ErrNoAccess = errors.New("the person may see no hospital")
 
-// ActDrop is the action in the audit log when a person loses a hospital.
+// ActDrop is the action in the audit log when a person loses access to a hospital.
 const ActDrop = "user.drop"
 
 // SignIn applies the roles that an identity provider gives a person, one for each hospital. Subjects are keyed hashes
@@ -141,7 +142,7 @@ func (o *Office) SignIn(
 	return s, may, nil
 }
 
-// idOf returns the id of the person with one of the hashes. If there is none, it derives an id from the first hash.
+// idOf returns the id of the person with one of the hashes, or derives an id from the first hash.
 func (o *Office) idOf(subjects [][]byte) string {
 	for _, subject := range subjects {
 		if id := idOfSubject(subject); len(o.Register.Hospitals(id)) > 0 {
@@ -156,12 +157,12 @@ func (o *Office) idOf(subjects [][]byte) string {
 
 func idOfSubject(subject []byte) string { return "usr_" + hex.EncodeToString(subject[:8]) }
 
-// bySubject finds a user by a hash that an older key has made.
+// bySubject finds a user by a hash that was made with an older key.
 func (r *Register) bySubject(subjects [][]byte) (id string, known bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for id, of := range r.users {
-		for _, u := range of { // the hash differs between hospitals if the key has changed between two sign-ins
+		for _, u := range of { // the hash differs between hospitals if the key changed between two sign-ins
 			if slices.ContainsFunc(subjects, func(s []byte) bool { return bytes.Equal(s, u.Subject) }) {
 				return id, true
 			}

@@ -13,21 +13,21 @@ import (
 )
 
 // Session is the sign-in of a person at one browser. Its record is in the settings topic, so the end of a session
-// survives a restart and the loss of Redis, and every instance follows it. A session without a record is invalid.
+// survives a restart and the loss of Redis, and applies to every instance. A session without a record is invalid.
 type Session struct {
-	ID       string // 32 hex digits; the browser has it sealed in a cookie
-	Hospital string // whose settings hold the record; where the session begins
-	User     string // id
+	ID       string // 32 hex digits; the browser has the id in a sealed cookie
+	Hospital string // hospital whose settings store the record, and where the session begins
+	User     string // id of the user
 	BegunAt  time.Time
 	// ProvedAt is when the person was authenticated, by the link or at the identity provider. Zero: the provider does
 	// not report it.
 	ProvedAt time.Time
-	EndsAt   time.Time // at the latest
-	Browser  string    // as "Firefox, Windows"; "": not known
+	EndsAt   time.Time // latest end of the session
+	Browser  string    // such as "Firefox, Windows"; "": unknown
 	// Epochs are the epochs of the user when the session began, ascending by hospital. The session is invalid in a
 	// hospital without an epoch, or where the user now has another one.
 	Epochs []SessionEpoch
-	// ShownAt is when the newest secret was made that the session has shown. Zero: none.
+	// ShownAt is when the newest secret that the session has displayed was created. Zero means none.
 	ShownAt time.Time
 }
 
@@ -37,7 +37,7 @@ type SessionEpoch struct {
 	Epoch    int64
 }
 
-// EpochIn returns the epoch of a session in a hospital; false: it is invalid there.
+// EpochIn returns the epoch of a session in a hospital, or false if the session is invalid there.
 func (s *Session) EpochIn(hospital string) (int64, bool) {
 	i, holds := slices.BinarySearchFunc(s.Epochs, hospital, func(e SessionEpoch, id string) int { return cmp.Compare(e.Hospital, id) })
 	if !holds {
@@ -46,24 +46,24 @@ func (s *Session) EpochIn(hospital string) (int64, bool) {
 	return s.Epochs[i].Epoch, true
 }
 
-// mostSessions is the maximum number of concurrent sessions of a person. Another one ends the oldest.
+// mostSessions is the maximum number of concurrent sessions of a person. A further session ends the oldest.
 const mostSessions = 10
 
 // SignIn describes the browser at which a person signs in.
 type SignIn struct {
 	Browser  string    // as in [Session]
-	Before   string    // id of the session that the browser had, which ends; "": none
+	Before   string    // id of the browser's previous session, which ends; "": none
 	ProvedAt time.Time // as in [Session]
 }
 
-// The reasons in the audit log for sessions that the start of another one ended.
+// These are the reasons in the audit log for sessions that ended because another one started.
 const (
 	endedBySignIn = "sign_in" // the browser signed in again
 	endedByLimit  = "limit"   // the person had mostSessions
 )
 
-// begin adds a session of a person's users to changes, and the end of those that it replaces. The first user is that
-// of the hospital that stores the session.
+// begin adds a session of a person's users to changes, and the end of the sessions that it replaces. The first user
+// belongs to the hospital that stores the session.
 func (o *Office) begin(c *Changes, acts []audit.Act, all []User, in SignIn) (Session, []audit.Act) {
 	now, first := cut(o.Now()), &all[0]
 	s := Session{
@@ -119,8 +119,8 @@ func (o *Office) EndSessions(ctx context.Context, reason string, all ...Session)
 // ErrShown means that a secret was already displayed, or that its session has ended.
 var ErrShown = errors.New("the secret was shown before")
 
-// ShowOnce records that a session shows the secret that was made at an instant. Of several
-// requests, at any instances, one succeeds; the others get [ErrShown].
+// ShowOnce records that a session displays the secret that was created at an instant. If several requests, at any
+// instances, do so, one succeeds and the others get [ErrShown].
 func (o *Office) ShowOnce(ctx context.Context, id string, madeAt time.Time) error {
 	return audit.Retry(ctx, func() error {
 		seen := o.Seen()
@@ -147,7 +147,7 @@ func (r *Register) DropSession(id string) {
 	delete(r.sessions, id)
 }
 
-// Session returns a session; false: it has ended, or never began.
+// Session returns a session, or false if it has ended or never existed.
 func (r *Register) Session(id string) (Session, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -1,8 +1,8 @@
 // Package users administers access to the pages of a hospital. It stores people with a role, and the links that sign
 // them in once.
 //
-// A [User] is a label and a role; no patient data and no credential is stored. Every instance follows the records, so
-// a sign-in, an end of sessions or a changed role takes effect everywhere within a second.
+// A [User] is a label and a role; no patient data and no credential is stored. Every instance reads the records, so a
+// sign-in, an end of sessions or a changed role takes effect everywhere within a second.
 package users
 
 import (
@@ -16,10 +16,10 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Role is what a person may do on the pages.
+// Role determines what a person may do on the pages.
 type Role string
 
-// The roles, each with all that the one before it may do.
+// These are the roles. Each includes the rights of the previous one.
 const (
 	Viewer Role = "viewer" // reads
 	Charge Role = "charge" // sets the nurses on duty, acknowledges alerts
@@ -29,10 +29,10 @@ const (
 	NoRole Role = ""
 )
 
-// Roles returns all roles, the least first.
+// Roles returns all roles, from the fewest to the most rights.
 func Roles() []Role { return []Role{Viewer, Charge, Admin} }
 
-// Covers reports whether the role may do what another one may.
+// Covers reports whether the role includes the rights of another role.
 func (r Role) Covers(other Role) bool {
 	all := Roles()
 	return slices.Contains(all, r) && slices.Index(all, r) >= slices.Index(all, other)
@@ -58,11 +58,11 @@ func (r Role) Limit() Limit {
 type User struct {
 	ID       string // "usr_" + 16 hex
 	Hospital string
-	Label    string // what administrators call the person
+	Label    string // name that administrators gave the person
 	Role     Role
-	// Subject is a keyed HMAC of the identity at the provider; nil: signed in by a link.
+	// Subject is a keyed HMAC of the identity at the provider; nil means that the person signed in with a link.
 	Subject    []byte
-	Epoch      int64 // a higher one ends all sessions; it never falls
+	Epoch      int64 // a higher epoch ends all sessions; it never decreases
 	Disabled   bool
 	CreatedAt  time.Time
 	Until      time.Time // zero: no end
@@ -70,17 +70,17 @@ type User struct {
 	Version    int64
 }
 
-// May reports whether the user may see anything at an instant.
+// May reports whether the user has access at an instant.
 func (u *User) May(now time.Time) bool {
 	return !u.Disabled && u.Role.Covers(Viewer) && (u.Until.IsZero() || now.Before(u.Until))
 }
 
-// Link signs a person in once. Its token is shown once and stored nowhere.
+// Link signs a person in once. Its token is shown once and never stored.
 type Link struct {
 	Hash      [sha256.Size]byte
 	Hospital  string
 	User      string // id
-	Label     string // of the user
+	Label     string // label of the user
 	Role      Role
 	CreatedAt time.Time
 	ExpiresAt time.Time
@@ -90,7 +90,7 @@ type Link struct {
 // Valid reports whether the link may be used at an instant.
 func (l *Link) Valid(now time.Time) bool { return l.UsedAt.IsZero() && now.Before(l.ExpiresAt) }
 
-// ID names the link in settings and audit: the hash of its token.
+// ID identifies the link in settings and audit log. It is the hash of the token.
 func (l *Link) ID() string { return hex.EncodeToString(l.Hash[:]) }
 
 // Hash returns the part of a token that is stored.
@@ -101,8 +101,8 @@ func Token() string { return access.RandomHex(32) }
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// Register holds all users, links and sessions. The follower of the settings topic updates it. It is safe for
-// concurrent use.
+// Register holds all users, links and sessions. The reader of the settings topic updates the register. Register is safe
+// for concurrent use.
 type Register struct {
 	mu    sync.RWMutex
 	users map[string]map[string]User // by id and hospital
@@ -183,7 +183,7 @@ func (r *Register) DropLink(hash [sha256.Size]byte) {
 	delete(r.links, hash)
 }
 
-// Link returns the link of a token, also one that was used.
+// Link returns the link of a token, even if it was used.
 func (r *Register) Link(token string) (Link, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -191,7 +191,7 @@ func (r *Register) Link(token string) (Link, bool) {
 	return l, ok
 }
 
-// Links returns the links of a hospital, in no order.
+// Links returns the links of a hospital, in no particular order.
 func (r *Register) Links(hospital string) []Link {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

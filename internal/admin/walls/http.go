@@ -15,18 +15,18 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// Config is what the endpoints need.
+// Config has the dependencies of the endpoints.
 type Config struct {
 	Shell  *httpapi.Shell
 	Office *Office
-	// URL returns the address that a token opens.
+	// URL returns the URL that redeems a token.
 	URL func(token string) string
 }
 
 // MountWrites adds the endpoints that change walls.
 func MountWrites(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, writes()) }
 
-// MountReads adds the endpoint that shows walls.
+// MountReads adds the endpoint that lists walls.
 func MountReads(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, reads()) }
 
 // Operations are the API operations on walls.

@@ -1,6 +1,6 @@
 // Package walls administers the screens that show the board of a hospital. A wall is signed in by a link that is
-// displayed once and works once, and remains signed in until it is revoked or gets another link. Thus the address in
-// a photograph of the screen gives no access. A wall has access to the board only.
+// displayed once and works once, and remains signed in until it is revoked or gets another link. Therefore a photograph
+// of the address on the screen gives no access. A wall has access to the board only.
 package walls
 
 import (
@@ -22,11 +22,11 @@ import (
 type Wall struct {
 	ID        string // "wall_" + 16 hex
 	Hospital  string
-	Label     string            // what administrators call the wall
-	Hash      [sha256.Size]byte // of the token of its link
+	Label     string            // name that administrators gave the wall
+	Hash      [sha256.Size]byte // hash of the token of its link
 	CreatedAt time.Time
-	ExpiresAt time.Time // of the link; zero: the link ends when it is used
-	UsedAt    time.Time // when a screen used the link; zero: none has
+	ExpiresAt time.Time // when the link expires; zero: the link ends when it is used
+	UsedAt    time.Time // when a screen used the link; zero: not yet
 }
 
 // LinkValid reports whether the link may be used at an instant.
@@ -38,21 +38,21 @@ func (w *Wall) LinkValid(now time.Time) bool {
 // project.
 const LinkFor = 24 * time.Hour
 
-// Most is how many walls a hospital may have.
+// Most is the maximum number of walls of a hospital.
 const Most = 50
 
 // These are the actions in the audit log.
 const (
 	ActMake   = "wall.make"
 	ActRevoke = "wall.revoke"
-	ActRelink = "wall.relink" // the screen needs another link; it is dark until then
+	ActRelink = "wall.relink" // the screen needs another link, and is dark until then
 	ActUse    = "wall.use"    // a screen used the link
 )
 
 // ErrTooMany means that a hospital has the maximum number of walls.
 var ErrTooMany = errors.New("the hospital has reached the limit of 50 wall displays; revoke one")
 
-// Register holds all walls. The follower of the settings topic updates it. It is safe for concurrent use.
+// Register holds all walls. The reader of the settings topic updates the register. Register is safe for concurrent use.
 type Register struct {
 	mu     sync.RWMutex
 	byID   map[string]Wall
@@ -80,7 +80,7 @@ func (r *Register) Drop(id string) {
 	delete(r.byID, id)
 }
 
-// Wall returns a wall; false: it was revoked, or never existed.
+// Wall returns a wall, or false if it was revoked or never existed.
 func (r *Register) Wall(id string) (Wall, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -116,8 +116,8 @@ type Office struct {
 	// Seen returns the position up to which the register has read the settings. The caller must call it before it
 	// reads the state to change.
 	Seen func() int64
-	// Put stores a wall; drop: it removes it. It fails with [access.ErrOvertaken] if the settings
-	// of the hospital were changed after seen. When it returns nil, this process honours that.
+	// Put stores a wall, or removes it if drop is true. It fails with [access.ErrOvertaken] if the settings of the
+	// hospital were changed after seen. When it returns nil, this process applies the change.
 	Put   func(ctx context.Context, seen int64, w *Wall, drop bool) error
 	Audit audit.Record
 	Now   func() time.Time
