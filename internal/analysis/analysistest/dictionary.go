@@ -8,7 +8,7 @@ import (
 	"svc/internal/analysis/tables"
 )
 
-// rowTypes are the rows by the table.
+// rowTypes has the row type of each table.
 var rowTypes = map[string]reflect.Type{
 	"observations":  reflect.TypeFor[tables.ObservationRow](),
 	"verdicts":      reflect.TypeFor[tables.VerdictRow](),
@@ -35,7 +35,7 @@ func Columns(table string) (all []Column) {
 
 // Column is one column of a table, as the dictionary lists it.
 type Column struct {
-	Name  string // of a field inside a list: the list, a dot and the field
+	Name  string // name; a field inside a list has the name of the list, a dot and its own name
 	Type  string
 	About string
 }
@@ -49,7 +49,7 @@ func columnsOf(row reflect.Type) (columns []Column) {
 	return columns
 }
 
-// typeName returns the type of a column as DuckDB names it.
+// typeName returns the DuckDB name of the type of a column.
 func typeName(t reflect.Type, options string) string {
 	null := ""
 	if strings.Contains(options, "optional") {

@@ -21,14 +21,14 @@ type Output struct {
 	Views   map[string]*verify.View
 }
 
-// Planted is a fault, with the code that verify must report.
+// Planted is a planted fault, with the code that verify must report.
 type Planted struct {
 	// Plant damages the output and returns the key and the version of the fault.
 	Plant func(l *Output) (key string, version int64)
 	Fault verify.Fault
 }
 
-// ChangesOf returns the indices of the changes of a hospital in its partition.
+// ChangesOf returns the indexes of the changes of a hospital in its partition.
 func (l *Output) ChangesOf(hospital string) (partition int32, places []int) {
 	partition = schemas.Partition([]byte(hospital), int32(len(l.Changes)))
 	for i, r := range l.Changes[partition] {
@@ -61,7 +61,7 @@ func (l *Output) Change(partition int32, place int) *acuity.Change {
 	return c
 }
 
-// Pair picks two changes of the victim by inputs, one right after the other.
+// Pair returns two consecutive changes of the victim, both caused by inputs.
 func (l *Output) Pair(want func(c, next *acuity.Change) bool) (partition int32, place, next int) {
 	l.TB.Helper()
 	partition, places := l.ChangesOf(Victim)

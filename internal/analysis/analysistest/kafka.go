@@ -1,4 +1,4 @@
-// Package analysistest is the fixtures of the analyses: an embedded Kafka, simulated shifts, a processor.
+// Package analysistest has the fixtures of the analyses: an embedded Kafka, simulated shifts, a processor.
 package analysistest
 
 import (
@@ -30,7 +30,7 @@ type Kafka struct {
 // Partitions is the number of partitions of each topic.
 const Partitions = 3
 
-// NewKafka starts an embedded Kafka, which ends with the test.
+// NewKafka starts an embedded Kafka, which stops at the end of the test.
 func NewKafka(tb testing.TB) *Kafka {
 	tb.Helper()
 	broker, err := stream.Embed(stream.BrokerOptions{})
@@ -74,7 +74,7 @@ func Shifts(n, hospitals int, step time.Duration) []*acuity.Observation {
 	return list
 }
 
-// Put writes observations as ingest does, with the time of receipt as timestamp.
+// Put writes observations like ingest does, with the time of receipt as timestamp.
 func (b *Kafka) Put(list []*acuity.Observation) {
 	b.TB.Helper()
 	records := make([]stream.Record, 0, len(list))
@@ -118,7 +118,7 @@ func ObservationsOf(hospital string, list []*acuity.Observation) (own []acuity.O
 	return own
 }
 
-// Folder reads every file below a folder.
+// Folder reads all files below a folder, by path.
 func Folder(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	files := map[string]string{}

@@ -23,7 +23,7 @@ func CPU(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// raw reads all records by the library alone and returns the records per second.
+// raw reads all records with only the library, and returns the records per second.
 func (b *Kafka) raw(l *inputlog.Log) float64 {
 	b.TB.Helper()
 	spans, err := l.Spans(b.TB.Context(), time.Time{}, time.Time{})
@@ -44,10 +44,10 @@ func (b *Kafka) raw(l *inputlog.Log) float64 {
 	return float64(n.Load()) / time.Since(began).Seconds()
 }
 
-// Peak is the largest heap while it was watched, with the memory of the embedded broker.
+// Peak is the largest heap size while the heap was watched, including the memory of the embedded broker.
 type Peak struct{ bytes atomic.Int64 }
 
-// Watch begins to watch the heap.
+// Watch begins to measure the heap.
 func (p *Peak) Watch() (stop func()) {
 	done := make(chan struct{})
 	ended := make(chan struct{})
@@ -67,14 +67,13 @@ func (p *Peak) Watch() (stop func()) {
 	return func() { close(done); <-ended }
 }
 
-// PlainRead is a plain reading of the benchmark's records by kafka-go. Results are reported as a
-// ratio to it.
+// PlainRead is the result of reading the benchmark's records with only kafka-go. Results are reported as a ratio to it.
 type PlainRead struct {
 	rate  float64       // records per second
-	spent time.Duration // of processor time
+	spent time.Duration // processor time
 }
 
-// ReadPlain reads all records by kafka-go alone.
+// ReadPlain reads all records with only kafka-go.
 func ReadPlain(b *testing.B, bed *Kafka, l *inputlog.Log) PlainRead {
 	b.Helper()
 	spent := CPU(b)
@@ -82,7 +81,7 @@ func ReadPlain(b *testing.B, bed *Kafka, l *inputlog.Log) PlainRead {
 	return PlainRead{rate, CPU(b) - spent}
 }
 
-// Report reports the cost of n records per iteration, in comparison with the plain reading.
+// Report reports the cost of n records per iteration, relative to the plain read.
 func (a PlainRead) Report(b *testing.B, n float64, unit string, spent time.Duration, heap *Peak) {
 	b.Helper()
 	rate := n * float64(b.N) / b.Elapsed().Seconds()

@@ -15,8 +15,8 @@ import (
 	"svc/schemas"
 )
 
-// Processed is the output of a live processor for some inputs: changelog and view. It is not stored
-// anywhere yet, so a test can damage it.
+// Processed is the output of a live processor for some inputs: changelog and view. It is only in memory, so a test can
+// damage it.
 type Processed struct {
 	Output
 	Inputs  [][]stream.Record  // by partition
@@ -47,7 +47,7 @@ func Live(tb testing.TB, list []*acuity.Observation) *Processed {
 		n := schemas.Partition(key, Partitions)
 		r := stream.Record{Partition: n, Offset: int64(len(l.Inputs[n])), Key: key, Value: value, Timestamp: o.ReceivedAt.Time()}
 		l.Inputs[n] = append(l.Inputs[n], r)
-		late := o.ReceivedAt.Time().Add(time.Duration(i%3) * 15 * time.Second) // the wall clock, when the input is polled
+		late := o.ReceivedAt.Time().Add(time.Duration(i%3) * 15 * time.Second) // the wall clock when the input is polled
 		if i%3 == 0 {
 			if err := tasks[n].Advance(late.Add(-time.Second)); err != nil {
 				tb.Fatal(err)
@@ -106,7 +106,7 @@ func (l *Processed) Show(_ int64, charts []verdict.Chart) {
 	}
 }
 
-// Verify writes inputs and changelog to a Kafka and returns the check of them.
+// Verify writes inputs and changelog to a Kafka and returns a verifier of them.
 func (l *Processed) Verify(b *Kafka) *verify.Verify {
 	l.TB.Helper()
 	b.Write(schemas.Observations().Name, slices.Concat(l.Inputs...))
@@ -114,7 +114,7 @@ func (l *Processed) Verify(b *Kafka) *verify.Verify {
 	return l.Verifier(b)
 }
 
-// Verifier returns the check of inputs and changelog that are on a Kafka.
+// Verifier returns a verifier of inputs and changelog that are already on a Kafka.
 func (l *Processed) Verifier(b *Kafka) *verify.Verify {
 	return &verify.Verify{
 		Inputs:  b.Log().Source(),

@@ -26,19 +26,18 @@ import (
 // Export selects the records to export, and the destination.
 type Export struct {
 	Table     Table
-	Topic     string   // with its prefix
+	Topic     string   // name, with its prefix
 	Hospitals []string // empty: all
 	From, To  time.Time
 	Format    tables.Format
 
-	inputlog.Source // of the topic
+	inputlog.Source // source of the topic
 
-	// Progress is called with the offsets that are done and their total, from several
-	// goroutines. Nil: no progress is wanted.
+	// Progress is called with the number of finished offsets and their total, from several goroutines. It may be nil.
 	Progress func(done, total int64)
 	Pace     *rate.Limiter
-	// Segment is how many offsets are written as one unit; 0: 100,000. An interruption loses at
-	// most one segment of each processor.
+	// Segment is the number of offsets that are written as one unit; 0 means 100,000. An interruption loses at most one
+	// segment per processor.
 	Segment int64
 }
 
@@ -49,10 +48,10 @@ type exporter struct {
 	Export
 	dir string
 	*inputlog.Share
-	mu sync.Mutex // of the journal
+	mu sync.Mutex // guards the journal
 }
 
-// question returns the plan without the offsets.
+// question returns the plan without offsets.
 func (x *Export) question() *Plan {
 	hospitals := append([]string{}, x.Hospitals...)
 	slices.Sort(hospitals)
@@ -62,7 +61,7 @@ func (x *Export) question() *Plan {
 	}
 }
 
-// instant returns an instant as the manifest has it; nil: there is none.
+// instant returns an instant in the form of the manifest, or nil for the zero time.
 func instant(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -71,7 +70,7 @@ func instant(t time.Time) *time.Time {
 	return &t
 }
 
-// plan returns the question with the offsets that the topic has now.
+// plan returns the plan with the current offsets of the topic.
 func (x *Export) plan(ctx context.Context) (*Plan, error) {
 	p := x.question()
 	spans, err := x.Spans(ctx, x.From, x.To)
@@ -105,7 +104,7 @@ func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("export to %s: %w", dir, err)
 	}
-	defer j.file.Close() //nolint:errcheck // each line was synced
+	defer j.file.Close() //nolint:errcheck // each line is already synced
 	if err := sweep(dir); err != nil {
 		return nil, err
 	}
@@ -123,7 +122,7 @@ func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// sweep removes the half-written files of an interruption.
+// sweep removes the incomplete files of an interrupted run.
 func sweep(dir string) error {
 	err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(name, partialExt) {
@@ -174,8 +173,8 @@ type journal struct {
 	done map[Piece]segment
 }
 
-// openJournal reads the journal of a folder, or starts one with the plan that begin returns. A
-// line that a crash cut off is dropped.
+// openJournal reads the journal of a folder, or starts one with the plan that begin returns. A line that a crash
+// truncated is dropped.
 func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*journal, error) {
 	name := filepath.Join(dir, journalName)
 	content, err := os.ReadFile(name) //nolint:gosec // in the folder that the user named
@@ -202,7 +201,7 @@ func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*jour
 			return nil, fmt.Errorf("begin journal: %w", err)
 		}
 	}
-	if j.file, err = os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o600); err == nil { //nolint:gosec // likewise
+	if j.file, err = os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o600); err == nil { //nolint:gosec // in the folder that the user named
 		err = j.file.Truncate(int64(len(content)))
 	}
 	if err != nil {
@@ -227,7 +226,7 @@ func (j *journal) read(content []byte) error {
 	return nil
 }
 
-// note records that a segment is done.
+// note records that a segment is finished.
 func (j *journal) note(s *segment) error {
 	line, err := json.Marshal(s)
 	if err == nil {

@@ -33,14 +33,14 @@ var ErrNotEmpty = errors.New("the system has observations already; import is int
 // the records of a hospital keep their order.
 type Import struct {
 	Dir   string
-	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error) // of the observations of the system
+	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error) // spans of the observations in the system
 	Put   func(r *stream.Record) error
 	Pace  *rate.Limiter
-	// Progress is called with the number of records that are written, and their total.
+	// Progress is called with the number of written records and their total.
 	Progress func(done, total int64)
 }
 
-// importedRow has the columns of a row that go back into the log.
+// importedRow has the columns of a row that are needed to restore the record.
 type importedRow struct {
 	Offset int64         `parquet:"offset" json:"offset"`
 	At     tables.Moment `parquet:"at,timestamp(millisecond)" json:"at"`
@@ -83,7 +83,7 @@ func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 			row := &rows[i]
 			key := []byte(row.Key)
 			if err := im.Put(&stream.Record{
-				Partition: schemas.Partition(key, int32(len(spans))), //nolint:gosec // Kafka counts them so
+				Partition: schemas.Partition(key, int32(len(spans))), //nolint:gosec // Kafka's number of partitions is an int32
 				Key:       key, Value: schemas.Registered(row.Record), Timestamp: time.UnixMilli(int64(row.At)),
 			}); err != nil {
 				return nil, err
@@ -140,9 +140,9 @@ func readRows(format tables.Format, name string) (rows []importedRow, err error)
 	}
 	f, err := os.Open(name) //nolint:gosec // in the folder that the user named
 	if err != nil {
-		return nil, err //nolint:wrapcheck // names the file
+		return nil, err //nolint:wrapcheck // the error names the file
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() //nolint:errcheck // the file was only read
 	if format == tables.CSV {
 		return readCSV(f)
 	}

@@ -19,28 +19,28 @@ import (
 // Plan lists the contents of an export. It is made once, at the start. Records that are written
 // to the topic afterwards are not part of it.
 type Plan struct {
-	Topic     string        `json:"topic"` // with its prefix
+	Topic     string        `json:"topic"` // name, with its prefix
 	Table     string        `json:"table"`
 	Format    tables.Format `json:"format"`
 	Hospitals []string      `json:"hospitals"` // ascending; empty: all
 	From      *time.Time    `json:"from"`      // null: from the beginning
-	To        *time.Time    `json:"to"`        // null: up to the end when the export began
+	To        *time.Time    `json:"to"`        // null: up to the end at the start of the export
 	Spans     []Piece       `json:"partitions"`
-	Segment   int64         `json:"segmentOffsets"` // offsets of a segment
+	Segment   int64         `json:"segmentOffsets"` // offsets per segment
 }
 
 // Piece is a span in the form of the manifest.
 type Piece struct {
 	Partition int32 `json:"partition"`
 	From      int64 `json:"from"`
-	End       int64 `json:"end"` // the first offset after the piece
+	End       int64 `json:"end"` // offset after the piece
 }
 
 // File is one file of an export.
 type File struct {
 	Path      string `json:"path"` // relative to the folder of the manifest
 	Hospital  string `json:"hospital"`
-	Date      string `json:"date"` // in UTC, of the timestamps of its records
+	Date      string `json:"date"` // UTC date of the timestamps of its records
 	Partition int32  `json:"partition"`
 	First     int64  `json:"firstOffset"`
 	Last      int64  `json:"lastOffset"`
@@ -62,7 +62,7 @@ type Counts struct {
 	Read      int64 `json:"read"`
 	Rows      int64 `json:"rows"`
 	Others    int64 `json:"ofOtherHospitals"`
-	State     int64 `json:"state"` // records of a changelog that are no history
+	State     int64 `json:"state"` // records of a changelog that are not history
 	Undecoded int64 `json:"undecoded"`
 }
 
@@ -75,7 +75,7 @@ func (c *Counts) add(o *Counts) {
 type Manifest struct {
 	Plan
 	Counts    Counts   `json:"records"`
-	Undecoded []Unread `json:"undecoded"` // every one, by partition and offset
+	Undecoded []Unread `json:"undecoded"` // all of them, by partition and offset
 	Files     []File   `json:"files"`     // by path
 }
 
@@ -111,7 +111,7 @@ func ReadManifest(dir string) (*Manifest, error) {
 	return &m, nil
 }
 
-// write writes the manifest to the folder by an atomic rename.
+// write writes the manifest to the folder with an atomic rename.
 func (m *Manifest) write(dir string) error {
 	content, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -123,11 +123,11 @@ func (m *Manifest) write(dir string) error {
 	return nil
 }
 
-// writeWhole writes a file that has its name only once its content is on disk.
+// writeWhole writes a file that gets its name only after its content is on disk.
 func writeWhole(name string, content []byte) error {
 	f, err := os.Create(name + partialExt) //nolint:gosec // in the folder that the user named
 	if err != nil {
-		return err //nolint:wrapcheck // names the file
+		return err //nolint:wrapcheck // the error names the file
 	}
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
@@ -136,7 +136,7 @@ func writeWhole(name string, content []byte) error {
 	return os.Rename(f.Name(), name)
 }
 
-// sameQuestion reports whether two plans are equal but for the offsets.
+// sameQuestion reports whether two plans are equal except for the offsets.
 func (p *Plan) sameQuestion(o *Plan) bool {
 	a, b := *p, *o
 	a.Spans, b.Spans = nil, nil
@@ -151,8 +151,7 @@ func (p Plan) text() string {
 	return string(b)
 }
 
-// Sum checks the files of a manifest against their digests. The error names the first file
-// that has changed.
+// Sum checks the files of a manifest against their digests. The error names the first changed file.
 func (m *Manifest) Sum(dir string) error {
 	for i := range m.Files {
 		f := &m.Files[i]
@@ -165,7 +164,7 @@ func (m *Manifest) Sum(dir string) error {
 		}
 		sum := sha256.New()
 		_, err = io.Copy(sum, in)
-		in.Close() //nolint:errcheck // only read
+		in.Close() //nolint:errcheck // the file was only read
 		if err != nil {
 			return fmt.Errorf("check export: %w", err)
 		}
@@ -176,7 +175,7 @@ func (m *Manifest) Sum(dir string) error {
 	return nil
 }
 
-// pieces cuts the spans into segments.
+// pieces splits the spans into segments.
 func (p *Plan) pieces() (all []Piece) {
 	for _, s := range p.Spans {
 		for at := s.From; at < s.End; at += p.Segment {

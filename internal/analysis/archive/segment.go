@@ -22,7 +22,7 @@ import (
 	"svc/schemas"
 )
 
-// segments writes the segments that are not done.
+// segments writes the unfinished segments.
 func (e *exporter) segments(ctx context.Context, j *journal) error {
 	var left []Piece
 	done, total := int64(0), int64(0)
@@ -51,7 +51,7 @@ func (e *exporter) segments(ctx context.Context, j *journal) error {
 			return j.note(s)
 		})
 	}
-	return g.Wait() //nolint:wrapcheck // of ours
+	return g.Wait() //nolint:wrapcheck // an error of this package
 }
 
 // progressEvery is the number of records between two reports of progress.
@@ -71,11 +71,11 @@ func (e *exporter) segment(ctx context.Context, p Piece) (*segment, error) {
 	return s, nil
 }
 
-// read hands the records of a piece to a writer of rows, and counts them.
+// read passes the records of a piece to a row writer, and counts them.
 func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, error) {
 	s := &segment{Piece: p}
 	at := p.From
-	known := map[string]int64{} // newest version of each hospital
+	known := map[string]int64{} // newest version of each hospital so far
 	err := e.Read(ctx, stream.Span(p), func(r stream.Record) error {
 		if err := e.Wait(ctx); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, er
 	return s, nil
 }
 
-// rowOf fills a row from a record, and counts the outcome; false: the record becomes no row.
+// rowOf fills a row from a record, and counts the outcome. It returns false if the record does not become a row.
 func rowOf[R any](e *exporter, s *segment, t *tables.Table[R], r *stream.Record, row *R) (hospital string, wanted bool) {
 	hospital, has := t.Hospital(r)
 	switch {
@@ -122,7 +122,7 @@ func rowOf[R any](e *exporter, s *segment, t *tables.Table[R], r *stream.Record,
 
 // Table is a topic that can be exported.
 type Table struct {
-	Name  string // name of the topic without svc.v1.
+	Name  string // name of the topic, without svc.v1.
 	Topic schemas.Topic
 	// Transactions means that the topic is written in transactions, so internal/stream must read it.
 	Transactions bool
@@ -135,7 +135,7 @@ type Table struct {
 
 // segmenter writes the rows of one segment.
 type segmenter interface {
-	// writeRecord writes the row of a record, if it becomes one, and counts the outcome.
+	// writeRecord writes the row of a record, if there is one, and counts the outcome.
 	writeRecord(counted *segment, r *stream.Record) error
 	finish() (files []File, err error)
 	abandon()
@@ -175,14 +175,14 @@ func Tables() []Table {
 }
 
 // segmentOf writes the rows of a segment, one file for each hospital and day. Open files use memory, so a file is
-// completed with its day. A record that arrives too late starts another file.
+// completed at the end of its day. A record that arrives too late starts another file.
 type segmentOf[R any] struct {
 	exporter *exporter
 	table    *tables.Table[R]
 	open     map[string]*outFile[R]
 	ended    []*outFile[R]
-	idle     []tables.Sink[R] // the writers of ended files, for use again
-	due      time.Time        // when the first open file is to be ended
+	idle     []tables.Sink[R] // writers of completed files, for reuse
+	due      time.Time        // when the first open file must be completed
 	last     *outFile[R]
 }
 
@@ -205,7 +205,7 @@ func (f *outFile[R]) Write(b []byte) (int, error) {
 	f.sum.Write(b)
 	n, err := f.to.Write(b)
 	f.size += int64(n)
-	return n, err //nolint:wrapcheck // names the file
+	return n, err //nolint:wrapcheck // the error names the file
 }
 
 func (s *segmentOf[R]) writeRecord(counted *segment, r *stream.Record) error {
@@ -266,7 +266,7 @@ func (s *segmentOf[R]) file(hospital string, r *stream.Record) (*outFile[R], err
 	return f, err
 }
 
-// due returns the instant after which a file is ended.
+// due returns the instant after which a file is completed.
 func (f *outFile[R]) due() time.Time { return f.day.Add(24*time.Hour + lateWithin) }
 
 // endDays completes the files of past days.
@@ -321,11 +321,11 @@ func (s *segmentOf[R]) finish() ([]File, error) {
 // abandon closes and removes unfinished files; the next start writes them again.
 func (s *segmentOf[R]) abandon() {
 	for _, f := range s.open {
-		f.to.Close()           //nolint:errcheck // the file is thrown away
-		os.Remove(f.to.Name()) //nolint:errcheck // likewise
+		f.to.Close()           //nolint:errcheck // the file is discarded
+		os.Remove(f.to.Name()) //nolint:errcheck // same
 	}
 	for _, f := range s.ended {
-		os.Remove(f.to.Name()) //nolint:errcheck // likewise, if the file has not got its final name
+		os.Remove(f.to.Name()) //nolint:errcheck // same, unless the file already has its final name
 	}
 }
 

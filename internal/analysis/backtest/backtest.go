@@ -19,17 +19,17 @@ import (
 // Options select the hours and the models to measure.
 type Options struct {
 	Hospital string
-	Zone     *time.Location // of the hospital; nil: UTC
-	// A forecast counts if its origin is in [From, To), in hours; 0: no limit. Hours before From are only learned.
+	Zone     *time.Location // zone of the hospital; nil: UTC
+	// From and To bound the origins of forecasts that count: [From, To), in hours; 0 means no limit. The model also
+	// learns from hours before From.
 	From, To int32
-	// Warmup is how many observed hours are learnt before a forecast counts in the main tables.
-	// The tables by age of the history count all forecasts.
+	// Warmup is the number of observed hours that the model must have learned from before a forecast counts in the main
+	// tables. The tables by age of the history count all forecasts.
 	Warmup int
 	Models []string // names of results; empty: all
-	// Compare is an external model to compare with; nil: none.
+	// Compare is an external model to compare with; nil means none.
 	Compare *Foreign
-	// Progress is called with the number of hours that are measured, and their total. Nil: no
-	// progress is wanted.
+	// Progress is called with the number of measured hours and their total. It may be nil.
 	Progress func(done, total int64)
 }
 
@@ -48,7 +48,7 @@ func Models() []string {
 // origin is an hour from which the model forecasts.
 type origin struct {
 	snapshot *acuity.Snapshot
-	age      int // observed hours that the model has learnt
+	age      int // number of observed hours that the model has learned from
 	level    acuity.Level
 	ahead    [forecast.Horizon]forecast.Ahead
 	slots    [forecast.Horizon]int
@@ -104,10 +104,10 @@ func Run(hours []*acuity.Snapshot, o Options) (*Report, error) {
 type run struct {
 	options *Options
 	model   *forecast.Model
-	rivals  []baseline // of the nurses required
-	census  []baseline // of the occupied rooms
+	rivals  []baseline // for the nurses required
+	census  []baseline // for the occupied rooms
 	levels  transitions
-	past    []origin // of the last eight hours
+	past    []origin // origins of the last eight hours
 	report  *Report
 	leads   leads
 }
@@ -125,7 +125,7 @@ func (r *run) slot(hour int32) int {
 	return int(t.Weekday())*24 + t.Hour()
 }
 
-// hour compares an hour with its forecasts, then learns it and forecasts from it.
+// hour compares an hour with its forecasts, then learns from it and makes a forecast from it.
 func (r *run) hour(s *acuity.Snapshot) {
 	unit := score.SumSnapshot(s)
 	required := float64(unit.Required) / float64(catalogue.Nurse)

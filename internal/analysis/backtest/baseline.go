@@ -5,11 +5,11 @@ import (
 	"svc/acuity/forecast"
 )
 
-// baseline forecasts the nurses required, or the occupied rooms, from their past alone.
+// baseline forecasts the nurses required, or the occupied rooms, only from their past values.
 type baseline interface {
-	// observe learns an observed hour. Hours ascend; hours that are left out were not observed.
+	// observe learns from an observed hour. Hours ascend; missing hours were not observed.
 	observe(hour int32, slot int, required float64)
-	// ahead forecasts the hours after the last one seen; slots are their hours of the week.
+	// ahead forecasts the hours after the last observed one; slots has their hours of the week.
 	ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float64
 }
 
@@ -25,7 +25,7 @@ var baselines = []struct {
 	{"holt-winters", func() baseline { return &holtWinters{} }},
 }
 
-// persistence forecasts the present value.
+// persistence forecasts the current value.
 type persistence struct{ now float64 }
 
 func (p *persistence) observe(_ int32, _ int, required float64) { p.now = required }
@@ -38,8 +38,8 @@ func (p *persistence) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// hourOfWeek forecasts the recent mean at that hour of the week. Without data for it, the mean at
-// that hour of the day.
+// hourOfWeek forecasts the recent mean at that hour of the week or, without data for it, the mean at that hour of the
+// day.
 type hourOfWeek struct {
 	weight, sum [168]float64
 	now         float64
@@ -99,8 +99,7 @@ func (l *lastWeek) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// blend forecasts the mean at that hour of the week, plus a learnt share of the present distance
-// from it.
+// blend forecasts the mean at that hour of the week, plus a learned fraction of the current deviation from it.
 type blend struct {
 	hourOfWeek
 	past   []blendPast // of the last eight hours
@@ -221,7 +220,7 @@ func (t *transitions) observe(h, slot int, origin, came acuity.Level) {
 	}
 }
 
-// ahead returns the chances by each of the baselines.
+// ahead returns the chances according to each baseline.
 func (t *transitions) ahead(h, slot int, now acuity.Level) [3]chances {
 	var list [3]chances
 	for x := range list[0] {

@@ -16,13 +16,13 @@ import (
 // Foreign holds the forecasts of an external model.
 type Foreign struct {
 	name  string
-	rooms bool // it also forecasts the occupied rooms
+	rooms bool // the model also forecasts the occupied rooms
 	at    map[target]foreignForecast
 }
 
 // target is one hour ahead of an origin.
 type target struct {
-	hour  int32 // of the origin
+	hour  int32 // hour of the origin
 	ahead int   // hours; from 1
 }
 
@@ -34,17 +34,17 @@ type foreignForecast struct {
 // Comparison compares the forecast with an external one, on the hours that both forecast.
 type Comparison struct {
 	Name      string   `json:"name"`
-	Forecasts int      `json:"forecasts"` // each of one hour, by both models
-	Missing   int      `json:"missing"`   // hours that the foreign model did not forecast
+	Forecasts int      `json:"forecasts"` // one per hour and model
+	Missing   int      `json:"missing"`   // hours that the external model did not forecast
 	Unused    int      `json:"unused"`    // lines of hours that were not measured
-	Models    []Errors `json:"models"`    // the forecast, the foreign model, the baselines
-	Census    []Errors `json:"census"`    // for the occupied rooms, if the foreign model forecasts them
-	Gain      float64  `json:"gain"`      // share of the foreign model's error that the forecast saves
+	Models    []Errors `json:"models"`    // the forecast, the external model, the baselines
+	Census    []Errors `json:"census"`    // for the occupied rooms, if the external model forecasts them
+	Gain      float64  `json:"gain"`      // relative reduction of the external model's error
 
 	sums, census []sum
 }
 
-// The columns of a file of forecasts.
+// These are the columns of a file of forecasts.
 const (
 	atColumn     = "at"
 	aheadColumn  = "hours_ahead"
@@ -143,19 +143,19 @@ func amount(text string) (float64, error) {
 	return x, nil
 }
 
-// newComparison returns an empty comparison; nil without a foreign model.
+// newComparison returns an empty comparison, or nil without an external model.
 func newComparison(f *Foreign) *Comparison {
 	if f == nil {
 		return nil
 	}
-	const models = 2 // the forecast and the foreign model
+	const models = 2 // the forecast and the external model
 	return &Comparison{
 		Name: f.name, Unused: len(f.at),
 		sums: make([]sum, models+len(baselines)), census: make([]sum, models+len(baselines)),
 	}
 }
 
-// add counts one hour ahead of an origin, if the foreign model forecast it.
+// add counts one hour ahead of an origin if the external model forecast it.
 func (c *Comparison) add(f *Foreign, o *origin, h int, required, occupied float64) {
 	theirs, there := f.at[target{o.snapshot.Hour, h + 1}]
 	if !there {

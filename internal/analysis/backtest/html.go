@@ -30,7 +30,7 @@ func (r *Report) HTML(to io.Writer) error {
 		*Report
 		First, Last                                                             string
 		Ours                                                                    Errors
-		WithinOneAll, BandAll                                                   float64 // of all hours ahead
+		WithinOneAll, BandAll                                                   float64 // over all hours ahead
 		PictureSample, PictureErrors, PictureWeeks, PictureLevels, PictureCurve template.HTML
 	}{
 		r, r.From.In(r.zone).Format(form), r.To.In(r.zone).Format(form), r.Models[0],
@@ -55,8 +55,8 @@ type picture struct {
 	margin, legend float64
 }
 
-// The colours differ for eyes of every kind (Okabe and Ito 2008). The forecast is #0072b2 by
-// day, and brighter by night.
+// colors are distinguishable with color blindness (Okabe and Ito 2008). The forecast is #0072b2 in the light
+// theme, and brighter in the dark theme.
 var colors = []string{"var(--ours)", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9"}
 
 func newPicture(title string, left, right, bottom, top float64) *picture {
@@ -87,7 +87,7 @@ func (p *picture) mark(x float64, text string) {
 	fmt.Fprintf(&p.svg, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, p.x(x), p.height-14, text)
 }
 
-// line draws a line of a class and a colour; "": the colour of the class.
+// line draws a line with a class and a color; "" means the color of the class.
 func (p *picture) line(class, color string, xs, ys []float64) {
 	fmt.Fprintf(&p.svg, `<polyline class="%s"%s points="`, class, stroke(color))
 	for i := range xs {
@@ -122,7 +122,7 @@ func (p *picture) name(i int, class, color, text string) {
 }
 
 func (p *picture) html() template.HTML {
-	return template.HTML(p.svg.String() + "</svg>") //nolint:gosec // numbers, and texts that are escaped
+	return template.HTML(p.svg.String() + "</svg>") //nolint:gosec // only numbers and escaped text
 }
 
 // ticks returns round numbers between two ends.

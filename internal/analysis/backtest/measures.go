@@ -32,7 +32,7 @@ type inner struct {
 	in, near    [forecast.Horizon]float64 // within the band, within one nurse
 	below       [forecast.Horizon][forecast.Quantiles]float64
 	pinball     [forecast.Horizon]float64
-	rps, brier  [2][4][forecast.Horizon]float64 // held, came
+	rps, brier  [2][4][forecast.Horizon]float64 // levels held and levels that occurred
 	forecast    float64
 	came        float64
 	bins        [10][3]float64
@@ -84,7 +84,7 @@ func addErrors(sums []sum, predicted float64, rivals [][forecast.Horizon]float64
 	}
 }
 
-// add counts one forecast that was off by so much.
+// add counts one forecast with the given error.
 func (s *sum) add(h int, off float64) {
 	s.n[h]++
 	s.off[h] += math.Abs(off)
@@ -190,7 +190,7 @@ func (r *Report) addSample(h int, hour int32, f *forecast.Ahead, required float6
 // warned is the probability from which a level counts as forecast, as in the API.
 const warned = .5
 
-// leads collects how long before each onset of orange the forecast announced it.
+// leads collects how long in advance the forecast announced each onset of orange.
 type leads struct {
 	last  acuity.Level
 	known bool
@@ -216,11 +216,11 @@ func (l *leads) observe(level acuity.Level, past []origin, hour int32, counts fu
 	l.last, l.known = level, true
 }
 
-// Lead is how long before a unit became orange or red the forecast announced it.
+// Lead is how long in advance the forecast announced that a unit became orange or red.
 type Lead struct {
 	Onsets int     `json:"onsets"` // times that the unit became orange or red
 	Within []Share `json:"within"`
-	Median float64 `json:"medianHours"` // of all onsets; 0: not announced
+	Median float64 `json:"medianHours"` // over all onsets; 0: not announced
 }
 
 // Share is the share of onsets that were forecast at least the given number of hours in advance.

@@ -17,22 +17,22 @@ import (
 // in this order.
 type Report struct {
 	Hospital  string    `json:"hospital"`
-	Timezone  string    `json:"timezone"` // of the hospital
+	Timezone  string    `json:"timezone"` // time zone of the hospital
 	Method    string    `json:"method"`
-	From      time.Time `json:"from"` // first hour that was compared
-	To        time.Time `json:"to"`   // last hour that was compared
+	From      time.Time `json:"from"` // first compared hour
+	To        time.Time `json:"to"`   // last compared hour
 	Warmup    int       `json:"warmupHours"`
-	Hours     int       `json:"hours"`     // observed hours that were compared
-	Forecasts int       `json:"forecasts"` // each of one hour
+	Hours     int       `json:"hours"`     // compared observed hours
+	Forecasts int       `json:"forecasts"` // one per hour
 	Required  float64   `json:"meanNursesRequired"`
 
 	Models []Errors `json:"models"` // the forecast first
 	Best   string   `json:"bestBaseline"`
-	Gain   float64  `json:"gain"` // share of the best baseline's error that the forecast saves
+	Gain   float64  `json:"gain"` // relative reduction of the best baseline's error
 
 	Census []Errors `json:"census"` // for the occupied rooms, in the order of Models
 
-	Compared *Comparison `json:"compared,omitempty"` // with a foreign model
+	Compared *Comparison `json:"compared,omitempty"` // with an external model
 
 	Band [forecast.Horizon]float64 `json:"coverage80"` // share of hours within P10 … P90
 	// WithinOne is the share of forecasts that were off by at most one nurse.
@@ -78,14 +78,14 @@ type Rate struct {
 	Came     float64 `json:"came"`
 }
 
-// Age holds the errors at one length of the history.
+// Age has the errors at one length of the history.
 type Age struct {
 	Name      string   `json:"name"`
 	Forecasts int      `json:"forecasts"`
 	Models    []Errors `json:"models"`
 	Gain      float64  `json:"gain"`
 	Band      float64  `json:"coverage80"`
-	least     int      // observed hours
+	least     int      // minimum observed hours
 }
 
 // Week is the coverage of the band in one week.
@@ -104,7 +104,7 @@ type Bin struct {
 	Forecasts int     `json:"forecasts"`
 }
 
-// Sample is one hour of the picture.
+// Sample is one hour of the chart.
 type Sample struct {
 	At   time.Time `json:"at"`
 	P10  float64   `json:"p10"`
@@ -190,24 +190,23 @@ type Gate struct {
 	Faults []string `json:"faults"`
 }
 
-// The limits of the gate. Chosen by this project: below them, a unit's own experience is more useful than the
-// forecast.
+// These are the limits of the gate, chosen by this project. Below them, the experience of the unit's staff is more
+// useful than the forecast.
 const (
 	leastGain = .10
-	bandShare = .80 // of hours within P10 … P90
-	bandOff   = .05 // how far the share may be from that
+	bandShare = .80 // fraction of hours within P10 … P90
+	bandOff   = .05 // tolerance of bandShare
 	mostRPS   = .90
-	leastDays = 7 // of a period that can be judged at all
+	leastDays = 7 // minimum length of the period, in days
 )
 
-// bandErrors is how many standard errors the share within the band may be off in a short period.
-// Eight shares are checked, so two standard errors would fail a calibrated forecast in one of four
-// backtests.
+// bandErrors is the tolerance of the coverage of the band, in standard errors, for a short period. Eight coverages are
+// checked, so a limit of two standard errors would fail a calibrated forecast in one of four backtests.
 const bandErrors = 3
 
-// bandTolerance returns how far the share within the band may be from 80% without a fault, for n
-// forecasts made each hour for so many hours ahead. Forecasts that overlap fail together, so n of
-// them weigh as n/ahead independent ones. From 27 weeks on it is bandOff at every hour.
+// bandTolerance returns the accepted deviation of the coverage of the band from 80%, for n forecasts made each hour for
+// the given number of hours ahead. Forecasts that overlap fail together, so n of them weigh as n/ahead independent
+// ones. From 27 weeks on it is bandOff at every hour.
 func bandTolerance(ahead int, n float64) float64 {
 	return max(bandOff, bandErrors*math.Sqrt(bandShare*(1-bandShare)*float64(ahead)/max(1, n)))
 }

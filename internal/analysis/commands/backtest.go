@@ -29,7 +29,7 @@ import (
 	"svc/schemas"
 )
 
-// Sources of the hours of a backtest. Any other word is the name of a file.
+// These are the sources of the hours of a backtest. Any other word is the name of a file.
 const (
 	fromSnapshots    = "snapshots"
 	fromObservations = "observations"
@@ -40,19 +40,19 @@ type backtestCommand struct {
 	*kafkacli.Command
 	options backtest.Options
 	source  string
-	from    string // the text of the flag
+	from    string // text of the flag
 	to      string
 	gate    bool
 	compare string
 	out     string
 
-	models, warmup, zone string // the texts of the flags
+	models, warmup, zone string // texts of the flags
 }
 
 // errGate means that a forecast is not good enough.
 var errGate = errors.New("forecast quality is below the limits")
 
-// BacktestCommand is svc backtest. It measures the forecast of a hospital on the recorded hours.
+// BacktestCommand is svc backtest, which measures the forecast of a hospital on the recorded hours.
 func BacktestCommand(w cli.Env) *cobra.Command {
 	b := &backtestCommand{Command: kafkacli.New(w, 0)}
 	c := b.Cobra("backtest", "measure the forecast on recorded hours", func(ctx context.Context, _ []string) error { return b.run(ctx) })
@@ -116,7 +116,7 @@ func (b *backtestCommand) foreign() error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // the file was only read
 	name := filepath.Base(b.compare)
 	b.options.Compare, err = backtest.ReadForeign(strings.TrimSuffix(name, filepath.Ext(name)), f)
 	if err != nil {
@@ -125,7 +125,7 @@ func (b *backtestCommand) foreign() error {
 	return nil
 }
 
-// faults parses the flags and returns their faults.
+// faults parses the flags and returns their errors.
 func (b *backtestCommand) faults() (faults []error) {
 	fault := func(wrong bool, text string) {
 		if wrong {
@@ -153,7 +153,7 @@ func (b *backtestCommand) faults() (faults []error) {
 	return faults
 }
 
-// parseHour parses the full hour of a date in a zone, or of an instant. 0: the text is empty.
+// parseHour parses the full hour of a date in a zone, or of an instant. It returns 0 for an empty text.
 func parseHour(text string, zone *time.Location) (int32, error) {
 	t, err := parseInstant(text, zone)
 	return acuity.At(t).Hour(), err
@@ -196,7 +196,7 @@ func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", b.source, err)
 	}
-	defer lines.Close() //nolint:errcheck // it was only read
+	defer lines.Close() //nolint:errcheck // the file was only read
 	return b.read(hours.FromRequests(hours.Lines(lines), b.options.Hospital, b.options.Zone))
 }
 
@@ -211,7 +211,7 @@ func (b *backtestCommand) read(list iter.Seq2[*acuity.Snapshot, error]) ([]*acui
 				return
 			}
 			read++
-			shown.Tell(read, 0) // the total is not known
+			shown.Tell(read, 0) // the total is unknown
 		}
 	})
 }
@@ -245,7 +245,7 @@ func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, 
 	if err != nil {
 		return nil, err
 	}
-	span := spans[schemas.Partition([]byte(b.options.Hospital), int32(len(spans)))] //nolint:gosec // Kafka counts them so
+	span := spans[schemas.Partition([]byte(b.options.Hospital), int32(len(spans)))] //nolint:gosec // Kafka's number of partitions is an int32
 	enough := errors.New("nobody wants more")
 	return b.read(func(yield func(*acuity.Snapshot, error) bool) {
 		if err := cluster.Range(ctx, topic, span, func(r stream.Record) error {
@@ -263,7 +263,7 @@ func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, 
 	})
 }
 
-// write writes the report into its folder, and prints its short form.
+// write writes the report into its folder, and prints its summary.
 func (b *backtestCommand) write(r *backtest.Report) error {
 	if err := os.MkdirAll(b.out, 0o750); err != nil {
 		return err

@@ -24,7 +24,7 @@ type exportOptions struct {
 	segment            int64
 }
 
-// ExportCommand is svc export: it writes a topic as files.
+// ExportCommand is svc export, which writes a topic as files.
 func ExportCommand(w cli.Env) *cobra.Command {
 	o := &exportOptions{logCommand: newLogCommand(w, 0)}
 	c := o.cobra("export", "export the log as Parquet, NDJSON or CSV", func(ctx context.Context, _ []string) error { return o.run(ctx) })
@@ -33,7 +33,7 @@ func ExportCommand(w cli.Env) *cobra.Command {
 	o.spanFlags()
 	formatFlag(c, &o.format, tables.Parquet)
 	c.Flags().StringVar(&o.out, "out", "", "`folder` with a subfolder for each topic; - is standard output")
-	c.Flags().Int64Var(&o.segment, "segment", 100_000, //nolint:mnd // a minute or less
+	c.Flags().Int64Var(&o.segment, "segment", 100_000, //nolint:mnd // about a minute or less
 		"`offsets` per file: at most these are lost by an interruption")
 	cli.Require(c.Flags(), "topic", "out")
 	o.Check = func() []error {
@@ -94,8 +94,8 @@ func (c *exportOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// hospitalsWithoutRows returns the named hospitals without any exported row, whose names may be mistyped. A single
-// output does not record the hospitals of its rows, so it returns all names or none.
+// hospitalsWithoutRows returns the requested hospitals without any exported row, whose names may be mistyped. A single
+// output does not record the hospitals of its rows, so for that it returns all names or none.
 func hospitalsWithoutRows(m *archive.Manifest, hospitals []string) (silent []string) {
 	for _, hospital := range hospitals {
 		found := slices.ContainsFunc(m.Files, func(f archive.File) bool { return f.Hospital == hospital })
@@ -113,10 +113,10 @@ func tableNames() (names []string) {
 	return names
 }
 
-// namedAtMost is how many undecodable records are printed. The manifest names all of them.
+// namedAtMost is the maximum number of undecodable records that are printed. The manifest has all of them.
 const namedAtMost = 20
 
-// sayExported prints how much an export has written, and the records that it could not decode.
+// sayExported prints the amount of exported data, and the records that could not be decoded.
 func sayExported(out io.Writer, m *archive.Manifest) {
 	fmt.Fprintf(out, "export: %d rows in %d files, of %d records", m.Counts.Rows, len(m.Files), m.Counts.Read)
 	if m.Counts.Undecoded > 0 {

@@ -16,13 +16,13 @@ import (
 	"svc/schemas"
 )
 
-// ImportCommand is svc import: it writes exported observations into an empty system.
+// ImportCommand is svc import, which writes exported observations into an empty system.
 func ImportCommand(w cli.Env) *cobra.Command {
 	c := newLogCommand(w, 0)
 	cmd := c.cobra("import FOLDER", "import exported observations into an empty system", func(ctx context.Context, args []string) error {
 		return c.importFrom(ctx, args[0])
 	})
-	cmd.Flags().IntVar(&c.Config.Partitions, "partitions", 48, //nolint:mnd // as the roles make them
+	cmd.Flags().IntVar(&c.Config.Partitions, "partitions", 48, //nolint:mnd // the default of the roles
 		"`partitions` of the topics, if they do not exist yet")
 	return cmd
 }

@@ -1,4 +1,4 @@
-// Package commands is the commands of analysts on the log.
+// Package commands has the commands of analysts on the log.
 package commands
 
 import (
@@ -29,7 +29,7 @@ type logCommand struct {
 	from, to  string
 	all       bool
 	rate      int
-	awaits    bool // waits for Kafka, however long it is away
+	awaits    bool // waits until Kafka is available, however long that takes
 
 	shown *cli.Progress
 
@@ -67,7 +67,7 @@ func (c *logCommand) hospitalFlag() {
 	c.Flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
 }
 
-// faults returns the faults of the flags that all commands on the log have.
+// faults returns the errors in the flags that all commands on the log have.
 func (c *logCommand) faults() (faults []error) {
 	for i, at := range []struct{ name, text string }{{"from", c.from}, {"to", c.to}} {
 		var err error
@@ -87,7 +87,7 @@ func (c *logCommand) faults() (faults []error) {
 	return faults
 }
 
-// parseInstant parses a date in a zone, or an instant. The zero time: the text is empty.
+// parseInstant parses a date in a zone, or an instant. It returns the zero time for an empty text.
 func parseInstant(text string, zone *time.Location) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -26,7 +26,7 @@ type replayOptions struct {
 	format, out, file, speed string
 
 	rules replay.Override
-	times float64 // multiple of the pace of the log; 0: no limit
+	times float64 // multiple of the original speed of the log; 0: no limit
 }
 
 // ReplayCommand returns the command svc replay, which recomputes the verdicts from the log.
@@ -48,7 +48,7 @@ func ReplayCommand(w cli.Env) *cobra.Command {
 	return c
 }
 
-// faults parses the flags and returns their faults.
+// faults parses the flags and returns their errors.
 func (c *replayOptions) faults() []error {
 	faults := c.logCommand.faults()
 	var err error
@@ -100,7 +100,7 @@ func (c *replayOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// write writes the rows, and returns what they are for people and for --json.
+// write writes the rows, and returns the result as text and for --json.
 func (c *replayOptions) write(ctx context.Context, rerun replay.Rerun, out replay.Output) (said string, answer any, err error) {
 	if c.diff {
 		d := &replay.Diff{Rerun: rerun, Changes: c.committed(schemas.Verdicts())}
@@ -120,7 +120,7 @@ func readRules(file string) (replay.Override, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() //nolint:errcheck // the file was only read
 	return replay.ReadRules(f)
 }
 
@@ -136,8 +136,7 @@ func parseSpeed(text string) (float64, error) {
 	return times, nil
 }
 
-// paced returns a function that limits a replay to a multiple of the pace of the log. 0: no
-// limit.
+// paced returns a function that limits a replay to a multiple of the original speed of the log. 0 means no limit.
 func (c *logCommand) paced(times float64) func(context.Context, time.Time) error {
 	if times == 0 {
 		return nil

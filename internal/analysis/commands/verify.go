@@ -33,11 +33,11 @@ type verifyOptions struct {
 	continuous, plain bool
 	every, patience   time.Duration
 	listen            string
-	revision          string // of the build
+	revision          string // commit of the build
 }
 
-// VerifyCommand is svc verify. It folds the log, and compares changelog and view with the result.
-// revision is the commit of the build, for the metrics.
+// VerifyCommand is svc verify, which folds the log and compares changelog and view with the result. revision is the
+// commit of the build, for the metrics.
 func VerifyCommand(w cli.Env, revision string) *cobra.Command {
 	o := &verifyOptions{revision: revision, logCommand: newLogCommand(w, config.NeedRedis)}
 	run := func(ctx context.Context, _ []string) error { return o.run(ctx) }
@@ -48,7 +48,7 @@ func VerifyCommand(w cli.Env, revision string) *cobra.Command {
 	f.BoolVar(&o.continuous, "continuous", false, "repeat the check continuously, and serve the results as metrics")
 	f.DurationVar(&o.every, "every", time.Minute, "interval of the rounds of --continuous")
 	f.StringVar(&o.listen, "metrics", "127.0.0.1:9095", "`address` of /metrics for --continuous")
-	f.DurationVar(&o.patience, "patience", 5*time.Second, "maximum lag of the view behind the log") //nolint:mnd // as reads are refused after
+	f.DurationVar(&o.patience, "patience", 5*time.Second, "maximum lag of the view behind the log") //nolint:mnd // as for reads
 	f.BoolVar(&o.plain, "plain", false, "recompute everything at each step: the reference, about 100 times slower")
 	o.Check = func() []error {
 		faults := o.faults()
@@ -93,7 +93,7 @@ func (c *verifyOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// verifier connects to all that is compared. closes is never nil.
+// verifier connects to everything that is compared. closes is never nil.
 func (c *verifyOptions) verifier(ctx context.Context) (v *verify.Verify, closes func(), err error) {
 	closes = c.close
 	if err = c.connect(ctx); err != nil {
@@ -119,7 +119,7 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *verify.Verify, closes 
 		Inputs: c.log.Source(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
 		Patience: c.patience, Hospitals: c.hospitalList(), Plain: c.plain, Pace: inputlog.NewPace(c.rate),
 	}
-	if !c.continuous { // follow reports by metrics
+	if !c.continuous { // with --continuous, metrics report the progress
 		v.Progress = c.progress()
 	}
 	if !c.cluster.Embedded() {
@@ -156,7 +156,7 @@ func viewOf(b *view.View) func(context.Context, string) (*verify.View, error) {
 		w, err := b.Whole(ctx, hospital)
 		switch {
 		case errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrNotWhole):
-			return nil, verify.ErrNoView // a partition that is incomplete becomes complete, or patience ends
+			return nil, verify.ErrNoView // an incomplete partition becomes complete, or the patience ends
 		case err != nil:
 			return nil, err
 		}
@@ -168,8 +168,8 @@ func viewOf(b *view.View) func(context.Context, string) (*verify.View, error) {
 	}
 }
 
-// follow verifies in rounds and serves its findings as metrics. A difference stays in the metrics
-// until the process restarts.
+// follow verifies in rounds and serves the results as metrics. A difference remains in the metrics until the process
+// restarts.
 func (c *verifyOptions) follow(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.listen)
 	if err != nil {
@@ -199,7 +199,7 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 	})
 }
 
-// rounds verifies again and again until ctx ends.
+// rounds repeats the verification until ctx ends.
 func (c *verifyOptions) rounds(ctx context.Context, v *verify.Verify, seen *VerifyMetrics) error {
 	named := map[string]bool{}
 	for {
@@ -232,7 +232,7 @@ func (c *verifyOptions) rounds(ctx context.Context, v *verify.Verify, seen *Veri
 	}
 }
 
-// VerifyMetrics is the metrics of svc verify --continuous.
+// VerifyMetrics has the metrics of svc verify --continuous.
 type VerifyMetrics struct{ hospitals, differences, pending, rounds, failed, last atomic.Int64 }
 
 // NewVerifyMetrics registers the metrics.

@@ -19,7 +19,7 @@ import (
 // Input is one record of the log.
 type Input struct {
 	stream.Position
-	Hospital string         // "": the record was not wanted, and is not decoded
+	Hospital string         // "": the record was not requested, and is not decoded
 	At       acuity.Instant // timestamp of the record
 
 	// Observation is the decoded record. It is nil if this release cannot decode the record; Reason then says why.
@@ -27,7 +27,7 @@ type Input struct {
 	Reason      string
 }
 
-// InputOf decodes a record. It never fails: a record that cannot be read is an input too.
+// InputOf decodes a record. It never fails, because an undecodable record is also an input.
 func InputOf(r *stream.Record) Input {
 	in := Input{
 		Position: stream.Position{Partition: r.Partition, Offset: r.Offset},
@@ -42,8 +42,8 @@ func InputOf(r *stream.Record) Input {
 	return in
 }
 
-// ReadInputs begins to read the inputs of a span. It decodes the inputs of the named hospitals, or
-// all without a name. The other inputs have only a position and a time.
+// ReadInputs begins to read the inputs of a span. It decodes the inputs of the given hospitals, or of all hospitals if
+// there are none. The other inputs have only a position and a time.
 func ReadInputs(ctx context.Context, read Read, s stream.Span, hospitals []string) *Ahead[Input] {
 	return ReadAhead(ctx, read, s, func(r *stream.Record, in *Input) bool {
 		if len(hospitals) == 0 || slices.Contains(hospitals, schemas.InputHospital(r.Key)) {
@@ -55,8 +55,7 @@ func ReadInputs(ctx context.Context, read Read, s stream.Span, hospitals []strin
 	})
 }
 
-// Inputs yields the inputs of one hospital in the order of the log, up to its present end. An error
-// is yielded last.
+// Inputs yields the inputs of one hospital in the order of the log, up to its current end. An error is yielded last.
 func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, error] {
 	return func(yield func(Input, error) bool) {
 		spans, err := l.Spans(ctx, time.Time{}, time.Time{})
@@ -64,7 +63,7 @@ func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, erro
 			yield(Input{}, err)
 			return
 		}
-		partition := schemas.Partition([]byte(hospital), int32(len(spans))) //nolint:gosec // Kafka counts them so
+		partition := schemas.Partition([]byte(hospital), int32(len(spans))) //nolint:gosec // Kafka's number of partitions is an int32
 		err = l.Read(ctx, spans[partition], func(r stream.Record) error {
 			if schemas.InputHospital(r.Key) != hospital {
 				return nil
@@ -83,29 +82,29 @@ func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, erro
 // errEnough ends a read when the caller needs no more inputs.
 var errEnough = errors.New("enough")
 
-// One goroutine reads and another one folds. These constants are the size of a batch between them and the number of
-// waiting batches, so that no goroutine waits for a single record and the batches are small compared with the memory
-// of the fold.
+// One goroutine reads and another folds. These constants are the size of a batch between them and the number of waiting
+// batches, so that neither goroutine waits for a single record and the batches are small compared with the memory of
+// the fold.
 const (
 	batchRecords = 256
-	batchBytes   = 1 << 20 // of their values
+	batchBytes   = 1 << 20 // of the values
 	batchesAhead = 4
 )
 
 // Ahead passes values from a producing goroutine to a consuming one. Only the consumer may call its methods, and it
 // must call Stop.
 type Ahead[T any] struct {
-	// Progress is called with the number of values handed out; nil: no progress is wanted.
+	// Progress is called with the number of consumed values and their total; it may be nil.
 	Progress func(done, total int64)
 
 	batches chan []T
-	batch   []T // what is left of the batch from the channel
+	batch   []T // rest of the batch from the channel
 	fault   error
 	cancel  context.CancelFunc
 }
 
-// MakeAhead starts to produce values. create calls put with each of them, and with its size in bytes if it occupies
-// much memory. Put copies the value; its error must end create.
+// MakeAhead starts to produce values. create calls put with each value, and with its size in bytes if the value
+// occupies much memory. put copies the value; if it returns an error, create must return.
 func MakeAhead[T any](ctx context.Context, create func(ctx context.Context, put func(v *T, size int) error) error) *Ahead[T] {
 	ctx, cancel := context.WithCancel(ctx) //nolint:gosec // Stop calls it
 	a := &Ahead[T]{batches: make(chan []T, batchesAhead), cancel: cancel}
@@ -136,10 +135,11 @@ func MakeAhead[T any](ctx context.Context, create func(ctx context.Context, put 
 	return a
 }
 
-// ReadAhead begins to read a span. convert fills a value from a record; false drops the record.
+// ReadAhead begins to read a span. convert fills a value from a record, and returns false to drop the record.
 func ReadAhead[T any](ctx context.Context, read Read, s stream.Span, convert func(r *stream.Record, v *T) (wanted bool)) *Ahead[T] {
 	return MakeAhead(ctx, func(ctx context.Context, put func(v *T, size int) error) error {
-		// One of each for all records: the compiler cannot see into convert, so each would go to the heap.
+		// These variables are shared by all records, because the compiler cannot analyze convert, so each would be
+		// allocated on the heap.
 		var record stream.Record
 		var value T
 		return read(ctx, s, func(r stream.Record) error {
@@ -152,8 +152,7 @@ func ReadAhead[T any](ctx context.Context, read Read, s stream.Span, convert fun
 	})
 }
 
-// Next returns the next value. It returns nil after the last one, or if making them failed; see
-// Err.
+// Next returns the next value, or nil after the last one or after an error; see Err.
 func (a *Ahead[T]) Next() *T {
 	if len(a.batch) == 0 {
 		if a.batch = <-a.batches; a.batch == nil {
@@ -168,18 +167,18 @@ func (a *Ahead[T]) Next() *T {
 	return v
 }
 
-// Err returns the error that ended the making, once Next has returned nil; nil: there was none.
+// Err returns the error that ended the producer, once Next has returned nil, or nil if there was none.
 func (a *Ahead[T]) Err() error { return a.fault }
 
-// Stop ends the making and waits for its goroutine.
+// Stop ends the producer and waits for its goroutine.
 func (a *Ahead[T]) Stop() {
 	a.cancel()
 	for range a.batches {
 	}
 }
 
-// NewPace returns the pace that all readers of a command share, in records per second. It limits the load on the live
-// system. 0: nil, which is no limit.
+// NewPace returns the rate limit that all readers of a command share, in records per second, which limits the load on
+// the live system. For 0 it returns nil, which means no limit.
 func NewPace(perSecond int) *rate.Limiter {
 	if perSecond == 0 {
 		return nil
@@ -187,21 +186,21 @@ func NewPace(perSecond int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), max(perSecond/20, 1))
 }
 
-// Share is what the readers of several partitions have in common: the pace and the progress.
+// Share has the common rate limit and progress of the readers of several partitions.
 type Share struct {
 	pace     *rate.Limiter           // nil: no limit
-	progress func(done, total int64) // is called with the progress; nil: no progress is wanted
+	progress func(done, total int64) // called with the progress; may be nil
 
 	mu          sync.Mutex
 	done, total int64
 }
 
-// NewShare returns a share; without a pace there is no limit, and without progress no report.
+// NewShare returns a share. A nil pace means no limit, and a nil progress no reports.
 func NewShare(pace *rate.Limiter, progress func(done, total int64)) *Share {
 	return &Share{pace: pace, progress: progress}
 }
 
-// Wait limits a reader to the pace; call it before each record.
+// Wait delays a reader according to the rate limit. Call it before each record.
 func (s *Share) Wait(ctx context.Context) error {
 	if s.pace == nil {
 		return nil

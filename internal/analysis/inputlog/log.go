@@ -1,7 +1,7 @@
 // Package inputlog reads the observations on Kafka as the inputs of analyses.
 //
-//   - A [Log] reads the topic as an independent client, with a different library (segmentio/kafka-go), without a
-//     group and without writing.
+//   - A [Log] reads the topic as an independent client, with a different library (segmentio/kafka-go), outside any
+//     consumer group, and never writes.
 //   - An [Input] is one record of the log.
 //   - A [Source] is the log, or another topic that internal/stream reads.
 package inputlog
@@ -24,9 +24,9 @@ import (
 	"svc/schemas"
 )
 
-// Log reads the topic of the observations as an independent client: in no group, and without
-// writing. It is correct only for a topic without transactions and compaction. Other topics
-// are read by internal/stream (segmentio/kafka-go#1332).
+// Log reads the topic of the observations as an independent client: outside any consumer group, and read-only. It is
+// correct only for a topic without transactions and compaction. Other topics are read by internal/stream
+// (segmentio/kafka-go#1332).
 type Log struct {
 	Topic string
 
@@ -55,8 +55,8 @@ func OpenLog(o *stream.Options, topic string) (*Log, error) {
 	}, nil
 }
 
-// The timeouts for responses of a broker. They are long, because these commands run at low priority and may be
-// delayed on a busy machine.
+// These are the timeouts for responses of a broker. They are long, because these commands run at low priority and may
+// be delayed on a busy machine.
 const (
 	dialTimeout = 30 * time.Second
 	askTimeout  = time.Minute
@@ -79,7 +79,7 @@ func (l *Log) Close() { l.close() }
 
 // Spans returns a span of offsets for each partition. It begins with the first record whose
 // timestamp is not before from, and ends before the first whose timestamp is not before to.
-// The zero time is the beginning of the log, or its present end.
+// The zero time means the beginning of the log, or its current end.
 func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 	meta, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{l.Topic}})
 	if err != nil {
@@ -100,7 +100,7 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 	if err != nil {
 		return nil, err
 	}
-	// bound returns the first offsets that are not before an instant, in what the log has now.
+	// bound returns the first offset of each partition that is not before an instant, as of now.
 	bound := func(t time.Time) ([]int64, error) {
 		at, fault := l.offsets(ctx, count, func(n int) kafka.OffsetRequest { return kafka.TimeOffsetOf(n, t) })
 		for n := range at {
@@ -129,7 +129,7 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 
 var errNoTopic = errors.New("no such topic")
 
-// offsets sends the same request for each partition; -1: there is no result for the partition.
+// offsets sends the same request for each partition; -1 means that there is no result for the partition.
 func (l *Log) offsets(ctx context.Context, partitions int, question func(partition int) kafka.OffsetRequest) ([]int64, error) {
 	questions := make([]kafka.OffsetRequest, partitions)
 	for n := range questions {
@@ -158,7 +158,7 @@ func (l *Log) offsets(ctx context.Context, partitions int, question func(partiti
 	return at, nil
 }
 
-// How much is read ahead. A batch larger than readBytes is read whole.
+// These constants limit how much is read ahead. A batch larger than readBytes is read completely.
 const (
 	readBytes = 1 << 20
 	readQueue = 512                   // records
@@ -168,7 +168,7 @@ const (
 // ErrGone means that retention has deleted records of the span.
 var ErrGone = errors.New("records are deleted")
 
-// Read calls each with the records of a span, in order. A missing offset is an error.
+// Read calls each for every record of a span, in order. A missing offset is an error.
 func (l *Log) Read(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
 	if s.From >= s.End {
 		return nil
@@ -199,7 +199,7 @@ func (l *Log) Read(ctx context.Context, s stream.Span, each func(stream.Record) 
 	return nil
 }
 
-// Read calls each with the records of a span, in order.
+// Read calls each for every record of a span, in order.
 type Read func(ctx context.Context, s stream.Span, each func(stream.Record) error) error
 
 // Source reads a topic.
@@ -227,7 +227,7 @@ func Committed(cluster *stream.Cluster, topic string) Source {
 // ErrPartitions means that a change cannot be in the partition of its input.
 var ErrPartitions = errors.New("observations and verdicts have different numbers of partitions")
 
-// Partition returns the present span of one partition.
+// Partition returns the current span of one partition.
 func (s *Source) Partition(ctx context.Context, n int32) (stream.Span, error) {
 	spans, err := s.Spans(ctx, time.Time{}, time.Time{})
 	if err != nil {
@@ -239,7 +239,7 @@ func (s *Source) Partition(ctx context.Context, n int32) (stream.Span, error) {
 	return spans[n], nil
 }
 
-// PartitionsOf returns the hospitals by partition; nil: all hospitals are wanted.
+// PartitionsOf returns the hospitals by partition, or nil if all hospitals are requested.
 func PartitionsOf(hospitals []string, partitions int32) map[int32][]string {
 	if len(hospitals) == 0 {
 		return nil

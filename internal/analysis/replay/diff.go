@@ -30,17 +30,17 @@ type DiffRow struct {
 type Diff struct {
 	Rerun
 	// Changes is the verdicts topic. The recorded side uses the level and the colors of rooms in the changes that
-	// still exist. Axes, which changes do not have, and compacted changes are computed by a replay with the rules of
-	// their time.
+	// are still in the topic. Axes, which changes do not have, and compacted changes are computed by a replay with the
+	// rules in force at the time.
 	Changes inputlog.Source
 }
 
 // DiffSummary counts the differences.
 type DiffSummary struct {
-	Hours        int64          // with any difference, of all hospitals
+	Hours        int64          // hours with a difference, of all hospitals
 	Rows         int64          //
 	LevelMinutes float64        // minutes in which the level differed
-	First        acuity.Instant // of the first verdict; 0: there was none
+	First        acuity.Instant // instant of the first verdict; 0: there was none
 }
 
 // Write writes the rows.
@@ -52,7 +52,7 @@ func (d *Diff) Write(ctx context.Context, out Output) (*DiffSummary, error) {
 	return &sum.DiffSummary, err
 }
 
-// Each calls each with the rows, partition after partition. A row is valid until each returns.
+// Each calls each for every row, partition after partition. A row is valid until each returns.
 func (d *Diff) Each(ctx context.Context, each func(*DiffRow)) (*DiffSummary, error) {
 	var sum diffSum
 	err := d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span, in inputs) error {
@@ -83,16 +83,16 @@ type partitionDiff struct {
 	units map[string]*diffUnit
 	held  map[string]acuity.Instant // see heldFrom
 
-	changes *inputlog.Ahead[recordedStep] // nil: none are recorded
+	changes *inputlog.Ahead[recordedStep] // nil: there are none
 	applied int64                         // highest input offset that a change names
 }
 
-// diffUnit is one hospital of a difference.
+// diffUnit is one hospital in a comparison.
 type diffUnit struct {
 	timeline
-	recording, replaying *Refold // under the rules of the time and under the given rules; the same if none are given
-	made                 []step  // the steps that one input makes
-	version              int64   // the last recorded version
+	recording, replaying *Refold // under the rules of the time and under the given rules; equal if none are given
+	made                 []step  // steps that one input causes
+	version              int64   // last recorded version
 }
 
 // recordedStep is a recorded step.
@@ -100,7 +100,7 @@ type recordedStep struct {
 	step
 	hospital        string
 	version, offset int64
-	input           bool // the change answers an input
+	input           bool // the change was caused by an input
 }
 
 const never = acuity.Instant(1<<63 - 1)
@@ -133,8 +133,7 @@ func (d *Diff) compare(ctx context.Context, s stream.Span, in inputs, write func
 	return p.run(in, sum)
 }
 
-// heldFrom returns, for each hospital, the instant from which its changes are held without a
-// gap.
+// heldFrom returns, for each hospital, the instant from which all its changes are in the topic.
 func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]acuity.Instant, error) {
 	held, version := map[string]acuity.Instant{}, map[string]int64{}
 	err := d.Changes.Read(ctx, recorded, func(r stream.Record) error {
@@ -145,7 +144,7 @@ func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]a
 		head, err := schemas.PeekChange(r.Value)
 		last, known := version[hospital]
 		if err != nil || head.Version <= last {
-			return nil //nolint:nilerr // an error is named by svc verify; an old version is a copy that a checkpoint wrote
+			return nil //nolint:nilerr // svc verify reports errors; an older version is a copy from a checkpoint
 		}
 		if head.Version == 1 {
 			held[hospital] = 0
@@ -197,7 +196,7 @@ func (p *partitionDiff) foldInput(in *inputlog.Input) error {
 	return u.fold(func(f *Refold, tell func(*acuity.Change)) { f.Apply(in, tell) })
 }
 
-// readRecorded reads one more of the recorded changes; false: there is none.
+// readRecorded reads the next recorded change, or returns false if there is none.
 func (p *partitionDiff) readRecorded() (bool, error) {
 	if p.changes == nil {
 		return false, nil
@@ -262,7 +261,7 @@ func (p *partitionDiff) run(in inputs, sum *diffSum) error {
 	return nil
 }
 
-// String returns the summary in one line.
+// String returns the summary on one line.
 func (s *DiffSummary) String() string {
 	return fmt.Sprintf("%d rows in %d hours; the level differs for %.0f minutes", s.Rows, s.Hours, s.LevelMinutes)
 }

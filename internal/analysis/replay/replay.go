@@ -23,14 +23,14 @@ type Refold struct {
 	unit   *hospital.State
 	rules  Override
 	inputs int
-	change acuity.Change // is handed to the callbacks
+	change acuity.Change // passed to the callbacks
 }
 
-// tidyEvery is the number of inputs after which the unit's lists of unwritten state are
-// emptied, as a commit of the processor does.
+// tidyEvery is the number of inputs after which the unit's lists of unwritten state are cleared, like a commit of the
+// processor does.
 const tidyEvery = 500
 
-// RefoldOf returns the refold of a unit that continues from the unit's state and rules.
+// RefoldOf returns a refold that continues from the state and rules of a unit.
 func RefoldOf(unit *hospital.State) *Refold { return &Refold{unit: unit} }
 
 // NewRefold returns the refold of a hospital without state, under the given rules.
@@ -42,8 +42,8 @@ func NewRefold(hospitalID string, rules Override) (*Refold, error) {
 	return &Refold{unit: u, rules: rules}, nil
 }
 
-// Apply calls each with the changes that are due before an input, then with the change of the
-// input. A change is valid until each returns.
+// Apply calls each for the changes that are due before an input, and then for the change of the input. A change is
+// valid until each returns.
 func (f *Refold) Apply(in *inputlog.Input, each func(*acuity.Change)) {
 	if in.Observation == nil {
 		f.advanceTo(in.At, each)
@@ -61,7 +61,7 @@ func (f *Refold) Apply(in *inputlog.Input, each func(*acuity.Change)) {
 	}
 }
 
-// advanceTo calls each with all changes that are due up to an instant.
+// advanceTo calls each for all changes that are due up to an instant.
 func (f *Refold) advanceTo(to acuity.Instant, each func(*acuity.Change)) {
 	for more := true; more; {
 		if f.change, more = f.unit.Advance(to); more {

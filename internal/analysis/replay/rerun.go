@@ -32,10 +32,10 @@ type Rerun struct {
 	From, To  time.Time // window of the reported changes; zero: unbounded
 	Rules     Override
 	// Wait limits the changes to a multiple of the log's original speed. It is called with the instant of each input
-	// from From on, by several goroutines if partitions are read concurrently. Nil: no limit.
+	// from From on, by several goroutines if partitions are read concurrently. Nil means no limit.
 	Wait func(ctx context.Context, at time.Time) error
 	Pace *rate.Limiter
-	// Progress is called with the number of records that are read, and their total.
+	// Progress is called with the number of records read and their total.
 	Progress func(done, total int64)
 }
 
@@ -56,11 +56,11 @@ func (r *Rerun) Write(ctx context.Context, out Output) (rows int64, err error) {
 	})
 }
 
-// remake calls each with the changes that inputs of one partition make.
+// remake calls each for every change that inputs of one partition cause.
 func (r *Rerun) remake(in inputs, each func(*acuity.Change) error) error {
 	folds := map[string]*Refold{}
 	var hospital string
-	var fault error // the first error of each
+	var fault error // first error of each
 	emit := func(c *acuity.Change) {
 		if fault == nil && r.window(c.AppliedAt) {
 			c.Hospital = hospital
@@ -93,10 +93,10 @@ func (r *Rerun) window(at acuity.Instant) bool {
 	return (r.From.IsZero() || at >= acuity.At(r.From)) && (r.To.IsZero() || at < acuity.At(r.To))
 }
 
-// Output is where rows are written.
+// Output is the destination of rows.
 type Output struct {
-	To     io.Writer // takes the rows partition after partition
-	Folder string    // an empty folder, for a file for each partition; "": the rows go to To
+	To     io.Writer // receives the rows, partition after partition
+	Folder string    // empty folder for one file per partition; "": the rows are written to To
 	Format tables.Format
 }
 
@@ -142,8 +142,7 @@ func writeRows[R any](ctx context.Context, r *Rerun, out Output,
 	return rows.Load(), err
 }
 
-// writeFile writes a file of rows. It has its name only once it is complete; after an error of
-// rows there is none.
+// writeFile writes a file of rows. The file gets its name only after it is complete; after an error there is no file.
 func writeFile[R any](name string, f tables.Format, rows func(write func(*R) error) error) error {
 	file, err := os.Create(name + ".partial") //nolint:gosec // in the folder that the user named
 	if err != nil {
@@ -154,22 +153,22 @@ func writeFile[R any](name string, f tables.Format, rows func(write func(*R) err
 		err = rows(sink.Write)
 	}
 	if err != nil {
-		file.Close()           //nolint:errcheck // the file is thrown away
-		os.Remove(file.Name()) //nolint:errcheck // likewise
+		file.Close()           //nolint:errcheck // the file is discarded
+		os.Remove(file.Name()) //nolint:errcheck // same
 		return err
 	}
 	if err = errors.Join(sink.Close(), file.Sync(), file.Close()); err != nil {
-		os.Remove(file.Name()) //nolint:errcheck // the file is thrown away
+		os.Remove(file.Name()) //nolint:errcheck // the file is discarded
 		return fmt.Errorf("write %s: %w", file.Name(), err)
 	}
 	return os.Rename(file.Name(), name)
 }
 
-// inputs calls each with the wanted inputs of one partition, in the order of the log.
+// inputs calls each for every requested input of one partition, in the order of the log.
 type inputs func(each func(*inputlog.Input) error) error
 
-// foldPartitions calls fold for each partition, for atOnce of them at the same time. A named
-// hospital without any record in the log is an error, because its name is probably wrong.
+// foldPartitions calls fold for each partition, at most atOnce concurrently. A requested hospital without any record in
+// the log is an error, because its name is probably wrong.
 func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, fold func(ctx context.Context, s stream.Span, in inputs) error) error {
 	spans, err := r.spans(ctx)
 	if err != nil {
@@ -180,13 +179,13 @@ func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, fold func(ctx co
 		shared.AddProgress(0, s.End-s.From)
 	}
 	var mu sync.Mutex
-	absent := slices.Clone(r.Hospitals) // without an input so far
+	absent := slices.Clone(r.Hospitals) // hospitals without an input so far
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for _, s := range spans {
 		g.Go(func() error {
 			if ctx.Err() != nil {
-				return ctx.Err() //nolint:wrapcheck // of another partition
+				return ctx.Err() //nolint:wrapcheck // another partition has failed
 			}
 			return fold(ctx, s, func(each func(*inputlog.Input) error) error {
 				return r.readInputs(ctx, s, shared, func(in *inputlog.Input) error {
@@ -213,7 +212,7 @@ func (e AbsentError) Error() string {
 	return fmt.Sprintf("the log has nothing of hospital %q", string(e))
 }
 
-// readInputs calls each with the inputs of the hospitals, in the order of the partition.
+// readInputs calls each for the inputs of the hospitals, in the order of the partition.
 func (r *Rerun) readInputs(ctx context.Context, s stream.Span, shared *inputlog.Share, each func(in *inputlog.Input) error) error {
 	in := inputlog.ReadInputs(ctx, r.Inputs.Read, s, r.Hospitals)
 	in.Progress = shared.AddProgress
@@ -246,13 +245,13 @@ func (r *Rerun) wants(key []byte) bool {
 	return len(r.Hospitals) == 0 || slices.Contains(r.Hospitals, schemas.InputHospital(key))
 }
 
-// spans returns the spans with the hospitals, each from the start of its partition.
+// spans returns the spans of the partitions of the hospitals, each from the start of its partition.
 func (r *Rerun) spans(ctx context.Context) ([]stream.Span, error) {
 	all, err := r.Inputs.Spans(ctx, time.Time{}, r.To)
 	if err != nil {
 		return nil, err
 	}
-	wanted := inputlog.PartitionsOf(r.Hospitals, int32(len(all))) //nolint:gosec // Kafka counts them so
+	wanted := inputlog.PartitionsOf(r.Hospitals, int32(len(all))) //nolint:gosec // Kafka's number of partitions is an int32
 	var spans []stream.Span
 	for _, s := range all {
 		if s.From == s.End || wanted != nil && wanted[s.Partition] == nil {

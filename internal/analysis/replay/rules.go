@@ -25,7 +25,7 @@ type Override []catalogue.Rule
 func (rules Override) enforce(u *hospital.State, hospitalID string) error {
 	for i := range rules {
 		r := &rules[i]
-		if r.Delete { // the rule of the catalogue holds
+		if r.Delete { // the rule of the catalogue applies
 			continue
 		}
 		key := schemas.Key{Hospital: hospitalID, Kind: schemas.KindRule, ID: r.Factor.ID()}
@@ -69,10 +69,10 @@ type ruleEntry struct {
 // maxRules is the maximum size of a file of rules, in bytes.
 const maxRules = 4 << 20
 
-// ReadRules reads a file of rule overrides. JSON is as in the API: one rule, a list of rules,
-// or an object with them under rules, items or data. CSV names the columns factorId, line and
-// text in its first line. An empty text removes the line from the factor; a row without a line
-// restores the factor of the catalogue. All faults are returned together.
+// ReadRules reads a file of rule overrides. JSON has the form of the API: one rule, a list of rules, or an object with
+// a list under rules, items or data. CSV has the columns factorId, line and text, named in its first line. An empty
+// text removes the line from the factor; a row without a line restores the factor of the catalogue. All errors are
+// returned together.
 func ReadRules(r io.Reader) (Override, error) {
 	content, err := io.ReadAll(io.LimitReader(r, maxRules+1))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // times in the log come from other clocks.
 const leastDiff = acuity.Instant(1000)
 
-// side is one of the two sides that are compared.
+// side is one of the two compared sides.
 type side uint8
 
 const (
@@ -28,7 +28,7 @@ type step struct {
 	at    acuity.Instant
 	side  side
 	level acuity.Level
-	axes  *[acuity.AxisCount]axisLevel // nil: unchanged, or not known
+	axes  *[acuity.AxisCount]axisLevel // nil: unchanged or unknown
 	rooms []roomColor
 }
 
@@ -37,7 +37,7 @@ type roomColor struct {
 	color acuity.Color
 }
 
-// axisLevel is the level of an axis plus 1; 0: unknown.
+// axisLevel is the level of an axis plus 1; 0 means unknown.
 type axisLevel uint8
 
 // stepOf returns the compared values of a change, and the axes of the unit that made it.
@@ -77,7 +77,7 @@ type standing struct {
 type timeline struct {
 	hospital string
 	from, to acuity.Instant // window of the reported hours; 0: unbounded
-	recorded []step         // recorded steps that are not yet applied
+	recorded []step         // recorded steps that are not applied yet
 	held     acuity.Instant
 	each     func(*DiffRow) error
 	cells    map[subject]*standing
@@ -100,8 +100,8 @@ func (t *timeline) addStep(s *step) {
 	t.applyStep(s, s.side == recordedSide && s.at >= t.held)
 }
 
-// applyStep applies a step to its side. With axesOnly, the level and the rooms of that side come from the recorded
-// steps.
+// applyStep applies a step to its side. With axesOnly, only the axes are applied, because the level and the rooms of
+// that side are from the recorded steps.
 func (t *timeline) applyStep(s *step, axesOnly bool) {
 	t.closeHours(s.at)
 	if !axesOnly {
@@ -141,7 +141,7 @@ func (c *standing) elapse(to acuity.Instant) {
 	}
 }
 
-// closeHours closes the hours that end up to an instant.
+// closeHours closes all hours that end up to an instant.
 func (t *timeline) closeHours(at acuity.Instant) {
 	hour := at - at%anHour
 	if t.hour == 0 {
@@ -176,7 +176,7 @@ func (t *timeline) closeHour(end acuity.Instant) {
 	}
 }
 
-// The kinds of subjects, in the order of the rows.
+// These are the kinds of subjects, in the order of the rows.
 const (
 	ofLevel = iota
 	ofAxis
@@ -190,7 +190,7 @@ func (s subject) row(hospital string, hour acuity.Instant, c *standing) DiffRow 
 	name := func(v uint8) string { return acuity.Level(v).String() }
 	switch row.ID = "unit"; s.kind {
 	case ofAxis:
-		row.ID = acuity.Axis(s.id).String() //nolint:gosec // seven
+		row.ID = acuity.Axis(s.id).String() //nolint:gosec // at most seven axes
 		name = func(v uint8) string {
 			if v == 0 {
 				return "unknown"
@@ -205,7 +205,7 @@ func (s subject) row(hospital string, hour acuity.Instant, c *standing) DiffRow 
 	return row
 }
 
-// finish closes the last hour: at the requested end, or else with the last change.
+// finish closes the last hour: at the requested end or, without one, at the last change.
 func (t *timeline) finish() {
 	if t.hour == 0 {
 		return

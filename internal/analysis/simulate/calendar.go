@@ -15,7 +15,7 @@ type calendar struct {
 	storm [2]clock
 }
 
-// The rhythm of a unit.
+// These constants define the temporal patterns of a unit.
 const (
 	// Busy days are clustered: the logarithm of a day's rate is AR(1). Defaults of this project.
 	busyMemory    = 0.6
@@ -29,24 +29,24 @@ const (
 	// default of this project.
 	hourShape = 4
 
-	// The probability per day that a room is closed until the next morning. A default of this project.
+	// chanceRepair is the probability per day that a room is closed until the next morning. A default of this project.
 	chanceRepair = .15
 
-	// The change of regime: a neighbouring hospital closes its unit, and stays become shorter.
+	// These define the change of regime: a neighboring hospital closes its unit, and stays become shorter.
 	regimeWeek     = 30
 	regimeArrivals = 1.15
 	regimeStays    = 0.88
 	regimeRounds   = -1.6 // hours
-	growthYear     = 0.40 // of modifiers, over 52 weeks
+	growthYear     = 0.40 // growth of modifiers over 52 weeks
 
-	// The shares of births by kind of arrival. NCHS, Births: Final Data for 2022: 32.1% cesarean, about half of them
-	// planned; 32% inductions.
+	// These are the fractions of births by kind of arrival. NCHS, Births: Final Data for 2022: 32.1% cesarean, about
+	// half of them planned; 32% inductions.
 	shareCesareans  = 0.16
 	shareInductions = 0.28
-	// Evaluations in triage that end at home, per birth. A default of this project.
+	// triageForBirth is the number of evaluations in triage that end at home, per birth. A default of this project.
 	triageForBirth = 1.3
-	// Stays before a birth that are not labor, readmissions and patients of other services, per birth. Defaults of
-	// this project.
+	// These are the numbers of stays before a birth that are not labor, of readmissions and of patients of other
+	// services, per birth. Defaults of this project.
 	shareAntepartum  = 0.055
 	shareReadmission = 0.012
 	shareOverflow    = 0.025
@@ -83,10 +83,10 @@ func (u *unit) hourOf(t clock, h float64) clock {
 	return at(time.Date(d.Year(), d.Month(), d.Day(), 0, 0, int(h*3600), 0, d.Location()))
 }
 
-// week returns how many weeks after the start an instant is, at least 0.
+// week returns the number of weeks from the start to an instant, at least 0.
 func (u *unit) week(t clock) float64 { return max(0, float64(t-u.from)/float64(week)) }
 
-// load returns how much more frequent modifiers are than at the start.
+// load returns the frequency of modifiers relative to the start.
 func (u *unit) load() float64 { return 1 + growthYear*u.week(u.now)/52 }
 
 // stays returns the length of stays relative to the start.
@@ -141,8 +141,8 @@ func (c *calendar) scheduleArrivals(u *unit, begin clock, mean float64, as func(
 	}
 }
 
-// scheduled creates the appointments of a day: cesareans and procedures on weekday mornings, inductions in the
-// morning and for the night. There are only some on weekends and none on holidays.
+// scheduled creates the appointments of a day: cesareans and procedures on weekday mornings, inductions in the morning
+// and for the night. Weekends have fewer, and holidays none.
 func (c *calendar) scheduled(u *unit, midnight clock, regime float64) {
 	local := u.local(midnight)
 	weekend := local.Weekday() == time.Saturday || local.Weekday() == time.Sunday
@@ -171,8 +171,7 @@ func (c *calendar) scheduled(u *unit, midnight clock, regime float64) {
 	book(shareProcedures, 0, []float64{9, 12}, pathway.beginProcedure)
 }
 
-// isHoliday reports whether a day has no appointments: the holidays of the United States that
-// hospitals keep.
+// isHoliday reports whether a day has no appointments because it is a US holiday that hospitals observe.
 func isHoliday(d time.Time) bool {
 	nth := (d.Day()-1)/7 + 1
 	last := d.AddDate(0, 0, 7).Month() != d.Month()

@@ -5,11 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// chance is a stream of random numbers for one purpose. One more draw for one purpose does not
-// change the others.
+// chance is a random stream for one purpose, so that an additional draw for one purpose does not change the others.
 type chance struct{ *rand.Rand }
 
-// The purposes of random streams. Each visit has a separate purpose, counted from purposeVisits.
+// These are the purposes of random streams. Each visit has a separate purpose, counted from purposeVisits.
 const (
 	purposeArrivals = iota + 1
 	purposeBusy
@@ -32,7 +31,7 @@ func mixed(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// is draws whether an event of probability p happens.
+// is returns true with probability p.
 func (c chance) is(p float64) bool { return c.Float64() < p }
 
 // span draws a log-normal span by its median and the deviation of its logarithm,
@@ -42,7 +41,7 @@ func (c chance) span(median clock, deviation float64) clock {
 	return clock(float64(median) * min(max(factor, 1./8), 8))
 }
 
-// between draws an instant or span evenly.
+// between draws an instant or a time span from a uniform distribution.
 func (c chance) between(low, high clock) clock {
 	return low + clock(c.Float64()*float64(high-low))
 }

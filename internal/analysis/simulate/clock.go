@@ -35,12 +35,11 @@ type Turn struct {
 	Speed float64   `json:"speed"` // seconds of the unit in a real second
 }
 
-// Course maps the unit's time to real time. Before the first turn both are equal; each turn
-// changes the speed. Turns are in the order of time; speeds are above 0.
+// Course maps the unit's time to real time. Before the first turn both are equal; each turn changes the speed. Turns
+// are in order of time; speeds are positive.
 type Course []Turn
 
-// Real returns the real time of an instant of the unit. It is the [Options.Clock] of a unit in
-// motion.
+// Real returns the real time of an instant of the unit. It is the [Options.Clock] of a running unit.
 func (c Course) Real(t time.Time) time.Time {
 	i := c.last(func(one Turn) bool { return !one.Unit.After(t) })
 	if i < 0 {
@@ -66,7 +65,7 @@ func (c Course) Turned(now time.Time, speed float64) Course {
 	return append(slices.Clone(c), Turn{c.Unit(now), now, speed})
 }
 
-// last returns the index of the last turn for which is returns true; -1: there is none.
+// last returns the index of the last turn for which is returns true, or -1 if there is none.
 func (c Course) last(is func(Turn) bool) int {
 	for i, turn := range slices.Backward(c) {
 		if is(turn) {

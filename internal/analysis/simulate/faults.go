@@ -8,16 +8,16 @@ type faults struct {
 	steady  bool
 	outages [][2]clock
 	signals []signal // signals of the open clinical request
-	last    clock    // when the last message that was not late arrives
+	last    clock    // latest arrival of a message that was not late
 }
 
-// The faults of the interface. Defaults of this project.
+// These define the faults of the interface. They are defaults of this project.
 const (
 	outagesYear              = 4
 	outageLeast, outageMost  = 5 * hour, 28 * hour
 	chanceLate               = .025 // charted late
 	lateMedian, lateSpread   = 40 * minute, .8
-	chanceTwice              = .06 // of chaos, as the following ones
+	chanceTwice              = .06 // with chaos, like the following
 	chanceWrong              = .05
 	chanceDisorder           = .25
 	disorderMost             = 45 * minute
@@ -59,8 +59,7 @@ func (f *faults) outage(t clock) (o [2]clock, away bool) {
 	return f.outages[i], true
 }
 
-// arrives returns the arrival of a message sent now: after a moment, late, or after the
-// outage.
+// arrives returns the arrival of a message sent now: after a short delay, late, or after the outage.
 func (f *faults) arrives(u *unit) clock {
 	f.last = max(f.last, u.now+f.between(transitLeast, transitMax))
 	t := f.last
@@ -72,7 +71,7 @@ func (f *faults) arrives(u *unit) clock {
 	if u.chaos && f.is(chanceDisorder) {
 		t += f.between(0, disorderMost)
 	}
-	if o, away := f.outage(t); away { // messages are kept, and sent in the order of their making
+	if o, away := f.outage(t); away { // messages are queued, and sent in their original order
 		t = o[1] + (t-o[0])/flushed
 	}
 	return t
@@ -98,7 +97,7 @@ func (f *faults) snapshot(u *unit, path string, body any) {
 	u.post(u.now+second, path, encoded(body))
 }
 
-// deliver sends an ADT event. In chaos, some events follow a wrong one and its cancel.
+// deliver sends an ADT event. With chaos, a wrong event and its cancel precede some events.
 func (f *faults) deliver(u *unit, e *event) {
 	if u.chaos && f.is(chanceWrong) {
 		f.mistake(u, e)
@@ -111,7 +110,7 @@ func (f *faults) number(u *unit) string {
 	return u.numbered('E', u.events)
 }
 
-// mistake sends a wrong event, and a little later its cancel, both before the right event.
+// mistake sends a wrong event and its cancel shortly after it, both before the right event.
 func (f *faults) mistake(u *unit, e *event) {
 	cancel := map[string]string{"A01": "A11", "A02": "A12", "A03": "A13"}[e.kind]
 	if cancel == "" || e.at != u.now || e.mother != "" {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// The paths of the ingest API.
+// These are the paths of the ingest API.
 const (
 	pathADT      = "/api/ingest/adt"
 	pathClinical = "/api/ingest/clinical"
@@ -38,7 +38,7 @@ func (v *visit) diagnose(d diagnosis) {
 type event struct {
 	kind      string
 	at        clock
-	recorded  clock // when it was charted; 0: the same
+	recorded  clock // when it was charted; 0: at the time of the event
 	visit     string
 	patient   string
 	mother    string
@@ -51,7 +51,7 @@ type event struct {
 	cancels   clock
 }
 
-// sendADT sends an ADT event with the woman's present place.
+// sendADT sends an ADT event with the woman's current place.
 func (v *visit) sendADT(kind string) {
 	e := v.event(kind)
 	if kind == "A01" || kind == "A04" || kind == "A08" {
@@ -87,7 +87,7 @@ func (v *visit) newborn(kind string, b *baby) event {
 	}
 }
 
-// introduce reports a woman who arrived before the start, as the initial load of a new interface does.
+// introduce sends the admission of a woman who arrived before the start, as the initial load of a new interface does.
 func (v *visit) introduce() {
 	if v.room == nil {
 		return
@@ -115,13 +115,13 @@ func (v *visit) introduce() {
 func (u *unit) name(n int) string        { return u.numbered('V', n) }
 func (u *unit) patientName(n int) string { return u.numbered('P', n) }
 
-// numbered returns a number as it is written in messages. Different options write different
-// numbers, so two simulations for one hospital never meet.
+// numbered returns a number as it is written in messages. Different options write different numbers, so two simulations
+// for one hospital never collide.
 func (u *unit) numbered(letter byte, n int) string {
 	return string(strconv.AppendInt(append([]byte{letter}, u.mark...), int64(n), 10))
 }
 
-// sendEvent writes an event and hands it to the interface.
+// sendEvent writes an event and passes it to the interface.
 func (u *unit) sendEvent(e *event) {
 	if u.censusOnly || u.muted {
 		return
@@ -148,12 +148,12 @@ func (u *unit) bodyOf(e *event, number string) *adtBody {
 	return b
 }
 
-// encoded returns the JSON of a body, with the labels of rooms as they are (L&D).
+// encoded returns the JSON of a body without HTML escapes, because room labels contain & (L&D).
 func encoded(body any) []byte {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	e.Encode(body) //nolint:errcheck // bodies hold texts and numbers, which have a JSON
+	e.Encode(body) //nolint:errcheck // strings and numbers can always be encoded
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
@@ -190,7 +190,7 @@ type adtBody struct {
 	CancelsOccurredAt string          `json:"cancelsOccurredAt,omitempty"`
 }
 
-// placeBody is a room as an ADT system names it.
+// placeBody is a room in the form of an ADT system.
 type placeBody struct {
 	PointOfCare string `json:"pointOfCare"`
 	Room        string `json:"room"`
@@ -215,7 +215,7 @@ type signal struct {
 	System     string `json:"system"`
 	Code       string `json:"code"`
 	Display    string `json:"display,omitempty"`
-	Value      any    `json:"value,omitempty"` // nil, a text or a number
+	Value      any    `json:"value,omitempty"` // nil, a string or a number
 	Status     string `json:"status,omitempty"`
 	ObservedAt string `json:"observedAt,omitempty"`
 	StartedAt  string `json:"startedAt,omitempty"`

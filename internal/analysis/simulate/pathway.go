@@ -1,13 +1,13 @@
 package simulate
 
-// The stages of a stay: medians and deviations of log-normal spans.
+// These are the stages of a stay: medians and deviations of log-normal time spans.
 const (
-	// The evaluation in triage. A default of this project.
+	// This is the evaluation in triage. A default of this project.
 	evaluation, evaluationSpread = 100 * minute, .50
-	// The time from arrival to the decision to admit. A default of this project.
+	// This is the time from arrival to the decision to admit. A default of this project.
 	decision, decisionSpread = 50 * minute, .45
-	// Early labor, before 4 cm, of women who are admitted in it. A default of this project, based on the range of the
-	// latent phase in ACOG Clinical Practice Guideline 8 (2024).
+	// This is early labor, before 4 cm, of women who are admitted in it. A default of this project, based on the range
+	// of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
 	earlyFirst, earlyLater, earlySpread = 5 * hour, 3 * hour, .60
 	// Cervical ripening. A default of this project.
 	ripening, ripeningSpread = 11 * hour, .40
@@ -20,30 +20,30 @@ const (
 	// 0.6 h and 0.2 h. The 95th percentile of the first is 3.6 h.
 	pushFirst, pushLater, pushSpread = 66 * minute, 24 * minute, .70
 	pushFree                         = .53 // without an epidural
-	// A cesarean, from entering to leaving the operating room, with the birth in it. Defaults of this project.
+	// This is a cesarean, from entering to leaving the operating room, including the birth. Defaults of this project.
 	operation, operationSpread = 70 * minute, .25
 	incision                   = 14 * minute
-	// In recovery: at least two hours (Guidelines for Perinatal Care, 8th ed.).
+	// This is the time in recovery: at least two hours (Guidelines for Perinatal Care, 8th ed.).
 	recoveryLeast          = 120 * minute
 	recoveryMore, moreness = 25 * minute, .70
-	// From birth to ready to go home: two and three nights. The limits are the 48 h and 96 h of
+	// This is the time from birth to being ready to go home: two and three nights. The limits are the 48 h and 96 h of
 	// the Newborns' and Mothers' Health Protection Act (1996).
 	stayVaginal, stayCesarean, staySpread = 40 * hour, 68 * hour, .24
-	// The stay before birth. A default of this project.
+	// This is the stay before birth. A default of this project.
 	stayAntepartum, antepartumSpread = 60 * hour, .80
-	// The time of rounds, and the spread of discharges after them. Defaults of this project.
+	// These are the time of rounds, and the spread of discharges after them. Defaults of this project.
 	roundsHour, roundsSpread = 11.2, 1.4
 )
 
-// Probabilities for one woman, with their sources.
+// These are probabilities for one woman, with their sources.
 const (
-	chanceEpidural       = .73  // Butwick et al., Anesthesiology 2018: 73.1 % of labors
+	chanceEpidural       = .73  // Butwick et al., Anesthesiology 2018: 73.1% of labors
 	chanceEarlyFirst     = .50  // default of this project
 	chanceEarlyLater     = .28  // default of this project
 	chanceAugment        = .35  // default of this project
-	chanceSectionFirst   = .26  // with planned ones 32.1 % of births, NCHS 2022
-	chanceSectionLater   = .08  // as above
-	chanceNICU           = .09  // NCHS 2022: 9.8 % of newborns
+	chanceSectionFirst   = .26  // with planned ones 32.1% of births, NCHS 2022
+	chanceSectionLater   = .08  // same
+	chanceNICU           = .09  // NCHS 2022: 9.8% of newborns
 	chanceHemorrhage     = .043 // Corbetta-Rastelli et al., Obstet Gynecol 2023: 4.3 % in 2019
 	chanceRipening       = .55  // of inductions; default of this project
 	chanceFollowsLabor   = .30  // an antepartum stay that ends in labor; default of this project
@@ -110,8 +110,8 @@ func (v pathway) beginLabor() {
 	})
 }
 
-// waitLabor admits the woman to a labor room. Without a free room she stays in triage as a
-// boarder until there is one.
+// waitLabor admits the woman to a labor room. Without a free room, she remains in triage as a boarder until one is
+// free.
 func (v pathway) waitLabor(then func()) {
 	if len(v.labor.free) == 0 && v.class != 'I' {
 		v.enter("A01", v.room, 'I', "triage-admit")

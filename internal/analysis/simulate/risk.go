@@ -23,14 +23,14 @@ func (v *visit) history() {
 	// pre-eclampsia.
 	add(.035, icd("O14.03", "Mild to moderate pre-eclampsia, third trimester"))
 	add(.022, icd("O14.13", "Severe pre-eclampsia, third trimester"))
-	add(.075, icd("O24.410", "Gestational diabetes mellitus in pregnancy, diet controlled")) // no rule: for the worklist
+	add(.075, icd("O24.410", "Gestational diabetes mellitus in pregnancy, diet controlled")) // no rule maps it, so it appears on the worklist
 	add(.012, icd("O24.013", "Pre-existing type 1 diabetes mellitus, in pregnancy, third trimester"))
 	add(.060, icd("O99.213", "Obesity complicating pregnancy, third trimester"))
 	add(.010, icd("O99.413", "Diseases of the circulatory system complicating pregnancy, third trimester"))
 	add(.018, icd("O99.513", "Diseases of the respiratory system complicating pregnancy, third trimester"))
 	add(.004, icd("O44.13", "Complete placenta previa with hemorrhage, third trimester"))
 	add(.004, icd("O36.4XX0", "Maternal care for intrauterine death, not applicable or unspecified"))
-	add(.070, icd("O09.523", "Supervision of elderly multigravida, third trimester")) // likewise
+	add(.070, icd("O09.523", "Supervision of elderly multigravida, third trimester")) // same
 	if !v.first && v.is(chanceTrialOfLabor*2) {
 		v.diagnoses = append(v.diagnoses, icd("O66.41", "Failed attempted vaginal birth after previous cesarean delivery"))
 	}
@@ -39,7 +39,7 @@ func (v *visit) history() {
 			v.marks = append(v.marks, factor)
 		}
 	}
-	mark(.08, "env-interpreter") // ACS: 8 % of the population speak English less than very well
+	mark(.08, "env-interpreter") // ACS: 8% of the population speak English less than very well
 	mark(.10*load, "high-mental-health-hx")
 	mark(.03*load, "high-substance-abuse-hx")
 	mark(.06, "env-equity-risk")
@@ -76,7 +76,7 @@ func (v *visit) risks(span clock) {
 	v.risk()
 	if v.is(.55) {
 		result := "Negative"
-		if v.is(.25) { // ACOG Committee Opinion 797: 10-30 % of women
+		if v.is(.25) { // ACOG Committee Opinion 797: 10-30% of women
 			result = "Positive"
 		}
 		v.observe("lab", "LOINC", "88277-2", "Streptococcus agalactiae DNA in Specimen by NAA", result)
@@ -99,8 +99,8 @@ func (v *visit) risks(span clock) {
 	}
 }
 
-// risk treats the risks of the woman's history once she is admitted: magnesium until a day
-// after birth (ACOG Practice Bulletin 222), drips.
+// risk starts the treatment of the risks of the woman's history once she is admitted: magnesium until a day after birth
+// (ACOG Practice Bulletin 222), infusions.
 func (v *visit) risk() {
 	switch {
 	case v.has("O14.13"):

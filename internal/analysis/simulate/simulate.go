@@ -1,11 +1,11 @@
 // Package simulate generates the requests that the systems of a busy maternity unit would send to the ingest API.
 //
 // Women come to triage, and go home or into labor. They wait for a room, get epidurals and magnesium, give birth,
-// recover and are discharged after the morning's rounds. Nurses change shifts. All of them are invented: there are
-// visit and patient numbers, never a name or a birth date. The same [Options] give the same bytes.
+// recover and are discharged after the morning's rounds. Nurses change shifts. All people are fictitious: there are
+// visit and patient numbers, never a name or a birth date. The same [Options] produce the same bytes.
 //
-// The structure of the simulation differs from that of the forecast that is tested with it. The causes (parity, busy
-// days, storms, change of regime) are in no message.
+// The structure of the simulation differs from that of the forecast that is tested with it. No message contains the
+// causes (parity, busy days, storms, change of regime).
 package simulate
 
 import (
@@ -21,13 +21,13 @@ import (
 type Options struct {
 	Seed    uint64
 	Profile string        // one of [Profiles]
-	Start   time.Time     // first instant; its location is the local time of the unit
-	For     time.Duration // how long
-	Births  int           // births a year; 0: as many as the profile has
-	// Steady leaves out late records and outages.
+	Start   time.Time     // first instant; its location is the time zone of the unit
+	For     time.Duration // duration
+	Births  int           // births per year; 0: the number of the profile
+	// Steady omits late records and outages.
 	Steady bool
-	// Clock maps each instant of the unit to the instant that is written and sent at. Nil: both
-	// are equal. It must never run backwards.
+	// Clock maps each instant of the unit to the instant at which requests are dated and sent. Nil means that both are
+	// equal. It must never run backwards.
 	Clock func(time.Time) time.Time
 }
 
@@ -42,12 +42,11 @@ type Request struct {
 type profile struct {
 	name       string
 	births     int
-	censusOnly bool // no ADT, no clinical signals: censuses every half hour, staffing
-	chaos      bool // duplicates, cancels, disorder
+	censusOnly bool // no ADT and no clinical signals, only censuses every half hour and staffing
+	chaos      bool // duplicates, cancels, messages out of order
 }
 
-// The profiles have the sizes of the forecast's design: a community hospital, a regional one
-// and a large one.
+// profiles have the sizes in the design of the forecast: a community hospital, a regional one and a large one.
 var profiles = []profile{
 	{name: "small", births: 900},
 	{name: "medium", births: 3000},
@@ -65,14 +64,14 @@ func Profiles() []string {
 	return names
 }
 
-// The limits of the options.
+// These are the limits of the options.
 const (
 	minBirths = 100
 	maxBirths = 40_000
 	maxFor    = 10 * 366 * 24 * time.Hour
 )
 
-// Requests returns the requests of a unit in the order of sending. Each range over them starts from the beginning.
+// Requests returns the requests of a unit in the order of sending. Each iteration starts from the beginning.
 // The simulation stores the current state of the unit and not its past, so a year needs no more memory than a day.
 func Requests(o Options) (iter.Seq[Request], error) {
 	at := slices.IndexFunc(profiles, func(p profile) bool { return p.name == o.Profile })
@@ -115,7 +114,7 @@ const BatchEvents = 500
 
 const (
 	batchFrame = 100                // bytes around the events of a batch
-	batchBytes = 4<<20 - batchFrame // limit of the events of a batch; the API takes 8 MiB
+	batchBytes = 4<<20 - batchFrame // size limit of the events of a batch; the API accepts 8 MiB
 )
 
 // Batch joins ADT events into bodies of POST /api/ingest/batch. Events of the past are sent in

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// staff is the nurses of the unit.
+// staff has the nurses of the unit.
 type staff struct {
 	chance
-	grid   float64 // nurses that the unit's plan has for a shift
+	grid   float64 // planned nurses per shift
 	nurses []nurse
-	first  int // index of the first nurse on duty; the next ones follow
+	first  int // index of the first nurse on duty; the others follow
 	onDuty int
 	call   bool
 }
@@ -24,19 +24,19 @@ type nurse struct {
 	hired clock
 }
 
-// The changes of shift, and when the charge nurse counts again. Local hours.
+// These are the changes of shift, and the times at which the charge nurse counts again, in local hours.
 var (
 	shiftHours   = []float64{7, 19}
 	recountHours = []float64{11, 15, 23, 3}
 )
 
-// A staffing plan by births a year. A default of this project, from the need of this simulated unit: about 4.6 nurses
-// per 1,000 births a year.
+// These define a staffing plan by births per year. It is a default of this project, derived from the need of this
+// simulated unit: about 4.6 nurses per 1,000 births a year.
 const (
 	gridForBirths = .0049
 	gridLeast     = 0.6
-	shifts        = 4.4 // nurses employed for each nurse on duty
-	assigned      = .7  // share of a nurse that a roster assigns to rooms; the rest is for new arrivals
+	shifts        = 4.4 // nurses employed per nurse on duty
+	assigned      = .7  // fraction of a nurse that a roster assigns to rooms; the rest is for new arrivals
 )
 
 func newStaff(u *unit) staff {
@@ -76,7 +76,7 @@ func (s *staff) nextDay(u *unit) {
 	u.schedule(u.hourOf(u.now, 24), func() { s.nextDay(u) })
 }
 
-// need is the charge nurse's estimate: the nurses that the present patients need.
+// need returns the charge nurse's estimate of the nurses that the current patients need.
 func (u *unit) need() float64 {
 	sum := 0.
 	for _, v := range u.open {
@@ -87,7 +87,7 @@ func (u *unit) need() float64 {
 	return sum
 }
 
-// need is the estimate for one woman, by a rule of thumb.
+// need returns the estimate for one woman, by a rule of thumb.
 func (v *visit) need() float64 {
 	need := 1. / 3
 	switch p := v.room.pool; {
@@ -106,11 +106,12 @@ func (v *visit) need() float64 {
 	return need
 }
 
-// wanted returns how many nurses a shift should have: a mean of the unit's plan and the present
+// wanted returns the number of nurses that a shift should have: a weighted mean of the unit's plan and the current
 // need, plus a reserve of one.
+// wanted returns how many nurses a shift should have: a mean of the unit's plan and the present
 func (s *staff) wanted(u *unit) float64 { return 1.1*(.55*s.grid+.45*u.need()) + 1.2 }
 
-// change begins a shift with nurses by the plan and the present patients.
+// change begins a shift with nurses according to the plan and the current patients.
 func (s *staff) change(u *unit) {
 	s.onDuty = max(2, int(math.Round(s.wanted(u)+.8*s.NormFloat64())))
 	s.call = s.is(.72)
@@ -119,7 +120,7 @@ func (s *staff) change(u *unit) {
 	s.roster(u)
 }
 
-// recount makes the charge nurse call in a nurse or send one home, and reassign the rooms.
+// recount makes the charge nurse call in a nurse or send one home, and reassigns the rooms.
 func (s *staff) recount(u *unit) {
 	short := u.need() - float64(s.onDuty)
 	switch {
@@ -134,14 +135,14 @@ func (s *staff) recount(u *unit) {
 	s.roster(u)
 }
 
-// plan announces in the afternoon the number of nurses for the night.
+// plan sends, in the afternoon, the number of nurses for the night.
 func (s *staff) plan(u *unit) {
 	if s.is(.5) {
 		s.sendStaffing(u, 210*minute)
 	}
 }
 
-// sendStaffing sends the number of nurses on duty from an instant ahead on.
+// sendStaffing sends the number of nurses on duty from a future instant on.
 func (s *staff) sendStaffing(u *unit, ahead clock) {
 	n := s.onDuty
 	if ahead > 0 {
@@ -173,8 +174,8 @@ func (s *staff) roster(u *unit) {
 	u.faults.snapshot(u, pathRoster, b)
 }
 
-// assign assigns couplets and antepartum patients to all nurses but the charge nurse, mostly two
-// to each. The nurse of a labor changes within the hour, so no roster lists labors.
+// assign assigns couplets and antepartum patients to all nurses except the charge nurse, usually two to each. The nurse
+// of a labor changes within the hour, so no roster lists labors.
 func (u *unit) assign(count, charge int) [][]int {
 	rooms := make([][]int, count)
 	who, load := -1, 0.
@@ -188,7 +189,7 @@ func (u *unit) assign(count, charge int) [][]int {
 				who++
 			}
 			if load = need; who >= count {
-				break // no nurse is left: the charge nurse helps
+				break // no nurse is left, so the charge nurse helps
 			}
 		}
 		rooms[who] = append(rooms[who], r.id)

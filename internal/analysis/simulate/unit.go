@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// unit is the maternity unit at the present instant of the simulation.
+// unit is the maternity unit at the current instant of the simulation.
 type unit struct {
 	profile
 
@@ -15,7 +15,7 @@ type unit struct {
 	from, to clock
 	now      clock
 	agenda   agenda
-	number   int64 // number of the next entry of the agenda
+	number   int64 // number of the next agenda entry
 	muted    bool  // true before the start: no request is sent
 
 	calendar calendar
@@ -32,8 +32,8 @@ type unit struct {
 	open     []*visit // in the order of their numbers
 }
 
-// warmUp is how long the unit runs before the start without sending, so that it begins as full
-// as usual.
+// warmUp is how long the unit runs before the start without sending, so that it starts with a typical number of
+// patients.
 const warmUp = 12 * day
 
 func newUnit(o *Options, p profile) *unit {
@@ -48,7 +48,7 @@ func newUnit(o *Options, p profile) *unit {
 	return u
 }
 
-// markOf returns some letters that depend on the options.
+// markOf returns letters that depend on the options.
 func (u *unit) markOf() string {
 	const letters = 36 * 36 * 36 * 36 * 36
 	hash := mixed(u.options.Seed)
@@ -56,7 +56,7 @@ func (u *unit) markOf() string {
 		hash = mixed(hash ^ uint64(b))
 	}
 	hash = mixed(hash ^ uint64(u.from))   //nolint:gosec // any bits will do
-	hash = mixed(hash ^ uint64(u.births)) //nolint:gosec // as above
+	hash = mixed(hash ^ uint64(u.births)) //nolint:gosec // same
 	return strconv.FormatUint(hash%letters, 36) + "-"
 }
 
@@ -66,7 +66,7 @@ func (u *unit) run(yield func(Request) bool) {
 	u.calendar.nextDay(u)
 	u.schedule(u.from, u.begin)
 	for len(u.agenda) > 0 {
-		e, _ := heap.Pop(&u.agenda).(entry) //nolint:errcheck // it holds nothing else
+		e, _ := heap.Pop(&u.agenda).(entry) //nolint:errcheck // no other type is stored
 		if e.at > u.to || e.at == u.to && e.do != nil {
 			return
 		}
@@ -81,7 +81,7 @@ func (u *unit) run(yield func(Request) bool) {
 	}
 }
 
-// begin connects the systems at the start, which then report the present patients and staff.
+// begin connects the simulated systems at the start. They then report the current patients and staff.
 func (u *unit) begin() {
 	u.muted = false
 	u.census()
@@ -147,20 +147,20 @@ type room struct {
 	label  string
 	area   string // point of care
 	pool   *pool
-	visit  *visit // the visit in the room; nil: the room is free
-	closed bool   // for repair: a census says blocked
+	visit  *visit // visit in the room; nil: the room is free
+	closed bool   // closed for repair: a census reports blocked
 }
 
-// pool is the rooms of one kind, with the queue for them.
+// pool has the rooms of one kind, with the queue for them.
 type pool struct {
-	free    []*room // the room that is free for the longest time first
+	free    []*room // free rooms, longest free first
 	all     int
 	waiting []func(*room)
 }
 
 // furnish creates the rooms of a unit for the given number of births a year. Little's law gives the mean number of
-// patients of each kind; some Poisson deviations are added (a default of this project), but only a small number for
-// labor rooms, so that women wait on busy days.
+// patients of each kind; some Poisson standard deviations are added (a default of this project), but fewer for labor
+// rooms, so that women wait on busy days.
 func (u *unit) furnish() {
 	births := float64(u.births)
 	sized := func(mean, deviations float64, least int) int {
@@ -198,7 +198,7 @@ func (p *pool) requestRoom(f func(*room)) {
 // turnaround is the time for cleaning a room (a default of this project).
 const turnaround = 35 * minute
 
-// leave empties a room. It is clean for the next visit after the turnaround.
+// leave empties a room. The room is clean for the next visit after the turnaround.
 func (u *unit) leave(r *room) {
 	r.visit = nil
 	u.schedule(u.now+turnaround, func() { u.ready(r) })

@@ -2,8 +2,7 @@ package simulate
 
 import "slices"
 
-// visit is one stay of one woman, from arrival to departure. Its causes, such as parity, are
-// in no message.
+// visit is one stay of one woman, from arrival to departure. No message contains its causes, such as parity.
 type visit struct {
 	*unit
 
@@ -13,20 +12,20 @@ type visit struct {
 	open    bool
 
 	first     bool // the woman's first birth
-	expecting int  // babies
+	expecting int  // number of expected babies
 	class     byte // patient class
 	room      *room
-	primary   string // the primary factor that the sender names; "": the place implies it
+	primary   string // primary factor in messages; "": the place implies it
 	since     clock  // start of primary, or of the stay in the room
 
 	diagnoses []diagnosis
 	running   []running // running drugs
-	marks     []string  // factors on the unit's own board
-	born      clock     // instant of birth; 0: not yet
+	marks     []string  // factors on the unit's board
+	born      clock     // instant of birth; 0: not born yet
 	cesarean  bool
 	babies    []baby
 	ill       bool // early-warning scores are often high
-	watched   int  // number of the present watch; an earlier watch ends at its next turn
+	watched   int  // number of the current watch; an earlier watch ends at its next turn
 }
 
 // baby is a newborn in the room of its mother.
@@ -42,7 +41,7 @@ type running struct {
 	since clock
 }
 
-// admit creates a visit, whose number seeds its random stream.
+// admit creates a visit. The number of the visit seeds its random stream.
 func (u *unit) admit() *visit {
 	u.visits++
 	u.patients++
@@ -58,7 +57,7 @@ func (u *unit) admit() *visit {
 	return v
 }
 
-// after calls a function a span from now, if the woman is still here.
+// after calls a function after a delay if the woman is still in the unit.
 func (v *visit) after(span clock, do func()) {
 	v.schedule(v.now+span, func() {
 		if v.open {
@@ -67,7 +66,7 @@ func (v *visit) after(span clock, do func()) {
 	})
 }
 
-// enter places the woman for the first time, or again under another class.
+// enter places the woman for the first time, or again with another patient class.
 func (v *visit) enter(kind string, r *room, class byte, primary string) {
 	if v.room != nil && v.room != r {
 		v.leave(v.room)
@@ -130,8 +129,8 @@ func (v *visit) gone() {
 // drug is a medication with its code.
 type drug struct{ code, display string }
 
-// The drugs with a rule in the catalogue. The epidural and the gas have none: a hospital has to
-// map them, so they appear on the worklist.
+// These drugs have a rule in the catalogue. The epidural and the gas have none: a hospital must map them, so they
+// appear on the worklist.
 var (
 	magnesium    = &drug{"6585", "magnesium sulfate"}
 	oxytocin     = &drug{"7824", "oxytocin"}
@@ -141,7 +140,7 @@ var (
 	nitrousOxide = &drug{"7486", "nitrous oxide inhalation gas"}
 )
 
-// medication returns the signal of a drug that runs, or ran, from an instant on.
+// medication returns the signal of a drug that is or was running since an instant.
 func (v *visit) medication(d *drug, status string, started clock) signal {
 	return signal{Kind: "medication", System: "RxNorm", Code: d.code, Display: d.display, Status: status, StartedAt: v.text(started)}
 }
@@ -152,7 +151,7 @@ func (v *visit) runningAt(d *drug) int {
 	return slices.IndexFunc(v.running, func(one running) bool { return one.drug == d })
 }
 
-// start begins a drug, unless it runs already.
+// start begins a drug unless it is already running.
 func (v *visit) start(d *drug) {
 	if v.runs(d) || v.room == nil {
 		return
@@ -162,7 +161,7 @@ func (v *visit) start(d *drug) {
 	v.sendSignals()
 }
 
-// stop ends a drug, if it runs.
+// stop ends a drug if it is running.
 func (v *visit) stop(d *drug) {
 	i := v.runningAt(d)
 	if i < 0 {
@@ -175,7 +174,7 @@ func (v *visit) stop(d *drug) {
 	v.sendSignals()
 }
 
-// observe adds a measurement or finding of now; without a value it is nil.
+// observe adds a current measurement or finding. value is nil if there is none.
 func (v *visit) observe(kind, system, code, display string, value any) {
 	v.signal(signal{Kind: kind, System: system, Code: code, Display: display, Value: value, ObservedAt: v.text(v.now)})
 }
@@ -185,7 +184,7 @@ func (v *visit) measure(code, display string, n any) {
 	v.observe("observation", "LOINC", code, display, n)
 }
 
-// find adds a factor that a nurse marks by hand.
+// find adds a factor that a nurse records manually.
 func (v *visit) find(factor string) { v.observe("observation", "local", factor, "", nil) }
 
 // signal adds a signal to the open request.
@@ -225,7 +224,7 @@ func (v *visit) watch(every, later clock) {
 	v.after(v.span(8*minute, .5), again)
 }
 
-// vitals is one round of measurements at the bed.
+// vitals measures one set of vital signs.
 func (v *visit) vitals() {
 	score := v.count(.45)
 	if v.ill {
@@ -253,12 +252,12 @@ func (v *visit) vitals() {
 	}
 }
 
-// inLabor reports whether the tracing of the baby is watched.
+// inLabor reports whether the fetal heart rate is monitored.
 func (v *visit) inLabor() bool {
 	return v.born == 0 && v.room != nil && v.room.pool == &v.unit.labor
 }
 
-// epidural places an epidural; a nurse stays at the bed for it.
+// epidural places an epidural, during which a nurse remains with the woman.
 func (v *visit) epidural() {
 	if !v.inLabor() {
 		return

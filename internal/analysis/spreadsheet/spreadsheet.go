@@ -1,5 +1,5 @@
-// Package spreadsheet exchanges CSV files with spreadsheets. It reads what they write, and escapes
-// text that they would run as a formula.
+// Package spreadsheet exchanges CSV files with spreadsheet programs. It reads the files that they write, and escapes
+// text that they would execute as a formula.
 package spreadsheet
 
 import (
@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// formulaStarts are the first characters that make a spreadsheet read a cell as a formula
-// (OWASP, CSV injection).
+// formulaStarts are the first characters with which a cell is interpreted as a formula (OWASP, CSV injection).
 const formulaStarts = "=+-@\t\r"
 
 // Escape puts an apostrophe before text that a spreadsheet would execute. [Unescape] removes it.
@@ -26,7 +25,7 @@ func Escape(text string) string {
 	return text
 }
 
-// Unescape returns the text that [Escape] was given.
+// Unescape returns the original text of an [Escape] result.
 func Unescape(text string) string {
 	if strings.HasPrefix(text, "'") && isFormula(strings.TrimLeft(text, "'")) {
 		return text[1:]
@@ -38,22 +37,22 @@ func isFormula(text string) bool {
 	return text != "" && strings.IndexByte(formulaStarts, text[0]) >= 0
 }
 
-// Fault is what is wrong with a file. It never has a value of the file.
+// Fault is an error in a file. It never contains a value of the file.
 type Fault struct {
 	Line    int      // from 1; 0: the file as a whole
-	Column  string   // name of the column; "": the reader does not know it
-	Number  int      // place of an unknown column, from 1; how many rows a file may have
-	Rule    string   // rule that is broken: of the API for a value, or of this package
-	Columns []string // that a file may have, for an unknown one
+	Column  string   // name of the column; "": unknown
+	Number  int      // position of an unknown column, from 1; or the maximum number of rows
+	Rule    string   // broken rule: of the API for a value, or of this package
+	Columns []string // allowed columns, if a column is unknown
 }
 
-// The rules of a file as a whole.
+// These are the rules of a file as a whole.
 const (
 	EmptyFile     = "emptyFile"     // the file has no line
 	UnknownColumn = "unknownColumn" // the first line has an unknown column name
 	MissingColumn = "missingColumn" // the first line lacks a column
 	StrayQuote    = "strayQuote"    // a quote is not closed, or is within an unquoted field
-	TooManyRows   = "tooManyRows"   // a row comes after as many as the file may have
+	TooManyRows   = "tooManyRows"   // the file has more rows than allowed
 )
 
 // Error implements error.
@@ -73,7 +72,7 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("line %d: %s: %s", f.Line, f.Column, f.Rule)
 }
 
-// Read calls each with the rows of a file whose first line has the column names. The columns may be in any order; the
+// Read calls each for every row of a file whose first line has the column names. The columns may be in any order; the
 // required ones must exist. A field of a missing column is empty. Reading stops at the first row beyond most; 0 means
 // no limit. An error in the content of the file is a [*Fault].
 func Read(in io.Reader, columns, required []string, most int, each func(line int, field func(column string) string)) error {
@@ -90,7 +89,7 @@ func Read(in io.Reader, columns, required []string, most int, each func(line int
 	for i, name := range head {
 		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
 		if !slices.Contains(columns, name) {
-			// A file without a head begins with values, which are not to be repeated.
+			// A file without a header begins with values, which must not be repeated.
 			return &Fault{Line: 1, Number: i + 1, Rule: UnknownColumn, Columns: columns}
 		}
 		place[name] = i
@@ -120,7 +119,7 @@ func Read(in io.Reader, columns, required []string, most int, each func(line int
 	}
 }
 
-// readFault returns the fault of a line that is no CSV. Any other error stays as it is.
+// readFault returns the fault of a line that is not valid CSV. It returns any other error unchanged.
 func readFault(err error) error {
 	if at, ok := errors.AsType[*csv.ParseError](err); ok {
 		return &Fault{Line: at.StartLine, Rule: StrayQuote}

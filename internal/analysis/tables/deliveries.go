@@ -11,7 +11,7 @@ import (
 )
 
 // DeliveryRow is the state of a delivery when the notifier recorded it. Each record is a row, and the last row of a
-// delivery is current. The response of an endpoint is not exported, because its content is arbitrary.
+// delivery is current. The response of an endpoint is not exported, because the content is arbitrary.
 type DeliveryRow struct {
 	Hospital      string       `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
 	Delivery      string       `parquet:"delivery" json:"delivery" about:"Delivery ID"`
@@ -56,7 +56,7 @@ func readDelivery(r *stream.Record, row *DeliveryRow) (reason string) {
 
 func attemptRow(a *outbound.Attempt) AttemptRow {
 	return AttemptRow{
-		N: int32(a.N), At: momentOf(a.At), TookMS: a.Took.Milliseconds(), //nolint:gosec // a number of attempts
+		N: int32(a.N), At: momentOf(a.At), TookMS: a.Took.Milliseconds(), //nolint:gosec // a small number of attempts
 		Class: string(a.Class), Status: int32(a.Status), //nolint:gosec // three digits
 	}
 }
@@ -64,7 +64,7 @@ func attemptRow(a *outbound.Attempt) AttemptRow {
 func momentOf(t time.Time) Moment { return Moment(acuity.At(t)) }
 
 // Deliveries is the table of the deliveries on the topic. Its other records are internal to the
-// notifier. A tombstone is a delivery that was forgotten.
+// notifier. A tombstone means that the delivery was deleted.
 func Deliveries() *Table[DeliveryRow] {
 	return &Table[DeliveryRow]{
 		Topic: schemas.Deliveries(),

@@ -7,8 +7,7 @@ import (
 	"svc/schemas"
 )
 
-// ObservationRow is one accepted request. The tag about is the line of the column in the
-// dictionary.
+// ObservationRow is one accepted request. The tag about has the description of the column in the dictionary.
 type ObservationRow struct {
 	Hospital   string  `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
 	Partition  int32   `parquet:"partition" json:"partition" about:"Topic partition; with offset, the position of the record"`
@@ -78,7 +77,7 @@ type CensusRow struct {
 	Primary *string `parquet:"primary,dict,optional" json:"primary,omitempty" about:"Primary factor named by the sender"`
 }
 
-// readObservation fills a row; a reason says why the record cannot be read.
+// readObservation fills a row, or returns the reason why the record cannot be decoded.
 func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 	o, reason, err := schemas.ReadInput(r.Key, r.Value)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"svc/schemas"
 )
 
-// SnapshotRow is a unit at one full hour, as the forecast sees it. An hour may have several rows.
+// SnapshotRow is the input of the forecast from a unit at one full hour. An hour may have several rows.
 // The row with the highest generation counts, and the last one among equal generations.
 type SnapshotRow struct {
 	Hospital     string `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
@@ -103,7 +103,7 @@ func numbers(path [acuity.Horizon + 1]uint8) []int32 {
 	return list
 }
 
-// Snapshots is the table of the topic; each of its records is a snapshot.
+// Snapshots returns the table of the topic. Each of its records is a snapshot.
 func Snapshots() *Table[SnapshotRow] {
 	return &Table[SnapshotRow]{
 		Topic: schemas.Snapshots(),

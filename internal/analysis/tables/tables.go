@@ -1,4 +1,4 @@
-// Package tables turns the records of a topic into rows of files.
+// Package tables converts the records of a topic to rows of files.
 package tables
 
 import (
@@ -22,12 +22,11 @@ import (
 	"svc/schemas"
 )
 
-// Format is how rows are written.
+// Format is the file format of rows.
 type Format string
 
-// The formats. Parquet is columnar and compressed with Snappy, which every reader supports.
-// NDJSON has an object on each line. In CSV a list is written as JSON, and text is escaped for
-// spreadsheets.
+// These are the formats. Parquet is columnar and compressed with Snappy, which every reader supports. NDJSON has one
+// object per line. In CSV, a list is written as JSON, and text is escaped for spreadsheets.
 const (
 	Parquet Format = "parquet"
 	NDJSON  Format = "ndjson"
@@ -40,8 +39,8 @@ func Formats() []Format { return []Format{Parquet, NDJSON, CSV} }
 // Sink writes the rows of one file.
 type Sink[R any] interface {
 	Write(row *R) error
-	Close() error      // writes the buffered rows; the file stays open
-	Reset(w io.Writer) // begins another file after Close, in the same memory
+	Close() error      // writes the buffered rows; the file remains open
+	Reset(w io.Writer) // begins another file after Close, reusing the memory
 }
 
 // NewSink returns a sink of a format.
@@ -66,7 +65,7 @@ func NewSink[R any](w io.Writer, f Format) (Sink[R], error) {
 	return nil, fmt.Errorf("no format %q", f)
 }
 
-// The sizes of Parquet files. A reader loads one row group at a time.
+// These are the sizes of Parquet files. A reader loads one row group at a time.
 const (
 	groupRows  = 64_000
 	batchRows  = 256
@@ -89,14 +88,14 @@ func (s *parquetSink[R]) Write(row *R) error {
 func (s *parquetSink[R]) flush() error {
 	_, err := s.writer.Write(s.batch)
 	s.batch = s.batch[:0]
-	return err //nolint:wrapcheck // of the file below
+	return err //nolint:wrapcheck // the error of the underlying file
 }
 
 func (s *parquetSink[R]) Close() error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	return s.writer.Close() //nolint:wrapcheck // of the file below
+	return s.writer.Close() //nolint:wrapcheck // the error of the underlying file
 }
 
 func (s *parquetSink[R]) Reset(w io.Writer) { s.writer.Reset(w) }
@@ -133,15 +132,15 @@ func (s *csvSink[R]) Write(row *R) error {
 		}
 		s.record[i] = text
 	}
-	return s.out.Write(s.record) //nolint:wrapcheck // of the file below
+	return s.out.Write(s.record) //nolint:wrapcheck // the error of the underlying file
 }
 
 func (s *csvSink[R]) Close() error {
 	s.out.Flush()
-	return s.out.Error() //nolint:wrapcheck // of the file below
+	return s.out.Error() //nolint:wrapcheck // the error of the underlying file
 }
 
-// cell returns one column of a row as text; null is empty.
+// cell returns one column of a row as text; null is an empty text.
 func cell(v reflect.Value) (string, error) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -169,18 +168,17 @@ func cell(v reflect.Value) (string, error) {
 		return "", nil
 	}
 	text, err := json.Marshal(v.Interface())
-	return string(text), err //nolint:wrapcheck // of a struct of ours
+	return string(text), err //nolint:wrapcheck // the struct is defined in this package
 }
 
-// Table describes how the records of a topic become rows.
+// Table describes how the records of a topic are converted to rows.
 type Table[R any] struct {
 	Topic schemas.Topic
-	// Read fills a row; a reason says why the record cannot be read.
+	// Read fills a row, or returns the reason why the record cannot be decoded.
 	Read func(r *stream.Record, row *R) (reason string)
-	// Hospital returns the hospital of a record, and whether the record becomes a row.
+	// Hospital returns the hospital of a record, and whether the record has a row.
 	Hospital func(r *stream.Record) (hospital string, has bool)
-	// Version returns the version of a record within its hospital; nil: the topic has no
-	// versions.
+	// Version returns the version of a record within its hospital. Nil means that the topic has no versions.
 	Version func(r *stream.Record) int64
 }
 
@@ -196,11 +194,11 @@ func rowsOf[E, R any](list []E, row func(*E) R) []R {
 	return rows
 }
 
-// Moment is an instant in a column: milliseconds since the Unix epoch in UTC, as text RFC
-// 3339. Zero is null.
+// Moment is an instant in a column: milliseconds since the Unix epoch in UTC, or RFC 3339 in
+// text formats. Zero is null.
 type Moment int64
 
-// MarshalJSON writes RFC 3339, or null.
+// MarshalJSON encodes the moment as RFC 3339, or null.
 func (m Moment) MarshalJSON() ([]byte, error) {
 	if m == 0 {
 		return []byte("null"), nil
@@ -208,11 +206,11 @@ func (m Moment) MarshalJSON() ([]byte, error) {
 	return strconv.AppendQuote(nil, m.text()), nil
 }
 
-// UnmarshalJSON reads RFC 3339, or null.
+// UnmarshalJSON decodes RFC 3339, or null.
 func (m *Moment) UnmarshalJSON(b []byte) error {
 	var at *time.Time
 	if err := json.Unmarshal(b, &at); err != nil {
-		return err //nolint:wrapcheck // says what and where
+		return err //nolint:wrapcheck // the error has the cause and the position
 	}
 	if *m = 0; at != nil {
 		*m = Moment(at.UnixMilli())
@@ -224,7 +222,7 @@ func (m Moment) text() string {
 	return time.UnixMilli(int64(m)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// The names of enumeration values in columns, which are those of the API where it has the value.
+// These are the names of enumeration values in columns. They equal those of the API where the API has the value.
 var (
 	eventWords      = [...]string{"other", "A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"}
 	signalWords     = [...]string{"", "medication", "observation", "lab", "device", "condition"}
@@ -236,9 +234,9 @@ var (
 	effectWords     = [...]string{"", "surge.level_changed", "room.rescored"}
 )
 
-// nullable returns a pointer for a nullable column; the zero value becomes null. It must be a pointer: in a column
-// without pointers, parquet-go uses zeros for nulls and writes some of them as zeros. For example, of 64 rows with a
-// value only in the second, all rows after it are read with a value.
+// nullable returns a pointer for a nullable column; the zero value becomes null. The result must be a pointer, because
+// in a column without pointers, parquet-go represents nulls by zeros and writes some of them as zeros. For example, of
+// 64 rows with a value only in the second, all later rows are read with a value.
 func nullable[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -247,7 +245,7 @@ func nullable[T comparable](v T) *T {
 	return &v
 }
 
-// word returns the name of an enumeration value; an unknown number is written as digits.
+// word returns the name of an enumeration value, or the digits of an unknown number.
 func word[E ~uint8](words []string, e E) string {
 	if int(e) < len(words) {
 		return words[e]

@@ -30,7 +30,7 @@ type VerdictRow struct {
 	Record []byte `parquet:"record,optional" json:"record,omitempty" about:"The stored record: Avro in the Confluent wire format, base64 in text formats; null in a replay"`
 }
 
-// EffectRow is one effect that partners are notified of.
+// EffectRow is one effect of which partners are notified.
 type EffectRow struct {
 	Kind       string   `parquet:"kind,dict" json:"kind" about:"surge.level_changed or room.rescored"`
 	Level      *string  `parquet:"level,dict,optional" json:"level,omitempty" about:"Unit level, for surge.level_changed"`
@@ -45,7 +45,7 @@ type EffectRow struct {
 	Factors    []string `parquet:"factors,list" json:"factors,omitempty" about:"Active factors of the room, most severe first"`
 }
 
-// FactorRow is a factor that became active or ceased to be.
+// FactorRow is a factor that became active or inactive.
 type FactorRow struct {
 	RoomID    int32   `parquet:"room_id" json:"room_id" about:"Room ID"`
 	RoomLabel *string `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"Room label"`
@@ -77,7 +77,7 @@ func effectRow(e *acuity.Effect) EffectRow {
 	case acuity.RoomRescored:
 		row.RoomID, row.RoomLabel, row.Score = &e.RoomID, nullable(e.RoomLabel), &e.Score
 		row.Color, row.PriorColor, row.Factors = nullable(e.Color.String()), nullable(e.PriorColor.String()), factorIDs(e.Factors)
-	default: // a newer release wrote it: the column record has its bytes
+	default: // written by a newer release: the column record has its bytes
 	}
 	return row
 }
@@ -101,7 +101,7 @@ func readVerdict(r *stream.Record, row *VerdictRow) (reason string) {
 }
 
 // Verdicts returns the table of the changes on the verdicts topic. Its other records are the current state, one per
-// key, and are no history.
+// key, and not history.
 func Verdicts() *Table[VerdictRow] {
 	return &Table[VerdictRow]{
 		Topic: schemas.Verdicts(),
@@ -112,7 +112,7 @@ func Verdicts() *Table[VerdictRow] {
 		Version: func(r *stream.Record) int64 {
 			head, err := schemas.PeekChange(r.Value)
 			if err != nil {
-				return 0 // decoding it reports the fault
+				return 0 // decoding it reports the error
 			}
 			return head.Version
 		},

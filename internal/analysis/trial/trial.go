@@ -18,11 +18,11 @@ import (
 )
 
 // Trials evaluates rules on recorded observations, like svc replay --diff. A trial reads the log of the hospital from
-// the start, and runs while a page requests its result. Only one trial runs in a process at a time, alternating
-// between hospitals.
+// the start, and runs as long as a page requests its result. A process runs one trial at a time, alternating between
+// hospitals.
 type Trials struct {
 	inputs inputlog.Source
-	ends   context.Context //nolint:containedctx // of the process
+	ends   context.Context //nolint:containedctx // context of the process
 	now    func() time.Time
 	log    *slog.Logger
 
@@ -30,7 +30,7 @@ type Trials struct {
 
 	mu     sync.Mutex
 	trials map[string]*trial        // by hospital, hour and rule
-	turns  map[string]chan struct{} // by hospital: holds a token while one of its trials runs or is next
+	turns  map[string]chan struct{} // by hospital; holds a token while a trial of the hospital runs or is next
 }
 
 // trial is the trial of one rule on one hospital.
@@ -46,7 +46,7 @@ type trial struct {
 const (
 	trialIdle  = time.Minute      // a running trial stops this long after the last request
 	trialKept  = 15 * time.Minute // a result is deleted this long after the last request
-	trialsMost = 3                // of one hospital that are not done
+	trialsMost = 3                // maximum number of unfinished trials of a hospital
 	worstHours = 20
 )
 
@@ -84,7 +84,7 @@ func (p *Trials) Try(_ context.Context, hospital string, rule catalogue.Rule) in
 			turn = make(chan struct{}, 1)
 			p.turns[hospital] = turn
 		}
-		go p.run(ctx, t, turn, rule, until) //nolint:contextcheck // it goes on after the request that began it
+		go p.run(ctx, t, turn, rule, until) //nolint:contextcheck // outlives the request that started it
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *Trials) Try(_ context.Context, hospital string, rule catalogue.Rule) in
 	return t.result
 }
 
-// unfinished counts the trials of a hospital that wait or run.
+// unfinished counts the waiting and running trials of a hospital.
 func (p *Trials) unfinished(hospital string) (n int) {
 	for _, t := range p.trials {
 		if t.hospital == hospital && !t.done() {
@@ -108,7 +108,7 @@ func (t *trial) done() bool {
 	return t.result.Ready || t.result.Fault != ""
 }
 
-// stopIfForgotten stops a trial after its time without a request, and reports whether it did.
+// stopIfForgotten stops a trial that has had no request for trialIdle, and reports whether it did.
 func (t *trial) stopIfForgotten(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,14 +120,14 @@ func (t *trial) stopIfForgotten(now time.Time) bool {
 	return false
 }
 
-// failed reports whether a trial must begin again, because a server that it needs was away.
+// failed reports whether a trial must be restarted, because a required server was unavailable.
 func (t *trial) failed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.result.Fault == integrations.PastAway
 }
 
-// run executes a trial when it is next, first among those of the hospital, then among the hospitals.
+// run executes a trial when it is next, first among the trials of the hospital, then among the hospitals.
 func (p *Trials) run(ctx context.Context, t *trial, ofHospital chan struct{}, rule catalogue.Rule, until time.Time) {
 	defer t.cancel()
 	for _, turn := range []chan struct{}{ofHospital, p.turn} {

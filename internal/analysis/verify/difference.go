@@ -12,26 +12,26 @@ import (
 // Fault is the stable code of a difference.
 type Fault string
 
-// The faults of the changelog and of the view.
+// These are the faults of the changelog and of the view.
 const (
-	LostInput      Fault = "lost_input"      // an input is in no change
-	AppliedTwice   Fault = "applied_twice"   // an input is in two changes
-	Swapped        Fault = "swapped"         // inputs were applied in another order than the log has
+	LostInput      Fault = "lost_input"      // no change has an input
+	AppliedTwice   Fault = "applied_twice"   // two changes have the same input
+	Swapped        Fault = "swapped"         // inputs were applied in another order than in the log
 	ForeignInput   Fault = "foreign_input"   // a change names an input that the log does not have
-	MissingVersion Fault = "missing_version" // a change is not there
-	DoubledVersion Fault = "doubled_version" // two changes have one version
-	WrongChange    Fault = "wrong_change"    // a change differs from the one that the log makes
-	Unreadable     Fault = "unreadable"      // a record of the changelog that this release cannot read
+	MissingVersion Fault = "missing_version" // a change is missing
+	DoubledVersion Fault = "doubled_version" // two changes have the same version
+	WrongChange    Fault = "wrong_change"    // a change differs from the change computed from the log
+	Unreadable     Fault = "unreadable"      // this release cannot decode a record of the changelog
 
-	MissingState Fault = "missing_state"  // a record of the state is not there
-	WrongState   Fault = "wrong_state"    // it has another value
-	LostTomb     Fault = "lost_tombstone" // it exists and should not
+	MissingState Fault = "missing_state"  // a record of the state is missing
+	WrongState   Fault = "wrong_state"    // the record has another value
+	LostTomb     Fault = "lost_tombstone" // the record exists although it should not
 
-	MissingField Fault = "missing_field" // of the view
-	StaleField   Fault = "stale_field"   // it has another value
-	ForeignField Fault = "foreign_field" // it exists and should not
+	MissingField Fault = "missing_field" // a field of the view is missing
+	StaleField   Fault = "stale_field"   // the field has another value
+	ForeignField Fault = "foreign_field" // the field exists although it should not
 	StaleView    Fault = "stale_view"    // the whole view has an older version
-	WrongDerived Fault = "wrong_derived" // the derived values differ from those that the facts make
+	WrongDerived Fault = "wrong_derived" // the derived values differ from those derived from the facts
 )
 
 // Difference is the first position of a hospital at which the changelog or the view differs from the changes computed
@@ -39,13 +39,13 @@ const (
 type Difference struct {
 	Fault    Fault  `json:"fault"`
 	Hospital string `json:"hospital"`
-	Key      string `json:"key"` // of the record; for a field of the view "view " and its name
+	Key      string `json:"key"` // key of the record; for a field of the view, "view " and its name
 	Version  int64  `json:"version"`
 	Input    string `json:"input,omitempty"` // partition:offset in the observations
 	Detail   string `json:"detail,omitempty"`
 }
 
-// Error returns the difference in one line.
+// Error returns the difference on one line.
 func (d *Difference) Error() string {
 	text := fmt.Sprintf("%s: %s at %s, version %d", d.Hospital, d.Fault, d.Key, d.Version)
 	if d.Input != "" {
@@ -59,8 +59,8 @@ func (d *Difference) Error() string {
 
 func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partition, p.Offset) }
 
-// changedFields names the fields in which two changes differ. Unexported fields are not on the
-// wire, and an empty list equals none.
+// changedFields returns the names of the fields in which two changes differ. Unexported fields are not encoded, and an
+// empty list equals a missing one.
 func changedFields(got, want *acuity.Change) string {
 	a, b := reflect.ValueOf(got).Elem(), reflect.ValueOf(want).Elem()
 	text := ""
@@ -82,8 +82,7 @@ func changedFields(got, want *acuity.Change) string {
 	return text
 }
 
-// sameRecord reports whether two state records have the same content, whatever the schema version
-// of the written one.
+// sameRecord reports whether two state records have the same content, even if they have different schema versions.
 func sameRecord(written, made []byte) bool {
 	if string(written) == string(made) {
 		return true

@@ -27,14 +27,14 @@ type unitCheck struct {
 	unit  *hospital.State
 	fold  *replay.Refold
 	state map[string][]byte // newest records of the state, by key
-	queue []recorded        // changes that are read and not yet compared
-	last  recorded          // the change that was compared last
+	queue []recorded        // changes that are read but not yet compared
+	last  recorded          // last compared change
 
-	together bool           // the fold has the versions of the changelog
-	seen     bool           // a change was compared
-	day      acuity.Instant // day on which everything was last derived again
-	anew     *derivation    // the running derivation; nil: none
-	view     *View          // the view to compare when the fold has its version
+	together bool           // the versions of the fold are aligned with the changelog
+	seen     bool           // at least one change was compared
+	day      acuity.Instant // day of the last complete derivation
+	anew     *derivation    // derivation in progress; nil: none
+	view     *View          // view to compare when the fold reaches its version
 	scratch  []byte
 }
 
@@ -64,7 +64,7 @@ func (u *unitCheck) reportDifference(d *Difference) {
 	}
 }
 
-// foldInput folds an input, at the clock at which the processor applied it.
+// foldInput folds an input at the clock at which the processor applied it.
 func (u *unitCheck) foldInput(in *inputlog.Input) {
 	if u.Difference != nil {
 		return
@@ -78,7 +78,7 @@ func (u *unitCheck) foldInput(in *inputlog.Input) {
 		in.At = u.queue[i].AppliedAt
 	}
 	if i >= 0 && !u.together {
-		// Not all changes of the time before it are held.
+		// Some changes from before that time are no longer in the changelog.
 		u.queue = u.queue[i:]
 		i = 0
 	}
@@ -96,7 +96,7 @@ func (u *unitCheck) foldInput(in *inputlog.Input) {
 	u.fold.Apply(in, func(c *acuity.Change) { u.compareChange(c, in.Position) })
 }
 
-// advanceTo computes and compares the changes that are due.
+// advanceTo computes and compares the due changes.
 func (u *unitCheck) advanceTo(now acuity.Instant) {
 	for u.Difference == nil {
 		c, more := u.unit.Advance(now)
@@ -146,8 +146,7 @@ func (u *unitCheck) skipCopies() {
 	}
 }
 
-// unheld handles a change that the changelog does not have. It was compacted away, or it is
-// missing.
+// unheld handles a change that is not in the changelog: it was compacted or is missing.
 func (u *unitCheck) unheld(c *acuity.Change, in stream.Position) {
 	if !u.p.old(c.AppliedAt) && (!u.p.trimmed || u.seen) {
 		fault, detail := MissingVersion, ""
@@ -194,7 +193,7 @@ func (u *unitCheck) differenceAt(fault Fault, c *acuity.Change, in stream.Positi
 	return d
 }
 
-// classifyChange finds out how a recorded change is wrong.
+// classifyChange determines how a recorded change is wrong.
 func (u *unitCheck) classifyChange(made, written *acuity.Change, in stream.Position) *Difference {
 	other := func(fault Fault, detail string) *Difference {
 		input := position(stream.Position{Partition: in.Partition, Offset: written.Offset})
@@ -215,7 +214,7 @@ func (u *unitCheck) classifyChange(made, written *acuity.Change, in stream.Posit
 	}
 }
 
-// lookAhead is how many records are searched for an input that was applied late.
+// lookAhead is the number of records that are searched for an input that was applied late.
 const lookAhead = 20_000
 
 // changeFollows reports whether a later record has a change of the input.
@@ -244,7 +243,7 @@ func (u *unitCheck) compareDue(c *acuity.Change) {
 	}
 }
 
-// compareRest checks the changes after the last input, which time alone caused.
+// compareRest checks the changes after the last input, which timers caused.
 func (u *unitCheck) compareRest() {
 	for u.Difference == nil {
 		if u.skipCopies(); len(u.queue) == 0 {
@@ -267,7 +266,7 @@ func (u *unitCheck) compareRest() {
 	}
 }
 
-// reportExtra reports a change that the log does not make.
+// reportExtra reports a recorded change that is not computed from the log.
 func (u *unitCheck) reportExtra(r *recorded) {
 	d := &Difference{Fault: WrongChange, Key: u.Hospital, Version: r.Version, Detail: "no timer was due"}
 	if r.Cause == acuity.CauseIngest {

@@ -21,13 +21,13 @@ import (
 	"svc/schemas"
 )
 
-// View is the served view of one hospital: records encoded as the processor handed them on.
+// View is the served view of one hospital: records as encoded by the processor.
 type View struct {
 	Version int64
 	Unit    string
 	Rooms   map[int32]string
 	Site    map[string]string // by key without the hospital
-	Foreign []string          // fields that this software does not write
+	Foreign []string          // fields that this release does not write
 }
 
 // ErrNoView means that the view does not have a hospital.
@@ -36,26 +36,26 @@ var ErrNoView = errors.New("not in the view")
 // Verify folds the log and checks the changelog and the view against the result. It keeps its state between rounds,
 // so a round folds only new inputs.
 type Verify struct {
-	Inputs  inputlog.Source // the observations, read by a client of its own
-	Changes inputlog.Source // the verdicts, committed records only
+	Inputs  inputlog.Source // the observations, read by an independent client
+	Changes inputlog.Source // the committed records of the verdicts
 
-	// View reads the served view of a hospital, with [ErrNoView] if there is none. A nil View
-	// means that the view is not checked.
+	// View reads the served view of a hospital. It returns [ErrNoView] if there is none. A nil View means that the view
+	// is not checked.
 	View func(ctx context.Context, hospital string) (*View, error)
-	// Shown lists the hospitals of a partition that the view has.
+	// Shown lists the hospitals of a partition in the view.
 	Shown func(ctx context.Context, partition int32) ([]string, error)
 	// Patience is the maximum accepted lag of the view.
 	Patience time.Duration
 
 	Hospitals []string // empty: all
-	// Held is the instant from which every change is still in the changelog. Older changes may
-	// be compacted away; there the log is folded without a comparison.
+	// Held is the instant from which every change is still in the changelog. Older changes may have been compacted; for
+	// that time, the log is folded without a comparison.
 	Held acuity.Instant
-	// Plain derives everything again at every step, about a hundred times slower; see [hospital.Fold]. Without it,
-	// everything is derived again once a day of the log and at the end.
+	// Plain derives everything again at every step, about a hundred times slower; see [hospital.Fold]. If it is false,
+	// everything is derived again once per day of the log and at the end.
 	Plain bool
 	Pace  *rate.Limiter
-	// Progress is called with the number of inputs that are done, and their total.
+	// Progress is called with the number of processed inputs and their total.
 	Progress func(done, total int64)
 
 	partitions map[int32]*partitionCheck
@@ -65,11 +65,11 @@ type Verify struct {
 // Checked is the result of one hospital.
 type Checked struct {
 	Hospital string `json:"hospital"`
-	Inputs   int64  `json:"inputs"`  // folded in all rounds
-	Changes  int64  `json:"changes"` // compared with the changelog
-	Unheld   int64  `json:"unheld"`  // made by the log and compacted away in the changelog
+	Inputs   int64  `json:"inputs"`  // number of inputs folded in all rounds
+	Changes  int64  `json:"changes"` // number of changes compared with the changelog
+	Unheld   int64  `json:"unheld"`  // number of computed changes that were compacted in the changelog
 	Version  int64  `json:"version"`
-	Served   int64  `json:"served"` // version of the view that was compared; 0: none
+	Served   int64  `json:"served"` // compared version of the view; 0: none
 
 	Difference *Difference `json:"difference,omitempty"`
 }
@@ -99,7 +99,7 @@ func (v *Verify) Round(ctx context.Context) (*Report, error) {
 	}
 	if v.partitions == nil {
 		v.partitions, v.deriving = map[int32]*partitionCheck{}, make(chan struct{}, runtime.GOMAXPROCS(0))
-		wanted := inputlog.PartitionsOf(v.Hospitals, int32(len(changes))) //nolint:gosec // Kafka counts them so
+		wanted := inputlog.PartitionsOf(v.Hospitals, int32(len(changes))) //nolint:gosec // Kafka's number of partitions is an int32
 		for _, s := range changes {
 			if wanted == nil || wanted[s.Partition] != nil {
 				v.partitions[s.Partition] = newPartitionCheck(v, s, wanted[s.Partition])
@@ -119,7 +119,7 @@ func (v *Verify) Round(ctx context.Context) (*Report, error) {
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, err //nolint:wrapcheck // of ours
+		return nil, err //nolint:wrapcheck // an error of this package
 	}
 	return v.report(), nil
 }
@@ -146,11 +146,11 @@ type partitionCheck struct {
 	changes int64 // next offset of the verdicts
 	inputs  int64 // next offset of the observations
 	begun   bool
-	trimmed bool  // the beginning of the verdicts is deleted
-	applied int64 // highest input offset that a change names
+	trimmed bool  // the beginning of the verdicts was deleted
+	applied int64 // highest input offset in a change
 	pending int64
 
-	written *inputlog.Ahead[writtenRecord] // of the verdicts, in this round
+	written *inputlog.Ahead[writtenRecord] // records of the verdicts in this round
 }
 
 func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck {
@@ -214,7 +214,7 @@ func (p *partitionCheck) fold(ctx context.Context, shared *inputlog.Share, s str
 				continue
 			}
 			if err := p.written.Err(); err != nil || !p.old(in.At) {
-				return err // this input and all that follow are not applied yet
+				return err // this input and all later ones are not applied yet
 			}
 			break
 		}
@@ -228,12 +228,13 @@ func (p *partitionCheck) fold(ctx context.Context, shared *inputlog.Share, s str
 	}
 }
 
+// wants reports whether a hospital must be checked.
 // wants reports whether a hospital is to be checked.
 func (p *partitionCheck) wants(hospital string) bool {
 	return p.only == nil || slices.Contains(p.only, hospital)
 }
 
-// unit returns the check of a hospital; nil: it is not to be checked.
+// unit returns the check of a hospital, or nil if the hospital is not checked.
 func (p *partitionCheck) unit(hospital string) *unitCheck {
 	if !p.wants(hospital) {
 		return nil
@@ -246,13 +247,13 @@ func (p *partitionCheck) unit(hospital string) *unitCheck {
 	return u
 }
 
-// writtenRecord is a record of the verdicts: a change, or the state under a key.
+// writtenRecord is a record of the verdicts: a change, or the state with a key.
 type writtenRecord struct {
 	recorded
 	hospital string
-	key      string // of a state
-	offset   int64  // in the verdicts
-	fault    error  // why the head of a change cannot be read
+	key      string // key of a state
+	offset   int64  // offset in the verdicts
+	fault    error  // why the header of a change cannot be decoded
 }
 
 // writtenOf reads a record of the verdicts ahead of the fold.
@@ -262,17 +263,17 @@ func (p *partitionCheck) writtenOf(r *stream.Record, w *writtenRecord) (wanted b
 	if schemas.IsChange(r.Key) {
 		w.hospital = string(r.Key)
 		w.ChangeHead, w.fault = schemas.PeekChange(r.Value)
-		return true // also of unchecked hospitals: it tells which inputs are applied
+		return true // including those of unchecked hospitals, because they show which inputs are applied
 	}
 	key, err := schemas.ParseKey(r.Key)
 	if err != nil || !p.wants(key.Hospital) {
-		return false // foreign, or unchecked
+		return false // foreign or unchecked
 	}
 	w.hospital, w.key = key.Hospital, string(r.Key)
 	return true
 }
 
-// readWritten reads one more record of the verdicts topic for the fold; false: there is none.
+// readWritten reads the next record of the verdicts topic for the fold, or returns false if there is none.
 func (p *partitionCheck) readWritten() bool {
 	w := p.written.Next()
 	if w == nil {
@@ -303,5 +304,5 @@ func (p *partitionCheck) readWritten() bool {
 	return true
 }
 
-// old reports whether a change of an instant may be compacted away.
+// old reports whether a change at an instant may have been compacted.
 func (p *partitionCheck) old(at acuity.Instant) bool { return at < p.v.Held }

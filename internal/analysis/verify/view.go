@@ -14,7 +14,7 @@ import (
 	"svc/schemas"
 )
 
-// viewOf returns the view that should be served of a unit.
+// viewOf returns the expected view of a unit.
 func viewOf(hospitalID string, unit *hospital.State) (*View, error) {
 	chart := unit.Chart()
 	v := &View{Version: chart.Unit.Version, Rooms: map[int32]string{}, Site: map[string]string{}}
@@ -96,7 +96,7 @@ func (p *partitionCheck) readViews(ctx context.Context) (map[string]*View, error
 	if hospitals == nil {
 		var err error
 		if hospitals, err = p.v.Shown(ctx, p.partition); err != nil {
-			return nil, err //nolint:wrapcheck // the caller's own error
+			return nil, err //nolint:wrapcheck // the error of the caller's function
 		}
 	}
 	views := map[string]*View{}
@@ -110,7 +110,7 @@ func (p *partitionCheck) readViews(ctx context.Context) (map[string]*View, error
 		}
 		views[h] = view
 		u := p.unit(h)
-		if u.view = view; u.version() == view.Version { // no input has come since the last round
+		if u.view = view; u.version() == view.Version { // no input has arrived since the last round
 			u.compareView(view)
 			u.view = nil
 		}
@@ -139,8 +139,8 @@ func (p *partitionCheck) compareAll(ctx context.Context, views map[string]*View)
 // askAgain is the interval at which a lagging view is read again.
 const askAgain = 50 * time.Millisecond
 
-// checkServed checks that the view has the newest change, or a newer one. The view may be written a
-// moment after the commit.
+// checkServed checks that the view has the newest change or a newer one. The view may be written shortly after the
+// commit.
 func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *View) error {
 	want := u.version()
 	if want == 0 {
@@ -150,13 +150,13 @@ func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *Vi
 	// The end of patience does not interrupt a read, because its failure would hide the lag of the view.
 	patience, cancel := context.WithTimeout(ctx, p.v.Patience)
 	defer cancel()
-	tick := time.NewTicker(askAgain) //nolint:forbidigo // patience with Redis, not a moment of the domain
+	tick := time.NewTicker(askAgain) //nolint:forbidigo // measures the lag of Redis, not a time of the domain
 	defer tick.Stop()
 	for view == nil || view.Version < want {
 		select {
 		case <-patience.Done():
 			if ctx.Err() != nil {
-				return ctx.Err() //nolint:wrapcheck // the caller's own
+				return ctx.Err() //nolint:wrapcheck // the error of the caller's context
 			}
 			if view == nil {
 				u.reportDifference(&Difference{Fault: MissingField, Key: "view " + u.Hospital, Version: want})
@@ -192,7 +192,7 @@ type factRecord struct {
 	value []byte
 }
 
-// startDerivation starts a derivation, after the one before has ended.
+// startDerivation starts a derivation after the previous one has ended.
 func (u *unitCheck) startDerivation() {
 	u.waitDerivation()
 	if u.Difference != nil || u.p.v.Plain {
@@ -231,7 +231,7 @@ func (u *unitCheck) startDerivation() {
 	}()
 }
 
-// viewOfFacts returns the view that the facts of a unit make.
+// viewOfFacts returns the view that is derived from the facts of a unit.
 func viewOfFacts(hospitalID string, facts []factRecord) (*View, error) {
 	unit := hospital.New(hospitalID)
 	for _, f := range facts {
@@ -247,8 +247,7 @@ func viewOfFacts(hospitalID string, facts []factRecord) (*View, error) {
 	return viewOf(hospitalID, unit)
 }
 
-// waitDerivation waits for the derivation. Its difference counts unless an earlier version differs
-// already.
+// waitDerivation waits for the derivation. Its difference counts unless an earlier version already differs.
 func (u *unitCheck) waitDerivation() {
 	if u.anew == nil {
 		return

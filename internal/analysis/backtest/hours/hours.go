@@ -1,6 +1,5 @@
-// Package hours gathers the full hours of a hospital for a backtest. The functions of the live
-// processor cut them from feeds or from the log of observations. Recorded hours are read as
-// they are.
+// Package hours gathers the full hours of a hospital for a backtest. The functions of the live processor cut the hours
+// from feeds or from the log of observations. Recorded hours are read unchanged.
 package hours
 
 import (
@@ -65,7 +64,7 @@ var feeds = []acuity.Channel{acuity.ChannelADT, acuity.ChannelCensus, acuity.Cha
 // FromRequests cuts the hours of a hospital from the requests of its feeds. A request that a
 // server would refuse is an error.
 func FromRequests(requests iter.Seq2[simulate.Request, error], hospital string, zone *time.Location) hours {
-	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // they do not leave the process
+	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // the pseudonyms do not leave the process
 	return FromInputs(func(yield func(inputlog.Input, error) bool) {
 		n := int64(0)
 		for r, err := range requests {
@@ -121,8 +120,8 @@ func FromInputs(inputs iter.Seq2[inputlog.Input, error], hospital string) hours 
 // ErrNone means that there is no full hour.
 var ErrNone = errors.New("no full hour was recorded: there is nothing to measure a forecast on")
 
-// Ordered gathers the hours in ascending order, the latest generation of each. A backfill
-// records hours of the past again.
+// Ordered returns the hours in ascending order, each in its latest generation, because a backfill records past hours
+// again.
 func Ordered(list hours) ([]*acuity.Snapshot, error) {
 	var all []*acuity.Snapshot
 	for s, err := range list {
