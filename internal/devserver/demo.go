@@ -16,15 +16,15 @@ import (
 	"svc/internal/cli"
 )
 
-// The made-up unit of svc dev --demo.
+// The constants below define the fictitious unit of svc dev --demo.
 const (
 	demoSeed    = 1
 	demoProfile = "medium"
-	demoHistory = 28 * 24 * time.Hour      // what the forecast learns from before the demonstration begins
-	demoFor     = 9 * 365 * 24 * time.Hour // how long the demonstration lasts
-	demoSave    = time.Second              // how often the progress is saved
-	demoAnswer  = 10 * time.Second         // how long the server may take for one request
-	demoPatient = 250 * time.Millisecond   // pause before a request is tried again
+	demoHistory = 28 * 24 * time.Hour      // history before the demo, from which the forecast learns
+	demoFor     = 9 * 365 * 24 * time.Hour // duration of the demo
+	demoSave    = time.Second              // interval between saves of the progress
+	demoAnswer  = 10 * time.Second         // timeout of one request
+	demoPatient = 250 * time.Millisecond   // pause before a retry
 	demoNote    = "Demo: %d requests of %s are in; the unit continues in real time.\n"
 )
 
@@ -41,29 +41,29 @@ type Demo struct {
 	server *Server
 	file   string // "": the state is not saved
 	feed   *cli.Feed
-	seeded string // what Seed appended, for the greeting
+	seeded string // description of what Seed appended, for the greeting
 	alerts chan struct{}
 
 	state demoState
 	saved time.Time
 }
 
-// demoState is the content of that file.
+// demoState is the content of the state file of the demo.
 type demoState struct {
 	Seed    uint64          `json:"seed"`
 	Profile string          `json:"profile"`
 	Start   time.Time       `json:"start"`
 	Course  simulate.Course `json:"course"`
-	Sent    int             `json:"sent"`   // requests that were accepted; later ones may have been
-	Alerts  bool            `json:"alerts"` // the recipients of alerts were made
+	Sent    int             `json:"sent"`   // number of accepted requests; later ones may have been accepted, too
+	Alerts  bool            `json:"alerts"` // the recipients of alerts were created
 	At      time.Time       `json:"at"`     // when the state was saved
 }
 
-// Demo returns the demonstration of --demo, from the data folder or as a unit whose past ends now.
-// While no process kept it moving, its time passed as real time does. nil: there is no --demo.
+// Demo returns the demo of --demo: the one saved in the data folder, or a new unit whose past ends now. While no
+// process ran it, its time advanced like real time. Demo returns nil without --demo.
 func (s *Server) Demo() (*Demo, error) {
 	if !s.options.demo {
-		return nil, nil //nolint:nilnil // nothing runs
+		return nil, nil //nolint:nilnil // --demo is not set
 	}
 	o, w := s.options, s.env
 	d := &Demo{Env: w, server: s, alerts: make(chan struct{})}
@@ -86,11 +86,11 @@ func (s *Server) Demo() (*Demo, error) {
 		Seed: demoSeed, Profile: demoProfile, Start: now.Add(-demoHistory), At: now,
 		Course: simulate.Course{{Unit: now, Real: now, Speed: 1}},
 	}
-	d.save() // a crash from here on continues with the same unit
+	d.save() // after a crash, the demo continues with the same unit
 	return d, nil
 }
 
-// requests returns the requests of the unit from its first on.
+// requests returns all requests of the unit, from the first.
 func (d *Demo) requests() (iter.Seq[simulate.Request], *time.Location, error) {
 	zone, err := time.LoadLocation(hospitalZone)
 	if err != nil {
@@ -136,13 +136,13 @@ func (d *Demo) Seed(add Append) error {
 // Seeded saves that the requests of Seed are in the log.
 func (d *Demo) Seeded() { d.save() }
 
-// AlertsReady is closed once the notifier has seen the past, and the recipients of alerts exist.
+// AlertsReady is closed once the notifier has processed the past and the recipients of alerts exist.
 func (d *Demo) AlertsReady() <-chan struct{} { return d.alerts }
 
-// Hospital returns the id of the hospital that the demo is of.
+// Hospital returns the id of the demo's hospital.
 func (d *Demo) Hospital() string { return hospitalID }
 
-// Run creates the recipients of alerts, and sends requests from the greeting until ctx ends.
+// Run waits for the greeting, creates the recipients of alerts, and sends requests until ctx ends.
 func (d *Demo) Run(ctx context.Context) error {
 	select {
 	case <-d.server.greeted:
@@ -179,8 +179,8 @@ func (d *Demo) Run(ctx context.Context) error {
 	return nil
 }
 
-// post sends one request until there is a response. The error is that of ctx. A refusal is printed, and the request
-// is not repeated.
+// post sends one request, and retries until the server responds. The error is that of ctx. A refusal is printed, and
+// the request is not repeated.
 func (d *Demo) post(ctx context.Context, to string, body []byte) error {
 	for {
 		refused, err := d.feed.Post(ctx, to, body)
@@ -196,7 +196,7 @@ func (d *Demo) post(ctx context.Context, to string, body []byte) error {
 	}
 }
 
-// save saves the state. If it cannot, some requests are sent twice, which does no harm.
+// save saves the state. If it fails, some requests may be sent twice, which does no harm.
 func (d *Demo) save() {
 	d.saved = d.Now()
 	d.state.At = d.saved

@@ -17,13 +17,13 @@ import (
 	"svc/internal/seal"
 )
 
-// The files of the data folder that hold keys: one makes pseudonyms, one seals settings.
+// These are the key files of the data folder: one key computes pseudonyms, the other seals settings.
 const (
 	pseudonymKey = "pseudonym.key"
 	secretsKey   = "secrets.key"
 )
 
-// keyBytes is how many random bytes a key has. Its file holds them in hexadecimal.
+// keyBytes is the number of random bytes of a key. The file has them in hexadecimal.
 const keyBytes = 32
 
 // secret reads a key from the data folder, or creates it. An ephemeral key is not stored.
@@ -44,13 +44,12 @@ func (o *Options) secret(name string) (string, error) {
 	return key, err
 }
 
-// ReadSecretsKey reads the key that a svc dev on a data folder seals its settings with. The error
-// is [fs.ErrNotExist] if the folder has none, as after svc dev --ephemeral.
+// ReadSecretsKey reads the key with which svc dev on a data folder seals its settings. The error is [fs.ErrNotExist] if
+// the folder has none, for example after svc dev --ephemeral.
 func ReadSecretsKey(data string) (string, error) { return readKey(data, secretsKey) }
 
-// readKey reads a key of the data folder. It refuses a file that a crash or a full disk has
-// damaged. With another key the settings would not open, and one patient would have two
-// pseudonyms.
+// readKey reads a key of the data folder. It refuses a file that a crash or a full disk has damaged. With another key,
+// the settings could not be opened, and one patient would have two pseudonyms.
 func readKey(data, name string) (string, error) {
 	path := filepath.Join(data, name)
 	content, err := os.ReadFile(path) //nolint:gosec // in the folder that the user named
@@ -65,8 +64,8 @@ func readKey(data, name string) (string, error) {
 	return key, nil
 }
 
-// writeWhole replaces a file atomically, also if a crash or a full disk interrupts it. Only its
-// user may read it.
+// writeWhole replaces a file atomically, even if a crash or a full disk interrupts the write. Only the user of the
+// process may read the file.
 func writeWhole(path string, content []byte) (err error) {
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, filepath.Base(path)+".*.new") // mode 0600
@@ -75,7 +74,7 @@ func writeWhole(path string, content []byte) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			os.Remove(temp.Name()) //nolint:errcheck // nobody reads it
+			os.Remove(temp.Name()) //nolint:errcheck // a leftover temporary file is harmless
 		}
 	}()
 	_, err = temp.Write(content)
@@ -94,7 +93,7 @@ func writeWhole(path string, content []byte) (err error) {
 
 // writeDevFile writes dev.json into the data folder.
 func writeDevFile(data string, d *cli.DevFile) error {
-	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine only, in a file of its user
+	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine only, in a file that only its user can read
 	if err != nil {
 		return err
 	}
@@ -117,11 +116,10 @@ func lockData(dir string) (unlock func(), err error) {
 	if err = writable(dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write in the data folder %s: %w", dir, cli.WithoutPath(err)), lock.Close())
 	}
-	return func() { lock.Close() }, nil //nolint:errcheck // the process ends, and with it the lock
+	return func() { lock.Close() }, nil //nolint:errcheck // the process ends, which releases the lock
 }
 
-// writable returns an error if no file can be stored in a folder. A lock alone does not show
-// that.
+// writable returns an error if no file can be stored in a folder. A lock alone does not prove that.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, "try-*")
 	if err != nil {

@@ -10,27 +10,27 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// The hospital that svc dev creates in an empty folder.
+// These identify the hospital that svc dev creates in an empty folder.
 const (
 	hospitalID   = "demo"
 	hospitalName = "Demo Maternity"
 	hospitalZone = "America/Chicago"
 )
 
-// Roles is what the greeting needs of the roles in the process.
+// Roles has the dependencies of the greeting on the roles in the process.
 type Roles struct {
-	Ready       []<-chan struct{}           // the settings are read, and the ports may open, when all are closed
-	Readable    func(context.Context) error // waits until a read can be answered; the error is temporary
+	Ready       []<-chan struct{}           // once all are closed, the settings are read and the ports may open
+	Readable    func(context.Context) error // waits until the read API can respond; the error is temporary
 	Register    *access.Register
 	PutHospital func(ctx context.Context, seen int64, h *access.Hospital) error
 	PutKeys     func(ctx context.Context, seen int64, keys ...*access.Key) error
-	// MakeLink makes a link to the pages for a charge nurse.
+	// MakeLink creates a link to the pages for a charge nurse and returns its path.
 	MakeLink func(ctx context.Context, hospital, label string) (path string, err error)
-	// SetMLLPKey gives the senders of the MLLP port an API key, by its id.
+	// SetMLLPKey assigns an API key, by its id, to the senders of the MLLP port.
 	SetMLLPKey func(id string)
 }
 
-// readableAgain is the pause after the view has not answered.
+// readableAgain is the pause before a read is retried.
 const readableAgain = 100 * time.Millisecond
 
 // awaitReadable returns once reads succeed or ctx ends. On a busy machine, Redis may not respond for a while.
@@ -48,7 +48,7 @@ func (s *Server) awaitReadable(ctx context.Context, r *Roles) error {
 }
 
 // Greet waits until reads succeed, and creates the hospital and keys if they are missing. It writes dev.json, prints
-// all addresses with commands to paste, and closes s.Greeted. Then it waits until ctx ends.
+// all addresses with example commands, and closes s.Greeted. It returns when ctx ends.
 func (s *Server) Greet(ctx context.Context, r *Roles) error {
 	for _, ready := range r.Ready {
 		select {
@@ -125,8 +125,7 @@ Try it in another terminal:
 Ctrl-C stops it.
 `
 
-// makeKeys returns the content of dev.json if its keys are still valid. Else it makes the hospital
-// and new keys.
+// makeKeys returns the content of dev.json if its keys are still valid. If not, it creates the hospital and new keys.
 func (s *Server) makeKeys(ctx context.Context, r *Roles) (*cli.DevFile, error) {
 	if _, known := r.Register.Hospital(hospitalID); !known {
 		made := s.env.Now().UTC().Truncate(time.Millisecond)

@@ -31,7 +31,7 @@ import (
 // pageKept is the maximum number of entries on a page.
 const pageKept = 200
 
-// pageScript shows new entries, unless a payload is open.
+// pageScript refreshes the page while no payload is open.
 const pageScript = `setInterval(async () => {
   if ([...document.querySelectorAll("details")].some(d => d.open)) return;
   const answer = await fetch(location.href);
@@ -39,7 +39,7 @@ const pageScript = `setInterval(async () => {
   if (answer.ok) document.querySelector("main").replaceWith(page.querySelector("main"));
 }, 3000);`
 
-// pagePolicy is that of the API, and allows the style and the script of these pages.
+// pagePolicy is the Content-Security-Policy of the API, extended by the style and the script of these pages.
 var pagePolicy = fmt.Sprintf("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-%s'; connect-src 'self'; "+
 	"frame-ancestors 'none'; base-uri 'none'", hashScript())
 
@@ -48,7 +48,7 @@ func hashScript() string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// pageFunctions are the functions of the templates.
+// pageFunctions has the functions of the templates.
 var pageFunctions = template.FuncMap{
 	"pretty": func(payload json.RawMessage) (string, error) {
 		var text bytes.Buffer
@@ -58,7 +58,7 @@ var pageFunctions = template.FuncMap{
 	"script": func() template.JS { return pageScript },
 }
 
-// latestPage shows the latest things that svc dev has caught, in HTML and as JSON.
+// latestPage shows the latest entries that svc dev has received, as HTML and as JSON.
 type latestPage[T any] struct {
 	html *template.Template
 
@@ -102,23 +102,22 @@ func (p *latestPage[T]) mount(r chi.Router, path string) {
 	r.Get(path, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", pagePolicy)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		p.html.Execute(w, p.items()) //nolint:errcheck // the browser is gone
+		p.html.Execute(w, p.items()) //nolint:errcheck // the browser has disconnected
 	})
 	r.Get(path+".json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		cli.PrintItems(w, p.items()) //nolint:errcheck // the browser is gone
+		cli.PrintItems(w, p.items()) //nolint:errcheck // the browser has disconnected
 	})
 }
 
-// The receiver of svc dev allows testing a first webhook without a partner.
+// hookPath is the path of a webhook receiver with which a first webhook can be tested without a partner.
 const hookPath = "/dev/hook"
 
 //go:embed hook.html
 var hookPage string
 
-// mountHook adds the receiver and its page, which shows the deliveries that svc dev sends to itself.
-// webhooks returns the webhooks of a hospital, with their secrets. So the receiver verifies any
-// webhook that points here.
+// mountHook adds the receiver and its page, which shows the deliveries that svc dev sends to itself. webhooks returns
+// the webhooks of a hospital with their secrets, so that the receiver can verify any webhook with its URL.
 func mountHook(r chi.Router, webhooks func(hospital string) []*outbound.Webhook, now func() time.Time) {
 	p := &latestPage[receiver.Delivery]{html: template.Must(template.New("hook").Funcs(pageFunctions).Parse(hookPage))}
 	secrets := func(hospital string) (all []receiver.Secret) {
@@ -135,20 +134,20 @@ func mountHook(r chi.Router, webhooks func(hospital string) []*outbound.Webhook,
 	p.mount(r, hookPath)
 }
 
-// The outbox of svc dev shows messages that would have been sent by e-mail and SMS.
+// outboxPath is the path of the page with the messages that would have been sent by e-mail and SMS.
 const outboxPath = "/dev/outbox"
 
 //go:embed outbox.html
 var outboxPage string
 
-// outbox stores the messages of the channels to people.
+// outbox stores messages instead of sending them to people.
 type outbox struct {
 	now    func() time.Time
 	public string // address of the API
 	latestPage[caught]
 }
 
-// caught is one message.
+// caught is one stored message.
 type caught struct {
 	ID         string           `json:"id"` // id of the delivery
 	At         httpapi.Time     `json:"at"`
@@ -159,14 +158,14 @@ type caught struct {
 	Text       string           `json:"text"`
 	HTML       string           `json:"html,omitempty"`
 	Link       string           `json:"link,omitempty"`     // the link in the text that acknowledges the alert
-	Callback   string           `json:"callback,omitempty"` // for an SMS: the URL of its receipt
+	Callback   string           `json:"callback,omitempty"` // for an SMS: the URL for its delivery report
 	Attempt    int              `json:"attempt"`
 }
 
-// Clock returns the time of day at which the message was caught.
+// Clock returns the time of day at which the message was stored.
 func (c *caught) Clock() string { return time.Time(c.At).Format("15:04:05") }
 
-// SMSToken signs the receipts of SMS in svc dev, so that one can try them; see docs/alerts.md.
+// SMSToken authenticates the delivery reports of SMS in svc dev, so that they can be tried; see docs/alerts.md.
 const SMSToken = "svc dev"
 
 func newOutbox(now func() time.Time, public string) *outbox {

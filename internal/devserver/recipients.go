@@ -15,7 +15,7 @@ type demoRecipient struct {
 	Phone string `json:"phone"`
 }
 
-// demoTier is a tier of the demo. Its recipients are those of recipients, by their place in the list.
+// demoTier is a tier of the demo. Its recipients are indexes in the list of recipients.
 type demoTier struct {
 	id             string
 	to, escalateTo []int
@@ -37,8 +37,8 @@ var (
 	}
 )
 
-// addRecipients adds the recipients of alerts and names them in the tiers, once in the life of a data
-// folder. If it cannot, it prints why, and alerts have no recipients.
+// addRecipients creates the recipients of alerts and assigns them to the tiers, once per data folder. If it fails, it
+// prints the reason, and alerts have no recipients.
 func (d *Demo) addRecipients(ctx context.Context, running *cli.DevFile) {
 	if d.state.Alerts {
 		return
@@ -56,7 +56,7 @@ func (d *Demo) addRecipients(ctx context.Context, running *cli.DevFile) {
 func addRecipients(ask func(method, path string, body, data any) error) error {
 	var known struct{ Items []any }
 	if err := ask(http.MethodGet, "recipients", nil, &known); err != nil || len(known.Items) > 0 {
-		return err // a person has set them up
+		return err // a person has already configured them
 	}
 	ids := make([]string, len(demoRecipients))
 	for i := range demoRecipients {

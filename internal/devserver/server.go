@@ -1,5 +1,5 @@
-// Package devserver is the environment of the roles in svc dev: servers, keys, files, a greeting, pages that
-// receive webhooks with alerts, a demonstration. It does not import the roles; the command connects them to it.
+// Package devserver is the environment of the roles in svc dev: servers, keys, files, a greeting, a webhook receiver,
+// an alert outbox, and a demo. It does not import the roles; the command connects them to it.
 package devserver
 
 import (
@@ -33,13 +33,12 @@ type Options struct {
 	listen    string
 	kafkaPort int
 	demo      bool
-	speed     string // a flag of earlier releases
+	speed     string // flag of earlier releases
 }
 
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// Command returns the command svc dev without what it runs. It sets o, and checks it before it
-// runs.
+// Command returns the command svc dev without its run function. It sets o from the flags and checks it.
 func Command(o *Options) *cobra.Command {
 	cmd := &cobra.Command{Use: "dev", Short: "run everything in one process, for a demo or for development"}
 	flags := cmd.Flags()
@@ -56,7 +55,7 @@ func Command(o *Options) *cobra.Command {
 	return cmd
 }
 
-// faults returns the faults of the options.
+// faults returns the errors in the options.
 func (o *Options) faults() []error {
 	faults := []error{loopback(o.listen)}
 	if !slices.Contains(logLevels, o.LogLevel) {
@@ -76,8 +75,7 @@ func (o *Options) faults() []error {
 	return faults
 }
 
-// loopback refuses an address that other machines can reach: svc dev has a key in a file and no
-// TLS.
+// loopback refuses an address that other machines can reach, because svc dev has a key in a file and no TLS.
 func loopback(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -96,7 +94,7 @@ func loopback(address string) error {
 // embedded Kafka and an embedded Redis. An acknowledged record survives a crash of the process.
 // There is no replication.
 type Server struct {
-	API, Metrics, HL7 net.Listener // on this machine
+	API, Metrics, HL7 net.Listener // on this machine only
 	Kafka             *stream.Broker
 	RedisURL          string
 	PseudonymKey      string          // 64 hexadecimal digits
@@ -111,8 +109,7 @@ type Server struct {
 	closers []func()
 }
 
-// Open locks the data folder, and opens the ports and the embedded servers. The error says which
-// option helps.
+// Open locks the data folder, and opens the ports and the embedded servers. The error names the option that can fix it.
 func Open(ctx context.Context, o *Options, w cli.Env, log *slog.Logger) (*Server, error) {
 	ownersAlone()
 	greeted := make(chan struct{})
@@ -167,7 +164,7 @@ func (s *Server) open(ctx context.Context) error {
 func (s *Server) listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err == nil {
-		s.closers = append(s.closers, func() { listener.Close() }) //nolint:errcheck // the server closes it too
+		s.closers = append(s.closers, func() { listener.Close() }) //nolint:errcheck // the server closes it, too
 	}
 	return listener, err
 }
@@ -181,7 +178,7 @@ func (o *Options) embed(log *slog.Logger) (*stream.Broker, error) {
 	return stream.Embed(options)
 }
 
-// Close closes all that [Open] opened. The roles must have ended.
+// Close closes everything that [Open] opened. The roles must have ended.
 func (s *Server) Close() {
 	for _, end := range slices.Backward(s.closers) {
 		end()
@@ -194,7 +191,7 @@ func (s *Server) URL() string { return "http://" + s.API.Addr().String() }
 // OutboxURL returns the address of the page that shows alerts.
 func (s *Server) OutboxURL() string { return s.URL() + outboxPath }
 
-// Senders returns senders that show alerts on the page, and send none.
+// Senders returns senders that store alerts for the page instead of sending them.
 func (s *Server) Senders() map[outbound.Channel]outbound.Sender {
 	return map[outbound.Channel]outbound.Sender{
 		outbound.ChannelMail: s.outbox.channel(outbound.ChannelMail), outbound.ChannelSMS: s.outbox.channel(outbound.ChannelSMS),

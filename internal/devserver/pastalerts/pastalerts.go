@@ -1,9 +1,9 @@
 // Package pastalerts computes the alerts that a demo would have sent in its past.
 //
-// The notifier would process the level changes of weeks within seconds, and alert only to the current level. [People]
-// instead runs its steps at the instants of these changes, with the recipients of the demo, who receive every message
-// and acknowledge most alerts. Each result is written to the ledger like that of any other step. Later steps are
-// those of the notifier.
+// The notifier would process the level changes of weeks within seconds, and send an alert only for the current level.
+// [People] instead runs its steps at the instants of these changes, with the recipients of the demo, who receive every
+// message and acknowledge most alerts. Each result is written to the ledger like that of any other step. Later steps
+// are those of the notifier.
 package pastalerts
 
 import (
@@ -18,25 +18,25 @@ import (
 )
 
 const (
-	askAgain  = 200 * time.Millisecond // pause before the past is asked for again
+	askAgain  = 200 * time.Millisecond // pause before the past is requested again
 	sentAfter = 2 * time.Second        // delivery time of a message in the past
 )
 
 // People is the [notifier.People] of a demo.
 type People struct {
-	*people.Alerting                  // of the present
-	past             *people.Alerting // without the rooms of the present
+	*people.Alerting                  // for the present
+	past             *people.Alerting // for the past, without the current rooms
 	runs             *recorder
 	hospital         string
 	ready            <-chan struct{}
 
 	mu   sync.Mutex
-	kept notifier.Happening // what happened before ready
+	kept notifier.Happening // events before ready was closed
 	live bool
 }
 
-// New returns the People of a demo. hospital has the past. ready is closed once the notifier has seen
-// all of it and the recipients exist. Until then People sends nothing to the hospital.
+// New returns the People of a demo. hospital is the hospital with the past. ready is closed once the notifier has read
+// all of it and the recipients exist. Until then, People sends nothing to the hospital.
 func New(c people.Config, hospital string, ready <-chan struct{}) *People {
 	past, runs := c, &recorder{AlertRunList: c.Lists}
 	past.Rooms, past.Lists = nil, runs
@@ -78,15 +78,15 @@ func (p *People) Step(ctx context.Context, now time.Time, in notifier.Happening)
 	return last
 }
 
-// rehearsal is the past while it is run.
+// rehearsal is the state while the past is run.
 type rehearsal struct {
 	*People
-	ctx    context.Context //nolint:containedctx // lives as long as the one call of Step
+	ctx    context.Context //nolint:containedctx // lives as long as one call of Step
 	memory []byte
-	ended  []outbound.Entry   // messages whose arrival the next step sees
+	ended  []outbound.Entry   // delivered messages that the next step processes
 	next   time.Time          // when the last step wants to be repeated
-	acks   []outbound.Command // to come; at most one an alert
-	asked  string             // the alert of the last one
+	acks   []outbound.Command // pending acknowledgments; at most one per alert
+	asked  string             // alert of the last acknowledgment
 	out    notifier.Step
 }
 
@@ -140,8 +140,8 @@ func (r *rehearsal) step(at time.Time, in notifier.Happening) {
 	}
 }
 
-// ackAfter returns how long after a raise it is acknowledged; 0: never. Of ten raises, seven are acknowledged in
-// time, two after an escalation, and one never.
+// ackAfter returns the time from a raise to its acknowledgment, or 0 for never. Of ten raises, seven are acknowledged
+// in time, two after an escalation, and one never.
 func ackAfter(alert string) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(alert))
@@ -156,7 +156,7 @@ func ackAfter(alert string) time.Duration {
 	return time.Minute + within
 }
 
-// recorder lists alert runs, and remembers the last one.
+// recorder lists alert runs and stores the last one.
 type recorder struct {
 	people.AlertRunList
 	last outbound.AlertRun
@@ -170,7 +170,7 @@ func (r *recorder) AlertRun(e outbound.AlertRun) {
 	}
 }
 
-// Link drops the link, because it has expired, or the first step of the present lists it.
+// Link drops the link, because it has either expired or will be listed by the first step of the present.
 func (r *recorder) Link(string, outbound.AckLink) {}
 
 // Written returns immediately, because links of the past are never opened.
