@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Certificates returns the PEM files of certificates that the configuration names, by option.
+// Certificates returns the PEM files of certificates in the configuration, by option.
 func (c *Config) Certificates() map[string]string {
 	files := map[string]string{
 		"kafka-tls-ca": c.KafkaTLSCA, "kafka-tls-cert": c.KafkaTLSCert, "redis-ca": c.RedisCA,
@@ -23,9 +23,8 @@ func (c *Config) Certificates() map[string]string {
 	return files
 }
 
-// Expiry returns when the certificates of a PEM file stop working. A chain, which begins with the
-// certificate of a server or client, does with the earliest expiry; a list of authorities does with
-// the latest.
+// Expiry returns when the certificates of a PEM file expire. For a chain, which begins with the certificate of a server
+// or client, that is the earliest expiry; for a list of authorities, the latest.
 func Expiry(file string) (expires time.Time, err error) {
 	content, err := os.ReadFile(file) //nolint:gosec // the operator names the file
 	if err != nil {

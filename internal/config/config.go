@@ -1,4 +1,4 @@
-// Package config is the configuration of a process: its options, from flags, variables or files.
+// Package config parses the configuration of a process: its options, from flags, variables or files.
 package config
 
 import (
@@ -47,7 +47,7 @@ type Config struct {
 	PseudonymKey                 string
 	SecretsKey                   string
 	PseudonymsOld, SecretsKeyOld []string
-	KeysFixed                    bool // set by svc dev: a key that is not that of the installation ends the process
+	KeysFixed                    bool // set by svc dev: exit if a key is not the key of the installation
 	EgressAllow                  []egress.Allowed
 	EgressRoots                  *x509.CertPool
 	EgressLoopback               bool // set by svc dev
@@ -56,11 +56,11 @@ type Config struct {
 	Proxies                      []netip.Prefix
 	StrangersRate                int
 	PublicURL                    string
-	IngestURL                    *url.URL // nil: not given
+	IngestURL                    *url.URL // nil: not set
 	OIDC                         OIDC
 	SMTP                         SMTP
 	SMS                          SMS
-	Senders                      map[outbound.Channel]outbound.Sender // set by svc dev: senders to people; nil: those of SMTP and SMS
+	Senders                      map[outbound.Channel]outbound.Sender // set by svc dev: senders to people; nil: SMTP and SMS
 	CORSOrigins                  []string
 	LogLevel                     string
 	ShutdownWithin               time.Duration
@@ -68,25 +68,24 @@ type Config struct {
 	Leave                        bool
 }
 
-// option is one row of the configuration, as the value of its flag.
+// option is one row of the configuration. It implements [pflag.Value].
 type option struct {
 	name   string // name of the flag; the variable is SVC_ and the name in capitals
-	only   Need   // only commands with one of these needs have the option; 0: all commands
+	only   Need   // needs of the commands that have the option; 0: all commands
 	preset string // default
 	set    func(value string) error
 	help   string
-	secret bool // may also be read from the file that SVC_…_FILE names
+	secret bool // the value may also be in the file that SVC_…_FILE names
 	filled bool // the value must not be empty if it is given
 	text   string
 }
 
-// variable is the environment variable of the option.
+// variable returns the environment variable of the option.
 func (o *option) variable() string { return cli.Variable(o.name) }
 
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// Bind adds the options that a command needs to its flags. Values of flags and variables are set
-// on c.
+// Bind adds the options that a command needs to its flags, which set the values of c.
 func (c *Config) Bind(flags *pflag.FlagSet, needs Need) {
 	for _, o := range c.options() {
 		if !o.neededBy(needs) {
@@ -106,7 +105,7 @@ func (c *Config) Bind(flags *pflag.FlagSet, needs Need) {
 	}
 }
 
-// Unneeded returns the names of the options among flags that a command does not need.
+// Unneeded returns the options among flags that a command does not need.
 func Unneeded(flags *pflag.FlagSet, needs Need) (names []string) {
 	for _, o := range new(Config).options() {
 		if !o.neededBy(needs) && flags.Lookup(o.name) != nil {
@@ -116,8 +115,7 @@ func Unneeded(flags *pflag.FlagSet, needs Need) (names []string) {
 	return names
 }
 
-// Faults sets the defaults of the options that were not given. Then it returns the faults of all
-// options together.
+// Faults sets the defaults of options that were not given, and returns the errors of all options.
 func (c *Config) Faults(flags *pflag.FlagSet, needs Need) (faults []error) {
 	for _, o := range c.options() {
 		if !o.neededBy(needs) || flags.Changed(o.name) {
@@ -158,30 +156,30 @@ func (o *option) Type() string {
 	return "value"
 }
 
-// neededBy reports whether a command with these needs has the option.
+// neededBy reports whether a command with the given needs has the option.
 func (o *option) neededBy(needs Need) bool { return o.only == 0 || needs&o.only != 0 }
 
-// toggle reports whether the option is true or false.
+// toggle reports whether the option is a boolean.
 func (o *option) toggle() bool { return o.preset == "false" || o.preset == "true" }
 
 // Need is a set of features that a command needs. It selects the options of the command.
 type Need uint16
 
-// The needs of roles and commands.
+// These are the needs of roles and commands.
 const (
 	NeedHTTP       Need = 1 << iota // serves HTTP
 	NeedTopics                      // creates topics
 	NeedRedis                       // reads or writes the view
-	NeedIngest                      // makes pseudonyms
+	NeedIngest                      // computes pseudonyms
 	NeedProcess                     // is a member of a consumer group
 	NeedNotify                      // sends to partners and people
-	NeedSecrets                     // opens sealed settings
-	NeedPseudonyms                  // changes the key of pseudonyms
-	NeedPages                       // shows pages to people
-	NeedLinks                       // makes links to pages
+	NeedSecrets                     // decrypts sealed settings
+	NeedPseudonyms                  // changes the pseudonym key
+	NeedPages                       // serves pages
+	NeedLinks                       // creates links to pages
 )
 
-// Seals returns the ring of the configured secrets keys; nil: there are none.
+// Seals returns the keyring of the configured secrets keys, or nil if there are none.
 func (c *Config) Seals() (*seal.Keyring, error) {
 	if c.SecretsKey == "" {
 		return nil, nil
@@ -193,7 +191,7 @@ func (c *Config) Seals() (*seal.Keyring, error) {
 	return ring, nil
 }
 
-// PseudonymRing returns the ring of keys that seals the data of pseudonyms.
+// PseudonymRing returns the keyring that seals the data of pseudonyms.
 func (c *Config) PseudonymRing() (*seal.Keyring, error) {
 	ring, err := seal.NewKeyring(append([]string{c.PseudonymKey}, c.PseudonymsOld...)...)
 	if err != nil {
@@ -202,7 +200,7 @@ func (c *Config) PseudonymRing() (*seal.Keyring, error) {
 	return ring, nil
 }
 
-// Cluster returns the options of the client of Kafka.
+// Cluster returns the options of the Kafka client.
 func (c *Config) Cluster(log *slog.Logger) stream.Options {
 	return stream.Options{
 		Brokers: c.Kafka, ClientID: "svc", Log: log, Replicas: c.Replicas,
@@ -212,10 +210,10 @@ func (c *Config) Cluster(log *slog.Logger) stream.Options {
 	}
 }
 
-// ServesLoopback reports whether the pages are for browsers of this machine, without TLS, according to --public-url
-// or else the address of the listener.
+// ServesLoopback reports whether the pages are for browsers on this machine without TLS, according to --public-url or,
+// if that is not set, the listen address.
 func (c *Config) ServesLoopback() bool {
-	host, _, _ := net.SplitHostPort(c.Listen) //nolint:errcheck // it was checked with the configuration
+	host, _, _ := net.SplitHostPort(c.Listen) //nolint:errcheck // already checked with the configuration
 	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
 		if u.Scheme == "https" {
 			return false
@@ -230,11 +228,11 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Topic returns the name that a topic has in this installation.
+// Topic returns the name of a topic in this installation.
 func (c *Config) Topic(t schemas.Topic) string { return c.TopicPrefix + t.Name }
 
-// Topics returns topics as they are created. Co-partitioned topics get the configured number of
-// partitions, the others one.
+// Topics returns the required configuration of topics. Co-partitioned topics get the configured number of partitions,
+// other topics one.
 func (c *Config) Topics(wanted ...schemas.Topic) []stream.Topic {
 	all := make([]stream.Topic, 0, len(wanted))
 	for _, t := range wanted {

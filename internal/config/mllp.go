@@ -25,17 +25,16 @@ type MLLP struct {
 	Idle        time.Duration
 }
 
-// MLLPSender binds the peers of an address to an API key, by its id. MLLP has no place for a
-// token, so the address and the certificate of a peer identify it. If several senders fit a peer,
-// the first one is used.
+// MLLPSender binds the peers of an address to an API key, by its id. MLLP has no field for a token, so the address and
+// the certificate of a peer identify the key. If several senders match a peer, the first one is used.
 type MLLPSender struct {
 	Address string
-	Key     string       // id as in svc keys list; it means the key and its successors
-	From    netip.Prefix // invalid: from everywhere
+	Key     string       // id as in svc keys list; stands for the key and its successors
+	From    netip.Prefix // id as in svc keys list; identifies the key and its successors
 	Client  string       // name in the certificate of the peer; "": any, or no certificate
 }
 
-// Fits reports whether the peer is the sender.
+// Fits reports whether a peer matches the sender.
 func (s *MLLPSender) Fits(p mllp.Peer) bool {
 	return (!s.From.IsValid() || s.From.Contains(p.Address)) && (s.Client == "" || slices.Contains(p.Names, s.Client))
 }
@@ -81,13 +80,13 @@ func parseMLLPSender(text string) (s MLLPSender, err error) {
 	if _, _, err = net.SplitHostPort(s.Address); err != nil {
 		return s, errors.New("addr must be host:port")
 	}
-	if !strings.HasPrefix(s.Key, "key_") { // the value is not shown: it may be a token
+	if !strings.HasPrefix(s.Key, "key_") { // the value is not shown, because it may be a token
 		return s, errors.New("key must be the id of an API key, key_…, as svc keys list shows it")
 	}
 	return s, nil
 }
 
-// faults returns the faults of the options of MLLP together.
+// faults returns the errors of all MLLP options.
 func (m *MLLP) faults() (faults []error) {
 	if (m.Cert == "") != (m.Key == "") {
 		faults = append(faults, errors.New("--mllp-tls-cert, --mllp-tls-key: give both or neither"))
@@ -104,7 +103,7 @@ func (m *MLLP) faults() (faults []error) {
 // TLS returns the configuration of the listeners; nil for plain TCP.
 func (m *MLLP) TLS() (*tls.Config, error) {
 	if m.Cert == "" {
-		return nil, nil //nolint:nilnil // nil is how TLS is said to be off
+		return nil, nil //nolint:nilnil // nil means that TLS is off
 	}
 	pair, err := tls.LoadX509KeyPair(m.Cert, m.Key)
 	if err != nil {

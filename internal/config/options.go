@@ -4,11 +4,11 @@ import (
 	"time"
 )
 
-// everywhere is the need of an option that all commands have.
+// everywhere is the need of options that all commands have.
 const everywhere Need = 0
 
-// options returns all options of the server roles, in the order of --help and of
-// docs/configuration.md. Their values are set on c.
+// options returns all options of the server roles, in the order of --help and of docs/configuration.md. The options set
+// the values of c.
 func (c *Config) options() []*option {
 	return []*option{
 		row("listen", NeedHTTP, "127.0.0.1:8080", address(&c.Listen), "address of the public HTTP server"),
@@ -130,13 +130,13 @@ func row(name string, only Need, preset string, set func(value string) error, he
 	return &option{name: name, only: only, preset: preset, set: set, help: help}
 }
 
-// secret lets the value also come from the file that SVC_…_FILE names.
+// secret allows the value to be in the file that SVC_…_FILE names.
 func secret(o *option) *option {
 	o.secret = true
 	return o
 }
 
-// filled refuses an empty value.
+// filled rejects an empty value.
 func filled(o *option) *option {
 	o.filled = true
 	return o

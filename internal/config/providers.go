@@ -25,7 +25,8 @@ type SMTP struct {
 // SMS is the SMS gateway.
 type SMS struct{ Driver, URL, Account, Token, From string }
 
-// publicURLAtMost is in bytes. It leaves room in an SMS for the words before the link.
+// publicURLAtMost is the maximum length of the public URL in bytes, which leaves room in an SMS for the text before the
+// link.
 const publicURLAtMost = 80
 
 func (c *Config) setPublicURL(value string) error {
@@ -42,7 +43,7 @@ func (c *Config) setPublicURL(value string) error {
 	return nil
 }
 
-// channelFaults returns the faults of the options of e-mail and SMS together.
+// channelFaults returns the errors of all e-mail and SMS options.
 func (c *Config) channelFaults() (faults []error) {
 	m, s := &c.SMTP, &c.SMS
 	if m.Host != "" {
@@ -88,14 +89,14 @@ func (c *Config) setSMTPHost(value string) error {
 	return nil
 }
 
-// OIDC is the identity provider for the sign-in of people.
+// OIDC is the identity provider with which people sign in.
 type OIDC struct {
 	Issuer, ClientID, ClientSecret string
 	GroupsClaim, ACR               string
 	Roles                          []signin.GroupRole
 }
 
-// setOIDCIssuer parses the address of the provider.
+// setOIDCIssuer parses the issuer URL of the provider.
 func (c *Config) setOIDCIssuer(value string) error {
 	if u, ok := webURL(value); value != "" && (!ok || u.Scheme == "http" && !isLoopback(u.Hostname())) {
 		return errors.New("must be a URL such as https://login.example/realms/hospital")
@@ -104,7 +105,7 @@ func (c *Config) setOIDCIssuer(value string) error {
 	return nil
 }
 
-// setOIDCRoles parses the roles of groups: group=hospital:role, separated by commas.
+// setOIDCRoles parses the mapping from groups to roles: group=hospital:role, comma-separated.
 func (c *Config) setOIDCRoles(value string) error {
 	c.OIDC.Roles = nil
 	for one := range strings.SplitSeq(value, ",") {
@@ -121,7 +122,7 @@ func (c *Config) setOIDCRoles(value string) error {
 	return nil
 }
 
-// oidcFaults returns the faults of the options of OIDC together.
+// oidcFaults returns the errors of all OIDC options.
 func (c *Config) oidcFaults() (faults []error) {
 	o := &c.OIDC
 	switch {

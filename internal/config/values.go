@@ -18,7 +18,7 @@ import (
 	"svc/notifier/webhook"
 )
 
-// The functions below parse the values of options. An error has the rule, never the value.
+// The functions below parse the values of options. An error states the rule, never the value.
 
 func text(into *string) func(string) error {
 	return func(value string) error {
@@ -59,8 +59,8 @@ func (c *Config) setBrokers(value string) error {
 	return nil
 }
 
-// setOrigins parses origins as browsers send them: scheme, host and port only. There is no wildcard,
-// because then any page could use a key that it got hold of.
+// setOrigins parses origins as browsers send them: scheme, host and port only. A wildcard is not allowed, because then
+// any page could use a key that it has obtained.
 func (c *Config) setOrigins(value string) error {
 	c.CORSOrigins = nil
 	if value == "" {
@@ -77,7 +77,7 @@ func (c *Config) setOrigins(value string) error {
 	return nil
 }
 
-// setDocs accepts only an absolute address, because error responses contain it.
+// setDocs accepts only an absolute URL, because error responses contain it.
 func (c *Config) setDocs(value string) error {
 	if _, ok := webURL(value); value != "" && !ok {
 		return errors.New("must be a URL such as https://docs.example/svc")
@@ -86,7 +86,7 @@ func (c *Config) setDocs(value string) error {
 	return nil
 }
 
-// webURL parses an absolute address of the web; false: it is none.
+// webURL parses an absolute http or https URL, or returns false if it is not one.
 func webURL(value string) (*url.URL, bool) {
 	u, err := url.Parse(value)
 	if err != nil {
@@ -95,7 +95,7 @@ func webURL(value string) (*url.URL, bool) {
 	return u, u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
-// Docs returns the address of the documentation. "": that of a request.
+// Docs returns the URL of the documentation; "" means that the URL is built from the request.
 func (c *Config) Docs() string {
 	if c.DocsURL == "" && c.PublicURL != "" {
 		return c.PublicURL + httpapi.DocsPath
@@ -172,7 +172,7 @@ func file(into *string) func(string) error {
 func (c *Config) setRedis(value string) error {
 	parsed, err := url.Parse(value)
 	if err != nil || parsed.Scheme != "redis" && parsed.Scheme != "rediss" || parsed.Host == "" {
-		return errors.New("must be redis://… or rediss://…") // the value is not shown: it may hold a password
+		return errors.New("must be redis://… or rediss://…") // the value is not shown, because it may contain a password
 	}
 	if query := parsed.Query(); query.Has("addr") && query.Get("master_name") == "" {
 		return errors.New("has several hosts, but no master_name: the hosts must be Sentinels, and Redis Cluster is not supported")
@@ -197,7 +197,7 @@ func (c *Config) setSecretsKey(value string) error {
 	return seal.Check(value)
 }
 
-// olderKeys parses older keys, one a line. An older key may contain blanks.
+// olderKeys parses older keys, one per line. An older key may contain spaces.
 func olderKeys(into *[]string) func(string) error {
 	return func(value string) error {
 		*into = nil
@@ -225,8 +225,7 @@ func (c *Config) setEgressRoots(value string) (err error) {
 	return err
 }
 
-// setRegistry parses the address. It must not contain a login, because other users can read the
-// command line.
+// setRegistry parses the URL. It must not contain credentials, because other users can read the command line.
 func (c *Config) setRegistry(value string) error {
 	if u, ok := webURL(value); value != "" && (!ok || u.User != nil) {
 		return errors.New("not a URL such as https://registry.example:8081")
@@ -235,7 +234,7 @@ func (c *Config) setRegistry(value string) error {
 	return nil
 }
 
-// setIngestURL parses the address of svc ingest.
+// setIngestURL parses the URL of svc ingest.
 func (c *Config) setIngestURL(value string) error {
 	c.IngestURL = nil
 	if value == "" {
