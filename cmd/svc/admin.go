@@ -60,7 +60,7 @@ func (h *service) wallOffice() *walls.Office {
 	return &walls.Office{Register: h.settings.Walls, Seen: h.settings.Seen, Put: h.settings.PutWall, Audit: h.audit.Record, Now: h.now}
 }
 
-// screens are the walls of the pages.
+// screens gives the pages access to walls.
 type screens struct {
 	*walls.Office
 	*walls.Register
@@ -89,7 +89,7 @@ func (h *service) subscribers() subscribers.Config {
 	}
 }
 
-// guard returns the rule that decides which addresses a hospital may call.
+// guard returns the egress guard, which decides which addresses a hospital may call.
 func guard(c *config.Config) *egress.Guard {
 	return egress.New(egress.Config{Allow: c.EgressAllow, Loopback: c.EgressLoopback})
 }
@@ -101,16 +101,16 @@ func (h *service) order(ctx context.Context, c *outbound.Command) error {
 	if err != nil {
 		return fmt.Errorf("encode command: %w", err)
 	}
-	// Best effort. It precedes the order, so it is never newer than the notifier's note.
+	// Best effort. The note precedes the order, so it is never newer than the notifier's note.
 	if text, fault := json.Marshal(begun); fault == nil {
-		h.redis.NoteCommand(ctx, c.Hospital, c.ID, text) //nolint:errcheck // the lists are derived
+		h.redis.NoteCommand(ctx, c.Hospital, c.ID, text) //nolint:errcheck // the lists are derived data
 	}
 	name := []byte(key.String())
 	_, err = h.cluster.Publisher(h.config.Topic(schemas.Deliveries())).Append(ctx, name, value, schemas.Partition(name, h.partitions))
 	return err
 }
 
-// testDelivery returns the id of the delivery that a test of a webhook makes.
+// testDelivery returns the id of the delivery that a test of a webhook creates.
 func testDelivery(c *outbound.Command) string {
 	if c.Channel != outbound.ChannelWebhook {
 		return ""
@@ -153,7 +153,7 @@ func listed(letters *deadletter.Letters) func(hospital string) []readapi.DeadLet
 	}
 }
 
-// readAgain returns the [ingest.DeadLetter].
+// readAgain returns the function that retries a dead letter.
 func readAgain(letters *deadletter.Letters) func(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
 	return func(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
 		o, err := letters.Observation(ctx, hospital, id)

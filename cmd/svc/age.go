@@ -13,14 +13,14 @@ import (
 	"svc/schemas"
 )
 
-// Bounds of the histograms of the stages: the upper bounds of the first and of the last bucket.
+// These are the bounds of the histograms of the stages: the upper bounds of the first and of the last bucket.
 const (
 	leastStage = time.Millisecond
 	mostStage  = 17 * time.Minute
 )
 
-// importedAfter is the age from which an input counts as imported: svc import keeps the times of
-// receipt, so such an input has not waited for its verdict.
+// importedAfter is the age from which an input counts as imported. svc import preserves the times of receipt, so such
+// an input has not waited for its verdict.
 const importedAfter = 24 * time.Hour
 
 // measureStages measures each stage from an input to the view.
@@ -49,8 +49,8 @@ func (h *service) measureStages(c *stream.Config, p *view.Projector) {
 	p.Written = func(_ int32, _ int64, waited time.Duration) { shown(waited) }
 }
 
-// watchAges shows the age of the oldest observation of each partition, whether or not a processor owns
-// it. Call Applied for each change in the log of verdicts.
+// watchAges publishes the age of the oldest observation of each partition, whether or not a processor owns it. Call
+// Applied for each change in the verdicts topic.
 func (h *service) watchAges() *projection.Ages {
 	ages := projection.NewAges(h.partitions, h.now)
 	h.Run("ages", func(ctx context.Context) error {
@@ -58,7 +58,7 @@ func (h *service) watchAges() *projection.Ages {
 		return ages.Run(ctx, inputs, func(ctx context.Context) map[int32]int64 {
 			known, err := h.redis.Positions(ctx, h.partitions, h.generation)
 			if err != nil {
-				return nil // Redis is away: what the log of verdicts says remains
+				return nil // Redis is unavailable: keep the ages from the verdicts topic
 			}
 			return known
 		}, h.log)
@@ -72,7 +72,7 @@ func (h *service) watchAges() *projection.Ages {
 	return ages
 }
 
-// watchCurrency shows how current the views are for readers.
+// watchCurrency publishes how current the views are for readers.
 func (h *service) watchCurrency() {
 	views := map[string]func(context.Context, int32) view.Currency{
 		"units": h.redis.Currency, "forecasts": h.models().Currency, "lists": h.redis.Lists().Currency,
@@ -125,7 +125,7 @@ func (h *service) watchServers() {
 		})
 }
 
-// remembered is a value that is costly to ask for.
+// remembered caches a value that is expensive to query.
 type remembered struct {
 	every time.Duration
 	now   func() time.Time

@@ -38,7 +38,7 @@ func devCommand(w env) *cobra.Command {
 	return cmd
 }
 
-// runDev runs every role in one process on the servers of the development server.
+// runDev runs every role in one process, on the embedded servers of svc dev.
 func runDev(ctx context.Context, o *devserver.Options, w env) error {
 	lifecycle.CollectLess()
 	log := newLog(w.Stderr, o.LogLevel)
@@ -78,14 +78,13 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 	})
 }
 
-// seedDemo appends the past of the demo to the log, with its own times of receipt. No loop of h
-// reads the log yet.
+// seedDemo appends the past of the demo to the log, with the original times of receipt. No loop of h reads the log yet.
 func seedDemo(ctx context.Context, h *service, demo *devserver.Demo) error {
 	loader, err := h.cluster.Loader(ctx, h.config.Topic(schemas.Observations()))
 	if err != nil {
 		return err
 	}
-	key := []byte(h.config.PseudonymKey) // svc dev never rotates it, so the pseudonyms are those of later requests
+	key := []byte(h.config.PseudonymKey) // svc dev never rotates the key, so the pseudonyms match those of later requests
 	err = demo.Seed(appendReceived(loader, h.partitions, ingest.NewPseudonyms(key)))
 	if err = errors.Join(err, loader.Close()); err != nil {
 		return err
@@ -94,8 +93,7 @@ func seedDemo(ctx context.Context, h *service, demo *devserver.Demo) error {
 	return nil
 }
 
-// appendReceived returns the function that appends a request as if it had been received at a time
-// of the past.
+// appendReceived returns a function that appends a request as if it had been received at an earlier time.
 func appendReceived(loader *stream.Loader, partitions int32, pseudonyms ingest.Pseudonyms) devserver.Append {
 	return func(feed, hospital string, zone *time.Location, at time.Time, body []byte) error {
 		o := &acuity.Observation{Hospital: hospital, ReceivedAt: acuity.At(at), Channel: acuity.Channel(feed), Source: "demo"}
@@ -120,13 +118,13 @@ func devConfig(d *devserver.Server, o *devserver.Options) *config.Config {
 		PseudonymKey: d.PseudonymKey, SecretsKey: d.SecretsKey, KeysFixed: true,
 		EgressLoopback: true, LogLevel: o.LogLevel, ShutdownWithin: time.Second,
 		MLLP: config.MLLP{
-			Senders:     []config.MLLPSender{{Address: d.HL7.Addr().String()}}, // uses the key that the greeting makes
+			Senders:     []config.MLLPSender{{Address: d.HL7.Addr().String()}}, // the greeting sets the key
 			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,
 		},
 	}
 }
 
-// devRoles returns what the greeting needs of the roles.
+// devRoles returns the dependencies of the greeting on the roles.
 func devRoles(h *service, front *engines.Front) *devserver.Roles {
 	models := h.models().Watermark()
 	return &devserver.Roles{

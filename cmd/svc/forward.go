@@ -12,9 +12,9 @@ import (
 	"svc/internal/httpapi"
 )
 
-// forwardWrites makes this process serve the operations of svc ingest, too, by forwarding them to --ingest-url, so
-// that one address serves the whole API. It reports whether the operations are available, served by this process or
-// forwarded.
+// forwardWrites makes this process serve the operations of svc ingest, too, by forwarding them to --ingest-url, so that
+// one address serves the whole API. forwardWrites reports whether the operations are available, served by this process
+// or forwarded.
 func (h *service) forwardWrites() bool {
 	if h.router.Match(chi.NewRouteContext(), http.MethodPost, "/api/ingest/staffing") {
 		return true
@@ -34,8 +34,8 @@ func (h *service) forwardWrites() bool {
 }
 
 const (
-	forwardedAtOnce = 256              // connections that are kept open to svc ingest
-	forwardTimeout  = 30 * time.Second // svc ingest answers within ten seconds
+	forwardedAtOnce = 256              // idle connections to svc ingest
+	forwardTimeout  = 30 * time.Second // svc ingest responds within ten seconds
 )
 
 // forwarder sends requests to svc ingest, which authenticates them, and copies the responses.
@@ -52,7 +52,7 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Transport: f.transport,
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(f.to)
-			p.Out.Host = p.In.Host // error.docs is then an address that the client can reach
+			p.Out.Host = p.In.Host // so that error.docs is a URL that the client can reach
 			p.Out.Header["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
 			p.SetXForwarded()
 			if scheme := p.In.Header.Get("X-Forwarded-Proto"); scheme != "" {
@@ -62,7 +62,7 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				p.Out.Header.Set("X-Request-Id", id)
 			}
 		},
-		// The headers of the response replace those that this process has already set.
+		// The response headers replace headers that this process has already set.
 		ModifyResponse: func(answer *http.Response) error {
 			for name := range answer.Header {
 				w.Header().Del(name)

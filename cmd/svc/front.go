@@ -23,8 +23,8 @@ import (
 // registryPath is the path of the read-only registry of the build.
 const registryPath = "/registry"
 
-// operations returns the operations of all roles. The description of the API does not depend on
-// the roles of a process.
+// operations returns the operations of all roles, because the description of the API does not depend on the roles of a
+// process.
 func operations() []contract.Operation {
 	return slices.Concat(ingest.Operations(), readapi.Operations(), keys.Operations(), subscribers.Operations(),
 		users.Operations(), walls.Operations(), layout.Operations(), contract.Operations(healthRoutes()))
@@ -56,7 +56,7 @@ func healthRoutes() []contract.Route[*service] {
 	return all
 }
 
-// limits limits the rates of keys, and records when keys were used.
+// limits enforces the rate limits of keys, and records when keys were used.
 func (h *service) limits() {
 	limits := limit.New(h.redis, h.now)
 	h.shell.Limits = limits
@@ -90,8 +90,8 @@ func (h *service) shares() *limit.Share {
 // strangersBurst is the burst of requests without a key, in seconds of their rate.
 const strangersBurst = 30
 
-// servers returns the public servers. Each is a function that serves until its context
-// ends and then finishes open requests.
+// servers returns the public servers. Each is a function that serves until its context ends, and then finishes open
+// requests.
 func (h *service) servers(needs config.Need) (servers []func(context.Context) error) {
 	if needs&config.NeedHTTP != 0 {
 		servers = append(servers, h.public().Run)
@@ -102,7 +102,7 @@ func (h *service) servers(needs config.Need) (servers []func(context.Context) er
 	return servers
 }
 
-// public is the server of the API: the routes of the roles on one port.
+// public returns the API server, which serves the routes of the roles on one port.
 func (h *service) public() *lifecycle.Server {
 	opened := make(chan struct{})
 	h.Ports = append(h.Ports, opened)

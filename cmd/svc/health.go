@@ -10,16 +10,16 @@ import (
 	"svc/processors/projection"
 )
 
-// healthCheck is one reason why a process is not ready. Its name is the label check of
-// svc_healthy, a line of /readyz, and a row of docs/operations.md.
+// healthCheck is a reason why a process may not be ready. Its name is the label check of svc_healthy, a line of
+// /readyz, and a row of docs/operations.md.
 type healthCheck struct {
 	name      string
 	roles     string
-	fails     string // the condition
-	meanwhile string // the effect on callers
+	fails     string // condition under which the check fails
+	meanwhile string // effect on callers
 }
 
-// healthChecks are all reasons, in the order of that page. A role adds the check itself by
+// healthChecks has all reasons, in the order of docs/operations.md. A role registers the check itself with
 // [lifecycle.Health.Add].
 var healthChecks = []healthCheck{
 	{
@@ -77,10 +77,10 @@ var healthChecks = []healthCheck{
 	{"notify", "notify", "the process has acquired no partition since its start", "nothing, if another process owns the partitions"},
 }
 
-// settling are the checks that fail at every start.
+// settling has the checks that fail at every start.
 var settling = []string{"start", "view", "lists", "forecast", "processing", "verdict", "notify"}
 
-// newProcess returns a process without loops. within is the time for open requests at its stop.
+// newProcess returns a process without loops. within is the time limit for open requests at the shutdown.
 func newProcess(within time.Duration) *lifecycle.Process {
 	names := make([]string, len(healthChecks))
 	for i := range healthChecks {
@@ -91,8 +91,8 @@ func newProcess(within time.Duration) *lifecycle.Process {
 	return p
 }
 
-// processes fails while an input waits for longer than most. 0: the limit of the verdicts, after
-// which reads tell that they are behind.
+// processes fails while an input is pending for longer than most. 0 means the limit of verdicts, after which reads
+// return 503.
 func processes(v *projection.Projection, most time.Duration) func(context.Context) error {
 	return func(context.Context) error { return view.PartitionFaults(v.Faults(most)) }
 }

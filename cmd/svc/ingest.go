@@ -76,7 +76,7 @@ func wireIngest(_ context.Context, h *service) error {
 	return h.mllp(ingest.NewMessages(config))
 }
 
-// answered returns the value of a record that is the change of an input, with the offset of that
+// answered returns the value of a record if the record is the change that an input caused, with the offset of that
 // input.
 func answered(r stream.Record) (value []byte, input int64, ok bool) {
 	if !schemas.IsChange(r.Key) {
@@ -89,8 +89,8 @@ func answered(r stream.Record) (value []byte, input int64, ok bool) {
 	return r.Value, head.Offset, true
 }
 
-// factsAtMost is the largest observation in bytes. It is half of what the topic takes, so that a
-// later release may add to each record.
+// factsAtMost is the maximum size of an observation in bytes. It is half of the maximum record size of the topic, so
+// that a later release may add fields to each record.
 const factsAtMost = 4 << 20
 
 // observationLog implements [ingest.Log] on the observations topic.
@@ -116,7 +116,7 @@ func (l observationLog) Append(ctx context.Context, o *acuity.Observation) (inge
 	return ingest.Position(at), nil
 }
 
-// repeated returns the look-up of the change that a request made when it first came.
+// repeated returns a function that finds the change that the first occurrence of a repeated request made.
 func repeated(log verdict.Log) ingest.Repeated {
 	return func(ctx context.Context, hospital string, version int64, at acuity.Instant) (acuity.Change, error) {
 		change, err := log.Change(ctx, hospital, version, at)
@@ -164,7 +164,7 @@ func (h hospitals) Hospital(id string) (access.Hospital, bool) {
 	return h.settings.Register.Hospital(id)
 }
 
-// Set implements [ingest.Settings]. It leaves the other settings of the hospital as they are.
+// Set implements [ingest.Settings]. It does not change the other settings of the hospital.
 func (h hospitals) Set(ctx context.Context, id string, version int64, zone string, senders []access.Sender) error {
 	for {
 		seen := h.settings.Seen()
@@ -183,7 +183,7 @@ func (h hospitals) Set(ctx context.Context, id string, version int64, zone strin
 // Key implements [ingest.Settings].
 func (h hospitals) Key(id string) (access.Key, bool) { return h.settings.Register.Key(id) }
 
-// senderOf returns the rules for reading the messages of a key.
+// senderOf returns a function that finds the rules for reading the messages of a key.
 func senderOf(s *settings.Store) func(access.Key) hl7.Sender {
 	return func(key access.Key) hl7.Sender {
 		sender := s.Register.Sender(&key)

@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"syscall"
 	"time"
-	_ "time/tzdata" // time zones of hospitals, for systems without them
+	_ "time/tzdata" // time zone database, for systems without one
 
 	"github.com/spf13/cobra"
 	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities, for systems without them
@@ -26,7 +26,7 @@ import (
 func main() {
 	lifecycle.LimitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 	code := run(ctx, os.Args[1:], env{
 		LookupEnv: os.LookupEnv, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now, Terminal: cli.IsTerminal(os.Stderr),
 	})
@@ -34,7 +34,7 @@ func main() {
 	os.Exit(code)
 }
 
-// tree returns the command line.
+// tree returns the root command.
 func tree(w env) *cobra.Command {
 	root := cli.Root("svc", "svc: maternity acuity and staffing", release())
 	cli.Section(root, "Everything in one process, on an embedded Kafka and Redis", devCommand(w))
@@ -72,10 +72,10 @@ func tree(w env) *cobra.Command {
 
 // run executes one command and returns the exit code.
 func run(ctx context.Context, args []string, w env) int {
-	return cli.Run(ctx, tree(w), args, w) //nolint:contextcheck // a command has its context when it runs
+	return cli.Run(ctx, tree(w), args, w) //nolint:contextcheck // commands get ctx from cobra
 }
 
-// release returns the name of this build.
+// release returns the version of this build.
 func release() string {
 	return fmt.Sprintf("svc %s, %s %s/%s", revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -31,8 +31,8 @@ import (
 	"svc/schemas"
 )
 
-// wireNotify is svc notify. It reads verdicts, and sends requests to partners and messages to
-// people. The ledger records both.
+// wireNotify wires svc notify, which reads verdicts, and sends requests to partners and messages to people. The ledger
+// records both.
 func wireNotify(ctx context.Context, h *service) error {
 	ledger, err := kafka.OpenLedger(ctx, h.cluster, h.config.Topic(schemas.Deliveries()))
 	if err != nil {
@@ -57,7 +57,7 @@ func wireNotify(ctx context.Context, h *service) error {
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
 		Lists:     told, Metrics: h.metrics.Notifier(),
 		Senders: senders, People: people,
-		Log: h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for the rest
+		Log: h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for everything else
 	})
 	h.settings.Subscribers.OnChange(n.SettingsChanged)
 	share := stream.ShareConfig{
@@ -69,13 +69,13 @@ func wireNotify(ctx context.Context, h *service) error {
 	h.Run("notify", func(ctx context.Context) error {
 		defer ledger.Close()
 		defer hooks.Close()
-		// The notifier starts before its member and ends after it, because calls of the member
-		// wait for it.
+		// The notifier starts before its group member and ends after it, because calls of the member wait for the
+		// notifier.
 		life, stop := context.WithCancel(context.WithoutCancel(ctx))
 		done := make(chan error, 1)
 		go func() { done <- n.Run(life) }()
-		// Without the key that opens the endpoints this process cannot deliver. It then leaves
-		// the group, and other notifiers own the partitions.
+		// Without the key that decrypts the endpoints, this process cannot deliver. It then leaves the group, and other
+		// notifiers own the partitions.
 		err := h.keyCheck.While(ctx, func(ctx context.Context) error { return h.cluster.Share(ctx, share, work) })
 		stop()
 		return errors.Join(err, <-done)
@@ -108,8 +108,8 @@ func wireNotify(ctx context.Context, h *service) error {
 	return nil
 }
 
-// mailer returns the sender of e-mail; nil if none is configured.
-func mailer(c *config.Config, now func() time.Time) (outbound.Sender, error) { //nolint:ireturn // or nothing
+// mailer returns the sender of e-mail, or nil if none is configured.
+func mailer(c *config.Config, now func() time.Time) (outbound.Sender, error) { //nolint:ireturn // nil is a valid result
 	if c.SMTP.Host == "" {
 		return nil, nil //nolint:nilnil // e-mail is off
 	}
@@ -127,8 +127,8 @@ func mailer(c *config.Config, now func() time.Time) (outbound.Sender, error) { /
 	return s, nil
 }
 
-// gateway returns the SMS gateway; nil if none is configured.
-func gateway(c *config.Config, now func() time.Time) (sms.Gateway, error) { //nolint:ireturn // or nothing
+// gateway returns the SMS gateway, or nil if none is configured.
+func gateway(c *config.Config, now func() time.Time) (sms.Gateway, error) { //nolint:ireturn // nil is a valid result
 	if c.SMS.Driver == "" {
 		return nil, nil //nolint:nilnil // SMS is off
 	}
@@ -141,8 +141,8 @@ func gateway(c *config.Config, now func() time.Time) (sms.Gateway, error) { //no
 	return g, nil
 }
 
-// channels returns the senders to people. A channel that is not configured fails immediately with a reason; the
-// notifier then uses another one.
+// channels returns the senders to people. A channel that is not configured fails immediately with a reason, so that the
+// notifier uses another channel.
 func channels(c *config.Config, now func() time.Time) (map[outbound.Channel]outbound.Sender, error) {
 	all := map[outbound.Channel]outbound.Sender{outbound.ChannelMail: off{}, outbound.ChannelSMS: off{}}
 	if c.Senders != nil {
@@ -173,8 +173,8 @@ func (off) Send(context.Context, outbound.Message) outbound.Result {
 	return outbound.Result{Class: outbound.ClassBlocked, Final: true, Took: 1, Response: "the channel is not configured"}
 }
 
-// people returns the alerting of people, with its look-ups.
-func (h *service) people(told lists.Writer) (notifier.People, error) { //nolint:ireturn // that of a demo is another
+// people returns the alerting of people with its dependencies.
+func (h *service) people(told lists.Writer) (notifier.People, error) { //nolint:ireturn // the demo has another implementation
 	c := people.Config{
 		Settings: alertSettings{h.settings.Subscribers, h}, Lists: told, PublicURL: h.config.PublicURL, Rooms: h.rooms,
 	}
@@ -223,8 +223,8 @@ func (h *service) unit(hospital string) (name string, zone *time.Location) {
 // viewPause is the pause before a view that is behind is read again.
 const viewPause = 20 * time.Millisecond
 
-// rooms returns the present rooms of a unit and the peak of its forecast. It waits until the view
-// has this version of the verdict. An older view may have another level than the alert.
+// rooms returns the current rooms of a unit and the peak of its forecast. It waits until the view has the given version
+// of the verdict, because an older view may have another level than the alert.
 func (h *service) rooms(ctx context.Context, hospital string, version int64) (*alert.Rooms, error) {
 	view := h.redis.Dated()
 	for {
@@ -259,7 +259,7 @@ func (h *service) rooms(ctx context.Context, hospital string, version int64) (*a
 	return s, nil
 }
 
-// links implements [readapi.Alerts] for the page of links.
+// links implements [readapi.Alerts] for the page of acknowledgment links.
 type links struct {
 	sources.Links
 	service *service

@@ -15,8 +15,7 @@ import (
 	"svc/schemas"
 )
 
-// wireProcess is svc process. It turns observations into verdicts, and writes the view and the
-// learning of the forecast.
+// wireProcess wires svc process, which turns observations into verdicts, and writes the view and the forecast models.
 func wireProcess(ctx context.Context, h *service) error {
 	view := projection.New(h.redis, h.generation, h.now)
 	h.Run("view", view.Projector.Run)
@@ -43,11 +42,11 @@ func wireProcess(ctx context.Context, h *service) error {
 			if verdict.IsDeadLetter(key) {
 				return letters
 			}
-			return "" // the changelog
+			return "" // "" is the changelog
 		},
 	}
 	if h.cluster.Embedded() {
-		config.Keep = func(ctx context.Context, partition int32) (int64, error) { // keeps the records that other groups have not read yet
+		config.Keep = func(ctx context.Context, partition int32) (int64, error) { // preserves the records that other groups have not read yet
 			history, err := h.cluster.Committed(ctx, h.historyGroup(), config.Changelog, partition)
 			if err != nil {
 				return 0, err
@@ -83,8 +82,7 @@ func processMetrics(m *metrics.Registry, s *stream.Stats) {
 	m.Counter("svc_process_sessions_total", "Consumer group sessions opened; each one after the first is a recovery.", s.Sessions.Load)
 }
 
-// historyEvery is how long changes are gathered before the models are written. No reader waits
-// for them, and a model is large.
+// historyEvery is the commit interval of the models. No reader waits for them, and a model is large.
 const historyEvery = time.Second
 
 // wireHistory adds the learning of the forecast to svc process. It reads verdicts, and writes
@@ -141,7 +139,7 @@ func wireHistory(ctx context.Context, h *service) error {
 
 func (h *service) historyGroup() string { return h.config.TopicPrefix + history.Group }
 
-// past passes on the committed values of a partition, from an instant on.
+// past passes on the committed values of a partition from an instant on.
 func (h *service) past(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
 	spans, err := h.cluster.Spans(ctx, topic, since, time.Time{})
 	if err != nil {

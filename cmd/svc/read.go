@@ -61,7 +61,7 @@ func wireRead(ctx context.Context, h *service) error {
 	if err := h.mountAlerts(); err != nil {
 		return err
 	}
-	// Last, because it forwards what no role of this process serves.
+	// This comes last, because it forwards the operations that no role of this process serves.
 	writes := h.forwardWrites()
 	return mountPages(ctx, h, reads, writes)
 }
@@ -180,10 +180,10 @@ func (n hospitalNames) Hospital(id string) (name string, zone *time.Location, ok
 	return cmp.Or(h.Name, id), n.register.Zone(id), ok
 }
 
-// oidcAnswers bounds one request to the provider.
+// oidcAnswers is the time limit of one request to the provider.
 const oidcAnswers = 5 * time.Second
 
-// providerOf returns the identity provider of the pages; nil: none is configured.
+// providerOf returns the identity provider of the pages, or nil if none is configured.
 func providerOf(h *service) (*signin.Provider, error) {
 	o := &h.config.OIDC
 	if o.Issuer == "" {

@@ -15,11 +15,11 @@ import (
 	"svc/internal/cli"
 )
 
-// readyWithin bounds svc ready. It exceeds the time that a process gives its own checks.
+// readyWithin is the time limit of svc ready. It exceeds the time limit of the checks in the process.
 const readyWithin = 4 * time.Second
 
-// readyCommand is svc ready: the health check of a container, whose image has no other program that
-// could send a request. It fails with the lines of /readyz if the process is not ready.
+// readyCommand is svc ready: the health check of a container, whose image has no other HTTP client. If the process is
+// not ready, the command fails with the lines of /readyz.
 func readyCommand(w env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ready [ADDRESS]", Hidden: true,
@@ -39,7 +39,7 @@ func readyCommand(w env) *cobra.Command {
 	}
 }
 
-// askReady asks /readyz at the private address of a process on this machine.
+// askReady requests /readyz at the private address of a process on this machine.
 func askReady(ctx context.Context, listen string) error {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -56,7 +56,7 @@ func askReady(ctx context.Context, listen string) error {
 	if err != nil {
 		return fmt.Errorf("not ready: %w", err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // only read
+	defer answer.Body.Close() //nolint:errcheck // the body was only read
 	lines, err := io.ReadAll(io.LimitReader(answer.Body, 1<<16))
 	if err != nil || answer.StatusCode == http.StatusOK {
 		return err

@@ -18,7 +18,7 @@ import (
 	"svc/internal/statefulset"
 )
 
-// env is what a command has of its process.
+// env is the environment of a command.
 type env = cli.Env
 
 // role is one job of the service. wire connects its parts, in the file with the name of the role.
@@ -74,7 +74,7 @@ func runCommand(w env) *cobra.Command {
 	return cmd
 }
 
-// parseRoles parses a list of roles. Without one it returns all roles.
+// parseRoles parses a list of roles. An empty list means all roles.
 func parseRoles(args, all []string) ([]string, error) {
 	if len(args) == 0 {
 		return all, nil

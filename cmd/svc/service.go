@@ -48,7 +48,7 @@ type service struct {
 	audit      *auditlog.Log
 	refusals   *audit.Refusals
 	actors     *actor.Tokens
-	letters    *deadletter.Letters // nil until a role asks for them
+	letters    *deadletter.Letters // nil until a role requests them
 
 	partitions int32  // of observations and verdicts
 	generation string // id of the verdicts topic
@@ -57,14 +57,14 @@ type service struct {
 	router     *chi.Mux // the roles mount their routes on it
 	mllpFronts []*engines.Front
 	writers    []stream.Writers // groups that write in transactions
-	claim      *stream.Claim    // of the name of the instance
+	claim      *stream.Claim    // claim of the instance name
 	metrics    *metrics.Registry
 
 	dialed atomic.Bool // the cluster is set
-	// rehearse returns the alerting of a demo, which also runs its past; nil: there is no demo.
+	// rehearse returns the alerting of a demo, which also runs its past. It is nil if there is no demo.
 	rehearse func(people.Config) notifier.People
 
-	leaving func() bool // reports that a signal asked to leave the groups; nil: there is no such signal
+	leaving func() bool // reports whether a signal asked to leave the groups; nil: there is no such signal
 }
 
 // revision is the commit of the build; the Makefile sets it.
@@ -73,7 +73,7 @@ var revision = "unknown"
 func newLog(out io.Writer, level string) *slog.Logger {
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {
-		least = slog.LevelInfo // the word was checked with the configuration
+		least = slog.LevelInfo // the word was already checked with the configuration
 	}
 	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least}))
 }
@@ -201,7 +201,7 @@ func claimInstance(ctx context.Context, h *service, roles []string) (err error) 
 	return nil
 }
 
-// newKeyCheck returns the check of the keys of this process, and the pseudonyms that it begins.
+// newKeyCheck returns the check of the keys of this process, and sets the pseudonyms when the check succeeds.
 func newKeyCheck(c *config.Config, s *settings.Store, now func() time.Time) (k *settings.KeyCheck, p ingest.Pseudonyms, err error) {
 	check := settings.KeyCheckConfig{Store: s, Now: now, Strict: c.KeysFixed}
 	if c.PseudonymKey != "" {
@@ -210,8 +210,7 @@ func newKeyCheck(c *config.Config, s *settings.Store, now func() time.Time) (k *
 		}
 		p = ingest.NewPseudonyms(nil)
 		check.Begin = p.Begin
-		// An operator may change the key while an older release still runs. That release has used
-		// the oldest key.
+		// An operator may change the key while an older release still runs. That release has used the oldest key.
 		check.FirstData = []byte(append(c.PseudonymsOld, c.PseudonymKey)[0])
 	}
 	return settings.NewKeyCheck(check), p, nil
@@ -220,7 +219,7 @@ func newKeyCheck(c *config.Config, s *settings.Store, now func() time.Time) (k *
 // notifyGroup is the consumer group of the notifiers.
 const notifyGroup = "svc-notifier"
 
-// models returns the view of the learned forecasts. It has separate keys, because reads of a unit do not need it.
+// models returns the view of the forecast models. It has separate keys, because reads of a unit do not need the models.
 func (h *service) models() *view.View { return h.redis.Beside("forecast:") }
 
 // writeSettings registers this process as a writer of the settings topic.
@@ -242,8 +241,7 @@ func (h *service) reachesKafka(context.Context) error {
 // shows fails while a partition of the view cannot be read.
 func (h *service) shows(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Faults) }
 
-// partitionsRead fails while a partition of some view cannot be read. ask returns the fault of
-// each.
+// partitionsRead fails while a partition of a view cannot be read. ask returns the fault of each partition.
 func partitionsRead(ctx context.Context, h *service, ask func(context.Context, int32) (map[int32]error, error)) error {
 	found, err := ask(ctx, h.partitions)
 	if err != nil {
@@ -252,7 +250,7 @@ func partitionsRead(ctx context.Context, h *service, ask func(context.Context, i
 	return view.PartitionFaults(found, int(h.partitions))
 }
 
-// lookEvery is how often current looks. Somebody waits for the prompt.
+// lookEvery is the polling interval of current. It is short, because a person waits for the prompt.
 const lookEvery = 5 * time.Millisecond
 
 // current waits until every partition of all views can be read.
