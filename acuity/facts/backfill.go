@@ -1,6 +1,6 @@
 package facts
 
-// Skip moves on to the next hour that was not observed on time.
+// Skip advances to the next hour that was not observed on time.
 func (b *Backfill) Skip(live []HourSpan) {
 	for _, s := range live {
 		if s.From <= b.Next && b.Next <= s.To {
@@ -12,7 +12,7 @@ func (b *Backfill) Skip(live []HourSpan) {
 	}
 }
 
-// Left returns how many hours must still be cut.
+// Left returns the number of hours that must still be cut.
 func (b *Backfill) Left(live []HourSpan) int32 {
 	n := b.Until - b.Next + 1
 	for _, s := range live {

@@ -8,7 +8,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// Birth returns the earliest birth that censuses report; 0: none.
+// Birth returns the earliest birth that censuses report, or 0 if there is none.
 func (f *CensusFacts) Birth() acuity.Instant {
 	at := f.DeliveredAt
 	for i := range f.Diagnoses {
@@ -19,8 +19,8 @@ func (f *CensusFacts) Birth() acuity.Instant {
 	return at
 }
 
-// Since returns the clock of the primary that a census gives a newborn. First care runs
-// from the birth as it is known now (docs/decisions.md#birth-corrections).
+// Since returns the clock of the primary that a census gives a newborn. First care is timed from the currently known
+// birth (docs/decisions.md#birth-corrections).
 func (f *CensusFacts) Since(n *ListedNewborn) acuity.Instant {
 	if n.Primary.ID() == "nb-stabilization" && f.DeliveredAt != 0 {
 		return f.DeliveredAt
@@ -34,7 +34,7 @@ func (f *CensusFacts) TellsCesarean() bool {
 	return slices.ContainsFunc(f.Diagnoses, func(d Standing) bool { return adt.IsCesarean(&d.Diagnosis) })
 }
 
-// Size returns the approximate bytes of the facts; nil: 0.
+// Size returns the approximate size of the facts in bytes; 0 for nil.
 func (f *CensusFacts) Size() int {
 	if f == nil {
 		return 0

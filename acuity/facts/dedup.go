@@ -10,20 +10,20 @@ import (
 	"svc/acuity"
 )
 
-// ReasonReused is the reason of an input with the identity of an earlier request and
-// another body. It was not taken.
+// ReasonReused is the reason for refusing an input that has the identity of an earlier request but another body. The
+// input was not applied.
 const ReasonReused = "request_reused"
 
 // Deduplication has the identities of the events and requests of the last 24 h.
 type Deduplication struct {
 	Unit  *UnitState
 	ByID  Table[string, *DedupState]
-	byAge []*DedupState // ascending by receipt
-	Off   bool          // all events are new: those of a past
+	byAge []*DedupState // ascending by time of receipt
+	Off   bool          // all events count as new, because they belong to a replayed past
 }
 
-// Repeats returns the identity of a request if an earlier one of the last 24 h has it: then the
-// request has no effect. Else it keeps the identity, and returns nil.
+// Repeats returns the identity of a request if an earlier request of the last 24 h has it: then the request has no
+// effect. If no earlier request has it, Repeats stores the identity and returns nil.
 func (d *Deduplication) Repeats(r *acuity.Request) *DedupState {
 	if r == nil || r.Key == "" {
 		return nil
@@ -33,14 +33,14 @@ func (d *Deduplication) Repeats(r *acuity.Request) *DedupState {
 	}
 	s := &DedupState{
 		ID: strings.Clone(r.Key), Digest: strings.Clone(r.Digest), At: d.Unit.Clock,
-		Version: d.Unit.Version + 1, // that of the change in the making
+		Version: d.Unit.Version + 1, // the version of the change that is being made
 	}
 	d.add(s)
 	return nil
 }
 
-// MarkSeen keeps the identity of an event for 24 h, and returns a copy of its id. In a
-// past all events are new.
+// MarkSeen stores the identity of an event for 24 h, and returns a copy of its id. In a replayed past, all events count
+// as new.
 func (d *Deduplication) MarkSeen(e *acuity.Event, at acuity.Instant) (id string) {
 	id = strings.Clone(e.ID)
 	if id == "" || d.Off {
@@ -54,7 +54,7 @@ func (d *Deduplication) MarkSeen(e *acuity.Event, at acuity.Instant) (id string)
 	return id
 }
 
-// add keeps an identity from now on.
+// add stores an identity.
 func (d *Deduplication) add(s *DedupState) {
 	d.ByID.Set(s.ID, s)
 	i := len(d.byAge)
@@ -69,7 +69,7 @@ func (d *Deduplication) ForgetOld(now acuity.Instant) {
 	d.forgetOldest(func(s *DedupState) bool { return s.At.Add(dedupFor) <= now })
 }
 
-// ForgetBeyond drops the oldest identities beyond so many.
+// ForgetBeyond drops the oldest identities until at most the given number remain.
 func (d *Deduplication) ForgetBeyond(most int) {
 	d.forgetOldest(func(*DedupState) bool { return len(d.ByID.Rows) > most })
 }
@@ -79,7 +79,7 @@ func (d *Deduplication) Restored() {
 	d.byAge = slices.SortedFunc(maps.Values(d.ByID.Rows), compareDedup)
 }
 
-// forgetOldest drops identities, oldest first, while goes is true.
+// forgetOldest drops identities, oldest first, as long as goes returns true.
 func (d *Deduplication) forgetOldest(goes func(*DedupState) bool) {
 	n := 0
 	for ; n < len(d.byAge) && goes(d.byAge[n]); n++ {
@@ -96,5 +96,5 @@ func compareDedup(a, b *DedupState) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
 }
 
-// dedupFor is how long identities of events are kept (docs/decisions.md#duplicate-messages).
+// dedupFor is how long the identities of events are stored (docs/decisions.md#duplicate-messages).
 const dedupFor = 24 * time.Hour

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
+// These are the kinds of records. The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
 const (
 	KindUnit      = "unit"
 	KindRoom      = "room"
@@ -25,12 +25,12 @@ const (
 // Keys writes the keys of the records of a hospital, and lists those to delete.
 type Keys struct {
 	Hospital string
-	memory   []byte // for a key
+	memory   []byte // buffer for a key
 	dropped  []string
 }
 
-// key writes the key of a record; without id it is the only one of its kind. It is valid
-// until the next key.
+// key writes the key of a record. A record without id is the only one of its kind. The result is valid until the next
+// call of key.
 func (k *Keys) key(kind, id string) []byte {
 	k.memory = append(append(append(k.memory[:0], k.Hospital...), '/'), kind...)
 	if id != "" {
@@ -69,17 +69,17 @@ func (k *Keys) Reference(name string) []byte { return k.key(KindReference, diges
 // Setting writes the key of a row that administrators set.
 func (k *Keys) Setting(of SettingKey) []byte { return k.key(of.Kind, of.ID) }
 
-// digest names a text of any length. Texts here are pseudonyms or codes.
+// digest returns a hash of a text of any length. The texts are pseudonyms or codes.
 func digest(text string) string {
 	h := fnv.New128a()
 	h.Write([]byte(text))
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// Drop deletes a record with the next call of Dirty.
+// Drop deletes a record at the next call of WriteDropped.
 func (k *Keys) Drop(key []byte) { k.dropped = append(k.dropped, string(key)) }
 
-// WriteDropped deletes the records that were dropped.
+// WriteDropped writes the deletion of the dropped records.
 func (k *Keys) WriteDropped(write func(key []byte, s Record)) {
 	for _, key := range k.dropped {
 		k.memory = append(k.memory[:0], key...)
@@ -88,7 +88,7 @@ func (k *Keys) WriteDropped(write func(key []byte, s Record)) {
 	k.dropped = Emptied(k.dropped)
 }
 
-// Emptied returns an empty slice in the memory of a small one.
+// Emptied returns an empty slice that reuses the memory of s if s is small.
 func Emptied[T any](s []T) []T {
 	clear(s)
 	if cap(s) > 64 {

@@ -10,7 +10,7 @@ import (
 	"svc/acuity/location"
 )
 
-// The caps of the tables that administrators set.
+// These are the caps of the tables that administrators set.
 const (
 	// capMappings is the number of rows of the terminology map.
 	capMappings = 20_000
@@ -18,22 +18,21 @@ const (
 	capPlaces = 5000
 )
 
-// LocalSettings are how one hospital wants its codes, places and feeds to be read, and
-// what it asks for beyond the catalogue: the rows that administrators set, by kind and id.
+// LocalSettings are the rows that administrators set, by kind and id. They define how one hospital maps its codes,
+// places and feeds, and its own rules in addition to the catalogue.
 type LocalSettings struct {
 	Table[SettingKey, Setting]
 	Unit *UnitState
 }
 
-// SettingKey names a row: its kind, and its id within the table of that kind.
+// SettingKey identifies a row by its kind and its id within the table of that kind.
 type SettingKey struct{ Kind, ID string }
 
-// Setting is a record that administrators set. It never changes: another version is another
-// record.
+// Setting is a record that administrators set. It is immutable: another version is another record.
 type Setting interface {
 	Record
 	RowVersion() int64
-	equals(o Setting) bool // but for version, key and receipt
+	equals(o Setting) bool // compares everything except version, key and receipt
 }
 
 // RowVersion returns the version of the change that set the mapping.
@@ -65,11 +64,11 @@ func (s *PlaceState) equals(o Setting) bool {
 
 func (s *SwitchesState) equals(Setting) bool { return false } // each is a new version of all settings
 
-// The reasons for which an administrator's observation is refused as a whole.
+// These are the reasons for refusing an administrator's observation as a whole.
 const (
 	ReasonPrecondition = "precondition_failed" // the version is not [acuity.Act.Expect]
 	ReasonNotThere     = "not_there"           // there is nothing to delete
-	ReasonTooMany      = "too_many"            // a cap of limits.go
+	ReasonTooMany      = "too_many"            // a cap of limits.go is exceeded
 )
 
 // settingChange is a row that an observation sets or deletes.
@@ -113,12 +112,12 @@ func (s *LocalSettings) Take(c *settingChange) {
 	}
 }
 
-// Refusal returns why an administrator's observation cannot be taken; "": it can.
+// Refusal returns why an administrator's observation cannot be applied, or "" if it can.
 func (s *LocalSettings) Refusal(o *acuity.Observation, changes []settingChange) string {
 	expect := acuity.ExpectAnything
 	if o.Act != nil {
 		if expect = o.Act.Expect; s.isTable(o, expect) {
-			expect = acuity.ExpectAnything // of each row: the table is as it was
+			expect = acuity.ExpectAnything // of each row, because the table has the expected version
 		}
 	}
 	sizes := map[string]int{}
@@ -144,7 +143,7 @@ func (s *LocalSettings) Refusal(o *acuity.Observation, changes []settingChange) 
 	return ""
 }
 
-// Locations returns the rows that name a place, for the resolution of rooms.
+// Locations returns the rows that define a place, for the resolution of rooms.
 func (s *LocalSettings) Locations() (list []*acuity.Place) {
 	for _, row := range s.Rows {
 		if p, ok := row.(*PlaceState); ok && (p.PointOfCare != "" || p.Room != "" || p.Bed != "") {
@@ -154,7 +153,7 @@ func (s *LocalSettings) Locations() (list []*acuity.Place) {
 	return list
 }
 
-// SwitchesInForce returns the switches in force.
+// SwitchesInForce returns the current switches.
 func (s *LocalSettings) SwitchesInForce() acuity.Switches {
 	if row, ok := s.Rows[SettingKey{Kind: kindSwitches}].(*SwitchesState); ok {
 		return row.Switches
@@ -162,7 +161,7 @@ func (s *LocalSettings) SwitchesInForce() acuity.Switches {
 	return acuity.Switches{}
 }
 
-// Erase removes the row of a deleted record; false: the record is no setting.
+// Erase removes the row of a deleted record. It returns false if the record is not a setting.
 func (s *LocalSettings) Erase(kind, id string) bool {
 	switch kind {
 	case kindMapping, kindRule, kindPlace, kindSwitches:
@@ -172,13 +171,11 @@ func (s *LocalSettings) Erase(kind, id string) bool {
 	return false
 }
 
-// leastTableVersion is above every version of a row, and the versions of tables that follow
-// from it are exact as numbers of JSON.
+// leastTableVersion exceeds every version of a row. Versions of tables, which start at it, are exact as JSON numbers.
 const leastTableVersion = 1 << 52
 
-// TableVersion returns the version of a whole table, given those of its rows by their ids.
-// It is another one after any row was set or removed, so [acuity.Act.Expect] may name it for an
-// act on many rows.
+// TableVersion returns the version of a whole table, computed from the versions of its rows by id. It differs after any
+// row was set or removed, so [acuity.Act.Expect] may name it for an act on many rows.
 func TableVersion(rows map[string]int64) int64 {
 	h := sha256.New()
 	var b []byte

@@ -1,8 +1,8 @@
-// Package facts keeps what was recorded of one hospital, by whom.
+// Package facts defines the recorded facts of one hospital.
 //
-// A [Record] is a piece of the changelog: a restart reads all of them back. [LocalSettings] are the
+// A [Record] is a record of the changelog, which a restart reads completely. [LocalSettings] are the
 // rows that administrators set, [Deduplication] has the identities of the requests and events of the
-// last 24 h. Nothing here is derived.
+// last 24 h. The package contains no derived state.
 package facts
 
 import (
@@ -14,13 +14,13 @@ import (
 	"svc/acuity/evidence"
 )
 
-// ReasonExists is the reason of a part of an observation that was to be created only if it
-// does not exist: the hospital knows it, so nothing changed.
+// ReasonExists is the reason for not applying a part of an observation that was conditional on creating something new:
+// the hospital already has it, so nothing changed.
 const ReasonExists = reasonExists
 
 const reasonExists = "exists"
 
-// Record is one record of the changelog: a piece of the facts of one hospital.
+// Record is one record of the changelog. It contains facts of one hospital.
 // The kinds are [UnitState], [RoomState], [VisitState], [StatementState],
 // [ReferenceState], [DedupState] and [CodeState]; [MappingState], [RuleState],
 // [PlaceState] and [SwitchesState] are local settings. The caps of the packages above keep
@@ -49,64 +49,63 @@ func (*SwitchesState) state() {}
 
 func (*ReferenceState) state() {}
 
-// UnitState is what concerns the hospital as a whole. Its key is the hospital. Version,
-// Since, Level and Run are conclusions: facts cannot give them again, because they say what
-// was told at a time that has passed.
+// UnitState has the state of the hospital as a whole. Its key is the hospital. Version, Since, Level and Run are stored
+// although they are derived, because they record what was published at a past time and cannot be recomputed from the
+// facts.
 type UnitState struct {
-	Version    int64          // of the last change
-	Offset     int64          // of the last input in its partition
+	Version    int64          // version of the last change
+	Offset     int64          // offset of the last input in its partition
 	Clock      acuity.Instant // never runs backwards
-	Since      acuity.Instant // when the verdict last changed in anything it shows
-	Level      acuity.Level   // as last told
+	Since      acuity.Instant // when the shown verdict last changed
+	Level      acuity.Level   // last published level
 	Run        acuity.LevelRun
-	Statements int64 // number of the last clinical statement that was kept
+	Statements int64 // number of the last stored clinical statement
 
-	Staffing []acuity.Staffing // in force first, then plans ahead in order of AsOf
-	Roster   *acuity.Roster    // the newest
+	Staffing []acuity.Staffing // the current entry first, then future plans in order of AsOf
+	Roster   *acuity.Roster    // the newest roster
 
 	HasCensus  bool
-	CensusAt   acuity.Instant // of the newest census, at most its receipt
+	CensusAt   acuity.Instant // time of the newest census, at most its receipt
 	TotalRooms int32          // max(TotalRooms, rooms listed) of the newest census
 
-	ObservedAt acuity.Instant // newest fact about a patient, at most its receipt
-	Generation int32          // of snapshots: one more with each backfill
+	ObservedAt acuity.Instant // time of the newest fact about a patient, at most its receipt
+	Generation int32          // generation of the snapshots, incremented by each backfill
 	Live       []HourSpan     // observed hours of the last 28 days that were cut on time, ascending
 	Backfill   Backfill
 }
 
-// HourSpan is a run of hours, both ends included.
+// HourSpan is a range of hours, both ends inclusive.
 type HourSpan struct{ From, To int32 } // since 1970 UTC
 
-// Backfill is the run of past hours that late events still have to cut; a Due of 0:
-// none.
+// Backfill is the range of past hours that must be cut again because of late events. Due is 0 if there is none.
 type Backfill struct {
 	Due         acuity.Instant // when the next hour is cut
-	From, Until int32          // hours, both included
-	Next        int32          // hour; before the first is cut it is From
+	From, Until int32          // hours, both inclusive
+	Next        int32          // next hour to cut; equal to From before the first is cut
 }
 
-// RoomState is one room: what is known of it, and what the newest census said of it.
+// RoomState is the state of one room, and its row in the newest census.
 type RoomState struct {
 	ID    int32
 	Label string
 	Area  string
 
-	// Only ADT knows the room, until a census lists it: by its location, or by a
-	// room id if Room is empty.
+	// Registered means that only ADT has named the room, and no census has listed it: by its location, or by a room id
+	// if Room is empty.
 	Registered  bool
 	PointOfCare string // as sent
 	Room        string // PV1-3.2 as sent
 
 	Listed   bool              // in the newest census
-	Status   acuity.RoomStatus // what that census said
+	Status   acuity.RoomStatus // status in that census
 	Clinical bool              // named by clinical ingest since the newest census
-	Placed   bool              // since the newest census an ADT visit was here that is forgotten by now
+	Placed   bool              // an ADT visit that is no longer stored was here after the newest census
 
-	Occupant *Occupant    // the occupant whom a census sees without a visit
-	Past     []CensusStay // of occupants without a visit who left within the last 24 h
+	Occupant *Occupant    // occupant whom a census reports without a visit
+	Past     []CensusStay // stays of occupants without a visit that ended within the last 24 h
 
-	Color  acuity.Color       // as last told
-	Active []catalogue.Factor // active at the end of the last ingest, ascending
+	Color  acuity.Color       // last published color
+	Active []catalogue.Factor // active factors at the end of the last input, ascending
 }
 
 // Occupant is a patient whom a census reports in a room without a visit.
@@ -115,19 +114,18 @@ type Occupant struct {
 	Facts CensusFacts
 }
 
-// CensusStay is how long censuses saw a patient in a room.
+// CensusStay is the time during which censuses reported a patient in a room.
 type CensusStay struct {
 	Room  int32
-	From  acuity.Instant // just after the previous census, which did not see the patient
-	First acuity.Instant // first census that saw the patient
-	Last  acuity.Instant // newest census that saw the patient
-	To    acuity.Instant // first census that no longer saw the patient; 0: none yet
+	From  acuity.Instant // just after the previous census, which did not report the patient
+	First acuity.Instant // first census that reported the patient
+	Last  acuity.Instant // newest census that reported the patient
+	To    acuity.Instant // first census that no longer reported the patient; 0: none yet
 }
 
-// CensusFacts is what censuses say about one patient. What a census does not mention
-// stays as it was.
+// CensusFacts are the facts of censuses about one patient. Fields that a census does not mention are unchanged.
 type CensusFacts struct {
-	Area         string // of the row
+	Area         string // area of the row
 	Class        byte
 	Service      string
 	Primary      catalogue.Factor // explicit; 0: none
@@ -143,82 +141,81 @@ type CensusFacts struct {
 // Standing is a diagnosis that the newest census lists.
 type Standing struct {
 	acuity.Diagnosis
-	Start, Last acuity.Instant // Start is the onset, else the first census that lists it; Last is the newest
+	Start, Last acuity.Instant // Start is the onset or, without one, the first census that lists it; Last is the newest
 }
 
 // ListedNewborn is a newborn whom a census lists with its mother.
 type ListedNewborn struct {
 	Visit   string           // pseudonym; may be empty
-	Primary catalogue.Factor // 0: by default
+	Primary catalogue.Factor // 0: the default primary
 	Since   acuity.Instant
 }
 
-// StatementState is one clinical statement as it was received. Each has its own record:
-// a room gets dozens a day, and a new one must not rewrite the others.
+// StatementState is one clinical statement as it was received. Each statement has its own record, because a room gets
+// dozens a day, and a new one must not rewrite the others.
 type StatementState struct {
 	Number int64 // in order of arrival; one counter per hospital
-	// Signal.Visit is the visit that owns the statement for good. If it is empty,
-	// the statement is kept with the patient whom it names, else with its room.
+	// Signal.Visit is the visit that permanently owns the statement. If it is empty, the statement is stored with the
+	// patient whom it names or, if it names none, with its room.
 	acuity.Signal
 	ReceivedAt acuity.Instant
 	Feed       acuity.Channel
-	// Settled: 24 h after the receipt the owner is final, the visit or the room.
+	// Settled means that 24 h have passed since the receipt, so the owner, which is the visit or the room, is final.
 	Settled bool
 }
 
-// VisitState is one visit: the set of its ADT events, and what censuses say
-// about it.
+// VisitState is one visit: its ADT events, and the facts of censuses about it.
 type VisitState struct {
 	ID      string // pseudonym
 	Events  []acuity.Event
-	Folded  int32          // oldest events that were folded into Events[0]
-	FoldAt  acuity.Instant // event time of the last one folded; 0: none
+	Folded  int32          // number of oldest events that were folded into Events[0]
+	FoldAt  acuity.Instant // event time of the last folded event; 0: none
 	Touched acuity.Instant // clock of the hospital at the last fact about the visit
 
 	Facts *CensusFacts // nil: no census has named the visit
-	Stays []CensusStay // by census, ascending; the newest eight
+	Stays []CensusStay // stays by census, ascending; the newest eight
 }
 
 // DedupState is the identity of an event or a request of the last 24 h.
 type DedupState struct {
 	ID, Digest string
 	At         acuity.Instant // receipt
-	Version    int64          // of the change that a request made; 0: an event
+	Version    int64          // version of the change that a request made; 0: an event
 }
 
 // MappingState is a row of the terminology map of the hospital.
 type MappingState struct {
 	acuity.Mapping
-	Version int64          // of the change that set it
+	Version int64          // version of the change that set it
 	By      string         // id of the key that set it
 	At      acuity.Instant // receipt
 }
 
-// CodeState is a code that no rule and no mapping knew when it was last seen.
+// CodeState is a code that matched no rule and no mapping when it was last received.
 type CodeState struct {
 	System    codes.System
 	Code      string
 	Display   string
 	Kind      catalogue.SignalKind // 0: a diagnosis
 	Feed      acuity.Channel
-	Count     int64 // ever
+	Count     int64 // total number of occurrences
 	FirstSeen acuity.Instant
 	LastSeen  acuity.Instant
-	Rooms     []int32     // ascending, the first twenty
-	Hours     []HourCount // ascending, of the last 24 h
-	Ignored   bool        // an administrator took it off the worklist
+	Rooms     []int32     // the first twenty, ascending
+	Hours     []HourCount // the last 24 h, ascending
+	Ignored   bool        // an administrator removed it from the worklist
 }
 
-// HourCount is how often a code came in one hour of the hospital's clock.
+// HourCount is the number of occurrences of a code in one hour of the hospital's clock.
 type HourCount struct {
 	Hour  int32 // hours since the Unix epoch
 	Count int32
 }
 
-// RuleState is a rule of the hospital in force.
+// RuleState is a current rule of the hospital.
 type RuleState struct {
 	catalogue.Rule
-	Version int64          // of the change that set it
+	Version int64          // version of the change that set it
 	By      string         // id of the key that set it
 	At      acuity.Instant // receipt
 }
@@ -226,7 +223,7 @@ type RuleState struct {
 // PlaceState is a row of the location table of the hospital.
 type PlaceState struct {
 	acuity.Place
-	Version int64          // of the change that set it
+	Version int64          // version of the change that set it
 	By      string         // id of the key that set it
 	At      acuity.Instant // receipt
 }
@@ -234,7 +231,7 @@ type PlaceState struct {
 // SwitchesState is the switches of the hospital.
 type SwitchesState struct {
 	acuity.Switches
-	Version int64          // of the change that set them
+	Version int64          // version of the change that set them
 	By      string         // id of the key that set them
 	At      acuity.Instant // receipt
 }
@@ -242,11 +239,10 @@ type SwitchesState struct {
 // ReferenceState is the newest state of a reference.
 type ReferenceState struct {
 	acuity.Reference
-	Version int64 // of the change that set it
+	Version int64 // version of the change that set it
 }
 
-// Says reports whether the state equals a reference. For a newborn the time is a part of
-// it.
+// Says reports whether the state equals a reference. For a newborn, the time must also be equal.
 func (s *ReferenceState) Says(r *acuity.Reference) bool {
 	return s.Place == r.Place && s.Patient == r.Patient && slices.Equal(s.Codings, r.Codings) && (!r.IsNeonate() || s.UpdatedAt == r.UpdatedAt)
 }

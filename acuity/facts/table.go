@@ -2,8 +2,8 @@ package facts
 
 import "maps"
 
-// Table has the records of one kind by their keys, and remembers which of them the changelog does not
-// have yet. A record that was deleted leaves a tombstone until it is written.
+// Table has the records of one kind by key, and tracks which of them are not yet in the changelog. A deleted record
+// leaves a tombstone until the deletion is written.
 type Table[K comparable, R Record] struct {
 	Rows map[K]R
 	Key  func(K) []byte // writes the key of a record in the changelog, which is valid until the next call
@@ -35,7 +35,7 @@ func (t *Table[K, R]) Touch(k K) {
 	}
 }
 
-// Erase removes the record with a key of the changelog, which has its tombstone.
+// Erase removes the record with a key of the changelog, without a tombstone, because the changelog already has one.
 func (t *Table[K, R]) Erase(key string) {
 	maps.DeleteFunc(t.Rows, func(k K, _ R) bool { return string(t.Key(k)) == key })
 }
@@ -58,6 +58,6 @@ func (t *Table[K, R]) WriteDirty(write func(key []byte, s Record)) {
 	}
 	t.changed = Emptied(t.changed)
 	if clear(t.isDirty); cap(t.changed) == 0 {
-		t.isDirty = nil // many changes need much memory
+		t.isDirty = nil // releases the memory of a large batch of changes
 	}
 }
