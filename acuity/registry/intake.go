@@ -9,43 +9,42 @@ import (
 	"svc/acuity/evidence"
 )
 
-// Intake is one observation on its way into the facts.
+// Intake is one observation that is being applied, with its result.
 type Intake struct {
 	acuity.Change
 	Observation *acuity.Observation
 	Events      []IntakeEvent
 	Statements  []evidence.Statement // statements of this request
-	// WaitingFor are the statements that named a patient without a visit.
+	// WaitingFor has the statements that name a patient without a visit.
 	WaitingFor []WaitingStatement
-	Room       *Room           // of a clinical request
-	Existing   []acuity.Create // parts that create what is known, and so do not count
-	Census     bool            // a census was taken
+	Room       *Room           // room of a clinical request
+	Existing   []acuity.Create // parts that would create something that exists, so they are ignored
+	Census     bool            // a census was applied
 	Refused    int             // number of refused parts of the input
-	NewRooms   map[int32]bool  // rooms that come into use by it
-	Roomy      bool            // every room that it names is within the limits
-	// newVisits are the visits that the index by patient does not have yet, by patient.
+	NewRooms   map[int32]bool  // rooms that the observation brings into use
+	Roomy      bool            // all rooms in the observation are within the limits
+	// NewVisits has the visits that the index by patient does not include yet, by patient.
 	NewVisits map[string]map[string]bool
-	InUse     int          // number of rooms in use, once counted
+	InUse     int          // number of rooms in use; 0: not counted yet
 	Waiting   int          // number of waiting statements; -1: not counted yet
-	answered  map[any]bool // warnings and codes that the change has already
-	Present   int          // number of rooms in the unit before it
+	answered  map[any]bool // warnings and codes that the change already has
+	Present   int          // number of rooms in the unit before the observation
 }
 
-// Warn adds a warning about the input, once.
+// Warn adds a warning about the input unless the change already has it.
 func (in *Intake) Warn(code, path string) {
 	if w := (acuity.Warning{Code: code, Path: path}); in.First(w) {
 		in.Warnings = append(in.Warnings, w)
 	}
 }
 
-// Refuse records that a part of the input is not taken. The rest is.
+// Refuse records that a part of the input is not applied. The rest of the input is.
 func (in *Intake) Refuse(reason, path string) {
 	in.Refused++
 	in.Warn(reason, path)
 }
 
-// First reports whether the change does not have this warning or code yet, and remembers
-// it.
+// First reports whether the change lacks a warning or code so far, and records it.
 func (in *Intake) First(what any) bool {
 	if in.answered[what] {
 		return false
@@ -60,7 +59,7 @@ func (in *Intake) First(what any) bool {
 // ItemPath returns the path of an element of a list of a request.
 func ItemPath(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// AnswerClinical adds what the sender of a clinical request must know about its room.
+// AnswerClinical adds the warnings about the room of a clinical request.
 func (in *Intake) AnswerClinical() {
 	if in.Room == nil {
 		return
@@ -70,36 +69,36 @@ func (in *Intake) AnswerClinical() {
 	}
 }
 
-// WaitingStatement is a statement that had no visit when it was taken.
+// WaitingStatement is a statement that had no visit when it was applied.
 type WaitingStatement struct {
-	V          *Visit // the visit that it names; nil: it names a patient
+	V          *Visit // visit in the statement; nil: the statement names a patient
 	Unassigned *Unassigned
-	At         acuity.Instant // at is its receipt
+	At         acuity.Instant // receipt
 }
 
-// EventExists reports whether an event creates what is known.
+// EventExists reports whether an event would create something that exists.
 func (in *Intake) EventExists(i int) bool {
 	return slices.ContainsFunc(in.Existing, func(c acuity.Create) bool { return c.Events.Has(i) })
 }
 
-// SignalExists does the same for a signal.
+// SignalExists reports whether a signal would create something that exists.
 func (in *Intake) SignalExists(i int) bool {
 	return slices.ContainsFunc(in.Existing, func(c acuity.Create) bool { return c.Signals.Has(i) })
 }
 
-// ReferenceExists does the same for a reference.
+// ReferenceExists reports whether a reference would create something that exists.
 func (in *Intake) ReferenceExists(i int) bool {
 	return slices.ContainsFunc(in.Existing, func(c acuity.Create) bool { return c.References.Has(i) })
 }
 
-// IntakeEvent is what became of an event on its way into the facts.
+// IntakeEvent is an event that is being applied, with its result.
 type IntakeEvent struct {
 	V    *Visit
 	ID   string
-	Left bool // a census had the visit leave the room where ADT has it
+	Left bool // a census ended the stay of the visit in the room where ADT has it
 }
 
-// EventPath returns the path of an event of a request; a single event has none.
+// EventPath returns the path of an event in a request. The path of a single event is empty.
 func (in *Intake) EventPath(i int) string {
 	if len(in.Observation.Events) == 1 {
 		return ""
@@ -107,7 +106,7 @@ func (in *Intake) EventPath(i int) string {
 	return ItemPath("events", i)
 }
 
-// CloneLocation copies the texts of a place.
+// CloneLocation replaces the strings of a location by copies.
 func CloneLocation(l *acuity.Location) {
 	l.Label, l.PointOfCare, l.Room = strings.Clone(l.Label), strings.Clone(l.PointOfCare), strings.Clone(l.Room)
 	l.Bed, l.Facility = strings.Clone(l.Bed), strings.Clone(l.Facility)

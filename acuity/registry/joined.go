@@ -4,26 +4,26 @@ import (
 	"slices"
 )
 
-// Joined is what the joins of a visit are. Few visits have any.
+// Joined has the relations between a visit and others that are the same stay. Few visits have any.
 type Joined struct {
-	Head       *Visit // of which this visit is a part; nil: none
+	Head       *Visit // visit that this visit is a part of; nil: none
 	Ties       *ties  // nil: none
 	Links      *Links // nil: none
-	ByPatient  bool   // its messages name the patient alone
-	HasForeign bool   // the owner of its statements is the head
+	ByPatient  bool   // its messages name only the patient
+	HasForeign bool   // the head owns its statements
 }
 
 // ties are the visits that share a timeline with a visit.
 type ties struct {
-	Rest     []*Visit // of a head: the others, ascending by id
-	Borrowed []*Visit // the visits that lend it events
-	Lent     []Lent   // if its messages name the patient alone: whose each event is, by index
+	Rest     []*Visit // for a head: the other visits, ascending by id
+	Borrowed []*Visit // visits that lend events to it
+	Lent     []Lent   // for a visit whose messages name only the patient: the recipient of each event, by index
 }
 
-// Links are the names of other visits, as the own events of a visit have them.
+// Links are the references to other visits in the events of a visit.
 type Links struct{ Accounts, Wholes []string }
 
-// Tie returns the ties of a visit, to be changed.
+// Tie returns the ties of a visit for modification.
 func (j *Joined) Tie() *ties {
 	if j.Ties == nil {
 		j.Ties = &ties{}
@@ -47,7 +47,7 @@ func (j *Joined) Borrowed() []*Visit {
 	return j.Ties.Borrowed
 }
 
-// Lent returns whose each event of a visit is, by index, if its messages name the patient alone.
+// Lent returns the recipient of each event of a visit, by index, if its messages name only the patient.
 func (j *Joined) Lent() []Lent {
 	if j.Ties == nil {
 		return nil
@@ -55,7 +55,7 @@ func (j *Joined) Lent() []Lent {
 	return j.Ties.Lent
 }
 
-// Accounts returns the account numbers of the events of a visit.
+// Accounts returns the account numbers in the events of a visit.
 func (j *Joined) Accounts() []string {
 	if j.Links == nil {
 		return nil
@@ -63,7 +63,7 @@ func (j *Joined) Accounts() []string {
 	return j.Links.Accounts
 }
 
-// Wholes returns the names of the visits that a visit is a part of.
+// Wholes returns the names of the Encounters that a visit is a part of.
 func (j *Joined) Wholes() []string {
 	if j.Links == nil {
 		return nil
@@ -71,13 +71,13 @@ func (j *Joined) Wholes() []string {
 	return j.Links.Wholes
 }
 
-// Lent says whose an event that names the patient alone is.
+// Lent is the assignment of an event that names only the patient.
 type Lent struct {
-	To   *Visit // nil: the visit that keeps it
-	None bool   // several visits are open, and it names the place of none
+	To   *Visit // nil: the visit that stores the event
+	None bool   // not assigned: several visits are open, and the event names the place of none
 }
 
-// Whole returns the visit that a visit is, or is a part of; nil: nil.
+// Whole returns the head of a visit, or the visit itself if it is not a part. For nil it returns nil.
 func (v *Visit) Whole() *Visit {
 	if v == nil || v.Joined.Head == nil {
 		return v
@@ -91,7 +91,7 @@ func (v *Visit) IsJoined() bool {
 	return j.Head != nil || len(j.Rest())+len(j.Borrowed())+len(j.Lent()) > 0
 }
 
-// Related returns the visits that share a timeline with a visit, itself among them.
+// Related returns the visits that share a timeline with a visit, including the visit itself.
 func (v *Visit) Related() []*Visit {
 	list := []*Visit{v.Whole()}
 	for i := 0; i < len(list); i++ {
@@ -115,7 +115,7 @@ func (v *Visit) Related() []*Visit {
 	return list
 }
 
-// AllNames returns the names of the patient of a visit and of those joined with it.
+// AllNames returns the patient names of a visit and of the visits joined with it.
 func (v *Visit) AllNames() []string {
 	list := slices.Clone(v.Names)
 	for _, o := range v.Joined.Rest() {

@@ -4,14 +4,14 @@ import (
 	"svc/acuity/evidence"
 )
 
-// Binding is the owner of a clinical statement: a visit; an occupant whom censuses saw
-// without a visit; or the room. The zero value is nobody.
+// Binding is the owner of a clinical statement: a visit, an occupant whom censuses report without a visit, or the room.
+// The zero value means no owner.
 type Binding struct {
 	V    *Visit
 	Kind evidence.OwnerKind
 }
 
-// Owner returns the owner as a statement has it.
+// Owner returns the binding in the form that a statement stores.
 func (b Binding) Owner() evidence.Owner {
 	if b.V == nil {
 		return evidence.Owner{Kind: b.Kind}
@@ -22,12 +22,12 @@ func (b Binding) Owner() evidence.Owner {
 // Undecided is the owner of a statement that is not assigned yet.
 var Undecided = evidence.Owner{Kind: NotBound}
 
-// The kinds of owners.
+// These are the kinds of owners.
 const (
 	ToNobody   evidence.OwnerKind = iota
 	ToVisit                       //
-	ToOccupant                    // the present occupant of the room
-	ToPast                        // an occupant who left
-	ToRoom                        // a room that neither ADT nor a census knows
+	ToOccupant                    // current occupant of the room
+	ToPast                        // former occupant
+	ToRoom                        // room that neither ADT nor a census has named
 	NotBound                      // not decided yet
 )

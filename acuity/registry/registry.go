@@ -1,8 +1,8 @@
-// Package registry keeps what is known of each room, visit or unassigned patient of one hospital.
+// Package registry stores the rooms, visits and unassigned patients of one hospital.
 //
-// A [Room] and a [Visit] have their facts, and beside them what the packages above derive. Each
-// package fills its part and leaves the others alone. [Work] lists which rooms and visits the next
-// steps have to derive anew. An [Intake] is one observation on its way into the facts, with its answer.
+// A [Room] and a [Visit] have their facts, and the state that the other packages derive from the facts. Each of those
+// packages sets only its own fields. The work of the [Registry] lists which rooms and visits the next steps must derive
+// again. An [Intake] is one observation that is being applied, with its result.
 package registry
 
 import (
@@ -17,8 +17,8 @@ import (
 	"svc/acuity/location"
 )
 
-// Registry has what is known of the unit, its rooms and its visits, and what the next steps
-// must do for them. Every part of a [State] shares it.
+// Registry has the unit, its rooms and its visits, and the pending work of the next steps. All parts of a [State] share
+// it.
 type Registry struct {
 	Keys   facts.Keys
 	Limits Limits
@@ -30,16 +30,15 @@ type Registry struct {
 	Visits map[string]*Visit
 	Slots  slots
 
-	EventBytes int // approximate size of the events of all visits
+	EventBytes int // approximate size of the events of all visits, in bytes
 
-	Unknown map[*Visit]struct{} // visits that only statements name; a statement may come before its visit
-	Fresh   []*Visit            // became known since housekeeping
-	Checks  map[int32][]*Visit  // visits to check, by the hour in which they may be over
-	Recent  []*Visit            // at least those that a fact named since housekeeping
+	Unknown map[*Visit]struct{} // visits that only statements name; a statement may arrive before its visit
+	Fresh   []*Visit            // added since the last housekeeping
+	Checks  map[int32][]*Visit  // visits to check for removal, by hour of the check
+	Recent  []*Visit            // superset of the visits with new facts since the last housekeeping
 }
 
-// Room returns the room with an id; nil: it is not known. Where ids are consecutive,
-// the id gives the index.
+// Room returns the room with an id, or nil if it is unknown. Where ids are consecutive, the id is the index.
 func (g *Registry) Room(id int32) *Room {
 	if n := int64(len(g.Rooms)); n > 0 {
 		if at := int64(id) - int64(g.Rooms[0].ID); at >= 0 && at < n && g.Rooms[at].ID == id {
@@ -55,7 +54,7 @@ func (g *Registry) Room(id int32) *Room {
 // byRoomID compares the id of a room with another id.
 func byRoomID(r *Room, id int32) int { return cmp.Compare(r.ID, id) }
 
-// AddRoom makes a room known. The caller has checked the limits.
+// AddRoom adds a room. The caller has checked the limits.
 func (g *Registry) AddRoom(s facts.RoomState) *Room {
 	i, _ := slices.BinarySearchFunc(g.Rooms, s.ID, byRoomID)
 	r := &Room{RoomState: s}
@@ -65,11 +64,11 @@ func (g *Registry) AddRoom(s facts.RoomState) *Room {
 	return r
 }
 
-// Visit returns the visit with an id, and makes it known if it is not.
+// Visit returns the visit with an id. If it does not exist, Visit adds it.
 func (g *Registry) Visit(id string) *Visit {
 	v := g.Visits[id]
 	if v == nil {
-		v = &Visit{VisitFacts: VisitFacts{ID: strings.Clone(id)}} // keeps the text of the observation out of memory
+		v = &Visit{VisitFacts: VisitFacts{ID: strings.Clone(id)}} // a copy, so that the observation's memory is not retained
 		g.Visits[v.ID] = v
 		g.Slots.assign(v)
 		g.IndexKnown(v)
@@ -78,8 +77,8 @@ func (g *Registry) Visit(id string) *Visit {
 	return v
 }
 
-// IndexKnown keeps the set of unknown visits after the facts of a visit changed, and
-// puts known visits on the list of housekeeping.
+// IndexKnown updates the set of unknown visits after the facts of a visit changed, and adds known visits to the
+// housekeeping list.
 func (g *Registry) IndexKnown(v *Visit) {
 	if v.IsName() {
 		g.Unknown[v] = struct{}{}
@@ -91,7 +90,7 @@ func (g *Registry) IndexKnown(v *Visit) {
 	}
 }
 
-// WhereIs returns the room in which a visit is now; nil: it is in none.
+// WhereIs returns the room in which a visit is now, or nil if it is in none.
 func (g *Registry) WhereIs(v *Visit) *Room {
 	if v = v.Whole(); v == nil {
 		return nil
@@ -102,7 +101,7 @@ func (g *Registry) WhereIs(v *Visit) *Room {
 	return nil
 }
 
-// VisitOfStatement returns the visit that owns a statement; nil: no visit does.
+// VisitOfStatement returns the visit that owns a statement, or nil if no visit does.
 func (g *Registry) VisitOfStatement(h *evidence.Statement) *Visit {
 	if h.Owner.ID == 0 {
 		return nil
@@ -115,7 +114,7 @@ func (g *Registry) BindingOf(h *evidence.Statement) Binding {
 	return Binding{g.VisitOfStatement(h), h.Owner.Kind}
 }
 
-// CacheOf returns the cache of the owner of a statement; nil: there is none.
+// CacheOf returns the cache of the owner of a statement, or nil if there is none.
 func (g *Registry) CacheOf(h *evidence.Statement) *evidence.Cache {
 	if v := g.VisitOfStatement(h); v != nil {
 		return v.Cache
@@ -126,8 +125,7 @@ func (g *Registry) CacheOf(h *evidence.Statement) *evidence.Cache {
 	return nil
 }
 
-// TouchOwner touches the room where the owner of statements is;
-// nil: the room is unknown by now.
+// TouchOwner touches the room of the owner of statements. r is nil if the room is no longer known.
 func (g *Registry) TouchOwner(r *Room, b Binding) {
 	switch {
 	case b.V != nil:
@@ -153,7 +151,7 @@ func (g *Registry) TouchRoomsOf(v *Visit) {
 	}
 }
 
-// slots numbers the visits of a unit for the owners of statements. Slot 0 is no visit's.
+// slots numbers the visits of a unit for the owners of statements. Slot 0 is unused.
 type slots struct {
 	Visits []*Visit
 	Vacant []int32
@@ -169,18 +167,18 @@ func (s *slots) assign(v *Visit) {
 	if len(s.Visits) == 0 {
 		s.Visits = append(s.Visits, nil)
 	}
-	v.Slot = int32(len(s.Visits)) //nolint:gosec // the visits of a week
+	v.Slot = int32(len(s.Visits)) //nolint:gosec // the number of visits in a week is small
 	s.Visits = append(GrowLittle(s.Visits), v)
 }
 
-// Release frees the slot of a visit. No statement may hold its number any more.
+// Release frees the slot of a visit. No statement may refer to it any more.
 func (s *slots) Release(v *Visit) {
 	s.Visits[v.Slot] = nil
 	s.Vacant = append(s.Vacant, v.Slot)
 	v.Slot = 0
 }
 
-// RestoreVisit makes a visit known as a record has it.
+// RestoreVisit adds the visit of a changelog record.
 func (g *Registry) RestoreVisit(r *facts.VisitState) {
 	v := g.Visits[r.ID]
 	if v == nil {
@@ -194,7 +192,7 @@ func (g *Registry) RestoreVisit(r *facts.VisitState) {
 	g.Visits[v.ID] = v
 }
 
-// RestoreRoom makes a room known as a record has it.
+// RestoreRoom adds the room of a changelog record.
 func (g *Registry) RestoreRoom(s *facts.RoomState) {
 	if r := g.Room(s.ID); r != nil {
 		r.RoomState = *s
@@ -211,8 +209,8 @@ func (g *Registry) Weigh(v *Visit) {
 	v.Bytes = n
 }
 
-// GrowLittle makes room in a full list for one more, and for a quarter of its length. A
-// hospital keeps much, and lists that double their capacity leave half of it unused.
+// GrowLittle grows the capacity of a full list by a quarter of its length, at least by one. A hospital has much data,
+// and lists that double their capacity leave half of it unused.
 func GrowLittle[T any](list []T) []T {
 	n := len(list)
 	if n < cap(list) {

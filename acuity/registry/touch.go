@@ -8,15 +8,15 @@ import (
 	"svc/acuity"
 )
 
-// mark is a set of marks of a room or a visit. Only Touched asks for work of derive; the others list
-// what it made.
+// mark is a set of marks of a room or a visit. Only Touched requests work from derive; the other marks list the
+// results.
 type mark uint16
 
-// The marks.
+// These are the marks.
 const (
-	Touched mark = 1 << iota // room or visit: derive all of it anew
-	Rejudge                  // room: its chart changed since it was judged
-	Named                    // room: the input is about it
+	Touched mark = 1 << iota // room or visit: derive everything again
+	Rejudge                  // room: its chart changed since the last verdict
+	Named                    // room: the input concerns it
 	Unsaved                  // room or visit: its record is not written yet
 	Unshown                  // room: its chart is not written yet
 
@@ -26,11 +26,10 @@ const (
 // marked has the rooms or visits with each mark, in the order of marking.
 type marked[T any] [marks][]T
 
-// With returns those with a mark.
+// With returns the rooms or visits with a mark.
 func (l *marked[T]) With(m mark) []T { return l[m.Bit()] }
 
-// Reset forgets those with a mark. It keeps the memory, unless everything of a large unit was
-// marked.
+// Reset clears the list of a mark. It reuses the memory, unless the list is very long.
 func (l *marked[T]) Reset(m mark) {
 	list := &l[m.Bit()]
 	clear(*list)
@@ -39,7 +38,7 @@ func (l *marked[T]) Reset(m mark) {
 	}
 }
 
-// keptMarks is the longest list whose memory is kept.
+// keptMarks is the maximum length of a list whose memory is reused.
 const keptMarks = 1024
 
 // add adds a room or a visit to the lists of several marks.
@@ -49,29 +48,29 @@ func (l *marked[T]) add(of T, several mark) {
 	}
 }
 
-// Bit is the number of the lowest mark.
+// Bit returns the number of the lowest mark.
 func (m mark) Bit() int { return bits.TrailingZeros16(uint16(m)) }
 
-// work lists what the next steps must do, and holds memory for them.
+// work lists the work of the next steps, and holds memory for them.
 type work struct {
 	Rooms  marked[*Room]
 	Visits marked[*Visit]
 
 	Rearranged     bool // the chart has other rooms than the verdict
-	RecountWaiting bool // the statements and cancels that wait must be counted anew
-	DropPast       bool // the past of a backfill must be made anew
+	RecountWaiting bool // the waiting statements and cancels must be counted again
+	DropPast       bool // the past of a backfill must be rebuilt
 
-	Plain bool // derive everything anew at each step, see Fold
+	Plain bool // derive everything again at each step, see Fold
 
-	// What the room table needs before anything is derived.
-	RebuildTable  bool               // rebuild it from the facts
-	Relabel       bool               // update it with the labels
-	TableChanged  bool               // its answers changed
+	// The fields below describe the pending work on the room table, which precedes all derivation.
+	RebuildTable  bool               // rebuild the table from the facts
+	Relabel       bool               // update the table with the labels
+	TableChanged  bool               // the results of the table changed
 	DroppedPlaces []*acuity.Location // places of dropped events
 
-	Unassigned   []*Unassigned    // statements to be assigned anew
-	AddedMoves   []acuity.Instant // moves since the last step
-	DroppedMoves []acuity.Instant // moves that were dropped since the last step
+	Unassigned   []*Unassigned    // statements to assign again
+	AddedMoves   []acuity.Instant // moves added since the last step
+	DroppedMoves []acuity.Instant // moves dropped since the last step
 
 	Moved []acuity.Instant // memory for the moves of a visit
 }
@@ -96,8 +95,7 @@ func (g *Registry) RecordFact(v *Visit) {
 	}
 }
 
-// TouchedAfter returns the visits that a fact named after an instant. Callers never ask
-// for an earlier one again.
+// TouchedAfter returns the visits with facts after an instant. Successive calls must have ascending instants.
 func (g *Registry) TouchedAfter(at acuity.Instant) []*Visit {
 	if g.Work.Plain {
 		return slices.Collect(maps.Values(g.Visits))
@@ -109,7 +107,7 @@ func (g *Registry) TouchedAfter(at acuity.Instant) []*Visit {
 	return g.Recent
 }
 
-// TurnOver records that the moves of a visit changed: mostly one was added.
+// TurnOver records that the moves of a visit changed. Usually, one was added.
 func (w *work) TurnOver(from, to []acuity.Instant) {
 	for len(from) > 0 && len(to) > 0 && from[0] == to[0] {
 		from, to = from[1:], to[1:]
@@ -117,7 +115,7 @@ func (w *work) TurnOver(from, to []acuity.Instant) {
 	w.DroppedMoves, w.AddedMoves = append(w.DroppedMoves, from...), append(w.AddedMoves, to...)
 }
 
-// TouchUnassigned makes derive assign statements anew.
+// TouchUnassigned makes derive assign the statements again.
 func (w *work) TouchUnassigned(r *Unassigned) {
 	if !r.Marked {
 		r.Marked = true

@@ -5,18 +5,16 @@ import (
 	"svc/acuity/evidence"
 )
 
-// Unassigned are the statements about one patient that name no visit, until they are 24
-// h old. They are assigned to a visit of hers when one is known, by any feed
-// (docs/decisions.md#subject-visit). A retraction that names only its resource waits in one of its
-// own.
+// Unassigned are the statements about one patient that name no visit, until they are 24 h old. They are assigned to a
+// visit of the patient as soon as any feed reports one (docs/decisions.md#subject-visit). A retraction that names only
+// its resource waits in a separate Unassigned.
 type Unassigned struct {
 	SubjectName
 	Statements evidence.ResourceStatements // in order of arrival; assigned to a visit, or waiting
 	Marked     bool
 }
 
-// SubjectName is how a patient was named: by number, by reference, or only by a
-// resource.
+// SubjectName is the name of a patient in statements: a number, a reference, or only a resource.
 type SubjectName struct{ Patient, Subject, Resource string }
 
 // Names returns the names of the patient.
@@ -31,8 +29,8 @@ func (r *Unassigned) Names() []string {
 	return list
 }
 
-// Newest returns the receipt of the newest version by resource: the versions of one
-// resource stay together.
+// Newest returns the receipt of the newest version of each resource, because the versions of one resource must stay
+// together.
 func (r *Unassigned) Newest() map[string]acuity.Instant {
 	at := make(map[string]acuity.Instant, len(r.Statements))
 	for i := range r.Statements {

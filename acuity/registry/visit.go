@@ -11,19 +11,19 @@ import (
 	"svc/acuity/location"
 )
 
-// Withdrawn is a room where a visit was placed by an event that was taken back.
+// Withdrawn is a room in which a cancelled event had placed a visit.
 type Withdrawn struct {
 	Room int32
-	At   acuity.Instant // the earliest event time
+	At   acuity.Instant // earliest event time
 }
 
-// IsHere reports whether a visit is somewhere now.
+// IsHere reports whether the visit is currently in any place.
 func (v *Visit) IsHere() bool {
 	n := len(v.Spans)
 	return n > 0 && v.Spans[n-1].To == 0
 }
 
-// AddStay adds a census stay, and drops the oldest beyond CapStays.
+// AddStay adds a census stay, and drops the oldest stays beyond CapStays.
 func (v *Visit) AddStay(s facts.CensusStay) {
 	if n := len(v.Stays); n >= CapStays {
 		v.Stays = slices.Delete(v.Stays, 0, n-CapStays+1)
@@ -31,8 +31,8 @@ func (v *Visit) AddStay(s facts.CensusStay) {
 	v.Stays = append(v.Stays, s)
 }
 
-// CensusFacts returns what censuses say about a visit, also as an occupant without a visit;
-// nil: nothing.
+// CensusFacts returns the facts of censuses about a visit, including those about it as an occupant without a visit, or
+// nil if there are none.
 func (v *Visit) CensusFacts() *facts.CensusFacts {
 	if v.OccupantOf == nil || v.OccupantOf.Occupant == nil {
 		return v.Facts
@@ -59,7 +59,7 @@ func (v *Visit) CensusFacts() *facts.CensusFacts {
 	return &f
 }
 
-// Feed returns the feed that placed the visit where it is.
+// Feed returns the feed that determines the current place of the visit.
 func (v *Visit) Feed() acuity.Channel {
 	if n := len(v.Timeline.Stays); n > 0 {
 		return v.Timeline.Stays[n-1].Placing.Feed
@@ -67,7 +67,7 @@ func (v *Visit) Feed() acuity.Channel {
 	return acuity.ChannelADT
 }
 
-// IsCalled reports whether a visit that has facts has a name.
+// IsCalled reports whether a visit has facts and a given name.
 func (v *Visit) IsCalled(name string) bool {
 	if v.IsName() {
 		return false
@@ -75,7 +75,7 @@ func (v *Visit) IsCalled(name string) bool {
 	return v.ID == name || slices.ContainsFunc(v.Events, func(e adt.Event) bool { return e.Encounter == name })
 }
 
-// EventsOf returns copies of the events of a resource; nil: no visit.
+// EventsOf returns copies of the events of a resource. For a nil visit it returns nil.
 func (v *Visit) EventsOf(resource string) []adt.Event {
 	if v == nil {
 		return nil
@@ -102,7 +102,7 @@ func (v *Visit) Has(id string) bool {
 	return false
 }
 
-// Newest returns the event that came last; nil: there is none.
+// Newest returns the event that was received last, or nil if there is none.
 func (v *Visit) Newest() *adt.Event {
 	if n := len(v.Events); n > 0 {
 		return &v.Events[n-1]
@@ -110,14 +110,14 @@ func (v *Visit) Newest() *adt.Event {
 	return nil
 }
 
-// IsAt reports whether the visit is open and at a location of a kind.
+// IsAt reports whether the visit is open and in a location of a kind.
 func (v *Visit) IsAt(kind location.Kind) bool {
 	n := len(v.Spans)
 	return n > 0 && v.Spans[n-1].To == 0 && v.Spans[n-1].Kind == kind
 }
 
-// OwnerOf returns the visit that has an event which is kept with a visit; none: it is
-// nobody's, because several visits are open.
+// OwnerOf returns the visit that an event stored with a visit is assigned to. none is true if it is not assigned,
+// because several visits are open.
 func (v *Visit) OwnerOf(id string) (owner *Visit, none bool) {
 	if v == nil {
 		return nil, false
@@ -133,7 +133,7 @@ func (v *Visit) OwnerOf(id string) (owner *Visit, none bool) {
 	return v.Whole(), false
 }
 
-// VisitFacts is a [VisitState] as a unit keeps it.
+// VisitFacts is a [VisitState] in the form that a unit stores.
 type VisitFacts struct {
 	ID      string
 	Events  []adt.Event
@@ -145,8 +145,8 @@ type VisitFacts struct {
 	Stays []facts.CensusStay
 }
 
-// visitRecords have memory for the record of a visit, which is far larger than what a
-// unit keeps. Few units write at once.
+// visitRecords has memory for the records of visits, which are far larger than the stored form. Few units write at the
+// same time.
 var visitRecords = sync.Pool{New: func() any { return new(facts.VisitState) }}
 
 // WriteVisits writes the facts of visits.
@@ -154,7 +154,7 @@ func (g *Registry) WriteVisits(list []*Visit, write func(key []byte, s facts.Rec
 	if len(list) == 0 {
 		return
 	}
-	record := visitRecords.Get().(*facts.VisitState) //nolint:errcheck // nothing else is put there
+	record := visitRecords.Get().(*facts.VisitState) //nolint:errcheck // no other type is stored
 	for _, v := range list {
 		*record = facts.VisitState{
 			ID: v.ID, Events: record.Events[:0], Folded: v.Folded, FoldAt: v.FoldAt, Touched: v.Touched,
@@ -169,7 +169,7 @@ func (g *Registry) WriteVisits(list []*Visit, write func(key []byte, s facts.Rec
 	visitRecords.Put(record)
 }
 
-// Size returns the approximate bytes of the record of a visit.
+// Size returns the approximate size of the record of a visit in bytes.
 func (v *Visit) Size() int {
 	n := v.Facts.Size()
 	for i := range v.Events {
@@ -184,7 +184,7 @@ func (v *Visit) Size() int {
 	return n
 }
 
-// LinkMother links a newborn to its mother; nil: the mother is unknown.
+// LinkMother links a newborn to its mother; nil means that the mother is unknown.
 func (v *Visit) LinkMother(mother *Visit) {
 	if v.Mother == mother {
 		return
@@ -208,47 +208,47 @@ func (v *Visit) IsUnplaced() bool {
 	return n > 0 && v.Spans[n-1].To == 0 && (v.Spans[n-1].Kind == location.Nowhere || v.Spans[n-1].Kind == location.WithoutRoom)
 }
 
-// Visit is a visit with what is derived for it.
+// Visit is a visit with its derived state.
 type Visit struct {
 	VisitFacts
 	Slot               int32               // see slots
 	Statements         evidence.Statements // settled with this visit
 	ResourceStatements evidence.ResourceStatements
 	Timeline           adt.Timeline
-	Spans              []LocationSpan // stays by ADT and census together, ascending
+	Spans              []LocationSpan // stays according to ADT and census together, ascending
 	LastPlaced         acuity.Instant // see locationMerge.lastSaid
 	CandidateFor       *Room          // the room where the visit may be the occupant
 	OccupantOf         *Room          // the room where the visit is the occupant
-	Mother             *Visit         // of a newborn
+	Mother             *Visit         // mother of a newborn
 	Babies             []*Visit       // newborns of this mother
 	Cache              *evidence.Cache
 	Primary            Chosen
-	Names              []string // as in the index by patient
-	NewbornByEvents    bool     // a newborn, as its events say
-	BirthOrder         uint8    // birth order of a newborn who has a Patient resource of its own
-	InNewborns         bool     // is in the index of newborns
-	CountedUnplaced    bool     // is counted as without a room
-	InRecent           bool     // is in the list of recent visits
-	Forgotten          bool     // by retention
-	Bytes              int      // approximate size of the facts
+	Names              []string // names in the index by patient
+	NewbornByEvents    bool     // the events say that the patient is a newborn
+	BirthOrder         uint8    // birth order of a newborn with a separate Patient resource
+	InNewborns         bool     // in the index of newborns
+	CountedUnplaced    bool     // counted as unplaced
+	InRecent           bool     // in the list of recent visits
+	Forgotten          bool     // removed by retention
+	Bytes              int      // approximate size of the facts in bytes
 	babyIndex          int      // index among the babies of the mother
-	InChecks           bool     // housekeeping will check it
-	InCancels          bool     // is in the list of visits with waiting cancels
-	// withdrawn is what the index of the unit has of this visit.
+	InChecks           bool     // scheduled for a housekeeping check
+	InCancels          bool     // in the list of visits with waiting cancels
+	// Withdrawn has the rooms of this visit in the index of the unit.
 	Withdrawn []Withdrawn
 	Joined    Joined
 	Marks     mark
 }
 
-// Chosen is a primary that a timeline gave, with what it was chosen from.
+// Chosen is a primary that was derived from a timeline, with the inputs of the choice.
 type Chosen struct {
 	Known, Cesarean bool
 	Birth           acuity.Instant
 	Choice          adt.Primary
 }
 
-// Moves returns the moves of a visit that count for turnover. A newborn has none, even
-// if its own events do not say that it is one, because turnover counts mothers (docs/decisions.md#turnover).
+// Moves returns the moves of a visit that count for turnover. A newborn has no moves, even if its events do not
+// identify it as a newborn, because turnover counts mothers (docs/decisions.md#turnover).
 func (v *Visit) Moves() []acuity.Instant {
 	if v.Timeline.Newborn {
 		return nil
