@@ -15,20 +15,20 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Matcher reads codes and texts with the catalogue and the mappings of the hospital.
+// Matcher matches codes and texts with the catalogue and the mappings of the hospital.
 type Matcher struct {
-	Cat    *catalogue.Catalogue // with the rules of the hospital
+	Cat    *catalogue.Catalogue // includes the rules of the hospital
 	Maps   *terminology.Mappings
 	Reader terminology.Reader
-	// signals is a cache by the hash of the text: feeds repeat few texts again and again.
+	// Signals is a cache by the hash of the text, because feeds repeat the same texts many times.
 	Signals    map[uint64]*terminology.MatchedSignal
-	Identities map[terminology.Identity]*terminology.Identity // one copy of each identity that was read
+	Identities map[terminology.Identity]*terminology.Identity // one copy of each matched identity
 }
 
-// capMatched bounds the cache; beyond it, the cache starts anew.
+// capMatched is the maximum size of the cache. A full cache is emptied.
 const capMatched = 512
 
-// Share returns the matched signal of a text. Equal texts share one.
+// Share returns the matched signal of a text. Equal texts share one matched signal.
 func (m *Matcher) Share(w terminology.SignalText) *terminology.MatchedSignal {
 	at := maphash.Comparable(seed, w)
 	if r := m.Signals[at]; r != nil && r.SignalText == w && r.Mappings == m.Maps {
@@ -51,23 +51,23 @@ func (m *Matcher) Share(w terminology.SignalText) *terminology.MatchedSignal {
 	return r
 }
 
-// Reread reads a statement with the mappings of the unit, if others read it.
+// Reread matches a statement again if it was matched with other mappings than those of the unit.
 func (m *Matcher) Reread(h *evidence.Statement) {
 	if h.Mappings != m.Maps {
 		h.MatchedSignal = m.Share(h.SignalText)
 	}
 }
 
-// RereadAll reads statements with the mappings of the unit, if others read them.
+// RereadAll matches statements again if they were matched with other mappings than those of the unit.
 func (m *Matcher) RereadAll(l *evidence.Statements) *evidence.Statements {
 	l.Reread(m.Maps, m.Share)
 	return l
 }
 
-// seed is the seed of the hashes of a unit, which never leave the process.
+// seed is the seed of the hashes of texts. The hashes never leave the process.
 var seed = maphash.MakeSeed()
 
-// Worklist has the codes that no rule and no mapping knew.
+// Worklist has the codes that matched no rule and no mapping.
 type Worklist struct {
 	*registry.Registry
 	Matcher *Matcher
@@ -75,11 +75,10 @@ type Worklist struct {
 	Codes facts.Table[string, *facts.CodeState] // by UnmappedKey
 }
 
-// codeKinds are the kinds that tell the rows of the worklist apart: diagnoses,
-// medications, and everything else.
+// codeKinds are the kinds that distinguish the rows of the worklist: diagnoses, medications, and everything else.
 var codeKinds = [...]catalogue.SignalKind{0, catalogue.KindMedication, catalogue.KindObservation}
 
-// TakeMark takes a code off the worklist, or puts it back.
+// TakeMark removes a code from the worklist, or restores it.
 func (l *Worklist) TakeMark(in *registry.Intake, i int, m *acuity.CodeMark) {
 	found := false
 	for _, kind := range codeKinds {
@@ -102,8 +101,8 @@ func (l *Worklist) TakeMark(in *registry.Intake, i int, m *acuity.CodeMark) {
 	}
 }
 
-// NoteUnmappedSignals adds the unmapped codes of the request to the answer and the
-// worklist. A condition is a diagnosis; a resource has no room.
+// NoteUnmappedSignals adds the unmapped codes of the request to the result and the worklist. A condition counts as a
+// diagnosis. A resource has no room.
 func (l *Worklist) NoteUnmappedSignals(in *registry.Intake) {
 	for i := range in.Statements {
 		h := &in.Statements[i]
@@ -133,8 +132,7 @@ func (l *Worklist) NoteUnmappedSignals(in *registry.Intake) {
 	}
 }
 
-// NoteUnmappedDiagnosis adds a diagnosis of an ADT event or a census row if it is unmapped.
-// Room -1: none.
+// NoteUnmappedDiagnosis adds a diagnosis of an ADT event or a census row if it is unmapped. Room -1 means no room.
 func (l *Worklist) NoteUnmappedDiagnosis(in *registry.Intake, d *acuity.Diagnosis, room int32) {
 	if !d.Delete && !l.Matcher.Reader.Diagnosis(d).Known && !adt.TellsDelivery(d) {
 		l.noteCode(in, d.System, d.Code, d.Display, 0, room)
@@ -184,7 +182,7 @@ func (l *Worklist) drop(name string) {
 	}
 }
 
-// UnmappedKey names an unmapped code within a hospital.
+// UnmappedKey returns the key of an unmapped code within a hospital.
 func UnmappedKey(system codes.System, code string, kind catalogue.SignalKind) string {
 	k := byte('0')
 	if kind == catalogue.KindMedication {

@@ -7,9 +7,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// TakeCreates finds the parts of an observation whose resources are known. What is known is
-// decided before anything of the observation counts, and in the order of the log, so two
-// requests at once create one thing.
+// TakeCreates finds the parts of an observation whose resources already exist. It runs before anything of the
+// observation is applied, and in the order of the log, so two concurrent requests create one resource.
 func (ns *Names) TakeCreates(in *registry.Intake) {
 	for _, c := range in.Observation.Creates {
 		if !slices.ContainsFunc(c.Names, ns.knows) {
@@ -22,8 +21,8 @@ func (ns *Names) TakeCreates(in *registry.Intake) {
 	}
 }
 
-// knows reports whether a visit, a resource or a reference has a name. Only what is kept
-// counts, so a restored unit knows the same.
+// knows reports whether a visit, a resource or a reference has a name. Only stored facts count, so a restored unit
+// gives the same result.
 func (ns *Names) knows(name string) bool {
 	if ns.References.Rows[name] != nil {
 		return true

@@ -7,13 +7,13 @@ import (
 	"svc/acuity/registry"
 )
 
-// IsCalled reports whether a name means a visit.
+// IsCalled reports whether a name refers to a visit.
 func (ns *Names) IsCalled(v *registry.Visit, name string) bool {
 	return name == v.ID || ns.VisitNamed(name) == v
 }
 
-// VisitNamed returns the visit with a name: its identity, one of its Encounters, or its
-// account number; nil: none. Of mother and newborn with one account it is the mother.
+// VisitNamed returns the visit with a name: its identity, one of its Encounters, or its account number. It returns nil
+// if there is none. If mother and newborn share an account, it returns the mother's visit.
 func (ns *Names) VisitNamed(name string) *registry.Visit {
 	if v := ns.VisitCalled(name); v != nil {
 		return v.Whole()
@@ -29,8 +29,8 @@ func (ns *Names) VisitNamed(name string) *registry.Visit {
 	return best
 }
 
-// later reports whether a visit is the newer of two: open before closed, then the one that
-// opened last.
+// later reports whether visit a takes precedence over b: an open visit before a closed one, then the one that opened
+// last.
 func later(a, b *registry.Visit) bool {
 	if a.Timeline.Open != b.Timeline.Open {
 		return a.Timeline.Open
@@ -38,8 +38,8 @@ func later(a, b *registry.Visit) bool {
 	return cmp.Or(cmp.Compare(a.Timeline.OpenedAt, b.Timeline.OpenedAt), cmp.Compare(a.ID, b.ID)) > 0
 }
 
-// IDOf returns the identity under which the events of a message are kept. Mother and
-// newborn may have one account, so that of an account alone includes the patient.
+// IDOf returns the identity under which the events of a message are stored. Mother and newborn may share an account, so
+// the identity of an account alone includes the patient.
 func IDOf(e *acuity.Event) string {
 	if e.Account != "" && e.Account == e.Visit && e.Patient != "" {
 		return e.Visit + " " + e.Patient

@@ -12,26 +12,25 @@ import (
 	"svc/acuity/registry"
 )
 
-// A sender may tell of one visit under several names: as Encounters that are partOf
-// another, by an account number beside the visit number, or by the patient alone. Facts are
-// kept under the name in the message. Which names are one visit is derived from all of
-// them, so the order of arrival means nothing, and what one fact joined its correction
-// separates.
+// A sender may report one visit under several names: as Encounters that are partOf another, by an account number in
+// addition to the visit number, or by the patient alone. Facts are stored under the name in the message. Which names
+// refer to the same visit is derived from all of them, so the order of arrival has no effect, and the correction of a
+// fact undoes its joins.
 //
-// Of the visits that are one, the head has the timeline, the stays and the chart. The
-// others keep their facts and have nothing derived.
+// Among joined visits, the head has the timeline, the stays and the chart. The others store their facts and have no
+// derived state.
 
-// Joins decides which visits are one.
+// Joins decides which visits are the same stay.
 type Joins struct {
 	*registry.Registry
 	Names *Names
 
-	Accounts map[string][]*registry.Visit // visits with an account number, by that number
-	Wholes   map[string][]*registry.Visit // visits with Encounters that are partOf another, by the name of that one
-	Holders  int                          // visits whose messages name the patient alone
+	Accounts map[string][]*registry.Visit // visits with an account number, by account number
+	Wholes   map[string][]*registry.Visit // visits with Encounters that are partOf another, by the name of that Encounter
+	Holders  int                          // number of visits whose messages name only the patient
 }
 
-// touchRelated touches those with which a visit was joined.
+// touchRelated touches the visits with which a visit was joined.
 func (j *Joins) touchRelated(v *registry.Visit) {
 	if v.IsJoined() {
 		j.Work.RecountWaiting = j.Work.RecountWaiting || v.IsName()
@@ -41,7 +40,7 @@ func (j *Joins) touchRelated(v *registry.Visit) {
 	}
 }
 
-// Leave takes a forgotten visit out. Those that name it are joined anew.
+// Leave removes a dropped visit, and touches the visits that name it, so that they are joined again.
 func (j *Joins) Leave(v *registry.Visit) {
 	j.neighbors(v, func(o *registry.Visit) {
 		if o != v {
@@ -65,15 +64,14 @@ func (j *Joins) Leave(v *registry.Visit) {
 	v.Joined = registry.Joined{}
 }
 
-// identity is what a visit of this step may be one with.
+// identity is a visit that may be joined in this step.
 type identity struct {
 	v     *registry.Visit
-	names []string // of the patient
-	at    int      // index of another identity of the same visit; its own: the first
+	names []string // names of the patient
+	at    int      // index of another identity of the same visit; equal to its own index for the first
 }
 
-// join joins the touched visits, and builds the timelines of those that are several visits in
-// one.
+// join joins the touched visits, and builds the timelines of joined visits.
 func (j *Joins) join(list []*registry.Visit, how adt.Options) {
 	for _, v := range list {
 		of := &v.Joined
@@ -90,8 +88,7 @@ func (j *Joins) join(list []*registry.Visit, how adt.Options) {
 	j.lend(list, how)
 }
 
-// linked returns those of the visits that may be one with others, ascending by id, and the index
-// of each.
+// linked returns the visits that may be joined with others, ascending by id, and the index of each.
 func (j *Joins) linked(visits []*registry.Visit) (list []identity, index map[*registry.Visit]int) {
 	for _, v := range visits {
 		linked := false
@@ -113,7 +110,7 @@ func (j *Joins) linked(visits []*registry.Visit) (list []identity, index map[*re
 	return list, index
 }
 
-// find returns the first identity of a visit.
+// find returns the index of the first identity in the group of i.
 func find(list []identity, i int) int {
 	for list[i].at != i {
 		i = list[i].at
@@ -121,9 +118,9 @@ func find(list []identity, i int) int {
 	return i
 }
 
-// unite finds out which identities are one visit, and makes the heads. Visits of one
-// patient are one if one names the other, or both name the same. A visit without a
-// patient is one with those that are connected to it if they have one patient.
+// unite decides which identities are the same visit, and chooses the heads. Two visits of one patient are joined if one
+// names the other, or both name the same. A visit without a patient is joined with the visits that are linked to it if
+// these have one patient.
 func (j *Joins) unite(list []identity, index map[*registry.Visit]int) {
 	one := func(a, b int) {
 		if a, b = find(list, a), find(list, b); a != b {
@@ -171,10 +168,10 @@ func (j *Joins) unite(list []identity, index map[*registry.Visit]int) {
 	}
 }
 
-// isNewborn reports whether a visit is a newborn's by itself.
+// isNewborn reports whether a visit is a newborn's, regardless of joins.
 func (j *Joins) isNewborn(v *registry.Visit) bool { return v.NewbornByEvents || j.Names.isNeonate(v) }
 
-// mayBeMother reports whether a visit without a patient may be that of a newborn's mother.
+// mayBeMother reports whether a visit without a patient may be the visit of a newborn's mother.
 func (j *Joins) mayBeMother(v, newborn *registry.Visit) bool {
 	if !j.isNewborn(newborn) || j.isNewborn(v) {
 		return false
@@ -182,8 +179,8 @@ func (j *Joins) mayBeMother(v, newborn *registry.Visit) bool {
 	return v.Timeline.OpenedAt != 0 || slices.ContainsFunc(newborn.Joined.Wholes(), func(w string) bool { return j.Names.VisitCalled(w) == v })
 }
 
-// samePatient reports whether two visits have one patient. A newborn may have the number
-// of the mother, so that alone does not make it her.
+// samePatient reports whether two visits have the same patient. A newborn may have the mother's number, so that number
+// alone does not prove that the patient is the mother.
 func (j *Joins) samePatient(a, b *identity) bool {
 	if !slices.ContainsFunc(a.names, func(n string) bool { return slices.Contains(b.names, n) }) {
 		return false
@@ -198,8 +195,8 @@ func (j *Joins) samePatient(a, b *identity) bool {
 	return adult.Timeline.OpenedAt == 0
 }
 
-// ofOnePatient returns the identities if they have one patient; else those of the only
-// patient who is no newborn; nil: there are several.
+// ofOnePatient returns the identities if they have one patient. If not, it returns those of the only patient who is not
+// a newborn, or nil if there are several.
 func (j *Joins) ofOnePatient(list []identity, of []int) []int {
 	alike := func(of []int) bool {
 		for _, b := range of {
@@ -219,8 +216,8 @@ func (j *Joins) ofOnePatient(list []identity, of []int) []int {
 	return nil
 }
 
-// makeHead makes one of the visits the head: the whole that is part of none of them, else
-// the first by identity. Visits with events go before those that are only a name.
+// makeHead makes one of the visits the head: the whole that is part of none of the others or, if there is none, the
+// first by identity. Visits with events precede visits without.
 func (j *Joins) makeHead(group []*registry.Visit) {
 	isWhole := map[*registry.Visit]bool{}
 	isPart := map[*registry.Visit]bool{}
@@ -252,8 +249,7 @@ func (j *Joins) makeHead(group []*registry.Visit) {
 	}
 }
 
-// moveCensus moves what censuses said of a visit to its head: the next census knows only
-// the head.
+// moveCensus moves the census facts of a visit to its head, because the next census knows only the head.
 func (j *Joins) moveCensus(from, to *registry.Visit) {
 	if from.Facts == nil && len(from.Stays) == 0 {
 		return
@@ -295,8 +291,7 @@ func (j *Joins) hasParts(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Events, func(e adt.Event) bool { return e.Resource != first })
 }
 
-// build builds the timeline of a head from the events of all its visits and those that it
-// borrows.
+// build builds the timeline of a head from the events of all its visits and from borrowed events.
 func (j *Joins) build(h *registry.Visit, borrowed []adt.Event, how adt.Options) {
 	moved := append(j.Work.Moved[:0], h.Moves()...)
 	j.timeline(h, borrowed, how, &h.Timeline)
@@ -374,7 +369,7 @@ func (j *Joins) claim(v *registry.Visit) {
 	}
 }
 
-// Disown gives the statements of a visit back to it.
+// Disown returns the statements of a joined visit to that visit.
 func (j *Joins) Disown(v *registry.Visit) {
 	owner := evidence.Owner{ID: v.Slot, Kind: registry.ToVisit}
 	for h := range v.Statements.All {

@@ -10,22 +10,22 @@ import (
 	"svc/acuity/registry"
 )
 
-// A message that names only the patient belongs to her only open visit. Which one that is
-// depends on all her messages, so such an event is kept under the patient and lent to the
-// visit. Without a visit it is of a visit of its own.
+// A message that names only the patient belongs to the patient's only open visit. Which visit that is depends on all
+// messages about the patient, so such an event is stored under the patient and lent to the visit. If there is no visit,
+// the event makes a visit of its own.
 
-// lending decides whose the events are that name one patient alone.
+// lending assigns the events that name only one patient.
 type lending struct {
 	*Joins
 	how     adt.Options
-	adults  []*registry.Visit // her visits, ascending by id
-	babies  []*registry.Visit // visits of newborns with her names, or of the newborn who she is
-	holders []*registry.Visit // of the events, ascending by id; the first has those of no other visit
+	adults  []*registry.Visit // visits of the patient, ascending by id
+	babies  []*registry.Visit // visits of newborns with the patient's names, or of the newborn who is the patient
+	holders []*registry.Visit // visits that store the events, ascending by id; the first gets the events of no other visit
 	events  []floating
-	lines   map[*registry.Visit]*adt.Timeline // with the events decided so far
+	lines   map[*registry.Visit]*adt.Timeline // with the events assigned so far
 }
 
-// floating is an event that names the patient alone.
+// floating is an event that names only the patient.
 type floating struct {
 	e       *adt.Event
 	holder  *registry.Visit
@@ -34,7 +34,7 @@ type floating struct {
 	to      registry.Lent
 }
 
-// lend decides whose the events are that name patients alone, for these visits.
+// lend assigns the events that name only patients, for these visits.
 func (j *Joins) lend(visits []*registry.Visit, how adt.Options) {
 	if j.Holders == 0 {
 		return
@@ -83,9 +83,8 @@ func (l *lending) add(v *registry.Visit) {
 	}
 }
 
-// decide decides whose each event is, and builds the timelines. Cancels go to the visit
-// with the event that they take back, so that event has to be decided first; what is
-// cancelled then changes where others belong.
+// decide assigns each event, and builds the timelines. A cancel goes to the visit with the event that it cancels, so
+// that event is assigned first. The cancel may then change the assignment of other events.
 func (l *lending) decide() {
 	slices.SortFunc(l.adults, byVisit)
 	slices.SortFunc(l.babies, byVisit)
@@ -104,7 +103,7 @@ func (l *lending) decide() {
 	l.finish()
 }
 
-// decideAll decides whose the cancels are, or whose the other events are.
+// decideAll assigns either the cancels or the other events.
 func (l *lending) decideAll(cancels bool) {
 	clear(l.lines)
 	for i := range l.events {
@@ -128,10 +127,10 @@ func (l *lending) decideAll(cancels bool) {
 	}
 }
 
-// anonymous returns the visit of the events that belong to no other.
+// anonymous returns the visit of the events that belong to no other visit.
 func (l *lending) anonymous() *registry.Visit { return l.holders[0] }
 
-// of returns the events of a visit that are decided.
+// of returns the events that are assigned to a visit so far.
 func (l *lending) of(v *registry.Visit) (list []adt.Event) {
 	for i := range l.events {
 		if f := &l.events[i]; f.decided && f.to.To == v {
@@ -141,7 +140,7 @@ func (l *lending) of(v *registry.Visit) (list []adt.Event) {
 	return list
 }
 
-// build builds the timeline of a visit with what is decided, and further events.
+// line builds the timeline of a visit from the events assigned so far and further events.
 func (l *lending) line(v *registry.Visit, more ...adt.Event) *adt.Timeline {
 	if t := l.lines[v]; t != nil && len(more) == 0 {
 		return t
@@ -160,8 +159,7 @@ func (l *lending) line(v *registry.Visit, more ...adt.Event) *adt.Timeline {
 	return t
 }
 
-// candidates returns the visits that an event may belong to. A newborn's is never that of
-// the mother.
+// candidates returns the visits that an event may belong to. An event of a newborn never belongs to the mother.
 func (l *lending) candidates(e *adt.Event) []*registry.Visit {
 	switch {
 	case e.Newborn || len(l.adults) == 0:
@@ -171,8 +169,9 @@ func (l *lending) candidates(e *adt.Event) []*registry.Visit {
 	}
 }
 
-// belongs returns the visit of an event: the only open one; of several the one whose place
-// it names; with none open, one for an event that opens a visit, else the nearest.
+// belongs returns the visit of an event: the only open one, or among several open ones that whose place the event
+// names. If none is open, it returns a new visit for an event that opens one, and the nearest visit for any other
+// event.
 func (l *lending) belongs(e *adt.Event) registry.Lent {
 	t := e.CountsAt()
 	of := l.candidates(e)
@@ -195,7 +194,7 @@ func (l *lending) belongs(e *adt.Event) registry.Lent {
 	return registry.Lent{To: cmp.Or(v, l.anonymous())}
 }
 
-// named returns the visit that is in the room that an event names.
+// named returns the open visit that is in the room that an event names.
 func (l *lending) named(open []*registry.Visit, e *adt.Event, t acuity.Instant) registry.Lent {
 	places := []*acuity.Location{e.Place}
 	if e.Type == acuity.A02 || e.Type == acuity.A12 {
@@ -215,11 +214,10 @@ func (l *lending) named(open []*registry.Visit, e *adt.Event, t acuity.Instant) 
 	return registry.Lent{None: true}
 }
 
-// nearest returns the visit that an event belongs to which came while none was open. An
-// admission or a transfer is that of the next visit to open, unless she was discharged in
-// between: the visit number came later. An update is that of the visit that closed before
-// or opens within 24 h, whichever is nearer. A discharge is that of the visit that closed
-// before.
+// nearest returns the visit that an event belongs to if it occurred while no visit was open. An admission or a transfer
+// belongs to the next visit that opens, because the visit number may arrive later, unless the patient was discharged in
+// between. An update belongs to the visit that closed before or opens within 24 h, whichever is nearer. A discharge
+// belongs to the visit that closed before.
 func (l *lending) nearest(of []*registry.Visit, e *adt.Event, t acuity.Instant) (best *registry.Visit) {
 	gap := acuity.Instant(-1)
 	consider := func(v *registry.Visit, away acuity.Instant) {
@@ -250,8 +248,7 @@ func (l *lending) nearest(of []*registry.Visit, e *adt.Event, t acuity.Instant) 
 	return best
 }
 
-// dischargedBetween reports whether a message that names the patient alone discharged her
-// after from, and not after to.
+// dischargedBetween reports whether a message that names only the patient discharged her after from and not after to.
 func (l *lending) dischargedBetween(from, to acuity.Instant) bool {
 	return slices.ContainsFunc(l.events, func(f floating) bool {
 		at := f.e.CountsAt()
@@ -259,8 +256,8 @@ func (l *lending) dischargedBetween(from, to acuity.Instant) bool {
 	})
 }
 
-// cancelled returns the visit with the event that a cancel takes back: of several the one
-// with the latest, or with that in the place of the cancel.
+// cancelled returns the visit with the event that a cancel refers to. If several match, it returns the one with the
+// latest event, or with an event in the place of the cancel.
 func (l *lending) cancelled(c *adt.Event) registry.Lent {
 	of := append(slices.Clone(l.candidates(c)), l.anonymous())
 	var found []*registry.Visit
@@ -288,7 +285,7 @@ func (l *lending) cancelled(c *adt.Event) registry.Lent {
 	return l.named(found, c, latest-1)
 }
 
-// finish builds the timelines with the events that are lent.
+// finish builds the timelines, including the lent events.
 func (l *lending) finish() {
 	for _, h := range l.holders {
 		h.Joined.Tie().Lent = make([]registry.Lent, len(h.Events))

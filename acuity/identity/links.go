@@ -6,11 +6,11 @@ import (
 	"svc/acuity/registry"
 )
 
-// capClaims is the number of visits that may name one account, or one Encounter as their
-// whole. Beyond it the number is no account: some senders put the same into each message.
+// capClaims is the maximum number of visits that may name one account, or one Encounter as their whole. Beyond it, the
+// number is not treated as an account, because some senders put the same number into each message.
 const capClaims = 50
 
-// claimants returns the visits that name an account or a whole; nil: none, or too many.
+// claimants returns the visits that name an account or a whole, or nil if there are none or too many.
 func (j *Joins) claimants(index map[string][]*registry.Visit, name string) []*registry.Visit {
 	if list := index[name]; len(list) <= capClaims {
 		return list
@@ -18,7 +18,7 @@ func (j *Joins) claimants(index map[string][]*registry.Visit, name string) []*re
 	return nil
 }
 
-// readLinks reads from the events of a visit which others it names.
+// readLinks finds the references to other visits in the events of a visit.
 func (j *Joins) readLinks(v *registry.Visit) {
 	var accounts, wholes []string
 	byPatient := false
@@ -55,8 +55,8 @@ func (j *Joins) readLinks(v *registry.Visit) {
 	}
 }
 
-// index replaces the names under which an index has a visit. If a name gets more
-// claimants than may be, or no longer has, all of them are joined anew.
+// index replaces the names under which an index has a visit. If the number of claimants of a name crosses the cap, all
+// of them are joined again.
 func (j *Joins) index(index map[string][]*registry.Visit, v *registry.Visit, before, after []string) {
 	if slices.Equal(before, after) {
 		return
@@ -85,14 +85,14 @@ func (j *Joins) touchCrowd(list []*registry.Visit, n int) {
 	}
 }
 
-// touch touches a visit; nil: none.
+// touch touches a visit unless it is nil.
 func (j *Joins) touch(v *registry.Visit) {
 	if v != nil {
 		j.Work.MarkVisit(v, registry.Touched)
 	}
 }
 
-// neighbors calls f with the visits that may be one with a visit.
+// neighbors calls f for the visits that may be joined with a visit.
 func (j *Joins) neighbors(v *registry.Visit, f func(*registry.Visit)) {
 	if len(j.Accounts)+len(j.Wholes) > 0 {
 		name := func(name string) {
@@ -136,8 +136,8 @@ func (j *Joins) neighbors(v *registry.Visit, f func(*registry.Visit)) {
 	}
 }
 
-// touchReachable touches the visits that may be one with a visit, and those of her patient if a
-// message names the patient alone.
+// touchReachable touches the visits that may be joined with a visit and, if a message names only the patient, those of
+// the patient.
 func (j *Joins) touchReachable(v *registry.Visit) {
 	alone := len(v.Names) == 0
 	j.neighbors(v, func(o *registry.Visit) {
@@ -158,8 +158,7 @@ func (j *Joins) touchReachable(v *registry.Visit) {
 	}
 }
 
-// WarnOfParts tells how the Encounter of an event is part of others, if it is so in a way
-// that does not join them.
+// WarnOfParts warns if the Encounter of an event is part of others in a way that does not join them.
 func (j *Joins) WarnOfParts(in *registry.Intake, i int, v *registry.Visit) {
 	e := &in.Observation.Events[i]
 	if e.Account != "" && len(j.Accounts[e.Account]) > capClaims {
@@ -179,7 +178,7 @@ func (j *Joins) WarnOfParts(in *registry.Intake, i int, v *registry.Visit) {
 	}
 }
 
-// isCycle reports whether a visit is part of itself, through others.
+// isCycle reports whether a visit is directly or indirectly part of itself.
 func (j *Joins) isCycle(v *registry.Visit) bool {
 	seen := []*registry.Visit{v}
 	for i := 0; i < len(seen) && i <= capClaims; i++ {

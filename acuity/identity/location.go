@@ -10,22 +10,21 @@ import (
 	"svc/acuity/registry"
 )
 
-// LocatedPlace is a place that events name, with the answer of the room table when
-// everything was last derived.
+// LocatedPlace is a place in events, with the result of the room table at the last derivation.
 type LocatedPlace struct {
-	events int // number of events that name it as their place or prior place
+	events int // number of events that have it as their place or prior place
 	answer location.Answer
 }
 
-// Locations says which rooms the places of events are.
+// Locations maps the places of events to rooms.
 type Locations struct {
 	*registry.Registry
 	Table   location.Table
 	Located map[acuity.Location]*LocatedPlace
-	Options adt.Options // the look-ups of the table
+	Options adt.Options // lookups of the table
 }
 
-// Locate records that so many more events name a place.
+// Locate adds a number of events to the count of a place. The number may be negative.
 func (t *Locations) Locate(l *acuity.Location, events int) {
 	if *l == (acuity.Location{}) {
 		return
@@ -40,7 +39,7 @@ func (t *Locations) Locate(l *acuity.Location, events int) {
 	}
 }
 
-// LocateEvents is locate for the places of events.
+// LocateEvents calls Locate for the places of events.
 func (t *Locations) LocateEvents(list []adt.Event, events int) {
 	for i := range list {
 		t.Locate(list[i].Place, events)
@@ -48,7 +47,7 @@ func (t *Locations) LocateEvents(list []adt.Event, events int) {
 	}
 }
 
-// TouchChangedAnswers touches the visits with a place whose answer in the room table changed.
+// TouchChangedAnswers touches the visits with a place whose result in the room table changed.
 func (t *Locations) TouchChangedAnswers() {
 	changed := map[acuity.Location]bool{}
 	for l, p := range t.Located {
@@ -78,10 +77,9 @@ func (t *Locations) Relocate() {
 	t.TouchChangedAnswers()
 }
 
-// Relabel brings the room table up to the labels known. It reports whether the table's
-// answers changed.
+// Relabel updates the room table with the known labels. It reports whether the results of the table changed.
 func (t *Locations) Relabel() (news bool) {
-	t.Work.DropPast = true // a past takes its rooms from the table
+	t.Work.DropPast = true // a replayed past uses the rooms of the table
 	for _, r := range t.Rooms {
 		if r.Own() {
 			news = t.Table.Forget(r.ID) || news
@@ -92,8 +90,8 @@ func (t *Locations) Relabel() (news bool) {
 	return news
 }
 
-// ForgetPlaces releases the places of dropped events. A later step checks which places no
-// event names any more. It checks equal places in a row once.
+// ForgetPlaces releases the places of dropped events. A later step checks which places no event has any more.
+// Consecutive equal places are checked once.
 func (t *Locations) ForgetPlaces(events []adt.Event) {
 	for i := range events {
 		p := events[i].Place
@@ -106,7 +104,7 @@ func (t *Locations) ForgetPlaces(events []adt.Event) {
 	}
 }
 
-// RoomOf returns the room of a placement. A room that only ADT names becomes known.
+// RoomOf returns the room of a placement. If only ADT names the room, RoomOf adds it.
 func (t *Locations) RoomOf(p location.Placement) *registry.Room {
 	if p.Kind != location.InRoom {
 		return nil

@@ -1,8 +1,8 @@
-// Package identity decides whom a name in a message means.
+// Package identity resolves the names in messages.
 //
-// [Names] knows the patients, visits and FHIR resources by their names. [Joins] decides which visits
-// are one. [Locations] says which room a location is, [Matcher] what a code stands for. [Timelines]
-// builds the timeline of each visit from the events that are its own.
+// [Names] finds patients, visits and FHIR resources by name. [Joins] decides which visits are the same stay.
+// [Locations] maps locations to rooms, [Matcher] matches codes. [Timelines] builds the timeline of each visit from its
+// events.
 package identity
 
 import (
@@ -14,7 +14,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// Names says which patient, visit or resource a name in a message means.
+// Names resolves the names of patients, visits and resources in messages.
 type Names struct {
 	*registry.Registry
 	Matcher  *Matcher
@@ -22,21 +22,21 @@ type Names struct {
 	Joins    *Joins
 
 	References facts.Table[string, *facts.ReferenceState] // by name
-	Persons    map[string][]string                        // further names of a patient, by name, as FHIR Patients give them
+	Persons    map[string][]string                        // further names of a patient, by name, from FHIR Patients
 	Patients   map[string][]*registry.Visit               // by pseudonym
-	Parts      []*registry.Visit                          // visits that are part of another, perhaps of the mother's; ascending by id
+	Parts      []*registry.Visit                          // visits that are part of another one, possibly the mother's; ascending by id
 
 	ByEncounter map[string]*registry.Visit // by the names of the visit's Encounters
-	Versions    map[string]*registry.Visit // the visit that has the events of a version of an Encounter, by resource
+	Versions    map[string]*registry.Visit // visit with the events of a version of an Encounter, by resource
 
-	// The statements that are about a patient, but about no visit.
+	// BySubject has the statements about patients that have no visit.
 	BySubject map[registry.SubjectName]*registry.Unassigned
-	ByPatient map[string][]*registry.Unassigned // by the names of their patients
-	Resources map[string]Holder                 // the holder of the statements of a resource
+	ByPatient map[string][]*registry.Unassigned // by the names of the patients
+	Resources map[string]Holder                 // holder of the statements of a resource
 }
 
-// VisitOf returns the newest open visit of a patient, else her newest; nil: there is
-// none.
+// VisitOf returns the newest open visit of a patient or, if none is open, the newest visit. It returns nil if there is
+// no visit.
 func (ns *Names) VisitOf(patient string, not *registry.Visit) *registry.Visit {
 	var best *registry.Visit
 	better := func(v *registry.Visit) bool {
@@ -59,9 +59,9 @@ func (ns *Names) VisitOf(patient string, not *registry.Visit) *registry.Visit {
 	return best
 }
 
-// VisitFor returns the visit that a statement about a patient belongs to: of the visits
-// open at its receipt the one admitted last, else the first admitted within 24 h after
-// it; nil: none yet. A newborn counts only if no mother does.
+// VisitFor returns the visit that a statement about a patient belongs to: among the visits open at its receipt, the one
+// admitted last; if none was open, the first admitted within 24 h after the receipt. It returns nil if there is none
+// yet. A newborn's visit is used only if no mother's visit matches.
 func (ns *Names) VisitFor(r *registry.Unassigned, at acuity.Instant) *registry.Visit {
 	var best *registry.Visit
 	rank := func(v *registry.Visit) int {
@@ -103,8 +103,8 @@ func (ns *Names) VisitFor(r *registry.Unassigned, at acuity.Instant) *registry.V
 	return best
 }
 
-// NamesOf adds to names all others that visits or FHIR Patients give to the same
-// patient: her numbers and references. If she has too many, only the given names remain.
+// NamesOf adds to names all other names, numbers and references, that visits or FHIR Patients give to the same patient.
+// If there are too many, NamesOf returns only the given names.
 func (ns *Names) NamesOf(names []string) []string {
 	given := len(names)
 	add := func(more []string) bool {
@@ -131,7 +131,7 @@ func (ns *Names) NamesOf(names []string) []string {
 	return names
 }
 
-// JoinPersons records that a number and a reference name the same patient.
+// JoinPersons records that a number and a reference identify the same patient.
 func (ns *Names) JoinPersons(r *acuity.Reference) {
 	if r.Patient == "" || r.Patient == r.Name {
 		return
@@ -153,7 +153,7 @@ func (ns *Names) separatePersons(r *acuity.Reference) {
 	}
 }
 
-// Delist takes a visit out of the index by patient.
+// Delist removes a visit from the index by patient.
 func (ns *Names) Delist(v *registry.Visit) {
 	for _, name := range v.Names {
 		removeFrom(ns.Patients, name, v)
@@ -169,8 +169,8 @@ func removeFrom[K, V comparable](index map[K][]V, key K, value V) {
 	}
 }
 
-// touchOthersOf touches the other visits of a visit's patient: her names may connect them to
-// FHIR Patients that came on their own.
+// touchOthersOf touches the other visits of the patient of a visit, because the patient's names may connect them to
+// FHIR Patients that were received separately.
 func (ns *Names) touchOthersOf(v *registry.Visit) {
 	if len(ns.References.Rows)+len(ns.Joins.Accounts)+len(ns.Joins.Wholes)+ns.Joins.Holders == 0 {
 		return
@@ -184,7 +184,7 @@ func (ns *Names) touchOthersOf(v *registry.Visit) {
 	}
 }
 
-// isNeonate reports whether a FHIR Patient says that the patient is a newborn.
+// isNeonate reports whether a FHIR Patient identifies the patient as a newborn.
 func (ns *Names) isNeonate(v *registry.Visit) bool {
 	if len(ns.References.Rows) == 0 || v.Timeline.OpenedAt == 0 {
 		return false
@@ -195,7 +195,7 @@ func (ns *Names) isNeonate(v *registry.Visit) bool {
 	})
 }
 
-// birthOrderOf returns the order of birth of a newborn by a FHIR Patient; 0: none.
+// birthOrderOf returns the birth order of a newborn in a FHIR Patient, or 0 if there is none.
 func (ns *Names) birthOrderOf(v *registry.Visit) (order uint8) {
 	if len(ns.References.Rows) == 0 || !v.Timeline.Newborn {
 		return 0
@@ -208,7 +208,7 @@ func (ns *Names) birthOrderOf(v *registry.Visit) (order uint8) {
 	return order
 }
 
-// Medication returns the codings of the Medication with a name; nil: there is none.
+// Medication returns the codings of the Medication with a name, or nil if there is none.
 func (ns *Names) Medication(name string) []acuity.Coding {
 	if r := ns.References.Rows[name]; r != nil {
 		return r.Codings
@@ -216,8 +216,8 @@ func (ns *Names) Medication(name string) []acuity.Coding {
 	return nil
 }
 
-// PlaceOf returns the place of a FHIR Location by its name; a zero place: it is unknown, or
-// has none.
+// PlaceOf returns the place of a FHIR Location by its name. The zero place means that the Location is unknown or has no
+// place.
 func (ns *Names) PlaceOf(name string) acuity.Location {
 	if s := ns.References.Rows[name]; s != nil {
 		return s.Place
@@ -225,8 +225,8 @@ func (ns *Names) PlaceOf(name string) acuity.Location {
 	return acuity.Location{}
 }
 
-// VisitOfVersion returns the visit of a version of an Encounter: by its identifier, else
-// by another version that named one; nil: it is not known yet.
+// VisitOfVersion returns the visit of a version of an Encounter: by its identifier or, without one, by another version
+// with an identifier. It returns nil if the visit is not known yet.
 func (ns *Names) VisitOfVersion(e *acuity.Event, holder *registry.Visit) *registry.Visit {
 	if holder != nil && (e.Void || e.Visit == "" || e.Encounter == "" || e.Visit == e.Encounter) {
 		return holder // the version has no identifier
@@ -237,8 +237,7 @@ func (ns *Names) VisitOfVersion(e *acuity.Event, holder *registry.Visit) *regist
 	return ns.Visits[e.Encounter]
 }
 
-// VisitCalled returns the visit with an identity, or with an Encounter of that name;
-// nil: there is none.
+// VisitCalled returns the visit with an identity or with an Encounter of that name, or nil if there is none.
 func (ns *Names) VisitCalled(name string) *registry.Visit {
 	if v := ns.ByEncounter[name]; v != nil {
 		return v
@@ -246,7 +245,7 @@ func (ns *Names) VisitCalled(name string) *registry.Visit {
 	return ns.Visits[name]
 }
 
-// Index fills the indexes of resources and their names from the facts.
+// Index builds the indexes of resources and their names from the facts.
 func (ns *Names) Index() {
 	ns.Work.RecountWaiting = true
 	ns.Versions, ns.ByEncounter, ns.Resources = map[string]*registry.Visit{}, map[string]*registry.Visit{}, map[string]Holder{}
@@ -268,7 +267,7 @@ func (ns *Names) Index() {
 	}
 }
 
-// indexResources indexes the resources of a holder.
+// indexResources adds the resources of a holder to the index.
 func (ns *Names) indexResources(by Holder) {
 	list := by.ResourceStatements()
 	for i := range list {
@@ -278,10 +277,9 @@ func (ns *Names) indexResources(by Holder) {
 	}
 }
 
-// bornOf reports whether a visit is a part of a visit of another patient. Names
-// distinguish patients only if they are of one kind: the mother by number and by
-// reference are not two. So both kinds must be known of one of them, or both have names
-// by Encounters.
+// bornOf reports whether a visit is a part of a visit of another patient. Two names distinguish patients only if they
+// are of the same kind, because the same mother may have a number and a reference. So one of the two visits must have
+// names of both kinds, or both must have names from Encounters.
 func (ns *Names) bornOf(v *registry.Visit) bool {
 	whole := ns.VisitCalled(v.Timeline.MotherVisit).Whole()
 	if v.Timeline.MotherVisit == "" || whole == nil || whole == v {

@@ -14,7 +14,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// TakeReferences takes Medications, Locations and Patients that others name.
+// TakeReferences stores the Medications, Locations and Patients that other resources refer to.
 func (ns *Names) TakeReferences(in *registry.Intake) {
 	codes, persons := map[string]bool{}, map[string]bool{} // changed Medications and changed Patients
 	placesChanged := false
@@ -77,7 +77,7 @@ func (ns *Names) TakeReferences(in *registry.Intake) {
 	}
 }
 
-// rereadStatements makes all statements be read anew, with the present references.
+// rereadStatements matches all statements again with the current references.
 func (ns *Names) rereadStatements() {
 	mappings := *ns.Matcher.Maps
 	mappings.Medication = ns.Medication
@@ -85,7 +85,7 @@ func (ns *Names) rereadStatements() {
 	ns.Matcher.Reader = terminology.Reader{Catalogue: ns.Matcher.Cat, Mappings: ns.Matcher.Maps}
 }
 
-// ownTexts copies the texts of the state: those of an observation share one allocation.
+// ownTexts replaces the strings of the state by copies, because the strings of an observation share one allocation.
 func ownTexts(s *facts.ReferenceState) {
 	s.Name, s.Patient = strings.Clone(s.Name), strings.Clone(s.Patient)
 	registry.CloneLocation(&s.Place)
@@ -96,8 +96,8 @@ func ownTexts(s *facts.ReferenceState) {
 	}
 }
 
-// forgetOldest keeps the caps, of Patients and of all others, and returns what it
-// forgets: the oldest versions.
+// forgetOldest enforces the caps of Patients and of all other references, and returns the dropped ones, which are the
+// oldest versions.
 func (ns *Names) forgetOldest() (forgotten []*facts.ReferenceState) {
 	if len(ns.References.Rows) <= CapReferences {
 		return nil
@@ -124,8 +124,8 @@ func (ns *Names) forgetOldest() (forgotten []*facts.ReferenceState) {
 	return forgotten
 }
 
-// touchPerson touches the unassigned statements and the visits of a patient; a reference
-// that is no Patient touches nothing.
+// touchPerson touches the unassigned statements and the visits of a patient. A reference that is not a Patient touches
+// nothing.
 func (ns *Names) touchPerson(r *acuity.Reference) {
 	if r.Patient == "" && !r.IsOfPerson() {
 		return
@@ -137,14 +137,14 @@ func (ns *Names) touchPerson(r *acuity.Reference) {
 		for _, v := range ns.Patients[n] {
 			ns.Work.MarkVisit(v, registry.Touched)
 			if len(v.ResourceStatements) > 0 {
-				ns.TouchRoomOf(v) // her names tell which of them are about her
+				ns.TouchRoomOf(v) // the patient's names determine which statements are about the patient
 			}
 		}
 	}
 }
 
-// speaksOf reports whether a statement names one of these references, or one that
-// contains it: then statements must be read anew.
+// speaksOf reports whether a statement refers to one of these references, or to one that contains it. If so, statements
+// must be matched again.
 func (ns *Names) speaksOf(names map[string]bool) bool {
 	for range terminology.MaxInside - 1 {
 		inside := maps.Clone(names)

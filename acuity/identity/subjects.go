@@ -8,8 +8,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// AnswerWaiting warns of the statements that still have no visit: it may have come in
-// the same request.
+// AnswerWaiting warns of the statements that still have no visit at the end of the request.
 func (ns *Names) AnswerWaiting(in *registry.Intake) {
 	for _, n := range in.WaitingFor {
 		if n.V != nil && n.V.Whole().IsName() || n.V == nil && ns.VisitFor(n.Unassigned, n.At) == nil {
@@ -32,7 +31,7 @@ func (ns *Names) WarnOfSubjects(in *registry.Intake) {
 	}
 }
 
-// isFetal reports whether a rule reads one of the codes of a signal for a factor of one fetus.
+// isFetal reports whether a rule maps one of the codes of a signal to a factor of one fetus.
 func isFetal(s *acuity.Signal) bool {
 	return terminology.IsFetal(s.System, s.Code) ||
 		slices.ContainsFunc(s.Also, func(c acuity.Coding) bool { return terminology.IsFetal(c.System, c.Code) })

@@ -12,8 +12,8 @@ import (
 	"svc/acuity/score"
 )
 
-// Timelines finds what the events of each visit amount to: when it is open, where ADT has it, whether
-// it is a newborn's. It counts the moves of the unit.
+// Timelines derives from the events of each visit when it is open, where ADT has it, and whether it is a newborn's. It
+// counts the moves of the unit.
 type Timelines struct {
 	*registry.Registry
 	Names     *Names
@@ -26,8 +26,8 @@ type Timelines struct {
 	Moves    []acuity.Instant  // of the last 120 min, ascending
 }
 
-// BuildTimelines builds the timelines of the touched visits. It touches those that may be one with
-// them, or of one patient.
+// BuildTimelines builds the timelines of the touched visits. It touches the visits that may be joined with them, or
+// belong to the same patient.
 func (l *Timelines) BuildTimelines() {
 	if len(l.Work.Visits.With(registry.Touched)) == 0 {
 		return
@@ -53,8 +53,8 @@ func (l *Timelines) BuildTimelines() {
 	}
 }
 
-// decideNewborn decides whether a visit is a newborn's: by an event, by the FHIR Patient, or because
-// the visit is a part of the mother's.
+// decideNewborn decides whether a visit is a newborn's: because of an event, the FHIR Patient, or being a part of the
+// mother's visit.
 func (l *Timelines) decideNewborn(v *registry.Visit) {
 	if v.Joined.Head != nil {
 		l.indexNewborn(v)
@@ -74,7 +74,7 @@ func (l *Timelines) decideNewborn(v *registry.Visit) {
 	}
 }
 
-// buildOwn builds the timeline of a visit from its own events.
+// buildOwn builds the timeline of a visit from the events stored with it.
 func (l *Timelines) buildOwn(v *registry.Visit, how adt.Options) {
 	moved := append(l.Work.Moved[:0], v.Moves()...)
 	l.Work.RecountWaiting = l.Work.RecountWaiting || len(v.Timeline.Waiting) > 0
@@ -83,14 +83,14 @@ func (l *Timelines) buildOwn(v *registry.Visit, how adt.Options) {
 	v.Primary = registry.Chosen{}
 	v.NewbornByEvents = v.Timeline.Newborn
 	if v.Timeline.Patient == "" && len(v.Timeline.Subjects) == 0 {
-		v.Timeline.Patient = v.Timeline.PatientSaid() // discharges and cancels alone
+		v.Timeline.Patient = v.Timeline.PatientSaid() // the events are only discharges and cancels
 	}
-	v.Timeline.Newborn = v.NewbornByEvents || v.InNewborns // decided later
+	v.Timeline.Newborn = v.NewbornByEvents || v.InNewborns // decided again later
 	l.Work.TurnOver(moved, v.Moves())
 	l.Work.Moved = moved
 }
 
-// noteTimeline records what else depends on the timeline of a visit.
+// noteTimeline updates everything else that depends on the timeline of a visit.
 func (l *Timelines) noteTimeline(v *registry.Visit) {
 	if len(v.Timeline.Waiting) > 0 {
 		l.Work.RecountWaiting = true
@@ -103,7 +103,7 @@ func (l *Timelines) noteTimeline(v *registry.Visit) {
 	l.Joins.claim(v)
 }
 
-// TimelineOptions returns what timelines depend on, beside what is the visit's own.
+// TimelineOptions returns the options of timelines that do not depend on the visit.
 func (t *Locations) TimelineOptions(s *facts.LocalSettings) adt.Options {
 	how := t.Options
 	how.TrustA08 = s.SwitchesInForce().TrustA08Location
@@ -111,8 +111,8 @@ func (t *Locations) TimelineOptions(s *facts.LocalSettings) adt.Options {
 }
 
 // indexPart keeps the index of the visits that are a part of another by an Encounter
-// (partOf). If the other visit has another patient, this patient is her newborn
-// (docs/decisions.md#fhir-newborn), whichever of the two came first.
+// (partOf). If the other visit has another patient, this patient is that patient's newborn
+// (docs/decisions.md#fhir-newborn), whichever of the two was received first.
 func (l *Timelines) indexPart(v *registry.Visit) {
 	i, listed := slices.BinarySearchFunc(l.Names.Parts, v.ID, byVisitID)
 	isPart := v.Timeline.MotherVisit != "" && !v.NewbornByEvents
@@ -124,10 +124,11 @@ func (l *Timelines) indexPart(v *registry.Visit) {
 	}
 }
 
-// neonateFor is how long after that version an admission still is a newborn's.
+// neonateFor is the time after the version of the FHIR Patient that says "neonate" during which an admission is still
+// that of a newborn.
 const neonateFor = 24 * time.Hour
 
-// indexNames keeps the index by patient. Its timeline is that of its own events.
+// indexNames updates the index by patient. It uses the timeline of the visit's own events.
 func (l *Timelines) indexNames(v *registry.Visit) {
 	l.Names.TouchUnassignedOf(v)
 	if hasNames(v, &v.Timeline) {
@@ -144,15 +145,15 @@ func (l *Timelines) indexNames(v *registry.Visit) {
 	l.Names.TouchUnassignedOf(v)
 	l.Names.touchOthersOf(v)
 	if len(v.ResourceStatements) > 0 {
-		l.TouchRoomOf(v) // her names tell which of them are about her
+		l.TouchRoomOf(v) // the patient's names determine which statements are about the patient
 	}
 }
 
-// indexNewborn keeps the index of newborns.
+// indexNewborn updates the index of newborns.
 func (l *Timelines) indexNewborn(v *registry.Visit) {
 	if v.Timeline.Newborn != v.InNewborns {
 		v.InNewborns = v.Timeline.Newborn
-		l.TouchRoomsOf(v) // statements go to a mother before a newborn
+		l.TouchRoomsOf(v) // statements are assigned to a mother before a newborn
 		if v.InNewborns {
 			i, _ := slices.BinarySearchFunc(l.Newborns, v.ID, byVisitID)
 			l.Newborns = slices.Insert(l.Newborns, i, v)
@@ -166,8 +167,7 @@ func (l *Timelines) indexNewborn(v *registry.Visit) {
 
 func byVisitID(v *registry.Visit, id string) int { return cmp.Compare(v.ID, id) }
 
-// hasNames reports whether the index has the visit under all patient names of a
-// timeline.
+// hasNames reports whether the index has the visit under all patient names of a timeline.
 func hasNames(v *registry.Visit, s *adt.Timeline) bool {
 	n := 0
 	if s.Patient != "" {
@@ -196,7 +196,7 @@ func (l *Timelines) SettleMoves() {
 		}
 	}
 	slices.Sort(l.Moves)
-	for _, m := range w.DroppedMoves { // it may have come in this step
+	for _, m := range w.DroppedMoves { // the move may have been added in this step
 		if i, found := slices.BinarySearch(l.Moves, m); found {
 			l.Moves = slices.Delete(l.Moves, i, i+1)
 		}
@@ -206,7 +206,7 @@ func (l *Timelines) SettleMoves() {
 	w.DroppedMoves, w.AddedMoves = facts.Emptied(w.DroppedMoves), facts.Emptied(w.AddedMoves)
 }
 
-// CountWaiting counts the cancels and statements that wait, at the hour of the clock.
+// CountWaiting counts the waiting cancels and statements, as of the hour of the clock.
 func (l *Timelines) CountWaiting() {
 	if !l.Work.RecountWaiting {
 		return

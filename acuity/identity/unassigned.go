@@ -8,13 +8,13 @@ import (
 	"svc/acuity/registry"
 )
 
-// Holder is who keeps statements that name no room: a visit, or a patient without one.
+// Holder stores statements that name no room. It is a visit, or a patient without a visit.
 type Holder struct {
 	V          *registry.Visit
 	Unassigned *registry.Unassigned
 }
 
-// ResourceStatements returns the statements that the holder keeps.
+// ResourceStatements returns the statements that the holder stores.
 func (h Holder) ResourceStatements() evidence.ResourceStatements {
 	switch {
 	case h.V != nil:
@@ -28,7 +28,7 @@ func (h Holder) ResourceStatements() evidence.ResourceStatements {
 // Nameless reports whether the holder is a retraction that waits for its resource.
 func (h Holder) Nameless() bool { return h.Unassigned != nil && h.Unassigned.Resource != "" }
 
-// FindOrAdd returns the unassigned statements of a name; nil: the cap is reached.
+// FindOrAdd returns the unassigned statements of a name, or nil if the cap is reached.
 func (ns *Names) FindOrAdd(name registry.SubjectName) *registry.Unassigned {
 	r := ns.BySubject[name]
 	if r == nil && len(ns.BySubject) < ns.Limits.Unknown {
@@ -43,7 +43,7 @@ func (ns *Names) FindOrAdd(name registry.SubjectName) *registry.Unassigned {
 	return r
 }
 
-// Drop forgets a patient without statements.
+// Drop removes a patient without statements.
 func (ns *Names) Drop(r *registry.Unassigned) {
 	delete(ns.BySubject, r.SubjectName)
 	for _, n := range r.Names() {
