@@ -12,22 +12,21 @@ import (
 	"svc/acuity/registry"
 )
 
-// AssignStatements decides who owns the statements of a room, and touches the rooms of old and
-// new owners.
+// AssignStatements decides the owners of the statements of a room, and touches the rooms of old and new owners.
 func (k *Statements) AssignStatements(r *registry.Room) {
 	for h := range r.Statements.All {
 		k.assignStatement(r, h, k.bindingFor(r, h))
 	}
 }
 
-// assignStatement gives a statement to an owner.
+// assignStatement assigns a statement to an owner.
 func (k *Statements) assignStatement(r *registry.Room, h *evidence.Statement, b registry.Binding) {
 	before := k.BindingOf(h)
 	if before == b {
 		return
 	}
 	fresh := before.Kind == registry.NotBound
-	if !fresh { // the old owner loses it, the new one gets it between others
+	if !fresh { // the old owner loses it, and the new one gets it in the middle of its list
 		k.CacheOf(h).Forget()
 		k.TouchOwner(r, before)
 	}
@@ -40,8 +39,7 @@ func (k *Statements) assignStatement(r *registry.Room, h *evidence.Statement, b 
 	k.TouchOwner(r, b)
 }
 
-// touchEvidence touches the room of the owner of a statement that was added
-// or lost.
+// touchEvidence touches the room of the owner of a statement that was added or removed.
 func (k *Statements) touchEvidence(h *evidence.Statement, lost bool) {
 	if h.Owner.Kind == registry.NotBound {
 		return
@@ -53,10 +51,10 @@ func (k *Statements) touchEvidence(h *evidence.Statement, lost bool) {
 	k.TouchOwner(k.Room(h.Room), k.BindingOf(h))
 }
 
-// bindingFor returns the owner of a statement of a room (docs/decisions.md#statement-owner): who was
-// in the room at its time; else at its receipt; else who came first within the hour;
-// else the room itself if nothing else knows it. A patient whom a cancelled event had
-// placed there was never there: such a statement is nobody's.
+// bindingFor returns the owner of a statement of a room (docs/decisions.md#statement-owner): the patient in the room at
+// its time; else at its receipt; else the first patient to arrive within the hour; else the room itself, if no other
+// feed knows the room. A patient whom a cancelled event had placed there was never there, so a statement about such a
+// patient has no owner.
 func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registry.Binding {
 	if h.Settled {
 		return registry.Binding{Kind: registry.ToRoom}
@@ -80,11 +78,11 @@ func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registr
 	return registry.Binding{Kind: registry.ToRoom}
 }
 
-// OwnerAt returns who was in the room at t: a mother before a newborn, of several the last to
-// come, an occupant without a visit only if there is no visit.
+// OwnerAt returns the owner of the room at t: a mother before a newborn; among several, the one that arrived last; an
+// occupant without a visit only if there is no visit.
 func OwnerAt(r *registry.Room, t acuity.Instant) registry.Binding {
 	var newborn *registry.Visit
-	for i := range slices.Backward(r.Stays) { // mostly the last one
+	for i := range slices.Backward(r.Stays) { // usually the last one
 		s := &r.Stays[i]
 		switch {
 		case !s.Holds(t):
@@ -111,7 +109,7 @@ func OwnerAt(r *registry.Room, t acuity.Instant) registry.Binding {
 	return registry.Binding{}
 }
 
-// firstOwnerAfter returns who came first into the room after from, and not after to.
+// firstOwnerAfter returns the first owner to arrive in the room after from and not after to.
 func firstOwnerAfter(r *registry.Room, from, to acuity.Instant) registry.Binding {
 	first, _ := slices.BinarySearchFunc(r.Stays, from+1, func(s registry.RoomStay, at acuity.Instant) int { return cmp.Compare(s.From, at) })
 	for i := first; i < len(r.Stays) && r.Stays[i].From <= to; i++ {
@@ -125,20 +123,19 @@ func firstOwnerAfter(r *registry.Room, from, to acuity.Instant) registry.Binding
 	return registry.Binding{}
 }
 
-// WithdrawnRooms are the visits that were placed in a room by events that were taken
-// back, by room id, ascending by the time of the event.
+// WithdrawnRooms are the visits that cancelled events had placed in a room, by room id, ascending by event time.
 type WithdrawnRooms map[int32][]registry.RoomStay
 
-// appendWithdrawn appends the rooms of placing events that were taken back.
+// appendWithdrawn appends the rooms of cancelled placing events.
 func appendWithdrawn(dst []registry.Withdrawn, s *adt.Timeline, table *location.Table) []registry.Withdrawn {
 	for i := range s.Events {
 		t := &s.Events[i]
-		if !t.Withdrawn() || t.Event.Type == acuity.A03 { // a discharge places nobody
+		if !t.Withdrawn() || t.Event.Type == acuity.A03 { // a discharge places no patient
 			continue
 		}
 		p := table.Placement(t.Event.Place)
 		if p.Kind != location.InRoom || slices.ContainsFunc(dst, func(w registry.Withdrawn) bool { return w.Room == p.Room }) {
-			continue // events are in the order of time
+			continue // events are in order of time
 		}
 		dst = append(dst, registry.Withdrawn{Room: p.Room, At: t.At})
 	}
@@ -159,9 +156,9 @@ func (l WithdrawnRooms) replace(v *registry.Visit, list []registry.Withdrawn) {
 	}
 }
 
-// cover reports whether a statement of t was about a visit that never was in the room: a
-// withdrawn event would have bound it, or came before it. ADT knows the room by that
-// event, so the statement is not the room's own either.
+// cover reports whether a statement at t was about a visit that never was in the room: a cancelled event would have
+// owned it, or was preceded by it. ADT knows the room because of that event, so the room does not own the statement
+// either.
 func (l WithdrawnRooms) cover(room int32, t acuity.Instant) bool {
 	list := l[room]
 	return len(list) > 0 && list[0].From <= t.Add(firstOccupant)
@@ -181,6 +178,6 @@ func (k *Statements) ReplaceWithdrawn(v *registry.Visit, list []registry.Withdra
 	}
 }
 
-// firstOccupant is how long before an arrival a statement about an empty room
-// may already be about the arriving patient (docs/decisions.md#statement-owner).
+// firstOccupant is how long before an arrival a statement about an empty room may already concern the arriving patient
+// (docs/decisions.md#statement-owner).
 const firstOccupant = time.Hour

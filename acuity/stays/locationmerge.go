@@ -9,20 +9,20 @@ import (
 	"svc/acuity/registry"
 )
 
-// censusSpan is a run of censuses that agree on where a visit is, or that it is absent.
-// The first was at At, the newest at Last.
+// censusSpan is a series of censuses that agree on where a visit is, or that it is absent. At is the first census, Last
+// the newest.
 type censusSpan struct {
 	At, Last acuity.Instant
 	Place    location.Placement
 	Absent   bool
 }
 
-// locationMerge merges what ADT and censuses say about the places of one visit.
+// locationMerge merges the places of one visit from ADT and censuses.
 type locationMerge struct {
-	adtSpans    []registry.LocationSpan // by ADT alone
-	points      []placePoint            // when ADT says something about the place
+	adtSpans    []registry.LocationSpan // by ADT only
+	points      []placePoint            // instants at which ADT reports the place
 	censusSpans []censusSpan            // ascending
-	early       registry.LocationSpan   // before the first census, of a visit that ADT does not know yet
+	early       registry.LocationSpan   // span before the first census, for a visit that ADT did not know yet
 	times       []acuity.Instant
 }
 
@@ -68,7 +68,7 @@ func (l *Builder) mergeLocations(v *registry.Visit, w *locationMerge, dst []regi
 	return dst
 }
 
-// placementAt returns where the visit is at t; false: it is not in the hospital.
+// placementAt returns where the visit is at t, or false if it is not in the hospital.
 func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool) {
 	q := -1
 	for i := range w.censusSpans {
@@ -91,8 +91,8 @@ func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool)
 	return w.censusSpans[q].Place, !w.censusSpans[q].Absent
 }
 
-// lastSaid returns when ADT or a census last spoke about the place of the visit; 0: by
-// one of them the visit is still somewhere.
+// lastSaid returns when ADT or a census last reported the place of the visit, or 0 if according to one of them the
+// visit is still in a place.
 func (w *locationMerge) lastSaid(v *registry.Visit) acuity.Instant {
 	last := acuity.Instant(1)
 	for _, s := range w.adtSpans {
@@ -112,8 +112,7 @@ func (w *locationMerge) lastSaid(v *registry.Visit) acuity.Instant {
 	return last
 }
 
-// adtPlacementAt returns where the visit is at t by ADT alone; false: ADT has it
-// nowhere.
+// adtPlacementAt returns where the visit is at t by ADT only, or false if ADT has it nowhere.
 func (w *locationMerge) adtPlacementAt(t acuity.Instant) (location.Placement, bool) {
 	for _, s := range slices.Backward(w.adtSpans) {
 		if s.Holds(t) {
@@ -123,7 +122,7 @@ func (w *locationMerge) adtPlacementAt(t acuity.Instant) (location.Placement, bo
 	return location.Placement{}, false
 }
 
-// addCensusSpans adds what censuses say about the visit.
+// addCensusSpans adds the spans from censuses about the visit.
 func (l *Builder) addCensusSpans(v *registry.Visit, w *locationMerge) {
 	for i := range v.Stays {
 		s := &v.Stays[i]
@@ -147,7 +146,7 @@ func (l *Builder) addCensusSpans(v *registry.Visit, w *locationMerge) {
 		place := location.Placement{Kind: location.InRoom, Room: r.ID}
 		from := o.First
 		if arrived, ok := w.arrival(at); ok && arrived > o.First {
-			from = arrived // the earlier censuses saw somebody else
+			from = arrived // the earlier censuses reported another patient
 		} else if ok && o.From < arrived {
 			w.early = registry.LocationSpan{Placement: place, From: max(o.From, 1), To: arrived}
 		}
@@ -160,7 +159,7 @@ func (l *Builder) addCensusSpans(v *registry.Visit, w *locationMerge) {
 	}
 }
 
-// arrival returns the start of the ADT span that holds t.
+// arrival returns the start of the ADT span that covers t.
 func (w *locationMerge) arrival(t acuity.Instant) (acuity.Instant, bool) {
 	for i := range w.adtSpans {
 		if w.adtSpans[i].Holds(t) {
@@ -170,9 +169,9 @@ func (w *locationMerge) arrival(t acuity.Instant) (acuity.Instant, bool) {
 	return 0, false
 }
 
-// besideSomebody reports whether ADT has a newborn in an occupied room of the newest
-// census, or in a room that it shared with its mother. Then it follows her: a census
-// lists rooms, and rarely a newborn by itself.
+// besideSomebody reports whether ADT has a newborn in a room that the newest census reports as occupied, or in a room
+// shared with its mother. If so, the newborn follows its mother, because a census lists rooms and rarely a newborn
+// separately.
 func (l *Builder) besideSomebody(v *registry.Visit, w *locationMerge, at acuity.Instant) bool {
 	p, there := w.adtPlacementAt(at)
 	if !there {
@@ -188,17 +187,16 @@ func (l *Builder) besideSomebody(v *registry.Visit, w *locationMerge, at acuity.
 	return m != nil && slices.ContainsFunc(m.Spans, func(s registry.LocationSpan) bool { return s.Placement == p })
 }
 
-// shownAt reports whether the census at t showed the visit.
+// shownAt reports whether the census at t reported the visit.
 func shownAt(v *registry.Visit, t acuity.Instant) bool {
 	n := len(v.Stays)
 	return n > 0 && v.Stays[n-1].Last == t && v.Stays[n-1].To == 0
 }
 
-// withMother appends the spans of a newborn to dst: its own, then its mother's from the
-// time at which she leaves the room that they share (docs/decisions.md#newborn-location). A newborn that was never
-// placed is where its mother is.
+// withMother appends the spans of a newborn to dst: its own, followed by its mother's from the time at which the mother
+// leaves the shared room (docs/decisions.md#newborn-location). A newborn that was never placed is where its mother is.
 func withMother(own, mothers []registry.LocationSpan, from, to acuity.Instant, dst []registry.LocationSpan) []registry.LocationSpan {
-	leaves := from // since when the newborn follows her
+	leaves := from // since when the newborn follows its mother
 	if n := len(own); n > 0 && own[n-1].Kind == location.InRoom {
 		home := own[n-1]
 		if home.To != 0 {
@@ -230,11 +228,11 @@ func withMother(own, mothers []registry.LocationSpan, from, to acuity.Instant, d
 	return dst
 }
 
-// placePoint is an instant at which ADT says something about the place of a visit.
+// placePoint is an instant at which ADT reports the place of a visit.
 type placePoint struct {
 	At acuity.Instant
-	// About is the time of the event that a cancel takes back; 0: the point is no
-	// cancel. If that event came behind a census, the census still holds.
+	// About is the time of the event that a cancel refers to, or 0 if the point is not a cancel. If a census overrides
+	// that event, the census still applies.
 	About acuity.Instant
 }
 
@@ -261,7 +259,7 @@ func (l *Builder) addADTSpans(v *registry.Visit, w *locationMerge) {
 	for i := range v.Timeline.Events {
 		switch t := &v.Timeline.Events[i]; {
 		case t.Event.Type == acuity.A03 && (t.Disposition == adt.Applied || t.Disposition == adt.AlreadyDischarged):
-			w.points = append(w.points, placePoint{At: t.At}) // also if only a census has the visit in a room
+			w.points = append(w.points, placePoint{At: t.At}) // even if only a census has the visit in a room
 		case t.Disposition == adt.Applied && adt.IsCancel(t.Event.Type):
 			p := placePoint{At: min(t.Event.Recorded(), t.Event.ReceivedAt), About: v.Timeline.TakenBack(t)}
 			if _, there := w.adtPlacementAt(p.At); there || t.Event.Type != acuity.A13 { // an A13 never makes a patient leave

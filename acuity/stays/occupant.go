@@ -9,8 +9,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// ChooseOccupants decides which visits are the occupants that censuses saw without a
-// visit. If a room has several candidates, the one that came last wins.
+// ChooseOccupants decides which visits are the occupants that censuses reported without a visit. If a room has several
+// candidates, the last to arrive wins.
 func (l *Builder) ChooseOccupants() {
 	for i := 0; i < len(l.Work.Visits.With(registry.Touched)); i++ {
 		v := l.Work.Visits.With(registry.Touched)[i]
@@ -51,9 +51,8 @@ func (l *Builder) ChooseOccupants() {
 	}
 }
 
-// occupantCandidate returns the room where the visit may be the occupant whom the newest
-// census saw without a visit. It is the room where ADT has the visit at that census, if
-// the visit did not come before the occupant.
+// occupantCandidate returns the room where the visit may be the occupant whom the newest census reported without a
+// visit. It is the room where ADT has the visit at that census, unless the visit arrived before the occupant.
 func (l *Builder) occupantCandidate(v *registry.Visit) (*registry.Room, acuity.Instant) {
 	if !l.Facts.HasCensus || v.Timeline.Newborn || shownAt(v, l.Facts.CensusAt) {
 		return nil, 0

@@ -1,7 +1,7 @@
 // Package stays decides who is in which room at what time.
 //
-// [Builder] merges what ADT and censuses say of each visit. [Statements] keeps the clinical statements
-// and gives each to the patient who was there.
+// [Builder] merges the places of each visit from ADT and censuses. [Statements] stores the clinical statements and
+// assigns each to the patient who was in the room.
 package stays
 
 import (
@@ -15,8 +15,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// Builder finds where each visit is and was, by its timeline and by censuses together. Newborns
-// follow their mothers.
+// Builder derives the current and past places of each visit from its timeline and from censuses. Newborns follow their
+// mothers.
 type Builder struct {
 	*registry.Registry
 	Names      *identity.Names
@@ -24,10 +24,10 @@ type Builder struct {
 	Locations  *identity.Locations
 	Statements *Statements
 
-	Listed   map[string]bool // newborns whom a census lists with a mother
-	Unplaced int32           // visits without a room
+	Listed   map[string]bool // newborns that a census lists with a mother
+	Unplaced int32           // number of visits without a room
 
-	// Memory for the next visit.
+	// The fields below are memory for the next visit.
 	merge      locationMerge
 	spans, own []registry.LocationSpan
 	withdrawn  []registry.Withdrawn
@@ -79,8 +79,8 @@ func (l *Builder) mergeNewborn(v *registry.Visit) []registry.LocationSpan {
 	return withMother(own, v.Mother.Spans, v.Timeline.OpenedAt, v.Timeline.ClosedAt, l.spans[:0])
 }
 
-// motherOf returns the mother's visit of a newborn, by the links that were sent, never
-// by name. Without a link it is the visit that was in the newborn's room.
+// motherOf returns the mother's visit of a newborn, according to the links in messages, never by name. Without a link,
+// it is the visit that was in the newborn's room.
 func (l *Builder) motherOf(v *registry.Visit) *registry.Visit {
 	if id := v.Timeline.MotherVisit; id != "" && id != v.ID {
 		if m := l.Names.VisitNamed(id); m != nil && m != v && !m.Timeline.Newborn {
@@ -111,7 +111,7 @@ func (l *Builder) motherOf(v *registry.Visit) *registry.Visit {
 }
 
 // moveVisit puts a visit into its rooms, and touches all rooms where it
-// is or was. A visit that did not move touches only its present room.
+// is or was. A visit that did not move touches only its current room.
 func (l *Builder) moveVisit(v *registry.Visit, to []registry.LocationSpan) {
 	l.spans = to
 	if slices.Equal(v.Spans, to) {
@@ -123,7 +123,7 @@ func (l *Builder) moveVisit(v *registry.Visit, to []registry.LocationSpan) {
 	l.updateRoomStays(v, to)
 	v.Spans = append(v.Spans[:0], to...)
 	if v.Cache.Forget(); l.WhereIs(v) == nil {
-		v.Cache = nil // there is no chart of it any more
+		v.Cache = nil // the visit has no chart any more
 	}
 	if unplaced := v.IsUnplaced(); unplaced != v.CountedUnplaced {
 		v.CountedUnplaced = unplaced
@@ -136,16 +136,15 @@ func (l *Builder) moveVisit(v *registry.Visit, to []registry.LocationSpan) {
 	l.TouchRoomsOf(v)
 }
 
-// updateRoomStays replaces the stays of a visit in its rooms. Stays before the first
-// change are left alone, and a stay that ends is changed in place: in a week a room has
-// hundreds of stays.
+// updateRoomStays replaces the stays of a visit in its rooms. Stays before the first change are not modified, and a
+// stay that ends is changed in place, because a room has hundreds of stays in a week.
 func (l *Builder) updateRoomStays(v *registry.Visit, to []registry.LocationSpan) {
 	from, n := v.Spans, 0
 	for n < len(from) && n < len(to) && from[n] == to[n] {
 		n++
 	}
 	ascending := ascend(from) && ascend(to)
-	if !ascending { // its start does not identify a stay: all are replaced
+	if !ascending { // the start does not identify a stay, so all are replaced
 		n = 0
 	}
 	from, to = from[n:], to[n:]
@@ -179,7 +178,7 @@ func RemoveRoomStays(g *registry.Registry, v *registry.Visit, stays []registry.L
 	}
 }
 
-// ascend reports whether each span starts after the one before.
+// ascend reports whether each span starts after the previous one.
 func ascend(spans []registry.LocationSpan) bool {
 	for i := 1; i < len(spans); i++ {
 		if spans[i-1].From >= spans[i].From {
@@ -189,7 +188,7 @@ func ascend(spans []registry.LocationSpan) bool {
 	return true
 }
 
-// setStayEnd changes the end of a stay; 0: the stay goes on.
+// setStayEnd changes the end of a stay; 0 means that the stay continues.
 func setStayEnd(r *registry.Room, v *registry.Visit, s registry.LocationSpan, to acuity.Instant) {
 	n := registry.RoomStay{V: v, From: s.From, To: to}
 	if i, ok := slices.BinarySearchFunc(r.Stays, n, compareRoomStays); ok {
@@ -200,8 +199,8 @@ func setStayEnd(r *registry.Room, v *registry.Visit, s registry.LocationSpan, to
 	}
 }
 
-// TouchIfListed touches all rooms if a census lists the visit with a mother:
-// the mother's entry may lose it, or get it back.
+// TouchIfListed touches all rooms if a census lists the visit with a mother, because the visit may be removed from the
+// mother's entry or added to it again.
 func (l *Builder) TouchIfListed(v *registry.Visit) {
 	if l.Listed[v.ID] || slices.ContainsFunc(v.Joined.Rest(), func(o *registry.Visit) bool { return l.Listed[o.ID] }) {
 		for _, r := range l.Rooms {
@@ -222,7 +221,7 @@ func removeRoomStay(list []registry.RoomStay, s registry.RoomStay) []registry.Ro
 	switch {
 	case !ok:
 		return list
-	case i < len(list)/2: // forgotten visits are early ones: the stays after it need not move
+	case i < len(list)/2: // dropped visits are early ones, so the later stays need not move
 		copy(list[1:], list[:i])
 		list[0] = registry.RoomStay{}
 		return list[1:]
@@ -238,7 +237,7 @@ func compareRoomStays(a, b registry.RoomStay) int {
 	return cmp.Compare(a.V.ID, b.V.ID)
 }
 
-// List records the newborns that a census lists; nil: there is no census.
+// List records the newborns in the census facts, which may be nil.
 func (l *Builder) List(f *facts.CensusFacts) {
 	if f == nil {
 		return

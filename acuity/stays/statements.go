@@ -14,8 +14,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Statements takes the clinical statements of a hospital, keeps them within their caps, and
-// gives them to their owners.
+// Statements stores the clinical statements of a hospital within their caps, and assigns them to their owners.
 type Statements struct {
 	*registry.Registry
 	Names    *identity.Names
@@ -25,33 +24,33 @@ type Statements struct {
 	Withdrawn WithdrawnRooms
 
 	Kept int // number of statements
-	// restoring holds statements until Restored has read all records.
+	// Restoring holds statements until all records are restored.
 	Restoring []StatementRecord
 
-	// What must be written since the last call of Dirty.
-	changed []StatementRecord // added, or with another owner; in the order in which it happened
-	dropped []int64           // numbers of statements, which never come again
+	// The fields below list the pending writes since the last call of WriteDirty.
+	changed []StatementRecord // added, or with another owner; in order of the changes
+	dropped []int64           // numbers of removed statements, which are never reused
 
 	order   []int                // memory for an order of statements
-	settled []evidence.Statement // memory for those of a room
+	settled []evidence.Statement // memory for the settled statements of a room
 	written facts.StatementState // memory for a record
 }
 
-// Number gives a statement the next number.
+// Number assigns the next number to a statement.
 func (k *Statements) Number(h *evidence.Statement) {
 	k.Facts.Statements++
 	k.Kept++
 	h.Number = k.Facts.Statements
 }
 
-// KeepStatement adds a statement to those of a room, or of the visit named.
+// KeepStatement adds a statement to the list of a room, or of the visit that it names.
 func (k *Statements) KeepStatement(l *evidence.Statements, h evidence.Statement, visit string) {
 	k.Matcher.RereadAll(l).Keep(h, k.Lose)
 	k.changed = append(k.changed, StatementRecord{Statement: h, holder: HolderName{Visit: visit}})
 }
 
-// keepResourceStatement adds a statement to those of a visit or a patient. It first reads
-// all of them with the present mappings of the unit.
+// keepResourceStatement adds a statement to the list of a visit or a patient. It first matches the whole list with the
+// current mappings of the unit.
 func (k *Statements) keepResourceStatement(list *evidence.ResourceStatements, h evidence.ResourceStatement, with HolderName) {
 	k.Matcher.Reread(&h.Statement)
 	for i := range *list {
@@ -61,7 +60,7 @@ func (k *Statements) keepResourceStatement(list *evidence.ResourceStatements, h 
 	k.changed = append(k.changed, StatementRecord{Statement: h.Statement, version: h.Version, holder: with})
 }
 
-// keepForVisit adds a statement to those of a visit. It touches nothing.
+// keepForVisit adds a statement to the list of a visit. It touches nothing.
 func (k *Statements) keepForVisit(v *registry.Visit, h *evidence.Statement) {
 	h.Owner = evidence.Owner{ID: v.Whole().Slot, Kind: registry.ToVisit}
 	h.Settled = true
@@ -69,7 +68,7 @@ func (k *Statements) keepForVisit(v *registry.Visit, h *evidence.Statement) {
 	k.KeepStatement(&v.Statements, *h, v.ID)
 }
 
-// AddToVisit adds a statement that belongs to the visit for good.
+// AddToVisit adds a statement that permanently belongs to the visit.
 func (k *Statements) AddToVisit(v *registry.Visit, h evidence.Statement) {
 	k.keepForVisit(v, &h)
 	k.touchEvidence(&h, false)
@@ -109,8 +108,8 @@ func (k *Statements) dropRecord(h *evidence.Statement) {
 // DropResourceStatement drops the record of a resource statement.
 func (k *Statements) DropResourceStatement(h *evidence.ResourceStatement) { k.dropRecord(&h.Statement) }
 
-// SettleStatements makes the owners of 24 h old statements of a room final. Owners stay
-// the same, so nothing else changes.
+// SettleStatements makes the owners of 24 h old statements of a room final. The owners do not change, so nothing else
+// does.
 func (k *Statements) SettleStatements(r *registry.Room, now acuity.Instant) {
 	if at := r.Statements.Unsettled; at == 0 || at.Add(registry.SettleAfter) > now {
 		return
@@ -121,7 +120,7 @@ func (k *Statements) SettleStatements(r *registry.Room, now acuity.Instant) {
 		switch {
 		case h.Settled:
 			return false
-		case h.ReceivedAt.Add(registry.SettleAfter) > now, h.Owner.Kind == registry.ToOccupant: // the occupant may still turn out to be a visit
+		case h.ReceivedAt.Add(registry.SettleAfter) > now, h.Owner.Kind == registry.ToOccupant: // the occupant may still be identified as a visit
 			r.Statements.Unsettled = codes.Soonest(r.Statements.Unsettled, h.ReceivedAt)
 			return false
 		case h.Owner.Kind == registry.ToRoom:
@@ -136,7 +135,7 @@ func (k *Statements) SettleStatements(r *registry.Room, now acuity.Instant) {
 	for i := range list {
 		h := &list[i]
 		if v := k.VisitOfStatement(h); v != nil {
-			k.keepForVisit(v, h) // it was the visit's already: no evidence changes
+			k.keepForVisit(v, h) // the visit already owned it, so no evidence changes
 		} else {
 			k.Lose(h)
 		}
@@ -144,7 +143,7 @@ func (k *Statements) SettleStatements(r *registry.Room, now acuity.Instant) {
 	k.settled = facts.Emptied(list)
 }
 
-// Collect keeps the record of a statement until all records are there.
+// Collect stores the record of a statement until all records are read.
 func (k *Statements) Collect(s *facts.StatementState) {
 	r := StatementRecord{version: evidence.VersionOf(&s.Signal), holder: HolderName{Visit: s.Visit}, Statement: evidence.Statement{
 		MatchedSignal: k.Matcher.Share(terminology.TextOf(&s.Signal, s.Feed)), Number: s.Number,
@@ -158,13 +157,13 @@ func (k *Statements) Collect(s *facts.StatementState) {
 		}
 	}
 	if k.Restoring == nil {
-		k.Restoring = *statementRecords.Get().(*[]StatementRecord) //nolint:errcheck // nothing else is put there
+		k.Restoring = *statementRecords.Get().(*[]StatementRecord) //nolint:errcheck // no other type is stored
 	}
 	k.Restoring = append(k.Restoring, r)
 }
 
-// WriteDirty writes the statements that were added, lost or settled. A statement that
-// changed several times is written once, as it is now.
+// WriteDirty writes the statements that were added, removed or settled. A statement that changed several times is
+// written once, in its current state.
 func (k *Statements) WriteDirty(write func(key []byte, s facts.Record)) {
 	dropped := k.dropped
 	slices.Sort(dropped)
@@ -204,21 +203,21 @@ func (k *Statements) WriteResourceStatements(list []evidence.ResourceStatement, 
 	}
 }
 
-// StatementRecord is a statement with what only its record needs.
+// StatementRecord is a statement with the fields that only its record needs.
 type StatementRecord struct {
 	evidence.Statement
-	version *evidence.Version // nil: of no resource
+	version *evidence.Version // nil: not a version of a resource
 	holder  HolderName
 }
 
-// HolderName names whom a statement is kept with: a visit, for good; the patient whom it
-// names; or its room.
+// HolderName identifies where a statement is stored: with a visit permanently, with the patient whom it names, or with
+// its room.
 type HolderName struct {
 	Visit string
 	Named *registry.SubjectName // the patient; nil: the statement names none
 }
 
-// patient returns the name of the patient; the zero value: the statement names none.
+// patient returns the name of the patient, or the zero value if the statement names none.
 func (o *HolderName) patient() registry.SubjectName {
 	if o.Named == nil {
 		return registry.SubjectName{}
@@ -226,7 +225,7 @@ func (o *HolderName) patient() registry.SubjectName {
 	return *o.Named
 }
 
-// record returns the record as it is written.
+// record returns the record in the form in which it is written.
 func (r *StatementRecord) record() facts.StatementState {
 	s := facts.StatementState{Number: r.Number, Signal: r.Signal(), ReceivedAt: r.ReceivedAt, Feed: r.Feed, Settled: r.Settled}
 	s.Room, s.ObservedAt, s.StartedAt = r.Room, r.ObservedAt, r.StartedAt
@@ -241,7 +240,7 @@ func (r *StatementRecord) record() facts.StatementState {
 	return s
 }
 
-// byNumber returns the indexes of statements by number, then by index. It reuses order.
+// byNumber returns the indexes of statements sorted by number, then by index. It reuses order.
 func byNumber(list []StatementRecord, order []int) []int {
 	order = order[:0]
 	for i := range list {
@@ -251,12 +250,11 @@ func byNumber(list []StatementRecord, order []int) []int {
 	return order
 }
 
-// statementRecords have memory for the statements of a restore. Few units are restored
-// at once.
+// statementRecords has memory for the statements of a restore. Few units are restored at the same time.
 var statementRecords = sync.Pool{New: func() any { return new([]StatementRecord) }}
 
-// RestoreStatements gives the restored statements to their owners, in order of arrival.
-// If several records restore one statement, the last counts.
+// RestoreStatements assigns the restored statements to their owners, in order of arrival. If several records restore
+// one statement, the last one applies.
 func (k *Statements) RestoreStatements() {
 	list := k.Restoring
 	order := byNumber(list, k.order)
@@ -265,7 +263,7 @@ func (k *Statements) RestoreStatements() {
 		if i+1 < len(order) && list[order[i+1]].Number == s.Number {
 			continue
 		}
-		k.Matcher.Reread(&s.Statement) // its mapping may be a later record
+		k.Matcher.Reread(&s.Statement) // its mapping may be in a later record
 		if v := k.Visits[s.holder.Visit]; v != nil {
 			k.Kept++
 			s.Owner = evidence.Owner{ID: v.Slot, Kind: registry.ToVisit}
@@ -290,7 +288,7 @@ func (k *Statements) RestoreStatements() {
 	}
 }
 
-// restoreUnassigned gives a restored statement to the patient whom it names.
+// restoreUnassigned assigns a restored statement to the patient whom it names.
 func (k *Statements) restoreUnassigned(s *StatementRecord) {
 	name := s.holder.patient()
 	if name == (registry.SubjectName{}) {

@@ -12,8 +12,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// HolderOfResource returns the holder of a resource when a version of it would go to
-// another. The newest version decides for all of them.
+// HolderOfResource returns the holder of a resource if a new version would go to another one. The newest version
+// decides for all versions.
 func (k *Statements) HolderOfResource(h *evidence.ResourceStatement, to identity.Holder) identity.Holder {
 	whole := h.WholeResource()
 	if from, known := k.Names.Resources[whole]; known && from != to {
@@ -63,7 +63,7 @@ func (k *Statements) moveResource(from, to identity.Holder, whole string) {
 	}
 }
 
-// UnassignForgotten makes the statements of forgotten visits unassigned.
+// UnassignForgotten makes the statements of dropped visits unassigned.
 func (k *Statements) UnassignForgotten(r *registry.Unassigned) {
 	for i := range r.Statements {
 		h := &r.Statements[i]
@@ -102,8 +102,8 @@ func (k *Statements) AssignUnassigned() {
 	k.Work.Unassigned = k.Work.Unassigned[:0]
 }
 
-// SettleUnassigned makes the assignment of 24 h old statements final. Statements without
-// a visit are lost, and so are names that nothing else uses.
+// SettleUnassigned makes the assignment of 24 h old statements final. Statements without a visit are removed, and so
+// are names that nothing else uses.
 func (k *Statements) SettleUnassigned(now acuity.Instant) {
 	due := func(h *evidence.Statement) bool { return h.ReceivedAt.Add(registry.SettleAfter) <= now }
 	byName := func(a, b *registry.Unassigned) int {
@@ -137,7 +137,7 @@ func (k *Statements) SettleUnassigned(now acuity.Instant) {
 	}
 	for v := range k.Unknown {
 		if v.Joined.Head != nil {
-			continue // they are those of a visit
+			continue // they belong to a visit
 		}
 		for _, h := range v.Statements.ByArrival(due) {
 			k.Lose(&h)
