@@ -8,8 +8,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// Arrange puts the charts of the rooms of the unit together, after those of some rooms were made
-// anew.
+// Arrange assembles the charts of the rooms of the unit, after the charts of some rooms were rebuilt.
 func (m *Builder) Arrange(rebuilt []*registry.Room) {
 	for _, r := range rebuilt {
 		if belongs := isIn(r, m.Facts.CensusAt); belongs != r.Belongs {
@@ -51,8 +50,8 @@ func (m *Builder) Arrange(rebuilt []*registry.Room) {
 	}
 }
 
-// isIn reports whether a room belongs to the unit: the newest census, at that instant, lists it, or
-// since then a patient was placed there or a statement named it.
+// isIn reports whether a room belongs to the unit: the newest census, at that instant, lists it, or since then a
+// patient was placed there or a statement named it.
 func isIn(r *registry.Room, census acuity.Instant) bool {
 	if r.Listed || r.Clinical || r.Placed {
 		return true
@@ -65,18 +64,18 @@ func isIn(r *registry.Room, census acuity.Instant) bool {
 	return false
 }
 
-// staleRoom is how long a room that only clinical ingest knows is in use after its
-// newest statement (docs/decisions.md#clinical-only-rooms).
+// staleRoom is how long a room that only clinical ingest names counts as in use after its newest statement
+// (docs/decisions.md#clinical-only-rooms).
 const staleRoom = 48 * registry.HourOf
 
-// IsUsed reports whether a room of the unit is in use: a census lists it, a patient is
-// in it, or it has a recent statement.
+// IsUsed reports whether a room of the unit is in use: a census lists it, a patient is in it, or it has a recent
+// statement.
 func IsUsed(r *registry.Room, now acuity.Instant) bool {
 	return r.Listed || len(r.Here) > 0 || r.Anonymous() || r.Chart.NewestSignal+staleRoom > now
 }
 
-// chooseRooms decides which rooms are in the unit if too many belong to it: those in
-// use, then those left last.
+// chooseRooms decides which rooms are in the unit if too many belong to it: first those in use, then those most
+// recently left.
 func (m *Builder) chooseRooms() {
 	var spare []*registry.Room
 	used := 0
@@ -101,7 +100,7 @@ func (m *Builder) chooseRooms() {
 	}
 }
 
-// leftAt returns when a visit last left a room; 0: unknown.
+// leftAt returns when a visit last left a room, or 0 if that is unknown.
 func leftAt(r *registry.Room) (at acuity.Instant) {
 	for i := range r.Stays {
 		at = max(at, r.Stays[i].To)
@@ -109,6 +108,6 @@ func leftAt(r *registry.Room) (at acuity.Instant) {
 	return at
 }
 
-// CapPresent is the number of patients in the chart of a room, and of newborns: the last to come.
-// The demand of a room has a cap of its own.
+// CapPresent is the maximum number of patients in the chart of a room, and of newborns; the last to arrive are
+// included. The demand of a room has a separate cap.
 const CapPresent = 30

@@ -1,4 +1,4 @@
-// Package charts makes the chart of each room from the facts about those who are in it.
+// Package charts builds the chart of each room from the facts about the patients in it.
 package charts
 
 import (
@@ -16,7 +16,7 @@ import (
 	"svc/acuity/stays"
 )
 
-// Builder makes the charts of rooms from the facts of those who are in them.
+// Builder builds the charts of rooms from the facts of the patients in them.
 type Builder struct {
 	*registry.Registry
 	Names      *identity.Names
@@ -27,14 +27,14 @@ type Builder struct {
 	Belonging int  // rooms that belong to the unit
 	Crowded   bool // more rooms belong to the unit than it may have
 
-	// Memory for the next room.
+	// The fields below are memory for the next room.
 	spare         acuity.RoomChart
-	present       []registry.RoomStay // of the room whose chart is built, see seePresent
-	lastComer     *registry.Visit     // the patient of them who came last
+	present       []registry.RoomStay // patients in the room whose chart is built, see seePresent
+	lastComer     *registry.Visit     // the last of them to arrive
 	evidenceInput evidence.Input
 }
 
-// RebuildAll makes the charts of touched rooms.
+// RebuildAll builds the charts of touched rooms.
 func (m *Builder) RebuildAll(list []*registry.Room) {
 	for _, r := range list {
 		r.Marks &^= registry.Touched
@@ -50,7 +50,7 @@ func (m *Builder) RebuildAll(list []*registry.Room) {
 	}
 }
 
-// rebuild makes the chart of a room from the facts of those who are in it.
+// rebuild builds the chart of a room from the facts of the patients in it.
 func (m *Builder) rebuild(r *registry.Room) {
 	if r.Own() {
 		if label, own := m.Locations.Table.Label(r.ID); own && label != r.Label {
@@ -90,7 +90,7 @@ func (m *Builder) rebuild(r *registry.Room) {
 	}
 }
 
-// admit adds the entry of a mother, or of another patient who is no newborn.
+// admit adds the entry of a mother, or of another patient who is not a newborn.
 func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Instant) {
 	p := addEntry(r)
 	p.Visit, p.Arrived = v.ID, arrived
@@ -126,7 +126,7 @@ func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Inst
 	m.addBabyEvidence(r, p, v)
 }
 
-// admitOccupant adds the entry of an occupant whom a census sees without a visit.
+// admitOccupant adds the entry of an occupant whom a census reports without a visit.
 func (m *Builder) admitOccupant(r *registry.Room) {
 	p, o := addEntry(r), r.Occupant
 	p.Visit, p.Arrived = "room:"+strconv.Itoa(int(r.ID)), o.First
@@ -146,7 +146,7 @@ func (m *Builder) admitOccupant(r *registry.Room) {
 	m.addBabyEvidence(r, p, nil)
 }
 
-// admitUnknown adds the entry of a room that only clinical ingest knows.
+// admitUnknown adds the entry of a room that only clinical ingest names.
 func (m *Builder) admitUnknown(r *registry.Room) {
 	e := &m.evidenceInput
 	m.gatherStatements(e, registry.Binding{Kind: registry.ToRoom}, r)
@@ -164,7 +164,7 @@ func (m *Builder) admitUnknown(r *registry.Room) {
 	p.Evidence, p.UnnamedFetus = append(p.Evidence[:0], list...), e.UnnamedFetus
 }
 
-// addEntry appends an entry to the chart, in the memory of an old one.
+// addEntry appends an entry to the chart, reusing the memory of an old entry.
 func addEntry(r *registry.Room) *acuity.PatientChart {
 	n := len(r.Chart.Patients)
 	if n < cap(r.Chart.Patients) {
@@ -187,7 +187,7 @@ func (m *Builder) primary(
 	stay, here := censusStayIn(v, r)
 	placed := v.Timeline.PlacedAt()
 	if n := len(v.Timeline.Stays); n > 0 && v.Timeline.Stays[n-1].Placing.NamesNoPlace(m.Locations.Table.IsWard) {
-		placed = 0 // the census knows where she is (docs/decisions.md#encounter-without-location)
+		placed = 0 // the census knows where the patient is (docs/decisions.md#encounter-without-location)
 	}
 	same := placed != 0 && m.placedIn(v, r)
 	census := PrimaryByCensus(r, known, max(stay.First, stay.From), birth)
@@ -198,7 +198,7 @@ func (m *Builder) primary(
 		if placed <= stay.Last || m.sameArea(v, known) {
 			return census, acuity.ByCensus
 		}
-	case !here || same || census.Factor == 0: // ADT knows more than the name of an area
+	case !here || same || census.Factor == 0: // ADT has more detail than the name of an area
 	case placed <= stay.Last:
 		if census.Factor == byADT.Factor {
 			return byADT, acuity.ByADT
@@ -208,8 +208,7 @@ func (m *Builder) primary(
 	return byADT, acuity.ByADT
 }
 
-// chosen returns the primary of a visit by ADT. It depends on the timeline and on what
-// is known of her births.
+// chosen returns the primary of a visit by ADT. It depends on the timeline and on the known births.
 func (m *Builder) chosen(v *registry.Visit, birth acuity.Instant, cesarean bool) adt.Primary {
 	if c := &v.Primary; !c.Known || c.Birth != birth || c.Cesarean != cesarean {
 		*c = registry.Chosen{
@@ -243,7 +242,7 @@ func (m *Builder) sameArea(v *registry.Visit, f *facts.CensusFacts) bool {
 	return place.KindFor(v.Timeline.Service) == (&adt.CareFacts{Area: f.Area, Service: f.Service}).Kind()
 }
 
-// PrimaryByCensus returns the primary that a census row gives.
+// PrimaryByCensus returns the primary in a census row.
 func PrimaryByCensus(r *registry.Room, f *facts.CensusFacts, from, birth acuity.Instant) adt.Primary {
 	at := from
 	if f.PrimarySince != 0 {
@@ -255,15 +254,15 @@ func PrimaryByCensus(r *registry.Room, f *facts.CensusFacts, from, birth acuity.
 	})
 }
 
-// addDiagnoses adds the diagnoses that stand by ADT to the input.
+// addDiagnoses adds the current ADT diagnoses to the input.
 func addDiagnoses(e *evidence.Input, t *adt.Timeline) {
 	for _, d := range t.Diagnoses {
 		e.Diagnoses = append(e.Diagnoses, evidence.Diagnosis{Diagnosis: d.Diagnosis, Start: d.Start, Last: d.Last, Feed: d.Feed})
 	}
 }
 
-// addConditions adds the conditions that stand to the input. It returns the earliest birth
-// among them, 0: none, and whether a birth is, or will be, by cesarean.
+// addConditions adds the current conditions to the input. It returns the earliest birth among them, or 0, and whether a
+// birth is, or will be, by cesarean.
 func addConditions(e *evidence.Input) (birth acuity.Instant, cesarean bool) {
 	for d, codings := range e.Conditions {
 		e.Diagnoses = append(e.Diagnoses, d)
@@ -278,7 +277,7 @@ func addConditions(e *evidence.Input) (birth acuity.Instant, cesarean bool) {
 	return birth, cesarean
 }
 
-// addCensus adds what censuses say to the input; nil: nothing.
+// addCensus adds the census facts to the input; f may be nil.
 func addCensus(e *evidence.Input, f *facts.CensusFacts) {
 	if f == nil {
 		return
@@ -308,8 +307,8 @@ func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed
 	e.Primaries = append(e.Primaries, ev)
 }
 
-// gatherStatements begins the input of b with where its statements are: those settled
-// with it, and those of the rooms where it was.
+// gatherStatements begins the input of b with the lists that contain its statements: those settled with it, and those
+// of the rooms where it was.
 func (m *Builder) gatherStatements(e *evidence.Input, b registry.Binding, r *registry.Room) {
 	e.Reset(b.Owner())
 	if !m.Work.Plain {

@@ -29,8 +29,8 @@ func (m *Builder) admitAlone(r *registry.Room) {
 	m.addBabyEvidence(r, p, nil)
 }
 
-// addBabies adds the primaries of the newborns of an entry: those whom ADT has in the
-// room, and those whom a census lists with the mother.
+// addBabies adds the primaries of the newborns of an entry: those that ADT has in the room, and those that a census
+// lists with the mother.
 func (m *Builder) addBabies(r *registry.Room, e *evidence.Input, mother *registry.Visit, known *facts.CensusFacts) {
 	baby, unnamed := uint8(0), 0
 	for _, s := range m.present {
@@ -51,12 +51,12 @@ func (m *Builder) addBabies(r *registry.Room, e *evidence.Input, mother *registr
 	for i := range known.Newborns {
 		n := &known.Newborns[i]
 		if n.Visit == "" && unnamed > 0 {
-			unnamed-- // ADT knows it already
+			unnamed-- // ADT already has it
 			continue
 		}
 		if n.Visit != "" {
 			if v := m.Names.VisitNamed(n.Visit); v != nil && len(v.Spans) > 0 {
-				continue // counted already, or elsewhere
+				continue // counted already, or in another room
 			}
 		}
 		baby++
@@ -69,8 +69,8 @@ func (m *Builder) addBabies(r *registry.Room, e *evidence.Input, mother *registr
 	}
 }
 
-// isOf reports whether a newborn in the room belongs to the entry of a mother: its own
-// if she is here, else the last to come; nil: there is no mother.
+// isOf reports whether a newborn in the room belongs to the entry of a mother: its own mother if she is in the room, or
+// else the last to arrive. A nil mother means that there is none.
 func (m *Builder) isOf(r *registry.Room, v, mother *registry.Visit) bool {
 	if v.Mother != nil && !v.Mother.Timeline.Newborn && m.WhereIs(v.Mother) == r {
 		return mother == v.Mother
@@ -78,8 +78,8 @@ func (m *Builder) isOf(r *registry.Room, v, mother *registry.Visit) bool {
 	return mother == m.lastComer
 }
 
-// seePresent chooses the patients of a room for its chart: if there are too many, the
-// last to come, patients and newborns apart.
+// seePresent chooses the patients of a room for its chart. If there are too many, it chooses the last to arrive,
+// separately for patients and newborns.
 func (m *Builder) seePresent(r *registry.Room) {
 	m.present, m.lastComer = m.present[:0], nil
 	var patients, newborns int
@@ -126,7 +126,7 @@ func (m *Builder) newbornPrimary(r *registry.Room, s registry.RoomStay, known *f
 		return c, acuity.ByADT
 	}
 	if born == 0 {
-		born = v.Timeline.OpenedAt // as for its mother (docs/decisions.md#birth)
+		born = v.Timeline.OpenedAt // same as for its mother (docs/decisions.md#birth)
 	}
 	care := adt.CareFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}
 	return adt.ChoosePrimary(&care), acuity.ByADT

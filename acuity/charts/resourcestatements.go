@@ -10,8 +10,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// gatherResourceStatements adds the statements that are kept with a visit, or with its
-// patient for it.
+// gatherResourceStatements adds the statements that are stored with a visit, or with its patient and assigned to it.
 func (m *Builder) gatherResourceStatements(e *evidence.Input, v *registry.Visit) {
 	add := func(h *evidence.ResourceStatement) {
 		m.Matcher.Reread(&h.Statement)
@@ -39,9 +38,9 @@ func hasReference(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Events, func(e adt.Event) bool { return e.Resource != "" && (e.Patient != "" || e.Subject != "") })
 }
 
-// aboutFetus returns a statement whose patient may be a fetus, as one about that fetus, or
-// about none if the patient is the mother whose visit it is. As in bornOf, a name differs from
-// hers only if it is of a kind that is known of her.
+// aboutFetus returns a statement as one about a fetus if its patient may be that fetus, or as one about no fetus if its
+// patient is the mother of the visit. As in bornOf, a name differs from the mother's only if she has a name of the same
+// kind.
 func (m *Builder) aboutFetus(v *registry.Visit, h *evidence.ResourceStatement, patient string) *evidence.ResourceStatement {
 	about := *h
 	text := h.SignalText
