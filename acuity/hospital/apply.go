@@ -6,9 +6,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// Apply takes one observation, the input at offset, and returns what it did. The caller
-// has advanced to the observation's clock before. Apply never fails: the Change says
-// what could not be taken.
+// Apply applies one observation, the input at offset, and returns the resulting change. The caller must have advanced
+// to the observation's clock. Apply never fails: the Change has the reasons for parts that could not be applied.
 func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	if o.Act != nil && o.Act.DryRun {
 		return u.preview(o, offset)
@@ -36,7 +35,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	}
 	if o.Census != nil {
 		u.takeCensus(&in, o.Census)
-		u.registry.Work.RecountWaiting = true // the census may make visits known
+		u.registry.Work.RecountWaiting = true // the census may add visits
 	}
 	if o.Staffing != nil {
 		takeStaffing(&u.registry.Facts, &in, o.Staffing)

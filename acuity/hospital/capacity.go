@@ -16,15 +16,15 @@ import (
 // typicalEvent is the approximate size of an event in bytes.
 const typicalEvent = 256
 
-// capacity says what a hospital still may send within its limits.
+// capacity determines how much more a hospital may send within its limits.
 type capacity struct {
 	*registry.Registry
 	names     *identity.Names
 	locations *identity.Locations
 }
 
-// makeRoom forgets early if an observation could bring the hospital to a limit. It uses
-// facts alone, so a replay forgets the same.
+// makeRoom removes closed visits early if an observation could bring the hospital to a limit. It depends only on facts,
+// so a replay removes the same visits.
 func (u *State) makeRoom(o *acuity.Observation) {
 	if u.hours.isPast {
 		return
@@ -32,20 +32,20 @@ func (u *State) makeRoom(o *acuity.Observation) {
 	u.dedup.ForgetBeyond(u.registry.Limits.Identities)
 	early := u.forgetEarly(o)
 	if rooms := len(u.registry.Rooms) > u.registry.Limits.Known*9/10 && forgetRooms(&u.registry); rooms || early {
-		u.derive() // an input reads what is derived
+		u.derive() // the check reads derived state
 	}
 }
 
-// load is how much a hospital has of what is limited.
+// load is the usage of a hospital of its limits.
 type load struct{ visits, bytes, statements int }
 
-// exceeds reports whether the load is more than so many sixteenths of the limits.
+// exceeds reports whether the load exceeds a number of sixteenths of the limits.
 func (l load) exceeds(of *registry.Limits, parts int) bool {
 	return l.visits > of.Visits*parts/16 || l.bytes > of.Bytes/16*parts || l.statements > of.Statements*parts/16
 }
 
-// forgetEarly forgets visits that are over, those without facts for the longest time
-// first, if the observation might not fit. It reports whether it did.
+// forgetEarly removes closed visits if the observation might not fit, starting with the visits without facts for the
+// longest time. It reports whether it removed any.
 func (u *State) forgetEarly(o *acuity.Observation) bool {
 	l := load{len(u.registry.Visits), u.registry.EventBytes + len(o.Events)*typicalEvent, u.statements.Kept + len(o.Signals)}
 	l.visits += u.capacity.newVisits(o)
@@ -75,8 +75,7 @@ func (u *State) forgetEarly(o *acuity.Observation) bool {
 	return n > 0
 }
 
-// newVisits returns how many visits an observation makes known at most; 0: all of them
-// fit.
+// newVisits returns the maximum number of visits that an observation adds, or 0 if all of them fit.
 func (c *capacity) newVisits(o *acuity.Observation) (n int) {
 	named := len(o.Events) + len(o.Signals)
 	if o.Census != nil {
@@ -104,11 +103,11 @@ func (c *capacity) newVisits(o *acuity.Observation) (n int) {
 	return n
 }
 
-// roomForVisit reports whether one more visit may be known.
+// roomForVisit reports whether the limits allow one more visit.
 func (c *capacity) roomForVisit() bool { return len(c.Visits) < c.Limits.Visits }
 
-// roomForEvent returns the reason for which an event cannot be taken, for itself or for
-// its visit; "": it can. v is nil for a new visit.
+// roomForEvent returns the reason why an event, or its visit, exceeds a limit, or "" if it does not. v is nil for a new
+// visit.
 func (c *capacity) roomForEvent(in *registry.Intake, v *registry.Visit, id string, e *acuity.Event) (reason string) {
 	switch {
 	case v == nil && !c.roomForVisit():
@@ -123,7 +122,7 @@ func (c *capacity) roomForEvent(in *registry.Intake, v *registry.Visit, id strin
 	return ""
 }
 
-// roomForPatient reports whether a patient may have one more visit.
+// roomForPatient reports whether the limits allow one more visit of a patient.
 func (c *capacity) roomForPatient(in *registry.Intake, v *registry.Visit, id, patient string) bool {
 	if patient == "" || v != nil && slices.Contains(v.Names, patient) {
 		return true
@@ -134,7 +133,7 @@ func (c *capacity) roomForPatient(in *registry.Intake, v *registry.Visit, id, pa
 	}
 	visits := in.NewVisits[patient]
 	if visits[id] {
-		return true // it was counted
+		return true // it was already counted
 	}
 	if known+len(visits) >= c.Limits.OfPatient {
 		return false
@@ -150,7 +149,7 @@ func (c *capacity) roomForPatient(in *registry.Intake, v *registry.Visit, id, pa
 	return true
 }
 
-// roomToWait reports whether one more statement may wait for a visit or a patient.
+// roomToWait reports whether the limits allow one more statement that waits for a visit or a patient.
 func (c *capacity) roomToWait(in *registry.Intake, to identity.Holder) bool {
 	if to.V != nil && (!to.V.IsName() || to.V.Joined.Head != nil) {
 		return true
@@ -177,14 +176,13 @@ func (c *capacity) roomToWait(in *registry.Intake, to identity.Holder) bool {
 	return true
 }
 
-// isRoomy reports whether every room that an observation could name fits: nearly always.
+// isRoomy reports whether every room in an observation fits, which is the usual case.
 func (c *capacity) isRoomy(o *acuity.Observation) bool {
 	n := len(o.Events) + 1
 	return len(c.Chart.Rooms)+n <= c.Limits.Rooms && len(c.Rooms)+n <= c.Limits.Known && len(c.locations.Located)+2*n <= c.Limits.Known
 }
 
-// roomForRoom reports whether a room may come into use: it is in use, or one more may
-// be.
+// roomForRoom reports whether a room may be in use: it already is, or the limits allow one more.
 func (c *capacity) roomForRoom(in *registry.Intake, id int32) bool {
 	r := c.Room(id)
 	if in.Roomy || in.NewRooms[id] || r != nil && r.InUnit && charts.IsUsed(r, c.Facts.Clock) {
@@ -212,7 +210,7 @@ func (c *capacity) roomForPlace(in *registry.Intake, e *acuity.Event) bool {
 	}
 	for _, l := range [...]*acuity.Location{&e.Place, &e.Prior} {
 		if *l != (acuity.Location{}) && c.locations.Located[*l] == nil && len(c.locations.Located) >= c.Limits.Known {
-			return false // one more place to remember
+			return false // the limits allow no further place
 		}
 	}
 	if e.Place.IsZero() || adt.IsCancel(e.Type) || e.Type == acuity.A03 || e.Type == acuity.EventOther {
@@ -222,8 +220,8 @@ func (c *capacity) roomForPlace(in *registry.Intake, e *acuity.Event) bool {
 	return p.Kind != location.InRoom || c.roomForRoom(in, p.Room)
 }
 
-// forgetRooms drops rooms that have only a name, once nearly as many are known as may
-// be. It reports whether it dropped any.
+// forgetRooms removes rooms that have only a name if the number of known rooms approaches the limit. It reports whether
+// it removed any.
 func forgetRooms(g *registry.Registry) bool {
 	before := len(g.Rooms)
 	g.Rooms = slices.DeleteFunc(g.Rooms, func(r *registry.Room) bool {

@@ -12,7 +12,7 @@ import (
 	"svc/acuity/stays"
 )
 
-// takeCensus takes a full snapshot of the rooms (docs/decisions.md#census-among-adt, #census-rows,
+// takeCensus applies a full snapshot of the rooms (docs/decisions.md#census-among-adt, #census-rows,
 // docs/decisions.md#census-keys). Its time is its asOf, but not later than its receipt.
 func (u *State) takeCensus(in *registry.Intake, c *acuity.Census) {
 	at := in.Observation.ReceivedAt
@@ -34,21 +34,21 @@ func (u *State) takeCensus(in *registry.Intake, c *acuity.Census) {
 	}
 	for _, r := range u.registry.Rooms {
 		if v := r.OccupantVisit; v != nil && r.Occupant != nil {
-			t.giveOccupantTo(v, r) // ADT said it before this census
+			t.giveOccupantTo(v, r) // ADT reported the visit before this census
 		}
 	}
 	for i := range c.Rooms {
 		t.takeRow(i, &c.Rooms[i])
 	}
 	var unnamed []*acuity.CensusRoom
-	for i := range c.Rooms { // rows with a visit first: no visit is in two rooms
+	for i := range c.Rooms { // rows with a visit first, because no visit is in two rooms
 		row := &c.Rooms[i]
 		if row.Status != acuity.RoomOccupied {
 			continue
 		}
 		switch {
 		case row.Visit == "":
-		case u.names.VisitNamed(row.Visit) == nil && !u.capacity.roomForVisit(): // the room is occupied all the same
+		case u.names.VisitNamed(row.Visit) == nil && !u.capacity.roomForVisit(): // the room is occupied nevertheless
 			in.Refuse(reasonVisits, registry.ItemPath("rooms", i)+".visitId")
 		case t.takeNamedRow(row):
 			continue
@@ -63,7 +63,7 @@ func (u *State) takeCensus(in *registry.Intake, c *acuity.Census) {
 	t.endMissing()
 	first := !u.registry.Facts.HasCensus
 	u.registry.Facts.HasCensus, u.registry.Facts.CensusAt = true, at
-	u.registry.Facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms))) //nolint:gosec // rooms of one census, which are limited
+	u.registry.Facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms))) //nolint:gosec // limited by the cap on rooms of a census
 	u.registry.Work.TableChanged = u.locations.Relabel() || u.registry.Work.TableChanged
 	if first {
 		u.touchAll()
@@ -75,8 +75,8 @@ func (u *State) takeCensus(in *registry.Intake, c *acuity.Census) {
 	}
 }
 
-// touchChanged touches what a census can change: every room, and the visits whose stays were not
-// over before the previous census.
+// touchChanged touches everything that a census can change: every room, and the visits whose stays had not ended before
+// the previous census.
 func (t *censusIntake) touchChanged() {
 	u := t.unit
 	for _, v := range u.registry.Visits {
@@ -89,17 +89,17 @@ func (t *censusIntake) touchChanged() {
 	}
 }
 
-// censusIntake is one census on its way into the facts.
+// censusIntake is one census that is being applied.
 type censusIntake struct {
 	unit       *State
 	in         *registry.Intake
-	at, before acuity.Instant // at is this census, before the previous one
+	at, before acuity.Instant // at is the time of this census, before that of the previous one
 	shown      map[*registry.Visit]bool
 	rooms      map[int32]bool
 	occupied   map[int32]bool
 }
 
-// takeRow takes what a row says about the room.
+// takeRow applies a row to its room.
 func (t *censusIntake) takeRow(i int, row *acuity.CensusRoom) {
 	if t.rooms[row.ID] {
 		t.in.Warn("room_twice", "rooms")
@@ -120,8 +120,8 @@ func (t *censusIntake) takeRow(i int, row *acuity.CensusRoom) {
 	r.Registered, r.PointOfCare, r.Room = false, "", ""
 }
 
-// takeNamedRow takes a row that names the visit in the room. It returns false if another
-// row had that visit: the room then counts as occupied without a visit.
+// takeNamedRow applies a row that names the visit in the room. It returns false if another row already named that
+// visit: the room then counts as occupied without a visit.
 func (t *censusIntake) takeNamedRow(row *acuity.CensusRoom) bool {
 	u := t.unit
 	v, r := u.names.VisitNamed(row.Visit), u.registry.Room(row.ID)
@@ -141,14 +141,14 @@ func (t *censusIntake) takeNamedRow(row *acuity.CensusRoom) bool {
 		}
 	}
 	if r.Occupant != nil && r.Anonymous() && !elsewhere && t.unit.registry.Facts.HasCensus {
-		t.giveOccupantTo(v, r) // ADT or census may miss a visit; it continues
+		t.giveOccupantTo(v, r) // ADT or the census may not have the visit; it continues
 	}
 	t.takeVisit(v, row)
 	return true
 }
 
-// takeUnnamedRow takes a row without a visit. It means the visit that is in the room at
-// that time, else an occupant without a visit.
+// takeUnnamedRow applies a row without a visit. The row refers to the visit that is in the room at that time or, if
+// there is none, to an occupant without a visit.
 func (t *censusIntake) takeUnnamedRow(row *acuity.CensusRoom) {
 	u := t.unit
 	r := u.registry.Room(row.ID)
@@ -174,14 +174,14 @@ func (t *censusIntake) takeUnnamedRow(row *acuity.CensusRoom) {
 	t.markOccupied(row.ID)
 }
 
-// mayBeNewborn reports whether a row without a visit says nothing that only holds for a
-// mother. Then it may mean a newborn who is alone in the room (docs/decisions.md#census-among-adt).
+// mayBeNewborn reports whether a row without a visit contains nothing that applies only to a mother. Such a row may
+// refer to a newborn who is alone in the room (docs/decisions.md#census-among-adt).
 func mayBeNewborn(row *acuity.CensusRoom) bool {
 	return (row.Primary == 0 || row.Primary.IsNewborn()) && (row.Class == 0 || row.Class == 'N') &&
 		row.DeliveredAt == 0 && len(row.Modifiers) == 0 && len(row.Diagnoses) == 0 && len(row.Newborns) == 0
 }
 
-// takeVisit records that the census sees a visit in a room.
+// takeVisit records that the census reports a visit in a room.
 func (t *censusIntake) takeVisit(v *registry.Visit, row *acuity.CensusRoom) {
 	t.shown[v] = true
 	t.markOccupied(row.ID)
@@ -210,8 +210,8 @@ func (t *censusIntake) takeVisit(v *registry.Visit, row *acuity.CensusRoom) {
 	t.unit.registry.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 }
 
-// isTakenByAnother reports whether another visit than v was in the room after t: statements of that
-// time belong to it.
+// isTakenByAnother reports whether a visit other than v was in the room after t, so that statements of that time belong
+// to that visit.
 func isTakenByAnother(r *registry.Room, v *registry.Visit, t acuity.Instant) bool {
 	return slices.ContainsFunc(r.Stays, func(s registry.RoomStay) bool {
 		return s.V != v && !s.V.Timeline.Newborn && (s.To == 0 || s.To > t)
@@ -226,7 +226,7 @@ func (t *censusIntake) markOccupied(id int32) {
 	t.occupied[id] = true
 }
 
-// endMissing ends the stays and occupants that this census does not show.
+// endMissing ends the stays of visits and occupants that this census does not report.
 func (t *censusIntake) endMissing() {
 	u := t.unit
 	for _, v := range u.registry.Visits {
@@ -245,8 +245,7 @@ func (t *censusIntake) endMissing() {
 	}
 }
 
-// unlistRoom removes a room from the newest census. Statements of a visit move to the
-// visit, all others are lost.
+// unlistRoom removes a room from the newest census. Statements of a visit move to the visit; all others are removed.
 func (t *censusIntake) unlistRoom(r *registry.Room) {
 	u := t.unit
 	r.Listed, r.Status, r.Clinical, r.Placed = false, acuity.RoomUnknown, false, false

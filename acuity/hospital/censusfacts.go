@@ -12,8 +12,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// describe takes what a row says about the patient. What it does not mention stays as it
-// was.
+// describe applies the facts in a row to the patient. Facts that the row does not mention are unchanged.
 func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	r, since := t.unit.registry.Room(row.ID), f.PrimarySince
 	before := charts.PrimaryByCensus(r, f, t.at, f.Birth()).Factor
@@ -28,7 +27,7 @@ func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	}
 	f.Cesarean = f.Cesarean || row.Cesarean
 	if f.Primary == 0 && since != 0 && charts.PrimaryByCensus(r, f, t.at, f.Birth()).Factor == before {
-		f.PrimarySince = since // in another area she is the same kind of patient (docs/decisions.md#primary-clock)
+		f.PrimarySince = since // in another area, the kind of patient is unchanged (docs/decisions.md#primary-clock)
 	}
 	if row.HasModifiers {
 		f.Listed = t.listModifiers(f.Listed, row.Modifiers)
@@ -44,8 +43,8 @@ func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	}
 }
 
-// takePrimary takes the primary factor of a row. A row without one, but with another area,
-// service or class, uses the table again.
+// takePrimary applies the primary factor of a row. For a row without one, but with another area, service or class, the
+// table determines the primary again.
 func (t *censusIntake) takePrimary(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	switch {
 	case row.Primary == 0:
@@ -73,7 +72,7 @@ func (t *censusIntake) takePrimary(f *facts.CensusFacts, row *acuity.CensusRoom)
 	f.Primary = row.Primary
 }
 
-// listModifiers returns the modifiers listed now; one listed before keeps its start.
+// listModifiers returns the modifiers listed now. A modifier that was listed before keeps its start.
 func (t *censusIntake) listModifiers(before []evidence.Listed, now []catalogue.Factor) []evidence.Listed {
 	next := make([]evidence.Listed, 0, len(now))
 	for _, f := range now {
@@ -91,8 +90,8 @@ func (t *censusIntake) listModifiers(before []evidence.Listed, now []catalogue.F
 	return next
 }
 
-// listDiagnoses returns the diagnoses that stand now; one that stood before keeps its
-// start, unless its onset is given anew.
+// listDiagnoses returns the current diagnoses. A diagnosis that was listed before keeps its start, unless the row has
+// another onset.
 func (t *censusIntake) listDiagnoses(before []facts.Standing, now []acuity.Diagnosis) []facts.Standing {
 	next := make([]facts.Standing, 0, len(now))
 	for _, d := range now {
@@ -113,8 +112,7 @@ func (t *censusIntake) listDiagnoses(before []facts.Standing, now []acuity.Diagn
 	return next
 }
 
-// listNewborns returns the newborns listed now. One whose primary is the same as before
-// keeps its clock.
+// listNewborns returns the newborns listed now. A newborn with an unchanged primary keeps its clock.
 func (t *censusIntake) listNewborns(f *facts.CensusFacts, now []acuity.CensusNewborn) []facts.ListedNewborn {
 	before := slices.Clone(f.Newborns)
 	next := make([]facts.ListedNewborn, 0, len(now))

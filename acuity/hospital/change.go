@@ -10,8 +10,8 @@ import (
 	"svc/acuity/score"
 )
 
-// conclude judges the unit after a step and fills the change: the next version, the
-// effects, the factors that became active or expired.
+// conclude judges the unit after a step and completes the change: the next version, the effects, and the factors that
+// became active or expired.
 func (u *State) conclude(in *registry.Intake) {
 	c := &in.Change
 	u.head()
@@ -44,14 +44,14 @@ func (u *State) conclude(in *registry.Intake) {
 	u.changed, u.scoring.overdue = true, false
 }
 
-// stampVersion writes into chart and verdict their version, and since when they hold.
+// stampVersion sets the version of chart and verdict, and the time of the last change.
 func stampVersion(u *State) {
 	f, h, v := &u.registry.Facts, &u.registry.Chart.Unit, &u.scoring.verdict
 	h.Version, h.Since, h.Run = f.Version, f.Since, f.Run
 	v.Version, v.AsOf, v.Run = f.Version, f.Since, f.Run
 }
 
-// head updates what the chart says of the unit as a whole.
+// head updates the fields of the chart that concern the unit as a whole.
 func (u *State) head() {
 	f, h := &u.registry.Facts, &u.registry.Chart.Unit
 	h.Clock, h.ObservedAt = f.Clock, f.ObservedAt
@@ -68,8 +68,8 @@ func (u *State) head() {
 	}
 }
 
-// addEffects adds what differs from what was last told: the level, then the rooms by id. A
-// room that left the unit is gray.
+// addEffects adds the differences to the last published state: the level, then the rooms by id. A room that left the
+// unit is gray.
 func (k *scoring) addEffects(c *acuity.Change) {
 	v := &k.verdict
 	if v.Level != k.Facts.Level {
@@ -106,10 +106,9 @@ func (k *scoring) addEffects(c *acuity.Change) {
 	}
 }
 
-// addFactorChanges adds the factors that became active or expired. After an input the
-// comparison is with the end of the last input that touched the room, so a factor that
-// expired in between is reported once (docs/decisions.md#activated-and-expired). After a due instant it is with
-// the moment before.
+// addFactorChanges adds the factors that became active or expired. After an input, the factors are compared with those
+// at the end of the last input that touched the room, so a factor that expired in between is reported once
+// (docs/decisions.md#activated-and-expired). After a due instant, they are compared with the previous step.
 func (k *scoring) addFactorChanges(in *registry.Intake) {
 	c := &in.Change
 	for _, r := range k.compared {
@@ -157,8 +156,8 @@ func sortChanges(list []acuity.FactorChange) {
 	slices.SortFunc(list, func(a, b acuity.FactorChange) int { return strings.Compare(a.Factor.ID(), b.Factor.ID()) })
 }
 
-// describeFactor describes a factor by the verdict in which it is active, or by its
-// remaining evidence if it aged out before.
+// describeFactor describes a factor by the verdict in which it is active, or by its remaining evidence if it has
+// expired.
 func describeFactor(r *registry.Room, f catalogue.Factor, rv *score.RoomVerdict) acuity.FactorChange {
 	c := acuity.FactorChange{RoomID: r.ID, RoomLabel: r.Label, Factor: f}
 	if fv := rv.Find(f); fv != nil {
@@ -175,8 +174,8 @@ func describeFactor(r *registry.Room, f catalogue.Factor, rv *score.RoomVerdict)
 	return c
 }
 
-// addPassed adds the factors of statements about the room itself that were older than their
-// window on arrival: they expire without having been active.
+// addPassed adds the factors of statements about the room itself that had already passed their window when they were
+// received: they expire without having been active.
 func addPassed(in *registry.Intake, r *registry.Room, now []catalogue.Factor) {
 	first := len(in.Expired)
 	for i := range in.Statements {
@@ -199,7 +198,7 @@ func addPassed(in *registry.Intake, r *registry.Room, now []catalogue.Factor) {
 	}
 }
 
-// hasEvidence reports whether the chart has evidence of a factor, in force or not.
+// hasEvidence reports whether the chart has evidence of a factor, active or not.
 func hasEvidence(r *registry.Room, f catalogue.Factor) bool {
 	for i := range r.Chart.Patients {
 		for j := range r.Chart.Patients[i].Evidence {

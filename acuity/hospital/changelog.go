@@ -14,9 +14,8 @@ import (
 	"svc/acuity/stays"
 )
 
-// Dirty calls write for each state record that changed since the last call; a nil State
-// deletes the record. A key may come twice, the last one counts. Key and record are
-// valid until write returns.
+// Dirty calls write for each record that changed since the last call; a nil record means a deletion. A key may be
+// written twice; the last record applies. Key and record are valid until write returns.
 func (u *State) Dirty(write func(key []byte, s facts.Record)) {
 	u.registry.Keys.WriteDropped(write)
 	u.dedup.ByID.WriteDirty(write)
@@ -40,8 +39,8 @@ func (u *State) Dirty(write func(key []byte, s facts.Record)) {
 	u.registry.Work.Rooms.Reset(registry.Unsaved)
 }
 
-// View calls write for each room whose chart changed since the last call; a nil chart:
-// the room is not in the unit. The chart is valid until write returns.
+// View calls write for each room whose chart changed since the last call. A nil chart means that the room is not in the
+// unit. The chart is valid until write returns.
 func (u *State) View(write func(room int32, c *acuity.RoomChart)) {
 	for _, r := range u.registry.Work.Rooms.With(registry.Unshown) {
 		r.Marks &^= registry.Unshown
@@ -54,8 +53,8 @@ func (u *State) View(write func(room int32, c *acuity.RoomChart)) {
 	u.registry.Work.Rooms.Reset(registry.Unshown)
 }
 
-// Records calls write for every state record: what a changelog that begins here must
-// hold. Key and record are valid until write returns.
+// Records calls write for every record, which together form a complete changelog. Key and record are valid until write
+// returns.
 func (u *State) Records(write func(key []byte, s facts.Record)) {
 	u.settings.Write(write)
 	u.dedup.ByID.Write(write)
@@ -76,9 +75,8 @@ func (u *State) Records(write func(key []byte, s facts.Record)) {
 	write(u.registry.Keys.Unit(), &u.registry.Facts)
 }
 
-// Restore takes a state record of the changelog; nil deletes the one with the key.
-// Records may come in any order and more than once; the last one of a key counts. Call
-// Restored after the last.
+// Restore applies a record of the changelog; nil deletes the record with the key. Records may be in any order and be
+// repeated; the last record of a key applies. Call Restored after the last record.
 func (u *State) Restore(key string, s facts.Record) error {
 	hospital, rest, ok := strings.Cut(key, "/")
 	if !ok || hospital != u.registry.Keys.Hospital {
@@ -108,7 +106,7 @@ func (u *State) Restore(key string, s facts.Record) error {
 	return nil
 }
 
-// erase removes the record with a key, which is of a kind and has an id.
+// erase removes the record with a key, which has the given kind and id.
 func (u *State) erase(key, kind, id string) error {
 	switch kind {
 	case facts.KindUnit:
@@ -144,9 +142,8 @@ func (u *State) erase(key, kind, id string) error {
 	return nil
 }
 
-// Restored derives everything from the restored facts. If the verdict differs from what
-// was last told, because rules changed since, an instant is due at once. Afterwards
-// nothing is dirty but the views of all rooms.
+// Restored derives everything from the restored facts. If the verdict differs from the last published one, because
+// rules have changed, an instant is due immediately. Afterwards, only the views of all rooms are dirty.
 func (u *State) Restored() {
 	u.compile()
 	u.statements.RestoreStatements()

@@ -13,7 +13,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// clinicalIntake takes the clinical statements of a request.
+// clinicalIntake applies the clinical statements of requests.
 type clinicalIntake struct {
 	*registry.Registry
 	names      *identity.Names
@@ -25,7 +25,7 @@ type clinicalIntake struct {
 	spare []evidence.Statement // memory for the statements of a request
 }
 
-// takeSignals takes the clinical statements of a request.
+// takeSignals applies the clinical statements of a request.
 func (k *clinicalIntake) takeSignals(in *registry.Intake) {
 	if ref := in.Observation.Room; ref != nil {
 		if in.Room = k.namedRoom(in, *ref); in.Room == nil {
@@ -74,8 +74,8 @@ func (k *clinicalIntake) takeSignals(in *registry.Intake) {
 	k.worklist.NoteUnmappedSignals(in)
 }
 
-// namedRoom returns the room that a clinical request names, and makes it known if it is
-// not; nil: refused.
+// namedRoom returns the room that a clinical request names, and adds the room if it is unknown. It returns nil if the
+// room is refused.
 func (k *clinicalIntake) namedRoom(in *registry.Intake, ref acuity.RoomRef) *registry.Room {
 	r := k.Room(ref.ID)
 	if !k.capacity.roomForRoom(in, ref.ID) {
@@ -93,7 +93,7 @@ func (k *clinicalIntake) namedRoom(in *registry.Intake, ref acuity.RoomRef) *reg
 		k.Work.MarkRoom(r, registry.Unsaved|registry.Touched)
 		k.Work.Relabel = true
 	default:
-		in.Warn("room_label_differs", "roomLabel") // a census says what a room is called (docs/decisions.md#room-id-first)
+		in.Warn("room_label_differs", "roomLabel") // the label in a census has priority (docs/decisions.md#room-id-first)
 	}
 	if !r.Listed && !r.Clinical {
 		r.Clinical = true
@@ -103,7 +103,7 @@ func (k *clinicalIntake) namedRoom(in *registry.Intake, ref acuity.RoomRef) *reg
 	return r
 }
 
-// takeStatement takes a statement about a visit, a patient, or a known resource.
+// takeStatement stores a statement about a visit, a patient, or a known resource.
 func (k *clinicalIntake) takeStatement(in *registry.Intake, i int, s *acuity.Signal, h evidence.ResourceStatement) {
 	to := k.subjectOf(s)
 	if h.Version != nil && !h.Version.IsDescribed() {
@@ -136,8 +136,8 @@ func (k *clinicalIntake) takeStatement(in *registry.Intake, i int, s *acuity.Sig
 	}
 }
 
-// subjectOf returns the holder for a signal, and makes it known if it is not. The zero
-// holder: the cap is reached.
+// subjectOf returns the holder for a signal, and adds the holder if it is unknown. The zero holder means that the cap
+// is reached.
 func (k *clinicalIntake) subjectOf(s *acuity.Signal) identity.Holder {
 	if s.Visit != "" {
 		if v := k.names.VisitCalled(s.Visit); v != nil {
@@ -158,8 +158,8 @@ func (k *clinicalIntake) subjectOf(s *acuity.Signal) identity.Holder {
 	return identity.Holder{}
 }
 
-// isFullOfUnknown reports whether as many visits as may be are named by statements alone. One
-// that turned out to be another name of a visit is none of them.
+// isFullOfUnknown reports whether the number of visits that only statements name has reached the cap. A name that
+// turned out to be another name of a visit does not count.
 func (k *clinicalIntake) isFullOfUnknown() bool {
 	if len(k.Unknown) < k.Limits.Unknown {
 		return false

@@ -11,23 +11,23 @@ import (
 	"svc/acuity/registry"
 )
 
-// Each version of an Encounter may repeat a start that is only a date. The date resolves to an instant
-// from the time at which that version was written or received, so each version would give another
-// start. The earliest instant counts: an admission does not move with each version, and the order of
-// arrival has no effect.
+// Each version of an Encounter may repeat a start that is only a date. The date resolves to an instant that depends on
+// when that version was written or received, so each version would have another start. The earliest instant counts, so
+// that an admission does not move with each version and the order of arrival has no effect.
 
-// maxCoarseTimes is the number of coarse times kept for one Encounter, the latest ones. Our default.
+// maxCoarseTimes is the maximum number of coarse times stored for one Encounter; the latest are stored. It is a default
+// of this project.
 const maxCoarseTimes = 64
 
 // coarseTimeKeys are the keys of the coarse times of one version, in the order of its events.
 type coarseTimeKeys []int64
 
-// add returns the key of the coarse time of an event: a hash of the kind of event, its location and
-// the interval as sent. A repetition within a version gets another key.
+// add returns the key of the coarse time of an event: a hash of the kind of event, its location and the interval as
+// sent. If a version repeats an event, the repetition gets another key.
 func (k *coarseTimeKeys) add(e *acuity.Event) int64 {
 	kind := e.Type
 	if kind == acuity.A04 {
-		kind = acuity.A01 // an admission, whatever the class of the patient
+		kind = acuity.A01 // an admission of any patient class
 	}
 	h := fnv.New64a()
 	b := binary.AppendVarint([]byte{byte(kind), byte(e.Precision)}, int64(e.AtFrom))
@@ -37,7 +37,7 @@ func (k *coarseTimeKeys) add(e *acuity.Event) int64 {
 		}
 	}
 	h.Write(b)
-	key := int64(h.Sum64()) //nolint:gosec // the bits are what matters
+	key := int64(h.Sum64()) //nolint:gosec // overflow is harmless in a hash
 	for slices.Contains(*k, key) {
 		key++
 	}
@@ -71,8 +71,8 @@ func mergeCoarseTimes(a, b []acuity.CoarseTime) []acuity.CoarseTime {
 	return list
 }
 
-// resolveTimes returns copies of the events of a version, in the same order, with the instants of
-// known in place of later ones. The first copy holds known. It returns nil if known is empty.
+// resolveTimes returns copies of the events of a version, in the same order, with the instants of known instead of
+// later ones. The first copy stores known. It returns nil if known is empty.
 func resolveTimes(events []*acuity.Event, known []acuity.CoarseTime) []acuity.Event {
 	if len(known) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func (es *eventStore) resolveStored(v *registry.Visit, resource string, stored [
 		sent = append(sent, &stored[i].AppendTo(nil, v.ID)[0])
 	}
 	stored = adt.StoreEvents(resolveTimes(sent, known))
-	kept, next := slices.Clone(v.Events), 0 // the timeline refers to those before
+	kept, next := slices.Clone(v.Events), 0 // the timeline still refers to the previous slice
 	for i := range kept {
 		if kept[i].Resource == resource {
 			kept[i] = stored[next]

@@ -4,9 +4,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// derive brings everything derived up to the facts. Each step derives all of the touched visits or
-// rooms anew, and may touch others for the steps after it. The result does not depend on the order
-// in which they were touched.
+// derive updates everything that is derived from the facts. Each step derives the touched visits or rooms completely,
+// and may touch others for the next steps. The result does not depend on the order in which they were touched.
 func (u *State) derive() {
 	u.settleTable()
 	if u.registry.Work.Plain {
@@ -21,7 +20,7 @@ func (u *State) derive() {
 	}
 	u.registry.Work.Visits.Reset(registry.Touched)
 	u.statements.AssignUnassigned()
-	for i := 0; i < len(u.registry.Work.Rooms.With(registry.Touched)); i++ { // a statement may touch the room where its owner is
+	for i := 0; i < len(u.registry.Work.Rooms.With(registry.Touched)); i++ { // a statement may touch the room of its owner
 		u.statements.AssignStatements(u.registry.Work.Rooms.With(registry.Touched)[i])
 	}
 	u.charts.RebuildAll(u.registry.Work.Rooms.With(registry.Touched))
@@ -29,8 +28,7 @@ func (u *State) derive() {
 	u.registry.Work.Rooms.Reset(registry.Touched)
 }
 
-// touchAll touches everything: after a restore, a first census, or a change of the local
-// settings.
+// touchAll touches everything, which is necessary after a restore, a first census, or a change of the local settings.
 func (u *State) touchAll() {
 	for _, v := range u.registry.Visits {
 		u.registry.Work.MarkVisit(v, registry.Touched)

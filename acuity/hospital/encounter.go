@@ -12,25 +12,24 @@ import (
 	"svc/acuity/registry"
 )
 
-// encounterVersion names a version of an Encounter.
+// encounterVersion identifies a version of an Encounter.
 type encounterVersion struct {
 	resource  string
 	updatedAt acuity.Instant
 	id        int64
 }
 
-// intakeVersion is what becomes of one version of an Encounter, with all its events in
-// an observation.
+// intakeVersion is the result of one version of an Encounter with all its events in an observation.
 type intakeVersion struct {
 	events   []*acuity.Event
-	resolved []acuity.Event // copies of events with their resolved times; empty: no time is coarse
+	resolved []acuity.Event // copies of the events with resolved times; empty: no time is coarse
 	taken    bool
-	v        *registry.Visit // the visit of its events; nil: none
+	v        *registry.Visit // visit of its events; nil: none
 	outcome  acuity.Outcome
 	reason   string
 }
 
-// version returns the version of an Encounter that an event of the observation is of.
+// version returns the version of an Encounter that an event of the observation belongs to.
 func (es *eventStore) version(in *registry.Intake, e *acuity.Event) *intakeVersion {
 	if es.versions == nil {
 		es.versions = map[encounterVersion]*intakeVersion{}
@@ -46,8 +45,8 @@ func (es *eventStore) version(in *registry.Intake, e *acuity.Event) *intakeVersi
 	return es.versions[encounterVersion{e.Resource, e.UpdatedAt, e.VersionID}]
 }
 
-// versionTime orders the versions of an Encounter: when it was made, else its receipt;
-// never later than the receipt.
+// versionTime returns the time that orders the versions of an Encounter: the time of the version or, without one, its
+// receipt; never later than the receipt.
 func versionTime(updatedAt, receivedAt acuity.Instant) acuity.Instant {
 	if updatedAt == 0 || updatedAt > receivedAt {
 		return receivedAt
@@ -55,8 +54,8 @@ func versionTime(updatedAt, receivedAt acuity.Instant) acuity.Instant {
 	return updatedAt
 }
 
-// isOlderVersion reports whether a version of an Encounter is older than the stored one: by
-// when they were made, else by their numbers, else by their arrival.
+// isOlderVersion reports whether a version of an Encounter is older than the stored one: by their times, then by their
+// numbers, then by arrival.
 func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Event) bool {
 	at, storedAt := versionTime(e.UpdatedAt, receivedAt), versionTime(stored.UpdatedAt, stored.ReceivedAt)
 	numbered := e.VersionID != 0 && stored.VersionID != 0
@@ -66,8 +65,8 @@ func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Even
 	return at < storedAt || at == storedAt && receivedAt < stored.ReceivedAt
 }
 
-// takeVersion lets a version of an Encounter replace the events of older ones
-// (docs/decisions.md#encounter-versions), unless it is older itself.
+// takeVersion replaces the events of older versions of an Encounter by those of a new version
+// (docs/decisions.md#encounter-versions), unless a newer version is stored.
 func (es *eventStore) takeVersion(in *registry.Intake, e *acuity.Event) *intakeVersion {
 	k := es.version(in, e)
 	if k.taken {
@@ -105,7 +104,7 @@ func (es *eventStore) takeVersion(in *registry.Intake, e *acuity.Event) *intakeV
 		known = mergeCoarseTimes(stored[0].CoarseTimes, known)
 	}
 	switch {
-	case older: // too late to count, but it may tell which visit it is
+	case older: // outdated, but it may identify the visit
 		stored = es.resolveStored(holder, e.Resource, stored, known)
 		if named := k.v; holder != named && holder.ID == e.Encounter && !e.Void {
 			es.moveEvents(holder, named, e.Resource, stored)
@@ -122,8 +121,7 @@ func (es *eventStore) takeVersion(in *registry.Intake, e *acuity.Event) *intakeV
 	return k
 }
 
-// roomForVersion returns the reason for which a version cannot be taken: all its events
-// are taken, or none.
+// roomForVersion returns the reason why a version exceeds a limit. Either all its events are applied, or none.
 func (es *eventStore) roomForVersion(in *registry.Intake, k *intakeVersion, id string) (reason string) {
 	for _, e := range k.events {
 		if reason := es.capacity.roomForEvent(in, k.v, id, e); reason != "" {
@@ -133,7 +131,7 @@ func (es *eventStore) roomForVersion(in *registry.Intake, k *intakeVersion, id s
 	return ""
 }
 
-// repeatsEvents reports whether a version has the events that are stored.
+// repeatsEvents reports whether a version has the same events as stored.
 func repeatsEvents(events []*acuity.Event, stored []adt.Event) bool {
 	for _, sent := range events {
 		if sent.ID == "" || !slices.ContainsFunc(stored, func(s adt.Event) bool { return s.ID == sent.ID }) {
@@ -145,7 +143,7 @@ func repeatsEvents(events []*acuity.Event, stored []adt.Event) bool {
 
 // dropEvents removes the events of a resource from a visit.
 func (es *eventStore) dropEvents(v *registry.Visit, resource string) {
-	kept := make([]adt.Event, 0, len(v.Events)) // the timeline refers to those before
+	kept := make([]adt.Event, 0, len(v.Events)) // the timeline still refers to the previous slice
 	for i := range v.Events {
 		if v.Events[i].Resource != resource {
 			kept = append(kept, v.Events[i])
@@ -154,7 +152,7 @@ func (es *eventStore) dropEvents(v *registry.Visit, resource string) {
 	v.Events = kept
 	es.Weigh(v)
 	es.IndexKnown(v)
-	es.Work.RecountWaiting, es.Work.DropPast = true, true // it may be only a name now, and its statements wait
+	es.Work.RecountWaiting, es.Work.DropPast = true, true // the visit may have only a name now, and its statements wait
 	es.RecordFact(v)
 	es.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 }
@@ -174,8 +172,7 @@ func (es *eventStore) moveEvents(from, to *registry.Visit, resource string, list
 	es.mergeNames(from, to)
 }
 
-// nameVisit gives a visit the name of its Encounter. What was said of that name goes
-// to the visit.
+// nameVisit assigns the name of an Encounter to its visit. Statements about that name move to the visit.
 func (es *eventStore) nameVisit(v *registry.Visit, name string) {
 	if name == "" || es.names.ByEncounter[name] == v {
 		return
@@ -186,8 +183,7 @@ func (es *eventStore) nameVisit(v *registry.Visit, name string) {
 	}
 }
 
-// mergeNames moves the statements of a visit that is only a name to the visit with that
-// name.
+// mergeNames moves the statements of a visit that has only a name to the visit with that name.
 func (es *eventStore) mergeNames(from, to *registry.Visit) {
 	if from == to || !from.IsName() {
 		return
@@ -207,5 +203,5 @@ func (es *eventStore) mergeNames(from, to *registry.Visit) {
 		es.RecordFact(to)
 		es.Work.MarkVisit(to, registry.Unsaved)
 	}
-	es.Work.RecountWaiting = true // only its name is left, which housekeeping forgets
+	es.Work.RecountWaiting = true // only its name remains, which housekeeping removes
 }

@@ -13,10 +13,10 @@ import (
 	"svc/acuity/stays"
 )
 
-// reasonVisitUnknown is the reason of an event that names no visit, and no patient with one.
+// reasonVisitUnknown is the reason for refusing an event that names no visit, and no patient with one.
 const reasonVisitUnknown = "visit_unknown"
 
-// eventStore keeps the ADT events of visits.
+// eventStore stores the ADT events of visits.
 type eventStore struct {
 	*registry.Registry
 	dedup      *facts.Deduplication
@@ -28,7 +28,7 @@ type eventStore struct {
 	worklist   *identity.Worklist
 	settings   *facts.LocalSettings
 
-	versions map[encounterVersion]*intakeVersion // of Encounters in this observation
+	versions map[encounterVersion]*intakeVersion // versions of Encounters in this observation
 	spare    []registry.IntakeEvent              // memory for the events of an observation
 }
 
@@ -54,7 +54,7 @@ func (es *eventStore) takeEvents(in *registry.Intake) {
 	}
 }
 
-// takeEvent adds one event.
+// takeEvent applies one event.
 func (es *eventStore) takeEvent(in *registry.Intake, i int, e *acuity.Event) (acuity.Outcome, string) {
 	if e.Resource != "" {
 		k := es.takeVersion(in, e)
@@ -97,7 +97,7 @@ func (es *eventStore) takeEvent(in *registry.Intake, i int, e *acuity.Event) (ac
 	return acuity.Applied, ""
 }
 
-// store adds an event to its visit, with copies of its texts.
+// store adds an event to its visit, with copies of its strings.
 func (es *eventStore) store(in *registry.Intake, i int, e *acuity.Event, v *registry.Visit, id string) {
 	completed := *e
 	if e.Resource != "" && e.Encounter == "" && e.Visit != v.ID {
@@ -106,10 +106,10 @@ func (es *eventStore) store(in *registry.Intake, i int, e *acuity.Event, v *regi
 	completed.ReceivedAt, completed.Feed = in.Observation.ReceivedAt, in.Observation.Channel
 	completed.ByPatient = namesPatientAlone(e)
 	if completed.ID != "" {
-		completed.Digest = "" // the deduplication has it
+		completed.Digest = "" // the deduplication has the digest
 	}
 	if v.IsName() && v.Statements.Len()+len(v.ResourceStatements) > 0 {
-		es.Work.RecountWaiting = true // they wait no more
+		es.Work.RecountWaiting = true // its statements no longer wait
 	}
 	stored := adt.StoreEvent(&completed, v.Newest())
 	stored.ID = id
@@ -131,22 +131,22 @@ func (es *eventStore) store(in *registry.Intake, i int, e *acuity.Event, v *regi
 	in.Events[i] = registry.IntakeEvent{V: v, ID: e.ID, Left: v.Whole().Timeline.PlacedAt() != 0 && es.WhereIs(v) == nil}
 }
 
-// reasonSeveralOpen is the reason of an event that names the patient alone, who has
-// several open visits, in places that it does not name.
+// reasonSeveralOpen is the reason for not assigning an event that names only a patient, who has several open visits,
+// and the place of none of them.
 const reasonSeveralOpen = "several_open_visits"
 
-// namesPatientAlone reports whether an event names the patient alone. Releases before this
-// field said it by a warning.
+// namesPatientAlone reports whether an event names only the patient. Releases before this field reported it by a
+// warning.
 func namesPatientAlone(e *acuity.Event) bool {
 	return e.ByPatient || slices.ContainsFunc(e.Warnings, func(w acuity.Warning) bool { return w.Code == "visit_by_patient" })
 }
 
-// answerEvents says what became of the events, after the timelines are built.
+// answerEvents sets the results of the events after the timelines are built.
 func (es *eventStore) answerEvents(in *registry.Intake) {
 	counts := [acuity.Time + 1]int{}
 	for i := range in.Items {
 		item := &in.Items[i]
-		if item.Outcome == acuity.Duplicate { // a repetition gets the same answer
+		if item.Outcome == acuity.Duplicate { // a duplicate gets the same result
 			v, _ := es.names.VisitCalled(identity.IDOf(&in.Observation.Events[i])).OwnerOf(in.Observation.Events[i].ID)
 			answerRoom(item, es.WhereIs(v))
 		} else if v, none := in.Events[i].V.OwnerOf(in.Events[i].ID); none {
@@ -165,7 +165,8 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 				case t.Disposition == adt.Duplicate:
 					item.Outcome = acuity.Duplicate
 				case t.Disposition == adt.SameRoom && (in.Events[i].Left && r != nil || t.Event.Resource != ""):
-					// The transfer brings the visit back (docs/decisions.md#census-among-adt), or an Encounter is in the room of another.
+					// The transfer ends the absence that a census reported (docs/decisions.md#census-among-adt), or an
+					// Encounter is in the room of another visit.
 				case reason != "":
 					item.Outcome, item.Reason = acuity.Ignored, reason
 				}
@@ -196,20 +197,20 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 	}
 }
 
-// answerRoom sets the room of the visit after the event; nil: none.
+// answerRoom sets the room of the visit after the event; nil means none.
 func answerRoom(item *acuity.ItemResult, r *registry.Room) {
 	if r != nil {
 		item.HasRoom, item.RoomID = true, r.ID
 	}
 }
 
-// addEventRoom makes the room of an event known.
+// addEventRoom adds the room of an event.
 func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Location) {
 	switch r := es.Room(l.RoomID); {
 	case !l.HasRoomID:
 	case r != nil:
 		if l.Label != "" && r.Label != "" && l.Label != r.Label {
-			in.Warn("room_label_differs", in.EventPath(i)) // a census says what a room is called (docs/decisions.md#room-id-first)
+			in.Warn("room_label_differs", in.EventPath(i)) // the label in a census has priority (docs/decisions.md#room-id-first)
 		}
 		return
 	default:
@@ -218,7 +219,7 @@ func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Locatio
 		return
 	}
 	if es.locations.Table.AddUse(*l) {
-		es.Work.TableChanged = true // a number that two points of care use means neither
+		es.Work.TableChanged = true // a room number that two points of care use identifies neither room
 	}
 }
 
@@ -233,8 +234,8 @@ func appliedEventOf(v *registry.Visit, id string, e *acuity.Event) *adt.AppliedE
 	return nil
 }
 
-// warnOfPlace warns if the visit is in no room although an event named a location. A visit that left
-// the unit for a location outside of it gets no warning: that is what a transfer says.
+// warnOfPlace warns if the visit is in no room although an event named a location. A visit that was transferred to a
+// location outside of the unit gets no warning.
 func (es *eventStore) warnOfPlace(in *registry.Intake, i int, v *registry.Visit) {
 	place := &in.Observation.Events[i].Place
 	switch {
@@ -253,9 +254,8 @@ func wasInUnit(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Spans, inUnit)
 }
 
-// foldOldest replaces the oldest events of a visit that has too many by one event
-// (docs/decisions.md#folded-events): where the patient was after them, with which diagnoses.
-// Cancels of folded events come too late from then on.
+// foldOldest replaces the oldest events of a visit that has too many by one event (docs/decisions.md#folded-events),
+// which has the place and the diagnoses of the patient after them. Folded events can no longer be cancelled.
 func (es *eventStore) foldOldest(v *registry.Visit) {
 	if !es.isFull(v) {
 		return
@@ -292,16 +292,16 @@ func (es *eventStore) isFull(v *registry.Visit) bool {
 	return len(v.Events) > capEvents || v.Bytes-v.Facts.Size() > capEventBytes
 }
 
-// settleLent moves events that name the patient alone to the visits that they belong to,
-// for good: those of a visit that has too many, and those that such a visit has borrowed.
-// Else folding would separate them from the events around them.
+// settleLent permanently moves events that name only the patient to the visits that they belong to. It does so for the
+// events of a visit that has too many, and for those that such a visit has borrowed, because folding would separate
+// them from the events around them.
 func (es *eventStore) settleLent(v *registry.Visit) {
 	holders := slices.Clone(v.Whole().Joined.Borrowed())
 	if len(v.Joined.Lent()) > 0 {
 		holders = append(holders, v)
 	}
 	for _, h := range holders {
-		kept := make([]adt.Event, 0, len(h.Events)) // the timelines refer to those before
+		kept := make([]adt.Event, 0, len(h.Events)) // the timelines still refer to the previous slice
 		for i := range h.Events {
 			to := (*registry.Visit)(nil)
 			if i < len(h.Joined.Lent()) {

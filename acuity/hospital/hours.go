@@ -13,24 +13,23 @@ import (
 	"svc/acuity/score"
 )
 
-// hourGrace is how long after a full hour the wall clock cuts it, if no input did. What
-// was received before the hour is applied by then.
+// hourGrace is how long after a full hour the wall clock cuts the hour if no input did. By then, inputs that were
+// received before the hour are applied.
 const hourGrace = acuity.Instant(10_000)
 
-// closingHour is how long after the last fact about a patient hours are cut. The first
-// hour that is not observed says so, then an idle hospital writes no more.
+// closingHour is how long after the last fact about a patient hours are cut. The first unobserved hour is recorded as
+// such; after that, an idle hospital writes no snapshots.
 const closingHour = score.QuietAfter + time.Hour
 
-// observedHours makes the snapshots of full hours, and those of the past that a
-// backfill makes.
+// observedHours makes the snapshots of full hours, including those of past hours in a backfill.
 type observedHours struct {
 	*registry.Registry
 
-	past   *past // the past that a backfill replays; nil: it must be made
-	isPast bool  // this is the unit of a past: the past cuts its hours, and it forgets nothing
+	past   *past // the past that a backfill replays; nil: it must be built
+	isPast bool  // this unit is a replayed past, which cuts its own hours and removes nothing
 }
 
-// hourDue returns the next full hour to be cut; 0: none, because nothing is observed.
+// hourDue returns the next full hour to cut, or 0 if none is due because nothing is observed.
 func (h *observedHours) hourDue() acuity.Instant {
 	at := h.Facts.ObservedAt
 	if at == 0 || h.isPast {
@@ -59,7 +58,7 @@ func (h *observedHours) observe(in *registry.Intake) {
 	h.noticePast(in)
 }
 
-// markLive notes that the full hour of the clock was observed when it came.
+// markLive records that the full hour of the clock was observed on time.
 func (h *observedHours) markLive() {
 	f := &h.Facts
 	if f.Clock > f.ObservedAt.Add(score.QuietAfter) {
@@ -84,7 +83,7 @@ func (h *observedHours) addSnapshot(in *registry.Intake) {
 	in.Snapshot = &s
 }
 
-// addArrivals adds those who came within the hour before, even if they left since.
+// addArrivals adds the patients who arrived within the previous hour, including those who have left.
 func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 	to := acuity.Instant(s.Hour) * registry.HourOf
 	kinds := make(map[uint64]acuity.ArrivalKind, len(s.Visits))
@@ -113,7 +112,7 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 			n := score.VisitNumber(&acuity.PatientChart{Visit: v.ID})
 			kind, here := kinds[n]
 			if !here {
-				kind = acuity.ArrivesTriage // a patient who leaves within the hour was looked at, not admitted
+				kind = acuity.ArrivesTriage // a patient who leaves within the hour was triaged, not admitted
 			}
 			s.Arrivals = append(s.Arrivals, acuity.SnapshotArrival{Visit: n, Kind: kind})
 		}
@@ -124,8 +123,8 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 	}
 }
 
-// cameAt returns when the visit became known to be here: its opening or the first
-// receipt of that, whichever is later; 0: never.
+// cameAt returns when the visit became known to be here: its opening or the first receipt of the opening, whichever is
+// later, or 0 if it never was here.
 func cameAt(v *registry.Visit) acuity.Instant {
 	if v.Timeline.OpenedAt == 0 {
 		if len(v.Stays) > 0 {
@@ -142,7 +141,7 @@ func cameAt(v *registry.Visit) acuity.Instant {
 	return max(v.Timeline.OpenedAt, first)
 }
 
-// arrivalKind is the kind of arrival of a visit that is in a stage.
+// arrivalKind returns the kind of arrival of a visit in a stage.
 func arrivalKind(c acuity.StageClass) acuity.ArrivalKind {
 	switch c {
 	case acuity.StageTriage:
@@ -156,14 +155,14 @@ func arrivalKind(c acuity.StageClass) acuity.ArrivalKind {
 	return acuity.ArrivesOther
 }
 
-// The pace of a backfill. Its hours are due one after the other, so that inputs
-// pass between them; a replay cuts them at the same places.
+// These control the pace of a backfill. Its hours are due one after the other, so that inputs are applied between them.
+// A replay cuts them at the same positions.
 const (
-	backfillAfter = acuity.Instant(2_000) // since the last batch that told of the past
+	backfillAfter = acuity.Instant(2_000) // after the last batch with past events
 	backfillStep  = acuity.Instant(5)
 )
 
-// backfillDue returns when the next past hour must be cut; 0: none.
+// backfillDue returns when the next past hour must be cut, or 0 if there is no backfill.
 func (h *observedHours) backfillDue() acuity.Instant {
 	if h.Facts.Backfill.Due == 0 || h.isPast {
 		return 0
@@ -171,8 +170,8 @@ func (h *observedHours) backfillDue() acuity.Instant {
 	return max(h.Facts.Backfill.Due, h.Facts.Clock)
 }
 
-// noticePast begins or postpones a backfill if a batch has events of closed hours.
-// Whatever changes the past of a backfill discards it.
+// noticePast begins or postpones a backfill if a batch has events of closed hours. Any change of the past of a backfill
+// discards the replayed state.
 func (h *observedHours) noticePast(in *registry.Intake) {
 	o, f := in.Observation, &h.Facts
 	closed := f.Clock / registry.HourOf * registry.HourOf
@@ -196,15 +195,14 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 	b = facts.Backfill{Due: f.Clock + backfillAfter, From: from, Next: from, Until: closed.Hour()}
 	if b.Skip(f.Live); b.Due != 0 {
 		f.Backfill = b
-		f.Generation++ // also of a backfill that is cut short by this one
+		f.Generation++ // including one that this backfill replaces
 	}
 }
 
-// Recall replays the past of a backfill that is due at now towards its next hour, by at
-// most so many events. It returns how many it replayed, and whether it arrived. After a
-// restore, after a change of the past, and after skipped hours, there are more events
-// than those of one hour. If Recall is not called, [State.Advance] replays them in one
-// piece.
+// Recall replays the past of a backfill that is due at now towards its next hour, by at most most events. It returns
+// the number of replayed events, and whether it reached the hour. After a restore, after a change of the past, and
+// after skipped hours, more events than those of one hour must be replayed. If Recall is not called, [State.Advance]
+// replays them in one piece.
 func (u *State) Recall(now acuity.Instant, most int) (applied int, there bool) {
 	if due := u.hours.backfillDue(); due == 0 || due > now {
 		return 0, true
@@ -215,14 +213,14 @@ func (u *State) Recall(now acuity.Instant, most int) (applied int, there bool) {
 	return u.hours.past.applied - before, there
 }
 
-// ensurePast makes the past if there is none, or if it has changed since.
+// ensurePast builds the past if there is none, or if it has changed.
 func (u *State) ensurePast() {
 	if u.hours.dropPast(); u.hours.past == nil {
 		u.hours.past = newPast(u)
 	}
 }
 
-// dropPast drops a past that has changed since it was made.
+// dropPast drops the past if it has changed since it was built.
 func (h *observedHours) dropPast() {
 	if h.Work.DropPast {
 		h.past, h.Work.DropPast = nil, false
@@ -245,29 +243,28 @@ func (u *State) cutPast(in *registry.Intake) {
 	}
 }
 
-// past is a unit that gets the events again, at the times at which they happened. It
-// forgets nothing: what its unit still knows counts to the end, else the hours that are
-// cut would decide what is forgotten.
+// past replays stored events at event time to produce backfilled snapshots. Retention is off: if the replay removed
+// visits, its hours would depend on when they are cut.
 type past struct {
 	unit    *State
-	events  []pastEvent // still to come, ascending by time
-	applied int         // number of events that came
+	events  []pastEvent // pending events, ascending by time
+	applied int         // number of replayed events
 }
 
-// pastEvent is an event of a visit, as if it had been received when it happened.
+// pastEvent is an event of a visit, treated as if it had been received when it occurred.
 type pastEvent struct {
 	visit string
 	*adt.Event
 }
 
-// newPast makes the past from the events that the unit keeps. Only ADT knows of hours
-// before its receipt; places and rules are those of today.
+// newPast builds the past from the stored events of the unit. Only ADT reports hours before its receipt; places and
+// rules are the current ones.
 func newPast(u *State) *past {
 	p := &past{unit: New(u.registry.Keys.Hospital)}
 	p.unit.hours.isPast, p.unit.registry.Limits = true, u.registry.Limits
 	p.unit.dedup.Off = true
-	p.unit.settings.Rows = u.settings.Rows                 // a change of them discards this past
-	p.unit.names.References.Rows = u.names.References.Rows // a change of them discards this past
+	p.unit.settings.Rows = u.settings.Rows                 // a change of the rows discards this past
+	p.unit.names.References.Rows = u.names.References.Rows // a change of the rows discards this past
 	for _, r := range u.registry.Rooms {
 		p.unit.registry.Rooms = append(p.unit.registry.Rooms, &registry.Room{RoomState: facts.RoomState{
 			ID: r.ID, Label: r.Label, Area: r.Area, Registered: r.Registered, PointOfCare: r.PointOfCare, Room: r.Room,
@@ -297,8 +294,7 @@ func newPast(u *State) *past {
 	return p
 }
 
-// applyUntil applies at most so many of the events before an instant, and reports
-// whether those were all.
+// applyUntil applies at most most of the events before an instant, and reports whether no more remain.
 func (p *past) applyUntil(before acuity.Instant, most int) bool {
 	n := 0
 	for ; n < len(p.events) && p.events[n].At < before; n++ {
@@ -308,7 +304,7 @@ func (p *past) applyUntil(before acuity.Instant, most int) bool {
 		e := p.events[n]
 		p.unit.pass(e.At)
 		events := e.AppendTo(nil, e.visit)
-		events[0].Resource, events[0].Encounter, events[0].Subject = "", "", "" // its versions are settled
+		events[0].Resource, events[0].Encounter, events[0].Subject = "", "", "" // the versions are already resolved
 		p.unit.Apply(&acuity.Observation{Hospital: p.unit.registry.Keys.Hospital, ReceivedAt: e.At, Channel: e.Feed, Events: events}, 0)
 	}
 	p.events, p.applied = p.events[n:], p.applied+n

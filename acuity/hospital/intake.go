@@ -6,7 +6,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// answerCreates says that nothing changed, if the whole observation is about what is known.
+// answerCreates reports that nothing changed if the whole observation would only create things that exist.
 func answerCreates(in *registry.Intake) {
 	if len(in.Existing) == 0 {
 		return

@@ -11,23 +11,22 @@ import (
 	"svc/acuity/score"
 )
 
-// scoring makes the verdict of a unit from its chart.
+// scoring computes the verdict of a unit from its chart.
 type scoring struct {
 	*registry.Registry
 	matcher *identity.Matcher
 
 	verdict  score.Verdict
-	sums     score.UnitSums      // of the rooms of the verdict
-	before   score.Verdict       // of the step before, without its rooms
-	compared []*registry.Room    // rooms whose verdict may differ from the step before, by id
-	replaced []score.RoomVerdict // what room.before points to
-	overdue  bool                // the verdict differs from what was last told
+	sums     score.UnitSums      // sums over the rooms of the verdict
+	before   score.Verdict       // verdict of the previous step, without its rooms
+	compared []*registry.Room    // rooms whose verdict may differ from the previous step, by id
+	replaced []score.RoomVerdict // target of room.before
+	overdue  bool                // the verdict differs from the last published one
 
 	previous, active []catalogue.Factor // memory for the factors of a room
 }
 
-// judge makes the verdict at the clock. Rooms that neither changed nor are due keep
-// theirs.
+// judge computes the verdict at the clock. Rooms that neither changed nor are due keep their verdicts.
 func (k *scoring) judge() {
 	now, all := k.Facts.Clock, k.Work.Rearranged || k.Work.Plain
 	k.Work.Rearranged, k.before = false, k.verdict
@@ -62,8 +61,8 @@ func (k *scoring) judge() {
 	score.UpdateVerdict(k.matcher.Cat, &k.verdict, &k.Chart.Unit, &k.sums, now)
 }
 
-// chooseCompared lists the rooms to judge, and those that the input is about. After rooms
-// entered or left the unit these are all rooms.
+// chooseCompared lists the rooms to judge, and the rooms of the input. After rooms entered or left the unit, it lists
+// all rooms.
 func (k *scoring) chooseCompared(all bool, now acuity.Instant) {
 	for _, r := range k.compared {
 		r.Compared, r.Judged = false, false
@@ -98,11 +97,11 @@ func (k *scoring) chooseCompared(all bool, now acuity.Instant) {
 	slices.SortFunc(k.compared, func(a, b *registry.Room) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// keepBefore keeps the verdicts of the compared rooms, which judge replaces.
+// keepBefore saves the verdicts of the compared rooms, which judge replaces.
 func (k *scoring) keepBefore() {
 	clear(k.replaced)
 	k.replaced = slices.Grow(k.replaced[:0], min(len(k.compared), len(k.verdict.Rooms)))
-	rooms := k.verdict.Rooms // ascending by id, as the compared ones are
+	rooms := k.verdict.Rooms // ascending by id, like the compared rooms
 	for _, r := range k.compared {
 		for len(rooms) > 0 && rooms[0].ID < r.ID {
 			rooms = rooms[1:]
@@ -115,8 +114,7 @@ func (k *scoring) keepBefore() {
 	}
 }
 
-// verdicts returns the verdicts of a room before and after the step; nil: the room was
-// or is not in the unit.
+// verdicts returns the verdicts of a room before and after the step; nil means that the room was or is not in the unit.
 func (k *scoring) verdicts(r *registry.Room) (before, after *score.RoomVerdict) {
 	if r.InUnit {
 		after = &k.verdict.Rooms[r.ChartAt]
@@ -127,7 +125,7 @@ func (k *scoring) verdicts(r *registry.Room) (before, after *score.RoomVerdict) 
 	return after, after
 }
 
-// showsTheSame reports whether the verdict shows what the one before showed.
+// showsTheSame reports whether the verdict shows the same as the previous one.
 func (k *scoring) showsTheSame() bool {
 	if !k.verdict.ShowsSame(&k.before) {
 		return false
@@ -151,7 +149,7 @@ func (k *scoring) removed() (rooms int32) {
 	return rooms
 }
 
-// isDue reports whether time alone has changed the room, or its share of the unit.
+// isDue reports whether a timer has changed the room, or its part of the unit.
 func isDue(rv *score.RoomVerdict, now acuity.Instant) bool {
 	next := rv.Until()
 	return next != 0 && next <= now

@@ -10,7 +10,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// The reasons of what is refused beyond a limit.
+// These are the reasons for refusals beyond a limit.
 const (
 	reasonRooms      = "too_many_rooms"
 	reasonVisits     = "too_many_visits"
@@ -32,8 +32,7 @@ func Limits() map[string]int64 {
 	}
 }
 
-// Exceeded returns the rule behind the reason of a refusal, as "maxRooms:1000"; false:
-// there is none.
+// Exceeded returns the rule for the reason of a refusal, such as "maxRooms:1000", and whether there is one.
 func Exceeded(reason string) (rule string, ok bool) {
 	usual := registry.Usual
 	rule, ok = map[string]string{
@@ -44,38 +43,36 @@ func Exceeded(reason string) (rule string, ok bool) {
 	return rule, ok
 }
 
-// The caps of the facts of a visit, a census or a roster. Together they keep each record of the changelog below
-// 64 KiB.
+// These are the caps of the facts of a visit, a census or a roster. Together they limit each record of the changelog to
+// less than 64 KiB.
 const (
-	// capEvents is the number of ADT events of a visit; the oldest are folded
-	// into one (docs/decisions.md#folded-events).
+	// capEvents is the maximum number of ADT events of a visit; the oldest are folded into one
+	// (docs/decisions.md#folded-events).
 	capEvents = 200
-	// capEventBytes bounds the same set by its approximate size.
+	// capEventBytes is the maximum approximate size of the same events.
 	capEventBytes = 40 << 10
-	// capPast is the number of past occupants without visit of a room.
+	// capPast is the maximum number of past occupants without a visit of a room.
 	capPast = 8
 	// capListed, capStanding and capNewborns bound the facts of one census row.
 	capListed   = 64
 	capStanding = 64
 	capNewborns = 8
-	// capPlans is the number of staffing plans ahead; the earliest are kept.
+	// capPlans is the maximum number of future staffing plans; the earliest are stored.
 	capPlans = 48
-	// capRoster is the number of nurses of a roster.
+	// capRoster is the maximum number of nurses of a roster.
 	capRoster = 500
-	// capMoves is the number of newest moves that count for the flow axis: as many as
-	// there can be nurses.
+	// capMoves is the maximum number of moves that count for the flow axis: as many as there can be nurses. The newest
+	// count.
 	capMoves = 1000
 )
 
-// usualEvents is the initial capacity for the events of a visit: few visits have fewer.
+// usualEvents is the initial capacity for the events of a visit, because few visits have fewer.
 const usualEvents = 4
 
-// The spans after which facts settle or are forgotten.
+// These are the times after which facts are settled or removed.
 const (
-	// forgetVisit is how long after its discharge a visit is kept
-	// (docs/decisions.md#event-set).
+	// forgetVisit is how long a visit is stored after its discharge (docs/decisions.md#event-set).
 	forgetVisit = 7 * 24 * time.Hour
-	// backfillDays is how far back past hours are cut, and how long visits of a batch
-	// are kept for that purpose.
+	// backfillDays is how far back past hours are cut, and how long visits of a batch are stored for that purpose.
 	backfillDays = 28 * 24 * time.Hour
 )

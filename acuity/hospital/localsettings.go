@@ -12,17 +12,17 @@ import (
 	"svc/acuity/terminology"
 )
 
-// overwrite copies a text that was sent over a known one; empty: nothing was sent. The copy
-// does not hold the memory of the census.
+// overwrite replaces a known string by a copy of a string that was sent. An empty string means that nothing was sent.
+// The copy does not retain the memory of the census.
 func overwrite(known *string, said string) {
 	if said != "" && said != *known {
 		*known = strings.Clone(said)
 	}
 }
 
-// The reasons for which an administrator's observation is refused as a whole.
+// These are the reasons for refusing an administrator's observation as a whole.
 const (
-	reasonDryRun = "dry_run" // it only asked what it would do
+	reasonDryRun = "dry_run" // a dry run changes nothing
 )
 
 // isAdministration reports whether an administrator made the observation.
@@ -30,7 +30,7 @@ func isAdministration(o *acuity.Observation) bool {
 	return len(o.Mappings)+len(o.Rules)+len(o.Locations)+len(o.Marks) > 0 || o.Switches != nil
 }
 
-// takeLocalSettings takes what an administrator says, all of it or nothing.
+// takeLocalSettings applies an administrator's observation, all of it or nothing.
 func (u *State) takeLocalSettings(in *registry.Intake) {
 	o := in.Observation
 	changes := u.settings.ChangesBy(o)
@@ -63,8 +63,8 @@ func (u *State) takeLocalSettings(in *registry.Intake) {
 	}
 }
 
-// confirmRoom makes the room of a row of the location table known and confirmed. A
-// census that lists the room may label it otherwise (docs/decisions.md#room-id-first).
+// confirmRoom adds and confirms the room of a row of the location table. A census that lists the room may give it
+// another label (docs/decisions.md#room-id-first).
 func confirmRoom(g *registry.Registry, in *registry.Intake, p *acuity.Place) {
 	if p.Delete || !p.HasRoomID {
 		return
@@ -87,8 +87,7 @@ func confirmRoom(g *registry.Registry, in *registry.Intake, p *acuity.Place) {
 	}
 }
 
-// compile makes rules, terminology map and location table ready for use. All statements
-// are read anew.
+// compile prepares the rules, the terminology map and the location table for use. All statements are matched again.
 func (u *State) compile() {
 	var rules []catalogue.Rule
 	var mappings []acuity.Mapping
@@ -123,8 +122,8 @@ func (u *State) LocalSettings(write func(key []byte, s facts.Record)) {
 	}
 }
 
-// Unknown returns a room of the unit that registered itself, and that neither a census
-// nor an administrator has confirmed; nil: the room is not such a one.
+// Unknown returns a room of the unit that only ADT has named and that neither a census nor an administrator has
+// confirmed, or nil for any other room.
 func (u *State) Unknown(id int32) *facts.RoomState {
 	if r := u.registry.Room(id); r != nil && r.Registered && r.InUnit {
 		return &r.RoomState

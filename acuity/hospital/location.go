@@ -6,9 +6,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// settleTable updates the room table after a step, once, and touches what depends on
-// changed answers. A step may make hundreds of rooms known, and mostly no visit depends
-// on them.
+// settleTable updates the room table after a step, once, and touches what depends on changed answers. A step may add
+// hundreds of rooms, and usually no visit depends on them.
 func (u *State) settleTable() {
 	w := &u.registry.Work
 	for _, l := range w.DroppedPlaces {

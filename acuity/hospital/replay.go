@@ -8,17 +8,16 @@ import (
 	"svc/acuity/stays"
 )
 
-// Folded is the result of a log of observations.
+// Folded is the result of folding a log of observations.
 type Folded struct {
 	Chart   *acuity.Chart
-	Verdict score.Verdict   // at the instant asked for
+	Verdict score.Verdict   // at the requested instant
 	Changes []acuity.Change // one per observation and due instant, in order
 }
 
-// Fold is the plain reference for [State]. It takes the observations of one hospital in
-// the order of their log, and after each derives everything anew from all facts. A State
-// with the same observations has the same chart and made the same changes. The index of
-// an observation is its offset in the changes.
+// Fold is the reference implementation for [State]. It applies the observations of one hospital in the order of their
+// log, and after each derives everything again from all facts. A State with the same observations has the same chart
+// and makes the same changes. The index of an observation is its offset in the changes.
 func Fold(observations []acuity.Observation, now acuity.Instant) Folded {
 	hospital := ""
 	if len(observations) > 0 {
@@ -39,8 +38,8 @@ func Fold(observations []acuity.Observation, now acuity.Instant) Folded {
 	return out
 }
 
-// NewPlain returns an empty unit that is its own reference: it keeps nothing derived
-// from one step to the next, see [Fold]. It takes about a hundred times as long.
+// NewPlain returns an empty unit that is its own reference implementation: it reuses no derived state from one step to
+// the next, see [Fold]. It is about a hundred times slower.
 func NewPlain(hospital string) *State {
 	u := New(hospital)
 	u.registry.Work.Plain = true
@@ -58,8 +57,8 @@ func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Ch
 	}
 }
 
-// recallDaily is the number of events from which the plain reference replays the past of
-// a backfill once a day instead of once an hour: a month would take hours.
+// recallDaily is the number of events from which the reference implementation replays the past of a backfill once a day
+// instead of once an hour, because a month would take hours.
 const recallDaily = 2000
 
 // forgetDerived drops everything that is derived from the facts.
@@ -94,16 +93,15 @@ func (u *State) forgetDerived() {
 	u.registry.Work.RecountWaiting, u.timelines.Cancels = true, nil
 	u.rebuildTable()
 	if past != nil && past.applied >= recallDaily && u.registry.Facts.Backfill.Next%24 != 0 {
-		u.registry.Work.DropPast = false // what the facts say of it is as before
+		u.registry.Work.DropPast = false // the facts about the past are unchanged
 	}
 	u.compile()
 	u.registry.Work.AddedMoves, u.registry.Work.DroppedMoves = nil, nil
 	u.timelines.Moves, u.stays.Unplaced, u.charts.Belonging, u.charts.Crowded = nil, 0, 0, false
 }
 
-// preview answers what an observation would do, and records only the question. A twin of
-// the unit applies it, made of changelog records as after a restart, so that nothing
-// comes back here.
+// preview returns the change that an observation would make, and records only the request. It applies the observation
+// to a twin of the unit, restored from changelog records, so that nothing changes here.
 func (u *State) preview(o *acuity.Observation, offset int64) acuity.Change {
 	u.begin(max(u.registry.Facts.Clock, o.ReceivedAt, o.AppliedAt), offset)
 	real := *o
@@ -121,13 +119,12 @@ func (u *State) preview(o *acuity.Observation, offset int64) acuity.Change {
 	return in.Change
 }
 
-// Twin returns a unit with the same facts, derived anew. It shares nothing that changes.
+// Twin returns a unit with the same facts, which are derived again. The two units share no mutable state.
 func (u *State) Twin() *State {
 	t := New(u.registry.Keys.Hospital)
 	t.registry.Work.Plain, t.registry.Limits = u.registry.Work.Plain, u.registry.Limits
 	u.Records(func(key []byte, s facts.Record) {
-		// Restore copies the records of rooms and visits, and keeps pointers to the
-		// others.
+		// Restore copies the records of rooms and visits, and stores pointers to the others.
 		switch r := s.(type) {
 		case *facts.DedupState:
 			s = copyOf(r)
@@ -137,7 +134,7 @@ func (u *State) Twin() *State {
 			s = copyOf(r)
 		}
 		if err := t.Restore(string(key), s); err != nil {
-			panic("acuity: " + err.Error()) // a key that this unit made
+			panic("acuity: " + err.Error()) // this unit made the key, so it is valid
 		}
 	})
 	t.Restored()

@@ -14,8 +14,8 @@ import (
 	"svc/acuity/stays"
 )
 
-// applyRetention settles and forgets old facts. It runs at the first step of each hour
-// of the hospital's clock, so a restored unit does it at the same steps.
+// applyRetention settles and removes old facts. It runs at the first step of each hour of the hospital's clock, so a
+// restored unit runs it at the same steps.
 func (u *State) applyRetention(now acuity.Instant) {
 	u.dedup.ForgetOld(now)
 	for _, r := range u.registry.Rooms {
@@ -32,12 +32,11 @@ func (u *State) applyRetention(now acuity.Instant) {
 	if len(u.names.Versions)+len(u.names.ByEncounter)+len(u.names.Resources) > 0 {
 		u.names.Index()
 	}
-	u.registry.Work.RecountWaiting = true // what waits depends on the hour
+	u.registry.Work.RecountWaiting = true // which statements wait depends on the hour
 }
 
-// forgetVisits drops the visits that are over. A visit cannot be over before forgetVisit
-// has passed since its last fact, so it is checked no sooner. Only a name without events
-// may be.
+// forgetVisits removes the visits that are over. A visit cannot be over until forgetVisit has passed since its last
+// fact, so it is not checked earlier. A visit without events, which has only a name, may be over earlier.
 func (u *State) forgetVisits(now acuity.Instant) {
 	due := slices.SortedFunc(maps.Keys(u.registry.Unknown), func(a, b *registry.Visit) int { return cmp.Compare(a.ID, b.ID) })
 	due = append(due, u.registry.Fresh...)
@@ -52,7 +51,7 @@ func (u *State) forgetVisits(now acuity.Instant) {
 	var over []*registry.Visit
 	for _, v := range due {
 		switch {
-		case u.registry.Visits[v.ID] != v || v.Forgotten: // it is forgotten already
+		case u.registry.Visits[v.ID] != v || v.Forgotten: // it is already removed
 		case isOver(v, now):
 			over = appendRelated(over, v)
 		case v.IsName(): // names are checked each time
@@ -65,8 +64,8 @@ func (u *State) forgetVisits(now acuity.Instant) {
 	u.forget(over)
 }
 
-// appendRelated appends a visit and those that share a timeline with it: one without the
-// others would be another visit.
+// appendRelated appends a visit and the visits that share a timeline with it, because the timeline of only some of them
+// would differ.
 func appendRelated(over []*registry.Visit, v *registry.Visit) []*registry.Visit {
 	if !v.IsJoined() {
 		v.Forgotten = true
@@ -80,9 +79,8 @@ func appendRelated(over []*registry.Visit, v *registry.Visit) []*registry.Visit 
 	return over
 }
 
-// isOver reports whether a visit can be forgotten: 7 days after its discharge, or after
-// its last fact if it is nowhere. A visit by batch stays 28 days after the discharge,
-// for another batch about the same hours.
+// isOver reports whether a visit can be forgotten: 7 days after its discharge, or after its last fact if it is in no
+// place. A visit from a batch is stored for 28 days after the discharge, in case another batch covers the same hours.
 func isOver(v *registry.Visit, now acuity.Instant) bool {
 	if !v.IsJoined() {
 		return isOverAlone(v, now)
@@ -95,7 +93,7 @@ func isOver(v *registry.Visit, now acuity.Instant) bool {
 	return true
 }
 
-// isOverAlone is isOver without regard for the visits that share a timeline with it.
+// isOverAlone is isOver without the visits that share a timeline with the visit.
 func isOverAlone(v *registry.Visit, now acuity.Instant) bool {
 	if n := len(v.Spans); n > 0 && v.Spans[n-1].To == 0 {
 		return false
@@ -109,8 +107,7 @@ func isOverAlone(v *registry.Visit, now acuity.Instant) bool {
 	return max(v.Touched, v.Timeline.ClosedAt).Add(forgetVisit) <= now
 }
 
-// forget drops visits. Rooms that they made known stay. It goes through each list of the
-// unit once.
+// forget removes visits. Rooms that they added remain. It iterates over each list of the unit once.
 func (u *State) forget(over []*registry.Visit) {
 	if len(over) == 0 {
 		return
@@ -137,7 +134,7 @@ func (u *State) forget(over []*registry.Visit) {
 	maps.DeleteFunc(u.names.Resources, func(_ string, by identity.Holder) bool { return by.V != nil && by.V.Forgotten })
 	isForgotten := func(v *registry.Visit) bool { return v.Forgotten }
 	u.timelines.Newborns, u.names.Parts = slices.DeleteFunc(u.timelines.Newborns, isForgotten), slices.DeleteFunc(u.names.Parts, isForgotten)
-	for _, v := range u.names.Parts { // a forgotten visit may be that of the mother
+	for _, v := range u.names.Parts { // a removed visit may be the mother's
 		u.registry.Work.MarkVisit(v, registry.Touched)
 	}
 	for i, list := range u.registry.Work.Visits {
@@ -145,11 +142,11 @@ func (u *State) forget(over []*registry.Visit) {
 	}
 	for _, v := range over {
 		u.registry.Slots.Release(v)
-		v.Marks |= registry.Touched | registry.Unsaved // no list may take it again
+		v.Marks |= registry.Touched | registry.Unsaved // no list may include the visit again
 	}
 }
 
-// takeOut removes a forgotten visit from all indexes and rooms.
+// takeOut removes a dropped visit from all indexes and rooms.
 func (u *State) takeOut(v *registry.Visit) {
 	for _, s := range v.Spans {
 		if r := u.registry.Room(s.Room); s.Kind == location.InRoom && r != nil && (s.To == 0 || s.To > u.registry.Facts.CensusAt) && !r.Placed {
@@ -157,7 +154,7 @@ func (u *State) takeOut(v *registry.Visit) {
 			u.registry.Work.MarkRoom(r, registry.Unsaved)
 		}
 	}
-	for _, w := range v.Withdrawn { // else its statements there would be the room's own
+	for _, w := range v.Withdrawn { // without this, the room itself would own its statements there
 		if r := u.registry.Room(w.Room); r != nil && r.Clinical && !r.Placed {
 			r.Placed = true
 			u.registry.Work.MarkRoom(r, registry.Unsaved)

@@ -10,7 +10,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// takeStaffing puts a number of nurses in force, now or at its time.
+// takeStaffing sets the number of nurses, now or from a future time.
 func takeStaffing(f *facts.UnitState, in *registry.Intake, s *acuity.Staffing) {
 	n := *s
 	if n.AsOf == 0 {
@@ -58,7 +58,7 @@ func dropReplaced(f *facts.UnitState, now acuity.Instant) {
 	f.Staffing = list
 }
 
-// takeRoster puts a roster in force.
+// takeRoster sets the roster.
 func takeRoster(f *facts.UnitState, in *registry.Intake, r *acuity.Roster) {
 	n := *r
 	if n.AsOf == 0 {

@@ -1,8 +1,8 @@
 // Package hospital applies observations to the state of one hospital.
 //
-// [State.Apply] takes one observation, brings everything derived up to date, and returns what it
-// changed. The place of a patient is a function of the set of events, never of their order. Nothing
-// here asks what time it is: the caller passes now. [Fold] is the plain reference.
+// [State.Apply] applies one observation, updates all derived state, and returns the change. The place of a patient is a
+// function of the set of events, never of their order. The package never reads the clock: the caller passes now. [Fold]
+// is the reference implementation.
 package hospital
 
 import (
@@ -18,19 +18,17 @@ import (
 	"svc/acuity/stays"
 )
 
-// State is the state of one hospital: its facts, and what is derived from them. One
-// goroutine uses it.
+// State is the state of one hospital: its facts and the state derived from them. It is not safe for concurrent use.
 //
-// An observation changes the facts, or housekeeping on the hospital's clock does. Everything else is
-// derived in four steps: the timeline of a visit, its stays in rooms, the statements that belong to
-// it, the chart of a room.
+// Only observations, and housekeeping on the hospital's clock, change the facts. Everything else is derived in four
+// steps: the timeline of a visit, its stays in rooms, the statements that belong to it, the chart of a room.
 //
-// Each part owns some of the state, shares the registry with all others, and points to the
-// parts that it needs. A part never points to the State.
+// Each part owns some of the state, shares the registry with all others, and points to the parts that it needs. A part
+// never points to the State.
 type State struct {
 	registry registry.Registry
 
-	// Facts, and the indexes of them.
+	// These are the facts and their indexes.
 	settings   facts.LocalSettings
 	matcher    identity.Matcher
 	dedup      facts.Deduplication
@@ -42,7 +40,7 @@ type State struct {
 	clinical   clinicalIntake
 	capacity   capacity
 
-	// What the steps of derive make, in their order.
+	// These are the results of the steps of derive, in order.
 	locations identity.Locations
 	timelines identity.Timelines
 	stays     stays.Builder
@@ -103,17 +101,17 @@ func New(hospital string) *State {
 	return u
 }
 
-// Chart returns the chart as it is now. It is valid until the next call of
-// Apply, Advance or Reject, and the caller does not change it.
+// Chart returns the current chart. It is valid until the next call of Apply, Advance or Reject, and the caller must not
+// change it.
 func (u *State) Chart() *acuity.Chart { return &u.registry.Chart }
 
-// Verdict returns the verdict as of the last step. It is valid until the next
-// call of Apply, Advance or Reject, and the caller does not change it.
+// Verdict returns the verdict as of the last step. It is valid until the next call of Apply, Advance or Reject, and the
+// caller must not change it.
 func (u *State) Verdict() *score.Verdict { return &u.scoring.verdict }
 
-// Due returns the instant at which the wall clock must call Advance; 0: never. It may
-// have passed. It is the instant at which time alone changes the verdict, or some
-// seconds after a full hour: inputs of that hour cut it sooner.
+// Due returns the instant at which the wall clock must call Advance, or 0 if there is none. The instant may be in the
+// past. It is when a timer changes the verdict, or some seconds after a full hour, because inputs of that hour cut it
+// sooner.
 func (u *State) Due() acuity.Instant {
 	hour := u.hours.hourDue()
 	if hour != 0 {
@@ -122,7 +120,7 @@ func (u *State) Due() acuity.Instant {
 	return codes.Soonest(codes.Soonest(u.scoring.verdictDue(), u.hours.backfillDue()), hour)
 }
 
-// verdictDue returns the instant at which time alone changes the verdict next; 0: never.
+// verdictDue returns the next instant at which a timer changes the verdict, or 0 if there is none.
 func (k *scoring) verdictDue() acuity.Instant {
 	if k.overdue {
 		return max(k.Facts.Clock, 1)
@@ -133,9 +131,8 @@ func (k *scoring) verdictDue() acuity.Instant {
 	return max(k.verdict.Next, k.Facts.Clock+1)
 }
 
-// Advance takes the earliest due instant that is not after now. It returns false, and
-// does nothing, if there is none. Call it until it returns false: before each Apply with
-// the clock of the observation, and by the wall clock.
+// Advance processes the earliest due instant that is not after now. If there is none, it returns false and does
+// nothing. Call it until it returns false: with the clock of the observation before each Apply, and by the wall clock.
 func (u *State) Advance(now acuity.Instant) (acuity.Change, bool) {
 	hour, backfill := u.hours.hourDue(), u.hours.backfillDue()
 	due := codes.Soonest(codes.Soonest(u.scoring.verdictDue(), backfill), hour)
@@ -158,8 +155,8 @@ func (u *State) Advance(now acuity.Instant) (acuity.Change, bool) {
 	return in.Change, true
 }
 
-// Elapse is Advance by the wall clock. It waits with a full hour until [State.Due]:
-// inputs that were received before the hour may still be under way.
+// Elapse is Advance by the wall clock. It delays a full hour until [State.Due], because inputs that were received
+// before the hour may not have been applied yet.
 func (u *State) Elapse(now acuity.Instant) (acuity.Change, bool) {
 	if due := u.Due(); due == 0 || due > now {
 		return acuity.Change{}, false
@@ -167,8 +164,8 @@ func (u *State) Elapse(now acuity.Instant) (acuity.Change, bool) {
 	return u.Advance(now)
 }
 
-// Reject records an input that cannot be decoded. It changes nothing but the version. As
-// before Apply, the caller has advanced to at.
+// Reject records an input that cannot be decoded. It changes only the version. As with Apply, the caller must have
+// advanced to at.
 func (u *State) Reject(reason string, at acuity.Instant, offset int64) acuity.Change {
 	u.begin(max(u.registry.Facts.Clock, at), offset)
 	in := registry.Intake{Change: acuity.Change{Outcome: acuity.Rejected, Reason: reason}}
@@ -183,6 +180,6 @@ func (u *State) begin(now acuity.Instant, offset int64) {
 	u.registry.Facts.Clock, u.registry.Facts.Offset = now, offset
 	if before != 0 && now/registry.HourOf != before/registry.HourOf && !u.hours.isPast {
 		u.applyRetention(now)
-		u.derive() // an input reads what is derived
+		u.derive() // inputs read derived state
 	}
 }
