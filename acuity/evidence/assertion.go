@@ -9,33 +9,32 @@ import (
 	"svc/acuity/terminology"
 )
 
-// assertion is the state of one factor by the statements of one identity, in order of
-// time.
+// assertion is the state of one factor according to the statements of one identity, in order of time.
 type assertion struct {
 	f catalogue.Factor
 
 	on, held    bool
-	began       acuity.Instant // time of the statement that switched it on
+	began       acuity.Instant // time of the statement that started it
 	start, last acuity.Instant
-	by          terminology.Match          // newest assertion
+	by          terminology.Match          // newest assertion of the factor
 	from        *terminology.MatchedSignal // the matched signal of by
 }
 
-// apply moves the assertion on by a statement about its factor.
+// apply updates the assertion with a statement about its factor.
 func (r *assertion) apply(c *catalogue.Catalogue, s *orderedStatement, m terminology.Match) {
 	switch {
 	case m.On:
 		r.renew(c, s.MatchedSignal, m, s.order, s.clock)
 	case s.Status == acuity.SignalOnHold && r.on:
-		// Off, but the clock runs on; the time on hold is no gap.
+		// The factor is off, but its clock continues; the time on hold is not a gap.
 		r.held, r.last = true, s.order
 	default:
 		r.on, r.held = false, false
 	}
 }
 
-// renew starts an assertion, or carries it on, at a time and with a clock of its own. A
-// gap of at least the factor's window starts a new one (docs/decisions.md#two-clocks).
+// renew starts or continues an assertion at a time, with a given clock. A gap of at least the factor's window starts a
+// new assertion (docs/decisions.md#two-clocks).
 func (r *assertion) renew(c *catalogue.Catalogue, s *terminology.MatchedSignal, m terminology.Match, at, clock acuity.Instant) {
 	window, _ := c.Window(r.f, m.Variant, m.Kind == acuity.ByDiagnosis)
 	switch {
@@ -48,14 +47,14 @@ func (r *assertion) renew(c *catalogue.Catalogue, s *terminology.MatchedSignal, 
 	r.by, r.from = m, s
 }
 
-// assume asserts the factor at an instant without a statement, because silence about a
-// graver factor becomes this one.
+// assume asserts the factor at an instant without a statement, because a missing repetition of a more severe factor
+// implies this one.
 func (r *assertion) assume(c *catalogue.Catalogue, at acuity.Instant, s *terminology.MatchedSignal, m terminology.Match) {
 	m.Factor, m.Variant = r.f, 0
 	r.renew(c, s, m, at, at)
 }
 
-// evidence returns the evidence that the assertion leaves; false: it has ended.
+// evidence returns the evidence of the assertion, or false if the assertion has ended.
 func (r *assertion) evidence() (acuity.Evidence, bool) {
 	if !r.on || r.held {
 		return acuity.Evidence{}, false
@@ -73,9 +72,8 @@ func (r *assertion) evidence() (acuity.Evidence, bool) {
 	return e, true
 }
 
-// step moves an assertion on by one statement of its identity. before is the previous
-// statement, with its time; nil: there is none. A statement without the factor changes
-// nothing, unless it ends everything that its code stands for.
+// step updates an assertion with one statement of its identity. before is the previous statement with its time, or nil.
+// A statement without the factor changes nothing, unless it ends everything that its code means.
 func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt acuity.Instant, s *orderedStatement) {
 	if before != nil && terminology.CatalogueIndex().Becoming.Has(r.f) {
 		f.silence(r, before, beforeAt, s.order)
@@ -94,9 +92,9 @@ func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt
 	}
 }
 
-// silence asserts the factor that silence about a graver factor becomes, if the silence
-// lasted until the next statement. A Category III that is not repeated within 60 min
-// counts as a Category II then (docs/decisions.md#silent-category-iii).
+// silence asserts the factor that a missing repetition of a more severe factor implies, if no statement followed for
+// long enough. A Category III that is not repeated within 60 min then counts as a Category II
+// (docs/decisions.md#silent-category-iii).
 func (f *builder) silence(r *assertion, before *terminology.MatchedSignal, at, now acuity.Instant) {
 	for _, m := range before.Matches {
 		e := f.Catalogue.Requirement(m.Factor, m.Variant)
@@ -106,19 +104,18 @@ func (f *builder) silence(r *assertion, before *terminology.MatchedSignal, at, n
 	}
 }
 
-// contiguous is the longest gap between two runs that are one infusion: a change of the
-// bag (docs/decisions.md#contiguous-infusions).
+// contiguous is the maximum gap between two runs of one infusion, such as a change of the bag
+// (docs/decisions.md#contiguous-infusions).
 const contiguous = 15 * time.Minute
 
-// infusionRun is a time in which an infusion ran or was on hold.
+// infusionRun is a time span during which an infusion ran or was on hold.
 type infusionRun struct {
 	factor   catalogue.Factor
-	from, to acuity.Instant // to 0: it still runs
+	from, to acuity.Instant // to 0: still running
 }
 
-// foldInfusions makes the evidence of the infusions that are resources. Each stops only
-// for itself. An infusion that carries on others takes the earliest clock of theirs
-// (docs/decisions.md#contiguous-infusions, #ended-infusions).
+// foldInfusions builds the evidence of the infusions that are resources. Each ends only itself. An infusion that
+// continues others has the earliest clock of them (docs/decisions.md#contiguous-infusions, #ended-infusions).
 func (f *builder) foldInfusions() {
 	var runs []assertion
 	var ran []infusionRun
@@ -128,7 +125,7 @@ func (f *builder) foldInfusions() {
 		for _, h := range said {
 			s := times.ordered(h)
 			if h.Status == acuity.SignalActive && h.State == terminology.Unmapped {
-				n = crossEffects{} // it was something else
+				n = crossEffects{} // an earlier version was another drug
 				continue
 			}
 			n.addStatement(terminology.CatalogueIndex(), 0, &s)
@@ -155,7 +152,7 @@ func (f *builder) foldInfusions() {
 	}
 }
 
-// ordered returns the next version of a resource as a statement of no resource, with its resolved times.
+// ordered returns the next version of a resource, with its resolved times, as a statement without a resource.
 func (t *versionTimes) ordered(h *ResourceStatement) orderedStatement {
 	p := h.plain()
 	p.ObservedAt, p.StartedAt = t.resolve(h)
@@ -175,9 +172,8 @@ func factorsOf(said []*ResourceStatement) []catalogue.Factor {
 	return list
 }
 
-// moveInfusion moves the assertion of an infusion on by one version. An infusion that
-// ended gives its start, even if it is the first version that was received (docs/decisions.md#ended-infusions). Time on
-// hold counts as running.
+// moveInfusion updates the assertion of an infusion with one version. An infusion that has ended provides its start,
+// even if this is the first received version (docs/decisions.md#ended-infusions). Time on hold counts as running.
 func (f *builder) moveInfusion(r *assertion, s *orderedStatement, ran []infusionRun) []infusionRun {
 	i := slices.IndexFunc(s.Matches, func(m terminology.Match) bool { return m.Factor == r.f })
 	switch {
@@ -204,8 +200,7 @@ func (f *builder) moveInfusion(r *assertion, s *orderedStatement, ran []infusion
 	return ran
 }
 
-// infusionStart returns the start of an infusion, or the earlier start of the infusions
-// that it carries on.
+// infusionStart returns the start of an infusion, or the earlier start of the infusions that it continues.
 func infusionStart(ran []infusionRun, factor catalogue.Factor, start acuity.Instant) acuity.Instant {
 	for again := true; again; {
 		again = false

@@ -8,16 +8,16 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Cache keeps what the statements of one patient amounted to, code by code, when her
-// evidence was last made. A new statement moves its code on by one step. A code is
-// folded anew if the statement is not the newest, or if one was lost. The whole cache is
-// made anew if the owner of the statements changed, or how they are read.
+// Cache stores the result of folding the statements of one patient, code by code, from the last fold. A new statement
+// advances its code by one step. A code is folded again if the statement is not the newest, or if a statement was
+// removed. The whole cache is rebuilt if the owner of the statements changed, or the mappings with which they are
+// matched.
 type Cache struct {
-	known bool // false: the cache holds nothing
+	known bool // false: the cache is empty
 	cat   *catalogue.Catalogue
 	maps  *terminology.Mappings
-	owner Owner // of the statements
-	apart bool  // the statements of each fetus are folded apart
+	owner Owner // owner of the statements
+	apart bool  // the statements about each fetus are folded separately
 
 	members []member
 	list    []codeFold
@@ -26,40 +26,39 @@ type Cache struct {
 // member is an identity with statements.
 type member struct {
 	of      *terminology.MatchedSignal // one of its statements
-	concept catalogue.Factor           // the concept that the code is one of many codes of; 0: none
+	concept catalogue.Factor           // the concept that has the code as one of many; 0: none
 }
 
-// codeFold is what the statements of one identity amount to. If many codes stand for one
-// concept, it is what the statements of all of them amount to.
+// codeFold is the result of folding the statements of one identity. If many codes belong to one concept, it is the
+// result for all of them.
 type codeFold struct {
 	of        *terminology.MatchedSignal // has the identity; nil: a concept
 	concept   catalogue.Factor
-	apart     bool           // of the statements about one fetus alone, or that name none
-	fetus     string         // that fetus; "": none is named, or those of all are folded together
-	stale     bool           // must be folded anew: a statement was lost
+	apart     bool           // only the statements about one fetus, or those that name none
+	fetus     string         // that fetus; "": none is named, or all are folded together
+	stale     bool           // must be folded again, because a statement was removed
 	more      bool           // there are new statements
-	retracted bool           // a retraction is among the statements
-	droppedAt acuity.Instant // time of the latest lost statement, if none was added since; 0: none was lost
+	retracted bool           // there is a retraction among the statements
+	droppedAt acuity.Instant // time of the latest removed statement, if none was added since; 0: none
 
 	upTo       int64                      // number of the last statement
-	newest     acuity.Instant             // latest time of one
-	last       *terminology.MatchedSignal // of the last statement that counts; nil: none
-	lastAt     acuity.Instant             // its time
+	newest     acuity.Instant             // latest time of a statement
+	last       *terminology.MatchedSignal // last statement that counts; nil: none
+	lastAt     acuity.Instant             // time of that statement
 	heedsAck   bool                       // the assertions depend on the newest acknowledgement of all statements
-	acked      acuity.Instant             // the acknowledgement that they were folded with
+	acked      acuity.Instant             // the acknowledgement with which they were folded
 	effects    *crossEffects              // nil: no effect on other codes
-	assertions []assertion                // one for each factor that the statements are about
+	assertions []assertion                // one for each factor of the statements
 }
 
-// Forget makes the next fold start anew; a nil cache is left alone.
+// Forget makes the next fold start from scratch. A nil cache is allowed.
 func (c *Cache) Forget() {
 	if c != nil {
 		c.known = false
 	}
 }
 
-// Invalidate records that a statement was added or lost. It reports whether that can
-// change the evidence.
+// Invalidate records that a statement was added or removed. It reports whether that can change the evidence.
 func (c *Cache) Invalidate(h *Statement, lost bool) bool {
 	r := h.MatchedSignal
 	if r.Concept == 0 && !r.Counts() {
@@ -103,8 +102,7 @@ func (f *codeFold) has(m *member) bool {
 	return m.concept == 0 && f.of.HasCodeOf(m.of)
 }
 
-// refresh brings the cache up to the statements. Assertions follow later, when all cross
-// effects are known.
+// refresh updates the cache with the statements. The assertions are updated later, when all cross effects are known.
 func (f *builder) refresh(cache *Cache) {
 	if !f.holds(cache) || !f.conceptsHold(cache) {
 		f.groupByCode(cache)
@@ -119,14 +117,12 @@ func (f *builder) refresh(cache *Cache) {
 	f.e.said = f.said
 }
 
-// holds reports whether the cache is of this patient, and was read with the present
-// rules.
+// holds reports whether the cache belongs to this patient and was built with the current mappings.
 func (f *builder) holds(cache *Cache) bool {
 	return cache.known && cache.cat == f.Catalogue && cache.maps == f.Mappings && cache.owner == f.e.Owner && cache.apart == f.apart
 }
 
-// conceptsHold reports whether each code still belongs to the same concept after
-// statements were lost.
+// conceptsHold reports whether each code still belongs to the same concept after statements were removed.
 func (f *builder) conceptsHold(cache *Cache) bool {
 	for i := range cache.list {
 		if d := &cache.list[i]; !d.stale && d.droppedAt == 0 {
@@ -134,7 +130,7 @@ func (f *builder) conceptsHold(cache *Cache) bool {
 		}
 		for j := range cache.members {
 			m := &cache.members[j]
-			// No statement has a greater concept: see Invalidate.
+			// No statement has a greater concept, see Invalidate.
 			if cache.list[i].has(m) && m.concept != 0 && !f.saysConcept(cache, m) {
 				return false
 			}
@@ -143,8 +139,7 @@ func (f *builder) conceptsHold(cache *Cache) bool {
 	return true
 }
 
-// saysConcept reports whether a statement of the member's code still has its concept,
-// whatever fetus it names.
+// saysConcept reports whether a statement of the member's code still has its concept, whatever fetus it names.
 func (f *builder) saysConcept(cache *Cache, m *member) bool {
 	return slices.ContainsFunc(cache.members, func(o member) bool {
 		said := func(l *Statements) bool { return f.hasConcept(l.find(o.of), m.concept) }
@@ -152,8 +147,8 @@ func (f *builder) saysConcept(cache *Cache, m *member) bool {
 	})
 }
 
-// groupByCode sorts the statements by identity. A code belongs to a concept if any
-// statement of it does, even where other statements lack the display that says so.
+// groupByCode groups the statements by identity. A code belongs to a concept if any statement with the code does, even
+// where other statements lack the display that implies it.
 func (f *builder) groupByCode(cache *Cache) {
 	*cache = Cache{
 		known: true, cat: f.Catalogue, maps: f.Mappings, owner: f.e.Owner, apart: f.apart,
@@ -197,7 +192,7 @@ func (f *builder) groupByCode(cache *Cache) {
 	}
 }
 
-// open appends an empty fold, in the memory of an old one.
+// open appends an empty fold, reusing the memory of an old one.
 func (c *Cache) open() *codeFold {
 	n := len(c.list)
 	if n < cap(c.list) {
@@ -209,8 +204,8 @@ func (c *Cache) open() *codeFold {
 	return &c.list[n]
 }
 
-// conceptOf returns the concept of the patient's statements of one identity; false: she
-// has none.
+// conceptOf returns the concept of the patient's statements of one identity, or false if the patient has no such
+// statements.
 func (f *builder) conceptOf(t *codeStatements) (concept catalogue.Factor, said bool) {
 	for i := range t.statements {
 		if h := &t.statements[i]; h.Owner == f.e.Owner {
@@ -220,8 +215,7 @@ func (f *builder) conceptOf(t *codeStatements) (concept catalogue.Factor, said b
 	return concept, said
 }
 
-// hasConcept reports whether a statement of the patient has a concept; nil: there are no
-// statements.
+// hasConcept reports whether a statement of the patient has a concept. t may be nil.
 func (f *builder) hasConcept(t *codeStatements, concept catalogue.Factor) bool {
 	if t == nil {
 		return false

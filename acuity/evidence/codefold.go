@@ -8,8 +8,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// foldNew folds the new statements of the i-th identity. It returns false if they are
-// not all later than the known ones, or are about a factor without an assertion.
+// foldNew folds the new statements of the i-th identity. It returns false if they are not all later than the known
+// statements, or have a factor without an assertion.
 func (f *builder) foldNew(cache *Cache, i int) bool {
 	d := &cache.list[i]
 	said := f.statements(cache, d, d.upTo)
@@ -17,7 +17,7 @@ func (f *builder) foldNew(cache *Cache, i int) bool {
 		return false
 	}
 	if slices.ContainsFunc(said, isRetraction) {
-		return false // it takes back a statement that is folded
+		return false // it retracts a statement that is already folded
 	}
 	f.foldStatements(d, i, said)
 	return true
@@ -61,8 +61,8 @@ func (f *codeFold) follows(said []orderedStatement) bool {
 	return true
 }
 
-// moveAssertions moves the assertions of the i-th identity on by the statements of this
-// step. If they depend on an acknowledgement that changed, it folds them anew.
+// moveAssertions updates the assertions of the i-th identity with the statements of this step. If the assertions depend
+// on an acknowledgement that changed, it folds them again.
 func (f *builder) moveAssertions(cache *Cache, i int) {
 	d := &cache.list[i]
 	if d.heedsAck && d.acked != f.acknowledged && !d.stale {
@@ -102,8 +102,7 @@ func (f *builder) statement(d *codeFold, h *Statement) orderedStatement {
 	return orderedStatement{Statement: h, order: h.OrderTime(), clock: h.clockStart(), drug: d.of != nil && d.of.Identity.Medication}
 }
 
-// statements returns the statements of an identity that count and have a number above
-// after, in order of time.
+// statements returns the statements of an identity that count and have a number above after, in order of time.
 func (f *builder) statements(cache *Cache, d *codeFold, after int64) []orderedStatement {
 	list := f.e.sorted
 	first := len(list)
@@ -137,12 +136,11 @@ func (f *builder) statements(cache *Cache, d *codeFold, after int64) []orderedSt
 	return said
 }
 
-// dropOldest updates a folded code after its oldest statements were lost, without
-// folding the rest. Full lists lose one statement for each new one, and folding the
-// others anew would be most of the work of a long stay. Only the clock of an assertion
-// depends on what was before a statement that decides every assertion. An assertion that
-// began earlier now begins with it. It returns false if more may have changed; then the
-// code must be folded anew.
+// dropOldest updates a folded code after its oldest statements were lost, without folding the rest. Full lists drop one
+// statement for each new one, and folding the others again would be most of the work of a long stay. After a statement
+// that decides every assertion, only the clock of an assertion depends on earlier statements; an assertion that began
+// earlier now begins with that statement. dropOldest returns false if more may have changed; then the code must be
+// folded again.
 func (f *builder) dropOldest(cache *Cache, d *codeFold) bool {
 	lost := d.droppedAt
 	d.droppedAt = 0
@@ -162,9 +160,9 @@ func (f *builder) dropOldest(cache *Cache, d *codeFold) bool {
 	return true
 }
 
-// first returns the earliest statement of an identity that counts. alone is false if
-// there is none, or if another has the same time. It is false for a medication too: the
-// earliest statement need not have the earliest clock.
+// first returns the earliest statement of an identity that counts. alone is false if there is none, or if another
+// statement has the same time. It is also false for a medication, because the earliest statement need not have the
+// earliest clock.
 func (f *builder) first(cache *Cache, d *codeFold) (first orderedStatement, alone bool) {
 	for i := range cache.members {
 		m := &cache.members[i]

@@ -8,7 +8,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// crossEffect is what statements mean for other sources than their own.
+// crossEffect is the effect of statements on sources other than their own.
 type crossEffect struct {
 	infused      bool           // a magnesium infusion is known, running or not
 	acknowledged acuity.Instant // newest acknowledgement of an early warning; 0: none
@@ -27,16 +27,16 @@ func (n *crossEffect) add(o crossEffect) {
 	n.traced = max(n.traced, o.traced)
 }
 
-// crossEffects is what the statements of one identity so far mean for other sources.
+// crossEffects is the effect on other sources of the statements of one identity so far.
 type crossEffects struct {
 	crossEffect
-	running bool // a magnesium infusion, whose whole run a retraction takes back
+	running bool // a magnesium infusion runs; a retraction removes its whole run
 }
 
 // addStatement adds the effects of one statement of the identity.
 func (n *crossEffects) addStatement(ix *terminology.Index, concept catalogue.Factor, s *orderedStatement) {
 	if s.Status == acuity.SignalRetracted {
-		n.running = false // for other statements see winners
+		n.running = false // for other statements, winners does this
 		return
 	}
 	for _, m := range s.Matches {
@@ -78,7 +78,7 @@ func (n *crossEffects) total() crossEffect {
 
 func isOn(m terminology.Match) bool { return m.On }
 
-// acknowledges reports whether a match says that somebody has seen an early warning.
+// acknowledges reports whether a match means that an early warning was acknowledged.
 func acknowledges(m terminology.Match) bool {
 	return m.On && m.Factor == terminology.CatalogueIndex().Acknowledged
 }
@@ -93,8 +93,7 @@ func isCategory(ix *terminology.Index, factor catalogue.Factor) bool {
 	return factor != 0 && (factor == ix.CategoryII || factor == ix.CategoryIII)
 }
 
-// isOlder reports whether an effect on other codes comes from a statement before an
-// instant.
+// isOlder reports whether an effect on other codes is from a statement before an instant.
 func (n *crossEffects) isOlder(than acuity.Instant) bool {
 	if n == nil {
 		return false

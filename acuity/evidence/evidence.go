@@ -1,11 +1,11 @@
-// Package evidence turns the clinical statements about one patient into running evidence.
+// Package evidence turns the clinical statements about one patient into active evidence.
 //
-// A [Statement] is what a sender said once. [Statements] and [ResourceStatements] keep
-// statements within their caps. [Fold] makes evidence of all that an [Input] says about a
-// patient. With a [Cache], one statement more costs one step.
+// A [Statement] is one statement of a sender. [Statements] and [ResourceStatements] store statements within their caps.
+// [Fold] builds the evidence of an [Input], which has all data about a patient. With a [Cache], an additional statement
+// costs one step.
 //
-// The caller decides whose a statement is: it has the number of an [Owner]. Nothing here
-// asks what time it is.
+// The caller decides which patient a statement belongs to: the statement has the number of an [Owner]. The package
+// never reads the clock.
 package evidence
 
 import (
@@ -17,11 +17,10 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Fold returns what the statements about one patient amount to: one piece of evidence for
-// each running source, in order of factor and source. It settles everything that needs no
-// clock: the newest statement, the start of an assertion, contradictions. Birth, windows
-// and steps are for the verdict. r reads the diagnoses, and must be what read the
-// statements. The result lies in the memory of e, until the next Fold.
+// Fold returns the evidence about one patient: one piece for each active source, ordered by factor and source. It
+// resolves everything that needs no clock: the newest statement, the start of an assertion, contradictions. The verdict
+// resolves birth, windows and steps. r matches the diagnoses, and must be the reader that matched the statements. The
+// result is in the memory of e, and valid until the next Fold.
 func Fold(e *Input, r *terminology.Reader) []acuity.Evidence {
 	f := builder{Reader: r, e: e, out: e.out[:0]}
 	f.countFetuses()
@@ -39,20 +38,20 @@ func Fold(e *Input, r *terminology.Reader) []acuity.Evidence {
 	return slices.Compact(f.out)
 }
 
-// builder makes the evidence of one Input.
+// builder builds the evidence of one Input.
 type builder struct {
 	*terminology.Reader
 	e   *Input
 	out []acuity.Evidence
 
-	said [][]orderedStatement // of this step, by index in the cache
+	said [][]orderedStatement // statements of this step, by index in the cache
 
 	crossEffect
 	gestation
 }
 
-// foldSignals makes the evidence of the statements, code by code: first their effects on
-// other codes, then what they say themselves.
+// foldSignals builds the evidence of the statements, code by code: first their effects on other codes, then their own
+// evidence.
 func (f *builder) foldSignals() {
 	cache := f.e.Cache
 	if cache == nil {
@@ -66,19 +65,19 @@ func (f *builder) foldSignals() {
 	}
 	f.apart = cache.known && cache.apart || f.isMultiple()
 	f.foldAll(cache)
-	if several := f.isMultiple(); several != f.apart { // only signals say so, or they do no more
+	if several := f.isMultiple(); several != f.apart { // only signals imply several fetuses, or they no longer do
 		f.apart, f.out = several, f.out[:0]
 		f.foldAll(cache)
 	}
-	// Cross effects also clear what other codes said.
+	// Cross effects also remove evidence from other codes.
 	f.out = slices.DeleteFunc(f.out, func(o acuity.Evidence) bool { return o.Last < f.cleared(o.Factor, o.Fetus) })
 	f.findUnnamed(cache)
 }
 
-// foldAll makes the evidence of the statements, those of each fetus apart or not. What says
-// that there are several fetuses does not depend on it.
+// foldAll builds the evidence of the statements, with those about each fetus folded separately or together. Whether
+// there are several fetuses does not depend on this choice.
 func (f *builder) foldAll(cache *Cache) {
-	acknowledged := f.acknowledged // by the census
+	acknowledged := f.acknowledged // acknowledged by the census
 	f.refresh(cache)
 	f.crossEffect = crossEffect{acknowledged: acknowledged}
 	for i := range cache.list {
@@ -105,9 +104,9 @@ func (f *builder) clear() {
 	f.e.sorted = f.e.sorted[:0]
 }
 
-// refused reports whether a signal does not count for its factor. Oxytocin also runs
-// after birth, where it is no induction (docs/decisions.md#oxytocin-codes): the primary by ADT or census says where
-// the patient is (docs/decisions.md#oxytocin-section).
+// refused reports whether a signal does not count for its factor. Oxytocin also runs after birth, where it is not an
+// induction (docs/decisions.md#oxytocin-codes): the primary by ADT or census determines where the patient is
+// (docs/decisions.md#oxytocin-section).
 func (f *builder) refused(r *assertion) bool {
 	if r.f != terminology.CatalogueIndex().Induction || r.from.Kind != catalogue.KindMedication || r.by.Kind == acuity.ByManual {
 		return false
@@ -117,7 +116,7 @@ func (f *builder) refused(r *assertion) bool {
 	})
 }
 
-// named adds who assigned a primary to its evidence.
+// named adds the source that assigned a primary to its evidence.
 func (f *builder) named(e acuity.Evidence) acuity.Evidence {
 	if f.Catalogue.Spec(e.Factor).Primary {
 		switch e.Kind {
@@ -134,7 +133,7 @@ func (f *builder) named(e acuity.Evidence) acuity.Evidence {
 	return e
 }
 
-// foldDiagnoses adds the evidence of the diagnoses that no signal overrules.
+// foldDiagnoses adds the evidence of the diagnoses that no signal overrides.
 func (f *builder) foldDiagnoses() {
 	for i := range f.e.Diagnoses {
 		d := &f.e.Diagnoses[i]
@@ -158,9 +157,9 @@ func (f *builder) foldDiagnoses() {
 	}
 }
 
-// overruled reports whether a signal replaces a diagnosis. A real magnesium infusion does
-// for good (docs/decisions.md#magnesium-infusion). A newer Category I does, and so does a newer
-// early-warning score or BMI below the limit (docs/decisions.md#category-i, #mews-below-limit, #bmi-below-limit).
+// overruled reports whether a signal overrides a diagnosis. An actual magnesium infusion does so permanently
+// (docs/decisions.md#magnesium-infusion). A newer Category I does, and so does a newer early-warning score or BMI below
+// the limit (docs/decisions.md#category-i, #mews-below-limit, #bmi-below-limit).
 func (f *builder) overruled(factor catalogue.Factor, fetus string, d *Diagnosis) bool {
 	switch factor {
 	case terminology.CatalogueIndex().Magnesium:
@@ -171,9 +170,8 @@ func (f *builder) overruled(factor catalogue.Factor, fetus string, d *Diagnosis)
 	return f.cleared(factor, fetus) > d.Start
 }
 
-// foldListed adds the evidence of the modifiers that the census lists. A warning that
-// was listed before its acknowledgement, or before it was cleared, is an old one until a
-// census leaves it out once.
+// foldListed adds the evidence of the modifiers that the census lists. A warning that was listed before its
+// acknowledgement, or before it was cleared, does not count again until a census omits it once.
 func (f *builder) foldListed() {
 	for _, l := range f.e.Listed {
 		if l.Factor == terminology.CatalogueIndex().EarlyWarning && (l.Since <= f.acknowledged || l.Since < f.calm) {
@@ -209,18 +207,17 @@ func compareEvidence(a, b *acuity.Evidence) int {
 	)
 }
 
-// Input is everything that is said about one patient. The order within each list means
-// nothing. An Input that is used again saves its memory.
+// Input has the data about one patient. The order within each list has no effect. Reusing an Input saves memory.
 type Input struct {
-	Statements []*Statements        // lists that have statements of the patient, and of others
-	Owner      Owner                // of the statements that count
-	Resources  []*ResourceStatement // all count, whatever their owner; see SortResources
-	Diagnoses  []Diagnosis          // still standing, of all feeds
+	Statements []*Statements        // lists that include statements of the patient and of others
+	Owner      Owner                // owner of the statements that count
+	Resources  []*ResourceStatement // all count, regardless of owner; see SortResources
+	Diagnoses  []Diagnosis          // current diagnoses from all feeds
 	Listed     []Listed
-	Primaries  []acuity.Evidence // by ADT, census and local settings, of the newborns too
-	Babies     uint8             // of a multiple birth, as ADT says; 0: unknown
+	Primaries  []acuity.Evidence // from ADT, census and local settings, including those of the newborns
+	Babies     uint8             // number of babies of a multiple birth, from ADT; 0: unknown
 
-	Cache *Cache // of this patient; nil: nothing is cached
+	Cache *Cache // cache of this patient; nil: no cache
 
 	// UnnamedFetus is set by Fold. See acuity.PatientChart.
 	UnnamedFetus bool
@@ -228,20 +225,20 @@ type Input struct {
 	scratch Cache // for a patient without a cache
 	sortedResources
 	sorted []orderedStatement   // memory for the statements that are folded
-	said   [][]orderedStatement // of each identity
+	said   [][]orderedStatement // statements of each identity
 	out    []acuity.Evidence
 
-	fetuses  []string // memory, as the next
+	fetuses  []string // memory, like the next field
 	tracings []tracing
 }
 
-// Diagnosis is a diagnosis that stands: an unbroken run of statements.
+// Diagnosis is a current diagnosis: an unbroken run of statements.
 type Diagnosis struct {
 	acuity.Diagnosis
 	Start acuity.Instant // onset in the first statement of the run, else the time of that statement (docs/decisions.md#diagnosis-since)
 	Last  acuity.Instant // time of the newest statement
 	Feed  acuity.Channel
-	Fetus string // which fetus it is about, if its sender says so apart from code and display
+	Fetus string // the fetus, if the sender names it separately from code and display
 }
 
 // Listed is a modifier that the newest census lists.
@@ -257,10 +254,10 @@ func (e *Input) Reset(owner Owner) {
 	e.Diagnoses, e.Listed, e.Primaries = e.Diagnoses[:0], e.Listed[:0], e.Primaries[:0]
 }
 
-// Conditions yields the conditions that stand, each with all its codings. Each resource
-// is a condition of its own (docs/decisions.md#diagnosis-sets). It runs from the onset in the first
-// statement of the run, else from that statement (docs/decisions.md#diagnosis-since). The caller first calls
-// [Input.SortResources], and adds those that count to the diagnoses.
+// Conditions yields the current conditions, each with all its codings. Each resource is a separate condition
+// (docs/decisions.md#diagnosis-sets). It starts at the onset in the first statement of the run or, without one, at the
+// time of that statement (docs/decisions.md#diagnosis-since). The caller must first call [Input.SortResources], and
+// adds the conditions that count to the diagnoses.
 func (e *Input) Conditions(yield func(Diagnosis, []acuity.Coding) bool) {
 	more := true
 	things(e.conditions, func(said []*ResourceStatement) {
@@ -273,8 +270,8 @@ func (e *Input) Conditions(yield func(Diagnosis, []acuity.Coding) bool) {
 	})
 }
 
-// conditionOf returns what the ordered statements about one condition amount to; false:
-// it does not stand. Another code is another condition.
+// conditionOf returns the result of the ordered statements about one condition, or false if the condition is not
+// current. Another code is another condition.
 func conditionOf(said []*ResourceStatement) (d Diagnosis, on bool) {
 	var times versionTimes
 	for _, h := range said {

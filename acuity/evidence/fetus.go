@@ -9,25 +9,25 @@ import (
 	"svc/acuity/terminology"
 )
 
-// In a multiple gestation, what is said of one fetus says nothing of another, so the
-// statements about each are folded apart. What names no fetus is apart too: it could be of
-// any. In a singleton pregnancy all are about the same fetus, whether they name it or not.
+// In a multiple gestation, a statement about one fetus does not apply to another, so the statements about each are
+// folded separately. Statements that name no fetus are also folded separately, because they could be about any. In a
+// singleton pregnancy, all statements are about the same fetus, whether they name it or not.
 
-// gestation is what is known of the number of fetuses.
+// gestation is the known number of fetuses.
 type gestation struct {
-	apart    bool     // there are several: the statements of each are folded apart
-	fetuses  []string // those that are named
-	babies   int      // as far as a diagnosis or a feed says; 0: not said
+	apart    bool     // there are several, so the statements about each are folded separately
+	fetuses  []string // names of the fetuses
+	babies   int      // number from a diagnosis or a feed; 0: unknown
 	tracings []tracing
 }
 
-// tracing is what the fetal heart rate tracings of one fetus say.
+// tracing has the categories of the fetal heart rate tracings of one fetus.
 type tracing struct {
-	fetus             string         // "": none is named
+	fetus             string         // "": the tracings name none
 	categoryI, newest acuity.Instant // newest Category I, newest of any category; 0: none
 }
 
-// countFetuses finds what is known of the number of fetuses apart from signals that say it.
+// countFetuses determines the number of fetuses from everything except signals that state it.
 func (f *builder) countFetuses() {
 	f.babies, f.fetuses = int(f.e.Babies), f.e.fetuses[:0]
 	name := func(fetus string) {
@@ -59,14 +59,14 @@ func (f *builder) countFetuses() {
 	f.e.fetuses = f.fetuses
 }
 
-// names reports whether a statement of the patient says that there is this fetus.
+// names reports whether a statement of the patient names a fetus.
 func (t *codeStatements) names(owner Owner) bool {
 	return slices.ContainsFunc(t.statements, func(h Statement) bool {
 		return h.Owner == owner && h.Counts() && h.Status != acuity.SignalRetracted
 	})
 }
 
-// fetus returns which fetus a diagnosis is about, as its feed says, else by its code or display.
+// fetus returns the fetus of a diagnosis, from its feed or, if the feed does not name one, from its code or display.
 func (d *Diagnosis) fetus(said string) string {
 	if d.Fetus != "" {
 		return d.Fetus
@@ -74,14 +74,14 @@ func (d *Diagnosis) fetus(said string) string {
 	return said
 }
 
-// isMultiple reports whether there is more than one fetus. The evidence so far may say so.
+// isMultiple reports whether there is more than one fetus. The evidence so far may imply it.
 func (f *builder) isMultiple() bool {
 	return f.babies >= 2 || len(f.fetuses) >= 2 || slices.ContainsFunc(f.out, func(o acuity.Evidence) bool {
 		return o.Factor == terminology.CatalogueIndex().Multiples
 	})
 }
 
-// recordTracings records what the tracings of each fetus say.
+// recordTracings records the categories of the tracings of each fetus.
 func (f *builder) recordTracings(cache *Cache) {
 	f.tracings = f.e.tracings[:0]
 	for i := range cache.list {
@@ -93,11 +93,11 @@ func (f *builder) recordTracings(cache *Cache) {
 	f.e.tracings = f.tracings
 }
 
-// categoryI returns when the tracing of a fetus was last a Category I; 0: never. Newer
-// tracings of all fetuses replace a tracing that names none.
+// categoryI returns when the tracing of a fetus was last a Category I, or 0 if it never was. Newer tracings of all
+// fetuses replace a tracing that names none.
 func (f *builder) categoryI(fetus string) (at acuity.Instant) {
 	if !f.apart {
-		fetus = "" // all tracings are of the one fetus
+		fetus = "" // all tracings are of the only fetus
 	}
 	for i := range f.tracings {
 		if f.tracings[i].fetus == fetus {
@@ -110,8 +110,7 @@ func (f *builder) categoryI(fetus string) (at acuity.Instant) {
 	return at
 }
 
-// allTraced returns the instant since which each fetus has a tracing that names it; 0: not
-// each has one.
+// allTraced returns the instant since which each fetus has a tracing that names it, or 0 if not every fetus has one.
 func (f *builder) allTraced() acuity.Instant {
 	since, named := acuity.Instant(math.MaxInt64), 0
 	for i := range f.tracings {
@@ -125,9 +124,9 @@ func (f *builder) allTraced() acuity.Instant {
 	return since
 }
 
-// cleared returns when a factor was last denied, whatever source had asserted it; 0: never.
-// A Category I denies the categories II and III of its fetus. An early-warning score below
-// the limit denies the warning (docs/decisions.md#mews-below-limit).
+// cleared returns when a factor was last denied, whatever source had asserted it, or 0 if it never was. A Category I
+// denies the categories II and III of its fetus. An early-warning score below the limit denies the warning
+// (docs/decisions.md#mews-below-limit).
 func (f *builder) cleared(factor catalogue.Factor, fetus string) acuity.Instant {
 	ix := terminology.CatalogueIndex()
 	switch {
@@ -140,8 +139,8 @@ func (f *builder) cleared(factor catalogue.Factor, fetus string) acuity.Instant 
 	return 0
 }
 
-// findUnnamed records whether several statements of a multiple gestation are about a fetus and name none. The newest of
-// them counts, though they may be about different ones.
+// findUnnamed records whether several statements of a multiple gestation are about a fetus but name none. The newest of
+// them counts, although they may be about different fetuses.
 func (f *builder) findUnnamed(cache *Cache) {
 	f.e.UnnamedFetus = false
 	if !f.apart {
@@ -167,7 +166,7 @@ func (f *builder) findUnnamed(cache *Cache) {
 	}
 }
 
-// countStated returns how many statements of the patient stand, less those that take one back.
+// countStated returns the number of statements of the patient, not counting those that a retraction removed.
 func (f *builder) countStated(t *codeStatements) (n int) {
 	if t == nil {
 		return 0

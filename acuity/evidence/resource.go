@@ -12,12 +12,12 @@ import (
 )
 
 // ResourceStatement is a statement about a resource, or about a patient whom it names.
-// The versions of a resource count together: the newest, unless a retraction takes it back.
+// Among the versions of a resource, the newest counts, unless a retraction withdraws it.
 type ResourceStatement struct {
 	Statement
-	Version *Version // nil: no resource
+	Version *Version // nil: not a version of a resource
 
-	made acuity.Instant // of a version: its place among the others; see orderVersions
+	made acuity.Instant // for a version: its position among the others; see orderVersions
 }
 
 // WholeResource returns the resource without the index of a component; "": no resource.
@@ -34,8 +34,7 @@ func WholeResource(resource string) string {
 	return whole
 }
 
-// madeAt returns when the version was made, else its receipt; never later than the
-// receipt.
+// madeAt returns the time of the version or, without one, its receipt; never later than the receipt.
 func (h *ResourceStatement) madeAt() acuity.Instant {
 	if h.Version == nil || h.Version.UpdatedAt == 0 {
 		return h.ReceivedAt
@@ -43,18 +42,17 @@ func (h *ResourceStatement) madeAt() acuity.Instant {
 	return min(h.Version.UpdatedAt, h.ReceivedAt)
 }
 
-// plain returns the statement as one of no resource. Its making stands for its receipt, which
-// decides between facts of the same time (docs/decisions.md#older-never-overrides).
+// plain returns the statement as one without a resource. The time of the version replaces the receipt, which decides
+// between facts of the same time (docs/decisions.md#older-never-overrides).
 func (h *ResourceStatement) plain() Statement {
 	p := h.Statement
 	p.ReceivedAt = h.madeAt()
 	return p
 }
 
-// orderVersions sets the place in time of each version in a list of all statements of one
-// holder. The newest version of a resource counts, whatever time it is about: by when it was
-// made, else by its number, else by its arrival. A version was made before every version
-// with a greater number.
+// orderVersions sets the order of each version in a list of all statements of one holder. The newest version of a
+// resource counts, whatever time it refers to: by the time of the version, then by its number, then by its arrival. A
+// version is older than every version with a greater number.
 func orderVersions(list []*ResourceStatement) {
 	var numbered []*ResourceStatement // without a time
 	for _, h := range list {
@@ -71,7 +69,7 @@ func orderVersions(list []*ResourceStatement) {
 	slices.SortFunc(numbered, func(a, b *ResourceStatement) int {
 		return cmp.Or(cmp.Compare(a.WholeResource(), b.WholeResource()), cmp.Compare(b.Version.ID, a.Version.ID))
 	})
-	var greater, here acuity.Instant // when the first version with a greater number was made; the same with this number too
+	var greater, here acuity.Instant // time of the first version with a greater number; the same including this number
 	for i, h := range numbered {
 		switch {
 		case i == 0 || numbered[i-1].WholeResource() != h.WholeResource():
@@ -84,14 +82,13 @@ func orderVersions(list []*ResourceStatement) {
 	}
 }
 
-// takesBack reports whether a statement takes back a whole resource. A retracted
-// component only says nothing in that version.
+// takesBack reports whether a statement retracts a whole resource. A retracted component is only absent from that
+// version.
 func (h *ResourceStatement) takesBack() bool {
 	return h.Status == acuity.SignalRetracted && !strings.Contains(h.Version.Resource, ".")
 }
 
-// compareVersions orders the versions of one resource. A retraction comes after another
-// version of the same time.
+// compareVersions orders the versions of one resource. A retraction follows another version with the same time.
 func compareVersions(a, b *ResourceStatement) int {
 	return cmp.Or(
 		cmp.Compare(a.made, b.made),
@@ -108,8 +105,8 @@ func (h *ResourceStatement) IsOlder(than []*ResourceStatement) bool {
 	return slices.ContainsFunc(than, func(o *ResourceStatement) bool { return compareVersions(h, o) < 0 })
 }
 
-// firstObservedAt returns the time of an observation. A coarse time that versions repeat counts as in the
-// first of them. Without an identifier each may be an observation of its own.
+// firstObservedAt returns the time of an observation. If versions repeat a coarse time, its value in the first of them
+// counts. Without an identifier, each may be a separate observation.
 func (h *ResourceStatement) firstObservedAt(all []*ResourceStatement) acuity.Instant {
 	at := h.ObservedAt
 	if h.Version == nil || h.Version.ObservedFrom == 0 || h.Version.IsDescribed() {
@@ -123,11 +120,11 @@ func (h *ResourceStatement) firstObservedAt(all []*ResourceStatement) acuity.Ins
 	return at
 }
 
-// versionTimes resolves the coarse times of the versions of one resource, in their order. A start that versions repeat
-// counts as in the first of them, as does an end that they repeat until the resource is active again.
+// versionTimes resolves the coarse times of the versions of one resource, in order. If versions repeat a start, its
+// value in the first of them counts, and likewise a repeated end until the resource is active again.
 type versionTimes struct {
 	start, end acuity.Instant
-	ended      bool // by the version before
+	ended      bool // ended by the previous version
 }
 
 // resolve returns the times of the next version.
@@ -147,7 +144,7 @@ func (t *versionTimes) resolve(h *ResourceStatement) (observed, started acuity.I
 			observed = acuity.Keep(t.end, h.Version.ObservedFrom, observed)
 		}
 		t.end = observed
-	case h.Kind == catalogue.KindMedication && observed == h.StartedAt: // a drug that runs is reported by its start
+	case h.Kind == catalogue.KindMedication && observed == h.StartedAt: // a running drug is reported by its start
 		observed, t.ended = started, false
 	default:
 		t.ended = false
@@ -155,26 +152,24 @@ func (t *versionTimes) resolve(h *ResourceStatement) (observed, started acuity.I
 	return observed, started
 }
 
-// runs reports whether the resource lasts, as a medication or a condition, and is no
-// single observation.
+// runs reports whether the resource has a duration, like a medication or a condition, and is not a single observation.
 func (h *ResourceStatement) runs() bool {
 	return h.Kind == catalogue.KindMedication || h.Kind == catalogue.KindCondition
 }
 
-// sortedResources are the resource statements that stand, by kind.
+// sortedResources has the current resource statements, by kind.
 type sortedResources struct {
 	newest       map[string]newest    // by resource
-	observations Statements           // as statements of no resource
-	infusions    []*ResourceStatement // of infusions
+	observations Statements           // as statements without a resource
+	infusions    []*ResourceStatement // infusions
 	conditions   []*ResourceStatement
 }
 
 // newest is the newest version of a resource, and its newest retraction.
 type newest struct{ version, retraction *ResourceStatement }
 
-// SortResources finds the resource statements that stand. Observations join the other
-// statements; infusions and conditions are sorted. It is called once, with all Resources.
-// The next Fold sorts them anew, so no cache is used.
+// SortResources finds the current resource statements. Observations are added to the other statements; infusions and
+// conditions are sorted. Call it once, with all Resources. The next Fold sorts them again, so no cache is used.
 func (e *Input) SortResources() {
 	if len(e.Resources) == 0 {
 		return
@@ -188,7 +183,7 @@ func (e *Input) SortResources() {
 	orderVersions(e.Resources)
 	for _, h := range e.Resources {
 		if h.Version == nil || h.Status == acuity.SignalActive && h.State == terminology.Unreadable {
-			continue // what cannot be read changes nothing
+			continue // an unmapped statement changes nothing
 		}
 		n := s.newest[h.WholeResource()]
 		if n.version == nil || compareVersions(n.version, h) < 0 {
@@ -219,9 +214,9 @@ func (e *Input) SortResources() {
 	slices.SortFunc(s.conditions, compareResourceStatements)
 }
 
-// stands reports whether a statement counts beside the others of its resource. If the
-// resource is an observation, its newest version counts. An infusion or a condition runs
-// through its versions; a retraction takes back all versions before it.
+// stands reports whether a statement counts among the versions of its resource. For an observation, only the newest
+// version counts. An infusion or a condition continues through its versions; a retraction withdraws all versions before
+// it.
 func (s *sortedResources) stands(h *ResourceStatement) bool {
 	if h.Version == nil {
 		return true
@@ -238,7 +233,7 @@ func (s *sortedResources) stands(h *ResourceStatement) bool {
 	return compareVersions(h, n.version) == 0
 }
 
-// compareResourceStatements groups the statements by thing, in order.
+// compareResourceStatements groups the statements by subject, and orders each group.
 func compareResourceStatements(a, b *ResourceStatement) int {
 	if a.Version == nil || b.Version == nil {
 		if c := cmp.Or(compareBool(a.Version == nil, b.Version == nil), cmp.Compare(a.Identity.System, b.Identity.System),
@@ -255,7 +250,7 @@ func compareResourceStatements(a, b *ResourceStatement) int {
 	))
 }
 
-// things yields the statements of each thing; the list must be in order.
+// things yields the statements about each subject; the list must be in order.
 func things(list []*ResourceStatement, yield func([]*ResourceStatement)) {
 	for len(list) > 0 {
 		n := 1
@@ -267,7 +262,7 @@ func things(list []*ResourceStatement, yield func([]*ResourceStatement)) {
 	}
 }
 
-// sameThing reports whether two statements are about one thing.
+// sameThing reports whether two statements have the same subject.
 func (h *ResourceStatement) sameThing(o *ResourceStatement) bool {
 	if h.Version == nil || o.Version == nil {
 		return h.Version == o.Version && h.Kind == o.Kind && *h.Identity == *o.Identity
@@ -275,7 +270,7 @@ func (h *ResourceStatement) sameThing(o *ResourceStatement) bool {
 	return h.Version.Resource == o.Version.Resource
 }
 
-// thingHash is equal for statements about one thing.
+// thingHash returns a hash that is equal for statements about the same subject.
 func (h *ResourceStatement) thingHash() uint64 {
 	if h.Version == nil {
 		return h.IdentityHash + uint64(h.Kind)
@@ -283,7 +278,7 @@ func (h *ResourceStatement) thingHash() uint64 {
 	return h.Version.hash
 }
 
-// placeInTime returns the time that orders statements about the same thing.
+// placeInTime returns the time that orders statements about the same subject.
 func (h *ResourceStatement) placeInTime() acuity.Instant {
 	if h.Version != nil {
 		return h.madeAt()
@@ -295,10 +290,9 @@ func (h *ResourceStatement) placeInTime() acuity.Instant {
 // [MaxStatements].
 type ResourceStatements []ResourceStatement
 
-// Keep adds a statement. If a run of versions says the same within minutes, only its first
-// and last stay. A full list loses the statement that matters least. Each goes
-// to lose before it is removed. The mappings that read the statements must be the same:
-// they decide what a statement is about.
+// Keep adds a statement. If consecutive versions say the same within minutes, only the first and last of them remain. A
+// full list drops the least important statement. Each dropped statement is passed to lose before it is removed. All
+// statements must have been matched with the same mappings, because mappings determine the subject.
 func (l *ResourceStatements) Keep(h ResourceStatement, lose func(*ResourceStatement)) {
 	list := *l
 	if i := thinned(list, &h); i >= 0 {
@@ -315,8 +309,8 @@ func (l *ResourceStatements) Keep(h ResourceStatement, lose func(*ResourceStatem
 	*l = slices.Insert(list, i, h)
 }
 
-// thinned returns the index of the statement that h makes superfluous: the middle one of
-// three that say the same within minutes; -1: none.
+// thinned returns the index of the statement that h makes redundant: the middle one of three that say the same within
+// minutes; or -1 if there is none.
 func thinned(list []ResourceStatement, h *ResourceStatement) int {
 	before, first := -1, -1
 	at := h.placeInTime()
@@ -334,7 +328,7 @@ func thinned(list []ResourceStatement, h *ResourceStatement) int {
 			first = i
 		}
 	}
-	// Equal texts may have several matched signals, because the cache of them is bounded.
+	// Equal texts may have several matched signals, because the cache of matched signals is bounded.
 	if first >= 0 && list[before].SignalText == h.SignalText && list[first].SignalText == h.SignalText &&
 		saysTheSame(&list[before].Statement, &h.Statement) && saysTheSame(&list[first].Statement, &h.Statement) &&
 		at < list[first].placeInTime().Add(thinWithin) &&
@@ -347,9 +341,8 @@ func thinned(list []ResourceStatement, h *ResourceStatement) int {
 // follows reports whether a version is not older than another one by its number.
 func (v *Version) follows(other *Version) bool { return v == nil || other == nil || v.ID >= other.ID }
 
-// leastMissed returns the index of the statement that matters least. First goes one with a
-// newer one about the same thing. Then goes an observation with a newer one of the same
-// code, then an unmapped one, then the oldest.
+// leastMissed returns the index of the least important statement: a statement with a newer one about the same subject;
+// then an observation with a newer one of the same code; then an unmapped one; then the oldest.
 func leastMissed(list []ResourceStatement) int {
 	at := func(i int) acuity.Instant { return list[i].placeInTime() }
 	things := func(i int) (uint64, bool) { return list[i].thingHash(), true }

@@ -9,23 +9,23 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Statement is one clinical statement that is kept, in 56 bytes. There are very many, so
-// statements with equal words share what the terminology matched.
+// Statement is one stored clinical statement, in 56 bytes. There are very many, so statements with equal text share the
+// matched signal.
 type Statement struct {
-	*terminology.MatchedSignal // what it says
+	*terminology.MatchedSignal // content of the statement
 
-	Number     int64 // in order of arrival, unlike every other of the hospital
+	Number     int64 // in order of arrival, unique in the hospital
 	ReceivedAt acuity.Instant
-	ObservedAt acuity.Instant // 0: not said
-	StartedAt  acuity.Instant // 0: not said
+	ObservedAt acuity.Instant // 0: not sent
+	StartedAt  acuity.Instant // 0: not sent
 	Owner      Owner
-	Room       int32 // as sent, for the caller alone: evidence does not depend on it
+	Room       int32 // as sent, for the caller only: evidence does not depend on it
 	Settled    bool  // the owner is final
 }
 
-// Owner is whose a statement is. It is a number, not a pointer: there are thousands of
-// statements, and the garbage collector follows each pointer in them. What the numbers
-// mean is for the caller to say. Statements with equal owners are about one patient.
+// Owner is the owner of a statement. It is a number, not a pointer, because there are thousands of statements, and the
+// garbage collector follows each pointer in them. The caller defines the meaning of the numbers. Statements with equal
+// owners are about one patient.
 type Owner struct {
 	ID   int32
 	Kind OwnerKind
@@ -34,9 +34,9 @@ type Owner struct {
 // OwnerKind distinguishes owners whose ids are equal.
 type OwnerKind uint8
 
-// OrderTime returns the time that orders statements: the observation, else the receipt. For
-// anything but a medication the start counts as the observation. No time lies after the
-// receipt (docs/decisions.md#signal-time).
+// OrderTime returns the time that orders statements: the observation or, without one, the receipt. For everything
+// except a medication, the start counts as the observation. The result is never after the receipt
+// (docs/decisions.md#signal-time).
 func (h *Statement) OrderTime() acuity.Instant {
 	if h.Kind != catalogue.KindMedication {
 		return h.firstOf(h.ObservedAt, h.StartedAt)
@@ -52,7 +52,7 @@ func (h *Statement) clockStart() acuity.Instant {
 	return h.firstOf(h.ObservedAt, h.StartedAt)
 }
 
-// firstOf returns a, else b, else the receipt; never later than the receipt.
+// firstOf returns the first nonzero value of a, b and the receipt; never later than the receipt.
 func (h *Statement) firstOf(a, b acuity.Instant) acuity.Instant {
 	switch {
 	case a != 0:
@@ -70,8 +70,8 @@ type orderedStatement struct {
 	drug         bool // a medication by identity, not by a concept
 }
 
-// compareStatements orders statements of one identity by time, then receipt, then
-// weight. Content breaks the last ties, so the order within a request means nothing.
+// compareStatements orders statements of one identity by time, then receipt, then weight. Remaining ties are ordered by
+// content, so the order within a request has no effect.
 func compareStatements(a, b orderedStatement) int {
 	if a.order != b.order {
 		return cmp.Compare(a.order, b.order)
@@ -86,7 +86,7 @@ func compareStatements(a, b orderedStatement) int {
 	return compareContent(a.Statement, b.Statement)
 }
 
-// compareContent orders statements by what they say.
+// compareContent orders statements by content.
 func compareContent(a, b *Statement) int {
 	return cmp.Or(
 		cmp.Compare(a.Feed, b.Feed),
@@ -116,11 +116,10 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// winners returns, in place, one statement for each time: the last one that no later
-// statement of that time takes back. A retraction of another time takes back the last
-// statement before it, with a value the last that says the same. What was taken back was
-// never said, so what was before it counts again. A drug that was entered in error just
-// does not run.
+// winners returns, in place, one statement for each time: the last one that no later statement of that time retracts. A
+// retraction with another time removes the last statement before it; a retraction with a value removes the last
+// statement with that value. A retracted statement never counted, so the statement before it counts again. A drug that
+// was entered in error only stops running.
 func winners(all []orderedStatement) []orderedStatement {
 	kept := all[:0]
 	for i := 0; i < len(all); {
@@ -133,7 +132,7 @@ func winners(all []orderedStatement) []orderedStatement {
 		case isRetraction(all[i+last]):
 			kept = takeBack(kept, all[i+last].MatchedSignal)
 		case len(kept) == n-1:
-			kept = all[:n] // it is there already
+			kept = all[:n] // it is already in the list
 		default:
 			kept = append(kept, all[i+last])
 		}
@@ -142,10 +141,10 @@ func winners(all []orderedStatement) []orderedStatement {
 	return kept
 }
 
-// isRetraction reports whether a statement takes back another one.
+// isRetraction reports whether a statement retracts another one.
 func isRetraction(s orderedStatement) bool { return s.Status == acuity.SignalRetracted && !s.drug }
 
-// takeBack removes the last statement that a retraction takes back.
+// takeBack removes the last statement that a retraction refers to.
 func takeBack(list []orderedStatement, retraction *terminology.MatchedSignal) []orderedStatement {
 	for i, one := range slices.Backward(list) {
 		if retraction.TakesBack(one.MatchedSignal) {
@@ -155,7 +154,7 @@ func takeBack(list []orderedStatement, retraction *terminology.MatchedSignal) []
 	return list
 }
 
-// winner returns the index of the statement that counts, of several at one time; -1: none.
+// winner returns the index of the statement that counts among several with the same time, or -1 if none does.
 func winner(same []orderedStatement) int {
 	last := len(same) - 1
 	if !isRetraction(same[last]) {
@@ -179,16 +178,15 @@ func winner(same []orderedStatement) int {
 	return last
 }
 
-// superseded returns the first of n statements, in order of arrival, that a later one
-// about the same replaces; -1: none. The time of the later one must not be earlier. The
-// hash distinguishes most things; false: the statement does not count. It visits each
-// statement once.
+// superseded returns the index of the first of n statements, in order of arrival, that a later one about the same
+// subject replaces, or -1 if there is none. The time of the later one must not be earlier. hash distinguishes most
+// subjects; it returns false for a statement that does not count. superseded visits each statement once.
 func superseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool, at func(i int) acuity.Instant) int {
 	if n < 2 {
 		return -1
 	}
 	var array [2 * MaxStatements]int32
-	places := array[:] // by hash: 1 + the statement of a thing that has the latest time
+	places := array[:] // by hash: 1 + the index of the statement about a subject that has the latest time
 	if 2*n > len(places) {
 		places = make([]int32, 2*n)
 	}
@@ -206,11 +204,11 @@ func superseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool
 		}
 		switch {
 		case places[p] == 0:
-			places[p] = int32(i + 1) //nolint:gosec // a list that is capped
+			places[p] = int32(i + 1) //nolint:gosec // the list is capped
 		case at(i) <= at(int(places[p]-1)):
 			first = i
 		default:
-			places[p] = int32(i + 1) //nolint:gosec // a list that is capped
+			places[p] = int32(i + 1) //nolint:gosec // the list is capped
 		}
 	}
 	return first

@@ -11,36 +11,36 @@ import (
 	"svc/acuity/terminology"
 )
 
-// MaxStatements is the number of statements that one list keeps. Beyond it the oldest are
-// dropped that have a newer one of the same identity.
+// MaxStatements is the maximum number of statements in a list. Beyond it, the oldest statements that have a newer one
+// of the same identity are dropped.
 const MaxStatements = 240
 
-// thinWithin is the span within which repeats of one statement that say the same are one.
-// It is shorter than every window of the catalogue, so no run breaks by it.
+// thinWithin is the time span within which equal repetitions of a statement are merged. It is shorter than every window
+// of the catalogue, so it never interrupts an assertion.
 const thinWithin = 15 * time.Minute
 
-// Statements are clinical statements by identity, at most [MaxStatements]. A new
-// statement only concerns its own identity.
+// Statements are clinical statements by identity, at most [MaxStatements]. A new statement concerns only its own
+// identity.
 type Statements struct {
 	list []codeStatements
-	size int                   // of all statements
-	maps *terminology.Mappings // the mappings that read them
+	size int                   // number of all statements
+	maps *terminology.Mappings // the mappings with which they were matched
 
-	// Unsettled is the receipt of the oldest statement that is not settled, or earlier; 0:
-	// all are. Who settles statements sets it.
+	// Unsettled is at most the receipt of the oldest statement that is not settled; 0 means that all are settled. The
+	// code that settles statements sets it.
 	Unsettled acuity.Instant
 }
 
 // codeStatements are the statements of one identity, in order of arrival.
 type codeStatements struct {
-	of         *terminology.MatchedSignal // one of them: it has the identity
+	of         *terminology.MatchedSignal // one of them, which has the identity
 	statements []Statement
-	newest     acuity.Instant // latest time of all, also of removed ones
-	mixed      bool           // the order of arrival is not the order of time
+	newest     acuity.Instant // latest time of all, including removed ones
+	mixed      bool           // the order of arrival differs from the order of time
 }
 
-// find returns the statements with the identity of a matched signal; nil: there are
-// none. The result is valid until a statement is added or removed.
+// find returns the statements with the identity of a matched signal, or nil if there are none. The result is valid
+// until a statement is added or removed.
 func (l *Statements) find(r *terminology.MatchedSignal) *codeStatements {
 	for i := range l.list {
 		if l.list[i].of.Is(r) {
@@ -73,8 +73,7 @@ func (l *Statements) ByCode(yield func([]Statement) bool) {
 	}
 }
 
-// ByArrival returns copies of the statements for which which is true, in order of
-// arrival.
+// ByArrival returns copies of the statements for which which returns true, in order of arrival.
 func (l *Statements) ByArrival(which func(*Statement) bool) []Statement {
 	var list []Statement
 	for h := range l.All {
@@ -89,8 +88,8 @@ func (l *Statements) ByArrival(which func(*Statement) bool) []Statement {
 // CompareArrival orders statements by their numbers.
 func CompareArrival(a, b Statement) int { return cmp.Compare(a.Number, b.Number) }
 
-// Reread reads all statements with other mappings: match reads one text. Mappings decide
-// which of several codings counts, and so the identity.
+// Reread matches all statements with other mappings; match matches one text. Mappings determine which of several
+// codings counts, and therefore the identity.
 func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.SignalText) *terminology.MatchedSignal) {
 	if l.maps == maps {
 		return
@@ -103,9 +102,9 @@ func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.S
 	}
 }
 
-// Keep adds a statement. If a run of statements says the same within minutes, only its
-// first and last stay. A full list loses the oldest statement that a newer one of the same
-// identity replaces, else the oldest. Each goes to lose before it is removed.
+// Keep adds a statement. If consecutive statements say the same within minutes, only the first and last of them remain.
+// A full list drops the oldest statement that a newer one of the same identity replaces or, if there is none, the
+// oldest. Each dropped statement is passed to lose before it is removed.
 func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	if t := l.find(h.MatchedSignal); t != nil {
 		if i := t.thinned(&h); i >= 0 && !l.saidOtherwise(&h) {
@@ -121,7 +120,7 @@ func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	l.Add(h)
 }
 
-// Add adds a statement that was kept before: no other makes room for it.
+// Add adds a statement that was stored before. It drops no other statement.
 func (l *Statements) Add(h Statement) {
 	t := l.find(h.MatchedSignal)
 	if t == nil {
@@ -142,12 +141,12 @@ func (l *Statements) Add(h Statement) {
 	l.size++
 }
 
-// Remove removes the statements for which which is true. It calls which once for each.
+// Remove removes the statements for which which returns true. It calls which once for each.
 func (l *Statements) Remove(which func(*Statement) bool) {
 	l.size = 0
 	for i := range l.list {
 		t := &l.list[i]
-		from, to := 0, 0 // those that stay are nearly always the last, so nothing is moved
+		from, to := 0, 0 // the remaining statements are nearly always the last, so nothing is moved
 		for j := range t.statements {
 			switch {
 			case !which(&t.statements[j]):
@@ -167,8 +166,7 @@ func (l *Statements) Remove(which func(*Statement) bool) {
 	l.list = slices.DeleteFunc(l.list, func(t codeStatements) bool { return len(t.statements) == 0 })
 }
 
-// dropAt removes the i-th statement. Statements of one identity that are at the cap lose
-// the first each time: then nothing is moved.
+// dropAt removes the i-th statement. Statements of one identity at the cap always lose the first, so nothing is moved.
 func (l *Statements) dropAt(t *codeStatements, i int) {
 	if i == 0 {
 		t.statements[0] = Statement{}
@@ -181,12 +179,12 @@ func (l *Statements) dropAt(t *codeStatements, i int) {
 	}
 }
 
-// thinned returns the index of the statement that h makes superfluous: the middle one of
-// three that say the same within minutes; -1: none.
+// thinned returns the index of the statement that h makes redundant: the middle one of three that say the same within
+// minutes; or -1 if there is none.
 func (t *codeStatements) thinned(h *Statement) int {
-	before, first := -1, -1 // the two latest before h about the same
+	before, first := -1, -1 // the two latest before h about the same subject
 	at := h.OrderTime()
-	ordered := !t.mixed && at >= t.newest // nearly always
+	ordered := !t.mixed && at >= t.newest // nearly always true
 	for i := len(t.statements) - 1; i >= 0 && (first < 0 || !ordered); i-- {
 		o := &t.statements[i]
 		if !sameSubject(o, h) {
@@ -211,8 +209,8 @@ func (t *codeStatements) thinned(h *Statement) int {
 	return -1
 }
 
-// contradicts reports whether the i-th statement has another one about the same at its
-// instant that says otherwise. The other one may win, and then the next begins the run.
+// contradicts reports whether another statement about the same subject and instant as the i-th has other content. That
+// other one may win, in which case the next statement begins the run.
 func (t *codeStatements) contradicts(i int) bool {
 	h := &t.statements[i]
 	for j := range t.statements {
@@ -223,8 +221,8 @@ func (t *codeStatements) contradicts(i int) bool {
 	return false
 }
 
-// saidOtherwise reports whether another code of the same concept has a statement within
-// minutes, or the score was acknowledged: then the middle one of three may begin the run.
+// saidOtherwise reports whether another code of the same concept has a statement within minutes, or the score was
+// acknowledged. If so, the middle one of three statements may begin the run.
 func (l *Statements) saidOtherwise(h *Statement) bool {
 	if h.Concept == 0 {
 		return false
@@ -244,8 +242,8 @@ func (l *Statements) saidOtherwise(h *Statement) bool {
 	return false
 }
 
-// superseded returns the index of the oldest statement that has a newer one about the
-// same; -1: none.
+// superseded returns the index of the oldest statement that has a newer one about the same subject, or -1 if there is
+// none.
 func (t *codeStatements) superseded() int {
 	subjects := func(i int) (uint64, bool) { return t.statements[i].SubjectHash, true }
 	return superseded(len(t.statements), subjects,
@@ -253,8 +251,8 @@ func (t *codeStatements) superseded() int {
 		func(i int) acuity.Instant { return t.statements[i].OrderTime() })
 }
 
-// leastMissed returns the statement that matters least: the oldest that has a newer one
-// of the same subject, else the oldest of all.
+// leastMissed returns the least important statement: the oldest that has a newer one about the same subject or, if
+// there is none, the oldest of all.
 func (l *Statements) leastMissed() (of *codeStatements, at int) {
 	oldest := &l.list[0]
 	for i := range l.list {
@@ -272,8 +270,8 @@ func (l *Statements) leastMissed() (of *codeStatements, at int) {
 	return of, at
 }
 
-// tight makes room in a full list for one more, and for a part of its length. A hospital
-// keeps much, and lists that double their capacity leave half of it unused.
+// tight grows the capacity of a full list by the length divided by part, at least by one. A hospital has much data, and
+// lists that double their capacity leave half of it unused.
 func tight[T any](list []T, part int) []T {
 	n := len(list)
 	if n < cap(list) {
@@ -282,19 +280,19 @@ func tight[T any](list []T, part int) []T {
 	return append(make([]T, 0, n+n/part+1), list...)
 }
 
-// sameSubject reports whether two statements are about the same thing
-// (docs/decisions.md#signal-identity), as far as their codes say.
+// sameSubject reports whether two statements are about the same subject (docs/decisions.md#signal-identity), according
+// to their codes.
 func sameSubject(a, b *Statement) bool {
-	if a.MatchedSignal == b.MatchedSignal { // the usual case, without work
+	if a.MatchedSignal == b.MatchedSignal { // the usual case, without further work
 		return a.Settled == b.Settled
 	}
 	return a.SubjectHash == b.SubjectHash && (a.Kind == catalogue.KindMedication) == (b.Kind == catalogue.KindMedication) &&
 		a.System == b.System && a.Code == b.Code && a.Display == b.Display && a.Fetus == b.Fetus && a.Settled == b.Settled
 }
 
-// saysTheSame reports whether two statements about one thing say the same.
+// saysTheSame reports whether two statements about one subject have the same content.
 func saysTheSame(a, b *Statement) bool {
-	if a.MatchedSignal == b.MatchedSignal { // the usual case, without work
+	if a.MatchedSignal == b.MatchedSignal { // the usual case, without further work
 		return a.StartedAt == b.StartedAt
 	}
 	return a.Status == b.Status && a.Value == b.Value && a.StartedAt == b.StartedAt && a.Feed == b.Feed
