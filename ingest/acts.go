@@ -24,8 +24,8 @@ type Settings interface {
 	Key(id string) (access.Key, bool)
 }
 
-// acted is the response to an act: its effects on the verdict. For a dry run, they are the effects that the act would
-// have.
+// acted is the response to an act: its effects on the verdict. For a dry run, the response has the effects that the act
+// would have.
 type acted struct {
 	common
 	DryRun  bool          `json:"dryRun"`
@@ -36,7 +36,7 @@ type acted struct {
 
 // verdictMove is a change of the level, or of the color of a room.
 type verdictMove struct {
-	RoomID    *int32  `json:"roomId"` // null: the level of the unit
+	RoomID    *int32  `json:"roomId"` // null: the change is of the unit's level
 	RoomLabel *string `json:"roomLabel"`
 	Was       string  `json:"was"`
 	Is        string  `json:"is"`

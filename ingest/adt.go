@@ -24,7 +24,7 @@ type adtAnswer struct {
 	common
 	EventType string `json:"eventType"` // the HL7 name of the event type
 	Visit     string `json:"visit"`     // opaque
-	RoomID    *int32 `json:"roomId"`    // the room after the event; null: the visit is in no room, or the result is pending
+	RoomID    *int32 `json:"roomId"`    // room after the event; null: the visit is in no room, or the result is pending
 }
 
 func (s *server) adt(w http.ResponseWriter, r *http.Request) {
@@ -198,7 +198,7 @@ type batchCounts struct {
 
 type batchResult struct {
 	Index  int         `json:"index"`
-	Status string      `json:"status"` // applied duplicate ignored rejected pending
+	Status string      `json:"status"` // applied, duplicate, ignored, rejected or pending
 	Error  *batchError `json:"error,omitempty"`
 }
 

@@ -128,8 +128,8 @@ func changed(f *acuity.FactorChange) factorChange {
 	return c
 }
 
-// The facts of a hospital are limited (see [hospital.Limits]). The processor refuses an item beyond a limit, because
-// only the processor knows the facts of the hospital. The response has the path of the item and the rule, such as
+// The facts of a hospital are limited (see [hospital.Limits]). The processor, which alone has the facts of the
+// hospital, refuses an item beyond a limit. The response has the path of the item and the rule, such as
 // "maxRooms:1000". The rest of the body is applied.
 
 // maxRefused is the maximum number of refused paths in one response.

@@ -15,8 +15,8 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// The limits of a request body in bytes as sent. Decompressed, a body may have four times its limit, and at most a
-// hundred times the bytes sent.
+// These are the limits of a request body in bytes as sent. Decompressed, a body may have four times its limit, and at
+// most a hundred times the bytes sent.
 const (
 	maxBody      = 1 << 20
 	maxBatchBody = 8 << 20
@@ -38,7 +38,7 @@ type media struct {
 }
 
 // contentType returns the content type of a request if it is one of the accepted types. A request without the header
-// has the first of them.
+// has the first accepted type.
 func contentType(r *http.Request, taken ...string) (media, *httpapi.Problem) {
 	headers := r.Header["Content-Type"]
 	if len(headers) == 0 || len(headers) == 1 && headers[0] == "" {

@@ -131,7 +131,7 @@ func (o object) warnOfOccupant() {
 	}
 }
 
-// identifier parses an identifier and returns its pseudonym; "" if it is missing.
+// identifier parses an identifier and returns its pseudonym, or "" if it is missing.
 func (o object) identifier(name, kind string) string {
 	id := o.text(name)
 	if id == "" {
@@ -140,7 +140,7 @@ func (o object) identifier(name, kind string) string {
 	return o.pseudonym(kind, id)
 }
 
-// class parses patientClass, a code of HL7 table 0004; 0 if it is missing.
+// class parses patientClass, a code of HL7 table 0004, or returns 0 if it is missing.
 func (o object) class() byte {
 	if class := o.word("patientClass"); class != "" {
 		return class[0]

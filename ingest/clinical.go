@@ -24,7 +24,7 @@ var (
 	}
 )
 
-// statuses maps the known signal statuses. Any other status counts as active and adds a warning.
+// statuses maps the supported signal statuses. Any other status counts as active and adds a warning.
 var statuses = map[string]acuity.SignalStatus{
 	"": acuity.SignalActive, "active": acuity.SignalActive, "in-progress": acuity.SignalActive,
 	"preliminary": acuity.SignalActive, "final": acuity.SignalActive, "amended": acuity.SignalActive,
@@ -37,7 +37,7 @@ var statuses = map[string]acuity.SignalStatus{
 type clinicalAnswer struct {
 	common
 	RoomID    int32    `json:"roomId"`
-	RoomLabel *string  `json:"roomLabel"` // as in the unit state; before the observation is applied, as sent
+	RoomLabel *string  `json:"roomLabel"` // as in the unit state; until the observation is applied, as sent
 	Received  int      `json:"received"`  // number of signals
 	Active    []string `json:"active"`    // factors of the room, once the observation is applied
 }
@@ -98,7 +98,7 @@ func (o object) signal(room int32) acuity.Signal {
 	return s
 }
 
-// maxDigits bounds the text of a number.
+// maxDigits is the maximum number of characters of a number.
 const maxDigits = 64
 
 // value parses a string or a number and reduces it to a value that may be stored. It also returns the fetus that the

@@ -36,7 +36,7 @@ type fhirIssue struct {
 	Severity   string `json:"severity"` // error warning information
 	Code       string `json:"code"`
 	Expression string `json:"expression"` // a path as in FHIRPath
-	Message    string `json:"message"`    // says what was found and what to do
+	Message    string `json:"message"`    // what was found and what to do
 }
 
 func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
@@ -181,14 +181,14 @@ type entryResponse struct {
 	Outcome *httpapi.Outcome `json:"outcome,omitempty"`
 }
 
-// answerFHIR answers a FHIR client.
+// answerFHIR responds to a FHIR client.
 func answerFHIR(w http.ResponseWriter, r *http.Request, facts *fhir.Facts, a *fhirAnswer) {
 	if facts.Bundle == "transaction" || facts.Bundle == "batch" {
 		httpapi.WriteFHIR(w, r, http.StatusOK, a.bundle(facts))
 		return
 	}
 	status := http.StatusOK
-	if facts.Rejected > 0 && facts.Applied+facts.Existing+facts.Ignored == 0 { // 422, as the create of such a resource would get
+	if facts.Rejected > 0 && facts.Applied+facts.Existing+facts.Ignored == 0 { // 422, like the create of such a resource
 		status = http.StatusUnprocessableEntity
 	}
 	issues := []httpapi.OutcomeIssue{a.summary()}

@@ -21,14 +21,14 @@ const (
 	maxWarnings = 100
 )
 
-const usualFields = 32 // fields of one body, for which memory is reserved
+const usualFields = 32 // memory is reserved for this many fields of a body
 
 func (s *server) reader(o *acuity.Observation) *reader {
 	pseudonym := s.Pseudonyms.forHospital(o.Hospital)
 	return &reader{now: o.ReceivedAt, zone: s.Zone(o.Hospital), pseudonym: pseudonym, places: Places{pseudonym: pseudonym}}
 }
 
-// object is one JSON object while it is parsed. The zero value has no fields and represents a missing object.
+// object is a JSON object that is being parsed. The zero value has no fields and represents a missing object.
 type object struct {
 	*reader
 	*shape
@@ -36,7 +36,7 @@ type object struct {
 	fields []member
 }
 
-// open begins to read an object of a shape; ok is false if raw is something else.
+// open begins to parse an object of a shape; ok is false if raw is not an object.
 func (r *reader) open(raw []byte, path string, s *shape) (o object, ok bool) {
 	raw = bytes.TrimSpace(raw)
 	if raw[0] != '{' {
@@ -133,7 +133,7 @@ func (o object) text(name string) string {
 	switch demanded := o.field(name); {
 	case s == "" && demanded.required:
 		o.fault(o.at(name), "minLength:1")
-	case demanded.max > 0 && int64(utf8.RuneCountInString(s)) > demanded.max: // as JSON Schema counts
+	case demanded.max > 0 && int64(utf8.RuneCountInString(s)) > demanded.max: // JSON Schema counts characters, too
 		o.fault(o.at(name), "maxLength:"+strconv.FormatInt(demanded.max, 10))
 		return ""
 	}
@@ -156,7 +156,7 @@ func (o object) integer(name string) (v int64, ok bool) {
 	return o.whole(raw, o.at(name), o.field(name).max)
 }
 
-// integers reads a list of whole numbers. It leaves those out that are not valid.
+// integers parses a list of integers, and omits invalid ones.
 func (o object) integers(name string) (all []int64) {
 	list, _ := o.list(name)
 	for i, raw := range list {
@@ -269,7 +269,7 @@ func (r *reader) rows(body []byte, name string, s *shape) iter.Seq[object] {
 	}
 }
 
-// peek returns the value of a field that the shape need not have; nil if there is none.
+// peek returns the value of a field that the shape may not have, or nil if there is none.
 func (o object) peek(name string) (raw []byte) {
 	for i := range o.fields {
 		if f := &o.fields[i]; string(f.name) == name {
@@ -282,7 +282,7 @@ func (o object) peek(name string) (raw []byte) {
 	return raw
 }
 
-// each opens the objects of a list, one after the other, and closes each when it was read.
+// each opens the objects of a list, one after the other, and closes each after it is read.
 func (o object) each(name string, list [][]byte) iter.Seq[object] {
 	return func(yield func(object) bool) {
 		for i, raw := range list {
@@ -316,7 +316,7 @@ func (o object) primary() catalogue.Factor {
 	return o.factorID(id, o.at(name), true)
 }
 
-// factorID returns the factor with an id, if it exists and is of the wanted kind.
+// factorID returns the factor with an id if it exists and has the required kind.
 func (r *reader) factorID(id, path string, primary bool) catalogue.Factor {
 	f, ok := catalogue.FactorByID(id)
 	if ok && f.IsPrimary() == primary {

@@ -37,7 +37,7 @@ type hl7Result struct {
 	Outcome   *string `json:"outcome"` // null while pending; rejected if refused
 }
 
-// exchange is one body of messages and the answer to it.
+// exchange is one body of messages with its response.
 type exchange struct {
 	batch   hl7.Batch
 	ack     []byte
@@ -84,7 +84,7 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 	if kind.name != jsonType {
 		w.Header().Set("Content-Type", kind.name+"; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_, _ = w.Write(x.ack) //nolint:errcheck // the client is gone, nobody can be told
+		_, _ = w.Write(x.ack) //nolint:errcheck // the client has disconnected
 		return
 	}
 	x.answer(w, r, in, got)
@@ -214,7 +214,7 @@ func severity(code hl7.AckCode) int {
 	return 0
 }
 
-// answer writes the answer in JSON.
+// answer sends the response as JSON.
 func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, got receipt) {
 	if x.acceptedMessages(got) == 0 {
 		refused := &httpapi.HL7{Ack: string(x.ack), AckCode: string(x.worst)}
@@ -320,7 +320,7 @@ func (x *exchange) joinAcks() {
 	x.ack = hl7.AppendBatch(nil, x.batch, a, x.acks)
 }
 
-// MaxMessage is the longest HL7 v2 message, or batch of them, in bytes.
+// MaxMessage is the maximum length of an HL7 v2 message, or of a batch of messages, in bytes.
 const MaxMessage = maxBody
 
 // ErrForbidden means that a key lacks the scope [access.IngestHL7].

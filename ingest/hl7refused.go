@@ -8,10 +8,10 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// refusedBody is why a body holds no message that could be acknowledged as one.
+// refusedBody is the reason why a body has no message that could be acknowledged.
 type refusedBody struct {
 	fault     hl7.Fault
-	controlID string // MSH-10 of a single message as far as it can be read
+	controlID string // MSH-10 of a single message, if it can be read
 }
 
 var (
@@ -27,13 +27,13 @@ func refusedHeader(err error) *refusedBody {
 	return noMessage
 }
 
-// headerRules are the rules that MSH-2 breaks, by the reason of the fault.
+// headerRules has the rules that MSH-2 breaks, by the reason of the fault.
 var headerRules = map[string]string{
 	"encoding_escaped": "format:hl7", "encoding_invalid": "format:hl7", "encoding_repeated": "unique",
 	"encoding_short": "minLength:3", "encoding_long": "maxLength:5",
 }
 
-// problem returns the answer in the envelope.
+// problem returns the error response.
 func (b *refusedBody) problem() httpapi.Problem {
 	p := httpapi.Problem{Kind: httpapi.Invalid, Message: "The body is not an HL7 v2 message; it must begin with MSH."}
 	detail := httpapi.Detail{Path: b.fault.Place(), Rule: "required"}

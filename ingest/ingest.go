@@ -27,21 +27,20 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Position is the place of an observation in the log.
+// Position is the position of an observation in the log.
 type Position struct {
 	Partition int32
 	Offset    int64
 }
 
-// String is the form in answers: "partition:offset".
+// String returns the form in responses: "partition:offset".
 func (p Position) String() string {
 	return strconv.FormatInt(int64(p.Partition), 10) + ":" + strconv.FormatInt(p.Offset, 10)
 }
 
-// These are the errors of the ports when they cannot do their work.
+// These are the errors of the interfaces below.
 var (
-	// ErrAway means that the log did not acknowledge. The observation may or may not be in the log; sending it again
-	// is safe.
+	// ErrAway means that the log did not acknowledge. The observation may or may not be in the log; a retry is safe.
 	ErrAway = errors.New("no response from Kafka")
 	// ErrTooLarge means that the facts of one request exceed the maximum record size of the log.
 	ErrTooLarge = errors.New("the facts exceed the maximum size of a Kafka record")
@@ -49,7 +48,7 @@ var (
 	ErrPending = errors.New("not applied yet")
 )
 
-// Log is where observations become durable.
+// Log makes observations durable.
 type Log interface {
 	// Append returns nil once all required replicas have acknowledged the observation, or else ErrAway or
 	// ErrTooLarge. It returns when ctx ends.
@@ -63,21 +62,21 @@ type Applied interface {
 	Wait(ctx context.Context, hospital string, p Position) (acuity.Change, error)
 }
 
-// View is the store that reads are answered from.
+// View is the store from which reads are answered.
 type View interface {
 	// Wait waits until the view includes p, and returns true. It returns false when ctx ends, and immediately if the
 	// view has been stuck for so long that waiting is pointless.
 	Wait(ctx context.Context, hospital string, p Position) (shown bool)
 }
 
-// The timeouts of the steps of a request.
+// These are the timeouts of the steps of a request.
 const (
 	appendWait  = 5 * time.Second
-	appliedWait = 2 * time.Second // until reads show it
-	retryAfter  = 2 * time.Second // Retry-After for a sender whose request could not be taken
+	appliedWait = 2 * time.Second // time until reads include the request
+	retryAfter  = 2 * time.Second // Retry-After for a sender whose request could not be accepted
 )
 
-// Config is what the handlers need.
+// Config has the dependencies of the handlers.
 type Config struct {
 	Shell    *httpapi.Shell // keys, request ids, the clock, the request log
 	Log      Log
@@ -88,9 +87,9 @@ type Config struct {
 	DeadLetter DeadLetter
 	// DeadLetterRetried records that the facts of a dead letter were appended again.
 	DeadLetterRetried func(ctx context.Context, hospital, id string) error
-	Zone              func(hospital string) *time.Location // the zone for times without an offset
+	Zone              func(hospital string) *time.Location // zone for times without an offset
 	Pseudonyms        Pseudonyms
-	// Sender returns the HL7 settings of a key; nil: the standard applies.
+	// Sender returns the HL7 settings of a key. A nil Sender means standard HL7.
 	Sender func(key access.Key) hl7.Sender
 	// Settings and Audit serve the acts of administrators. nil: hospitals have no
 	// settings, and acts leave no audit record.
@@ -105,17 +104,17 @@ type Config struct {
 	Answered func(Progress)
 }
 
-// Progress is how far an observation was when its sender was answered.
+// Progress is the progress of an observation when the response is sent.
 type Progress string
 
-// All values of Progress. The answer says applied:true only after the first.
+// These are the values of Progress. The response has applied:true only for the first.
 const (
 	ProgressApplied Progress = "applied"
 	ProgressVerdict Progress = "verdict_pending"
 	ProgressView    Progress = "view_pending"
 )
 
-// Mount adds all paths under /api/ingest that accept facts to a router that runs the shell.
+// Mount adds all paths under /api/ingest that accept facts to a router that uses the shell.
 func Mount(r chi.Router, c Config) {
 	s := &server{c}
 	contract.Mount(r, c.Shell, s, feedRoutes())
@@ -135,9 +134,8 @@ func (s *server) observed(key access.Key, channel acuity.Channel) *acuity.Observ
 	}
 }
 
-// submitBody handles a feed with one JSON body. It reads the body into an observation,
-// refuses it as a whole if it breaks a rule, and submits it. If it returns false it has
-// answered the request.
+// submitBody handles a feed with one JSON body. It parses the body into an observation, refuses the body as a whole if
+// it breaks a rule, and submits the observation. If it returns false, it has sent an error response.
 func (s *server) submitBody(
 	w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation),
 ) (submission, bool) {
@@ -174,7 +172,7 @@ type receipt struct {
 	change   acuity.Change
 }
 
-// nothingAppended is the receipt of a body without anything to append.
+// nothingAppended is the receipt of a body with nothing to append.
 var nothingAppended = receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 
 // submit appends the observation and waits until the view includes it. If the observation cannot be appended, submit
@@ -207,7 +205,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if in != nil {
 		s.reportTaken(o, in, requestID(r), got.position)
 	}
-	if in != nil && respondAsync(r) { // an act always waits: its answer says what it did
+	if in != nil && respondAsync(r) { // an act always waits, because its response has its effects
 		w.Header().Set("Preference-Applied", "respond-async")
 		return got, true
 	}
@@ -229,8 +227,8 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if !s.resolveRepeat(w, r, &got) {
 		return receipt{}, false
 	}
-	// A sender that receives "applied" may read immediately. An act is answered anyway, because its response contains
-	// its effects.
+	// A sender that receives "applied" may read immediately. The response to an act is sent even if the view lags,
+	// because it has the effects of the act.
 	shown := s.View.Wait(ctx, o.Hospital, got.position)
 	if _, refused := exceeded(&got.change); !shown && !refused && in != nil {
 		s.countAnswer(ProgressView)
@@ -271,7 +269,7 @@ func (s *server) append(ctx context.Context, o *acuity.Observation, patience tim
 	at, err := s.Log.Append(ctx, o)
 	if err != nil {
 		entry.Gone()
-		return at, err //nolint:wrapcheck // says what and why
+		return at, err //nolint:wrapcheck // the error has the cause
 	}
 	entry.Sent(at.Partition, at.Offset)
 	return at, nil

@@ -20,20 +20,20 @@ type Intake struct {
 	Source   string // lineage of the key
 	At       acuity.Instant
 
-	Received int // number of HL7 messages; for any other body 1
-	Rejected int // how many of them were refused before anything was appended
-	Ignored  int // how many of them hold nothing that could be stored
+	Received int // number of HL7 messages; 1 for any other body
+	Rejected int // number of messages that were refused before anything was appended
+	Ignored  int // number of messages with nothing to store
 	Warnings int
-	Unused   int            // facts that were not used, each with one of the warnings
+	Unused   int            // unused facts, each with one of the warnings
 	Event    acuity.Instant // newest time in the facts; 0: none
 	Position *Position      // nil: nothing was appended
 
-	Request string   // id of the HTTP request; "": it came another way, or its sender made the id up and others must not see it
-	Notices []Notice // about refused parts, and the warnings of reading the body
+	Request string   // id of the HTTP request; "": not HTTP, or the sender chose the id, which must not be shown to others
+	Notices []Notice // about refused parts, and the warnings of parsing the body
 	Places  *Places  // for the warnings of applying the observation; nil: nothing was appended
 }
 
-// intake returns an Intake with what every observation has.
+// intake returns an Intake with the fields that every observation has.
 func intake(o *acuity.Observation, request string) Intake {
 	return Intake{
 		Hospital: o.Hospital, Channel: o.Channel, Source: o.Source, At: o.ReceivedAt, Received: 1, Request: request,
@@ -64,7 +64,7 @@ func (s *server) reportRefused(o *acuity.Observation, request string, n int, not
 	s.Took(in)
 }
 
-// reportIgnored reports a body that was accepted but holds nothing that could be stored.
+// reportIgnored reports a body that was accepted but has nothing to store.
 func (s *server) reportIgnored(o *acuity.Observation, request string, notices ...Notice) {
 	if s.Took == nil {
 		return
@@ -74,7 +74,7 @@ func (s *server) reportIgnored(o *acuity.Observation, request string, notices ..
 	s.Took(in)
 }
 
-// newestTime is the newest time in the facts of an observation, not after its receipt.
+// newestTime returns the newest time in the facts of an observation, at most its receipt.
 func newestTime(o *acuity.Observation) (at acuity.Instant) {
 	take := func(t acuity.Instant) {
 		if t <= o.ReceivedAt {
@@ -99,12 +99,11 @@ func newestTime(o *acuity.Observation) (at acuity.Instant) {
 	return at
 }
 
-// countRefusal serves a request and reports it as refused, if the status of the answer
-// says so. A hospital over its share (429) does not count: its request is judged when
-// it comes again. Two more refusals do not count, because their facts are in the log.
-// One repeats the identity of another request (409). The other exceeds a limit of the
-// hospital. Two handlers report their refusals (422) themselves: HL7 for each message,
-// FHIR for each resource.
+// countRefusal serves a request and, depending on the status of the response, reports it as refused. A hospital over
+// its share (429) does not count, because its request is validated when it is sent again. Two more refusals do not
+// count, because their facts are in the log. One repeats the identity of another request (409). The other exceeds a
+// limit of the hospital. Two handlers report their refusals (422) themselves: HL7 for each message, FHIR for each
+// resource.
 func (s *server) countRefusal(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter)) {
 	if s.Took == nil {
 		serve(w)
@@ -123,7 +122,7 @@ func (s *server) countRefusal(w http.ResponseWriter, r *http.Request, serve func
 	}
 }
 
-// statusWriter records the status of an answer.
+// statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -136,20 +135,20 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap gives [http.ResponseController] access to the writer.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Notice names one rule that a message or body broke, or one warning about it, with its position. It never contains a
-// value of the message.
+// Notice is a rule that a message or body broke, or a warning about it, with its position. It never contains a value of
+// the message.
 type Notice struct {
 	Refused   bool   // false: it was accepted, with this warning
-	ControlID string // of the HL7 message, as [showControlID] returns it; "": there is none
+	ControlID string // control id of the HL7 message, from [showControlID]; "": none
 	Code      string // stable
 	Path      string // "": the whole message or body
 	Event     string // trigger event of an HL7 message without effect, such as A05; ""
 }
 
-// maxNotices bounds the notices of one body.
+// maxNotices is the maximum number of notices of one body.
 const maxNotices = 100
 
 // showControlID returns a control id that may be stored: the id itself, or its keyed pseudonym, because senders
@@ -168,7 +167,7 @@ func showControlID(id string, pseudonym func(kind, value string) string) string 
 		case strings.IndexByte("._:/+={}-", c) >= 0:
 			letters = 0
 		default:
-			digits = -len(id) // no counter and no random number has such a character
+			digits = -len(id) // neither a counter nor a random number has such a character
 		}
 	}
 	plain := digits > 0 && (word <= maxWord || hex && len(id) >= leastHex) && len(id) <= maxControlID
@@ -181,7 +180,7 @@ func showControlID(id string, pseudonym func(kind, value string) string) string 
 const (
 	maxControlID = 64
 	maxWord      = 4  // letters
-	leastHex     = 16 // hexadecimal digits in a row; so many may form words by chance
+	leastHex     = 16 // hexadecimal digits in a row; shorter runs may be words
 )
 
 func requestID(r *http.Request) string { return httpapi.PlainRequestID(r.Context()) }
@@ -226,7 +225,7 @@ func (r *reader) issues(all []fhir.Issue) {
 	}
 }
 
-// allNotices returns all notices of a body that was read, its warnings among them.
+// allNotices returns all notices of a body, including its warnings.
 func (r *reader) allNotices() []Notice {
 	for _, w := range r.warnings {
 		r.addNotice(Notice{ControlID: r.places.controlID(w.Path), Code: w.Code, Path: w.Path, Event: r.places.triggerEvent(w)})
@@ -234,15 +233,14 @@ func (r *reader) allNotices() []Notice {
 	return r.drainNotices()
 }
 
-// drainNotices returns the collected notices and forgets them.
+// drainNotices returns and clears the collected notices.
 func (r *reader) drainNotices() []Notice {
 	all := r.notices
 	r.notices = nil
 	return all
 }
 
-// placesForWarnings returns the places of the body, which the warnings of applying it
-// need.
+// placesForWarnings returns the places of the body, which are needed for the warnings of applying it.
 func (r *reader) placesForWarnings() *Places {
 	kept := r.places
 	kept.readWarnings = r.warnings

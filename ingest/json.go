@@ -69,11 +69,11 @@ func unquote(raw []byte) []byte {
 type member struct {
 	name []byte
 	raw  []byte
-	seen bool // a caller asked for the field
+	seen bool // a caller requested the field
 }
 
-// members appends the fields of an object in their order. A field that is null counts as
-// absent, but stays in the list, so that close does not warn of it.
+// members appends the fields of an object in order. A null field counts as missing, but remains in the list, so that
+// close does not warn of it.
 func members(all []member, object []byte) []member {
 	for i := skipSpace(object, 1); object[i] != '}'; {
 		var m member
@@ -90,8 +90,7 @@ func members(all []member, object []byte) []member {
 	return all
 }
 
-// elements returns the first elements of an array, at most most of them. complete says
-// whether the array has no others.
+// elements returns the elements of an array, at most most of them. complete is false if there are more.
 func elements(array []byte, most int) (all [][]byte, complete bool) {
 	for i := skipSpace(array, 1); array[i] != ']'; {
 		if len(all) == most {

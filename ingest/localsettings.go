@@ -109,7 +109,7 @@ func localSettingsRoutes() []contract.Route[*acts] {
 	for i := range all {
 		o := &all[i].Operation
 		o.Group, o.Scope = "Administration", access.Admin
-		if o.Refuses = append(o.Refuses, httpapi.Precondition); len(o.Bodies) == 0 { // with a body Invalid is said anyway
+		if o.Refuses = append(o.Refuses, httpapi.Precondition); len(o.Bodies) == 0 { // an operation with a body has Invalid anyway
 			o.Refuses = append(o.Refuses, httpapi.Invalid)
 		}
 		o.Parameters = append(o.Parameters,

@@ -10,8 +10,8 @@ import (
 
 type locationAnswer struct {
 	acted
-	ID  string   `json:"id"`  // of the first row
-	IDs []string `json:"ids"` // of all rows, in the order of the request
+	ID  string   `json:"id"`  // id of the first row
+	IDs []string `json:"ids"` // ids of all rows, in the order of the request
 }
 
 // setLocation sets rows of the location table, all or none.
@@ -44,7 +44,7 @@ func (r *reader) locations(body []byte) (all []acuity.Place) {
 	for in := range r.rows(body, "locations", shapeOf[placesShape]()) {
 		p := in.place()
 		if seen[location.RowID(&p)] {
-			in.unfit(in.path, "unique") // two rows are about the same place, and only one can hold
+			in.unfit(in.path, "unique") // two rows have the same place, and only one can apply
 		}
 		seen[location.RowID(&p)] = true
 		all = append(all, p)
@@ -52,9 +52,8 @@ func (r *reader) locations(body []byte) (all []acuity.Place) {
 	return all
 }
 
-// place reads a row of the location table: how the sender names the place, and what the
-// place is. It is a room of ours, outside of the unit, or, with neither given, in the
-// unit.
+// place parses a row of the location table: the sender's name of the place, and its meaning: a room id, outside of the
+// unit or, if neither is given, in the unit.
 func (o object) place() acuity.Place {
 	p := acuity.Place{
 		PointOfCare: o.text("pointOfCare"), Room: o.text("room"), Bed: o.text("bed"),

@@ -5,7 +5,7 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// countUnused returns how many facts of the body were not used, as its warnings say.
+// countUnused returns the number of facts of the body that were not used, according to its warnings.
 func (r *reader) countUnused() int {
 	n := r.unused
 	for _, w := range r.warnings {
@@ -16,14 +16,13 @@ func (r *reader) countUnused() int {
 	return n
 }
 
-// isUnused reports whether a code says that a fact was not used.
+// isUnused reports whether a code means that a fact was not used.
 func isUnused(code string) bool {
 	w, ok := rules.ExplainWarning(code)
 	return ok && w.Effect == rules.Unused
 }
 
-// controlID returns the control id of the message at a path of the body, as
-// [showControlID] returns it.
+// controlID returns the control id, from [showControlID], of the message at a path of the body.
 func (p *Places) controlID(path string) string {
 	n := p.message(path, len(p.controlIDs))
 	if n < 0 {
@@ -32,8 +31,8 @@ func (p *Places) controlID(path string) string {
 	return showControlID(p.controlIDs[n], p.pseudonym)
 }
 
-// message returns the index of the HL7 message at a path of the body, which has so many; -1: it is
-// about none.
+// message returns the index of the HL7 message at a path of a body with the given number of messages, or -1 if the path
+// is not in a message.
 func (p *Places) message(path string, messages int) int {
 	if p.list == "" && messages == 1 {
 		return 0
@@ -44,8 +43,8 @@ func (p *Places) message(path string, messages int) int {
 	return -1
 }
 
-// triggerEvent returns the event of the message that a warning is about, if it has no effect here: its
-// name tells an administrator what the feed need not send. Only a name of HL7 is shown.
+// triggerEvent returns the event of the message that a warning is about if the event has no effect, because its name
+// shows an administrator which events the feed need not send. Only a standard event name is shown.
 func (p *Places) triggerEvent(w acuity.Warning) string {
 	n := p.message(w.Path, len(p.triggers))
 	if n < 0 || w.Code != "event_ignored" {

@@ -12,7 +12,7 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Operations are the API operations by which facts come in.
+// Operations are the API operations that accept facts.
 func Operations() []contract.Operation {
 	return slices.Concat(contract.Operations(feedRoutes()), contract.Operations(actRoutes()))
 }
@@ -22,8 +22,8 @@ func actRoutes() []contract.Route[*acts] {
 	return slices.Concat(localSettingsRoutes(), deadLetterRoutes())
 }
 
-// feedRoutes are the operations with their handlers. The body shapes below document
-// the bodies, and the handlers read the bodies by them.
+// feedRoutes are the operations with their handlers. The body shapes below document the bodies, and the handlers use
+// them to parse the bodies.
 func feedRoutes() []contract.Route[*server] {
 	all := []contract.Route[*server]{
 		{Operation: contract.Operation{
@@ -168,8 +168,7 @@ func feedRoutes() []contract.Route[*server] {
 	return all
 }
 
-// factors lists the refusal of a body that names an unknown factor: the body is refused
-// as a whole.
+// factors is the refusal of a body that names an unknown factor: the body is refused as a whole.
 var factors = []httpapi.Kind{httpapi.Unprocessable}
 
 func jsonBody(limit int64, shape any, examples ...contract.Example) []contract.Body {

@@ -11,22 +11,21 @@ import (
 // Places maps paths in an observation to paths in the body that it was made from. The
 // code that applies an observation knows only paths in the observation.
 type Places struct {
-	// Some of several events in a body may be refused; the observation has the others.
-	// list names the list of events in the body. origins has the index in that list for
-	// each event of the observation.
+	// The observation has only the events of the body that were not refused. list is the name of the list of events in
+	// the body. origins has the index in that list for each event of the observation.
 	list    string
 	origins []int
 
 	controlIDs   []string           // control ids of HL7 messages, in the order of the body
-	triggers     []string           // their trigger events
+	triggers     []string           // trigger events of the messages
 	adt          bool               // the body has events of the JSON feeds
 	encounters   []string           // FHIR only: the resource that each event was made from
 	resource     func(i int) string // FHIR only: the resource that signal i was made from
-	readWarnings []acuity.Warning   // warnings that were reported while the body was read
+	readWarnings []acuity.Warning   // warnings that were reported while the body was parsed
 	pseudonym    func(kind, value string) string
 }
 
-// PlacesRead returns the places of a body of one message, with the warnings of reading it.
+// PlacesRead returns the places of a body of one message, with the warnings of parsing it.
 func PlacesRead(warnings []acuity.Warning) *Places { return &Places{readWarnings: warnings} }
 
 // Events returns the number of events for which p has places, at least 1.
@@ -69,12 +68,12 @@ func (p *Places) locate(path string) string {
 	return item(p.list, p.origins[n]) + rest
 }
 
-// locateWarning returns the path in the body for a warning about applying the observation. That of
-// a whole event becomes the place of what it is about.
+// locateWarning returns the path in the body for a warning about applying the observation. A warning about a whole
+// event gets the path of the field that it is about.
 func (p *Places) locateWarning(w acuity.Warning) string {
 	path, place := p.locate(w.Path), ""
 	_, rest, of := eventPath(w.Path)
-	if w.Path == "" && len(p.origins) == 1 { // of several events one was accepted
+	if w.Path == "" && len(p.origins) == 1 { // only one of several events was accepted
 		path = item(p.list, p.origins[0])
 	}
 	if about := placeOfWarning[w.Code]; p.encounters == nil && (w.Path == "" || of && rest == "") {
@@ -91,8 +90,8 @@ func (p *Places) locateWarning(w acuity.Warning) string {
 	return path + place
 }
 
-// placeOfWarning is what the warnings about applying an event are about: the field of HL7 in which
-// it is sent first of all, and that of an event in JSON.
+// placeOfWarning has the field that a warning about applying an event is about: the main HL7 field, and the field of a
+// JSON event.
 var placeOfWarning = map[string]struct{ hl7, adt string }{
 	"account_shared":           {"PID-18", ""},
 	"admit_cancelled":          {"PV1-19", "visitId"},
@@ -141,11 +140,10 @@ func (p *Places) part(path string) string {
 	return p.locate(path)
 }
 
-// statementWarnings are warnings of the domain about a statement on a visit or a patient,
-// not about an event.
+// statementWarnings are domain warnings about a statement on a visit or a patient, not about an event.
 var statementWarnings = []string{"reference_waiting", "value_unreadable"}
 
-// encounter returns the FHIR resource that a warning is about, if it is known.
+// encounter returns the FHIR resource that a warning is about, or "" if it is unknown.
 func (p *Places) encounter(w acuity.Warning) string {
 	n, _, ok := eventPath(w.Path)
 	s, _, signal := pathIn("signals", w.Path)

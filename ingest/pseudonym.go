@@ -24,8 +24,8 @@ type Pseudonyms struct {
 	key  *atomic.Pointer[[]byte]
 }
 
-// NewPseudonyms returns a maker with a key. Another key makes other pseudonyms, so the
-// key must stay the same as long as its pseudonyms are stored.
+// NewPseudonyms returns a Pseudonyms with a key. Another key computes other pseudonyms, so the key must not change as
+// long as its pseudonyms are stored.
 func NewPseudonyms(key []byte) Pseudonyms {
 	p := Pseudonyms{&sync.Pool{}, &atomic.Pointer[[]byte]{}}
 	p.idle.New = func() any { return &keyed{mac: hmac.New(sha256.New, *p.key.Load())} }
@@ -33,18 +33,17 @@ func NewPseudonyms(key []byte) Pseudonyms {
 	return p
 }
 
-// Begin sets the key of the maker and of all its copies. The caller does so once, before
-// the first pseudonym.
+// Begin sets the key of p and of all its copies. The caller does so once, before the first pseudonym.
 func (p Pseudonyms) Begin(key []byte) { p.key.Store(&key) }
 
 // keyed is a reusable HMAC state. Setting up the key takes as long as a short pseudonym.
 type keyed struct {
 	mac hash.Hash
-	buf []byte // never holds a value: an idle state must keep no message in memory
+	buf []byte // never holds a value, because an idle state must not retain a message
 }
 
-// pseudonymBytes is how much of the digest a pseudonym has. With 120 bits, the chance
-// that two of a billion identifiers coincide is below 1 in 10^18.
+// pseudonymBytes is the number of digest bytes in a pseudonym. With 120 bits, the probability that two of a billion
+// identifiers collide is below 1 in 10^18.
 const pseudonymBytes = 15
 
 var pseudonymText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
@@ -53,7 +52,7 @@ var pseudonymText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithP
 // and kind are authenticated too, so the same value in two hospitals, or of two kinds,
 // has unrelated pseudonyms.
 func (p Pseudonyms) Append(dst []byte, hospital, kind string, value []byte) []byte {
-	k := p.idle.Get().(*keyed) //nolint:errcheck,forcetypeassert // nothing else is in there
+	k := p.idle.Get().(*keyed) //nolint:errcheck,forcetypeassert // no other type is stored
 	k.buf = append(k.buf[:0], hospital...)
 	k.buf = append(k.buf, 0)
 	k.buf = append(k.buf, kind...)
@@ -73,7 +72,7 @@ func (p Pseudonyms) Pseudonym(hospital, kind, value string) string {
 	return string(p.Append(text[:0], hospital, kind, []byte(value)))
 }
 
-// forHospital returns the maker bound to one hospital.
+// forHospital returns Pseudonym bound to one hospital.
 func (p Pseudonyms) forHospital(hospital string) func(kind, value string) string {
 	return func(kind, value string) string { return p.Pseudonym(hospital, kind, value) }
 }

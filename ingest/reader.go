@@ -21,12 +21,12 @@ type shape struct {
 	fields map[string]*field
 }
 
-// field is what a shape demands of one field.
+// field has the constraints on one field of a shape.
 type field struct {
 	required           bool     // no omitempty
 	max                int64    // maxLength of a text in characters, or maximum of a number; 0: none
-	minItems, maxItems int      // of a list
-	words              []string // the only values (enum); nil: any
+	minItems, maxItems int      // for a list
+	words              []string // accepted values (enum); nil: any
 	inner              *shape   // of the object, or of the objects in the list
 }
 
@@ -37,7 +37,7 @@ func shapeOf[T any]() *shape { return shapeOfType(reflect.TypeFor[T]()) }
 
 func shapeOfType(t reflect.Type) *shape {
 	if known, ok := shapes.Load(t); ok {
-		return known.(*shape) //nolint:errcheck,forcetypeassert // nothing else is put there
+		return known.(*shape) //nolint:errcheck,forcetypeassert // no other type is stored
 	}
 	s := &shape{name: t.Name(), fields: map[string]*field{}}
 	for f := range t.Fields() {
@@ -53,7 +53,7 @@ func shapeOfType(t reflect.Type) *shape {
 	return s
 }
 
-// innerOf returns the shape of the objects in a field; nil: it holds none.
+// innerOf returns the shape of the objects in a field, or nil if the field has no objects.
 func innerOf(t reflect.Type) *shape {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -64,7 +64,7 @@ func innerOf(t reflect.Type) *shape {
 	return shapeOfType(t)
 }
 
-// number returns the number in a tag; 0: it has none.
+// number returns the number in a tag, or 0 if there is no such tag.
 func number(f reflect.StructField, tag string) int64 {
 	text, ok := f.Tag.Lookup(tag)
 	if !ok {
@@ -72,7 +72,7 @@ func number(f reflect.StructField, tag string) int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		panic(fmt.Sprintf("%s of %s: %v", tag, f.Name, err)) // the shapes are ours
+		panic(fmt.Sprintf("%s of %s: %v", tag, f.Name, err)) // the shapes are defined in this program
 	}
 	return n
 }
@@ -86,7 +86,7 @@ func words(f reflect.StructField) []string {
 	return slices.Clip(strings.Split(text, ","))
 }
 
-// field returns what is demanded of a field. A reader may only ask for fields of its shape.
+// field returns the constraints on a field. A reader may request only fields of its shape.
 func (s *shape) field(name string) *field {
 	f := s.fields[name]
 	if f == nil {
@@ -95,7 +95,7 @@ func (s *shape) field(name string) *field {
 	return f
 }
 
-// itemsAtMost returns how many elements a list in a body may have.
+// itemsAtMost returns the maximum number of elements of a list in a body.
 func itemsAtMost[T any](name string) int64 { return int64(shapeOf[T]().field(name).maxItems) }
 
 // Decode reads the body of one request of a JSON feed (adt, census, clinical, roster,
@@ -130,7 +130,7 @@ func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms 
 	return slices.Clip(in.warnings), nil
 }
 
-// brokenRules presents a problem as an error. It names rules and places, never values.
+// brokenRules is a problem as an error. It names rules and paths, never values.
 type brokenRules struct{ *httpapi.Problem }
 
 // Error implements [error].
@@ -143,21 +143,21 @@ func (r brokenRules) Error() string {
 }
 
 // reader decodes one body and collects every rule that the body breaks, so that a sender gets all of them at once.
-// What it collects never contains a value of the body.
+// The collected rules never contain a value of the body.
 type reader struct {
 	now       acuity.Instant
 	zone      *time.Location
-	beside    acuity.Moment // time of the event or snapshot that is read; it makes coarse times in it exact
+	beside    acuity.Moment // time of the event or snapshot that is parsed; it makes coarse times in it exact
 	pseudonym func(kind, value string) string
 
 	faults   []httpapi.Detail // rules broken by a malformed body
-	misfits  []httpapi.Detail // rules broken by a well-formed body that cannot be applied: its parts contradict, or name what does not exist
+	misfits  []httpapi.Detail // rules broken by a well-formed body: parts that contradict each other or name something that does not exist
 	warnings []acuity.Warning
 
 	places  Places
-	notices []Notice // about parts that were refused though the body was taken, and about issues of FHIR
+	notices []Notice // about refused parts of an accepted body, and about FHIR issues
 	warned  int      // number of warnings among the notices
-	unused  int      // number of facts that they say were not used
+	unused  int      // number of unused facts according to these warnings
 
 	space []member // shared memory for the fields of all objects
 }
@@ -186,7 +186,7 @@ func (r *reader) warn(code, path string) {
 	}
 }
 
-// problem returns why the body is refused; nil if it is not refused.
+// problem returns why the body is refused, or nil if it is not.
 func (r *reader) problem() *httpapi.Problem {
 	switch {
 	case len(r.faults) > 0:

@@ -14,20 +14,19 @@ import (
 )
 
 // A sender that does not know whether a request arrived sends it again with the same Idempotency-Key
-// (draft-ietf-httpapi-idempotency-key-header). The log has the identity of a request with its facts. The processor
-// therefore recognizes the second request at any instance, before or after a restart. It has no second effect, and
-// its response is rebuilt from the change of the first.
+// (draft-ietf-httpapi-idempotency-key-header). The log has the identity of a request with its facts, so the processor
+// recognizes the second request at any instance, before or after a restart. The second request has no effect, and its
+// response is rebuilt from the change of the first.
 
-// Repeated finds the change that a request made when it first came: the change of that
-// hospital with that version, made at about that instant. ErrPending says that the log
-// does not have it any more.
+// Repeated finds the change that the first occurrence of a request made: the change of the hospital with a version,
+// made at about an instant. ErrPending means that the log no longer has the change.
 type Repeated func(ctx context.Context, hospital string, version int64, at acuity.Instant) (acuity.Change, error)
 
-// maxIdempotencyKey is the length of the header in bytes.
+// maxIdempotencyKey is the maximum length of the header in bytes.
 const maxIdempotencyKey = 255
 
-// identity is the Idempotency-Key of a request with the digest of its body. It wraps the
-// body and is complete once the body was read.
+// identity is the Idempotency-Key of a request with the digest of its body. It wraps the body and is complete after the
+// body is read.
 type identity struct {
 	key  string // pseudonym of route and Idempotency-Key
 	body hash.Hash
@@ -38,16 +37,16 @@ type identity struct {
 func (i *identity) Read(p []byte) (int, error) {
 	n, err := i.read.Read(p)
 	i.body.Write(p[:n])
-	return n, err //nolint:wrapcheck // a reader hands on what it wraps
+	return n, err //nolint:wrapcheck // the error of the wrapped reader is unchanged
 }
 
 // Close implements [io.Closer].
-func (i *identity) Close() error { return i.read.Close() } //nolint:wrapcheck // likewise
+func (i *identity) Close() error { return i.read.Close() } //nolint:wrapcheck // same
 
 type identityKey struct{}
 
-// readIdempotencyKey reads the Idempotency-Key of a request. The caller must read the
-// body from the request that it returns. If it returns false it has answered.
+// readIdempotencyKey reads the Idempotency-Key of a request. The caller must read the body from the returned request.
+// If it returns false, it has sent an error response.
 func (s *server) readIdempotencyKey(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	headers := r.Header["Idempotency-Key"]
 	if len(headers) == 0 {
@@ -79,7 +78,7 @@ func isIdempotencyKey(key string) bool {
 	return key != "" && len(key) <= maxIdempotencyKey
 }
 
-// requestOf returns the identity of a request whose body was read; nil if it has none.
+// requestOf returns the identity of a request whose body was read, or nil if it has none.
 func (s *server) requestOf(r *http.Request, hospital string) *acuity.Request {
 	i, ok := r.Context().Value(identityKey{}).(*identity)
 	if !ok {
@@ -106,7 +105,7 @@ func (s *server) resolveRepeat(w http.ResponseWriter, r *http.Request, got *rece
 	switch {
 	case err == nil:
 		got.change, got.position.Offset = first, first.Offset
-	case errors.Is(err, ErrPending): // the log lost the first change: the answer is "duplicate" and no more
+	case errors.Is(err, ErrPending): // the log no longer has the first change: the response is only "duplicate"
 	default:
 		s.Shell.Log.WarnContext(r.Context(), "first response not found", "hospital", again.Hospital, "error", err)
 		w.Header().Del("Idempotency-Replayed")

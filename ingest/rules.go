@@ -14,7 +14,7 @@ type ruleAnswer struct {
 	FactorID string `json:"factorId"`
 }
 
-// setRule puts a rule in force. It replaces the earlier rule completely.
+// setRule sets a rule. It replaces the earlier rule completely.
 func setRule(in *reader, r *http.Request, body []byte, o *acuity.Observation) ([]string, func(acted) any) {
 	o.Rules = []catalogue.Rule{in.rule(body, httpapi.PathValue(r, "id"))}
 	return answerRule(o.Rules[0].Factor)
@@ -48,7 +48,7 @@ func (r *reader) rule(body []byte, id string) catalogue.Rule {
 	if id == "" {
 		id = b.text("factorId")
 	} else if named := b.peek("factorId"); named != nil && (named[0] != '"' || string(unquote(named)) != id) {
-		r.fault("factorId", "path") // a rule that was read may be sent back as it is
+		r.fault("factorId", "path") // a rule that was read may be sent back unchanged
 	}
 	rule := catalogue.Rule{Comment: b.remark()}
 	f, known := catalogue.FactorByID(id)
@@ -88,7 +88,7 @@ func (r *reader) rule(body []byte, id string) catalogue.Rule {
 	return rule
 }
 
-// fieldName returns a field name that the sender chose, if it looks like a field name.
+// fieldName returns a field name that the sender chose if it has the form of a field name.
 func fieldName(name string) string {
 	for _, c := range name {
 		if c != '-' && c != '.' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {

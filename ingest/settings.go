@@ -17,9 +17,8 @@ type settingsAnswer struct {
 
 const settingsSet = "settings.set" // the act in the audit log
 
-// setSettings sets all settings of the hospital. The switches that change verdicts are an
-// observation. Time zone and senders change how later requests are read; they are stored
-// with the hospital.
+// setSettings sets all settings of the hospital. The switches that change verdicts are an observation. Time zone and
+// senders change how later requests are parsed; they are stored with the hospital.
 func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 	hospital, known := access.Hospital{}, false
 	if a.Settings != nil {
@@ -53,12 +52,11 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, answer)
 }
 
-// setHospital does the second half of an act; if it returns false it has answered.
+// setHospital executes the second half of an act. If it returns false, it has sent an error response.
 //
-// The log orders the first half, the switches, among all acts of the hospital, and has
-// checked If-Match. The second half follows the version of the first, so the last act
-// wins in both, however two administrators collide. If the second half is not reached,
-// reading the settings shows that, and setting them again sets both.
+// The first half, the switches, is ordered by the log among all acts of the hospital, and has checked If-Match. The
+// second half uses the version of the first, so the last act wins in both, however two administrators collide. If the
+// second half is not executed, a read of the settings shows that, and setting them again sets both.
 func (a *acts) setHospital(w http.ResponseWriter, r *http.Request, hospital *access.Hospital, answer *settingsAnswer) bool {
 	err := error(nil)
 	if answer.Applied {
@@ -79,7 +77,7 @@ func (a *acts) setHospital(w http.ResponseWriter, r *http.Request, hospital *acc
 	return false
 }
 
-// settings reads all settings. A missing setting gets its default.
+// settings parses all settings. A missing setting gets its default.
 func (r *reader) settings(body []byte, h *access.Hospital, key func(id string) (access.Key, bool)) *acuity.Switches {
 	b, ok := r.open(body, "", shapeOf[settingsShape]())
 	if !ok {

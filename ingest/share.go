@@ -11,8 +11,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// The maximum waits of a sender while its hospital exceeds its share of the processors. HTTP can respond with "retry
-// later". MLLP cannot, and its peers repeat what was not acknowledged.
+// These are the maximum waits of a sender while its hospital exceeds its share of the processors. HTTP can respond with
+// "retry later". MLLP cannot, and its peers repeat messages that were not acknowledged.
 const (
 	enterPatience   = time.Second
 	messagePatience = 5 * time.Second
@@ -20,8 +20,8 @@ const (
 
 type shareKey struct{} // of the *limit.Share in the context of a request
 
-// serveShared serves a request with a body. A large body waits until the hospital may have
-// another one read. Otherwise the request gets 429 before any of it is read.
+// serveShared serves a request with a body. A large body waits until the hospital may have another large body read.
+// After the maximum wait, the request gets 429 before any of it is read.
 func (s *server) serveShared(w http.ResponseWriter, r *http.Request, serve func(r *http.Request)) {
 	if s.Share == nil {
 		serve(r)
@@ -51,13 +51,13 @@ func spendBytes(r *http.Request, length int) *httpapi.Problem {
 	return nil
 }
 
-// These constants count the work of a processor in units of the simplest fact.
+// These constants measure the work of a processor in units of the simplest fact.
 const (
 	eventFacts = 2 // an event opens or moves a visit
-	rowFacts   = 4 // a row of a census states a room, its visit and its factors
+	rowFacts   = 4 // a row of a census reports a room, its visit and its factors
 )
 
-// factsOf returns the size of an observation in such units.
+// factsOf returns the cost of an observation in such units.
 func factsOf(o *acuity.Observation) int {
 	n := eventFacts*len(o.Events) + len(o.Signals) + len(o.References) +
 		len(o.Mappings) + len(o.Rules) + len(o.Locations) + len(o.Marks)
@@ -70,7 +70,7 @@ func factsOf(o *acuity.Observation) int {
 	return n
 }
 
-// beyondShare is the answer to a sender whose hospital exceeds its share.
+// beyondShare returns the response for a sender whose hospital exceeds its share.
 func beyondShare(b *limit.Busy) *httpapi.Problem {
 	p := &httpapi.Problem{Kind: httpapi.RateLimited, RetryAfter: b.Retry}
 	switch b.Reason {

@@ -8,7 +8,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-const planAhead = 24 * time.Hour // how far ahead a staffing plan may begin
+const planAhead = 24 * time.Hour // how far in the future a staffing plan may begin
 
 type staffingAnswer struct {
 	common
@@ -131,7 +131,7 @@ func (o object) nurse() acuity.RosterNurse {
 	return n
 }
 
-// days reads a date, or the date of a date-time, as days since the epoch.
+// days parses a date, or the date of a date-time, as days since the epoch.
 func (o object) days(name string) int32 {
 	text := o.text(name)
 	if text == "" {
@@ -145,7 +145,7 @@ func (o object) days(name string) int32 {
 	return int32(m.From.Time().Unix() / (24 * 60 * 60)) //nolint:gosec // years 1900 to 2199
 }
 
-// makeupAnswer returns a makeup in the form of the answer.
+// makeupAnswer returns the makeup in the form of the response.
 func makeupAnswer(m acuity.Makeup) (mix skillMix, years tenure) {
 	mix = skillMix{m.Novice, m.Experienced, m.Expert, m.Unrated}
 	years = tenure{m.Under1, m.From1to5, m.From5to10, m.Over10, m.Unhired, nil}

@@ -13,13 +13,13 @@ import (
 	"svc/internal/httpapi"
 )
 
-// maxMappingID bounds the id of a row in a path.
+// maxMappingID is the maximum length of the id of a row in a path.
 const maxMappingID = 200
 
 // noFactor is the factorId for a known code without a meaning. It overrides the catalogue's mapping of that code.
 const noFactor = "none"
 
-// These are the words of a mapping.
+// These are the values of the fields of a mapping.
 var (
 	mappingKinds = map[string]catalogue.SignalKind{
 		"medication": catalogue.KindMedication, "observation": catalogue.KindObservation, "lab": catalogue.KindLab,
@@ -76,7 +76,7 @@ func (r *reader) mappings(body []byte) (all []acuity.Mapping) {
 	for in := range r.rows(body, "mappings", shapeOf[terminologyShape]()) {
 		m := in.mapping()
 		if seen[m.ID] {
-			in.unfit(in.path, "unique") // two rows have the same code, kind and value, and only one can hold
+			in.unfit(in.path, "unique") // two rows have the same code, kind and value, and only one can apply
 		}
 		seen[m.ID] = true
 		all = append(all, m)
@@ -141,8 +141,8 @@ func (o object) limit(name string) codes.Milli {
 	return codes.Milli(math.Round(f * 1000))
 }
 
-// markCodes takes codes off the worklist, or puts ignored codes back on it. The codes are in
-// the form of the worklist: a list, or a single code as the whole body.
+// markCodes removes codes from the worklist, or restores ignored codes. The codes are in the form of the worklist: a
+// list, or a single code as the whole body.
 func markCodes(restore bool) readAct {
 	return func(in *reader, _ *http.Request, body []byte, o *acuity.Observation) (marked []string, _ func(acted) any) {
 		for row := range in.rows(body, "codes", shapeOf[marksShape]()) {
@@ -156,7 +156,7 @@ func markCodes(restore bool) readAct {
 
 func (o object) mark(restore bool) acuity.CodeMark {
 	m := acuity.CodeMark{
-		System: codes.System(o.text("system")), // as the sender wrote it
+		System: codes.System(o.text("system")), // as sent
 		Code:   o.text("code"), Delete: restore,
 	}
 	m.Kind = mappingKinds[o.word("kind")]

@@ -41,8 +41,8 @@ type Config struct {
 	Counts   *mllp.Counts
 	Now      func() time.Time
 	Log      *slog.Logger
-	Drain    time.Duration // as of [lifecycle.Server]
-	Stop     time.Duration // at a graceful stop, for the messages that have begun
+	Drain    time.Duration // see [lifecycle.Server]
+	Stop     time.Duration // time for started messages at a graceful stop
 }
 
 // Front listens for MLLP at one address.

@@ -16,7 +16,7 @@ type parser struct {
 	unserved int             // number of entries with an unsupported request
 }
 
-// body reads all of the body.
+// body parses the whole body.
 func (p *parser) body() {
 	switch p.space() {
 	case '{':
@@ -32,7 +32,7 @@ func (p *parser) body() {
 		p.refuse(Fault{Rule: "type:object|array"})
 	}
 	if p.isConditional() && (len(p.containers) != 1 || p.containers[0] != (container{}) || string(p.b[:1]) == "[") {
-		p.refuse(Fault{Path: "If-None-Exist", Rule: "resource"}) // in a Bundle each entry has its own
+		p.refuse(Fault{Path: "If-None-Exist", Rule: "resource"}) // in a Bundle, each entry has its own condition
 	}
 	if p.space(); p.fault == "" && p.i < len(p.b) {
 		p.fail(ruleJSON)
@@ -214,7 +214,7 @@ func (p *parser) entry(c, n int32, level int, of string) {
 		r := &p.resources[at]
 		r.fullURL, r.deleted = fullURL, gone
 		if method == "PUT" && bytes.IndexByte(q.url, '?') < 0 && r.id.empty() {
-			r.address = string(q.url) // only the address has the id
+			r.address = string(q.url) // only the URL has the id
 		}
 		if r.updated.empty() {
 			r.updated = modified
@@ -298,7 +298,7 @@ func cutReference(b []byte) (name, id []byte) {
 		b = b[:i]
 	}
 	all := len(b)
-	b = bytes.TrimRight(b, "/") // some senders end an address with a slash
+	b = bytes.TrimRight(b, "/") // some senders end a URL with a slash
 	i := bytes.LastIndexByte(b, '/')
 	switch {
 	case i < 0 && len(b) < all:

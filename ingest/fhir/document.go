@@ -18,7 +18,7 @@ type document struct {
 	issues  []placedIssue
 	entries []Entry           // entries of the Bundle that is the body
 	digest  []byte            // digest of the body, computed at first use
-	plain   map[string]string // texts without control characters, because many repeat
+	plain   map[string]string // text without control characters, cached because many repeat
 }
 
 // source is the text of a body.
@@ -72,7 +72,7 @@ func (d *document) report() {
 	slices.SortStableFunc(d.issues, func(a, b placedIssue) int {
 		return cmp.Or(
 			cmp.Compare(a.container, b.container), cmp.Compare(a.index, b.index),
-			cmp.Compare(a.Expression, b.Expression), cmp.Compare(a.Code, b.Code), // the order of fields means nothing
+			cmp.Compare(a.Expression, b.Expression), cmp.Compare(a.Code, b.Code), // the order of fields has no effect
 		)
 	})
 	for i := range d.issues {
@@ -80,7 +80,7 @@ func (d *document) report() {
 	}
 }
 
-// reject adds the issue because of which a resource cannot be used.
+// reject adds the issue that makes a resource unusable.
 func (d *document) reject(r *resource, code, field string) {
 	r.rejected = true
 	d.issue(r, severityError, code, field)
@@ -88,7 +88,7 @@ func (d *document) reject(r *resource, code, field string) {
 
 func (d *document) warn(r *resource, code, field string) { d.issue(r, severityWarning, code, field) }
 
-// setResult records the result of an entry in the Bundle that is the body. If Bundles are nested, only the outer one
+// setResult records the result of an entry in the Bundle that is the body. If Bundles are nested, only the outer Bundle
 // counts; its container is the first.
 func (d *document) setResult(container, index int32, became Entry) {
 	if container == 0 && index >= 0 && int(index) < len(d.entries) {
@@ -179,7 +179,7 @@ func (f *Facts) RefuseEvent(i int, code string) {
 	}
 }
 
-// RefuseSignal does the same as RefuseEvent for the resource of a signal.
+// RefuseSignal counts the resource of a signal as rejected, because its facts exceed a limit of the hospital.
 func (f *Facts) RefuseSignal(i int, code string) {
 	if i < len(f.signalOrigins) {
 		f.refuse(f.signalOrigins[i], code)
@@ -233,7 +233,7 @@ func (f *Facts) setResult(o origin, became Entry) {
 // addApplied adds to the number of applied resources, in total and of their kind.
 func (f *Facts) addApplied(k kind, n int) {
 	f.Applied += n
-	switch k { //nolint:exhaustive // the others are no facts
+	switch k { //nolint:exhaustive // the other kinds are not facts
 	case encounterKind:
 		f.Encounters += n
 	case conditionKind:

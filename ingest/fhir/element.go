@@ -233,14 +233,14 @@ func (p *parser) quantity() (q quantity) {
 	return q
 }
 
-// valueKind says which value[x] a value is.
+// valueKind is the type of a value[x].
 type valueKind uint8
 
 const (
 	noValue valueKind = iota
 	aQuantity
 	aConcept
-	aText // also a number or a boolean, as written
+	aText // also a number or a boolean, as sent
 	aRange
 	aValue // a type that no rule uses
 )
@@ -252,11 +252,11 @@ type value struct {
 	high      quantity
 	concept   concept
 	text      span
-	absent    bool    // a dataAbsentReason is given
+	absent    bool    // there is a dataAbsentReason
 	interpret concept // interpretation[0]
 }
 
-// read parses a field if it belongs to a value; otherwise it leaves the field and returns false.
+// read parses a field if it belongs to a value; for any other field, read returns false.
 func (v *value) read(p *parser, key []byte) bool {
 	switch string(key) {
 	case "valueQuantity":
@@ -289,7 +289,7 @@ func (v *value) read(p *parser, key []byte) bool {
 		return false
 	}
 	if v.kind == aText && v.text.empty() {
-		v.kind = noValue // null, or of a wrong type
+		v.kind = noValue // null, or a wrong type
 	}
 	return true
 }
@@ -308,7 +308,7 @@ func (v *value) span(p *parser) {
 	}
 }
 
-// literal reads true or false as written.
+// literal reads true or false as sent.
 func (p *parser) literal() span {
 	p.space()
 	from := p.i

@@ -131,7 +131,7 @@ func (m *mapper) encounter(r *resource) bool {
 	for _, to := range moves {
 		e.Type, e.Place = acuity.A02, to.place
 		if at := last + 1; !to.moment.IsExact() && to.at < at {
-			to.at = at // coarse times of one Encounter may resolve to one instant, but their order is kept
+			to.at = at // coarse times of one Encounter may resolve to one instant, but their order is preserved
 		}
 		e.SetTime(to.moment, to.at)
 		if n == 0 {
@@ -159,8 +159,8 @@ func (m *mapper) encounter(r *resource) bool {
 	return true
 }
 
-// withdraw creates the events of an Encounter that never took place. They name the rooms that it listed, because
-// statements about this patient in those rooms no longer count.
+// withdraw creates the events of an Encounter that never took place. The events name the rooms of the Encounter,
+// because statements about this patient in those rooms no longer count.
 func (m *mapper) withdraw(r *resource, e *acuity.Event) {
 	e.Void, e.At = true, cmp.Or(e.UpdatedAt, m.ReceivedAt)
 	n := 0
@@ -184,7 +184,7 @@ func (m *mapper) withdraw(r *resource, e *acuity.Event) {
 	}
 }
 
-// classOf returns the class of an Encounter; 0 if it has none. If neither code nor name is known, the class is
+// classOf returns the class of an Encounter, or 0 if it has none. If neither code nor name is supported, the class is
 // outpatient.
 func (m *mapper) classOf(r *resource) byte {
 	code, name := m.bytes(r.class.code), m.bytes(r.class.display)
@@ -238,8 +238,8 @@ func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant,
 	return m.instead(r, e, "period.start"), acuity.Moment{}
 }
 
-// firstPlaced returns the earliest exact start of a location within a coarse start of the Encounter; zero: there is
-// none.
+// firstPlaced returns the earliest exact start of a location within a coarse start of the Encounter, or zero if there
+// is none.
 func (d *document) firstPlaced(r *resource, begun acuity.Moment) (first acuity.Moment) {
 	if begun.IsExact() {
 		return first

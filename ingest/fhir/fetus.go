@@ -15,7 +15,7 @@ import (
 // maxFocus is the maximum number of focuses of an Observation that are read; more cannot identify one fetus.
 const maxFocus = 2
 
-// maxSites is how many sites of the body are read.
+// maxSites is the maximum number of body sites that are read.
 const maxSites = 4
 
 // readSite reads a field that may name the fetus that a statement is about.
@@ -154,11 +154,11 @@ func (t *terms) fetusOfReference(r *reference, read func(string) string) string 
 	return read(string(id[:min(len(id), maxID)]))
 }
 
-// fetusReader reads which fetus a resource is about.
+// fetusReader determines the fetus that a resource is about.
 type fetusReader struct{ *mapper }
 
-// fetusOf returns the label of the fetus that a resource concerns; "": none is named. A label has precedence over a
-// reference, because other feeds can only name a label.
+// fetusOf returns the label of the fetus that a resource is about, or "" if none is named. A label has precedence over
+// a reference, because other feeds can only name a label.
 func (m fetusReader) fetusOf(r *resource) string {
 	for i := range r.focus[:r.focused] {
 		if label := m.fetusOfReference(&r.focus[i], terminology.FetusIn); label != "" {
@@ -285,7 +285,7 @@ func (m fetusReader) childOf(r *resource) string {
 // personNames are the pseudonyms of a patient, by number and by reference; "": unknown.
 type personNames struct{ number, reference string }
 
-// namesOf returns the names that a reference to a patient gives.
+// namesOf returns the names of the patient of a reference.
 func (m fetusReader) namesOf(ref *reference, from *resource) personNames {
 	patient, subject, at := m.patientOf(ref, from)
 	t, _ := m.find(ref, patientKind, from)
@@ -305,8 +305,8 @@ func (n personNames) differs(o personNames) bool {
 	return (differ(n.number, o.number) || differ(n.reference, o.reference)) && !equal(n.number, o.number) && !equal(n.reference, o.reference)
 }
 
-// isFetal reports whether a rule maps one of the codes to a factor of a fetus. Only then it matters whether the
-// subject is a fetus.
+// isFetal reports whether a rule maps one of the codes to a factor of a fetus. Only for such codes, it matters whether
+// the subject is a fetus.
 func (m fetusReader) isFetal(r *resource) bool {
 	is := func(c *concept) bool {
 		return slices.ContainsFunc(m.codings[c.first:c.last], func(sent coding) bool {

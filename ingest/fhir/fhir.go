@@ -22,7 +22,7 @@ type Options struct {
 	Pseudonym  func(kind, value string) string
 	Zone       *time.Location // zone of the hospital, for times without an offset
 	ReceivedAt acuity.Instant
-	// IfNoneExist, IfNoneMatch and IfMatch are the request headers: conditions for a body that is a single resource.
+	// IfNoneExist, IfNoneMatch and IfMatch are request headers with conditions for a body that is a single resource.
 	IfNoneExist, IfNoneMatch, IfMatch string
 
 	Source string // lineage of the API key; resource ids are unique within it (docs/decisions.md#resource-identity)
@@ -36,10 +36,10 @@ type Facts struct {
 
 	Creates []acuity.Create // the parts of these that count only if they are new
 
-	References []acuity.Reference // Medications, Locations and Patients, which references name
+	References []acuity.Reference // Medications, Locations and Patients that references name
 
-	// Received is the number of resources, which is the sum of the other counts. An existing resource was to be
-	// created only if unknown; this is decided when the facts are applied.
+	// Received is the number of resources, which is the sum of the other counts. An existing resource was the subject
+	// of a conditional create; whether it exists is decided when the facts are applied.
 	Received, Applied, Existing, Ignored, Rejected int
 
 	Encounters, Measurements, Conditions int // numbers among the applied ones; a measurement is an Observation or MedicationAdministration
@@ -64,13 +64,13 @@ type Entry uint8
 const (
 	EntryIgnored Entry = iota
 	EntryApplied
-	EntryExists // it was to be created only if unknown, and is known
+	EntryExists // a conditional create of a known resource
 	EntryRejected
-	EntryNotAllowed   // the method of its request is a read
-	EntryNotSupported // its request is not supported
+	EntryNotAllowed   // the method of the request is a read
+	EntryNotSupported // the request is not supported
 )
 
-// Issue is a note about one resource for its sender.
+// Issue is a message about one resource to its sender.
 type Issue struct {
 	Severity   string // error: the resource was rejected; warning; information
 	Code       string // stable
@@ -84,17 +84,17 @@ const (
 	severityInformation = "information"
 )
 
-// Fault says why a body was refused as a whole. It contains no value of the body.
+// Fault is the reason for refusing a body as a whole. It contains no value of the body.
 type Fault struct {
 	Path, Rule string
-	TooLarge   bool // the body exceeds a bound
+	TooLarge   bool // the body exceeds a limit
 	// Issues are the unsupported requests because of which a transaction is refused.
 	Issues []Issue
 }
 
 func (f *Fault) Error() string { return "fhir: " + f.Rule + " at " + f.Path }
 
-// The limits of one body. Elements beyond a limit within a resource are omitted, with an issue.
+// These are the limits of one body. Elements beyond a limit within a resource are omitted, with an issue.
 const (
 	MaxResources  = 5_000   // of the used kinds
 	MaxFacts      = 5_000   // facts made from resources: an Encounter has events, an Observation components
@@ -111,13 +111,13 @@ const (
 	maxItems      = 50  // in a list of parts of a Medication
 )
 
-// The limits of stored text, in bytes.
+// These are the limits of stored text, in bytes.
 const (
 	maxCode    = 64
 	maxPlace   = 80
 	maxService = 40
 	maxID      = 256
-	maxText    = 2000 // of a text before its reduction
+	maxText    = 2000 // text before its reduction
 )
 
 // Decode parses a body: first all resources and then, when all references can be resolved, the facts. It returns a
@@ -179,7 +179,7 @@ func (m *mapper) apply() {
 	}
 	for n := range m.resources {
 		if r := &m.resources[n]; !r.contained {
-			switch r.kind { //nolint:exhaustive // the others are done, or no facts
+			switch r.kind { //nolint:exhaustive // the other kinds are processed, or not facts
 			case conditionKind:
 				m.count(r, m.condition)
 			case observationKind:
@@ -248,7 +248,7 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	for len(m.facts.referenceOrigins) < len(m.facts.References) {
 		m.facts.referenceOrigins = append(m.facts.referenceOrigins, originOf(r))
 	}
-	if r.onlyNew && (applied || len(m.facts.References) > references) { // includes facts that are kept for later messages
+	if r.onlyNew && (applied || len(m.facts.References) > references) { // includes facts that are stored for later messages
 		m.create(r, first)
 	}
 	switch {

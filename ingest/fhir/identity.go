@@ -32,15 +32,15 @@ func (x *index) describeThing(b *strings.Builder, r *resource) {
 		part(x.bytes(c.system))
 		part(x.bytes(c.code))
 	}
-	b.WriteByte(1) // the end of the codings
+	b.WriteByte(1) // end of the codings
 	for _, p := range []span{r.code.text, r.class.code, r.at, r.during.start} {
 		part(x.bytes(p))
 	}
 	part([]byte(x.sent(&r.medication, medicationKind, r)))
 }
 
-// sent returns the target of a reference as the sender wrote it. Other parts of the body are used only for a
-// placeholder or a contained resource, because the next statement about the same subject may come without them.
+// sent returns the target of a reference as sent. Other parts of the body are used only for a placeholder or a
+// contained resource, because the next statement about the same subject may be sent without them.
 func (x *index) sent(ref *reference, want kind, from *resource) string {
 	literal := x.bytes(ref.literal)
 	if len(literal) == 0 {
@@ -145,8 +145,8 @@ func isUnique(urn []byte) bool {
 	return true
 }
 
-// hereOnly returns the name of a placeholder that may mean another resource in the next body. It includes the digest
-// of this body, so that a repeated body has the same meaning.
+// hereOnly returns the name of a placeholder that may refer to another resource in the next body. The name includes the
+// digest of this body, so that a repeated body has the same meaning.
 func (d *document) hereOnly(urn []byte) []byte {
 	if d.digest == nil {
 		sum := sha256.Sum256(d.source)
@@ -175,7 +175,7 @@ func (x *index) identify() {
 			}
 		}
 	}
-	// A resource without a name is identified by its subject, which may have a name by now.
+	// A resource without a name is identified by its subject, which may have been named in the meantime.
 	for n := range x.resources {
 		if r := &x.resources[n]; r.key == "" && !r.contained && !r.rejected {
 			r.key, r.described = x.describe(r), true
@@ -192,7 +192,7 @@ func (x *index) version(r *resource, n int32) {
 		return
 	}
 	before := &x.resources[other]
-	if r.onlyNew != before.onlyNew { // a statement without a condition makes the resource known
+	if r.onlyNew != before.onlyNew { // an unconditional statement makes the resource known
 		r.superseded, before.superseded = r.onlyNew, before.superseded || before.onlyNew
 		if before.onlyNew {
 			x.keys[r.key] = n
@@ -250,7 +250,7 @@ func (x *index) nameOf(r *resource) string {
 	if len(id) == 0 {
 		if id = placeholder(x.bytes(r.fullURL)); len(id) > 0 && !isUnique(id) {
 			if r.kind == encounterKind {
-				return "" // its key describes it, also in the next body
+				return "" // its key describes it, including in the next body
 			}
 			id = x.hereOnly(id)
 		}
@@ -261,7 +261,7 @@ func (x *index) nameOf(r *resource) string {
 	return kindNames[r.kind] + "/" + string(id)
 }
 
-// idOf returns the id of a resource, else the end of its address.
+// idOf returns the id of a resource or, without one, the end of its URL.
 func (d *document) idOf(r *resource) []byte {
 	if !r.id.empty() {
 		return d.bytes(r.id)
@@ -280,8 +280,7 @@ func (d *document) idOf(r *resource) []byte {
 	return nil
 }
 
-// identifierOf returns the identifier of a type, else the first that is in use;
-// "" if there is none.
+// identifierOf returns the identifier of a type, or else the first current identifier, or "" if there is none.
 func (d *document) identifierOf(r *resource, kind string) string {
 	var first span
 	for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
@@ -311,8 +310,7 @@ func (x *index) isOtherPatient(a, b *resource) bool {
 	return differ
 }
 
-// identityOf returns the number of the patient of an Encounter, and the reference; "": it
-// has none.
+// identityOf returns the number and the reference of the patient of an Encounter; "" means that there is none.
 func (x *index) identityOf(r *resource) [2]string {
 	t, ok := x.follow(&r.subject, patientKind, r)
 	switch {

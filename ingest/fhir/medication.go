@@ -91,7 +91,7 @@ func (m *mapper) administration(r *resource) bool {
 		switch {
 		case end != 0:
 			s.ObservedAt, s.ObservedFrom = end, sent.Start()
-		case at == 0: // an unknown end lies between the start and this version
+		case at == 0: // an unknown end is between the start and this version
 			s.ObservedAt = max(s.UpdatedAt, s.StartedAt)
 			s.ObservedFrom = cmp.Or(s.StartedFrom, s.StartedAt)
 			if s.UpdatedAt == 0 {
@@ -127,7 +127,7 @@ func (m *mapper) medicine(r *resource) []acuity.Coding {
 	return codings
 }
 
-// elsewhere returns the name of a Medication that is in another message.
+// elsewhere returns the name of a Medication in another message.
 func (m *mapper) elsewhere(r *resource, t *target, field string) []acuity.Coding {
 	m.warn(r, "reference_unresolved", field)
 	code := printable(cmp.Or(t.name, t.logical))
@@ -147,7 +147,7 @@ func (m *mapper) product(dst []acuity.Coding, r, given *resource, deep bool) []a
 	}
 	dst = m.codes(dst, r, &given.code, code)
 	var parts []acuity.Coding
-	var names []string // names of the ingredients; a placeholder for one that comes in another message
+	var names []string // names of the ingredients; a placeholder for one in another message
 	for i := range m.ingredients[given.firstIngredient:given.lastIngredient] {
 		in := &m.ingredients[given.firstIngredient:given.lastIngredient][i]
 		if in.inactive {

@@ -12,7 +12,7 @@ import (
 // move is a location to which the patient moves.
 type move struct {
 	at     acuity.Instant
-	moment acuity.Moment // as it was sent
+	moment acuity.Moment // as sent
 	place  acuity.Location
 }
 
@@ -22,7 +22,7 @@ type stay struct {
 	end      acuity.Instant
 	standing standing
 	current  bool
-	level    string // physical type, if it is known
+	level    string // physical type, if known
 }
 
 // isBed reports whether the location is a bed with an unknown room.
@@ -35,7 +35,7 @@ type standing uint8
 const (
 	left      standing = iota // completed, or with an end
 	openEnded                 // without an end
-	active                    // its status says so
+	active                    // its status is active
 )
 
 // moves returns the locations of an Encounter in order of time, the first at its start. If no location is known, it
@@ -52,7 +52,7 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 			now, at = s, i
 		}
 	}
-	if now.at == 0 && len(stays) > 1 { // without a time it counts as the newest
+	if now.at == 0 && len(stays) > 1 { // without a time, it counts as the newest
 		now.at, now.moment = m.instead(r, e, "location.period.start"), acuity.Moment{}
 	}
 	now.at = max(now.at, start)
@@ -75,7 +75,7 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 		switch {
 		case s.current || !passed:
 			moves = append(moves, s.move)
-		case s.end > s.at: // a temporary stay elsewhere
+		case s.end > s.at: // a temporary stay in another place
 			moves = append(moves, s.move)
 			if i+1 == len(stays) || stays[i+1].at > s.end {
 				moves = append(moves, move{at: s.end, moment: acuity.Moment{From: s.end, Precision: acuity.Second}, place: here})
@@ -279,7 +279,7 @@ func (m *mapper) placeName(r *resource, p span) string {
 	return cutPlace(name)
 }
 
-// called returns the name of a Location, else its identifier, else its id.
+// called returns the name of a Location, or else its identifier, or else its id.
 func (m *mapper) called(r, where *resource) string {
 	if name := m.placeName(r, where.name); name != "" {
 		return name

@@ -21,7 +21,7 @@ type index struct {
 	numbered map[string][]int32 // resources that others name, by identifier; nil: not needed yet
 
 	visits   map[string]string                 // pseudonyms, by the text of a reference
-	patients map[[2]string][2]string           // pseudonyms by number and by reference, of both
+	patients map[[2]string][2]string           // pseudonyms by number and by reference, by both as sent
 	targets  [len(kindNames)]map[string]target // targets of references, by their text
 }
 
@@ -64,8 +64,8 @@ func (x *index) useNumbered(number string, want kind) {
 	}
 }
 
-// find returns the target of a reference to a resource of a kind; false if it leads to
-// another kind, or nowhere.
+// find returns the target of a reference to a resource of a kind, or false if the target has another kind or does not
+// exist.
 func (x *index) find(ref *reference, want kind, from *resource) (target, bool) {
 	literal := x.bytes(ref.literal)
 	if len(literal) > 0 && literal[0] == '#' {
@@ -102,7 +102,7 @@ func (x *index) inside(id []byte, want kind, from *resource) int32 {
 	return -1
 }
 
-// lead resolves the text of a reference.
+// lead resolves a literal reference.
 func (x *index) lead(literal []byte, want kind) target {
 	if at, ok := x.urls[string(literal)]; ok && x.resources[at].kind == want {
 		if newest, known := x.keys[x.resources[at].key]; known {
@@ -165,11 +165,11 @@ func (x *index) visitOf(ref *reference, from *resource) string {
 	case t.at >= 0:
 		visit = x.visit(&x.resources[t.at])
 	case t.logical != "":
-		return x.Pseudonym(hl7.KindVisit, t.logical) // it may come with the same literal reference or with another one
+		return x.Pseudonym(hl7.KindVisit, t.logical) // it may be sent with the same literal reference or with another one
 	default:
 		visit = x.Pseudonym(hl7.KindVisit, t.name)
 	}
-	if literal[0] != '#' { // a fragment means another resource in each resource
+	if literal[0] != '#' { // a fragment refers to another resource in each resource
 		x.visits[string(literal)] = visit
 	}
 	return visit
@@ -256,7 +256,7 @@ func useParts(m *mapper, r *resource) {
 	}
 }
 
-// keep makes the fact of a Medication, a Location or a Patient.
+// keep creates the fact of a Medication, a Location or a Patient.
 func (m *mapper) keep(r *resource) {
 	id := printable(string(m.idOf(r)))
 	if r.kind == patientKind {

@@ -16,7 +16,7 @@ type request struct {
 	*parser
 	container, index int32
 
-	method, url                       []byte // method is in upper case
+	method, url                       []byte // the method is in upper case
 	ifNoneExist, ifNoneMatch, ifMatch []byte
 }
 
@@ -158,7 +158,7 @@ func identifierIn(query []byte) (value string, alone bool) {
 			continue
 		}
 		plain, err := url.QueryUnescape(string(text))
-		if string(name) != "identifier" || value != "" || err != nil || strings.Contains(plain, ",") { // a comma means one of several
+		if string(name) != "identifier" || value != "" || err != nil || strings.Contains(plain, ",") { // a comma means a list of values
 			alone = false
 			continue
 		}

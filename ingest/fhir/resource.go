@@ -42,16 +42,16 @@ func (k kind) named() bool { return k >= medicationKind && k <= patientKind }
 type resource struct {
 	kind                            kind
 	contained, rejected, superseded bool
-	described                       bool  // it has no name; its key describes its content
+	described                       bool  // no name; its key describes its content
 	deleted                         bool  // its request deletes it
-	onlyNew                         bool  // a conditional create: it counts only if unknown
+	onlyNew                         bool  // a conditional create: the resource counts only if unknown
 	container, index                int32 // its position, see path
 	parent                          int32 // parent of a contained resource
 
 	id, fullURL span
-	address     string // of the request, if only the address has the id
-	updated     span   // meta.lastUpdated, else response.lastModified
-	versionID   span   // meta.versionId, else response.etag
+	address     string // URL of the request, if only the URL has the id
+	updated     span   // meta.lastUpdated, or else response.lastModified
+	versionID   span   // meta.versionId, or else response.etag
 
 	firstIdentifier, lastIdentifier int32
 	firstContained, lastContained   int32
@@ -72,21 +72,21 @@ type resource struct {
 	laboratory                    bool
 	firstComponent, lastComponent int32
 
-	// Fields that may name the fetus that a statement concerns.
+	// These fields may name the fetus that a statement is about.
 	focus               [maxFocus]reference
 	focused             int // number of them
 	device, specimen    reference
-	firstSite, lastSite int32 // of the body, and of the extension focusCode
+	firstSite, lastSite int32 // sites of the body, and of the extension focusCode
 
 	class                       coding
 	service                     concept
-	partOf                      reference // also of a Location
+	partOf                      reference // also for a Location
 	firstLocation, lastLocation int32
 	firstReason, lastReason     int32
 
 	firstIngredient, lastIngredient int32
-	name, physical                  span // of a Location
-	birth, multiple                 span // of a Patient
+	name, physical                  span // for a Location
+	birth, multiple                 span // for a Patient
 
 	sought          string // identifier in the condition; "": none
 	used            bool   // another resource of the body refers to it
@@ -167,7 +167,7 @@ func (p *parser) resource(r resource) int32 {
 		if !known {
 			continue
 		}
-		if twice || p.twice { // two fields with one name are unreliable, also in a part of the element
+		if twice || p.twice { // two fields with one name are unreliable, including in a part of the element
 			p.reject(&r, "duplicate_field", elementOf(key))
 		}
 		if p.mistyped {
@@ -223,7 +223,7 @@ func elementOf(key []byte) string {
 	return string(key)
 }
 
-// common reads a field that resources of all kinds have.
+// common parses a field of resources of all kinds.
 func (p *parser) common(r *resource, n int32, key []byte) bool {
 	switch string(key) {
 	case "resourceType":

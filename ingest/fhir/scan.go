@@ -10,7 +10,7 @@ import (
 // maxDepth is the maximum nesting depth of JSON, the same as for every other endpoint.
 const maxDepth = 64
 
-// These are the rules of syntax that a body can break.
+// These are the syntax rules that a body can break.
 const (
 	ruleJSON  = "json"
 	ruleUTF8  = "utf-8"
@@ -24,12 +24,12 @@ type scanner struct {
 	i     int
 	depth int
 	first bool   // an object was just opened
-	fault string // rule of syntax that the text breaks
+	fault string // broken syntax rule
 	// mistyped means that a requested field had another type and was skipped.
 	mistyped bool
 	// modified means that a parsed object has a modifierExtension, which may negate its fields.
 	modified bool
-	twice    bool // an object had a field twice
+	twice    bool // an object had a repeated field
 }
 
 func (s *scanner) fail(rule string) {
@@ -39,7 +39,7 @@ func (s *scanner) fail(rule string) {
 	s.i = len(s.b)
 }
 
-// space moves to the next byte that is no white space and returns it; 0 at the end.
+// space moves to the next byte that is not white space and returns it, or 0 at the end.
 func (s *scanner) space() byte {
 	if s.i = afterSpace(s.b, s.i); s.i < len(s.b) {
 		return s.b[s.i]
@@ -83,12 +83,10 @@ func afterBlanks(b []byte, i int) int {
 	return i
 }
 
-// stops finds the byte of a word at which plain text in a string ends. That is a quote,
-// a backslash, a control character, or a byte that is not ASCII. It sets the high bit
-// of the lowest such byte. Higher marks mean nothing, because subtracting borrows from
-// the byte above. Flipping the bit of value 2 turns the quote into 32 and leaves
-// control characters below 32. No other character gets there, so one subtraction finds
-// both.
+// stops finds the byte of a word at which plain text in a string ends. That is a quote, a backslash, a control
+// character, or a byte that is not ASCII. It sets the high bit of the lowest such byte. Higher marks have no meaning,
+// because the subtraction borrows from the byte above. Flipping the bit of value 2 turns the quote into 32 and leaves
+// control characters below 32. No other character becomes less than 33, so one subtraction finds both.
 func stops(w uint64) uint64 {
 	return (((w ^ 2*ones) - ('"'^2+1)*ones) | ((w ^ '\\'*ones) - ones) | w) & highs
 }
@@ -372,7 +370,7 @@ func (s *scanner) number() span {
 	return span{uint32(from), uint32(s.i)} //nolint:gosec // Decode bounds the body
 }
 
-// flag reads true or false.
+// flag parses true or false.
 func (s *scanner) flag() (value, said bool) {
 	c := s.space()
 	switch c {

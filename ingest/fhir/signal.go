@@ -91,7 +91,7 @@ func addStates(p *parser, c *concept) {
 	}
 }
 
-// The states of a Condition. A Condition with another code is rejected.
+// These are the states of a Condition. A Condition with another code is rejected.
 var (
 	clinicalStates = map[string]acuity.SignalStatus{
 		"active": acuity.SignalActive, "recurrence": acuity.SignalActive, "relapse": acuity.SignalActive,
@@ -103,7 +103,7 @@ var (
 		// A differential diagnosis does not count, even if it was provisional before.
 		"differential": acuity.SignalRetracted,
 		"refuted":      acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
-		"ruled-out": acuity.SignalRetracted, // as people write it
+		"ruled-out": acuity.SignalRetracted, // a common misspelling
 	}
 )
 
@@ -265,7 +265,7 @@ func (m *mapper) observation(r *resource) bool {
 		c, part := &components[i], s
 		if fetus.namesFetus(&c.code) {
 			if label := fetus.labelOf(&c.value); label != "" {
-				s.Fetus = label // of the following components
+				s.Fetus = label // label of the following components
 				continue
 			}
 		}
@@ -316,7 +316,7 @@ func (m *mapper) effective(r *resource) (at, from acuity.Instant) {
 	return m.time(r, r.issued, "issued"), 0
 }
 
-// stateOf returns the status of a resource. A deleted one counts as entered in error
+// stateOf returns the status of a resource. A deleted resource counts as entered in error
 // (docs/decisions.md#resource-versions).
 func (m *mapper) stateOf(r *resource) []byte {
 	if r.deleted {

@@ -20,7 +20,7 @@ type terms struct {
 	*document
 	masked  map[string]string
 	sought  map[string]string      // words that rules use, by text
-	units   map[string]codes.Value // values without a number, by how the unit is written
+	units   map[string]codes.Value // values without a number, by the unit as sent
 	systems map[string]codes.System
 	fetuses map[string]string // labels, by text
 }
@@ -201,8 +201,8 @@ func parseValue(text []byte) codes.Value {
 	return codes.ParseValue(rest)
 }
 
-// measured reads a Quantity. It drops a number if the rule for its code reads another
-// unit (docs/decisions.md#missing-units).
+// measured reads a Quantity. It drops a number if the rule for its code uses another unit
+// (docs/decisions.md#missing-units).
 func (t *terms) measured(r *resource, s *acuity.Signal, q *quantity, field string) codes.Value {
 	number := codes.ParseValue(string(t.bytes(q.value)))
 	if number.Kind != codes.ValueNumber || number.Unit != "" {
@@ -266,8 +266,8 @@ func unitOf(s *acuity.Signal) string {
 	return ""
 }
 
-// ranged reads a Range as "at least its lower end", else as "at most its upper end". A
-// rule that holds for that value holds for the whole Range.
+// ranged reads a Range as "at least its lower end" or, without one, as "at most its upper end". A rule that applies to
+// that value applies to the whole Range.
 func (t *terms) ranged(r *resource, s *acuity.Signal, v *value, field string) codes.Value {
 	end, op := &v.quantity, codes.GreaterOrEqual
 	if end.value.empty() {
@@ -280,7 +280,7 @@ func (t *terms) ranged(r *resource, s *acuity.Signal, v *value, field string) co
 	return n
 }
 
-// wordOf reads a coded value by the code, by its name, or by the text.
+// wordOf reads a coded value by the code, the display or the text.
 func (t *terms) wordOf(c *concept) codes.Value {
 	codings := t.codings[c.first:c.last]
 	for i := range codings {
@@ -300,7 +300,7 @@ func (t *terms) wordOf(c *concept) codes.Value {
 	return v
 }
 
-// maxSkew is how far a time may be ahead of the receipt without a warning (docs/decisions.md#future-times).
+// maxSkew is how far a time may be after the receipt without a warning (docs/decisions.md#future-times).
 const maxSkew = 5 * time.Minute
 
 // instant reads a date, dateTime or instant. A time without an offset is in the zone of the
@@ -312,8 +312,8 @@ func (d *document) instant(p span) (m acuity.Moment, ok bool) {
 	return hl7.ParseISO(d.bytes(p), d.Zone, false)
 }
 
-// time reads a time of a resource. It warns of a time that is unreadable or in the
-// future. field is its path.
+// time reads a time of a resource. It warns of a time that is unreadable or in the future. field is the path of the
+// time.
 func (m *mapper) time(r *resource, p span, field string) acuity.Instant {
 	at, _ := m.moment(r, p, field)
 	return at

@@ -9,8 +9,8 @@ import (
 // AckCode is the code of an acknowledgment (HL7 table 0008).
 type AckCode string
 
-// The codes of original mode: accepted, error in the content, kind of message not accepted. Enhanced mode has the
-// same three.
+// These are the codes of original mode: accepted, error in the content, kind of message not accepted. Enhanced mode has
+// the same three.
 const (
 	AA AckCode = "AA"
 	AE AckCode = "AE"
@@ -20,7 +20,7 @@ const (
 	CR AckCode = "CR"
 )
 
-// Fault says why, and at which field, a message is refused.
+// Fault is the reason for refusing a message, with the field.
 type Fault struct {
 	Code      AckCode // AE or AR
 	Condition int     // HL7 table 0357: 100, 101, 102, 200, 201, 202, 207
@@ -31,7 +31,7 @@ type Fault struct {
 	Reason string
 }
 
-// conditions are the texts of table 0357 for the conditions in use.
+// conditions has the texts of table 0357 for the conditions in use.
 var conditions = map[int]string{
 	100: "Segment sequence error",
 	101: "Required field missing",
@@ -46,9 +46,9 @@ var conditions = map[int]string{
 type Acknowledgment struct {
 	Fault    *Fault // nil: accepted
 	Message  string // what is wrong and what to do, for ERR-8; "": none
-	Hospital string // sending facility of the answer if the message names no receiver
+	Hospital string // sending facility of the acknowledgment if the message names no receiver
 	At       time.Time
-	ID       string // MSH-10 of the answer, new and unique
+	ID       string // MSH-10 of the acknowledgment, new and unique
 	Sender   Sender
 }
 
@@ -71,9 +71,9 @@ func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 		return code, !good
 	case "SU":
 		return code, good
-	case "NE", "": // MSH-15 is empty beside a valued MSH-16
+	case "NE", "": // MSH-15 is empty although MSH-16 is valued
 		return code, false
-	default: // AL; a sender with a value outside of table 0155 may wait for an answer
+	default: // AL; a sender with a value outside of table 0155 may wait for an acknowledgment
 		return code, true
 	}
 }
@@ -140,17 +140,17 @@ const hl7Time = "20060102150405-0700"
 const ownVersion = "2.5.1"
 
 // reportsErrors reports whether the sender's version has the ERR segment in the form of
-// v2.5 and later. A message without a version gets the full answer.
+// v2.5 and later. A message without a version gets the full acknowledgment.
 func (m *Message) reportsErrors() bool {
 	version := string(m.at(m.header(12), 1))
 	return version == "" || len(version) >= 3 && version[:2] == "2." && (version[2] >= '5' || len(version) > 3 && digit(version[3]))
 }
 
-// AppendError appends the answer to a message without a usable MSH: AE, default
-// delimiters. controlID is its MSH-10 if that is known.
+// AppendError appends the acknowledgment of a message without a usable MSH: AE, with default delimiters. controlID is
+// its MSH-10 if that is known.
 func AppendError(dst []byte, a Acknowledgment, controlID string) []byte {
 	m := Message{raw: []byte(`MSH|^~\&|`), charset: UTF8, settled: true}
-	m.delimiters() // the usual ones
+	m.delimiters() // the default delimiters
 	w := writer{dst, &m}
 	w.text(`MSH|^~\&|SVC|`)
 	w.plain(a.Hospital)
@@ -272,13 +272,13 @@ func (w *writer) escaped(s string) {
 		switch {
 		case sequence == 0:
 			w.b = append(w.b, c)
-		case w.m.escape != 0: // without that delimiter the character is left out
+		case w.m.escape != 0: // without that delimiter, the character is omitted
 			w.b = append(w.b, w.m.escape, sequence, w.m.escape)
 		}
 	}
 }
 
-// Name returns the reason of a fault; without one code and condition, as in the table of
+// Name returns the reason of a fault. For a fault without a reason, it returns code and condition as in the table of
 // docs/hl7.md: "AE 101".
 func (f *Fault) Name() string {
 	if f.Reason != "" {
@@ -291,5 +291,5 @@ func (f *Fault) Name() string {
 // line.
 func (f *Fault) isJoined() bool { return f != nil && f.Reason == reasonJoined }
 
-// Place returns where the fault is, in the form of warnings: PV1-19.
+// Place returns the location of the fault in the form of warnings: PV1-19.
 func (f *Fault) Place() string { return position{segment: f.Segment, field: f.Field}.String() }

@@ -12,7 +12,7 @@ import (
 type Batch struct {
 	Messages [][]byte // each begins with its MSH
 	Header   []byte   // the BHS segment, else the FHS; nil if there is none
-	Charset  Charset  // charset of the messages, as far as the transport and the first bytes determine it
+	Charset  Charset  // charset of the messages, if the transport or the first bytes determine it
 	Framed   bool     // the body has FHS or BHS, so the acknowledgment is a batch, too
 	Warnings []acuity.Warning
 }
@@ -25,7 +25,7 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	body = trimFrame(body)
 	text := lines{raw: body}
 	start, inBatch, batches := -1, 0, 0
-	number, outside := 0, false // of the line; whether the one before is of no message
+	number, outside := 0, false // number of the line, and whether the previous line belongs to no message
 	count := func(line []byte, have int, path string) {
 		said := bytes.TrimSpace(part(line, line[3], 2))
 		if n, err := strconv.Atoi(string(said)); len(said) > 0 && (err != nil || n != have) {

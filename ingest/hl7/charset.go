@@ -28,18 +28,16 @@ type charsetKind uint8
 const (
 	undeclared charsetKind = iota
 	utf8Text
-	// singleByte keeps the delimiters at their ASCII codes. Each field is decoded on its
-	// own, when it is read.
+	// singleByte charsets have the delimiters at their ASCII codes. Each field is decoded separately when it is read.
 	singleByte
-	// multiByte has characters whose later bytes look like delimiters. A message is
-	// decoded before it is split.
+	// multiByte charsets have characters whose later bytes equal delimiters. A message is decoded before it is split.
 	multiByte
-	// wide has no single byte for a delimiter or line end. A body is decoded before it is
-	// split into messages.
+	// wide charsets have no single byte for a delimiter or line end. A body is decoded before it is split into
+	// messages.
 	wide
 )
 
-// These are the usual character sets.
+// These are the common character sets.
 var (
 	UTF8        = Charset{kind: utf8Text}
 	Windows1252 = Charset{singleByte, charmap.Windows1252} // also for ISO 8859-1, since no sender uses its C1 controls
@@ -77,9 +75,8 @@ var tables = map[string]Charset{
 	"UTF-16": {wide, unicode.UTF16(unicode.BigEndian, unicode.UseBOM)}, "UTF-32": {wide, utf32.UTF32(utf32.BigEndian, utf32.UseBOM)},
 }
 
-// CharsetNamed returns a character set by its name in HTTP (the labels of the WHATWG
-// Encoding Standard) or in HL7 table 0211. For another name it returns the undeclared
-// set, and known is false.
+// CharsetNamed returns a character set by its name in HTTP (the labels of the WHATWG Encoding Standard) or in HL7 table
+// 0211. For any other name it returns the undeclared set, and known is false.
 func CharsetNamed(name string) (c Charset, known bool) {
 	if name == "" {
 		return Charset{}, true
@@ -107,7 +104,7 @@ func CharsetNamed(name string) (c Charset, known bool) {
 }
 
 // narrow returns a body with single bytes as delimiters. It converts UTF-16 and UTF-32 to
-// UTF-8, if they are declared or the first bytes show them.
+// UTF-8, if one of them is declared or the first bytes imply it.
 func narrow(body []byte, transport Charset) ([]byte, Charset) {
 	c := transport
 	if c.kind != wide {
@@ -138,9 +135,9 @@ func leads(body []byte, any ...string) bool {
 	return false
 }
 
-// declared returns the character set that the transport declares, else the one in
-// MSH-18. If MSH-18 has several, the first that is not ASCII counts. Escapes switch to
-// the others; the decoder follows only the escapes of ISO 2022.
+// declared returns the character set that the transport declares or, without one, the one in MSH-18. If MSH-18 has
+// several, the first that is not ASCII counts. Escapes switch to the others; the decoder follows only the escapes of
+// ISO 2022.
 func (m *Message) declared(transport Charset) (c Charset, known bool) {
 	if transport.kind != undeclared {
 		return transport, true
@@ -154,7 +151,7 @@ func (m *Message) declared(transport Charset) (c Charset, known bool) {
 			break
 		}
 	}
-	if c.kind == wide { // the body was wide before narrow converted it
+	if c.kind == wide { // narrow has converted the body
 		return Charset{}, true
 	}
 	return c, known

@@ -37,11 +37,11 @@ const (
 	newbornDays = 28 // a younger patient is a newborn (docs/decisions.md#primary-table)
 	maxSkew     = 5 * time.Minute
 
-	maxRelatives   = 50 // how many NK1 segments are read
-	maxRepetitions = 20 // how many repetitions of PID-3 and PID-21 are read
+	maxRelatives   = 50 // maximum number of NK1 segments that are read
+	maxRepetitions = 20 // maximum number of repetitions of PID-3 and PID-21 that are read
 )
 
-// decoder makes one event.
+// decoder builds one event.
 type decoder struct {
 	*Message
 	Options
@@ -49,7 +49,7 @@ type decoder struct {
 	event acuity.Event
 	// moment is the time of the event, which makes coarse times of its diagnoses exact.
 	moment acuity.Moment
-	// kept holds all text of the event in one allocation. Its strings are parts of it.
+	// kept holds all strings of the event in one allocation.
 	kept strings.Builder
 }
 
@@ -99,7 +99,7 @@ const (
 	diagnosisKept  = 48
 )
 
-// ControlID returns MSH-10 as it was sent, but only its first line and in UTF-8.
+// ControlID returns the first line of MSH-10 in UTF-8.
 func (m *Message) ControlID() string {
 	m.settle()
 	return m.charset.decode(m.oneLine(m.header(10)))
@@ -115,8 +115,7 @@ func (d *decoder) warnAt(code string, at position) {
 	}
 }
 
-// id reads an identifier or code, and warns of an unknown escape. The bytes are valid
-// until the next call.
+// id reads an identifier or code, and warns of an unknown escape. The result is valid until the next call.
 func (d *decoder) id(b []byte, at position) []byte {
 	if d.plain(b) { // plain text has no line break either
 		if b = trim(b); isNull(b) {
@@ -128,13 +127,13 @@ func (d *decoder) id(b []byte, at position) []byte {
 	if !clean {
 		d.warnAt(warnEscape, at)
 	}
-	if isNull(s) { // an explicit null is no name, even if it was sent with escapes
+	if isNull(s) { // an explicit null is not a name, even with escapes
 		return nil
 	}
 	return s
 }
 
-// keep copies b into the text of the event.
+// keep copies b into the memory of the event.
 func (d *decoder) keep(b []byte) string {
 	if len(b) == 0 {
 		return ""
@@ -144,7 +143,7 @@ func (d *decoder) keep(b []byte) string {
 	return d.kept.String()[from:]
 }
 
-// pseudonym returns the pseudonym of a value as text of the event.
+// pseudonym returns the pseudonym of a value in the memory of the event.
 func (d *decoder) pseudonym(kind string, value []byte) string {
 	d.made = d.Pseudonym(d.made[:0], kind, value)
 	return d.keep(d.made)
@@ -159,7 +158,8 @@ func (d *decoder) identify() {
 }
 
 // times sets when the event happened: EVN-6, or else EVN-2, or else MSH-7, or else its receipt. The later fields of
-// that list refine a coarse time. In a cancel, EVN-6 is the time of the cancelled event, a key that is kept as sent.
+// that list refine a coarse time. In a cancel, EVN-6 is the time of the cancelled event, which is a key and therefore
+// remains as sent.
 func (d *decoder) times() {
 	sent, hasSent := d.time(d.header(7), position{segment: "MSH", field: 7})
 	if hasSent {
@@ -206,7 +206,7 @@ func (d *decoder) time(field []byte, at position) (stamp, bool) {
 		return stamp{}, false
 	}
 	text := d.oneLine(d.Message.at(field, 1))
-	if blank(text) { // the second component of a TS of v2.3 is no time
+	if blank(text) { // the second component of a TS of v2.3 is not a time
 		return stamp{}, false
 	}
 	t, ok := d.parse(text)
@@ -220,13 +220,13 @@ func isCancel(t acuity.EventType) bool {
 	return t == acuity.A11 || t == acuity.A12 || t == acuity.A13
 }
 
-// Sender configures how the messages of one key are interpreted. The zero value means the standard.
+// Sender configures how the messages of one key are interpreted. The zero value is standard HL7.
 type Sender struct {
-	// OriginalMode makes acknowledgments use original mode, whatever MSH-15 and 16 say, because some engines value
+	// OriginalMode makes acknowledgments use original mode, whatever MSH-15 and 16 contain, because some engines value
 	// these fields but wait for AA.
 	OriginalMode bool
-	// ProductionOnly refuses with AR a message that MSH-11 does not call production.
-	// Otherwise such a message is applied, with a warning.
+	// ProductionOnly refuses a message with AR if MSH-11 does not mark it as production. If it is false, such a message
+	// is applied, with a warning.
 	ProductionOnly bool
 }
 
@@ -299,15 +299,14 @@ func (m *Message) trigger() []byte {
 // Type returns the trigger event in MSH-9.2, as in "A01"; "" if it could not be one.
 func (m *Message) Type() string { return string(m.trigger()) }
 
-// effects are the trigger events with an effect. Every other is [acuity.EventOther].
+// effects has the trigger events with an effect. Every other event is [acuity.EventOther].
 var effects = map[string]acuity.EventType{
 	"A01": acuity.A01, "A02": acuity.A02, "A03": acuity.A03, "A04": acuity.A04, "A06": acuity.A06,
 	"A07": acuity.A07, "A08": acuity.A08, "A11": acuity.A11, "A12": acuity.A12, "A13": acuity.A13,
 }
 
-// unheeded returns the warning of an event that has no effect here. Some have one in the
-// hospital: from then on the patient may be in another place, or the visit may have another
-// number. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and A39 to A42 merge; A43 to A45
+// unheeded returns the warning about an event without effect. In the hospital, some of these events move the patient or
+// change the number of the visit. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and A39 to A42 merge; A43 to A45
 // move; A46 to A51 change an identifier.)
 func unheeded(trigger []byte) string {
 	event := string(trigger)
@@ -326,38 +325,38 @@ func unheeded(trigger []byte) string {
 // These are the stable codes of warnings. The message was accepted, but a part of it was
 // not used as sent, or had to be guessed. docs/hl7.md explains each to senders.
 const (
-	warnExtension      = "adt_extension"      // an event beyond those in the interface
+	warnExtension      = "adt_extension"      // an event beyond those in the specification
 	warnAction         = "action_unknown"     // DG1-21 is none of A, U, D; read as A
 	warnBatchCount     = "batch_count"        // BTS-1 or FTS-1 differs from the real count
-	warnCharsetAssumed = "charset_assumed"    // nothing declared and no UTF-8: read as Windows-1252
-	warnCharsetInvalid = "charset_invalid"    // declared as UTF-8, but is not
+	warnCharsetAssumed = "charset_assumed"    // nothing is declared and the text is not UTF-8: read as Windows-1252
+	warnCharsetInvalid = "charset_invalid"    // declared as UTF-8, but invalid
 	warnCharsetUnknown = "charset_unknown"    // an unknown character set is declared
 	warnCode           = "code_unreadable"    // too long, or not in the table: not used
-	warnEscape         = "escape_unknown"     // the escape stays in the text
-	warnEventTime      = "event_time_missing" // the next best time is used
-	warnIgnored        = "event_ignored"      // an event without effect here
-	warnLineContinued  = "line_continued"     // no segment: read as text of the field before it
-	warnLineIgnored    = "line_ignored"       // no segment, behind one that is not used, or behind MSH
+	warnEscape         = "escape_unknown"     // the escape remains in the text
+	warnEventTime      = "event_time_missing" // the next available time is used
+	warnIgnored        = "event_ignored"      // an event without effect
+	warnLineContinued  = "line_continued"     // not a segment: read as text of the preceding field
+	warnLineIgnored    = "line_ignored"       // not a segment, after an unused segment or after MSH
 	warnLocationCut    = "location_cut"       // longer than the limit
-	warnMerge          = "merge_ignored"      // the event renumbers a patient or a visit, which has no effect here
+	warnMerge          = "merge_ignored"      // the event renumbers a patient or a visit, which has no effect
 	warnNotProduction  = "not_production"     // MSH-11 is not P; applied like P
-	warnRepeated       = "segment_repeated"   // a segment that a message has once: the first is used
-	warnSwap           = "swap_ignored"       // A17: two patients swap beds, but stay where they were here
+	warnRepeated       = "segment_repeated"   // a segment that a message may have only once: the first is used
+	warnSwap           = "swap_ignored"       // A17: two patients swap beds, which has no effect
 	warnSystem         = "system_assumed"     // the code system was guessed from the form of the code
 	warnFuture         = "time_in_future"     // more than 5 minutes ahead; the time of receipt is used
-	warnTime           = "time_unreadable"    // no HL7 time; treated as absent
-	warnUnused         = "field_not_used"     // a diagnosis in an event that changes none
+	warnTime           = "time_unreadable"    // not an HL7 time; treated as missing
+	warnUnused         = "field_not_used"     // a diagnosis in an event that does not change diagnoses
 	warnVisit          = "visit_by_patient"   // no visit number: one visit per patient is assumed
 )
 
-// position is where a warning was raised. A repeat of 0 is a segment that occurs once.
+// position is the position of a warning. A repeat of 0 means a segment that occurs once.
 type position struct {
 	segment string
 	repeat  int
 	field   int
 }
 
-// String is the form in answers: PV1-3, DG1[2]-5, EVN.
+// String returns the form in responses: PV1-3, DG1[2]-5, EVN.
 func (p position) String() string {
 	s := p.segment
 	if p.repeat > 0 {

@@ -27,9 +27,9 @@ func (m *Message) field(s segment, n int) []byte {
 	return b
 }
 
-// part returns the n-th piece of b between separators, from 1; nil if there are fewer. A
-// separator of 0 means that the message does not use that delimiter. Pieces are short, so
-// a search for each separator would take longer than a look at every byte.
+// part returns the n-th piece of b between separators, from 1; nil if there are fewer. A separator of 0 means that the
+// message does not use that delimiter. Pieces are short, so a search for each separator would be slower than comparing
+// every byte.
 func part(b []byte, separator byte, n int) []byte {
 	if separator == 0 {
 		if n == 1 {
@@ -70,8 +70,7 @@ func (m *Message) at(field []byte, n int) []byte {
 	}
 }
 
-// split writes the first components of a field's first repetition to parts. Missing ones
-// stay nil.
+// split stores the first components of a field's first repetition in parts. Missing components are nil.
 func (m *Message) split(field []byte, parts [][]byte) {
 	for n := range parts {
 		end := m.componentEnd(field)
@@ -93,7 +92,7 @@ func (m *Message) componentEnd(field []byte) int {
 	return len(field)
 }
 
-// isNull reports whether a field is "", which asks to delete the known value.
+// isNull reports whether a field is "", which requests the deletion of the known value.
 func isNull(field []byte) bool { return string(field) == `""` }
 
 // blank reports whether a field or component has no content.
@@ -128,9 +127,8 @@ func (m *Message) oneLine(b []byte) []byte {
 	return b
 }
 
-// identifier returns the text of an identifier or a place: unescaped, in UTF-8, without
-// control characters and outer spaces. The text is in scratch memory. clean is false if
-// an unknown escape stays in it.
+// identifier returns the text of an identifier or a place: unescaped, in UTF-8, without control characters and outer
+// spaces. The text is in scratch memory. clean is false if the text still has an unknown escape.
 func (m *Message) identifier(b []byte) (text []byte, clean bool) {
 	if isNull(b) {
 		return nil, true
@@ -186,9 +184,8 @@ func spaceControl(r rune) rune {
 	return r
 }
 
-// unescape appends b with its escape sequences resolved. Sequences for highlighting and
-// for character sets stay in the text. Unknown and unterminated ones stay too; then clean
-// is false.
+// unescape appends b with its escape sequences resolved. Sequences for highlighting and for character sets remain in
+// the text. Unknown and unterminated sequences remain, too, and clean is false.
 func (m *Message) unescape(out, b []byte) (text []byte, clean bool) {
 	clean = true
 	for m.escape != 0 {
@@ -206,8 +203,8 @@ func (m *Message) unescape(out, b []byte) (text []byte, clean bool) {
 		var ok bool
 		if out, ok = m.resolve(out, sequence); !ok {
 			if !literal(sequence) {
-				// This may be a lone escape character before a real sequence. Keep the
-				// first and read again from the second.
+				// This may be a single escape character before a real sequence. Copy the first and read again from the
+				// second.
 				clean = false
 				out = append(out, m.escape)
 				b = b[i+1:]

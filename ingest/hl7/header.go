@@ -9,10 +9,10 @@ import (
 // in which case the error is a [HeaderError].
 var ErrNoHeader = errors.New("no usable MSH segment")
 
-// HeaderError is the [ErrNoHeader] of a message that begins with MSH. It says what is wrong with MSH-1 or MSH-2.
+// HeaderError is the [ErrNoHeader] of a message that begins with MSH. It has the fault of MSH-1 or MSH-2.
 type HeaderError struct {
 	Reason    string // one of the codes encoding_…
-	ControlID string // MSH-10 as far as MSH-1 shows it; "": unknown
+	ControlID string // MSH-10, if MSH-1 makes it readable; "": unknown
 }
 
 // Error implements [error].
@@ -21,7 +21,7 @@ func (e *HeaderError) Error() string { return ErrNoHeader.Error() + ": " + e.Rea
 // Is makes a HeaderError an [ErrNoHeader].
 func (*HeaderError) Is(target error) bool { return target == ErrNoHeader }
 
-// Fault returns why the message is refused: MSH-2 is no ST of encoding characters.
+// Fault returns why the message is refused: MSH-2 is not a valid ST of encoding characters.
 func (e *HeaderError) Fault() *Fault {
 	return &Fault{Code: AE, Condition: 102, Segment: "MSH", Sequence: 1, Field: 2, Reason: e.Reason}
 }
@@ -31,7 +31,7 @@ const (
 	reasonEscaped  = "encoding_escaped"  // HTML or XML: &amp; for &
 	reasonShort    = "encoding_short"    // fewer than three characters
 	reasonLong     = "encoding_long"     // more than five
-	reasonRepeated = "encoding_repeated" // one character twice, or that of MSH-1
+	reasonRepeated = "encoding_repeated" // a repeated character, or the one of MSH-1
 	reasonInvalid  = "encoding_invalid"  // a letter, a digit, a control character
 )
 
@@ -44,7 +44,7 @@ func (m *Message) headerError(reason string) error {
 	if end := bytes.IndexAny(line, terminators); end >= 0 {
 		line = line[:end]
 	}
-	// The character set is that of MSH-18, which the delimiters may hide: only ASCII is repeated.
+	// MSH-18 has the character set, but the delimiters may hide it, so only ASCII is repeated.
 	id := part(line, line[3], 10)
 	if len(id) > MaxField || !isASCII(id) || blank(id) {
 		id = nil
@@ -52,10 +52,9 @@ func (m *Message) headerError(reason string) error {
 	return &HeaderError{Reason: reason, ControlID: string(id)}
 }
 
-// delimiters reads MSH-1 and MSH-2: five different characters that are no letters,
-// digits or line ends. The last two may be missing. A space after the component
-// separator means that the sender does not use that delimiter.
-// It returns what is wrong with them; "": nothing.
+// delimiters reads MSH-1 and MSH-2: five different characters other than letters, digits and line ends. The last two
+// may be missing. A space after the component separator means that the sender does not use that delimiter. delimiters
+// returns the fault, or "" if there is none.
 func (m *Message) delimiters() (reason string) {
 	raw := m.raw
 	if bytes.HasPrefix(raw, usualHeader) { // the usual delimiters need no further check
@@ -100,7 +99,7 @@ func (m *Message) delimiters() (reason string) {
 	return ""
 }
 
-// used returns a delimiter; 0 if it is a space, because text is full of spaces.
+// used returns a delimiter, or 0 if the delimiter is a space, because text is full of spaces.
 func used(c byte) byte {
 	if c == ' ' {
 		return 0

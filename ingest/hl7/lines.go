@@ -13,10 +13,9 @@ const (
 	lineSegment
 )
 
-// kind distinguishes a segment from a continuation of the field before. A segment begins
-// with its name and then a separator, or is nothing but the name. A name of HL7 may have
-// blanks around it or be in lower case: no text begins so. indent is the number of bytes
-// before the name, or before the end of a blank line.
+// kind distinguishes a segment from a continuation of the preceding field. A segment begins with its name followed by a
+// separator, or consists only of the name. A standard segment name may have blanks around it or be in lower case,
+// because no text begins like that. indent is the number of bytes before the name, or before the end of a blank line.
 func (m *Message) kind(text []byte) (kind lineKind, indent int) {
 	switch {
 	case isTerminator(text[0]):
@@ -35,9 +34,8 @@ func (m *Message) kind(text []byte) (kind lineKind, indent int) {
 	return lineContinued, 0
 }
 
-// nameOf returns the name of a segment of HL7, or of a Z segment, with which text begins, and
-// the number of bytes up to the separator. Both are zero if there is no such name. The name
-// may be in lower case, with blanks behind it.
+// nameOf returns the name of a segment of HL7, or of a Z segment, with which text begins, and the number of bytes up to
+// the separator. Both are zero if there is no such name. The name may be in lower case, followed by blanks.
 func nameOf(text []byte) (name string, n int) {
 	if len(text) < 4 || !letter(text[0]) || !letter(text[1]) && !digit(text[1]) || !letter(text[2]) && !digit(text[2]) {
 		return "", 0
@@ -97,8 +95,8 @@ func nameAt(text []byte) string {
 	return string(name[:])
 }
 
-// lines finds line ends. CR is the standard; LF and the framing bytes of MLLP end a line
-// too. It searches ahead once for each kind, so a whole message costs four fast passes.
+// lines finds line ends. CR is the standard; LF and the framing bytes of MLLP also end a line. It searches ahead once
+// for each kind, so a whole message costs four fast passes.
 type lines struct {
 	raw  []byte
 	next [4]int // position after the next line end of each kind; 0: unknown
@@ -106,7 +104,7 @@ type lines struct {
 
 const terminators = "\r\n\x0b\x1c"
 
-// end returns where the line that begins at pos ends.
+// end returns the end of the line that begins at pos.
 func (l *lines) end(pos int) int {
 	end := len(l.raw)
 	for i := range l.next {

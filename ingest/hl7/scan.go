@@ -5,7 +5,7 @@
 // a batch. There is no I/O and no clock: the caller passes the time of receipt.
 //
 // Names, birth dates, addresses and free text are never decoded into values. Of PID-7, only "younger than 28 days" is
-// kept, and of PV2-3 only the hints of [adt.ParseReasons]. Identifiers are replaced by pseudonyms. Warnings and
+// stored, and of PV2-3 only the hints of [adt.ParseReasons]. Identifiers are replaced by pseudonyms. Warnings and
 // faults name positions, never values.
 package hl7
 
@@ -15,7 +15,7 @@ import (
 	"math/bits"
 )
 
-// The limits of one message. A message that exceeds them is refused with AE (ERR 102).
+// These are the limits of one message. A message that exceeds them is refused with AE (ERR 102).
 const (
 	MaxSegments = 1000
 	MaxField    = 64 << 10 // bytes
@@ -25,7 +25,7 @@ const (
 // reuses its memory.
 type Message struct {
 	raw   []byte  // in UTF-8 if its character set has delimiters inside of characters
-	sent  []byte  // as it was sent
+	sent  []byte  // as sent
 	marks []int32 // positions of field separators and ends of the used segments
 
 	charset Charset
@@ -39,23 +39,23 @@ type Message struct {
 
 	msh, evn, pid, pv1, pv2 segment
 	dg1, nk1                []segment
-	size                    *Fault // broken bound, which Facts reports
+	size                    *Fault // exceeded limit, which Facts reports
 	odd                     []oddLine
 
-	scratch []byte // an identifier that had to be unescaped
+	scratch []byte // an unescaped identifier
 	made    []byte // a pseudonym
 }
 
-// oddLine is a line that was not read as a segment of its own, or not used though it is one.
+// oddLine is a line that is not a segment, or that is an unused segment.
 type oddLine struct {
-	number int // among the lines that are not blank, from 1
+	number int // among the nonblank lines, from 1
 	code   string
 }
 
-// maxOdd bounds the odd lines of a message that are named.
+// maxOdd is the maximum number of odd lines of a message that are reported.
 const maxOdd = 20
 
-// addOdd notes an odd line.
+// addOdd records an odd line.
 func (m *Message) addOdd(number int, code string) {
 	if len(m.odd) < maxOdd {
 		m.odd = append(m.odd, oddLine{number, code})
@@ -66,13 +66,12 @@ func (m *Message) addOdd(number int, code string) {
 // is its end, continuation lines included. The zero value is an absent segment.
 type segment struct {
 	first, last int32
-	odd         int // number of its line if its name is not written as the standard says; else 0
+	odd         int // number of its line if its name is not in standard form; else 0
 }
 
-// Scan makes m the view of the message in raw, which must not change while m is used.
-// It skips MLLP framing and a byte order mark. The transport declares the character
-// set, else MSH-18 does. The only error is [ErrNoHeader]; [Message.Facts] finds all
-// other faults.
+// Scan makes m the view of the message in raw, which must not change while m is used. It skips MLLP framing and a byte
+// order mark. transport is the declared character set; without one, MSH-18 declares it. The only error is
+// [ErrNoHeader]; [Message.Facts] finds all other faults.
 func (m *Message) Scan(raw []byte, transport Charset) error {
 	raw = trimFrame(raw)
 	if err := m.scan(raw); err != nil {
@@ -120,7 +119,7 @@ func (m *Message) scan(raw []byte) error {
 			} else {
 				code = warnLineContinued
 				m.continued = true
-				m.marks = m.marks[:open.last] // the line continues it, so this is not its end
+				m.marks = m.marks[:open.last] // the line continues the segment, so this is not its end
 				end = m.mark(open, name, pos)
 			}
 			if !inside { // one warning for all lines of a text
@@ -149,7 +148,7 @@ func (m *Message) scan(raw []byte) error {
 				m.measure(nameAt(raw[name:]), raw[name:end])
 			}
 			if open == &m.msh {
-				open = nil // the delimiters, the mode of the answer: a header ends with its line
+				open = nil // delimiters and acknowledgment mode: a header ends with its line
 			}
 		}
 		pos = end + 1
@@ -161,9 +160,9 @@ func upper(c byte) bool  { return c >= 'A' && c <= 'Z' }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// slot returns where the view stores a segment of this name, in line number; nil for an
-// unused segment, and for one that the view already has. Then repeated is the line that is
-// not used: that of an odd name, which may be text, else the second.
+// slot returns where the view stores a segment with a name, found in line number. It returns nil for an unused segment,
+// and for a segment that the view already has. In the latter case, repeated is the line that is not used: the one with
+// an odd name, which may be text, or else the second.
 func (m *Message) slot(name string, number, odd int) (s *segment, repeated int) {
 	switch name {
 	case "MSH":
@@ -231,18 +230,18 @@ words:
 	}
 	for end = at; len(rest) > 0 && !isTerminator(rest[0]); rest, end = rest[1:], end+1 {
 		if rest[0] == m.separator {
-			marks = append(marks, int32(end)) //nolint:gosec // as above
+			marks = append(marks, int32(end)) //nolint:gosec // same
 		}
 	}
-	s.last = int32(len(marks))          //nolint:gosec // as above
-	m.marks = append(marks, int32(end)) //nolint:gosec // as above
+	s.last = int32(len(marks))          //nolint:gosec // same
+	m.marks = append(marks, int32(end)) //nolint:gosec // same
 	if end-pos > MaxField {
-		m.measure(nameAt(m.raw[name:]), m.raw[pos:end]) // the line may begin with text of the field before
+		m.measure(nameAt(m.raw[name:]), m.raw[pos:end]) // the line may begin with text of the preceding field
 	}
 	return end
 }
 
-// measure looks for a field above the bound.
+// measure records a field that exceeds the limit.
 func (m *Message) measure(name string, line []byte) {
 	for field := range bytes.SplitSeq(line, []byte{m.separator}) {
 		if len(field) > MaxField && m.size == nil {

@@ -7,20 +7,20 @@ import (
 	"svc/acuity"
 )
 
-// stamp is a time as the sender wrote it.
+// stamp is a time in the form of the sender.
 type stamp struct {
 	acuity.Moment
 	offset offset // the offset of this time
 }
 
-// offset is a distance from UTC; it may be absent.
+// offset is a difference from UTC; it may be missing.
 type offset struct {
 	known   bool
 	seconds int32
 }
 
-// week is how near to MSH-7 a time without an offset must be to use the offset of MSH-7.
-// Farther away daylight saving may have changed.
+// week is the maximum distance to MSH-7 at which a time without an offset gets the offset of MSH-7. Beyond it, daylight
+// saving may have changed.
 const week = 7 * 24 * time.Hour
 
 // zones determines the zone of a time without an offset: the offset of MSH-7 if that time is near, or else the time
@@ -29,7 +29,7 @@ const week = 7 * 24 * time.Hour
 type zones struct {
 	hospital *time.Location
 	own      offset         // offset of MSH-7
-	near     acuity.Instant // the instant of MSH-7
+	near     acuity.Instant // instant of MSH-7
 }
 
 // isLocal reports whether the hospital's zone had the offset of MSH-7 at that instant.
@@ -131,9 +131,8 @@ func two(b []byte) (n int, ok bool) {
 	return int(tens)*10 + int(ones), tens <= 9 && ones <= 9
 }
 
-// ParseISO reads YYYY[-MM[-DD[Thh:mm[:ss[.s…]][offset]]]], the offset as Z or ±hh:mm. A time
-// without an offset is in zone. lax takes a comma for the point too, and the offsets ±hhmm and
-// ±hh.
+// ParseISO reads YYYY[-MM[-DD[Thh:mm[:ss[.s…]][offset]]]], the offset as Z or ±hh:mm. A time without an offset is in
+// zone. With lax, a comma may replace the point, and offsets may be ±hhmm or ±hh.
 func ParseISO(b []byte, zone *time.Location, lax bool) (m acuity.Moment, ok bool) {
 	b = bytes.TrimSpace(b)
 	w := Wall{Month: 1, Day: 1}
@@ -254,10 +253,9 @@ func (w Wall) Valid() bool {
 	return w.Day <= days
 }
 
-// endOf returns the first instant after a coarse time, which read gives the instants of a clock. Days
-// and months differ in length, and so do the day and the hour of a change of the clock: a day has 23 to
-// 25 hours, and an hour that comes twice, in part or in full, lasts up to 2 hours. An hour that is skipped
-// is the one after it. The end of an exact time is 0.
+// endOf returns the first instant after a coarse time; read converts a wall time to an instant. Days and months differ
+// in length, and so do the day and the hour of a clock change: a day has 23 to 25 hours, and an hour that is repeated,
+// in part or in full, lasts up to 2 hours. A skipped hour is the hour after it. The end of an exact time is 0.
 func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.Instant {
 	switch p {
 	case acuity.Minute:
@@ -278,11 +276,11 @@ func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.I
 	case acuity.Second, acuity.Millisecond:
 		return 0
 	}
-	return read(w) // time.Date carries the 32nd of a month over
+	return read(w) // time.Date normalizes the 32nd day of a month
 }
 
-// leapSecond is the second 60. Only the last minute of a day in UTC may have one. An
-// instant cannot express it and uses the first second of the next day.
+// leapSecond is the second 60. Only the last minute of a day in UTC may have one. An instant cannot represent it, so it
+// becomes the first second of the next day.
 const leapSecond = 60
 
 // MayBe reports whether w is consistent with the instant that it was read as. Only an
@@ -302,16 +300,16 @@ func (w Wall) utc() acuity.Instant {
 	return acuity.At(time.Date(w.Year, time.Month(w.Month), w.Day, w.Hour, w.Minute, w.Second, w.Nanosecond, time.UTC))
 }
 
-// In returns the instant at which a clock in the zone shows w. If an hour comes twice, it
-// is the first. If an hour is skipped, the time is shifted forward.
+// In returns the instant at which a clock in the zone shows w. If an hour is repeated, the result is in the first. If
+// an hour is skipped, the time is shifted forward.
 func (w Wall) In(zone *time.Location) acuity.Instant {
 	utc := time.UnixMilli(int64(w.utc()))
 	before := offsetAt(utc.Add(-24*time.Hour), zone)
 	after := offsetAt(utc.Add(24*time.Hour), zone)
 	t := utc.Add(-before)
 	if before != after && offsetAt(t, zone) != before {
-		// Not before the change. After it, unless the hour is skipped: then
-		// the old offset gives the time shifted forward.
+		// The time is not before the clock change. It is after the change unless the hour is skipped, in which case the
+		// old offset shifts the time forward.
 		if late := utc.Add(-after); offsetAt(late, zone) == after {
 			t = late
 		}

@@ -41,7 +41,7 @@ func (d *decoder) subjects() bool {
 	return true
 }
 
-// numbers reads the visit number and the account number: two names of one visit, or one.
+// numbers reads the visit number and the account number, which may be two names of one visit.
 func (d *decoder) numbers() {
 	e := &d.event
 	visit, account := d.cx(d.field(d.pv1, 19)), d.cx(d.field(d.pid, 18))
@@ -68,9 +68,9 @@ func (d *decoder) cx(field []byte) []byte {
 	return part(d.at(d.oneLine(field), 1), d.subcomponent, 1)
 }
 
-// medicalRecord returns the number by which the hospital identifies the patient: the number of type MR (Cerner's
-// MRN), or else the first number that is not from another authority, or else the first number. Thus a list whose
-// order changes between messages does not create a second patient.
+// medicalRecord returns the number by which the hospital identifies the patient: the number of type MR (Cerner's MRN),
+// or else the first number that is not from another authority, or else the first number. Therefore a list whose order
+// changes between messages does not create a second patient.
 func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 	field = d.oneLine(field)
 	if len(field) == 0 {
@@ -103,7 +103,7 @@ const (
 	recordOfHospital
 )
 
-// recordRank says how well an identifier of a type (HL7 table 0203) names a patient.
+// recordRank ranks how well an identifier of a type (HL7 table 0203) identifies a patient.
 func recordRank(kind []byte) int {
 	switch string(kind) {
 	case "MR":
@@ -111,8 +111,8 @@ func recordRank(kind []byte) int {
 	case "MRN":
 		return recordMRN
 	case "SS", "SSN", "DL", "PPN", "MA", "MC", "NI", "AN", "VN":
-		// These are social security, driver's licence, passport, insurance and state
-		// numbers. Accounts and visits are here too, because one patient has several.
+		// These are social security, driver's license, passport, insurance and state numbers. Accounts and visits are
+		// here, too, because one patient has several.
 		return recordForeign
 	default:
 		return recordOther
@@ -243,8 +243,8 @@ func (d *decoder) place(field []byte, at position) acuity.Location {
 	}
 }
 
-// pointOfCare reads a point of care. It may be an HD (name & id & type); then only the
-// name counts. Or it is a name with an unescaped ampersand, such as L&D.
+// pointOfCare reads a point of care. It may be an HD (name & id & type), of which only the name counts, or a name with
+// an unescaped ampersand, such as L&D.
 func (d *decoder) pointOfCare(b []byte) []byte {
 	if d.subcomponent == 0 || bytes.IndexByte(b, d.subcomponent) < 0 {
 		return b
@@ -255,7 +255,7 @@ func (d *decoder) pointOfCare(b []byte) []byte {
 	return b
 }
 
-// hierarchic are the types of an HD (HL7 table 0301).
+// hierarchic has the types of an HD (HL7 table 0301).
 var hierarchic = map[string]bool{
 	"ISO": true, "GUID": true, "UUID": true, "DNS": true, "HCD": true, "CLIA": true, "CLIP": true, "CAP": true,
 	"EUI64": true, "HL7": true, "L": true, "M": true, "N": true, "Random": true, "URI": true, "x400": true, "x500": true,
@@ -299,7 +299,7 @@ func (d *decoder) diagnoses() {
 		d.diagnosis(s, parts[3:], false, i+1, string(action) == "D")
 		if len(d.event.Diagnoses) == before {
 			if blank(parts[0]) && blank(parts[3]) && !(blank(parts[1]) && blank(parts[4]) && blank(d.first(d.field(s, 4)))) {
-				d.warnAt(warnCode, position{"DG1", i + 1, 3}) // it has a text alone
+				d.warnAt(warnCode, position{"DG1", i + 1, 3}) // only text
 			}
 			continue
 		}
@@ -341,7 +341,7 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 	}
 	name := d.id(triplet[2], position{"DG1", repeat, 3})
 	if len(name) == 0 && first {
-		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // the old field for the coding method; its I9 is no system we know
+		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // the former field of the coding method; I9 is not a known system
 	}
 	system, guessed := codes.NormalSystem(string(name), code)
 	if guessed {
@@ -353,8 +353,8 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 	})
 }
 
-// display keeps a name for people. It copies only a name without anything to mask,
-// because a value that must be masked may not stay in memory.
+// display returns a display name. It copies only a name without anything to mask, because a value that must be masked
+// must not remain in memory.
 func (d *decoder) display(b []byte) string {
 	text := trim(b)
 	if codes.IsDisplay(text) && bytes.IndexByte(text, d.escape) < 0 {

@@ -21,12 +21,12 @@ type Counts struct {
 	TurnedAway  atomic.Int64 // above a limit of connections
 	Open        atomic.Int64 // open now
 	Messages    atomic.Int64 // read completely
-	Answered    atomic.Int64 // acknowledged, whatever the acknowledgment says
+	Answered    atomic.Int64 // acknowledged, with any code
 	NotTaken    atomic.Int64 // not acknowledged: the sender will send them again
 	Faults      [faultKinds]atomic.Int64
 }
 
-// end is the reason for which a connection ended, from a closed set.
+// end is the reason why a connection ended, from a fixed set.
 type end string
 
 const (
@@ -43,7 +43,7 @@ const (
 	endStopped   end = "stopped"
 )
 
-// ends lists every end.
+// ends has every end.
 var ends = []end{
 	endPeer, endReset, endIdle, endSlow, endTooLong, endDeaf, endNotTaken, endRefused, endHandshake, endTooMany, endStopped,
 }
@@ -59,7 +59,7 @@ type conn struct {
 	sender   Sender
 	messages int64
 	answered int64
-	resting  bool // waits between two messages; guarded by the mutex of the connTable
+	resting  bool // waiting between two messages; guarded by the mutex of the connTable
 }
 
 func (c *conn) run(ctx context.Context) (end, error) {
@@ -67,7 +67,7 @@ func (c *conn) run(ctx context.Context) (end, error) {
 	if err != nil {
 		return endHandshake, err
 	}
-	defer stream.Close() //nolint:errcheck // the peer is gone, nobody can be told
+	defer stream.Close() //nolint:errcheck // the peer has disconnected
 	if c.sender, err = c.Admit(c.peer); err != nil {
 		return endRefused, err
 	}
@@ -169,8 +169,7 @@ func (c *conn) endOfRead(err error, late end) end {
 	}
 }
 
-// logEnd logs the connection: the peer, the counts, why it ended. It logs nothing of a
-// message.
+// logEnd logs the connection: the peer, the counts, and why it ended. It logs no content of a message.
 func (c *conn) logEnd(ctx context.Context, why end, err error) {
 	level := slog.LevelInfo
 	if why != endPeer && why != endIdle && why != endStopped {

@@ -21,11 +21,10 @@ func Append(dst, message []byte) []byte {
 	return append(dst, endBlock, '\r')
 }
 
-// Fault is a way in which the frames of a sender deviate from the standard. Each is
-// counted; only Cut loses a message.
+// Fault is a deviation of a sender's frames from the standard. Each is counted; only Cut loses a message.
 type Fault uint8
 
-// The faults.
+// These are the faults.
 const (
 	Noise    Fault = iota // bytes or an empty frame outside of any message; skipped
 	NoStart               // a message that begins without 0x0B
@@ -35,7 +34,7 @@ const (
 	faultKinds
 )
 
-// String is the name of the fault in logs and metrics.
+// String returns the name of the fault in logs and metrics.
 func (f Fault) String() string {
 	return [...]string{"noise", "no_start", "no_end", "no_return", "cut"}[f]
 }
@@ -60,7 +59,7 @@ func NewReader(in io.Reader, limit int) *Reader {
 	return &Reader{in: bufio.NewReader(in), limit: limit}
 }
 
-// Count returns how often a fault was seen.
+// Count returns the number of occurrences of a fault.
 func (r *Reader) Count(f Fault) int64 { return r.faults[f] }
 
 // Wait returns nil when the next message has begun, or the error of the stream. The error
@@ -91,7 +90,7 @@ func (r *Reader) Next() ([]byte, error) {
 	if err := r.Wait(); err != nil {
 		return nil, err
 	}
-	if cap(r.message) > 64<<10 { // the buffer of one long message must not stay for the life of the connection
+	if cap(r.message) > 64<<10 { // the buffer of one long message must not be retained for the lifetime of the connection
 		r.message = nil
 	}
 	r.message = r.message[:0]
@@ -172,12 +171,13 @@ func (r *Reader) more() (done bool, err error) {
 	return r.end()
 }
 
-// restart handles a 0x0B inside a message. It starts a new message only if a header follows; otherwise it is a
-// character of the text, as editors leave it. Before a header, text that ends with a line counts as a whole message;
-// other text was truncated when its sender restarted. The header is awaited, because no frame ends with 0x0B.
+// restart handles a 0x0B inside a message. The 0x0B starts a new message only if a header follows; if not, it is a
+// character of the text, such as editors leave. Before a header, text that ends with a line end counts as a whole
+// message; other text was truncated when its sender restarted. The reader waits for the header, because no frame ends
+// with 0x0B.
 func (r *Reader) restart() (done bool, err error) {
 	text := r.message
-	if len(bytes.Trim(text, "\r\n")) == 0 { // 0x0B came twice
+	if len(bytes.Trim(text, "\r\n")) == 0 { // 0x0B was repeated
 		r.faults[Noise]++
 		r.message = text[:0]
 		return false, r.discard(1)
@@ -194,7 +194,7 @@ func (r *Reader) restart() (done bool, err error) {
 		return false, r.discard(1)
 	case text[len(text)-1] == '\r', text[len(text)-1] == '\n', text[len(text)-1] == endBlock:
 		r.faults[NoEnd]++
-		return true, nil // the 0x0B stays to be read as the start of the next message
+		return true, nil // the 0x0B remains, to be read as the start of the next message
 	default:
 		r.faults[Cut]++
 		r.message = text[:0]
@@ -202,14 +202,13 @@ func (r *Reader) restart() (done bool, err error) {
 	}
 }
 
-// beginsMessage reports whether a header of HL7 follows the next byte, a 0x0B. Blanks and a
-// byte order mark may stand before it, and its case does not matter. It waits for as many bytes
-// as decide that.
+// beginsMessage reports whether an HL7 header follows the next byte, a 0x0B. Blanks and a byte order mark may precede
+// the header, and its case is ignored. beginsMessage waits for as many bytes as are necessary to decide this.
 func (r *Reader) beginsMessage() (bool, error) {
 	for n := 2; n < mostBefore; n++ {
 		text, err := r.in.Peek(n)
 		if err != nil {
-			if errors.Is(err, io.EOF) { // what is left of the stream is no header
+			if errors.Is(err, io.EOF) { // the rest of the stream is not a header
 				return false, nil
 			}
 			return false, err
@@ -229,10 +228,10 @@ func (r *Reader) beginsMessage() (bool, error) {
 	return false, nil
 }
 
-// beforeHeader are the bytes of blanks, no-break spaces and byte order marks.
+// beforeHeader has the bytes of blanks, no-break spaces and byte order marks.
 var beforeHeader = []byte(" \t\r\n\xa0\xc2\xef\xbb\xbf")
 
-// mostBefore is how many bytes after a 0x0B may be needed to find a header.
+// mostBefore is the maximum number of bytes after a 0x0B that are inspected to find a header.
 const mostBefore = 32
 
 // couldBeHeader reports whether text is the beginning of MSH, FHS or BHS.
@@ -249,9 +248,9 @@ func isLetterOrDigit(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// end handles a 0x1C. It ends the message, unless bytes other than the end of a frame have arrived with it; then it
-// is an ordinary byte, for which the decoder has a rule. The reader does not wait for the 0x0D, because a sender that
-// omits it waits for the acknowledgment.
+// end handles a 0x1C. The 0x1C ends the message, unless bytes other than the end of a frame have arrived with it; in
+// that case it is an ordinary byte, for which the decoder has a rule. The reader does not wait for the 0x0D, because a
+// sender that omits it waits for the acknowledgment.
 func (r *Reader) end() (done bool, err error) {
 	if err = r.discard(1); err != nil {
 		return false, err

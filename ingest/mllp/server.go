@@ -21,36 +21,35 @@ import (
 	"time"
 )
 
-// Peer is the other end of a connection.
+// Peer is the remote end of a connection.
 type Peer struct {
 	Address netip.Addr
-	// Names are the common name and the DNS names of the peer's certificate. They are
-	// empty unless the peer proved to have one.
+	// Names are the common name and the DNS names of the peer's certificate. They are empty unless the peer has proved
+	// possession of it.
 	Names []string
 }
 
-// Sender takes the messages of one peer.
+// Sender accepts the messages of one peer.
 type Sender struct {
 	Key, Hospital string // for the log
-	// Take stores a message and returns its acknowledgment, empty if none is to be sent.
-	// It returns only when the message is stored. After an error the server acknowledges
-	// nothing and closes the connection.
+	// Take stores a message and returns its acknowledgment, which is empty if none must be sent. It returns only after
+	// the message is stored. After an error, the server does not acknowledge and closes the connection.
 	Take func(ctx context.Context, message []byte) (ack []byte, err error)
 }
 
 // ErrRefused means that the sender is not, or no longer, allowed to send.
 var ErrRefused = errors.New("the sender is not allowed")
 
-// Limits bound what one listener grants to its peers.
+// Limits are the limits of the peers of one listener.
 type Limits struct {
 	Connections        int           // open at once
 	ConnectionsPerPeer int           // open at once from one address
 	Message            int           // bytes
 	Idle               time.Duration // between two messages
 	Receive            time.Duration // from the first byte of a message to its last, and for a TLS handshake
-	Answer             time.Duration // for the peer to take an acknowledgment
+	Answer             time.Duration // for the peer to read an acknowledgment
 	Pause              time.Duration // before closing a connection whose message was not accepted, because some senders retry immediately
-	Stop               time.Duration // at a graceful stop, for the messages that have begun
+	Stop               time.Duration // for started messages at a graceful stop
 }
 
 // Server serves listeners.
@@ -60,18 +59,17 @@ type Server struct {
 	Limits Limits
 	Now    func() time.Time
 	Log    *slog.Logger
-	Counts *Counts // may be shared by several servers
+	Counts *Counts // several servers may share it
 }
 
-// Serve accepts connections until ctx ends. Then it lets the messages finish that have
-// begun. It closes the listener.
+// Serve accepts connections until ctx ends. It then waits for started messages to finish, and closes the listener.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	behind, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	l := &connTable{limits: &s.Limits, open: map[*conn]struct{}{}, peers: map[netip.Addr]int{}}
 	var all sync.WaitGroup
 	defer context.AfterFunc(ctx, func() {
-		listener.Close() //nolint:errcheck // Accept returns the error that matters
+		listener.Close() //nolint:errcheck // Accept returns the relevant error
 		l.closeIdle(s.Now())
 	})()
 	var fault error
@@ -107,10 +105,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// serve is the life of one connection: one goroutine, one line in the log.
+// serve handles one connection: one goroutine, one log line.
 func (s *Server) serve(ctx context.Context, l *connTable, socket net.Conn) {
 	c := &conn{Server: s, conns: l, socket: socket, began: s.Now(), peer: Peer{Address: address(socket)}}
-	defer socket.Close() //nolint:errcheck // the peer is gone, nobody can be told
+	defer socket.Close() //nolint:errcheck // the peer has disconnected
 	s.Counts.Connections.Add(1)
 	if !l.add(c) {
 		s.Counts.TurnedAway.Add(1)
@@ -166,7 +164,7 @@ func (l *connTable) remove(c *conn) {
 	}
 }
 
-// awaitMessage gives a connection until then to begin a message; false after a stop.
+// awaitMessage allows a connection to wait for a message until an instant. It returns false after a stop.
 func (l *connTable) awaitMessage(c *conn, until time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,7 +175,7 @@ func (l *connTable) awaitMessage(c *conn, until time.Time) bool {
 	return c.socket.SetReadDeadline(until) == nil
 }
 
-// receiveUntil gives a connection until then to finish the message that it began.
+// receiveUntil allows a connection to finish a started message until an instant.
 func (l *connTable) receiveUntil(c *conn, until time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,12 +190,12 @@ func (l *connTable) closeIdle(now time.Time) {
 	l.stopping = true
 	for c := range l.open {
 		if c.resting {
-			c.socket.SetReadDeadline(now) //nolint:errcheck // fails only if the connection is closed already
+			c.socket.SetReadDeadline(now) //nolint:errcheck // fails only if the connection is already closed
 		}
 	}
 }
 
-// stopped reports whether a stop was asked for.
+// stopped reports whether a stop was requested.
 func (l *connTable) stopped() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -209,6 +207,6 @@ func (l *connTable) closeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.open {
-		c.socket.Close() //nolint:errcheck // the goroutine of the connection logs why
+		c.socket.Close() //nolint:errcheck // the goroutine of the connection logs the reason
 	}
 }

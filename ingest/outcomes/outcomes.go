@@ -27,8 +27,7 @@ type Counter struct {
 	events  int                      // of pending observations with places
 }
 
-// New returns a counter without counts. known returns the change of an observation if it has been
-// seen lately.
+// New returns a counter without counts. known returns the change of an observation if it is still cached.
 func New(known func(ingest.Position) (change []byte, seen bool), now func() time.Time) *Counter {
 	return &Counter{known: known, now: now, pending: map[ingest.Position]kept{}}
 }
@@ -37,13 +36,13 @@ func New(known func(ingest.Position) (change []byte, seen bool), now func() time
 type kept struct {
 	feed     feeds.Feed
 	messages int
-	warnings int // of reading it, which are counted
+	warnings int // warnings of parsing it, which are already counted
 	request  string
 	places   *ingest.Places
 }
 
-// Bounds of the pending observations, which grow while the processor is away. Observations beyond
-// the first bound are counted as received only; events beyond the second have no notices.
+// These limit the pending observations, whose number grows while the processor is unavailable. Observations beyond the
+// first limit are counted as received only; events beyond the second have no notices.
 const (
 	pendingAtMost = 100_000
 	eventsAtMost  = 200_000
@@ -87,7 +86,7 @@ func (n *Counter) Took(in ingest.Intake) {
 	}
 }
 
-// noticed returns a notice as it is stored.
+// noticed returns a notice in the form in which it is stored.
 func noticed(at time.Time, request string, n ingest.Notice) feeds.Notice {
 	return feeds.Notice{
 		At: at, Refused: n.Refused, Routine: !n.Refused && rules.IsRoutine(n.Code), Event: n.Event,
@@ -109,7 +108,7 @@ func (n *Counter) Applied(at ingest.Position, change []byte) {
 	}
 	c, err := schemas.ChangeCodec.Decode(change)
 	if err != nil {
-		return // a newer release wrote it: counted as received only
+		return // written by a newer release: counted as received only
 	}
 	sum := &feeds.Sum{}
 	k.addWarnings(&sum.Counts, c)
@@ -152,8 +151,8 @@ func (k *kept) notices(at time.Time, c *acuity.Change) (all []feeds.Notice) {
 	return all
 }
 
-// addWarnings counts the warnings of applying an observation. Those of reading it, which the change
-// of an event repeats, were counted when it was taken.
+// addWarnings counts the warnings of applying an observation. The warnings of parsing it, which the change of an event
+// repeats, were counted when it was accepted.
 func (k *kept) addWarnings(sum *feeds.Counts, c *acuity.Change) {
 	if k.places == nil {
 		sum.Warnings += int64(max(0, len(c.Warnings)-k.warnings))
@@ -173,8 +172,8 @@ func (k *kept) addWarnings(sum *feeds.Counts, c *acuity.Change) {
 	}
 }
 
-// addOutcome counts n messages by what the processor said of them. What it ignored is older than, or
-// equal to, what is known, or has a warning of its own.
+// addOutcome counts n messages by their outcome. An ignored message is older than, or equal to, what is known, or has a
+// separate warning.
 func addOutcome(c *feeds.Counts, outcome acuity.Outcome, reason string, n int64) {
 	switch outcome {
 	case acuity.Applied, acuity.Time:
@@ -193,17 +192,17 @@ func addOutcome(c *feeds.Counts, outcome acuity.Outcome, reason string, n int64)
 	}
 }
 
-// countsEvery is how often the counts go to the store.
+// countsEvery is the interval at which the counts are stored.
 const countsEvery = time.Second
 
-// Store keeps the counts of all processes.
+// Store stores the counts of all processes.
 type Store interface {
 	// AddFeeds adds counts, and returns those that it could not add.
 	AddFeeds(ctx context.Context, counts map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error)
 }
 
-// Run writes the counts to the store once a second, best effort. Counts that the store does not
-// accept are written the next time.
+// Run writes the counts to the store once a second, best effort. Counts that the store does not accept are written the
+// next time.
 func (n *Counter) Run(ctx context.Context, store Store, log *slog.Logger) error {
 	write := func(ctx context.Context) {
 		left, err := store.AddFeeds(ctx, n.counts.Drain())
