@@ -29,7 +29,7 @@ type Alerts interface {
 	Unit(hospital string) (name string, zone *time.Location)
 	// Order issues a command to the notifier. When it returns nil, the command is durable.
 	Order(ctx context.Context, c *outbound.Command) error
-	// Done waits a little until the notifier has done a command; false: not yet.
+	// Done waits briefly until the notifier has executed a command, or returns false if it has not yet.
 	Done(ctx context.Context, c *outbound.Command) (p outbound.Progress, ok bool)
 }
 
@@ -73,7 +73,7 @@ type acknowledge struct {
 // ackPage is the data of the page. It has no field for a room or a patient.
 type ackPage struct {
 	Language, Title, Level, Unit, Notified, State, Button string
-	Ask                                                   bool // whether there is anything to answer
+	Ask                                                   bool // whether there is an alert to acknowledge
 }
 
 func (p *acknowledge) show(w http.ResponseWriter, r *http.Request) {
@@ -103,7 +103,7 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 	t := text.For(r)
 	page := p.page(t, &l, &e)
 	switch {
-	case page.Ask: // also if the state may be outdated: the notifier judges the command
+	case page.Ask: // even if the state may be outdated, because the notifier validates the command
 	case !current:
 		p.away(w, r)
 		return
@@ -137,8 +137,8 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 // reasonNewerAlert is the notifier's reason for refusing the acknowledgment of an older raise.
 const reasonNewerAlert = "newer_alert"
 
-// find returns the target of the link; if ok is false it has answered. If current is false, the
-// state of the episode may be outdated.
+// find returns the target of the link. If ok is false, it has sent an error response. If current is false, the state of
+// the episode may be outdated.
 func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.AlertRun, current, ok bool) {
 	l, ok, err := p.alerts.Link(r.Context(), strings.ToUpper(httpapi.PathValue(r, "token")))
 	if err == nil && ok && p.shell.Now().Before(l.Until) {
@@ -201,7 +201,7 @@ func (p *acknowledge) write(w http.ResponseWriter, r *http.Request, status int, 
 	h.Set("X-Robots-Tag", "noindex")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		w.Write(b.Bytes()) //nolint:errcheck // the client is gone
+		w.Write(b.Bytes()) //nolint:errcheck // the client has disconnected
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 // rendered is the data of a response with its entity tag. The tag is weak, because the envelope contains the time of
 // the request.
 type rendered struct {
-	pieces [][]byte // in the order of the answer
+	pieces [][]byte // in the order of the response
 	etag   []string // one tag, as a header value
 
 	asked atomic.Bool            // an earlier request got the data
@@ -62,7 +62,7 @@ func (r *rendered) lend(do func(json.RawMessage)) {
 			buffer.Write(piece)
 		}
 		do(buffer.Bytes())
-		buffers.Put(buffer) // not after a panic: do may still hold the data
+		buffers.Put(buffer) // not after a panic, because do may still hold the data
 	}
 }
 
@@ -106,20 +106,19 @@ var privateNoCache = []string{"private, no-cache"}
 func encode(answer any) raw {
 	b, err := httpapi.Marshal(answer)
 	if err != nil {
-		panic(err) // the structs of answers have nothing that JSON cannot say
+		panic(err) // the response structs can always be encoded
 	}
 	return b
 }
 
-// decimal is a number with a fixed count of decimal places, written without trailing
-// zeros: {850, 2} is 8.5.
+// decimal is a number with a fixed number of decimal places, formatted without trailing zeros: {850, 2} is 8.5.
 type decimal struct {
 	units  int64
 	places int
 }
 
-// MarshalJSON writes the number. Below 2^53 units, the quotient is the float that is nearest to the
-// number, and the shortest text of that float is the number.
+// MarshalJSON formats the number. Below 2^53 units, the quotient is the float nearest to the number, and the shortest
+// text of that float is the number.
 func (d decimal) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(d.units)/math.Pow10(d.places), 'f', -1, 64), nil
 }
@@ -131,7 +130,7 @@ func nurses(d catalogue.Demand) decimal {
 
 func instant(i acuity.Instant) httpapi.Time { return httpapi.Time(i.Time()) }
 
-// known returns a number of nurses; nil if it is negative, which means unknown.
+// known returns a number of nurses, or nil if it is negative, which means unknown.
 func known(n int32) *int32 {
 	if n < 0 {
 		return nil
@@ -139,7 +138,7 @@ func known(n int32) *int32 {
 	return &n
 }
 
-// some returns a text; nil: it is empty.
+// some returns a text, or nil if it is empty.
 func some(text string) *string {
 	if text == "" {
 		return nil

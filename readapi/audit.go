@@ -26,7 +26,7 @@ type acts struct {
 	zone  func(hospital string) *time.Location
 }
 
-// The limits of the pages of the list of acts.
+// These are the limits of the pages of the list of acts.
 const (
 	actsUsual   = 50
 	actsAtMost  = 200
@@ -59,8 +59,8 @@ type auditItem struct {
 	Action  string       `json:"action"`
 	Subject string       `json:"subject"`
 	Before  *string      `json:"before"` // version of the subject; null: the subject did not exist
-	After   *string      `json:"after"`  // null: the subject exists no longer
-	Reason  *string      `json:"reason"` // a stable word, of a refusal or the end of a session; null: none
+	After   *string      `json:"after"`  // null: the subject no longer exists
+	Reason  *string      `json:"reason"` // stable word with the reason of a refusal or of the end of a session; null: none
 }
 
 func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +86,7 @@ func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, page)
 }
 
-// query reads the query of a request and collects its faults.
+// query parses the query of a request and collects its errors.
 func (a *acts) query(r *http.Request) (audit.Query, *httpapi.Query) {
 	given, hospital := httpapi.QueryOf(r), httpapi.Caller(r.Context()).Hospital
 	zone := a.zone(hospital)

@@ -9,7 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// Reads answers reads over HTTP and for other parts of this process, from the same cache.
+// Reads serves reads over HTTP and from other parts of this process, with one cache.
 type Reads struct {
 	cfg    Config
 	trends *trendsCache
@@ -17,7 +17,7 @@ type Reads struct {
 	mu          sync.RWMutex
 	units       map[string]*cachedUnit // by hospital
 	cachedBytes int64                  // bytes of all cached judgments
-	cacheLimit  int64                  // bound of cachedBytes, unless one judgment alone is larger
+	cacheLimit  int64                  // limit of cachedBytes, unless a single judgment is larger
 }
 
 // maxCached is the maximum number of bytes of cached judgments. A default of this project: it holds some thousand
@@ -29,10 +29,10 @@ const maxCached = 256 << 20
 // older than its request.
 type cachedUnit struct {
 	lock chan struct{} // holds one value while a request validates
-	size int64         // its share of the cachedBytes of Reads, guarded by its mu
+	size int64         // its part of the cachedBytes of Reads, guarded by its mu
 
 	mu   sync.Mutex
-	next *validation // for the requests that wait; nil: none waits
+	next *validation // for the waiting requests; nil: none waits
 
 	details unitDetails
 
@@ -89,7 +89,7 @@ func (s *Reads) validate(ctx context.Context, hospital string, u *cachedUnit) (j
 	shared := u.next
 	u.next = nil
 	u.mu.Unlock()
-	err = errFault // stays if the validation panics
+	err = errFault // remains if the validation panics
 	defer func() {
 		if shared != nil {
 			shared.judgment, shared.err = j, err
@@ -97,7 +97,7 @@ func (s *Reads) validate(ctx context.Context, hospital string, u *cachedUnit) (j
 		}
 		<-u.lock
 	}()
-	if shared != nil { // the others must not fail because this client goes away
+	if shared != nil { // the others must not fail if this client disconnects
 		ctx = context.WithoutCancel(ctx)
 	}
 	before := u.last
@@ -115,19 +115,19 @@ func (s *Reads) renew(ctx context.Context, hospital string, u *cachedUnit) (*jud
 	if u.last != nil && !u.moving {
 		token, err := s.cfg.Charts.Token(ctx, hospital)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // the port's errors are ours
+			return nil, err //nolint:wrapcheck // the interface returns errors of this package
 		}
 		if token == u.last.token {
 			return s.rejudge(u.last), nil
 		}
 	}
-	before := &chart{} // no state before
+	before := &chart{} // no previous state
 	if u.last != nil {
 		before = u.last.chart
 	}
 	state, err := s.cfg.Charts.Read(ctx, hospital, before.token)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the port's errors are ours
+		return nil, err //nolint:wrapcheck // the interface returns errors of this package
 	}
 	if u.last != nil {
 		if u.moving = state.Token != before.token; !u.moving {

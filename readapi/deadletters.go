@@ -13,18 +13,17 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// DeadLetter describes a record of the log that could not be applied: its place and the
-// reason, nothing of its content.
+// DeadLetter describes a record of the log that could not be applied: its position and the reason, without its content.
 type DeadLetter struct {
 	ID        string // "partition:offset" of the record
 	Topic     string
 	Partition int32
 	Offset    int64
 	Reason    string // stable code
-	SchemaID  int32  // schema id in the record; 0: it names none
+	SchemaID  int32  // schema id in the record; 0: none
 	Version   int64  // version of the change that rejected the record; unique among the dead letters of a hospital
 	At        time.Time
-	RetriedAt time.Time // when its facts were appended after all; zero: not yet
+	RetriedAt time.Time // when its facts were appended again; zero: not yet
 }
 
 // MountDeadLetters adds the list of dead letters. all must return those of a hospital, oldest first.
@@ -33,10 +32,10 @@ func MountDeadLetters(r chi.Router, shell *httpapi.Shell, all func(hospital stri
 }
 
 type deadLetterServer struct {
-	all func(hospital string) []DeadLetter // of a hospital
+	all func(hospital string) []DeadLetter // of one hospital
 }
 
-// The limits of the pages of the list of dead letters.
+// These are the limits of the pages of the list of dead letters.
 const (
 	lettersUsual  = 50
 	lettersAtMost = 200
@@ -74,10 +73,10 @@ type deadLetterItem struct {
 	Partition int32         `json:"partition"`
 	Offset    int64         `json:"offset"`
 	Reason    string        `json:"reason"`   // unknown_schema, malformed_record or wrong_hospital
-	SchemaID  *int32        `json:"schemaId"` // of the schema registry; null: the record names none
+	SchemaID  *int32        `json:"schemaId"` // of the schema registry; null: the record has none
 	Version   int64         `json:"version"`  // version of the change that rejected the record
 	At        httpapi.Time  `json:"at"`
-	RetriedAt *httpapi.Time `json:"retriedAt"` // when its facts were appended after all; null: not yet
+	RetriedAt *httpapi.Time `json:"retriedAt"` // when its facts were appended again; null: not yet
 }
 
 func deadLetterOf(l *DeadLetter) deadLetterItem {

@@ -17,12 +17,12 @@ type judgment struct {
 	*chart
 	judgedRooms []*judgedRoom // one for each room of the chart
 	from        acuity.Instant
-	until       acuity.Instant // 0: it holds forever
+	until       acuity.Instant // 0: valid forever
 	size        int64          // approximate size in bytes
 
-	verdict *score.Verdict // at from
+	verdict *score.Verdict // verdict at from
 
-	unit, level func() *rendered // each made at most once, when first requested
+	unit, level func() *rendered // each rendered at most once, when first requested
 }
 
 // holds reports whether the judgment is valid at an instant.
@@ -33,8 +33,8 @@ func holds(from, until, now acuity.Instant) bool {
 	return now >= from && (until == 0 || now < until)
 }
 
-// judge computes the verdict at now. It evaluates every instant since the chart was written at which time alone
-// changed the verdict; asOf is the last of them.
+// judge computes the verdict at now. It evaluates every instant since the chart was written at which a timer changed
+// the verdict; asOf is the last of them.
 //
 // If the local clock is behind that of the chart's writer, the verdict is for the time of writing. The new judgment
 // reuses verdicts of before, which may be nil.
@@ -43,7 +43,7 @@ func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	j := &judgment{chart: c, from: c.head.Clock}
 	j.judgedRooms = c.roomsAfter(before)
 	if before != nil && before.chart == c && before.from <= now {
-		j.from = before.from // one of the instants since the writing
+		j.from = before.from // one of the instants since the chart was written
 	}
 	rooms := make([]score.RoomVerdict, len(j.judgedRooms))
 	v := j.judgeUnit(rooms, j.from)
@@ -107,7 +107,7 @@ func (j *judgment) bytes() int64 {
 type chart struct {
 	token Token
 	head  acuity.UnitChart
-	rules *catalogue.Catalogue // the rules that judge it
+	rules *catalogue.Catalogue // the rules of the verdict
 	rooms []*roomChart         // ascending by id
 }
 
@@ -134,7 +134,7 @@ func (s *roomChart) compare(id int32) int { return cmp.Compare(s.id, id) }
 func decode(charts Charts, state *State, before []*roomChart) (*chart, error) {
 	c := &chart{token: state.Token, rooms: make([]*roomChart, 0, max(len(state.Rooms), len(before)))}
 	if err := charts.DecodeUnit(state.Unit, &c.head); err != nil {
-		return nil, err //nolint:wrapcheck // the port's errors are ours
+		return nil, err //nolint:wrapcheck // the interface returns errors of this package
 	}
 	c.rules = c.head.Catalogue()
 	for _, r := range state.Rooms {
@@ -144,7 +144,7 @@ func decode(charts Charts, state *State, before []*roomChart) (*chart, error) {
 		}
 		s := &roomChart{id: r.ID, encoded: r.Chart}
 		if err := charts.DecodeRoom(r.Chart, &s.chart); err != nil {
-			return nil, err //nolint:wrapcheck // the port's errors are ours
+			return nil, err //nolint:wrapcheck // the interface returns errors of this package
 		}
 		c.rooms = append(c.rooms, s)
 	}
@@ -167,7 +167,7 @@ type judgedRoom struct {
 	verdict     score.RoomVerdict
 	from, until acuity.Instant // until 0: forever
 
-	json func() raw // the room in an answer
+	json func() raw // the room in a response
 }
 
 // unjudged is the from of a room that has no verdict yet.

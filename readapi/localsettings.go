@@ -72,11 +72,11 @@ type records struct {
 	places   []*facts.PlaceState
 	switches *facts.SwitchesState
 	codes    []*facts.CodeState
-	rooms    []*facts.RoomState // rooms that feeds made known
+	rooms    []*facts.RoomState // rooms that feeds have added
 }
 
-// readRecords returns the records of the caller's hospital; false: it has already sent an error response. A hospital
-// without records gets empty ones.
+// readRecords returns the records of the caller's hospital. A hospital without records gets empty ones. If it returns
+// false, it has sent an error response.
 func (s *Reads) readRecords(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
 	all, err := s.cfg.LocalSettings.LocalSettings(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
@@ -100,7 +100,7 @@ func (s *Reads) decodeRecords(all map[string]string) (*records, error) {
 	for _, encoded := range all {
 		state, err := s.cfg.LocalSettings.DecodeState(encoded)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // the port's errors are ours
+			return nil, err //nolint:wrapcheck // the interface returns errors of this package
 		}
 		switch state := state.(type) {
 		case *facts.MappingState:
@@ -130,14 +130,15 @@ type authored struct {
 // page is a part of a list.
 type page struct{ limit, offset int }
 
-// readPage reads ?limit and ?offset; false: it has answered.
+// readPage parses ?limit and ?offset. If it returns false, it has sent an error response.
 func readPage(w http.ResponseWriter, r *http.Request, preset, most int) (page, bool) {
 	q := httpapi.QueryOf(r)
 	p := page{int(q.Whole("limit", int64(preset), 1, int64(most))), int(q.Whole("offset", 0, 0, offsetAtMost))}
 	return p, !q.Refused(w, r)
 }
 
-// The limits of the pages of the terminology map and of the worklist. offsetAtMost is beyond the end of every list.
+// These are the limits of the pages of the terminology map and of the worklist. offsetAtMost is beyond the end of every
+// list.
 const (
 	mappingsUsual, mappingsAtMost = 1000, 20_000
 	codesUsual, codesAtMost       = 100, 1000
@@ -158,7 +159,7 @@ func answerList(w http.ResponseWriter, r *http.Request, data any) {
 type ruleItem struct {
 	FactorID string            `json:"factorId"`
 	Label    string            `json:"label"`
-	Values   map[string]string `json:"values"`   // the values in force, by the name of the line
+	Values   map[string]string `json:"values"`   // the current values, by the name of the line
 	Defaults map[string]string `json:"defaults"` // the values of the catalogue
 	Comment  string            `json:"comment"`
 	authored
@@ -209,8 +210,8 @@ type locationItem struct {
 	authored
 }
 
-// unknownLocation is a room that a feed made known. To confirm it, an administrator sends
-// it back as a location, with the same roomId or another.
+// unknownLocation is a room that a feed has added. To confirm it, an administrator sends it back as a location, with
+// the same roomId or another one.
 type unknownLocation struct {
 	RoomID      int32  `json:"roomId"`
 	RoomLabel   string `json:"roomLabel"`
@@ -221,7 +222,7 @@ type unknownLocation struct {
 type locationList struct {
 	Locations        []locationItem    `json:"locations"`
 	UnknownLocations []unknownLocation `json:"unknownLocations"`
-	Version          int64             `json:"version"` // of the table, for If-Match of an act on many rows
+	Version          int64             `json:"version"` // version of the table, for If-Match of an act on many rows
 }
 
 func (s *Reads) locations(w http.ResponseWriter, r *http.Request) {

@@ -16,8 +16,8 @@ import (
 
 // Forecasts is the source of the forecast models of hospitals.
 type Forecasts interface {
-	// Model returns the model of a hospital; an empty model if nothing was learned. An
-	// error is or wraps ErrAway, any other error is a fault.
+	// Model returns the model of a hospital, which is empty if nothing was learned. An error is or wraps ErrAway; any
+	// other error is a bug.
 	Model(ctx context.Context, hospital string) (*forecast.Model, error)
 	// Zone returns the time zone of a hospital.
 	Zone(hospital string) *time.Location
@@ -27,8 +27,7 @@ type Forecasts interface {
 // get the same forecast.
 const predictStep = acuity.Instant(60_000)
 
-// PredictAt returns the instant at which a forecast made at t begins, if nothing has
-// happened within that minute.
+// PredictAt returns the instant at which a forecast made at t begins, unless something happened within that minute.
 func PredictAt(t time.Time) acuity.Instant { return acuity.At(t) / predictStep * predictStep }
 
 // horizonMinutes is how far ahead a forecast reaches.
@@ -72,10 +71,10 @@ type staffingForecast struct {
 	HistoryHours int32          `json:"historyHours"`
 	Method       string         `json:"method"`
 	Calibration  calibration    `json:"calibration"`
-	Past         []measuredHour `json:"past"` // full hours of the last eight
+	Past         []measuredHour `json:"past"` // full hours of the last eight hours
 }
 
-// measuredHour is the unit as it was at a full hour.
+// measuredHour is the recorded unit at a full hour.
 type measuredHour struct {
 	At             httpapi.Time `json:"at"`
 	NursesRequired decimal      `json:"nursesRequired"`
@@ -132,7 +131,7 @@ func (s *Reads) predictUnit(ctx context.Context, hospital string) (*judgment, *f
 		_, err = forecast.Predict(model, &forecast.Unit{At: now, Snapshot: &acuity.Snapshot{}})
 	}
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // the error names its cause
+		return nil, nil, err //nolint:wrapcheck // the error has its cause
 	}
 	f, err := s.predictWith(model, hospital, j)
 	return j, f, err
@@ -153,7 +152,7 @@ func (s *Reads) predictWith(model *forecast.Model, hospital string, j *judgment)
 	at := max(PredictAt(s.cfg.Shell.Now()), j.from)
 	f, err := forecast.Predict(model, forecast.UnitOf(j.whole(hospital), at, s.cfg.Forecasts.Zone(hospital)))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the error names its cause
+		return nil, err //nolint:wrapcheck // the error has its cause
 	}
 	return &f, nil
 }

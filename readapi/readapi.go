@@ -23,14 +23,13 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// Charts is the source of the charts of hospitals. Errors of Token and Read are or wrap
-// ErrNoUnit or ErrAway; any other error is a fault.
+// Charts is the source of the charts of hospitals. Errors of Token and Read are or wrap ErrNoUnit or ErrAway; any other
+// error is a bug.
 type Charts interface {
-	// Token names the current state of a hospital.
+	// Token identifies the current state of a hospital.
 	Token(ctx context.Context, hospital string) (Token, error)
-	// Read returns the current state of a hospital: that of an earlier Token, or a later
-	// one. It may return only the difference to the state since, which the caller has.
-	// The zero Token means that the caller has none.
+	// Read returns the current state of a hospital: that of an earlier Token, or a later one. Read may return only the
+	// difference to the state since, which the caller has. The zero Token means that the caller has no state.
 	Read(ctx context.Context, hospital string, since Token) (State, error)
 	// DecodeUnit and DecodeRoom decode the texts of a State. Equal texts must give equal charts. Decoded charts are
 	// never modified.
@@ -38,7 +37,7 @@ type Charts interface {
 	DecodeRoom(encoded string, r *acuity.RoomChart) error
 }
 
-// Token names one state of one hospital. Within a generation, a higher version is later.
+// Token identifies one state of one hospital. Within a generation, a higher version is later.
 type Token struct {
 	Generation string
 	Version    int64
@@ -62,7 +61,7 @@ type Room struct {
 	Chart string
 }
 
-// The errors of a missing chart.
+// These are the errors for a missing chart.
 var (
 	ErrNoUnit = errors.New("no record was ever applied for the hospital")
 	ErrAway   = errors.New("the charts are out of reach, or not all there yet")
@@ -112,18 +111,18 @@ func Reason(err error) string {
 // retryAfter is the Retry-After while the view is unavailable. A view is rebuilt within about a second.
 const retryAfter = 2 * time.Second
 
-// Config is what the role needs.
+// Config has the dependencies of the role.
 type Config struct {
 	Charts        Charts
-	Dated         Charts // the same charts, also while they are not current; nil: [Reads.Before] returns an error
+	Dated         Charts // the same charts, even while they are not current; nil: [Reads.Before] returns an error
 	Health        Health
 	Shell         *httpapi.Shell
-	LocalSettings LocalSettings // the lists of administrators
+	LocalSettings LocalSettings // lists of administrators
 	Forecasts     Forecasts
 	Hours         Hours
 }
 
-// Mount adds the paths of the role to a router that runs the shell. The returned Reads gives the pages the same
+// Mount adds the paths of the role to a router that uses the shell. The returned Reads gives the pages the same
 // results.
 func Mount(r chi.Router, cfg Config) *Reads {
 	s := &Reads{cfg: cfg, trends: newTrendsCache(), units: map[string]*cachedUnit{}, cacheLimit: maxCached}
@@ -200,7 +199,7 @@ func (s *Reads) level(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// judge returns the judgment of the caller's hospital now; false: it has answered.
+// judge returns the current judgment of the caller's hospital. If it returns false, it has sent an error response.
 func (s *Reads) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool) {
 	j, err := s.current(r.Context(), httpapi.Caller(r.Context()).Hospital)
 	if err != nil {

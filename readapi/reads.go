@@ -16,8 +16,8 @@ import (
 	"svc/internal/feeds"
 )
 
-// Verdict returns the verdict of a hospital now. The caller must not change it. The errors are or wrap
-// [ErrNoUnit] and [ErrAway].
+// Verdict returns the current verdict of a hospital. The caller must not change it. The errors are or wrap [ErrNoUnit]
+// and [ErrAway].
 func (s *Reads) Verdict(ctx context.Context, hospital string) (*score.Verdict, error) {
 	j, err := s.current(ctx, hospital)
 	if err != nil {
@@ -33,20 +33,20 @@ func (j *judgment) name() string {
 
 // Unit is the unit of a hospital at an instant, for pages. Its data is shared and must not be modified.
 type Unit struct {
-	Version  string // of the state: units of different versions may be displayed differently
+	Version  string // id of the state: units with different versions may be displayed differently
 	Verdict  *score.Verdict
 	Forecast *forecast.Forecast // nil: there is none
 	Missing  *forecast.InsufficientError
-	Plan     []acuity.Staffing // nurses on duty from later instants on, ascending
+	Plan     []acuity.Staffing // future nurses on duty, ascending
 	Feeds    []Feed
-	// FeedsUnknown says that it is not known which feeds have sent data: their record could not be read, or
-	// is lost.
+	// FeedsUnknown means that it is unknown which feeds have sent data, because their record could not be read or is
+	// lost.
 	FeedsUnknown bool
 
-	Help []help.Step // that would help now
+	Help []help.Step // measures that would help now
 	At   time.Time
-	// Stopped is the instant from which on input may be missing. The verdict is as it was then.
-	// Zero: nothing is missing.
+	// Stopped is the instant from which input may be missing; the verdict is as of that instant. Zero means that no
+	// input is missing.
 	Stopped time.Time
 }
 
@@ -61,7 +61,7 @@ type Feed struct {
 // unitDetails caches the data of a unit beyond its verdict, so that many open pages cost as much as one.
 type unitDetails struct {
 	mu       sync.Mutex
-	version  string // of the state, and the minute of the forecast
+	version  string // id of the state, and the minute of the forecast
 	forecast *forecast.Forecast
 	missing  *forecast.InsufficientError
 	help     []help.Step
@@ -92,7 +92,7 @@ func (s *Reads) Unit(ctx context.Context, hospital string) (*Unit, error) {
 	if version := fmt.Sprint(u.Version, now.Unix()/60); details.version != version {
 		details.version, details.missing, details.help = version, nil, help.Steps(j.whole(hospital), j.from)
 		if details.forecast, err = s.forecastFrom(ctx, hospital, j); err != nil && !errors.As(err, &details.missing) {
-			details.version = "" // the page shows the unit without a forecast, and the next call asks again
+			details.version = "" // the page shows the unit without a forecast, and the next call retries
 		}
 	}
 	if now.Sub(details.feedsAt) >= feedAgesEvery {
@@ -108,11 +108,11 @@ func (s *Reads) Unit(ctx context.Context, hospital string) (*Unit, error) {
 // hasData reports whether some feed has sent data about the unit.
 func hasData(v *score.Verdict) bool { return len(v.Rooms) > 0 || v.OnDuty >= 0 || v.Roster != nil }
 
-// oldest is the highest age of a verdict that is shown of the past. An older one is of no use.
+// oldest is the maximum age of an outdated verdict that is shown. An older one is of no use.
 const oldest = 24 * time.Hour
 
-// unitBefore returns a unit at the last instant at which its charts were complete. It returns an error if a unit
-// cannot be read for a reason other than behind.
+// unitBefore returns a unit at the last instant at which its charts were complete. It returns an error if a unit cannot
+// be read for a reason other than the lag behind.
 func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDetails, behind error) (*Unit, error) {
 	known, ok := errors.AsType[*BehindError](behind)
 	if s.cfg.Dated == nil || !ok || known.For <= 0 || known.For > oldest {
@@ -122,7 +122,7 @@ func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDe
 	stopped := now.Add(-known.For)
 	read, err := s.cfg.Dated.Read(ctx, hospital, Token{})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the port's errors are ours
+		return nil, err //nolint:wrapcheck // the interface returns errors of this package
 	}
 	c, err := decode(s.cfg.Dated, &read, nil)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDe
 	}, nil
 }
 
-// RoomAhead is the verdict on a room now, and its changes by time alone.
+// RoomAhead is the verdict on a room now, and its future changes by timers.
 type RoomAhead struct {
 	Shares []float64 // points of severity of each factor now
 	Steps  []RoomStep
@@ -151,8 +151,8 @@ type RoomStep struct {
 // mostSteps is the maximum number of future instants at which a room is evaluated.
 const mostSteps = 48
 
-// Room returns a room now, and at each instant at which time alone changes it, up to within from
-// now. It returns nil if there is no such room.
+// Room returns a room now, and at each instant at which a timer changes it, up to within from now. It returns nil if
+// there is no such room.
 func (s *Reads) Room(ctx context.Context, hospital string, id int32, within time.Duration) (*RoomAhead, error) {
 	j, err := s.current(ctx, hospital)
 	if err != nil {
@@ -176,8 +176,8 @@ func (s *Reads) Room(ctx context.Context, hospital string, id int32, within time
 	return nil, nil //nolint:nilnil // as documented
 }
 
-// ages returns the age of each channel, by the source that sent last. If one of its sources is
-// silent for longer than usual, the channel is stale.
+// ages returns the age of each channel, by the source that sent last. A channel is stale if one of its sources is
+// silent for longer than usual.
 func ages(all []feeds.History, now time.Time) (list []Feed) {
 	for i := range all {
 		h := &all[i]

@@ -13,17 +13,17 @@ import (
 	"svc/internal/outbound"
 )
 
-// receiptAtMost is how long the receipt of a provider may be, in bytes.
+// receiptAtMost is the maximum length of a delivery report of a provider in bytes.
 const receiptAtMost = 16 << 10
 
 // receiptReader parses and verifies a receipt that an SMS provider posted. forged reports that the provider did not
 // sign it.
 type receiptReader func(r *http.Request, body []byte) (c outbound.Command, forged bool, err error)
 
-// Receipts reads the receipts of the SMS providers.
+// Receipts processes the delivery reports of SMS providers.
 type Receipts struct {
 	Shell *httpapi.Shell
-	HTTP  receiptReader // receipts of the driver http; nil: svc sends no SMS by it
+	HTTP  receiptReader // delivery reports of the driver http; nil: the driver is not in use
 	Order func(ctx context.Context, c *outbound.Command) error
 
 	// Twilio parses receipts of the driver twilio; nil: the driver is not in use. It is not an operation of the API,
@@ -73,7 +73,7 @@ type receiptShape struct {
 	Status string `json:"status" doc:"delivered or failed; any other status means in transit."`
 }
 
-// accept reads and verifies a receipt, and passes it on.
+// accept parses and verifies a delivery report, and passes it on.
 func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read receiptReader) {
 	if read == nil {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
@@ -94,7 +94,7 @@ func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read receiptRe
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid})
 		return
 	}
-	if c.Receipt != "" { // without a receipt the SMS is pending, which changes nothing
+	if c.Receipt != "" { // without a final state the SMS is pending, which changes nothing
 		c.ID, c.Verb, c.At, c.By = "cmd_"+access.RandomHex(8), outbound.VerbReceipt, s.Shell.Now().UTC(), "provider"
 		if err := s.Order(r.Context(), &c); err != nil {
 			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})

@@ -31,9 +31,9 @@ type Health interface {
 // Pipeline says how much of the received input is applied.
 type Pipeline struct {
 	Topics      []Topic
-	Heartbeat   time.Time // of the processor that serves the hospital; zero: none was ever seen
+	Heartbeat   time.Time // heartbeat of the processor that serves the hospital; zero: none yet
 	DeadLetters int       // number of dead letters of the hospital
-	LogAway     bool      // Kafka does not answer, so the lags are unknown
+	LogAway     bool      // Kafka does not respond, so the lags are unknown
 	LogFull     bool      // the disk of the log is full
 }
 
@@ -41,11 +41,11 @@ type Pipeline struct {
 type Topic struct {
 	Name       string
 	Partitions int32
-	Lag        int64     // records of the hospital's partition that the view does not show yet
+	Lag        int64     // records of the hospital's partition that the view lacks
 	Oldest     time.Time // time of receipt of the oldest such record; zero: none, or unknown
 }
 
-// The statuses, best first.
+// These are the statuses, best first.
 const (
 	statusOK       = "ok"
 	statusDegraded = "degraded"
@@ -62,18 +62,18 @@ const (
 
 // statusReasons lists why the status is not ok, each with the status that it causes.
 var statusReasons = []struct{ reason, status string }{
-	{reasonAway, statusDown},           // Redis does not answer, or its answer cannot be understood
-	{"log_away", statusDown},           // Kafka does not respond: no facts can be accepted
-	{"log_full", statusDown},           // the disk of svc dev is full: no facts can be accepted
+	{reasonAway, statusDown},           // Redis does not respond, or its response is malformed
+	{"log_away", statusDown},           // Kafka does not respond, so facts cannot be accepted
+	{"log_full", statusDown},           // the disk of svc dev is full, so facts cannot be accepted
 	{"processor_silent", statusDown},   // no processor has served the hospital for five seconds
 	{"feed_stale", statusStale},        // a feed is silent for longer than usual
 	{"nothing_recorded", statusStale},  // no record was ever applied
 	{reasonIncomplete, statusDegraded}, // the view is being rebuilt
-	{reasonBehind, statusDegraded},     // a record has waited for more than two seconds, or the lag is unknown
+	{reasonBehind, statusDegraded},     // a record has been pending for more than two seconds, or the lag is unknown
 	{"dead_letters", statusDegraded},   // records that could not be applied
 }
 
-// The limits of the status. Defaults of this project.
+// These are the limits of the status, which are defaults of this project.
 const (
 	heartbeatWithin = 5 * time.Second
 	appliedWithin   = 2 * time.Second
@@ -92,11 +92,11 @@ type statusAnswer struct {
 type feedStatus struct {
 	Channel       string                `json:"channel"`
 	Source        string                `json:"source"`
-	SourceName    *string               `json:"sourceName"` // name of the key; null: the key exists no longer
+	SourceName    *string               `json:"sourceName"` // name of the key; null: the key no longer exists
 	LastReceived  httpapi.Time          `json:"lastReceivedAt"`
 	LastApplied   httpapi.Time          `json:"lastAppliedAt"`
 	LastEvent     httpapi.Time          `json:"lastEventAt"`
-	ExpectedEvery *int64                `json:"expectedEverySeconds"` // null: no rhythm yet
+	ExpectedEvery *int64                `json:"expectedEverySeconds"` // null: not enough data yet
 	Stale         bool                  `json:"stale"`
 	Windows       map[string]feedCounts `json:"windows"`
 }
@@ -110,8 +110,8 @@ type feedCounts struct {
 	Warnings   int64 `json:"warnings"`
 	Changed    int64 `json:"changed"`     // messages with new information
 	Unchanged  int64 `json:"unchanged"`   // messages with known or older information
-	Unused     int64 `json:"unused"`      // facts that were not used, each named by a warning
-	Outside    int64 `json:"outsideUnit"` // messages that place a patient outside the unit; part of unused
+	Unused     int64 `json:"unused"`      // unused facts, each reported by a warning
+	Outside    int64 `json:"outsideUnit"` // messages that place a patient outside the unit; included in unused
 }
 
 type pipelineStatus struct {
@@ -124,7 +124,7 @@ type topicStatus struct {
 	Name       string `json:"name"`
 	Partitions int32  `json:"partitions"`
 	Lag        int64  `json:"lag"`
-	Oldest     int64  `json:"oldestUnprocessedSeconds"` // 0: no record waits
+	Oldest     int64  `json:"oldestUnprocessedSeconds"` // 0: no record is pending
 }
 
 // unitStatus describes the unit. A value that is unknown or missing is null.
@@ -132,7 +132,7 @@ type unitStatus struct {
 	Recorded       *bool        `json:"recorded"`
 	Version        *int64       `json:"version"`
 	Level          *string      `json:"level"`
-	AsOf           httpapi.Time `json:"asOf"`       // when the verdict began to hold
+	AsOf           httpapi.Time `json:"asOf"`       // since when the verdict is valid
 	Age            *int64       `json:"ageSeconds"` // time since a record was last applied
 	RoomsKnown     *int         `json:"roomsKnown"`
 	RoomsOccupied  *int         `json:"roomsOccupied"`
@@ -146,7 +146,7 @@ type terminologyStatus struct {
 	UnknownLocations *int32 `json:"unknownLocations"`
 }
 
-// status responds even when nothing else does, and reports what is unavailable.
+// status responds even if nothing else does, and reports what is unavailable.
 func (s *Reads) status(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
 	a := statusAnswer{Status: statusOK, Reasons: []string{}, Feeds: []feedStatus{}}
@@ -209,7 +209,7 @@ func (s *Reads) status(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, a)
 }
 
-// rank sorts the reasons. The first decides the status.
+// rank sorts the reasons. The first determines the status.
 func (a *statusAnswer) rank() {
 	var ranked []string
 	for _, row := range statusReasons {
@@ -261,7 +261,7 @@ func (j *judgment) health(now time.Time) unitStatus {
 	}
 }
 
-// seconds rounds up. A negative duration, from a clock that is behind, gives 0.
+// seconds rounds a duration up to seconds. A negative duration, from a clock that is behind, gives 0.
 func seconds(d time.Duration) int64 { return int64(max(d+time.Second-1, 0) / time.Second) }
 
 func sourceRoutes() []contract.Route[*Reads] {
@@ -293,15 +293,15 @@ type sourceFeed struct {
 	Routine  []notice `json:"routine"`  // newest first: events without effect, and patients outside the unit
 }
 
-// notice names one rule that a message or body broke, or one warning about it.
+// notice is a rule that a message or body broke, or a warning about it.
 type notice struct {
 	At        httpapi.Time `json:"at"`
-	ControlID *string      `json:"controlId"` // MSH-10 of the HL7 message, or its pseudonym; null: it has none
-	RequestID *string      `json:"requestId"` // id of the HTTP request; null: it came by MLLP, or its sender made the id up
+	ControlID *string      `json:"controlId"` // MSH-10 of the HL7 message, or its pseudonym; null: none
+	RequestID *string      `json:"requestId"` // id of the HTTP request; null: MLLP, or the sender chose the id
 	Code      string       `json:"code"`
-	Path      string       `json:"path"`      // where in the message or body
-	Message   string       `json:"message"`   // says what was found and what to do
-	EventType *string      `json:"eventType"` // of an HL7 message without effect, such as A05; else null
+	Path      string       `json:"path"`      // position in the message or body
+	Message   string       `json:"message"`   // what was found and what to do
+	EventType *string      `json:"eventType"` // event type of an HL7 message without effect, such as A05; otherwise null
 }
 
 // sourceStatus responds for one source, whose data is only in Redis.

@@ -48,9 +48,9 @@ type mappingValue struct {
 }
 
 type terminologyList struct {
-	Mappings []mappingItem `json:"mappings"` // in the order of system and code
+	Mappings []mappingItem `json:"mappings"` // ordered by system and code
 	Total    int           `json:"total"`
-	Version  int64         `json:"version"` // of the map, for If-Match of an act on many rows
+	Version  int64         `json:"version"` // version of the map, for If-Match of an act on many rows
 }
 
 func (s *Reads) terminology(w http.ResponseWriter, r *http.Request) {
@@ -164,7 +164,7 @@ func (all *records) listCodes(now acuity.Instant) []listedCode {
 func (s *Reads) countUnmapped(ctx context.Context, hospital string) (n int, hits int64, err error) {
 	encoded, err := s.cfg.LocalSettings.LocalSettings(ctx, hospital, true)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
-		return 0, 0, err //nolint:wrapcheck // the port's errors are ours
+		return 0, 0, err //nolint:wrapcheck // the interface returns errors of this package
 	}
 	all, err := s.decodeRecords(encoded)
 	if err != nil {

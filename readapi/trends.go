@@ -24,25 +24,25 @@ type Hours func(ctx context.Context, hospital string, since, until time.Time) ([
 // Hour is a unit at one full hour, as it was recorded.
 type Hour struct {
 	At           time.Time
-	Generation   int32 // a later one of the same hour replaces it
-	Observed     bool  // a fact about a patient came within the last 12 hours
+	Generation   int32 // a later generation of an hour replaces an earlier one
+	Observed     bool  // a fact about a patient was received within the last 12 hours
 	Level        acuity.Level
 	Required     catalogue.Demand
 	OnDuty       int32   // -1: unknown
-	LevelSeconds []int32 // of the hour before, by level; below 3600 in all if part of it was not observed
+	LevelSeconds []int32 // seconds of the previous hour, by level; less than 3600 in total if part of it was not observed
 }
 
 // TrendDays is the period of trends in days. A default of this project: the forecast learns from as many.
 const TrendDays = 28
 
-// Trends is the recorded state of a unit over a span of full hours.
+// Trends is the recorded state of a unit in a range of full hours.
 type Trends struct {
 	Since, Until time.Time
 	Zone         *time.Location
-	Hours        []TrendHour // that were recorded, ascending
+	Hours        []TrendHour // recorded hours, ascending
 	Levels       LevelMinutes
 	Unknown      int                   // minutes without a record, or without known facts about patients
-	Week         []WeekHour            // those that were observed, from Monday on
+	Week         []WeekHour            // observed hours of the week, from Monday
 	Forecast     *forecast.Calibration // nil: there is no forecast
 }
 
@@ -52,8 +52,8 @@ type TrendHour struct {
 	Levels LevelMinutes
 }
 
-// LevelMinutes is how many minutes a unit had each level, the best first. Estimated minutes were
-// not recorded: they count by the level at the end of their hour, which was observed.
+// LevelMinutes has the minutes that a unit had each level, best first. Estimated minutes were not recorded; they count
+// as the level at the end of their hour, which was observed.
 type LevelMinutes struct {
 	Minutes   [acuity.LevelRed + 1]int
 	Estimated int
@@ -71,7 +71,7 @@ type WeekHour struct {
 
 const minutesPerHour = 60
 
-// Shortfall returns how many whole nurses were missing; -1: unknown.
+// Shortfall returns the number of missing nurses as a whole number, or -1 if it is unknown.
 func (h *Hour) Shortfall() int32 {
 	if h.OnDuty < 0 {
 		return -1
@@ -79,8 +79,8 @@ func (h *Hour) Shortfall() int32 {
 	return max(0, int32((h.Required+catalogue.Nurse-1)/catalogue.Nurse)-h.OnDuty)
 }
 
-// levels returns how many minutes of the hour each level lasted. Minutes that were not recorded
-// count by the level at its end, or not at all if that was not observed either.
+// levels returns the minutes of each level in the hour. Minutes that were not recorded count as the level at its end,
+// or not at all if that was not observed either.
 func (h *Hour) levels() (m LevelMinutes) {
 	left, seconds := minutesPerHour, int32(0)
 	for level, n := range h.LevelSeconds {
@@ -97,7 +97,7 @@ func (h *Hour) levels() (m LevelMinutes) {
 	} else {
 		left -= unseen
 	}
-	m.Minutes[h.Level] += left // with the minute that rounding left over
+	m.Minutes[h.Level] += left // including the remaining minute of the rounding
 	return m
 }
 
@@ -121,7 +121,7 @@ func span(since, until, now time.Time) (from, to time.Time) {
 	return from, to
 }
 
-// trendsOf sums up the recorded hours of a span.
+// trendsOf summarizes the recorded hours of a range.
 func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends {
 	t := &Trends{Since: since, Until: until, Zone: zone}
 	newest := map[time.Time]Hour{}
@@ -179,13 +179,13 @@ func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends
 	return t
 }
 
-// The limits for reads of the record.
+// These are the limits for reading the recorded hours.
 const (
 	trendsWithin  = 10 * time.Second
 	trendsAtOnce  = 2
-	trendsFresh   = time.Minute     // recorded hours stay, and a new one comes once an hour
-	trendsEarly   = 2 * time.Second // of a hospital with too few hours for a forecast, because its past may still be arriving
-	trendsAtMost  = 128             // answers that are kept
+	trendsFresh   = time.Minute     // recorded hours do not change, and a new one is added once an hour
+	trendsEarly   = 2 * time.Second // for a hospital with too few hours for a forecast, because its past may still be arriving
+	trendsAtMost  = 128             // number of cached results
 	trendsDefault = 24 * time.Hour
 )
 
@@ -202,7 +202,7 @@ type keptTrends struct {
 
 // trendsCache caches results.
 type trendsCache struct {
-	busy chan struct{} // holds a value for each reading
+	busy chan struct{} // holds an element for each read in progress
 
 	mu   sync.Mutex
 	kept map[trendsKey]keptTrends
@@ -247,7 +247,7 @@ func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.T
 	case errors.As(err, &insufficient):
 		fresh = trendsEarly
 	default:
-		return t, nil // the hours are known, the score is not: this answer is not cached
+		return t, nil // the hours are known but the score is not, so this result is not cached
 	}
 	cache.mu.Lock()
 	defer cache.mu.Unlock()
@@ -278,17 +278,17 @@ type trendsAnswer struct {
 	Hours        []trendHour      `json:"hours"`
 	LevelMinutes spanLevelMinutes `json:"levelMinutes"`
 	Week         []weekHour       `json:"week"`
-	Forecast     *calibration     `json:"forecast"` // live score; null: there is no forecast
+	Forecast     *calibration     `json:"forecast"` // current score; null: there is no forecast
 }
 
 type trendHour struct {
 	At             httpapi.Time `json:"at"`
-	Observed       bool         `json:"observed"` // a fact about a patient came within the last 12 hours
+	Observed       bool         `json:"observed"` // a fact about a patient was received within the last 12 hours
 	Level          string       `json:"level"`
 	NursesRequired decimal      `json:"nursesRequired"`
 	NursesOnDuty   *int32       `json:"nursesOnDuty"`   // null: unknown
 	RatioShortfall *int32       `json:"ratioShortfall"` // null: unknown
-	LevelMinutes   levelMinutes `json:"levelMinutes"`   // of the hour before
+	LevelMinutes   levelMinutes `json:"levelMinutes"`   // of the previous hour
 }
 
 type levelMinutes struct {
@@ -296,7 +296,7 @@ type levelMinutes struct {
 	Yellow    int `json:"yellow"`
 	Orange    int `json:"orange"`
 	Red       int `json:"red"`
-	Estimated int `json:"estimated"` // of these minutes
+	Estimated int `json:"estimated"` // included in these minutes
 }
 
 type spanLevelMinutes struct {

@@ -26,7 +26,7 @@ type unitState struct {
 	LevelRank uint8  `json:"levelRank"`
 
 	LevelSince httpapi.Time `json:"levelSince"` // null: unknown
-	PriorLevel *string      `json:"priorLevel"` // before levelSince; null: none, or unknown
+	PriorLevel *string      `json:"priorLevel"` // level before levelSince; null: none or unknown
 
 	DrivingAxis      string `json:"drivingAxis"`
 	DrivingAxisLabel string `json:"drivingAxisLabel"`
@@ -40,7 +40,7 @@ type unitState struct {
 	NurseAcuityRatio   *decimal `json:"nurseAcuityRatio"`
 
 	Roster *roster `json:"roster"`
-	Rooms  []raw   `json:"rooms"` // each one an encoded room
+	Rooms  []raw   `json:"rooms"` // encoded rooms
 
 	UnplacedPatients int32        `json:"unplacedPatients"`
 	DataQuality      []quality    `json:"dataQuality"`
@@ -77,7 +77,7 @@ type room struct {
 	Factors        []factor     `json:"factors"`
 	NextChangeAt   httpapi.Time `json:"nextChangeAt"`
 	Stale          bool         `json:"stale"`
-	DataQuality    []quality    `json:"dataQuality"` // of this room alone
+	DataQuality    []quality    `json:"dataQuality"` // for this room only
 }
 
 type factor struct {
@@ -98,8 +98,8 @@ type source struct {
 	Feed   string `json:"feed"`
 	System string `json:"system"`
 	Code   string `json:"code"`
-	// Fetus is the label of the fetus that the source is about, "A" to "I". It is null if the
-	// source names none, or by a reference.
+	// Fetus is the label of the fetus that the source is about, "A" to "I". It is null if the source names no fetus, or
+	// identifies it by a reference.
 	Fetus *string `json:"fetus"`
 }
 
@@ -193,7 +193,7 @@ func factorOf(r *score.RoomVerdict, v *score.FactorVerdict) factor {
 	return f
 }
 
-// qualityOf returns the reasons to trust a verdict less.
+// qualityOf returns the reasons why a verdict is less reliable.
 func qualityOf(set score.QualitySet) []quality {
 	list := []quality{}
 	for _, q := range set.List() {
@@ -301,7 +301,7 @@ func rosterOf(v *score.Verdict) *roster {
 	return r
 }
 
-// shares divides evenly by every number of nurses up to twelve.
+// shares is divisible by every number of nurses up to twelve.
 const shares = 27_720
 
 // distinct returns the ids ascending, without duplicates, never nil.

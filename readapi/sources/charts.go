@@ -69,8 +69,7 @@ func (LocalSettings) DecodeState(encoded string) (facts.Record, error) {
 // Hospital implements [readapi.LocalSettings].
 func (s LocalSettings) Hospital(id string) (access.Hospital, bool) { return s.Register.Hospital(id) }
 
-// undecoded translates an error of a record. A record of a newer release is out of reach
-// until this process is upgraded too.
+// undecoded converts an error of a record. A record of a newer release cannot be read until this process is upgraded.
 func undecoded(what string, err error) error {
 	if err == nil {
 		return nil
@@ -81,7 +80,7 @@ func undecoded(what string, err error) error {
 	return fmt.Errorf("decode %s chart: %w", what, err)
 }
 
-// away translates an error of the view into that of readapi.
+// away converts an error of the view to an error of readapi.
 func away(err error) error {
 	switch {
 	case err == nil:

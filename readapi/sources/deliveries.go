@@ -12,10 +12,10 @@ import (
 	"svc/schemas/ledger"
 )
 
-// Deliveries are the lists that the notifier writes, as administrators see them.
+// Deliveries are the notifier's lists in the form for administrators.
 type Deliveries struct{ Lists *view.Lists }
 
-// scannedMost is the maximum number of entries that one page reads when a filter excludes nearly all.
+// scannedMost is the maximum number of entries that are read for one page if a filter excludes nearly all.
 const scannedMost = 20_000
 
 // Deliveries implements [subscribers.View].
@@ -90,8 +90,8 @@ func (l Deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.A
 	return all, err
 }
 
-// decodeNote decodes a note of the notifier. ok is false if there is none. The error may be that the lists lag
-// behind.
+// decodeNote decodes a note of the notifier. ok is false if there is none. The error may mean that the lists are
+// outdated.
 func decodeNote(value []byte, err error, into any) (ok bool, _ error) {
 	if value == nil {
 		return false, away(err)
@@ -114,8 +114,8 @@ func (l Links) Link(ctx context.Context, token string) (link outbound.AckLink, o
 	if ok, err = decodeNote(value, err, &link); ok || err != nil {
 		return link, ok, err
 	}
-	// The hospital of the link is unknown. So a link is known to be absent only if the lists of
-	// all partitions are complete.
+	// The hospital of the link is unknown, so the absence of a link is certain only if the lists of all partitions are
+	// complete.
 	faults, err := l.Lists.Faults(ctx, l.Partitions)
 	return link, false, away(errors.Join(err, view.PartitionFaults(faults, int(l.Partitions))))
 }

@@ -17,10 +17,10 @@ type Health struct {
 	View        *view.View
 	Register    *access.Register
 	Cluster     *stream.Cluster
-	Topic       string // of the observations
-	Partitions  int32  // of that topic
+	Topic       string // topic of the observations
+	Partitions  int32  // number of its partitions
 	DeadLetters func(hospital string) int
-	LogFull     func() error // nil: not checked
+	LogFull     func() error // nil: never checked
 }
 
 // Feeds implements [readapi.Health].

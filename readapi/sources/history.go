@@ -15,9 +15,8 @@ import (
 	"svc/schemas"
 )
 
-// RecordedHours returns the source of the recorded hours of a hospital, from the topic of
-// snapshots. A record is not written before its hour. The clocks of instances differ by less than an
-// hour.
+// RecordedHours returns the source of the recorded hours of a hospital, from the topic of snapshots. A record is never
+// written before its hour, and the clocks of instances differ by less than an hour.
 func RecordedHours(cluster *stream.Cluster, topic string, partitions int32) readapi.Hours {
 	return func(ctx context.Context, hospital string, since, until time.Time) (list []readapi.Hour, err error) {
 		spans, err := cluster.Spans(ctx, topic, writtenSince(since), time.Time{})
@@ -49,17 +48,17 @@ func RecordedHours(cluster *stream.Cluster, topic string, partitions int32) read
 	}
 }
 
-// writtenSince returns the timestamp from which Kafka is read for hours after an instant. The
-// zero time: from the beginning.
+// writtenSince returns the timestamp from which Kafka is read for hours after an instant. The zero time means from the
+// beginning.
 func writtenSince(since time.Time) time.Time {
 	from := since.Add(-time.Hour)
-	if from.UnixMilli() <= 0 { // such timestamps have other meanings in Kafka
+	if from.UnixMilli() <= 0 { // negative timestamps have other meanings in Kafka
 		return time.Time{}
 	}
 	return from
 }
 
-// hourOf returns a recorded hour as the type of readapi.
+// hourOf converts a recorded hour to the type of readapi.
 func hourOf(recorded *schemas.Snapshot) readapi.Hour {
 	s := &recorded.Snapshot
 	numbers := score.SumSnapshot(s)
@@ -71,7 +70,7 @@ func hourOf(recorded *schemas.Snapshot) readapi.Hour {
 
 // Forecasts implements [readapi.Forecasts] on the view of models.
 type Forecasts struct {
-	View  *view.View // of the models
+	View  *view.View // view of the models
 	Zones func(hospital string) *time.Location
 }
 
@@ -88,14 +87,14 @@ func (f Forecasts) Model(ctx context.Context, hospital string) (*forecast.Model,
 	return shownModel([]byte(s.Chart))
 }
 
-// shownModel decodes a model of the view.
+// shownModel decodes a model from the view.
 func shownModel(value []byte) (*forecast.Model, error) {
 	m, err := schemas.ModelCodec.Decode(value)
 	if err != nil {
 		return nil, fmt.Errorf("decode model: %w", err)
 	}
 	model, same := m.Forecast()
-	if !same { // the model of another release: the history processor of this release makes it again
+	if !same { // a model of another release: the history processor of this release rebuilds it
 		return nil, fmt.Errorf("%w: the model is of another release", readapi.ErrIncomplete)
 	}
 	return model, nil

@@ -22,8 +22,8 @@ import (
 	"svc/readapi/web/page"
 )
 
-// API does what a person may do on a page of a unit, by the API of ingest and of administration. So
-// there is one validation, and one record of each act.
+// API performs the acts of people on the pages of a unit through the ingest and administration API, so that there is
+// one validation and one audit record of each act.
 type API struct {
 	Handler http.Handler
 	// StaffToken and AckToken return API keys, each of which allows a person one operation for a minute.
@@ -36,7 +36,7 @@ type API struct {
 // ActStaff is the action in the audit log when a person sets the nurses on duty.
 const ActStaff = "staffing.set"
 
-// staff sets the nurses on duty. It returns why the API refuses it; nil: it does not.
+// staff sets the nurses on duty. It returns the refusal of the API, or nil.
 func (a *API) staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call acuity.Tristate) (*apicall.Refusal, error) {
 	act := audit.Act{Hospital: s.Hospital, At: a.Now(), By: s.User, Action: ActStaff, Subject: "staffing"}
 	if err := a.Audit(ctx, act); err != nil {
@@ -57,7 +57,8 @@ func (a *API) staff(ctx context.Context, s *auth.Session, nurses json.RawMessage
 	return refused, err
 }
 
-// acknowledge acknowledges an alert for a person. It returns why the API refuses it. The API writes the audit record.
+// acknowledge acknowledges an alert for a person. It returns the refusal of the API, or nil. The API writes the audit
+// record.
 func (a *API) acknowledge(ctx context.Context, s *auth.Session, episode string) (*apicall.Refusal, error) {
 	return a.post(ctx, "/api/admin/alerts/episodes/"+episode+"/ack", a.AckToken(s.Hospital, s.User), map[string]any{})
 }
@@ -83,7 +84,7 @@ func (p *writer) explain(refused *apicall.Refusal) string {
 	return strings.Join(words, " ")
 }
 
-// requireActs calls next if actions are allowed on these pages, and otherwise explains that they are not.
+// requireActs calls next if acts are enabled on these pages. If not, it explains that they are not.
 func (s *site) requireActs(next page.Handler) page.Handler {
 	return func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 		if s.Acts == nil {
@@ -104,8 +105,8 @@ type dutyPage struct {
 
 // dutyForm is the form for the nurses on duty, with the current or the entered values.
 type dutyForm struct {
-	Nurses string // "": not known
-	Call   string // "yes", "no"; "": not known
+	Nurses string // "": unknown
+	Call   string // "yes", "no"; "": unknown
 }
 
 // callWords are the form values for staff on call.
@@ -131,8 +132,8 @@ func parseCall(word string) acuity.Tristate {
 
 const (
 	formAtMost   = 4096
-	typedAtMost  = 12   // characters; beyond it nothing is shown again
-	nursesAtMost = 1000 // that the API takes
+	typedAtMost  = 12   // maximum length in characters of an entered value that is shown again
+	nursesAtMost = 1000 // maximum that the API accepts
 )
 
 // setStaffing sets the nurses on duty. If the API refuses them, the page shows the form again, with the reason at the
@@ -145,7 +146,7 @@ func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth
 	}
 	typed, call := strings.TrimSpace(r.PostForm.Get("nurses")), parseCall(r.PostForm.Get("call"))
 	nurses := json.RawMessage(typed)
-	if !json.Valid(nurses) { // the API refuses text that is not a number
+	if !json.Valid(nurses) { // as a JSON string
 		nurses, _ = json.Marshal(typed) //nolint:errcheck // a text
 	}
 	refused, err := s.Acts.staff(r.Context(), session, nurses, call)
@@ -177,7 +178,7 @@ type alertsPage struct {
 
 type alertRow struct {
 	ID, Level, Opened, State string
-	Ask                      bool // not acknowledged
+	Ask                      bool // not acknowledged yet
 }
 
 // alertsPoll is the refresh interval of the alerts page, in seconds.
@@ -196,7 +197,7 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 	p := s.writer(r, session)
 	unit, err := s.Reads.Unit(r.Context(), session.Hospital)
 	if err != nil {
-		unit = nil // the alerts show without the time of the level
+		unit = nil // the alerts are shown without the time of the level
 	}
 	out := alertsPage{Frame: s.NewFrame(r, p.Writer, session, p.T("alerts")), Problem: problem}
 	for i := range all {
@@ -217,7 +218,7 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 		}
 		out.Rows = append(out.Rows, row)
 	}
-	if status == http.StatusOK { // else the path is that of an act
+	if status == http.StatusOK { // on errors, the path is that of the act
 		out.Poll, out.Refresh = alertsPoll, page.RefreshSeconds
 	}
 	page.WritePage(w, r, status, templates.Render("alerts", out))

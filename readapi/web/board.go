@@ -32,7 +32,7 @@ func (s *site) showBoard(w http.ResponseWriter, r *http.Request, session *auth.S
 	page.WritePage(w, r, http.StatusOK, templates.Render("board", p.newUnitPage(frame, u, s.findLayout(session.Hospital), true)))
 }
 
-// A wall is dark at night, by the clock of the hospital.
+// These are the hours, by the clock of the hospital, at which a wall uses the dark theme.
 const (
 	morning = 6
 	evening = 20
@@ -46,27 +46,27 @@ func chooseWallTheme(zone *time.Location, t time.Time) string {
 	return "dark"
 }
 
-// WallPath begins the path of the link of a wall. The token follows.
+// WallPath is the prefix of the path of the link of a wall. The token follows.
 const WallPath = "/board/"
 
 // Walls are the screens that show the board.
 type Walls interface {
-	// Lookup returns the wall of a token, also if its link was used or has expired.
+	// Lookup returns the wall of a token, even if its link was used or has expired.
 	Lookup(token string) (walls.Wall, bool)
-	// Wall returns a wall; false: it does not exist, or was revoked.
+	// Wall returns a wall, or false if it does not exist or was revoked.
 	Wall(id string) (walls.Wall, bool)
 	// Use uses the link of a wall. If several screens use it concurrently, one is signed in and the others get
 	// [walls.ErrNone]. Any other error means that the link currently cannot be used.
 	Use(ctx context.Context, token string) (walls.Wall, error)
 }
 
-// wallCookie opens the board alone. It lasts as long as browsers keep a cookie.
+// wallCookie gives access only to the board. It has the maximum lifetime that browsers allow.
 var wallCookie = auth.Cookie{Suffix: "-wall", Purpose: "svc.v1 wall", Age: 400 * 24 * time.Hour}
 
-// wallValue is the value of the cookie of a wall. It ends when the link of the wall changes.
+// wallValue is the value of the cookie of a wall. It becomes invalid when the link of the wall changes.
 type wallValue struct {
 	ID   string
-	Hash []byte // of the link that the screen used
+	Hash []byte // hash of the link that the screen used
 }
 
 // showWallLink responds with the button that signs in a screen. Opening the page does not use the link, because mail
@@ -81,9 +81,9 @@ func (s *site) showWallLink(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// findWallLink returns the wall of a link that may be used here. It returns false after it has sent an error
-// response. A browser with a signed-in person does not become a screen, because its board would display the unit of
-// the link to the next person who signs in there.
+// findWallLink returns the wall of a link that may be used here. It returns false after it has sent an error response.
+// A browser with a signed-in person cannot become a screen, because its board would display the unit of the link to the
+// next person who signs in with that browser.
 func (s *site) findWallLink(w http.ResponseWriter, r *http.Request, token string) (wall walls.Wall, ok bool) {
 	if s.Walls != nil && s.Seals != nil {
 		wall, ok = s.Walls.Lookup(token)
@@ -125,8 +125,7 @@ func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readWall returns the wall of a request; false: the request is of no wall, or the wall was
-// revoked.
+// readWall returns the wall of a request, or false if the request has no wall or the wall was revoked.
 func (s *site) readWall(r *http.Request) (walls.Wall, bool) {
 	var kept wallValue
 	if s.Walls == nil || !s.Cookies.Open(r, wallCookie, &kept) {

@@ -19,8 +19,8 @@ type hub struct {
 	cfg *Config
 
 	mu        sync.Mutex
-	open      int            // streams
-	shares    map[string]int // streams of each session, wall and hospital
+	open      int            // number of streams
+	shares    map[string]int // number of streams of each session, wall and hospital
 	hospitals map[string]*followedHospital
 }
 
@@ -35,9 +35,9 @@ type followedHospital struct {
 
 	// The mutex of the hub guards the fields below.
 	clients map[*client]struct{}
-	unit    *readapi.Unit // as the hub read it last; nil: never
+	unit    *readapi.Unit // last state read; nil: never read
 	frames  map[variant]*frame
-	lost    bool // the unit is not known
+	lost    bool // the unit is unknown
 }
 
 // client is one browser that displays a hospital.
@@ -47,18 +47,18 @@ type client struct {
 	variant variant
 	wake    chan struct{} // receives a signal when there are new events; capacity one
 
-	has   string // id of the state that was sent last
-	feeds string // event of the feeds that was sent last
+	has   string // id of the last state sent
+	feeds string // last feeds event sent
 	lost  bool   // the browser was informed that the unit is unknown
 }
 
-// streamShare is what a stream counts against: its session or wall, and its hospital.
+// streamShare is a limit that a stream counts toward: that of its session or wall, or of its hospital.
 type streamShare struct {
 	name string
-	most int // streams
+	most int // maximum number of streams
 }
 
-// streamShares returns the shares of a stream of a session.
+// streamShares returns the limits that a stream of a session counts toward.
 func streamShares(session *auth.Session) []streamShare {
 	shares := []streamShare{{"hospital " + session.Hospital, mostOfHospital}}
 	if session.Wall != "" {
@@ -67,8 +67,7 @@ func streamShares(session *auth.Session) []streamShare {
 	return append(shares, streamShare{"session " + session.ID, mostOfSession})
 }
 
-// addStream counts a stream. It returns false if the process, or one of the shares, has as many as it
-// may.
+// addStream counts a stream. It returns false if the process, or one of the limits, has reached its maximum.
 func (h *hub) addStream(shares []streamShare) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,8 +133,7 @@ func (h *hub) followHospital(ctx context.Context, f *followedHospital) {
 	}
 }
 
-// durationUntilNext returns how long a hospital may stay unread while no change is
-// announced.
+// durationUntilNext returns how long a hospital may remain unread while no change is announced.
 func (h *hub) durationUntilNext(f *followedHospital) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -143,13 +141,13 @@ func (h *hub) durationUntilNext(f *followedHospital) time.Duration {
 		return readEvery
 	}
 	next := f.unit.Verdict.Next.Time()
-	if !next.After(f.unit.At) { // it never changes, or it is of an earlier instant: its input has stopped
+	if !next.After(f.unit.At) { // it never changes, or it is from an earlier instant because its input has stopped
 		return readEvery
 	}
 	return min(readEvery, max(next.Sub(h.cfg.Now()), 0))
 }
 
-// readHospital reads a hospital, and wakes its browsers if anything is new.
+// readHospital reads a hospital, and wakes its browsers if something has changed.
 func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 	u, err := h.cfg.Reads.Unit(ctx, f.hospital)
 	if ctx.Err() != nil {
@@ -180,13 +178,13 @@ func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 			f.frames[v] = &again
 			continue
 		}
-		h.mu.Unlock() // others go on while this one renders
+		h.mu.Unlock() // the mutex is free while this goroutine renders
 		fresh := h.renderFrame(f.hospital, v, u, before[v])
 		h.mu.Lock()
 		f.frames[v] = fresh
 	}
 	f.lost, f.unit = false, u
-	for v := range f.listVariants() { // of browsers that came meanwhile
+	for v := range f.listVariants() { // for browsers that connected in the meantime
 		if f.frames[v] == nil || f.frames[v].ID != formatStateID(u) {
 			f.frames[v] = h.renderFrame(f.hospital, v, u, nil)
 		}
@@ -211,7 +209,7 @@ func (h *hub) newWriter(hospital, language string) *writer {
 	return &writer{page.NewWriter(text.In(language), h.cfg.Hospitals, hospital)}
 }
 
-// wakeClients wakes all browsers. A browser that has not received the last events yet gets the newest ones.
+// wakeClients wakes all browsers. A browser that has not received the previous events yet gets only the newest.
 func (f *followedHospital) wakeClients() {
 	for c := range f.clients {
 		select {

@@ -16,17 +16,17 @@ import (
 	"svc/readapi/web/page"
 )
 
-// The parameters of streams. Defaults of this project.
+// These are the parameters of streams, which are defaults of this project.
 const (
-	readEvery      = 5 * time.Second        // between two reads without a notice, as a notice may be lost
-	leastBetween   = 250 * time.Millisecond // between two states of one hospital
+	readEvery      = 5 * time.Second        // interval between reads without a notice, because a notice may be lost
+	leastBetween   = 250 * time.Millisecond // minimum interval between two states of one hospital
 	feedsEvery     = 10 * time.Second
 	beatEvery      = 15 * time.Second
-	holdsEvery     = 500 * time.Millisecond // between two checks of a session or a wall; its end also takes a moment through the log
+	holdsEvery     = 500 * time.Millisecond // interval between checks of a session or a wall; its end also takes a moment through the log
 	writeWithin    = 5 * time.Second
-	streamFor      = 25 * time.Minute // and up to streamMore longer, so that not all browsers come again at once
+	streamFor      = 25 * time.Minute // plus up to streamMore, so that browsers do not all reconnect at once
 	streamMore     = 10 * time.Minute
-	mostStreams    = 1000 // of a process; further browsers fetch the page again instead
+	mostStreams    = 1000 // of a process; further browsers reload the page periodically instead
 	mostOfHospital = 200  // of one hospital, in a process
 	mostOfSession  = 20   // of one session
 	mostOfWall     = 10   // of one wall
@@ -38,14 +38,13 @@ type Changes interface {
 	Watch(ctx context.Context, hospitals ...string) <-chan string
 }
 
-// formatStateID returns the id of a state: pages with different ids may differ. The minute is part of the id, because
+// formatStateID returns the id of a state. Pages with different ids may differ. The id includes the minute, because
 // forecasts start at the full minute.
 func formatStateID(u *readapi.Unit) string {
 	return u.Version + "." + strconv.FormatInt(u.At.Unix()/60, 36) + heldState(u)
 }
 
-// followStream has a page follow a stream. If whole, the browser fetches all of the page
-// after each change.
+// followStream makes a page follow a stream. With whole, the browser reloads the whole page after each change.
 func followStream(f *page.Frame, u *readapi.Unit, events string, whole bool) {
 	f.Events, f.Whole, f.State, f.Held, f.Refresh = events, whole, formatStateID(u), heldState(u), page.RefreshSeconds
 }
@@ -54,11 +53,11 @@ func followStream(f *page.Frame, u *readapi.Unit, events string, whole bool) {
 type variant struct {
 	wall     bool
 	language string
-	base     string // of the paths
+	base     string // prefix of the paths
 }
 
-// The ids of the elements of a page that follow the unit. Each has a template of its name, on the
-// wall with a prefix.
+// These are the ids of the elements of a page that follow the unit. Each has a template with the same name, on the wall
+// with a prefix.
 var (
 	appElements  = []string{"level", "rooms", "outlook", "levels", "look", "help", "axes", "quality", "duty"}
 	wallElements = []string{"level", "rooms", "outlook", "changed"}
@@ -79,7 +78,7 @@ func renderElements(p *unitPage, wall bool) map[string]string {
 // state is the data of a state event.
 type state struct {
 	ID    string            `json:"id"`
-	From  string            `json:"from,omitempty"` // id of the state before, if the parts are changes of it; "": they are all parts
+	From  string            `json:"from,omitempty"` // id of the previous state, if the parts are changes to it; "": all parts
 	AsOf  string            `json:"asOf"`
 	Level string            `json:"level"`
 	Held  string            `json:"held,omitempty"`
@@ -87,16 +86,16 @@ type state struct {
 	Parts map[string]string `json:"parts"`
 }
 
-// frame is a state of a hospital, rendered in one variant. The texts are events.
+// frame is a state of a hospital, rendered in one variant. Its strings are events.
 type frame struct {
 	state
 	whole   string // all parts
-	before  string // id of the state before; "": there was none
-	changes string // the parts that differ from those of the state before
+	before  string // id of the previous state; "": none
+	changes string // the parts that differ from the previous state
 	feeds   string
 }
 
-// renderFrame renders a unit. Before is the last frame of the variant; nil: there was none.
+// renderFrame renders a unit. before is the previous frame of the variant, or nil.
 func renderFrame(p *writer, u *readapi.Unit, drawn *layout.Layout, v variant, before *frame) *frame {
 	shown := p.newUnitPage(page.Frame{Writer: p.Writer, Hospital: p.HospitalName, Base: v.base}, u, drawn, v.wall)
 	f := &frame{state: state{
@@ -118,11 +117,11 @@ func renderFrame(p *writer, u *readapi.Unit, drawn *layout.Layout, v variant, be
 	return f
 }
 
-// formatEvent writes an event of a stream. An id of "" is left out.
+// formatEvent formats an event of a stream. An empty id is omitted.
 func formatEvent(name, id string, data any) string {
 	text, err := json.Marshal(data)
 	if err != nil {
-		panic(err) // the data of all events are texts and numbers
+		panic(err) // strings and numbers can always be encoded
 	}
 	if id != "" {
 		id = "id: " + id + "\n"
@@ -181,7 +180,7 @@ func (s *site) beginStream(
 		http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
 		return nil, nil, nil, false
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), streamFor+rand.N(streamMore)) //nolint:gosec // spread alone
+	ctx, cancel := context.WithTimeout(r.Context(), streamFor+rand.N(streamMore)) //nolint:gosec // only to spread the reconnects
 	stop := func() bool { return true }
 	if s.Ends != nil {
 		stop = context.AfterFunc(s.Ends, cancel)
@@ -195,17 +194,17 @@ func (s *site) beginStream(
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	o = &eventWriter{w, http.NewResponseController(w), s.Now}
-	// A body that is late must not end the request.
-	_ = o.ctrl.SetReadDeadline(time.Time{})                                     //nolint:errcheck // not every server has one
-	if !o.sendEvents("retry: " + strconv.Itoa(2000+rand.IntN(1000)) + "\n\n") { //nolint:gosec,mnd // spread alone
+	// A slow body must not end the request.
+	_ = o.ctrl.SetReadDeadline(time.Time{})                                     //nolint:errcheck // some servers do not support it
+	if !o.sendEvents("retry: " + strconv.Itoa(2000+rand.IntN(1000)) + "\n\n") { //nolint:gosec,mnd // only to spread the reconnects
 		end()
 		return nil, nil, nil, false
 	}
 	return ctx, o, end, true
 }
 
-// formatBeat returns the event that says that the stream is alive, and for how many seconds the session remains
-// valid; 0: without limit.
+// formatBeat returns the event that shows that the stream is alive, and the number of seconds for which the session
+// remains valid; 0 means no limit.
 func formatBeat(now time.Time, left time.Duration) string {
 	return formatEvent("beat", "", struct {
 		Now  string `json:"now"`
@@ -213,15 +212,15 @@ func formatBeat(now time.Time, left time.Duration) string {
 	}{now.UTC().Format(time.RFC3339), int64(left / time.Second)})
 }
 
-// Events without data: the session has ended; the unit is not known.
+// These are events without data: the session has ended, or the unit is unknown.
 var (
 	gone = formatEvent("gone", "", struct{}{})
 	lost = formatEvent("lost", "", struct{}{})
 )
 
 // sendStream sends events until the browser disconnects, the session ends, or the stream reaches its maximum age. It
-// collects events when it is woken, and once a second. left returns the remaining time of the session; false: it has
-// ended.
+// collects events when it is woken, and once a second. left returns the remaining time of the session, or false if the
+// session has ended.
 func (s *site) sendStream(
 	ctx context.Context, o *eventWriter, left func() (time.Duration, bool), wake <-chan struct{}, events func() string,
 ) {
@@ -285,7 +284,8 @@ func (s *site) streamBoard(w http.ResponseWriter, r *http.Request, session *auth
 	s.streamUnit(w, r, session, true, left)
 }
 
-// watchSession returns a function that returns the remaining time of a request's session; false: it has ended.
+// watchSession returns a function that returns the remaining time of a request's session, or false if the session has
+// ended.
 func (s *site) watchSession(r *http.Request) func() (time.Duration, bool) {
 	return func() (time.Duration, bool) {
 		session, err := s.ReadSession(r)

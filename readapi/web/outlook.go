@@ -14,26 +14,26 @@ import (
 	"svc/readapi/web/chart"
 )
 
-// outlook is the next eight hours.
+// outlook is the forecast for the next eight hours.
 type outlook struct {
-	Finding finding // without a figure: there is no forecast
+	Finding finding // without a figure, there is no forecast
 	Rows    []outlookRow
-	Known   bool // the nurses on duty are known, so the shortfall is, too
+	Known   bool // the nurses on duty, and therefore the shortfall, are known
 	InWords string
-	Levels  finding // how likely each level is
+	Levels  finding // probability of each level
 }
 
 // finding is a chart with a heading that states its main result.
 type finding struct {
 	Heading, About string
-	Figure         template.HTML // "": there is none
-	Label          string        // of the figure, for people who do not see it
+	Figure         template.HTML // "": none
+	Label          string        // description of the figure for screen readers
 	FromStart      bool          // a small window shows the beginning first; false: the end
 }
 
 type outlookRow struct{ At, Low, Likely, High, ShortLikely, ShortHigh string }
 
-// newOutlook returns the forecast. Without one, the heading says what is missing.
+// newOutlook returns the forecast. Without a forecast, the heading names the missing data.
 func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	f := u.Forecast
 	if f == nil || len(f.Hours) == 0 {
@@ -70,7 +70,7 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	words := p.describeForecast(f, max(u.Verdict.Shortfall, 0), worst)
 	first, size := utf8.DecodeRuneInString(words)
 	o.InWords = string(unicode.ToUpper(first)) + words[size:]
-	heading := o.InWords // who is missing now comes first
+	heading := o.InWords // the current shortfall comes first
 	if !o.Known || u.Verdict.Shortfall <= 0 {
 		heading = p.T("forecast.says", "words", words)
 	}
@@ -81,7 +81,7 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	return o
 }
 
-// shownPast is how far back a forecast shows what was measured.
+// shownPast is how much measured past a forecast shows.
 const shownPast = 4 * time.Hour
 
 // selectMeasured returns the hours before a forecast that its figure shows.
@@ -93,7 +93,7 @@ func selectMeasured(f *forecast.Forecast) []forecast.Measured {
 	return f.Past[first:]
 }
 
-// formatMissing says why there is no forecast.
+// formatMissing returns the reason why there is no forecast.
 func (p *writer) formatMissing(m *forecast.InsufficientError) string {
 	switch {
 	case m == nil:
@@ -104,7 +104,7 @@ func (p *writer) formatMissing(m *forecast.InsufficientError) string {
 	return p.T("forecast.hours", "hours", m.Hours)
 }
 
-// drawForecast draws the nurses needed ahead, and the nurses on duty then.
+// drawForecast draws the future need of nurses and the planned nurses on duty.
 func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool) template.HTML {
 	f, v := u.Forecast, u.Verdict
 	required := nursesOf(v.Required)
@@ -139,11 +139,11 @@ func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool
 	return wide + figure.SVG()
 }
 
-// drawDutyLine draws the nurses on duty before, now and later.
+// drawDutyLine draws the past, current and planned nurses on duty.
 func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 	line := func(at acuity.Instant, nurses int32, words string) {
 		if n := len(figure.OnDuty); n > 0 && figure.OnDuty[n-1].Nurses == float64(nurses) {
-			figure.Words.OnDuty[n-1] = words // the step goes on
+			figure.Words.OnDuty[n-1] = words // the step continues
 			return
 		}
 		figure.OnDuty = append(figure.OnDuty, chart.Sample{At: at.Time(), Nurses: float64(nurses)})
@@ -152,7 +152,7 @@ func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 	f := u.Forecast
 	for _, h := range selectMeasured(f) {
 		if h.Nurses < 0 {
-			figure.OnDuty, figure.Words.OnDuty = nil, nil // the number before is not known
+			figure.OnDuty, figure.Words.OnDuty = nil, nil // the previous number is unknown
 			continue
 		}
 		line(h.At(), h.Nurses, "")
@@ -166,8 +166,7 @@ func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 	}
 }
 
-// describeForecast returns the forecast in one line. It begins with the nurses who are missing now, if
-// any are.
+// describeForecast returns the forecast on one line. It begins with the current shortfall, if any.
 func (p *writer) describeForecast(f *forecast.Forecast, now int32, worst *forecast.Hour) string {
 	if worst.ShortfallP50 < 0 {
 		return p.T("forecast.unstaffed")
@@ -198,7 +197,7 @@ func (p *writer) describeForecast(f *forecast.Forecast, now int32, worst *foreca
 	return likely
 }
 
-// selectShortest returns the hour in which most nurses are likely short; false: none is.
+// selectShortest returns the hour with the largest likely shortfall, or false if there is none.
 func selectShortest(hours []forecast.Hour) (worst *forecast.Hour, found bool) {
 	worst = &hours[0]
 	for i := range hours {
@@ -233,7 +232,7 @@ func (p *writer) drawLevels(f *forecast.Forecast) finding {
 		q := &f.Points[i]
 		column := chart.LevelColumn{At: p.FormatInstant(q.At), Likely: int(q.Level)}
 		for level := range column.Shares {
-			column.Shares[level] = float64(q.P[level]) / 1000 //nolint:mnd // thousandths
+			column.Shares[level] = float64(q.P[level]) / 1000 //nolint:mnd // in thousandths
 		}
 		l.Columns = append(l.Columns, column)
 	}

@@ -17,12 +17,12 @@ import (
 
 // floor is the map of a unit.
 type floor struct {
-	Class string // of the grid
+	Class string // style class of the grid
 	Areas []area
 	Marks []mark
 }
 
-// area is the rooms of one part of the unit.
+// area has the rooms of one part of the unit.
 type area struct {
 	Name  string
 	Class string
@@ -31,7 +31,7 @@ type area struct {
 
 type mark struct{ Label, Place string }
 
-// newFloor draws the map by the layout. Without a layout, each area has separate rows.
+// newFloor draws the map according to the layout. Without a layout, each area has separate rows.
 func (p *writer) newFloor(u *readapi.Unit, drawn *layout.Layout, wall bool) *floor {
 	f := &floor{Areas: p.groupByArea(u, wall)}
 	if drawn != nil {
@@ -59,23 +59,23 @@ func (p *writer) groupByArea(u *readapi.Unit, wall bool) []area {
 	return all
 }
 
-// A map without a layout has as few columns as possible without scrolling.
+// These limits give a map without a layout as few columns as possible without scrolling.
 const (
 	leastColumns    = 6
 	mostColumns     = 14
 	mostWallColumns = 18
 	glanceRows      = 5 // rows of rooms that fit without scrolling
-	nearRows        = 4 // with more rows, or more columns, rooms are drawn smaller
+	nearRows        = 4 // with more rows or columns, rooms are drawn smaller
 	nearColumns     = 9
 	tightColumns    = 11
 )
 
-// The map of a wall on a screen of 1920 by 1080, in pixels, with the forecast below it.
+// These are the dimensions of the map of a wall on a screen of 1920 by 1080, in pixels, with the forecast below it.
 const (
 	wallWidth  = 1240
 	wallHeight = 640
 	bandHeight = 34
-	roomShape  = 1.3 // a room is as well read if it is so much wider than high
+	roomShape  = 1.3 // ratio of width to height at which a wider room is as legible as a square one
 )
 
 // placeInRows assigns rows to each area; small areas share one. A page has as few columns as possible without
@@ -107,7 +107,7 @@ func (f *floor) placeInRows(wall bool) {
 // countRows returns the number of rows of rooms for the given number of columns, and the number of bands, which are
 // rows with the names of areas.
 func (f *floor) countRows(columns int) (rows, bands int) {
-	used := columns // of the row that is filled now
+	used := columns // columns used in the current row
 	for i := range f.Areas {
 		n := len(f.Areas[i].Rooms)
 		if used+n > columns || n >= columns {
@@ -121,11 +121,11 @@ func (f *floor) countRows(columns int) (rows, bands int) {
 	return rows, bands
 }
 
-// placeByLayout places rooms and landmarks according to the layout. Rooms that the layout does not have follow in
-// rows below.
+// placeByLayout places rooms and landmarks according to the layout. Rooms that are not in the layout are placed in rows
+// below.
 func (f *floor) placeByLayout(l *layout.Layout) {
-	taken := map[[2]int32]bool{} // cells by column and row
-	rows := map[int32]bool{}     // that have rooms
+	taken := map[[2]int32]bool{} // occupied cells, by column and row
+	rows := map[int32]bool{}     // rows with rooms
 	for _, room := range l.Rooms {
 		for i := range max(room.W, 1) {
 			for j := range max(room.H, 1) {
@@ -191,17 +191,17 @@ type tile struct {
 	Label   string
 	Class   string // green … red, empty, blocked, unknown; and stale
 	Shape   string // "": none
-	Color   string // in words, for a screen reader
+	Color   string // name of the color, for a screen reader
 	Factors string // names of the factors; "" on the wall
 	Ratio   string // "1:2", or the state of the room
-	Next    string // time of the next change by time alone
+	Next    string // time of the next change by a timer
 	Score   int32
 	Place   string // classes of its place on the map
-	Door    bool   // drawn at the foot of the room
+	Door    bool   // drawn at the lower edge of the room
 }
 
-// Size returns the style class for the length of a label, because labels on a wall are as large as their room allows:
-// "" for up to five characters.
+// Size returns the style class for the length of a label, because labels on a wall are as large as the room allows. It
+// returns "" for up to five characters.
 func (t *tile) Size() string {
 	switch n := utf8.RuneCountInString(t.Label); {
 	case n > longLabel:
@@ -217,7 +217,7 @@ func (t *tile) Size() string {
 // longLabel is the maximum number of characters of a label on one line.
 const longLabel = 9
 
-// shownFactors is how many factors of a room fit on the map.
+// shownFactors is the number of factors of a room that fit on the map.
 const shownFactors = 3
 
 func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
@@ -257,7 +257,7 @@ func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
 	return t
 }
 
-// findLayout returns the layout of a hospital; nil: there is none.
+// findLayout returns the layout of a hospital, or nil if there is none.
 func (c *Config) findLayout(hospital string) *layout.Layout {
 	if c.Layouts == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// sheet is the downtime sheet: the unit as it is now, with space to write.
+// sheet is the downtime sheet: the current unit, with space for handwriting.
 type sheet struct {
 	page.Frame
 
@@ -19,7 +19,7 @@ type sheet struct {
 	Ratios  []string
 }
 
-// kindRow is a kind of patient with the ratio at the beginning.
+// kindRow is a kind of patient with the ratio at the start.
 type kindRow struct{ Name, Ratio string }
 
 func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.Session) {
@@ -40,8 +40,7 @@ func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.S
 	page.WritePage(w, r, http.StatusOK, templates.Render("print", out))
 }
 
-// listKinds returns the kinds of patient in the order of the catalogue, each with the ratio
-// at the beginning.
+// listKinds returns the kinds of patient in the order of the catalogue, each with the ratio at the start.
 func listKinds(p *writer) (rows []kindRow) {
 	rules := catalogue.Default()
 	for f := catalogue.Factor(1); int(f) <= rules.Len(); f++ {

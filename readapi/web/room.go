@@ -22,7 +22,7 @@ import (
 // ahead is the period of known changes that the page of a room shows.
 const ahead = 8 * time.Hour
 
-// roomPage shows one room with all that its score is made of.
+// roomPage shows one room with all parts of its score.
 type roomPage struct {
 	page.Frame
 
@@ -32,8 +32,8 @@ type roomPage struct {
 	Say, Now, Next  string
 	Rules, Position string
 	Factors         []factorRow
-	Assumed         string // says that the demand is a default
-	Demand          string // says the nurses needed and their points
+	Assumed         string // text that the demand is a default
+	Demand          string // text with the nurses needed and their points
 	Ladder          template.HTML
 	Severity        string
 	Sum             template.HTML
@@ -46,7 +46,7 @@ type roomPage struct {
 type factorRow struct {
 	Name, ID string
 	Primary  bool
-	Effect   string // the ratio that the factor asks for
+	Effect   string // ratio that the factor requires
 	Severity uint8  // class, 0 … 4
 	Since    string
 	Next     string
@@ -58,14 +58,14 @@ type factorRow struct {
 // stepRow is the demand of a room from an instant on.
 type stepRow struct{ At, Ratio, Nurses, Color string }
 
-// The points of a score.
+// These are the points of a score.
 const (
 	mostDemandPoints   = 40
 	mostSeverityPoints = 60
 	pointsOfNurse      = 20.0
 )
 
-// bounds are the scores at which the colours begin.
+// bounds are the scores at which the colors begin.
 var bounds = [...]int{20, 40, 70}
 
 func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVerdict, details *readapi.RoomAhead) *roomPage {
@@ -103,12 +103,12 @@ func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVer
 	return out
 }
 
-// drawFigures draws the parts of the score of a room, and its changes by time alone.
+// drawFigures draws the parts of the score of a room, and its changes by timers.
 func (p *writer) drawFigures(out *roomPage, u *readapi.Unit, r *score.RoomVerdict, details *readapi.RoomAhead) {
 	demand := min(nursesOf(r.Demand)*pointsOfNurse, mostDemandPoints)
 	out.Demand = p.T("room.demand", "n", p.formatNurses(r.Demand), "points", p.FormatNumber(demand, 1))
 	out.Ladder = p.drawLadder(r, u.At)
-	shares := details.Shares[:min(len(details.Shares), len(r.Factors))] // they may be of a newer state
+	shares := details.Shares[:min(len(details.Shares), len(r.Factors))] // they may belong to a newer state
 	severity := 0.0
 	for _, share := range shares {
 		severity += share
@@ -131,7 +131,7 @@ func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	for i := range r.Factors {
 		largest = max(largest, r.Factors[i].Need)
 	}
-	adds := func(d catalogue.Demand) string { return p.T("room.adds", "n", p.FormatNumber(nursesOf(d), 2)) } //nolint:mnd // decimals
+	adds := func(d catalogue.Demand) string { return p.T("room.adds", "n", p.FormatNumber(nursesOf(d), 2)) } //nolint:mnd // with decimals
 	for i := range r.Factors {
 		f := &r.Factors[i]
 		if f.Past {
@@ -158,7 +158,7 @@ func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	return ladder.SVG()
 }
 
-// drawShares draws the severity of each factor, which is a share of what the factors before it left over.
+// drawShares draws the severity of each factor, which is a fraction of what the previous factors left over.
 func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float64) template.HTML {
 	points := p.FormatNumber(total, 1)
 	sum := &chart.Sum{
@@ -190,12 +190,12 @@ func (p *writer) drawScore(u *readapi.Unit, r *score.RoomVerdict, demand, severi
 	return figure.SVG()
 }
 
-// formatScore writes the colour and the score of a room.
+// formatScore formats the color and the score of a room.
 func (p *writer) formatScore(r *score.RoomVerdict) string {
 	return p.T("room.score", "color", p.T("color."+r.Color.String()), "score", r.Score)
 }
 
-// drawSteps draws the demand by known clocks. The rows are the same for a table.
+// drawSteps draws the demand according to the known clocks. It returns the same rows for a table.
 func (p *writer) drawSteps(u *readapi.Unit, steps []readapi.RoomStep) (svg template.HTML, rows []stepRow) {
 	figure := &chart.Steps{
 		Title: p.T("room.clocks.title", "n", len(steps)-1), From: u.At, To: u.At.Add(ahead), Clock: p.FormatClock,
@@ -239,7 +239,7 @@ func (p *writer) newFactorRow(u *readapi.Unit, r *score.RoomVerdict, f *score.Fa
 	return row
 }
 
-// appendNew adds a text unless it is empty or in the list.
+// appendNew adds a text unless it is empty or already in the list.
 func appendNew(list []string, text string) []string {
 	if text == "" || slices.Contains(list, text) {
 		return list
@@ -247,7 +247,7 @@ func appendNew(list []string, text string) []string {
 	return append(list, text)
 }
 
-// findRoom returns the room of an id in a path; nil: there is none.
+// findRoom returns the room with an id in a path, or nil if there is none.
 func findRoom(v *score.Verdict, id string) *score.RoomVerdict {
 	n, err := strconv.ParseInt(id, 10, 32)
 	if err != nil || strconv.FormatInt(n, 10) != id {
@@ -273,7 +273,7 @@ func (s *site) showRoom(w http.ResponseWriter, r *http.Request, session *auth.Se
 	}
 	details, err := s.Reads.Room(r.Context(), session.Hospital, room.ID, ahead)
 	if err != nil {
-		details = nil // the page shows the verdict alone
+		details = nil // the page shows only the verdict
 	}
 	p := s.writer(r, session)
 	frame := s.NewFrame(r, p.Writer, session, p.T("title.room", "room", p.newTile(room, u.At, true).Label))

@@ -21,7 +21,7 @@ type trendsPage struct {
 
 	Spans    []spanLink
 	Findings []finding
-	Heads    []string // of the table
+	Heads    []string // column headings of the table
 	Rows     [][]string
 	CSV      string
 }
@@ -35,7 +35,7 @@ type spanLink struct {
 // spanDays are the spans of time that a person can choose, in days.
 var spanDays = []int{1, 7, readapi.TrendDays}
 
-// readDays returns the requested number of days; 0: it is not offered.
+// readDays returns the requested number of days, or 0 if it is not offered.
 func readDays(r *http.Request) int {
 	given := r.URL.Query().Get("days")
 	if given == "" {
@@ -101,10 +101,10 @@ func (p *writer) newTrendsPage(frame page.Frame, t *readapi.Trends, days int) *t
 	return out
 }
 
-// formatDay writes the day of an hour. The time of the hour is its end.
+// formatDay formats the day of an hour. The time of the hour is its end.
 func (p *writer) formatDay(h *shownHour) string { return p.FormatDate(h.At.Add(-time.Hour)) }
 
-// drawNeeded draws the nurses needed against the nurses on duty.
+// drawNeeded draws the nurses needed compared with the nurses on duty.
 func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
 	figure := &chart.Past{From: t.Since, To: t.Until, Marks: p.listMarks(t, days)}
 	staffed, short, most := 0, 0, int32(0)
@@ -143,7 +143,7 @@ func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
 	return out
 }
 
-// listMarks returns the hours or days at the foot of a figure.
+// listMarks returns the hours or days below a figure.
 func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 	every := map[int]int{1: 4, 7: 24, 28: 4 * 24}[days] //nolint:mnd // hours between marks
 	n := 0
@@ -153,7 +153,7 @@ func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 		case days == 1 && local.Hour()%every == 0:
 			list = append(list, chart.Mark{At: at, Words: p.FormatClock(at)})
 		case days > 1 && local.Hour() == 0:
-			if n++; (n-1)%(every/24) == 0 && at.Add(12*time.Hour).Before(t.Until) { //nolint:mnd // a mark at the edge has no room
+			if n++; (n-1)%(every/24) == 0 && at.Add(12*time.Hour).Before(t.Until) { //nolint:mnd // a label at the edge does not fit
 				list = append(list, chart.Mark{At: at, Words: p.FormatDate(at)})
 			}
 		}
@@ -161,11 +161,11 @@ func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 	return list
 }
 
-// levelTime is how many minutes each level lasted, as far as that is known.
+// levelTime has the minutes of each level, as far as they are known.
 type levelTime struct {
 	minutes   [acuity.LevelRed + 1]int
-	estimated int // of these
-	unstaffed int // minutes whose level is not known, as the nurses on duty were not
+	estimated int // included in the minutes
+	unstaffed int // minutes with an unknown level, because the nurses on duty are unknown
 }
 
 func (l *levelTime) add(o *levelTime) {
@@ -176,16 +176,16 @@ func (l *levelTime) add(o *levelTime) {
 	l.unstaffed += o.unstaffed
 }
 
-// shownHour is an hour with what is known of its levels.
+// shownHour is an hour with its known levels.
 type shownHour struct {
 	*readapi.TrendHour
 
 	known levelTime
 }
 
-// listShown returns the hours with what is known of their levels. Without the nurses on duty three of
-// seven measures are not known, so the level may be worse than the one that was recorded, unless it is
-// red. If they were not known at one end of an hour, they were not in all of it.
+// listShown returns the hours with their known levels. Without the nurses on duty, three of seven measures are unknown,
+// so the level may be worse than recorded, unless it is red. If the nurses on duty were unknown at one end of an hour,
+// they count as unknown for the whole hour.
 func listShown(hours []readapi.TrendHour) []shownHour {
 	list := make([]shownHour, len(hours))
 	for i := range hours {
@@ -211,7 +211,7 @@ func sumTimes(hours []shownHour) (sum levelTime) {
 	return sum
 }
 
-// drawLevelMinutes draws how long each level lasted, with a column each hour or each day.
+// drawLevelMinutes draws how long each level lasted, with a column for each hour or each day.
 func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 	if t.Levels.Minutes == ([acuity.LevelRed + 1]int{}) {
 		return finding{Heading: p.T("trends.none"), About: p.T("trends.none.do")}
@@ -266,7 +266,7 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 	return out
 }
 
-// groupHours splits hours into runs of one name, such as a day.
+// groupHours splits hours into runs with the same name, such as a day.
 func groupHours(hours []shownHour, name func(*shownHour) string) (groups [][]shownHour) {
 	for i := range hours {
 		if i == 0 || name(&hours[i]) != name(&hours[i-1]) {

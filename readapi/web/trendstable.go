@@ -40,7 +40,7 @@ func (p *writer) listLevelHeads(unit string) (heads []string) {
 	return append(heads, p.T("trends.levels.unknown")+", "+unit)
 }
 
-// listMinutes returns the time in each level, and the time in which it was not known.
+// listMinutes returns the time in each level, and the time in which the level was unknown.
 func listMinutes(sum levelTime, format func(minutes int) string) (cells []string) {
 	for _, n := range sum.minutes {
 		cells = append(cells, format(n))
@@ -80,7 +80,7 @@ func (p *writer) tabulateDays(t *readapi.Trends) (heads []string, rows [][]strin
 	return heads, rows
 }
 
-// downloadTrends responds with the hours as a file for a spreadsheet, with the names of the API.
+// downloadTrends responds with the hours as a CSV file with the names of the API.
 func (s *site) downloadTrends(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	t, days, ok := s.readTrends(w, r, session)
 	if !ok {
@@ -95,7 +95,7 @@ func (s *site) downloadTrends(w http.ResponseWriter, r *http.Request, session *a
 		for i := range cells {
 			cells[i] = spreadsheet.Escape(cells[i])
 		}
-		out.Write(cells) //nolint:errcheck // the client is gone
+		out.Write(cells) //nolint:errcheck // the client has disconnected
 	}
 	write("at", "observed", "level", "nurses_required", "nurses_on_duty", "ratio_shortfall",
 		"green_minutes", "yellow_minutes", "orange_minutes", "red_minutes", "estimated_minutes")

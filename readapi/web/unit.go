@@ -22,7 +22,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// unitPage is the page of a unit. The wall shows a part of it.
+// unitPage is the page of a unit. The wall shows part of it.
 type unitPage struct {
 	page.Frame
 
@@ -30,7 +30,7 @@ type unitPage struct {
 	Unplaced string
 	Floor    *floor
 	Look     []tile
-	More     string // how many further rooms need attention
+	More     string // number of further rooms that need attention
 	Help     []helpRow
 	Axes     []axisRow
 	Quality  []string
@@ -42,7 +42,7 @@ type unitPage struct {
 }
 
 // newUnitPage returns the page of a unit. The wall shows no factor, visit or link, because passers-by must not learn
-// why a patient is here.
+// the reason for a patient's stay.
 func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.Layout, wall bool) *unitPage {
 	out := &unitPage{
 		Frame: frame, Head: p.newHeadline(u), Floor: p.newFloor(u, drawn, wall), Feeds: p.listFeeds(u), Outlook: p.newOutlook(u, wall),
@@ -83,7 +83,7 @@ const tooOld = 30 * time.Minute
 // nursesOf returns a demand as a number of nurses.
 func nursesOf(d catalogue.Demand) float64 { return float64(d) / float64(catalogue.Nurse) }
 
-// formatNurses writes a demand with one decimal.
+// formatNurses formats a demand with one decimal.
 func (p *writer) formatNurses(d catalogue.Demand) string {
 	return p.formatNeed(nursesOf(d))
 }
@@ -97,7 +97,7 @@ func (p *writer) formatNeed(nurses float64) string {
 	return p.FormatNumber(nurses, 1)
 }
 
-// heldState returns the mark of a page that does not show the present; "": it does.
+// heldState returns the mark of a page that does not show the current state, or "" if it does.
 func heldState(u *readapi.Unit) string {
 	switch {
 	case u.Stopped.IsZero():
@@ -111,13 +111,13 @@ func heldState(u *readapi.Unit) string {
 // headline is the level and its figures.
 type headline struct {
 	Class   string // green, yellow, orange, red; and unsure
-	Shape   string // of the level: g, y, o, r
+	Shape   string // shape of the level: g, y, o, r
 	Word    string
 	Why     string
-	Since   string // says since when the unit has this level, and the level before
+	Since   string // since when the unit has this level, and the previous level
 	Changed string
-	Band    string // says why the page does not show the present; "": it does
-	Old     bool   // too old to act on
+	Band    string // why the page does not show the current state; "": it does
+	Old     bool   // too old for acts
 	Figures []figure
 	Pips    []bool // one for each nurse; true: on duty, false: short
 }
@@ -129,7 +129,7 @@ type figure struct {
 
 var shapes = [...]string{"g", "y", "o", "r"}
 
-// mostPips is the maximum number of nurses that are drawn. The text has larger numbers.
+// mostPips is the maximum number of nurses that are drawn. The text covers larger numbers.
 const mostPips = 30
 
 func (p *writer) newHeadline(u *readapi.Unit) *headline {
@@ -170,8 +170,8 @@ func (p *writer) newHeadline(u *readapi.Unit) *headline {
 	return h
 }
 
-// isUnsure reports whether a unit is green only as far as is known: without the nurses on duty three of
-// seven measures are not known, without a census one.
+// isUnsure reports whether a unit is green only with missing data: without the nurses on duty, three of seven measures
+// are unknown; without a census, one.
 func isUnsure(v *score.Verdict) bool {
 	return v.Level == acuity.LevelGreen && (v.OnDuty < 0 || !v.Axes[acuity.AxisCapacity].Known)
 }
@@ -180,7 +180,7 @@ func isUnsure(v *score.Verdict) bool {
 func (p *writer) describeDriver(v *score.Verdict) string {
 	unknown := ""
 	switch capacity := v.Axes[acuity.AxisCapacity].Known; {
-	case v.Level == acuity.LevelRed: // nothing raises it
+	case v.Level == acuity.LevelRed: // no unknown value could raise it
 	case v.OnDuty < 0 && !capacity:
 		unknown = p.T("axis.unsure.both")
 	case v.OnDuty < 0:
@@ -197,11 +197,11 @@ func (p *writer) describeDriver(v *score.Verdict) string {
 	return cmp.Or(unknown, p.T("axis.none"))
 }
 
-// mostLook is the maximum number of rooms in the priority list. The map shows all.
+// mostLook is the maximum number of rooms in the priority list. The map shows all rooms.
 const mostLook = 12
 
-// selectWorst returns the rooms of the priority list: red and orange rooms, the highest score first. more is the
-// number of further ones.
+// selectWorst returns the rooms of the priority list: red and orange rooms, the highest score first. more is the number
+// of omitted ones.
 func (p *writer) selectWorst(u *readapi.Unit) (worst []tile, more int) {
 	v := u.Verdict
 	for i := range v.Rooms {
@@ -213,14 +213,14 @@ func (p *writer) selectWorst(u *readapi.Unit) (worst []tile, more int) {
 	return worst[:min(len(worst), mostLook)], max(len(worst)-mostLook, 0)
 }
 
-// helpRow is one step that would help.
+// helpRow is a measure that would help.
 type helpRow struct {
 	What, After  string
 	Class, Shape string
 	To           string
 }
 
-// mostHelp is how many steps that would help are shown.
+// mostHelp is the maximum number of displayed measures that would help.
 const mostHelp = 4
 
 func (p *writer) listHelp(u *readapi.Unit) (rows []helpRow) {
@@ -250,13 +250,13 @@ func (p *writer) listHelp(u *readapi.Unit) (rows []helpRow) {
 // axisRow is one axis.
 type axisRow struct {
 	Name, Detail string
-	Class, Shape string // of its level; "": the level is not known
+	Class, Shape string // shape of its level; "": the level is unknown
 	Word         string
-	Lead         bool // the axis drives the level
+	Lead         bool // the axis determines the level
 	Meter        template.HTML
 }
 
-// listAxes returns all axes, the worst first and the unknown ones last.
+// listAxes returns all axes, the worst first and unknown ones last.
 func (p *writer) listAxes(v *score.Verdict) []axisRow {
 	order := make([]acuity.Axis, 0, acuity.AxisCount)
 	for i := range acuity.Axis(acuity.AxisCount) {
@@ -279,7 +279,7 @@ func (p *writer) listAxes(v *score.Verdict) []axisRow {
 		if a.Known {
 			row.Class, row.Shape, row.Word = a.Level.String(), shapes[a.Level], p.T("level."+a.Level.String())
 			row.Lead = id == v.Driving && v.Level > acuity.LevelGreen
-			row.Meter = chart.Meter(float64(a.Pressure) / 1000) //nolint:mnd // tenths of a point of 100
+			row.Meter = chart.Meter(float64(a.Pressure) / 1000) //nolint:mnd // in tenths of a point out of 100
 		}
 		rows = append(rows, row)
 	}
@@ -292,7 +292,7 @@ var unknownBecause = map[acuity.Axis][]string{
 	acuity.AxisCapacity: {"capacity_unknown"}, acuity.AxisSkill: {"roster_stale", "skill_unknown"},
 }
 
-// describeAxis returns the line of an axis with its numbers, or why there are none.
+// describeAxis returns the text of an axis with its numbers, or the reason why it has none.
 func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 	if !v.Axes[id].Known {
 		for _, code := range unknownBecause[id] {
@@ -303,7 +303,7 @@ func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 		return p.T("axis.unknown")
 	}
 	n := v.Numbers(id)
-	nurses := func(sixtieths int64) string { return p.formatNurses(catalogue.Demand(sixtieths)) } //nolint:gosec // of a unit
+	nurses := func(sixtieths int64) string { return p.formatNurses(catalogue.Demand(sixtieths)) } //nolint:gosec // sixtieths of a nurse
 	switch id {
 	case acuity.AxisStaffing:
 		return p.T("detail.staffing", "needed", nurses(n[0]), "onduty", n[1])
@@ -324,13 +324,13 @@ func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 		}
 		return p.T("detail.flow", "moves", n[1], "boarders", n[2])
 	case acuity.AxisSkill:
-		load := p.FormatNumber(float64(n[3])/100, 2) //nolint:mnd // hundredths
+		load := p.FormatNumber(float64(n[3])/100, 2) //nolint:mnd // in hundredths
 		return p.T("detail.skill", "novices", n[0], "experts", n[1], "nurses", n[2], "load", load)
 	}
 	return ""
 }
 
-// listQuality returns the reasons to trust the verdict less.
+// listQuality returns the reasons why the verdict is less reliable.
 func (p *writer) listQuality(v *score.Verdict) (all []string) {
 	for _, q := range v.Quality.List() {
 		all = append(all, p.T("quality."+q.Code))

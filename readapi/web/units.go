@@ -33,26 +33,26 @@ type unitsPage struct {
 type unitRow struct {
 	*text.Texts
 
-	ID           string // of the element
+	ID           string // id of the element
 	Path         string
 	Name         string
-	Rank         string // the rows are in ascending order of it
-	Class, Shape string // of the level; "none" and "" if it is not known
+	Rank         string // the rows are in ascending order of Rank
+	Class, Shape string // of the level; "none" and "" if it is unknown
 	Word, Why    string
-	Silent       bool // the unit is not known, or its input is late
+	Silent       bool // the unit is unknown, or its input is late
 	Needed       string
 	OnDuty       string
 	Short        string
 	Peak         string
 	Feeds        string
 	Late         bool
-	HTML         template.HTML // of the whole row
+	HTML         template.HTML // HTML of the whole row
 
 	hospital string
 	read     time.Time // when the hospital was read
 }
 
-// summary is the last reading of a hospital, for the page of several.
+// summary is the last read of a hospital, for the page of several hospitals.
 type summary struct {
 	mu   sync.Mutex
 	read time.Time
@@ -69,7 +69,7 @@ type summaries struct {
 	all map[string]*summary
 }
 
-// The lifetime of an unchanged summary, and the number of concurrent reads.
+// These are the lifetime of an unchanged summary, and the number of concurrent reads.
 const (
 	summaryFor = 10 * time.Second
 	readers    = 16
@@ -92,14 +92,14 @@ func (s *summaries) readRow(ctx context.Context, t *text.Texts, hospital string,
 	defer one.mu.Unlock()
 	now := s.cfg.Now()
 	if age := now.Sub(one.read); one.read.IsZero() || fresh && age > leastBetween || age >= summaryFor {
-		one.unit, one.err = s.cfg.Reads.Unit(context.WithoutCancel(ctx), hospital) // others want it, too
+		one.unit, one.err = s.cfg.Reads.Unit(context.WithoutCancel(ctx), hospital) // other requests wait for the result, too
 		one.read, one.rows = now, map[string]*unitRow{}
 	}
 	row := one.rows[t.Language]
 	if row == nil {
 		row = s.newRow(t, hospital, one.unit, one.err)
 		row.hospital, row.read = hospital, one.read
-		row.HTML = template.HTML(templates.Render("unitrow", row)) //nolint:gosec // of a template
+		row.HTML = template.HTML(templates.Render("unitrow", row)) //nolint:gosec // the output of a template
 		one.rows[t.Language] = row
 	}
 	return row
@@ -116,12 +116,12 @@ func (s *summaries) readRows(ctx context.Context, t *text.Texts, hospitals []str
 			return nil
 		})
 	}
-	_ = group.Wait() //nolint:errcheck // none returns one
+	_ = group.Wait() //nolint:errcheck // none of the functions returns an error
 	slices.SortFunc(rows, func(a, b *unitRow) int { return cmp.Compare(a.Rank, b.Rank) })
 	return rows
 }
 
-// The order of the rows: an unknown hospital is above one that is known to be quiet.
+// rankOfLevel is the order of the rows: an unknown hospital ranks above one that is known to be quiet.
 var rankOfLevel = [...]string{"4", "3", "1", "0"}
 
 const rankOfUnknown = "2"
@@ -168,7 +168,7 @@ func (s *summaries) newRow(t *text.Texts, hospital string, u *readapi.Unit, err 
 	return row
 }
 
-// formatPeak writes the most nurses that may be needed, and when.
+// formatPeak formats the maximum number of nurses that may be needed, and when.
 func (p *writer) formatPeak(f *forecast.Forecast) string {
 	return p.T("units.peakat", "n", p.formatNeed(f.Peak.P90), "time", p.FormatInstant(f.Peak.At))
 }
@@ -181,7 +181,7 @@ func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 		if f.LastReceived.After(last) {
 			last = f.LastReceived
 		}
-		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing" // people send those
+		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing" // people send the other channels
 		if f.Stale && late == "" {
 			late = p.T("units.late", "feed", p.Or("feed."+f.Channel, f.Channel), "age", p.FormatAge(u.At.Sub(f.LastReceived)))
 		}
@@ -229,7 +229,7 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	defer end()
 	changed := s.Changes.Watch(ctx, s.Cookies.ListHospitals(session)...)
 	p, sent, refreshAt := s.writer(r, session), map[string]string{}, s.Now()
-	noticed := map[string]time.Time{}                            // changes that no row shows yet
+	noticed := map[string]time.Time{}                            // changes that no row includes yet
 	s.sendStream(ctx, o, s.watchSession(r), nil, func() string { // once a second, so that changes are sent together
 		hospitals, now := s.Cookies.ListHospitals(session), s.Now()
 		for _, one := range drainIDs(changed) {
@@ -257,7 +257,7 @@ func removeShown(noticed map[string]time.Time, rows []*unitRow) {
 	}
 }
 
-// drainIDs returns the ids that wait in a channel, each once.
+// drainIDs returns the ids that are pending in a channel, without duplicates.
 func drainIDs(from <-chan string) (list []string) {
 	for {
 		select {
@@ -271,8 +271,8 @@ func drainIDs(from <-chan string) (list []string) {
 	}
 }
 
-// formatRowsEvent returns the event with the rows that the browser does not have; "": there are none. If the rows are
-// complete, the event has their counts.
+// formatRowsEvent returns the event with the rows that the browser does not have, or "" if it has them all. If the rows
+// are complete, the event has their counts.
 func (s *site) formatRowsEvent(p *writer, rows []*unitRow, sent map[string]string, all bool) string {
 	parts := map[string]string{}
 	for _, row := range rows {

@@ -1,8 +1,8 @@
 // Package web shows the results of the read API as pages for people.
 //
-// A page shows the same verdict, forecast and feeds as the API, at the instant of the request; nothing is computed a
-// second time. A page says what is unknown, and never shows it as green. Pages work without scripts; with scripts
-// they follow the unit.
+// A page shows the same verdict, forecast and feeds as the API, at the instant of the request, without computing them
+// again. A page marks unknown values, and never shows them as green. Pages work without scripts; with scripts they
+// follow the unit.
 package web
 
 import (
@@ -29,7 +29,7 @@ import (
 )
 
 // Reads provides the results of the read API: [readapi.Reads]. The errors are [readapi.ErrNoUnit] and those that wrap
-// [readapi.ErrAway]; any other one is a bug.
+// [readapi.ErrAway]; any other error is a bug.
 type Reads interface {
 	Unit(ctx context.Context, hospital string) (*readapi.Unit, error)
 	Room(ctx context.Context, hospital string, room int32, within time.Duration) (*readapi.RoomAhead, error)
@@ -38,25 +38,25 @@ type Reads interface {
 
 // Layouts reads the maps of units.
 type Layouts interface {
-	// Layout returns the map of a hospital; nil: it has none.
+	// Layout returns the map of a hospital, or nil if it has none.
 	Layout(hospital string) *layout.Layout
 }
 
-// Config is what the pages need.
+// Config has the dependencies of the pages.
 type Config struct {
 	page.Config // without OfferProvider
 
 	Reads     Reads
 	Changes   Changes
-	Layouts   Layouts // nil: nothing is drawn
+	Layouts   Layouts // nil: no maps are drawn
 	Links     signin.Links
 	Walls     Walls            // nil: there are no walls
-	OIDC      *signin.Provider // nil: people sign in by links alone
-	Directory signin.Directory // of the provider's users
+	OIDC      *signin.Provider // nil: people sign in only with links
+	Directory signin.Directory // users of the provider
 	Acts      *API             // nil: acts are disabled on these pages
-	// Administration is the API of the pages of administrators; nil: this process has none.
+	// Administration is the API of the pages of administrators; nil means that this process has none.
 	Administration *integrations.Administration
-	// Ends is done when the process leaves: streams end then. nil: never.
+	// Ends is done when the process shuts down, which ends the streams. nil means never.
 	Ends context.Context //nolint:containedctx // of the process
 }
 
@@ -65,7 +65,7 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// site is what all pages share.
+// site has the common parts of all pages.
 type site struct {
 	Config
 	*page.Site
@@ -102,8 +102,7 @@ func Mount(r chi.Router, cfg Config) {
 	})
 }
 
-// mountUnit adds the pages of one hospital below a path. The path names the hospital, or
-// the session does.
+// mountUnit adds the pages of one hospital below a path. The path or the session names the hospital.
 func (s *site) mountUnit(r chi.Router, base string) {
 	r.Get(base, s.RequireRole(users.Viewer, s.showUnit))
 	r.Get(base+"/events", s.RequireRole(users.Viewer, s.streamPage))
@@ -118,7 +117,7 @@ func (s *site) mountUnit(r chi.Router, base string) {
 		Administration: s.Administration, Verdict: s.verdictOf, Secure: s.Secure, Now: s.Now, Log: s.Log,
 	})
 	r.Get(base+"/*", s.RequireRole(users.Viewer, func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-		if short := strings.TrimRight(r.URL.Path, "/"); short != r.URL.Path && short != auth.AppPath+"/u" { // that is no page
+		if short := strings.TrimRight(r.URL.Path, "/"); short != r.URL.Path && short != auth.AppPath+"/u" { // the path is not a page
 			http.Redirect(w, r, (&url.URL{Path: short, RawQuery: r.URL.RawQuery}).String(), http.StatusPermanentRedirect)
 			return
 		}
@@ -126,19 +125,19 @@ func (s *site) mountUnit(r chi.Router, base string) {
 	}))
 }
 
-// verdictOf returns the verdict of a hospital; nil: nothing was recorded.
+// verdictOf returns the verdict of a hospital, or nil if nothing was recorded.
 func (s *site) verdictOf(ctx context.Context, hospital string) (*score.Verdict, error) {
 	u, err := s.Reads.Unit(ctx, hospital)
 	switch {
 	case errors.Is(err, readapi.ErrNoUnit):
 		return nil, nil
 	case err != nil:
-		return nil, err //nolint:wrapcheck // of package readapi
+		return nil, err //nolint:wrapcheck // an error of package readapi
 	}
 	return u.Verdict, nil
 }
 
-// writer writes the parts of the pages of a unit.
+// writer formats the parts of the pages of a unit.
 type writer struct{ *page.Writer }
 
 // writer returns the writer for the hospital of a session, in the language of the request.
@@ -146,7 +145,7 @@ func (s *site) writer(r *http.Request, session *auth.Session) *writer {
 	return &writer{s.NewWriter(r, session)}
 }
 
-// readUnit returns the unit of a session. It returns false after it has answered why not.
+// readUnit returns the unit of a session. It returns false after it has sent an error response.
 func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Session) (*readapi.Unit, bool) {
 	u, err := s.Reads.Unit(r.Context(), session.Hospital)
 	if err == nil {
@@ -177,8 +176,8 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	return nil, false
 }
 
-// lead explains how a hospital without records gets its first data: to an administrator what to do, to others who
-// does it.
+// lead adds how a hospital without records gets its first data: for an administrator the steps, for other people who
+// performs them.
 func lead(n *page.Notice, session *auth.Session) {
 	if session.Role != users.Admin {
 		n.Say = n.T("none.viewer")

@@ -1,4 +1,4 @@
-// Package actor represents people who act on the pages to the API.
+// Package actor represents people to the API when they act on the pages.
 package actor
 
 import (
@@ -13,7 +13,7 @@ import (
 	"svc/internal/seal"
 )
 
-// Tokens are the tokens of people, which last one minute. A client of the API has that of a key.
+// Tokens creates and verifies the tokens of people, which are valid for one minute. To the API, a token is like a key.
 type Tokens struct {
 	seals    *seal.Keyring
 	users    *users.Register
@@ -25,12 +25,12 @@ const (
 	prefix   = "svcact_"
 	purpose  = "svc.v1 actor"
 	lifetime = time.Minute
-	source   = "pages"            // of the records that people enter on the pages
+	source   = "pages"            // source of the records that people enter on the pages
 	rate     = access.DefaultRate // one page makes several requests
 	burst    = 4 * access.DefaultRate
 )
 
-// New returns the tokens of an installation. Without seals no person may act.
+// New returns the tokens of an installation. If seals is nil, people cannot act.
 func New(seals *seal.Keyring, people *users.Register, register *access.Register, now func() time.Time) *Tokens {
 	return &Tokens{seals: seals, users: people, register: register, now: now}
 }
@@ -41,7 +41,7 @@ type actor struct {
 	Hospital string         `json:"h"`
 	Scopes   []access.Scope `json:"s"`
 	Until    int64          `json:"t"` // Unix milliseconds
-	// Role is the least role that the person must still have. "": charge.
+	// Role is the minimum role that the person must still have; "" means charge.
 	Role users.Role `json:"r,omitempty"`
 }
 
@@ -85,7 +85,7 @@ func (a *Tokens) tokenOf(who actor) string {
 	who.Until = a.now().Add(lifetime).UnixMilli()
 	clear, err := json.Marshal(who)
 	if err != nil {
-		panic(err) // texts and a number
+		panic(err) // strings and a number can always be encoded
 	}
 	return prefix + base64.RawURLEncoding.EncodeToString(a.seals.Seal(purpose, clear))
 }

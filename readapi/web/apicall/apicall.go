@@ -18,7 +18,7 @@ var ErrUnclear = errors.New("the API did not answer")
 // timeout limits a request; the API responds earlier.
 const timeout = 10 * time.Second
 
-// Refusal says why the API refuses a request, as in the response.
+// Refusal is the reason for which the API refuses a request, as in the response.
 type Refusal struct {
 	Status  int `json:"-"`
 	Code    string
@@ -48,7 +48,7 @@ type Answer struct {
 	data    json.RawMessage
 }
 
-// Send sends one request to a handler of the API. The body is written as JSON unless it is JSON already; nil: no
+// Send sends one request to a handler of the API. The body is written as JSON unless it is JSON already; nil means no
 // body. A refusal is part of the response. An error other than [ErrUnclear] means that the request was not sent.
 func Send(ctx context.Context, api http.Handler, method, path string, header http.Header, body any) (*Answer, error) {
 	var text []byte
@@ -66,11 +66,11 @@ func Send(ctx context.Context, api http.Handler, method, path string, header htt
 	inner, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	r, err := http.NewRequestWithContext(inner, method, path, bytes.NewReader(text)) //nolint:contextcheck // see above
+	r, err := http.NewRequestWithContext(inner, method, path, bytes.NewReader(text)) //nolint:contextcheck // ctx is used above
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}
-	r.RemoteAddr = "127.0.0.1:0" // of this process
+	r.RemoteAddr = "127.0.0.1:0" // the address of this process
 	r.Header = header
 	if body == nil {
 		r.Body, r.ContentLength = http.NoBody, 0
@@ -110,7 +110,7 @@ func (r *recorder) WriteHeader(status int) {
 // Write implements [http.ResponseWriter].
 func (r *recorder) Write(b []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)
-	return r.body.Write(b) //nolint:wrapcheck // memory
+	return r.body.Write(b) //nolint:wrapcheck // a write to memory
 }
 
 // readAnswer parses the envelope of a response.

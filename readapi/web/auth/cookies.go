@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Seals seals the value of a cookie. A value opens only under the name it was sealed for.
+// Seals seals the values of cookies. A value can be opened only with the name with which it was sealed.
 type Seals interface {
 	Seal(name string, clear []byte) []byte
 	Open(name string, sealed []byte) ([]byte, error)
@@ -16,9 +16,9 @@ type Seals interface {
 
 // Cookie is a kind of sealed cookie of the pages.
 type Cookie struct {
-	Suffix  string        // of its name
-	Purpose string        // the name that it is sealed under
-	Age     time.Duration // after which the browser forgets it; 0: when it is closed
+	Suffix  string        // suffix of its name
+	Purpose string        // name with which the value is sealed
+	Age     time.Duration // lifetime in the browser; 0: until the browser is closed
 }
 
 // Cookies reads and writes the sealed cookies of a browser.
@@ -26,16 +26,16 @@ type Cookies struct {
 	Seals  Seals // nil: signing in is disabled
 	Users  Users
 	Now    func() time.Time
-	Secure bool // the pages are served by HTTPS
-	// Await waits a little until this process has read the settings up to a position. nil: it has
-	// read all.
+	Secure bool // the pages are served over HTTPS
+	// Await waits briefly until this process has read the settings up to a position. nil means that it has read them
+	// all.
 	Await func(ctx context.Context, position int64)
-	// Position returns how far this process has read the settings; nil: there is no other reader.
+	// Position returns how far this process has read the settings. nil means that there is no other reader.
 	Position func() int64
 }
 
-// Name returns the name of a cookie. A browser accepts the prefix __Host- only from HTTPS,
-// for one host and without a domain; svc dev serves plain HTTP on the loopback.
+// Name returns the name of a cookie. A browser accepts the prefix __Host- only over HTTPS, for one host and without a
+// domain; svc dev serves plain HTTP on a loopback address.
 func (c *Cookies) Name(k Cookie) string {
 	if c.Secure {
 		return "__Host-svc" + k.Suffix
@@ -47,7 +47,7 @@ func (c *Cookies) Name(k Cookie) string {
 func (c *Cookies) Set(w http.ResponseWriter, k Cookie, value any) {
 	clear, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // texts and numbers
+		panic(err) // strings and numbers can always be encoded
 	}
 	c.write(w, k, base64.RawURLEncoding.EncodeToString(c.Seals.Seal(k.Purpose, clear)), k.Age)
 }
@@ -56,14 +56,13 @@ func (c *Cookies) Set(w http.ResponseWriter, k Cookie, value any) {
 func (c *Cookies) Remove(w http.ResponseWriter, k Cookie) { c.write(w, k, "", -time.Second) }
 
 func (c *Cookies) write(w http.ResponseWriter, k Cookie, text string, age time.Duration) {
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure but on the loopback, by plain HTTP
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure except for plain HTTP on a loopback address
 		Name: c.Name(k), Value: text, Path: "/", MaxAge: int(age / time.Second),
 		Secure: c.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 
-// Open reads the value of a cookie into a variable. It returns false if the request brings
-// no value that was sealed for this cookie.
+// Open decodes the value of a cookie. It returns false if the request has no value that was sealed for this cookie.
 func (c *Cookies) Open(r *http.Request, k Cookie, into any) bool {
 	found, err := r.Cookie(c.Name(k))
 	if err != nil || c.Seals == nil {

@@ -1,8 +1,8 @@
 // Package auth identifies who is signed in to the pages.
 //
-// A session has a record in the settings, which every instance follows; a session without a record is invalid. Thus
-// its end survives restarts and the loss of Redis. The browser has the name of the record in a sealed cookie, with
-// the time of the person's last request, so requests do not write records.
+// A session has a record in the settings, which every instance reads; a session without a record is invalid. Therefore
+// its end survives restarts and the loss of Redis. The browser has the id of the record in a sealed cookie, with the
+// time of the person's last request, so requests do not write records.
 package auth
 
 import (
@@ -18,38 +18,37 @@ import (
 // sessionCookie holds the session of a person until the browser is closed.
 var sessionCookie = Cookie{"", "svc.v1 session", 0}
 
-// seenEvery is the least time between two writes of the cookie while its person works.
+// seenEvery is the minimum interval between two writes of the cookie while the person is active.
 const seenEvery = 30 * time.Second
 
 // Session is a person who is signed in.
 type Session struct {
 	ID       string
 	User     string
-	Hospital string     // that the pages show
-	Role     users.Role // there
+	Hospital string     // hospital of the displayed pages
+	Role     users.Role // role in that hospital
 	BegunAt  time.Time
-	ProvedAt time.Time // when the person proved who he or she is; zero: not known
+	ProvedAt time.Time // when the person was authenticated; zero: unknown
 
 	Wall string // id of the wall, if the session belongs to a screen instead of a person
 
-	// Base begins the paths of the pages. It names the hospital if the path of the request
-	// does.
+	// Base is the prefix of the paths of the pages. It has the hospital if the path of the request has it.
 	Base   string
 	cookie cookie
 	record users.Session
 }
 
-// cookie is what the browser has of a session.
+// cookie is the content of a session cookie.
 type cookie struct {
 	ID       string `json:"id"`
-	Seen     int64  `json:"s"`           // Unix seconds of the last request of the person
-	Position int64  `json:"p,omitempty"` // of the settings, where the record is
+	Seen     int64  `json:"s"`           // Unix seconds of the person's last request
+	Position int64  `json:"p,omitempty"` // position of the record in the settings
 	// User and Hospital identify the session after its record was deleted.
 	User     string `json:"u"`
 	Hospital string `json:"h"`
 }
 
-// AppPath begins the paths of all pages that need a person.
+// AppPath is the prefix of the paths of all pages that require a person.
 const AppPath = "/app"
 
 // EndsAt returns when the session ends if its person makes no further request.
@@ -66,35 +65,35 @@ func (s *Session) EndsAt() time.Time {
 // or ends a secret. A default of this project.
 const FreshFor = 60 * time.Minute
 
-// clockSkew is how far the clocks of instances and providers may differ.
+// clockSkew is the maximum difference between the clocks of instances and providers.
 const clockSkew = time.Minute
 
-// IsFresh reports whether the person proved within [FreshFor] who he or she is.
+// IsFresh reports whether the person was authenticated within [FreshFor].
 func (s *Session) IsFresh(now time.Time) bool {
 	return !s.ProvedAt.IsZero() && now.Sub(s.ProvedAt) <= FreshFor && s.ProvedAt.Sub(now) <= clockSkew
 }
 
-// Why a request has no session.
+// These are the reasons why a request has no session.
 var (
 	ErrSignedOut = errors.New("nobody is signed in")
 	ErrExpired   = errors.New("the session has expired")
-	ErrEnded     = errors.New("the session was ended") // by its person or an administrator
+	ErrEnded     = errors.New("the session was ended") // ended by the person or an administrator
 )
 
 // Users returns the current rights of people.
 type Users interface {
-	// User returns a user of a hospital; false: there is none.
+	// User returns a user of a hospital, or false if there is none.
 	User(hospital, id string) (users.User, bool)
-	// Hospitals returns a user in each hospital that has one of that id.
+	// Hospitals returns the user with an id in each hospital that has one.
 	Hospitals(id string) []users.User
-	// Session returns a session that was not ended; false: there is none.
+	// Session returns a session that was not ended, or false if there is none.
 	Session(id string) (users.Session, bool)
 	// Sessions returns the sessions of a person that were not ended, oldest first.
 	Sessions(user string) []users.Session
 }
 
 // ReadSession returns the session of a request. The errors are [ErrSignedOut],
-// [ErrExpired] and [ErrEnded]; the session is not to be used then, and may be nil.
+// [ErrExpired] and [ErrEnded]; with an error, the session must not be used, and may be nil.
 func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 	s := &Session{Base: AppPath}
 	if !c.Open(r, sessionCookie, &s.cookie) || s.cookie.ID == "" {
@@ -102,7 +101,7 @@ func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 	}
 	var known bool
 	if s.record, known = c.Users.Session(s.cookie.ID); !known && c.Await != nil {
-		c.Await(r.Context(), s.cookie.Position) // it may have begun a moment ago, at another instance
+		c.Await(r.Context(), s.cookie.Position) // the session may have begun shortly before, at another instance
 		s.record, known = c.Users.Session(s.cookie.ID)
 	}
 	if !known {
@@ -128,7 +127,7 @@ func (c *Cookies) check(s *Session) error {
 	return nil
 }
 
-// MoveSession returns the session in another hospital of its person; false: it is invalid there.
+// MoveSession returns the session in another hospital of its person, or false if the session is invalid there.
 func (c *Cookies) MoveSession(s *Session, hospital string) (*Session, bool) {
 	other := *s
 	other.Hospital, other.Base = hospital, AppPath+"/u/"+url.PathEscape(hospital)
@@ -154,7 +153,8 @@ func (c *Cookies) BeginSession(w http.ResponseWriter, s *users.Session) {
 	c.Set(w, sessionCookie, kept)
 }
 
-// SessionID returns the name of a browser's session, even if it is no longer valid; "": the browser has none.
+// SessionID returns the id of a browser's session, even if the session is no longer valid, or "" if the browser has
+// none.
 func (c *Cookies) SessionID(r *http.Request) string {
 	var kept cookie
 	c.Open(r, sessionCookie, &kept)
@@ -176,11 +176,11 @@ func (c *Cookies) TouchSession(w http.ResponseWriter, r *http.Request, s *Sessio
 	}
 }
 
-// asksForSomething reports whether a person made the request. Pages also send requests by themselves, to follow their
-// unit or to reload, and those do not extend the session.
+// asksForSomething reports whether a person made the request. Pages also send requests automatically, to follow their
+// unit or to reload; those do not extend the session.
 func asksForSomething(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Mode") {
-	case "": // of a browser that does not say
+	case "": // the browser does not send the header
 		return !strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 	case "navigate":
 		return r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-User") == "?1"

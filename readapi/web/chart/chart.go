@@ -1,7 +1,7 @@
 // Package chart draws charts as SVG.
 //
-// A chart is a self-contained text. It uses the classes of the style sheet and the shapes of the page (symbols g, y,
-// o, r). It has a title for screen readers, and no script. Equal values give equal bytes.
+// A chart is self-contained SVG text. It uses the classes of the style sheet and the shapes of the page (symbols g, y,
+// o, r). It has a title for screen readers, and no script. Equal values produce equal bytes.
 package chart
 
 import (
@@ -18,7 +18,7 @@ import (
 type canvas struct {
 	strings.Builder
 
-	pattern string // id of the pattern of what is not known
+	pattern string // id of the pattern for unknown values
 }
 
 func newCanvas(width, height int, class, title string) *canvas {
@@ -27,9 +27,9 @@ func newCanvas(width, height int, class, title string) *canvas {
 	return c
 }
 
-// add writes markup. Text arguments are escaped.
+// add appends markup. Text arguments are escaped.
 func (c *canvas) add(format string, values ...any) {
-	fmt.Fprintf(c, format, values...) //nolint:errcheck // memory
+	fmt.Fprintf(c, format, values...) //nolint:errcheck // a write to memory
 }
 
 // path draws a line through points, or fills what they enclose.
@@ -70,26 +70,26 @@ func (c *canvas) rect(class string, x, y, width, height float64) {
 	c.add(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, number(x), number(y), number(width), number(height))
 }
 
-// defineStripes defines the pattern of what is not known.
+// defineStripes defines the pattern for unknown values.
 func (c *canvas) defineStripes() {
 	c.add(`<pattern id="%s" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">`+
 		`<path class="fs" d="M0 0h2.5v7H0z"/></pattern>`, c.pattern)
 }
 
-// stripe fills a rectangle with the pattern of what is not known.
+// stripe fills a rectangle with the pattern for unknown values.
 func (c *canvas) stripe(x, y, width, height float64) {
 	c.add(`<rect class="st" fill="url(#%s)" x="%s" y="%s" width="%s" height="%s"/>`, c.pattern, number(x), number(y), number(width), number(height))
 }
 
 func (c *canvas) done() template.HTML {
 	c.add(`</svg>`)
-	return template.HTML(c.String()) //nolint:gosec // all words were escaped
+	return template.HTML(c.String()) //nolint:gosec // all text was escaped
 }
 
-// letters name the shape and the colour of each level, green first.
+// letters are the names of the shape and the color of each level, green first.
 var letters = [...]string{"g", "y", "o", "r"}
 
-// number writes a coordinate with at most one decimal.
+// number formats a coordinate with at most one decimal.
 func number(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }
@@ -97,7 +97,7 @@ func number(v float64) string {
 // point is a place on the canvas.
 type point struct{ x, y float64 }
 
-// line is the path through points.
+// line returns the path through points.
 func line(points ...point) string {
 	all := make([]string, len(points))
 	for i, p := range points {
@@ -106,12 +106,12 @@ func line(points ...point) string {
 	return "M" + strings.Join(all, " ")
 }
 
-// block is the outline of a rectangle.
+// block returns the outline of a rectangle.
 func block(left, right, top, foot float64) string {
 	return fmt.Sprintf("M%s %sH%sV%sH%[1]sz", number(left), number(top), number(right), number(foot))
 }
 
-// held returns the corners of a step line: each value applies until the next one, the last one until end.
+// held returns the corners of a step line: each value applies until the next one, and the last one until end.
 func held(n int, at func(i int) point, end float64) (points []point) {
 	for i := range n {
 		p, until := at(i), end
@@ -151,7 +151,7 @@ func ticks(low, high float64, count int) []float64 {
 			break
 		}
 	}
-	step = max(step, 1) // whole nurses
+	step = max(step, 1) // whole numbers of nurses
 	first, last := math.Floor(low/step)*step, math.Ceil(high/step)*step
 	var all []float64
 	for v := first; v <= last+step/2; v += step {

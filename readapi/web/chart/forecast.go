@@ -9,23 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// Forecast is the nurses needed until now and in the hours ahead, against those on duty.
+// Forecast is a chart of the nurses needed until now and in the hours ahead, compared with those on duty.
 type Forecast struct {
-	Title string // says all of it in words
+	Title string // text with the content of the chart
 	Now   time.Time
 	// Past is the past need, oldest first; each value applies until the next.
 	Past []Sample
-	// Ahead is what may be needed; the first is now.
+	// Ahead is the forecast of the need; the first value is now.
 	Ahead []Band
 	// OnDuty is the nurses on duty, oldest first; each value applies until the next. Empty: unknown.
 	OnDuty []Sample
-	Clock  func(time.Time) string // of the unit
+	Clock  func(time.Time) string // time of day in the unit
 	Words  ForecastWords
-	Wall   bool // it is read from afar: few words, large ones
-	Narrow bool // it is as wide as a telephone, with what the fills mean below
+	Wall   bool // the chart is read from a distance: less text, and larger
+	Narrow bool // the chart is as wide as a phone, with the legend below it
 }
 
-// ForecastWords are the labels.
+// ForecastWords has the labels of the chart.
 type ForecastWords struct {
 	Now     string    // "16.8 now"
 	Highest string    // "up to 19.0"
@@ -39,29 +39,29 @@ type Sample struct {
 	Nurses float64
 }
 
-// Band is what is needed at an instant: 8 of 10 times between Low and High.
+// Band is the need at an instant: with a probability of 80%, it is between Low and High.
 type Band struct {
 	At                time.Time
 	Low, Likely, High float64
 }
 
-// fieldTop is where the field of a forecast begins on its canvas.
+// fieldTop is the y coordinate at which the plot area begins.
 const fieldTop = 10
 
-// forecastFigure is a forecast as it is drawn.
+// forecastFigure is a forecast that is being drawn.
 type forecastFigure struct {
 	*Forecast
 	*canvas
 
-	left, right, foot float64 // of the field
-	words             float64 // height of words
-	clip              string  // id of the outline of the band
+	left, right, foot float64 // edges of the plot area
+	words             float64 // text height
+	clip              string  // id of the clip path of the band
 	x, y              scale
-	marks             []float64 // on the scale of nurses
+	marks             []float64 // grid lines on the scale of nurses
 	duty              []step
 }
 
-// step is a number of nurses on duty for a while.
+// step is a number of nurses on duty during a time span.
 type step struct {
 	from, to time.Time
 	nurses   float64
@@ -115,7 +115,7 @@ func (f *Forecast) bounds() (low, high float64) {
 	return math.Max(low-1, 0), high
 }
 
-// planWithin returns the nurses on duty, cut to what is drawn.
+// planWithin returns the nurses on duty, limited to the visible range.
 func (f *Forecast) planWithin(begin, end time.Time) (all []step) {
 	for i, s := range f.OnDuty {
 		one := step{s.At, end, s.Nurses}
@@ -165,7 +165,7 @@ func (g *forecastFigure) clipBand() {
 	g.add(`<clipPath id="%s"><path d="%sz"/></clipPath>`, g.clip, line(outline...))
 }
 
-// fillBand fills the band by the nurses that would be short.
+// fillBand fills the band according to the shortfall of nurses.
 func (g *forecastFigure) fillBand() {
 	g.add(`<g clip-path="url(#%s)" class="soft">`, g.clip)
 	if len(g.duty) == 0 {
@@ -195,7 +195,7 @@ func (g *forecastFigure) fillBand() {
 	g.add(`</g>`)
 }
 
-// drawLines draws who is on duty, what was needed, what is likely, and now.
+// drawLines draws the nurses on duty, the past need, the likely need, and the current time.
 func (g *forecastFigure) drawLines() {
 	if len(g.duty) > 0 {
 		g.line("duty", held(len(g.duty), func(i int) point {
@@ -241,7 +241,7 @@ func (g *forecastFigure) labelLines() {
 	}
 	l.place(g.Words.Highest, spots...)
 
-	first := len(g.Words.OnDuty) - len(g.duty) // steps before the figure have words, too
+	first := len(g.Words.OnDuty) - len(g.duty) // steps before the visible range have labels, too
 	for i := len(g.duty) - 1; i >= 0 && first >= 0; i-- {
 		d := g.duty[i]
 		from, to, height := g.x.atTime(d.from)+8, g.x.atTime(d.to)-8, g.y.at(d.nurses)
@@ -254,7 +254,7 @@ func (g *forecastFigure) labelLines() {
 		if i > 0 {
 			spots = []spot{{"start", from, under}, {"start", from, over}, {"end", to, under}, {"end", to, over}}
 		}
-		middle := (from + to) / 2 //nolint:mnd // its middle
+		middle := (from + to) / 2 //nolint:mnd // the middle
 		l.place(words, append(spots, spot{"middle", middle, over}, spot{"middle", middle, under})...)
 	}
 	if len(g.duty) > 0 {
@@ -282,24 +282,23 @@ func (g *forecastFigure) drawLegend(base float64) {
 	}
 }
 
-// labelSpace is the least space between the middles of two labels of time.
+// labelSpace is the minimum distance between the middles of two time labels.
 const labelSpace = 44
 
-// Levels is how likely each level is at some instants ahead, or how long it lasted.
+// Levels is a chart of the probability of each level at future instants, or of how long each level lasted.
 type Levels struct {
 	Title   string
 	Columns []LevelColumn
-	Narrow  bool // it is as wide as a telephone
+	Narrow  bool // the chart is as wide as a phone
 }
 
-// LevelColumn is one instant, or one span of time. The shares and the unknown one add up to at most 1,
-// green first; what is missing was not recorded. Likely is the level that the column is marked with;
-// -1: none.
+// LevelColumn is one instant, or one span of time. Shares, green first, and Unknown add up to at most 1; the rest was
+// not recorded. Likely is the level with which the column is marked, or -1 for none.
 type LevelColumn struct {
 	At      string
 	Shares  [4]float64
 	Likely  int
-	Unknown float64 // share of which the level is not known: striped, with a question mark above
+	Unknown float64 // part with an unknown level: striped, with a question mark above
 }
 
 // SVG draws a column for each instant, green at its foot.
@@ -318,7 +317,7 @@ func (l *Levels) SVG() template.HTML {
 		c.defineStripes()
 	}
 	each, labeled := width/float64(len(l.Columns)), -width
-	size := min(14, each-2) //nolint:mnd // of the symbols
+	size := min(14, each-2) //nolint:mnd // size of the symbols
 	for i, column := range l.Columns {
 		left, right := float64(i)*each+gap/2, float64(i+1)*each-gap/2
 		y := foot
@@ -344,8 +343,8 @@ func (l *Levels) SVG() template.HTML {
 		case column.Unknown > 0:
 			c.text("k", "middle", middle, 18, "?")
 		}
-		space := float64(8*utf8.RuneCountInString(column.At) + 4) //nolint:mnd // the width of a word, and a gap
-		at := min(max(middle, space/2), width-space/2)            //nolint:mnd // half of it
+		space := float64(8*utf8.RuneCountInString(column.At) + 4) //nolint:mnd // the width of a label, and a gap
+		at := min(max(middle, space/2), width-space/2)            //nolint:mnd // half of the label
 		if column.At != "" && at-labeled >= space {
 			c.text("", "middle", at, foot+22, column.At)
 			labeled = at
@@ -354,15 +353,15 @@ func (l *Levels) SVG() template.HTML {
 	return c.done()
 }
 
-// Meter is a bar that is filled to a share of 1, with marks at each quarter.
+// Meter returns a bar that is filled to a fraction of 1, with marks at each quarter.
 func Meter(share float64) template.HTML {
-	return meter(`<path class="fi" d="M0 2h` + number(200*min(max(share, 0), 1)) + `v4H0z"/>`) //nolint:mnd // its width
+	return meter(`<path class="fi" d="M0 2h` + number(200*min(max(share, 0), 1)) + `v4H0z"/>`) //nolint:mnd // width of the fill
 }
 
-// UnknownMeter is a bar without a fill: the share is not known.
+// UnknownMeter returns a bar without a fill, for an unknown fraction.
 func UnknownMeter() template.HTML { return meter(`<path class="hat" d="M0 4h200"/>`) }
 
 func meter(fill string) template.HTML {
-	return template.HTML(`<svg class="m" viewBox="0 0 200 8" preserveAspectRatio="none" aria-hidden="true">` + //nolint:gosec // ours
+	return template.HTML(`<svg class="m" viewBox="0 0 200 8" preserveAspectRatio="none" aria-hidden="true">` + //nolint:gosec // own markup
 		`<path class="fl" d="M0 3h200v2H0z"/><path class="fi" d="M50 0v8h1V0zM100 0v8h1V0zM150 0v8h1V0z"/>` + fill + `</svg>`)
 }

@@ -9,8 +9,8 @@ import (
 type labeler struct {
 	*canvas
 
-	left, right, top, foot float64 // of the field
-	size                   float64 // of the words
+	left, right, top, foot float64 // edges of the plot area
+	size                   float64 // font size
 	taken                  []labelBox
 }
 
@@ -48,8 +48,8 @@ func (l *labeler) box(words string, at spot) labelBox {
 	return labelBox{left, left + width, at.y - l.size*.85, at.y + l.size*.3}
 }
 
-// place writes a label at the first free spot, and moves it horizontally into the chart. It writes nothing if no spot
-// is free.
+// place draws a label at the first free spot, and moves it horizontally into the chart. It draws nothing if no spot is
+// free.
 func (l *labeler) place(words string, spots ...spot) {
 	for _, at := range spots {
 		box := l.box(words, at)

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// The canvas of a figure of rows, each with a name at its left.
+// These define the canvas of a chart of rows, each with a name on its left.
 const (
 	rowsWidth         = 560
 	rowsLeft          = 196.0
 	rowsTop, rowEvery = 30.0, 36.0
 	rowBar            = 22.0
-	mostName          = 27 // characters that fit
+	mostName          = 27 // maximum characters that fit
 )
 
-// short cuts a name that does not fit.
+// short truncates a name that does not fit.
 func short(name string) string {
 	letters := []rune(name)
 	if len(letters) <= mostName {
@@ -25,7 +25,7 @@ func short(name string) string {
 	return string(letters[:mostName-1]) + "…"
 }
 
-// rows starts a chart with n rows, and returns where they end.
+// rows starts a chart with n rows, and returns the y coordinate of their end.
 func rows(n int, title string) (c *canvas, foot float64) {
 	foot = rowsTop + float64(n)*rowEvery
 	return newCanvas(rowsWidth, int(foot)+32, "", title), foot
@@ -38,7 +38,7 @@ func (c *canvas) name(i int, name string) {
 	c.text("k", "end", rowsLeft-12, rowAt(i)+15, short(name))
 }
 
-// mark draws a line through all rows with a label at its foot.
+// mark draws a line through all rows, with a label at its lower end.
 func (c *canvas) mark(x, foot float64, words string) {
 	c.line("was", point{x, rowsTop - 6}, point{x, foot})
 	anchor := "middle"
@@ -59,8 +59,8 @@ type Ladder struct {
 // Rung is one factor.
 type Rung struct {
 	Name   string
-	Begins float64 // where the bar starts: additional demand is stacked
-	Nurses float64 // 0: it asks for nothing
+	Begins float64 // start of the bar, because additional demand is stacked
+	Nurses float64 // 0: no demand
 	Leads  bool
 	Label  string
 }
@@ -113,12 +113,12 @@ func (l *Ladder) SVG() template.HTML {
 	return c.done()
 }
 
-// Sum is how parts add up, each of what the ones before have left.
+// Sum is a chart of parts that add up, each a fraction of what the previous parts have left.
 type Sum struct {
 	Title string
 	Most  float64
 	Parts []SumPart
-	Label string // of all together
+	Label string // label of the total
 }
 
 // SumPart is one part.
@@ -149,14 +149,14 @@ func (s *Sum) SVG() template.HTML {
 	return c.done()
 }
 
-// Score is a score of 100 from two parts, on the colours that it reaches.
+// Score is a chart of a score out of 100 from two parts, on the scale of colors.
 type Score struct {
 	Title                      string
 	Demand, Severity           float64 // points
 	DemandLabel, SeverityLabel string
 	Label                      string
-	Bounds                     []int // where the colours begin, after the first
-	Next                       int   // score after the next change by the clock
+	Bounds                     []int // scores at which the colors begin, except the first
+	Next                       int   // score after the next change by a timer
 	NextLabel                  string
 }
 
@@ -201,7 +201,7 @@ func (s *Score) SVG() template.HTML {
 	return c.done()
 }
 
-// Steps is what is needed from now on, as far as known clocks reach.
+// Steps is a chart of the need from now on, as far as the known clocks reach.
 type Steps struct {
 	Title    string
 	From, To time.Time
@@ -242,7 +242,7 @@ func (s *Steps) SVG() template.HTML {
 	c.line("ax", point{left, foot}, point{right, foot})
 	place := func(i int) point { return point{x.atTime(s.Steps[i].At), y.at(s.Steps[i].Nurses)} }
 	c.line("was", held(len(s.Steps), place, right)...)
-	free := 0.0 // where words have room
+	free := 0.0 // x coordinate from which a label fits
 	for i, step := range s.Steps {
 		if i == 0 {
 			continue

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Past is the nurses needed and on duty at the full hours of a span.
+// Past is a chart of the nurses needed and on duty at the full hours of a time span.
 type Past struct {
-	Title    string // says all of it in words
+	Title    string // text with the content of the chart
 	From, To time.Time
-	Hours    []PastHour // ascending; an hour that is missing leaves a gap
+	Hours    []PastHour // ascending; a missing hour leaves a gap
 	Marks    []Mark
-	Narrow   bool // it is as wide as a telephone
+	Narrow   bool // the chart is as wide as a phone
 }
 
 // PastHour is one full hour. Negative nurses on duty mean unknown.
@@ -22,7 +22,7 @@ type PastHour struct {
 	Needed, OnDuty float64
 }
 
-// Mark names an instant at the foot of a figure.
+// Mark is a label of an instant below a chart.
 type Mark struct {
 	At    time.Time
 	Words string
@@ -58,7 +58,7 @@ func (p *Past) SVG() template.HTML {
 	for _, m := range p.Marks {
 		at := x.atTime(m.At)
 		if at-labeled < labelSpace || at > width-labelSpace/2 {
-			continue // there is no room
+			continue // not enough space
 		}
 		labeled = at
 		c.path("ax", "M"+number(at)+" "+number(foot)+"v6")
@@ -76,8 +76,8 @@ func (p *Past) SVG() template.HTML {
 	return c.done()
 }
 
-// steps returns the line through a number of each hour, which applies to the preceding hour. The line has gaps where
-// the number is unknown.
+// steps returns the line through a value of each hour, which applies to the preceding hour. The line has gaps where the
+// value is unknown.
 func (p *Past) steps(x, y scale, of func(PastHour) float64) (d string) {
 	last := time.Time{}
 	for _, h := range p.Hours {
@@ -97,7 +97,7 @@ func (p *Past) steps(x, y scale, of func(PastHour) float64) (d string) {
 	return d
 }
 
-// Week is the hours of a week, a row each day.
+// Week is a chart of the hours of a week, with a row for each day.
 type Week struct {
 	Title string
 	Days  [7]WeekDay
@@ -112,10 +112,10 @@ type WeekDay struct {
 // WeekCell is one hour of a week. Without text, its values are unknown.
 type WeekCell struct {
 	Words string  // nurses needed
-	Short float64 // share of the hours in which nurses were short, 0 … 1; negative: it is not known
+	Short float64 // fraction of the hours with too few nurses, 0 … 1; negative: unknown
 }
 
-// SVG draws a cell for each hour. Its fill shows in which share of the weeks nurses were missing at that hour: none,
+// SVG draws a cell for each hour. Its fill shows in what fraction of the weeks nurses were missing at that hour: none,
 // up to a quarter, up to half, more. A striped cell means unknown.
 func (w *Week) SVG() template.HTML {
 	const left, top, each, row = 56.0, 22.0, 33.0, 26.0

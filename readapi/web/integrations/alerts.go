@@ -88,7 +88,7 @@ func showAlertsAdmin(d *adminRequest) {
 }
 
 // nameEscalation returns the recipients to which a tier without escalation recipients escalates: those of the next
-// higher tier that has some, or else its own and those of lower tiers.
+// higher tier that has recipients or, if there is none, those of the tier and the lower tiers.
 func nameEscalation(d *adminRequest, tiers []apiTier, i int) string {
 	for _, above := range tiers[i+1:] {
 		if above.Enabled && len(above.Recipients) > 0 {
@@ -133,7 +133,7 @@ func joinLabels(ids []string, people []apiRecipient) string {
 	return strings.Join(names, ", ")
 }
 
-// formatMinutes writes a limit of a tier; 0: there is none.
+// formatMinutes formats a limit of a tier; 0 means no limit.
 func formatMinutes(d *adminRequest, n int) string {
 	if n == 0 {
 		return "–"
@@ -201,7 +201,7 @@ func showTier(d *adminRequest) {
 	d.show("alerts.tier", &out)
 }
 
-// keepOrder returns the chosen ids in the order that they had before, then the new ones.
+// keepOrder returns the selected ids in their previous order, followed by new ones.
 func keepOrder(chosen, before []string) []string {
 	out := []string{}
 	for _, id := range before {
@@ -275,7 +275,7 @@ func showEpisodes(d *adminRequest) {
 	}
 	out := episodesPage{adminPage: d.newPage("episodes")}
 	out.Tabs = listAlertTabs(d, "episodes")
-	if d.refused == nil { // else the path is that of an act
+	if d.refused == nil { // on errors, the path is that of the act
 		out.Poll, out.Refresh = feedsPoll, page.RefreshSeconds
 	}
 	out.Rows = newRows(d, &out.adminPage, all, newEpisodeRow)

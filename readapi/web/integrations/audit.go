@@ -62,8 +62,8 @@ func readAuditQuery(d *adminRequest) url.Values {
 	return q
 }
 
-// readActs returns a page of the acts. It returns false after it has answered with a fault. A query
-// that breaks a rule is refused.
+// readActs returns a page of the acts. It returns false after it has sent an error response. A query that breaks a rule
+// is refused.
 func readActs(d *adminRequest, q url.Values) (all actList, ok bool) {
 	refused, ok := d.send(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil, &all)
 	if refused != nil {
@@ -128,7 +128,7 @@ func showAudit(d *adminRequest) {
 	d.show("audit.list", &out)
 }
 
-// auditCSVPages is the largest size of the file in pages of the API.
+// auditCSVPages is the maximum size of the file, in pages of the API.
 const auditCSVPages = 500
 
 // downloadAudit responds with a file of all acts that match the filter.
@@ -151,7 +151,7 @@ func downloadAudit(d *adminRequest) {
 		for i := range cells {
 			cells[i] = spreadsheet.Escape(cells[i])
 		}
-		out.Write(cells) //nolint:errcheck // nobody is there to be told
+		out.Write(cells) //nolint:errcheck // the client has disconnected
 	}
 	write("at", "by", "name", "action", "subject", "before", "after", "reason")
 	names := readNames(d)

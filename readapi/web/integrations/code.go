@@ -10,15 +10,15 @@ import (
 type codePage struct {
 	adminPage
 	Code        codeRow
-	CodeKind    string // as the API names it
+	CodeKind    string // kind in the API
 	Suggestions []suggestionRow
 	Factors     []option
 	Kinds       []option
 	Ops         []option
-	Row         *mapRow // of the map now; nil: there is none
+	Row         *mapRow // current row of the map; nil: there is none
 	Effect      *effect // effect of the mapping; nil: not requested
 	Before      string  // factor of the row before the last change; "": the row is new
-	Undo        bool    // the row was just made or changed
+	Undo        bool    // the row was just created or changed
 	Status      string
 }
 
@@ -27,8 +27,8 @@ type suggestionRow struct {
 	Chosen        bool
 }
 
-// readCode returns a code of the worklist. A code that is not on the list has its name
-// alone. It returns false after it has answered with a fault.
+// readCode returns a code of the worklist. For a code that is not on the list, it returns only the name. It returns
+// false after it has sent an error response.
 func readCode(d *adminRequest, system, code, kind string) (c apiCode, ok bool) {
 	var list codeList
 	if _, ok = d.read(worklistAPI+"?"+url.Values{"code": {code}}.Encode(), &list); !ok {
@@ -46,7 +46,7 @@ func showCodeOfQuery(d *adminRequest) {
 	showCode(d, q.Get("system"), q.Get("code"), q.Get("kind"))
 }
 
-// kindsOfCodes are the kinds of statements that a code can be in; the first is any.
+// kindsOfCodes are the kinds of statements in which a code can occur; the first means any.
 var kindsOfCodes = []string{"", "medication", "observation", "lab", "device", "diagnosis"}
 
 // mappingFields are the fields of a row of the map.
@@ -96,8 +96,8 @@ func showCode(d *adminRequest, system, code, kind string) {
 	d.show("terms.code", &out)
 }
 
-// findMapping returns the row of the map that the page of a code shows: that of the typed values, or
-// that of the query; nil: there is none.
+// findMapping returns the row of the map that the page of a code shows, according to the entered values or the query,
+// or nil if there is none.
 func findMapping(d *adminRequest, all []apiMapping, system, code, kind string) (row *apiMapping) {
 	typed, id := d.r.PostForm, d.r.URL.Query().Get("id")
 	for i := range all {
@@ -123,7 +123,7 @@ func showCodeEffect(d *adminRequest, would *acted, system, code, kind string, sh
 	}
 }
 
-// chooseFactor fills in the factors that a code may be mapped to.
+// chooseFactor sets the factors that a code may be mapped to.
 func chooseFactor(d *adminRequest, out *codePage, c *apiCode) {
 	chosen := out.Form.Value("factor")
 	suggested := chosen == noFactor
@@ -156,7 +156,7 @@ func readMappingForm(f url.Values) map[string]any {
 	if other := f.Get("other"); other != "" {
 		factor = other
 	}
-	f.Set("factor", factor) // the form shows it again
+	f.Set("factor", factor) // the form shows the value again
 	body := map[string]any{
 		"system": f.Get("system"), "code": f.Get("code"), "factorId": factor, "comment": strings.TrimSpace(f.Get("comment")),
 	}
@@ -193,7 +193,7 @@ func actOnCode(d *adminRequest) {
 	}
 }
 
-// mappingIDs is the rows that a change of the map made.
+// mappingIDs has the rows that a change of the map created.
 type mappingIDs struct {
 	Mappings []struct{ ID, FactorID string }
 }
@@ -213,7 +213,7 @@ func leaveApplied(d *adminRequest, made *mappingIDs, f url.Values) {
 	d.leaveFlash(d.pathTo("code")+"?"+q.Encode(), flash{Done: done, Kept: f.Get("was.comment")})
 }
 
-// markCode removes a code from the worklist, or puts it back.
+// markCode removes a code from the worklist, or restores it.
 func markCode(d *adminRequest, system, code, kind, verb string, again func(*adminRequest)) {
 	mark := map[string]any{"system": system, "code": code}
 	if kind != "" {

@@ -19,13 +19,13 @@ type apiDeadLetter struct {
 	At, RetriedAt     *time.Time
 }
 
-// deadLettersPage is the records that could not be applied.
+// deadLettersPage shows the records that could not be applied.
 type deadLettersPage struct {
 	adminPage
 	Reasons []reasonRow
-	Reason  string // of the records shown; "": any
+	Reason  string // reason of the displayed records; "": any
 	Rows    []deadLetterRow
-	Open    int // number of the records shown that can be tried again
+	Open    int // number of displayed records that can be retried
 }
 
 type reasonRow struct {
@@ -38,8 +38,8 @@ type deadLetterRow struct {
 	ID, Topic, Reason, Schema, At, Retried string
 }
 
-// readDeadLetters returns all records of a hospital that could not be applied, newest first. It
-// returns false after it has answered with a fault.
+// readDeadLetters returns all records of a hospital that could not be applied, newest first. It returns false after it
+// has sent an error response.
 func readDeadLetters(d *adminRequest) (all []apiDeadLetter, ok bool) {
 	for cursor := ""; ; {
 		var part struct {
@@ -67,7 +67,7 @@ func nameReason(d *adminRequest, code string) string {
 
 func showDeadLetters(d *adminRequest) { listDeadLetters(d, nil) }
 
-// listDeadLetters shows the records, with why the API refuses to try some of them again.
+// listDeadLetters shows the records. refused has the reasons for which the API refuses retries.
 func listDeadLetters(d *adminRequest, refused []string) {
 	all, ok := readDeadLetters(d)
 	if !ok {
@@ -109,14 +109,14 @@ func retryDeadLetter(d *adminRequest) {
 	retryRecords(d, []string{d.pathID()})
 }
 
-// retryDeadLetters tries all records again that the page showed.
+// retryDeadLetters retries all records that the page displayed.
 func retryDeadLetters(d *adminRequest) {
 	ids := d.r.PostForm["id"]
 	retryRecords(d, ids[:min(len(ids), rowsAPage)])
 }
 
-// retryRecords retries dead letters through the API. A record that this release cannot read either remains on the
-// list, and the page says why.
+// retryRecords retries dead letters through the API. A record that this release cannot read either remains on the list,
+// and the page shows the reason.
 func retryRecords(d *adminRequest, ids []string) {
 	var refusals []string
 	taken := 0

@@ -56,7 +56,7 @@ type attemptRow struct {
 	At, Answer, Detail string
 }
 
-// formatAnswer writes the status that an endpoint answered with, or why there is none.
+// formatAnswer formats the status of an endpoint's response, or the reason why there was no response.
 func formatAnswer(d *adminRequest, a *apiAttempt) string {
 	what := a.Class
 	if a.Status != nil {
@@ -95,7 +95,7 @@ type deliveryPage struct {
 	Command *apiCommand
 	Counted string
 	Only    []option
-	Ready   bool // the window was counted: the replay may begin
+	Ready   bool // the window was counted, so the replay may begin
 }
 
 func showDelivery(d *adminRequest) {
@@ -109,8 +109,7 @@ func showDelivery(d *adminRequest) {
 	}
 }
 
-// readDelivery returns a delivery to an endpoint. It returns false after it has answered with
-// a fault.
+// readDelivery returns a delivery to an endpoint. It returns false after it has sent an error response.
 func readDelivery(d *adminRequest, w *apiWebhook, id string) (*apiDelivery, bool) {
 	v := &apiDelivery{}
 	if _, ok := d.read(deliveriesAPI+url.PathEscape(id), v); !ok {
@@ -134,8 +133,8 @@ type apiCommand struct {
 	DeliveryID      *string
 }
 
-// readCommand returns a command for its page. Directly after the order, the notifier may not have read the command;
-// it then counts as unfinished. readCommand returns false after it has sent an error response.
+// readCommand returns a command for its page. Shortly after the command was issued, the notifier may not have read it;
+// the command then counts as unfinished. readCommand returns false after it has sent an error response.
 func (d *adminRequest) readCommand(id string) (c *apiCommand, ok bool) {
 	path := commandsAPI + url.PathEscape(id)
 	if verb := d.orderedVerb(); verb != "" && d.isMissing(path) {
@@ -201,8 +200,8 @@ func showCommand(d *adminRequest) {
 	d.show("webhooks.command", &out)
 }
 
-// makeTestRequest returns the last request of a test, with its signatures; "": the command is no
-// test, or the request cannot be made again.
+// makeTestRequest returns the last request of a test, with its signatures, or "" if the command is not a test or the
+// request cannot be rebuilt.
 func makeTestRequest(d *adminRequest, c *apiCommand, v *apiDelivery) string {
 	n, again := len(v.Attempts), d.Administration.TestRequest
 	if c.Verb != string(outbound.VerbTest) || again == nil || n == 0 || v.Attempts[n-1].At == nil || v.OccurredAt == nil {

@@ -20,7 +20,7 @@ type acted struct {
 	Warnings           []struct{ Code, Path string }
 }
 
-// effect is what an act would change now.
+// effect is the change that an act would make now.
 type effect struct {
 	Rooms     []roomEffect
 	Activated []string
@@ -42,8 +42,8 @@ func newColored(d *adminRequest, color string) colored {
 	return colored{color, shape, d.Or("color."+color, color)}
 }
 
-// newEffect returns what an act would change: the level and the rooms, before and after. It
-// also has the named rooms that keep their colour.
+// newEffect returns the change that an act would make: the level and the rooms, before and after. It also has the named
+// rooms whose color would not change.
 func newEffect(d *adminRequest, a *acted, named []int32) *effect {
 	out := &effect{}
 	changed, leveled := map[int32]bool{}, false

@@ -36,7 +36,7 @@ type apiFeed struct {
 	Stale                bool
 	Windows              map[string]apiCounts
 
-	Refusals, Warnings, Routine []apiNotice // of one source alone
+	Refusals, Warnings, Routine []apiNotice // for one source only
 }
 
 type apiCounts struct {
@@ -107,7 +107,7 @@ type pipelineRow struct {
 
 type factRow struct{ Name, Value, Link string }
 
-// topicLate is how long a record may wait before the page marks it, in seconds.
+// topicLate is the age in seconds from which the page marks a pending record.
 const topicLate = 2
 
 func showFeeds(d *adminRequest) {
@@ -171,7 +171,7 @@ func newFeedLine(d *adminRequest, f *apiFeed) feedLine {
 	return line
 }
 
-// listFacts returns the numbers of a status that link to a page.
+// listFacts returns the numbers in a status that link to a page.
 func listFacts(d *adminRequest, s *apiStatus) (facts []factRow) {
 	add := func(name string, value int64, link string) {
 		if value > 0 {
@@ -198,7 +198,7 @@ func listFacts(d *adminRequest, s *apiStatus) (facts []factRow) {
 	return facts
 }
 
-// sourcePage shows what one source sent, with the faults.
+// sourcePage shows the messages of one source, with their errors.
 type sourcePage struct {
 	adminPage
 	Feeds []sourceFeed
@@ -243,8 +243,8 @@ func listNotices(d *adminRequest, all []apiNotice) (rows []noticeRow) {
 type connectPage struct {
 	adminPage
 	Feeds []connectFeed
-	MLLP  string // says how to send by MLLP
-	At    string // address at which this process listens for MLLP; "": another one does
+	MLLP  string // how to send over MLLP
+	At    string // address at which this process listens for MLLP; "": another process listens
 }
 
 // connectFeed is the address, the headers and a sample message of one feed. The API accepts the sample as displayed.
@@ -276,7 +276,7 @@ func showConnect(d *adminRequest) {
 func newConnectFeed(d *adminRequest, address, name string, o *contract.Operation) connectFeed {
 	b := &o.Bodies[0]
 	sample := b.Examples[0].Text
-	if b.Type == textHL7 { // one segment a line: a browser shows it so, and the API reads it so
+	if b.Type == textHL7 { // one segment per line, which browsers display and the API accepts
 		sample = strings.TrimSuffix(strings.ReplaceAll(sample, "\r", "\n"), "\n")
 	}
 	f := connectFeed{

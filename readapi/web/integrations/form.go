@@ -21,14 +21,14 @@ type form struct {
 	refused *apicall.Refusal
 	fields  []formField
 	placed  map[int]bool // details of the refusal that are displayed at a field
-	was     url.Values   // values of the thing as it is now
+	was     url.Values   // current values of the resource
 }
 
 // formField is a field of a form.
 type formField struct {
 	name  string
 	label string // key of its text, or the label; "": the value is not compared with concurrent changes
-	path  string // in the body of the API; "": the name
+	path  string // path in the body of the API; "": the name
 }
 
 // Was returns the current values of the resource. The form contains them for [adminRequest.compareValues].
@@ -63,10 +63,10 @@ type field struct {
 // Value returns the value of a field.
 func (f *form) Value(name string) string { return f.typed.Get(name) }
 
-// Has reports whether a box is ticked, or an option of a list chosen.
+// Has reports whether a checkbox is selected, or an option of a list.
 func (f *form) Has(name, value string) bool { return slices.Contains(f.typed[name], value) }
 
-// Field returns a field with its label and what is wrong with it.
+// Field returns a field with its label and its errors.
 func (f *form) Field(name, label string) field {
 	out := field{Name: name, Label: f.texts.T(label), About: f.texts.Or(label+".about", ""), Value: f.typed.Get(name), Type: "text"}
 	out.Faults = f.Faults(name)
@@ -79,7 +79,7 @@ func (f field) As(kind string) field {
 	return f
 }
 
-// box is a box to tick, or one of a list of which one can be chosen.
+// box is a checkbox, or one option of a radio group.
 type box struct {
 	option
 	Field, Type string
@@ -90,7 +90,7 @@ func (f *form) Box(name, value, label string) box {
 	return box{option{value, f.texts.T(label), f.Has(name, value)}, name, "checkbox"}
 }
 
-// Boxes returns a box for each option of a field.
+// Boxes returns a checkbox for each option of a field.
 func (f *form) Boxes(name string, options []option) (all []box) {
 	for _, o := range options {
 		all = append(all, box{o, name, "checkbox"})
@@ -98,7 +98,7 @@ func (f *form) Boxes(name string, options []option) (all []box) {
 	return all
 }
 
-// Radios returns what [form.Boxes] returns, for a field with one value.
+// Radios is [form.Boxes] for a field with one value.
 func (f *form) Radios(name string, options []option) []box {
 	all := f.Boxes(name, options)
 	for i := range all {
@@ -114,7 +114,7 @@ func (f *form) Need(name, label string) field {
 	return out
 }
 
-// Faults returns why the API refuses a field, or a part of it.
+// Faults returns the reasons for which the API refuses a field, or a part of it.
 func (f *form) Faults(name string) (all []string) {
 	if f.refused == nil {
 		return nil
@@ -155,7 +155,7 @@ func (f *form) listRefusals() (all []string) {
 	for i, detail := range f.refused.Details {
 		if !f.placed[i] {
 			text := f.texts.ExplainRule(detail.Rule)
-			if _, is := tierLevels[detail.Path]; is { // a tier that uses what cannot be removed
+			if _, is := tierLevels[detail.Path]; is { // a tier that uses the resource, which therefore cannot be removed
 				text = detail.Path + ": " + text
 			}
 			all = append(all, text)
@@ -168,7 +168,7 @@ func (f *form) listRefusals() (all []string) {
 type overtaken struct{ Name, Was, Now, Yours string }
 
 // compareValues returns the fields that another user has changed since the form was displayed. The form contains the
-// displayed values as was.<name>; now has the current values. An act without values has none.
+// displayed values as was.<name>; now has the current values. An act without values has no such fields.
 func (d *adminRequest) compareValues(now url.Values, fields []formField) (all []overtaken) {
 	typed := d.r.PostForm
 	for _, f := range fields {
@@ -180,13 +180,13 @@ func (d *adminRequest) compareValues(now url.Values, fields []formField) (all []
 	return all
 }
 
-// option is one of a list to choose from.
+// option is one option of a list.
 type option struct {
 	Value, Name string
 	Chosen      bool
 }
 
-// parseNumber returns an entered number in the format of the API; nil: nothing was entered. Any other text is
+// parseNumber returns an entered number in the format of the API, or nil if nothing was entered. Any other text is
 // unchanged, so that the API refuses it.
 func parseNumber(typed string) any {
 	typed = strings.TrimSpace(typed)
@@ -200,7 +200,7 @@ func parseNumber(typed string) any {
 	return typed
 }
 
-// parseCount reads a whole number; 0: the text is none.
+// parseCount parses an integer, or returns 0 for any other text.
 func parseCount(text string) int {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n
@@ -208,15 +208,15 @@ func parseCount(text string) int {
 	return 0
 }
 
-// splitWords splits a typed list.
+// splitWords splits an entered list.
 func splitWords(typed string) []string {
 	return strings.FieldsFunc(typed, func(c rune) bool { return c == ',' || c == ' ' || c == ';' || c == '\n' || c == '\r' })
 }
 
-// formatVersion writes a version as forms and headers have it.
+// formatVersion formats a version for forms and headers.
 func formatVersion(n int64) string { return strconv.FormatInt(n, 10) }
 
-// textOrEmpty returns a text; "" for a missing one.
+// textOrEmpty returns a text, or "" for nil.
 func textOrEmpty(text *string) string {
 	if text == nil {
 		return ""

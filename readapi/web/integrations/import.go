@@ -17,17 +17,17 @@ import (
 
 // importPage has the form for a file with many rows.
 type importPage struct {
-	adminPage // its Version is that of the table that the preview was made from
+	adminPage // its Version is that of the table at the preview
 
 	Action      string // path of its form
-	Export      string // path of the file as it is now
+	Export      string // path of the current file
 	FileColumns string
-	Text        string // of the file; "": it is refused
+	Text        string // text of the file; "": it is refused
 	Rows        int
 	Faults      []string
 	Ready       bool // the file can be applied
 	Effect      *effect
-	Was         string // the rows of that table that the file has, as JSON by id
+	Was         string // the rows of that table that are in the file, as JSON by id
 }
 
 func newImportPage(d *adminRequest, title, tab string, parts ...string) importPage {
@@ -36,17 +36,16 @@ func newImportPage(d *adminRequest, title, tab string, parts ...string) importPa
 	return out
 }
 
-// readUpload returns the text of a file that was sent, or pasted. It returns false after it
-// has answered with a fault.
+// readUpload returns the text of an uploaded or pasted file. It returns false after it has sent an error response.
 func readUpload(d *adminRequest) (text string, ok bool) {
 	if strings.HasPrefix(d.r.Header.Get("Content-Type"), "multipart/form-data") {
 		if err := d.r.ParseMultipartForm(importFormAtMost); err != nil {
 			d.ShowFault(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
 			return "", false
 		}
-		defer d.r.MultipartForm.RemoveAll() //nolint:errcheck // what is left is removed by the machine
+		defer d.r.MultipartForm.RemoveAll() //nolint:errcheck // the operating system removes any remaining files
 		if file, head, err := d.r.FormFile("file"); err == nil {
-			defer file.Close() //nolint:errcheck // it was read
+			defer file.Close() //nolint:errcheck // the file was only read
 			var content strings.Builder
 			content.Grow(int(head.Size))
 			if _, err := io.Copy(&content, file); err == nil && head.Size > 0 {
@@ -60,10 +59,10 @@ func readUpload(d *adminRequest) (text string, ok bool) {
 // rowsAtOnce is the maximum number of rows that the API accepts in one request.
 const rowsAtOnce = 5000
 
-// listed finds the number of the row in the path of a fault.
+// listed finds the index of the row in the path of an error.
 var listed = regexp.MustCompile(`^(?:mappings|locations)\[(\d+)\]\.?`)
 
-// listFaults returns why the API refuses the rows of a file, with the lines of the file.
+// listFaults returns the errors of the API in the rows of a file, with the lines of the file.
 func listFaults(d *adminRequest, refused *apicall.Refusal, line func(row int) int) (all []string) {
 	for _, detail := range refused.Details {
 		where := detail.Path
@@ -80,7 +79,7 @@ func listFaults(d *adminRequest, refused *apicall.Refusal, line func(row int) in
 	return all
 }
 
-// explainFault returns what is wrong with a file, in the language of the page.
+// explainFault returns an error of a file in the language of the page.
 func explainFault(d *adminRequest, err error) string {
 	var f *spreadsheet.Fault
 	if !errors.As(err, &f) {
@@ -106,7 +105,7 @@ func explainFault(d *adminRequest, err error) string {
 type table[T any] struct {
 	path, name string // path of the API, name of the list in its body
 	read       func(in io.Reader, most int) ([]sheets.Line[T], []*spreadsheet.Fault, error)
-	now        func() (rows map[string]*T, version int64, err error) // the table as it is, by the ids of its rows
+	now        func() (rows map[string]*T, version int64, err error) // current rows of the table by id, and its version
 	about      func(*T) string                                       // key of a row
 	says       func(*T) string                                       // value of a row
 	back, done string
@@ -166,7 +165,7 @@ func sendFile[T any](d *adminRequest, out *importPage, of *table[T]) {
 	previewFile(d, out, of, rows, body)
 }
 
-// showFileFaults shows why the API refuses the rows of a file.
+// showFileFaults shows the errors of the API in the rows of a file.
 func showFileFaults[T any](d *adminRequest, out *importPage, rows []sheets.Line[T], refused *apicall.Refusal) {
 	d.refuse(refused)
 	out.Text = ""
@@ -177,7 +176,7 @@ func showFileFaults[T any](d *adminRequest, out *importPage, rows []sheets.Line[
 // previewFile shows the changes that the rows of a file would make, and the changes that another user has made since
 // the last preview.
 func previewFile[T any](d *adminRequest, out *importPage, of *table[T], rows []sheets.Line[T], body any) {
-	now, version, err := of.now() // before the trial: the API refuses the file if the table changes after it
+	now, version, err := of.now() // before the dry run, so that the API refuses the file if the table changes later
 	if err != nil {
 		d.ShowUnavailable(d.w, d.r, d.session, "not read", err)
 		return
@@ -214,14 +213,14 @@ func previewFile[T any](d *adminRequest, out *importPage, of *table[T], rows []s
 	}
 	was, err := json.Marshal(says)
 	if err != nil {
-		panic(err) // texts
+		panic(err) // strings can always be encoded
 	}
 	out.Version, out.Was = formatVersion(version), string(was)
 	out.Ready, out.Effect = true, newEffect(d, &would.acted, nil)
 	d.show("terms.import", out)
 }
 
-// joinParts joins the parts that are not empty.
+// joinParts joins the nonempty parts.
 func joinParts(by string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), by)
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The limits on concurrent imports in one process. Reading and previewing a file needs up to tens of MiB. Defaults of
-// this project.
+// These are the limits on concurrent imports in one process. Reading and previewing a file needs up to tens of MiB.
+// They are defaults of this project.
 const (
 	importsPerHospital = 2
 	importsAtMost      = 8
@@ -21,7 +21,7 @@ const (
 type imports struct {
 	mu        sync.Mutex
 	all       int
-	hospitals map[string]int // hospitals with running imports only
+	hospitals map[string]int // only hospitals with running imports
 }
 
 // begin counts an import of a hospital until end is called. At a limit, end is nil, and status and the
@@ -59,7 +59,7 @@ func (d *adminRequest) beginImport() (end func()) {
 		return end
 	}
 	// A browser reads the response only after it has sent the file.
-	io.Copy(io.Discard, http.MaxBytesReader(d.w, d.r.Body, importFormAtMost)) //nolint:errcheck // the refusal is the same
+	io.Copy(io.Discard, http.MaxBytesReader(d.w, d.r.Body, importFormAtMost)) //nolint:errcheck // the response is the same, even if this fails
 	d.w.Header().Set("Retry-After", strconv.Itoa(int(importRetryAfter.Seconds())))
 	d.ShowFault(d.w, d.r, status, d.session, key)
 	return nil

@@ -33,25 +33,25 @@ import (
 	"svc/readapi/web/page"
 )
 
-// rootPath begins the paths of these pages, below the base of the pages of a hospital.
+// rootPath is the prefix of the paths of these pages, below the base of the pages of a hospital.
 const rootPath = "/integrations"
 
 // Administration holds the API and the other dependencies of the pages.
 type Administration struct {
 	// API serves every request, both reads and writes.
 	API http.Handler
-	// Token returns an API key that represents an administrator for a minute.
+	// Token returns an API key with which this process acts as an administrator for a minute.
 	Token func(hospital, user string) string
 	// Counts returns the number of resources of a hospital, by the name of the section.
 	Counts func(hospital string) map[string]int
-	// ShowOnce records that a session shows a secret that was made at an instant. The error is
-	// [users.ErrShown] if it has shown the secret before. nil: nothing is recorded.
+	// ShowOnce records that a session displays a secret that was created at an instant. The error is [users.ErrShown]
+	// if the session has already displayed the secret. A nil ShowOnce means that nothing is recorded.
 	ShowOnce func(ctx context.Context, session string, madeAt time.Time) error
-	// Past tries rules on what was recorded; nil: the pages do not offer it.
+	// Past tries rules on recorded observations. nil means that the pages do not offer this.
 	Past Past
-	// URL is the address of the API for senders, without a path; "": the address of the page.
+	// URL is the base URL of the API for senders, without a path; "" means the URL of the page.
 	URL string
-	// MLLP is the address at which this process accepts HL7 over MLLP; "": another process does.
+	// MLLP is the address at which this process accepts HL7 over MLLP; "" means that another process does.
 	MLLP string
 	// TestRequest returns the request that was sent for the test of a webhook, with its signatures. A nil function,
 	// or "", means that the request cannot be rebuilt.
@@ -60,18 +60,18 @@ type Administration struct {
 	Operations []contract.Operation
 }
 
-// Config is what the pages of administrators need.
+// Config has the dependencies of the pages of administrators.
 type Config struct {
-	Administration *Administration // nil: the process cannot change anything
-	// Verdict returns the verdict of a hospital; nil: nothing was recorded. An error means that it is currently
-	// unknown.
+	Administration *Administration // nil: the process cannot change settings
+	// Verdict returns the verdict of a hospital, or nil if nothing was recorded. An error means that the verdict is
+	// currently unknown.
 	Verdict func(ctx context.Context, hospital string) (*score.Verdict, error)
-	Secure  bool // the pages are served by HTTPS
+	Secure  bool // the pages are served over HTTPS
 	Now     func() time.Time
 	Log     *slog.Logger
 }
 
-// site is what the pages of administrators share.
+// site has the common parts of the pages of administrators.
 type site struct {
 	*page.Site
 	Config
@@ -82,14 +82,14 @@ type site struct {
 type section struct {
 	name   string
 	shows  map[string]handler // by the path below the section: "", "/new", "/{id}"
-	acts   map[string]handler // likewise, by POST
-	counts bool               // the navigation shows how many there are
+	acts   map[string]handler // by path below the section, for POST
+	counts bool               // the navigation shows the number of resources
 }
 
 // handler shows a page, or executes the act of its form.
 type handler struct {
 	serve   func(*adminRequest)
-	imports bool // a file of many rows; few run at once
+	imports bool // a file of many rows; the number of concurrent imports is limited
 }
 
 // sections are the pages of administrators in the order of the navigation.
@@ -149,7 +149,7 @@ func (s *site) serve(of *section, h handler) http.HandlerFunc {
 	})
 }
 
-// readForm reads the form of an act, of at most atMost bytes. It returns false after it has sent an error response.
+// readForm parses the form of an act, of at most atMost bytes. It returns false after it has sent an error response.
 func (d *adminRequest) readForm(atMost int64) bool {
 	d.r.Body = http.MaxBytesReader(d.w, d.r.Body, atMost)
 	err := d.r.ParseForm()
@@ -160,7 +160,7 @@ func (d *adminRequest) readForm(atMost int64) bool {
 	return false
 }
 
-// firstRunPage guides the setup of an empty hospital. A step is done when its fact has arrived, never by a click.
+// firstRunPage guides the setup of an empty hospital. A step is completed by the arrival of its data, never by a click.
 type firstRunPage struct {
 	adminPage
 	Say   string
@@ -210,7 +210,7 @@ func showFirstRun(d *adminRequest) {
 	d.show("admin.first", &out)
 }
 
-// readFacts returns what a hospital has sent: anything, a room, nurses on duty.
+// readFacts reports which data a hospital has sent: anything, a room, nurses on duty.
 func (d *adminRequest) readFacts() (received, rooms, staffed bool, err error) {
 	v, err := d.Verdict(d.r.Context(), d.session.Hospital)
 	switch {

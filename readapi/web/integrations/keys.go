@@ -14,7 +14,7 @@ import (
 
 const keysAPI = "/api/admin/keys"
 
-// The list marks a key that has been unused for this long, or that expires this soon.
+// The list marks a key that has been unused for at least this time, or that expires within this time.
 const (
 	keyUnusedFor = 90 * 24 * time.Hour
 	keyEndsSoon  = 14 * 24 * time.Hour
@@ -38,7 +38,7 @@ type apiKey struct {
 	RevokedAt                         *time.Time
 	Rate                              float64
 	Burst                             int
-	Key                               string // the secret, of a new key alone
+	Key                               string // secret, only of a new key
 }
 
 var keyList = list[apiKey]{keysAPI, "keys"}
@@ -47,7 +47,7 @@ var keyList = list[apiKey]{keysAPI, "keys"}
 type keysPage struct {
 	adminPage
 	Rows  []keyRow
-	Ended bool // the list shows the keys that have ended
+	Ended bool // the list includes keys that have ended
 	Other string
 }
 
@@ -191,8 +191,8 @@ func showKeyOnce(d *adminRequest, made *apiKey) {
 	d.leaveSecret(d.pathTo(), &once{Say: d.T("keys.once", "name", made.Name), Value: made.Key, Curl: curl})
 }
 
-// chooseCurl returns a command to test a key. The command reads if the key allows it, otherwise it sends the sample
-// of the documentation.
+// chooseCurl returns a command to test a key. The command reads if the key allows it; if not, it sends the sample of
+// the documentation.
 func chooseCurl(d *adminRequest, key string, scopes []string) string {
 	var best *contract.Operation
 	for i := range d.Administration.Operations {
@@ -209,7 +209,7 @@ func chooseCurl(d *adminRequest, key string, scopes []string) string {
 	return formatCurl(d.apiAddress(), key, best, d.now())
 }
 
-// rankToTry orders the operations for testing a key: one that reads is first, and past events are last.
+// rankToTry orders the operations for testing a key: reads first, past events last.
 func rankToTry(o *contract.Operation) int {
 	switch {
 	case o.Method == http.MethodGet:
@@ -223,7 +223,7 @@ func rankToTry(o *contract.Operation) int {
 // sampleTime matches the times of samples.
 var sampleTime = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)|\b20\d{12}[+-]\d{4}\b`)
 
-// hl7Time is how HL7 writes a time.
+// hl7Time is the format of times in HL7.
 const hl7Time = "20060102150405-0700"
 
 // moveTimes shifts the times of a sample so that the latest is now, because old events would not affect the unit.

@@ -60,7 +60,7 @@ func newLocationRow(d *adminRequest, l *apiLocation) locationRow {
 	return row
 }
 
-// formatPlace writes a place as its sender names it.
+// formatPlace formats a place in the sender's terms.
 func formatPlace(l *sheets.Location) string {
 	place := joinParts(" / ", l.PointOfCare, l.Room, l.Bed)
 	if place == "" && l.RoomID != nil {
@@ -109,7 +109,7 @@ var locationFields = []formField{
 // showLocation shows the row of the location table that the query names, or the form for a new one.
 func showLocation(d *adminRequest) { showLocationRow(d, d.r.URL.Query().Get("id")) }
 
-// showLocationRow shows a row of the location table; "": it is new.
+// showLocationRow shows a row of the location table; "" means a new row.
 func showLocationRow(d *adminRequest, id string) {
 	out := locationPage{adminPage: d.newPage("places.row"), ID: id, Effect: d.effect}
 	out.Tabs = listTermTabs(d, "locations")
@@ -187,7 +187,7 @@ func setLocation(d *adminRequest) {
 	}
 }
 
-// findLocation returns the id of the row for the place of a form; "": there is none.
+// findLocation returns the id of the row for the place in a form, or "" if there is none.
 func findLocation(d *adminRequest, f url.Values) string {
 	var list apiLocations
 	if d.fetch(locationsAPI, &list) != nil {

@@ -19,22 +19,22 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// adminPage is what every page of administrators has.
+// adminPage has the data of every page of administrators.
 type adminPage struct {
 	page.Frame
 
 	Root    string // path of the first of these pages
 	Here    string // path of the section
 	Nav     []adminLink
-	Tabs    []adminLink // to the pages of the section, if it has several lists
+	Tabs    []adminLink // links to the pages of the section, if it has several lists
 	Heading string
-	Act     *adminLink  // the first thing to do here; nil: nothing
-	Done    string      // says what was just done
-	Once    *once       // a secret that is shown only now
-	Kept    string      // the value before the last change, for undoing the change; never in an address
+	Act     *adminLink  // primary action of the page; nil: none
+	Done    string      // result of the last act
+	Once    *once       // a secret that is displayed only now
+	Kept    string      // the value before the last change, for undo; never in a URL
 	Form    *form       // see [adminRequest.useForm]
-	Version string      // of the thing that the form changes; "": it is new
-	Refused []string    // words of the API that belong to no field
+	Version string      // version of the resource that the form changes; "": new
+	Refused []string    // errors of the API that belong to no field
 	Changed []overtaken // values that another user has changed in the meantime
 	Pager   pager
 }
@@ -45,7 +45,7 @@ type adminLink struct {
 	Current           bool
 }
 
-// newPage returns what every page has. The title is the key of a text.
+// newPage returns the data of every page. title is the key of a text.
 func (d *adminRequest) newPage(title string) adminPage {
 	out := adminPage{
 		Frame: d.NewFrame(d.r, d.Writer, d.session, d.T(title)), Root: d.session.Base + rootPath, Here: d.pathTo(), Heading: d.T(title),
@@ -77,7 +77,7 @@ func (d *adminRequest) counts() map[string]int {
 // column is a column of a table.
 type column struct {
 	Text, Class string
-	Hidden      bool // only screen readers tell the text
+	Hidden      bool // only screen readers read the text
 }
 
 // Columns returns the columns of a table by the keys of their texts. The word "number" means that the next column is
@@ -99,7 +99,7 @@ func (p *adminPage) Columns(keys ...string) (all []column) {
 	return all
 }
 
-// show writes a page by its template. Its status says whether an act was refused.
+// show renders a page with a template. Its status depends on whether an act was refused.
 func (d *adminRequest) show(template string, data any) {
 	page.WritePage(d.w, d.r, d.status, templates.Render(template, data))
 }
@@ -107,14 +107,14 @@ func (d *adminRequest) show(template string, data any) {
 // pager has the links between the pages of a long list.
 type pager struct {
 	Newer, Older string // paths; "": there is no such page
-	Say          string // says which part of the list is shown
+	Say          string // text with the displayed part of the list
 }
 
 // rowsAPage is the number of rows of a list on one page.
 const rowsAPage = 50
 
-// cutToPage returns the range [first, last) of a list of n rows that the page in the query has; a page beyond the end
-// is the last page.
+// cutToPage returns the range [first, last) of a list of n rows for the page in the query. A page beyond the end is the
+// last page.
 func (d *adminRequest) cutToPage(n int) (first, last int, p pager) {
 	at := min(max(parseCount(d.r.URL.Query().Get("page")), 1), max((n-1)/rowsAPage+1, 1))
 	first, last = (at-1)*rowsAPage, min(at*rowsAPage, n)
@@ -141,7 +141,7 @@ func newRows[T, R any](d *adminRequest, p *adminPage, all []T, newRow func(*admi
 	return rows
 }
 
-// newCursorPager returns the links for a list of the API that continues at a cursor; "": the list ends here.
+// newCursorPager returns the links for a list of the API that continues at a cursor; "" means that the list ends here.
 func (d *adminRequest) newCursorPager(next string) (p pager) {
 	if next != "" {
 		p.Older = d.pathWithQuery("cursor", next)
@@ -163,7 +163,7 @@ func (d *adminRequest) pathWithQuery(name, value string) string {
 	return u.RequestURI()
 }
 
-// formatTime writes a time of the API, such as "Apr 5 14:32"; "" for none.
+// formatTime formats a time of the API, such as "Apr 5 14:32", or "" for none.
 func (d *adminRequest) formatTime(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -175,7 +175,7 @@ func (d *adminRequest) formatTime(t *time.Time) string {
 	return d.FormatDate(in) + " " + in.Format("15:04")
 }
 
-// formatSecond writes a time of the API to the second.
+// formatSecond formats a time of the API to the second.
 func (d *adminRequest) formatSecond(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -183,7 +183,7 @@ func (d *adminRequest) formatSecond(t *time.Time) string {
 	return d.formatTime(t) + t.In(d.Zone).Format(":05")
 }
 
-// formatSince writes how long ago something was; a dash for never.
+// formatSince formats the age of a time, or a dash for none.
 func (d *adminRequest) formatSince(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return "–"
@@ -197,25 +197,25 @@ const flashFor = time.Minute
 var flashCookie = auth.Cookie{Suffix: "-flash", Purpose: "svc.v1 flash", Age: flashFor}
 
 // flash is a message that the next page shows once: the result of an act, or a secret. It is sealed in a cookie that
-// the next page deletes, so it is in no address, history or log. A reload does not repeat the act, and does not
-// display the secret again.
+// the next page deletes, so it never appears in a URL, the browser history or a log. A reload does not repeat the act,
+// and does not display the secret again.
 type flash struct {
-	Session  string `json:"s"` // id
+	Session  string `json:"s"` // id of the session
 	Hospital string `json:"h"`
-	MadeAt   int64  `json:"m"` // Unix milliseconds; the secrets of a session differ in it
+	MadeAt   int64  `json:"m"` // Unix milliseconds, which distinguish the secrets of a session
 	Until    int64  `json:"t"` // Unix seconds
-	Path     string `json:"p"` // of the page that shows it
+	Path     string `json:"p"` // path of the page that shows it
 	Done     string `json:"d,omitempty"`
 	Once     *once  `json:"o,omitempty"`
 	Kept     string `json:"k,omitempty"` // see adminPage
-	Ordered  string `json:"v,omitempty"` // verb of the command that the page shows; such a flash stays for its minute
+	Ordered  string `json:"v,omitempty"` // verb of the command that the page shows; such a flash remains valid for its minute
 }
 
-// once is a secret that is shown once.
+// once is a secret that is displayed once.
 type once struct {
-	Say   string // says what it opens
+	Say   string // what the secret gives access to
 	Value string
-	Curl  string // a command that uses it; "": there is none
+	Curl  string // a command that uses it; "": none
 }
 
 // useFlash adds the flash of the last act to a page and deletes it from the browser.
@@ -228,7 +228,7 @@ func (d *adminRequest) useFlash(out *adminPage) {
 		switch err := d.showOnce(&f); {
 		case errors.Is(err, users.ErrShown):
 			f.Once = nil
-		case err != nil: // the cookie stays, so that a reload shows it
+		case err != nil: // the cookie remains, so that a reload shows it
 			d.Log.WarnContext(d.r.Context(), "secret not shown", "error", err)
 			out.Done = d.T("once.later")
 			return
@@ -248,8 +248,7 @@ func (d *adminRequest) showOnce(f *flash) error {
 	return d.Administration.ShowOnce(d.r.Context(), d.session.ID, time.UnixMilli(f.MadeAt))
 }
 
-// isMine reports whether a flash is of the session and the hospital of the request, and not too
-// old.
+// isMine reports whether a flash belongs to the session and the hospital of the request, and has not expired.
 func (d *adminRequest) isMine(f *flash) bool {
 	return f.Session == d.session.ID && f.Hospital == d.session.Hospital && d.now().Before(time.Unix(f.Until, 0))
 }
@@ -257,8 +256,8 @@ func (d *adminRequest) isMine(f *flash) bool {
 // leaveCommand redirects to the page of a new command.
 func (d *adminRequest) leaveCommand(path, verb string) { d.leaveFlash(path, flash{Ordered: verb}) }
 
-// orderedVerb returns the verb of the command whose page this is; "": it was not ordered within
-// the last minute.
+// orderedVerb returns the verb of the command whose page this is, or "" if the command was not issued within the last
+// minute.
 func (d *adminRequest) orderedVerb() string {
 	var f flash
 	if !d.Cookies.Open(d.r, flashCookie, &f) || f.Path != d.r.URL.EscapedPath() || !d.isMine(&f) {

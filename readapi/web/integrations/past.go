@@ -11,38 +11,38 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// PastDays is how many days a changed rule is tried on.
+// PastDays is the number of past days on which a changed rule is tried.
 const PastDays = 28
 
-// Past tries other values of a factor on what was recorded.
+// Past tries other values of a factor on recorded observations.
 type Past interface {
 	// Try returns what a rule would have changed in the last [PastDays] of a hospital. The trial runs in the
 	// background; the caller calls Try again until the result is ready.
 	Try(ctx context.Context, hospital string, rule catalogue.Rule) PastResult
 }
 
-// PastResult is the progress of a trial, or what it has found.
+// PastResult is the progress or the result of a trial.
 type PastResult struct {
 	Ready       bool
-	Done, Total int64     // records, while the trial goes on
-	Fault       PastFault // why there is no result; "": there is one, or the trial goes on
-	Since       time.Time // of the first verdict that was compared
+	Done, Total int64     // number of records, while the trial runs
+	Fault       PastFault // why there is no result; "": there is one, or the trial is running
+	Since       time.Time // first compared verdict
 	Until       time.Time
-	Hours       int           // with any difference
-	Level       time.Duration // with another level
+	Hours       int           // hours with a difference
+	Level       time.Duration // time with another level
 	Changes     []PastChange
-	Worst       []PastHour // with another level for longest, newest first
+	Worst       []PastHour // hours with the longest difference in level, newest first
 }
 
-// PastChange is how long the level, or the colour of rooms, would have been another one.
+// PastChange is how long the level, or the color of rooms, would have differed.
 type PastChange struct {
-	Room       bool // the change is of rooms; false: of the level of the unit
-	Rooms      int  // how many rooms
+	Room       bool // true: the color of rooms; false: the level of the unit
+	Rooms      int  // number of rooms
 	Was, Would string
 	For        time.Duration
 }
 
-// PastHour is one hour in which the level would have been another one.
+// PastHour is one hour in which the level would have differed.
 type PastHour struct {
 	At         time.Time
 	Was, Would string
@@ -52,19 +52,19 @@ type PastHour struct {
 // PastFault is why a trial has no result.
 type PastFault string
 
-// Why a trial has no result.
+// These are the reasons why a trial has no result.
 const (
 	PastNothing PastFault = "nothing" // nothing was recorded
-	PastGone    PastFault = "gone"    // the beginning of the record is deleted, so no state can be made of it
+	PastGone    PastFault = "gone"    // the beginning of the record is deleted, so the state cannot be computed
 	PastAway    PastFault = "away"    // the record cannot be read now
-	PastBusy    PastFault = "busy"    // the hospital has as many trials as it may
+	PastBusy    PastFault = "busy"    // the hospital has the maximum number of trials
 )
 
 // pastPage shows what other values of a factor would have changed.
 type pastPage struct {
 	adminPage
 	ID      string
-	Fields  []field // of the form that sets the values
+	Fields  []field // fields of the form that sets the values
 	Say     string
 	Percent string // progress of the trial; "": the result is ready
 	Rows    []pastRow
@@ -143,7 +143,7 @@ func fillPast(d *adminRequest, out *pastPage, got *PastResult) {
 	}
 }
 
-// formatSpan writes a duration in hours and minutes.
+// formatSpan formats a duration in hours and minutes.
 func formatSpan(d *adminRequest, of time.Duration) string {
 	if of < time.Minute {
 		return d.T("span.s", "n", int(of.Seconds()))

@@ -22,7 +22,7 @@ var recipientList = list[apiRecipient]{recipientsAPI, "recipients"}
 
 type recipientRow struct {
 	ID, Label, Email, Phone, Webhook, Link string
-	Channels                               []option // that a test can use
+	Channels                               []option // channels that a test can use
 }
 
 func newRecipientRow(d *adminRequest, p *apiRecipient) recipientRow {
@@ -42,7 +42,7 @@ func newRecipientRow(d *adminRequest, p *apiRecipient) recipientRow {
 type recipientPage struct {
 	adminPage
 	ID       string       // "": the recipient is new
-	Shown    recipientRow // masked addresses as they are now
+	Shown    recipientRow // current masked addresses
 	Webhooks []option
 }
 
@@ -127,7 +127,7 @@ func removeRecipient(d *adminRequest) {
 }
 
 func testRecipient(d *adminRequest) {
-	// The API would refuse an unknown one as a field of the body.
+	// The API would refuse an unknown recipient as a field of the body.
 	if _, ok := recipientList.find(d, func(p *apiRecipient) bool { return p.ID == d.pathID() }); !ok {
 		return
 	}

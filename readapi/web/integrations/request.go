@@ -16,8 +16,8 @@ import (
 	"svc/readapi/web/page"
 )
 
-// adminRequest is one request of an administrator to one of the pages. It calls the API in
-// the name of the administrator, so the API alone validates and records every act.
+// adminRequest is one request of an administrator to one of the pages. It calls the API on behalf of the administrator,
+// so that only the API validates and records acts.
 type adminRequest struct {
 	*site
 	*page.Writer
@@ -26,12 +26,12 @@ type adminRequest struct {
 	r       *http.Request
 	session *auth.Session
 	section *section
-	status  int              // of the page
-	refused *apicall.Refusal // why the API refuses the act; nil: it does not
-	effect  *effect          // what the act would change, if the page was asked for a preview
+	status  int              // status of the page
+	refused *apicall.Refusal // reason for which the API refuses the act; nil: not refused
+	effect  *effect          // change that the act would make, if the page shows a preview
 }
 
-// The largest sizes of a form in bytes. An import has a file, or the text of one.
+// These are the maximum sizes of a form in bytes. An import has a file, or its text.
 const (
 	adminFormAtMost  = 256 << 10
 	importFormAtMost = 4 << 20
@@ -59,7 +59,7 @@ func (d *adminRequest) now() time.Time { return d.Now() }
 // notThere is the version of a resource that must not exist yet.
 const notThere = "*"
 
-// call sends one request to the API. The resource must have the given version; "": any version, or none. An error
+// call sends one request to the API. The resource must have the given version; "" means any version or none. An error
 // means that it is unknown whether the API executed the request. A refusal is part of the response.
 func (d *adminRequest) call(method, path, version string, body any) (*apicall.Answer, error) {
 	header := http.Header{"Authorization": {"Bearer " + d.Administration.Token(d.session.Hospital, d.session.User)}}
@@ -93,13 +93,13 @@ func (d *adminRequest) read(path string, into any) (version string, ok bool) {
 	return "", false
 }
 
-// isMissing reports whether the API says that a resource does not exist.
+// isMissing reports whether a resource does not exist according to the API.
 func (d *adminRequest) isMissing(path string) bool {
 	a, err := d.call(http.MethodGet, path, "", nil)
 	return err == nil && a.Status == http.StatusNotFound
 }
 
-// fetch reads a resource from the API. The error says why it could not be read.
+// fetch reads a resource from the API.
 func (d *adminRequest) fetch(path string, into any) error {
 	a, err := d.call(http.MethodGet, path, "", nil)
 	switch {
@@ -131,8 +131,8 @@ func (d *adminRequest) send(method, path, version string, body, into any) (refus
 	return a.Refused, true
 }
 
-// do has the API do something. It returns false after it has answered: if the API refuses the act,
-// then with the page of the form, which shows why.
+// do sends an act to the API. If the API refuses the act, do shows the page of the form with the reasons. It returns
+// false after it has sent a response.
 func (d *adminRequest) do(method, path, version string, body, into any, showForm func(*adminRequest)) bool {
 	refused, ok := d.send(method, path, version, body, into)
 	if refused != nil {
@@ -143,7 +143,7 @@ func (d *adminRequest) do(method, path, version string, body, into any, showForm
 	return ok
 }
 
-// refuse makes the page show why the API refuses the act.
+// refuse sets the reason for which the API refuses the act, for display on the page.
 func (d *adminRequest) refuse(why *apicall.Refusal) { d.refused, d.status = why, why.PageStatus() }
 
 // untyped shows a page with the current values of the resource instead of the entered ones.
@@ -165,8 +165,7 @@ func (d *adminRequest) showNotFound() {
 	d.ShowFault(d.w, d.r, http.StatusNotFound, d.session, "fault.none")
 }
 
-// settleWithin is how long a page waits until this process has read a change that another
-// process wrote.
+// settleWithin is the maximum time that a page waits until this process has read a change that another process wrote.
 const (
 	settleWithin = 2 * time.Second
 	settleEvery  = 50 * time.Millisecond
@@ -177,7 +176,7 @@ const (
 func (d *adminRequest) waitUntil(shown func() bool) {
 	ctx, cancel := context.WithTimeout(d.r.Context(), settleWithin)
 	defer cancel()
-	look := time.NewTicker(settleEvery) //nolint:forbidigo // the pace of looking; no answer depends on it
+	look := time.NewTicker(settleEvery) //nolint:forbidigo // polling interval; no result depends on it
 	defer look.Stop()
 	for !shown() {
 		select {
@@ -234,7 +233,7 @@ func (l list[T]) find(d *adminRequest, is func(*T) bool) (*T, bool) {
 	return row, row != nil
 }
 
-// wait waits until this process lists a row, or no longer lists it.
+// wait waits until this process lists a row or, if there is false, no longer lists it.
 func (l list[T]) wait(d *adminRequest, there bool, is func(*T) bool) {
 	d.waitUntil(func() bool {
 		in := rowsOf[T]{name: l.name}
@@ -242,7 +241,7 @@ func (l list[T]) wait(d *adminRequest, there bool, is func(*T) bool) {
 	})
 }
 
-// findRow returns the first row that is the one; nil: none is.
+// findRow returns the first row for which is returns true, or nil if there is none.
 func findRow[T any](rows []T, is func(*T) bool) *T {
 	for i := range rows {
 		if is(&rows[i]) {

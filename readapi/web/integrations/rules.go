@@ -28,7 +28,7 @@ type apiRule struct {
 	At                *time.Time
 }
 
-// rulesPage shows the factors that have values of the hospital, then all others.
+// rulesPage shows first the factors that have values of the hospital, then all others.
 type rulesPage struct {
 	adminPage
 	Rows         []ruleRow
@@ -47,7 +47,7 @@ type ruleLine struct{ Name, Catalogue, Own string }
 var ruleList = list[apiRule]{rulesAPI, "rules"}
 
 func showRules(d *adminRequest) {
-	if id := d.r.URL.Query().Get("factor"); id != "" { // chosen from the list
+	if id := d.r.URL.Query().Get("factor"); id != "" { // selected from the list
 		http.Redirect(d.w, d.r, d.pathTo(id), http.StatusSeeOther)
 		return
 	}
@@ -79,7 +79,7 @@ type rulePage struct {
 	More    []field // lines that the catalogue does not have for the factor
 	Comment field
 	Effect  *effect
-	Past    string // path of the trial of the typed values; "": there is none
+	Past    string // path of the trial of the entered values; "": none
 }
 
 // plainLines are the lines that a hospital may add to any factor.
@@ -89,8 +89,7 @@ var plainLines = []string{
 
 const linePrefix = "l."
 
-// readFactor returns the factor of the path. It returns false after it has answered that
-// there is none.
+// readFactor returns the factor in the path. It returns false after it has responded that there is none.
 func readFactor(d *adminRequest) (f catalogue.Factor, ok bool) {
 	if f, ok = catalogue.FactorByID(d.pathID()); !ok {
 		d.showNotFound()
@@ -217,8 +216,8 @@ func actOnRule(d *adminRequest) {
 	}
 }
 
-// waitForRule waits until this process shows the change of a factor: values of another version
-// than the form had, or no values.
+// waitForRule waits until this process has the change of a factor: values with another version than in the form, or no
+// values.
 func waitForRule(d *adminRequest, id string, there bool) {
 	before := d.formVersion()
 	ruleList.wait(d, there, func(r *apiRule) bool { return r.FactorID == id && (!there || formatVersion(r.Version) != before) })

@@ -35,8 +35,7 @@ func terminologySection() *section {
 	}
 }
 
-// nameFactor returns the name of a factor by its id. The id of a code that means nothing is
-// "none".
+// nameFactor returns the name of a factor by its id. The id "none" means a code without a meaning.
 func nameFactor(d *adminRequest, id string) string {
 	if id == noFactor {
 		return d.T("terms.nothing")
@@ -44,10 +43,10 @@ func nameFactor(d *adminRequest, id string) string {
 	return d.Or("factor."+id, id)
 }
 
-// noFactor is how the API names the factor of a code that means nothing.
+// noFactor is the factor id of the API for a code without a meaning.
 const noFactor = "none"
 
-// listFactors returns all factors of the catalogue in the order of their names.
+// listFactors returns all factors of the catalogue, ordered by name.
 func listFactors(d *adminRequest, chosen string) (all []option) {
 	for f := catalogue.Factor(1); int(f) <= catalogue.Default().Len(); f++ {
 		all = append(all, option{f.ID(), d.FactorName(f), f.ID() == chosen})
@@ -136,13 +135,13 @@ type codeList struct {
 	Total int
 }
 
-// find returns the code of a system and kind, "" for any; nil: the list has none.
+// find returns the code with a system and kind, where "" means any, or nil if there is none.
 func (l *codeList) find(system, kind string) *apiCode {
 	return findRow(l.Items, func(c *apiCode) bool { return c.System == system && (c.Kind == kind || kind == "") })
 }
 
-// readWorklist returns a page of the worklist; beyond the end, the last page. It returns false after it has sent an
-// error response.
+// readWorklist returns a page of the worklist, or the last page if the page is beyond the end. It returns false after
+// it has sent an error response.
 func readWorklist(d *adminRequest, ask url.Values, at int) (list codeList, ok bool) {
 	offset := max(at-1, 0) * rowsAPage
 	ask.Set("offset", strconv.Itoa(offset))
@@ -166,7 +165,7 @@ func newCodeRow(d *adminRequest, c *apiCode) codeRow {
 	return row
 }
 
-// joinRooms writes the ids of rooms.
+// joinRooms formats the ids of rooms.
 func joinRooms(ids []int32) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
@@ -234,7 +233,7 @@ func showMap(d *adminRequest) {
 	d.show("terms.map", &out)
 }
 
-// takeMappingBack removes a row of the map, or shows what that would change.
+// takeMappingBack removes a row of the map, or shows the effect of removing it.
 func takeMappingBack(d *adminRequest) {
 	f, path := d.r.PostForm, mapAPI+"/"+url.PathEscape(d.pathID())
 	system, code, kind := f.Get("system"), f.Get("code"), f.Get("kind")
@@ -266,5 +265,5 @@ func exportCSV[T any](d *adminRequest, of list[T], what string, write func(io.Wr
 	h := d.w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%s.csv"`, what, d.now().In(d.Zone).Format("2006-01-02")))
-	write(d.w, rows) //nolint:errcheck // nobody is there to be told
+	write(d.w, rows) //nolint:errcheck // the client has disconnected
 }

@@ -44,8 +44,8 @@ type usersPage struct {
 	Rows        []userRow
 	Invitations []invitationRow
 	Roles       []option
-	TTLs        []option // how long a link may be used
-	Fixed       bool     // the provider decides about the role
+	TTLs        []option // possible lifetimes of a link
+	Fixed       bool     // the provider determines the role
 }
 
 type userRow struct{ ID, Label, Role, SignIn, SignedIn, State string }

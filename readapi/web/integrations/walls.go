@@ -21,7 +21,7 @@ func wallsSection() *section {
 type apiWall struct {
 	ID, Label, URL string
 	CreatedAt      *time.Time
-	UsedAt         *time.Time // when a screen used the link; nil: none has
+	UsedAt         *time.Time // when a screen used the link; nil: not yet
 }
 
 var wallList = list[apiWall]{wallsAPI, "walls"}
@@ -61,8 +61,8 @@ func makeWall(d *adminRequest) {
 	d.leaveSecret(d.pathTo(), &once{Say: d.T("walls.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
 }
 
-// absoluteURL returns a link of the API for another browser. While the operator has set no
-// public address, it adds the address of this page.
+// absoluteURL returns a link of the API for another browser. If the operator has not configured a public URL, it uses
+// the URL of this page.
 func (d *adminRequest) absoluteURL(link string) string {
 	if strings.HasPrefix(link, "/") {
 		return d.apiAddress() + link
@@ -70,7 +70,7 @@ func (d *adminRequest) absoluteURL(link string) string {
 	return link
 }
 
-// apiAddress returns the configured address of the API, or else that of this page.
+// apiAddress returns the configured URL of the API or, without one, that of this page.
 func (d *adminRequest) apiAddress() string {
 	if d.Administration.URL != "" {
 		return d.Administration.URL

@@ -47,7 +47,7 @@ type apiWebhook struct {
 	Waiting        *int
 	Version        int64
 	CreatedAt      *time.Time
-	Secret         string // of a new endpoint, or a new secret
+	Secret         string // secret, only of a new endpoint or after a rotation
 	Warnings       []struct{ Code string }
 }
 
@@ -102,7 +102,7 @@ type webhookPage struct {
 	adminPage
 	Hook     webhookRow
 	New      bool
-	Asked    []option // events
+	Asked    []option // subscribed events
 	Samples  []string
 	Overlaps []option
 	Secrets  []string
@@ -165,7 +165,7 @@ func createWebhook(d *adminRequest) {
 	}
 	var made apiWebhook
 	untold := func(d *adminRequest) {
-		d.r.PostForm.Del("secret") // no page may show it
+		d.r.PostForm.Del("secret") // no page may display the secret
 		showNewWebhook(d)
 	}
 	if d.do(http.MethodPost, webhooksAPI, "", body, &made, untold) {
@@ -182,8 +182,7 @@ func showSecretOnce(d *adminRequest, made *apiWebhook) {
 	d.leaveSecret(d.pathTo(made.ID), &once{Say: strings.Join(says, " "), Value: made.Secret})
 }
 
-// readWebhook returns the endpoint of the path. It returns false after it has answered with
-// a fault.
+// readWebhook returns the endpoint in the path. It returns false after it has sent an error response.
 func readWebhook(d *adminRequest) (w *apiWebhook, version string, ok bool) {
 	w = &apiWebhook{}
 	version, ok = d.read(webhooksAPI+"/"+url.PathEscape(d.pathID()), w)

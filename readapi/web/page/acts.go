@@ -12,8 +12,8 @@ import (
 
 // acts lists the acts of the pages by method and route, below the path of a hospital. The value says whether the act
 // requires an authentication within [auth.FreshFor], because it grants rights, sets addresses, or displays or ends a
-// secret. A page with the form of such an act requires it before values are entered. An act that is missing here
-// requires it.
+// secret. A page with the form of such an act requires the authentication before values are entered. An act that is
+// missing here requires it, too.
 var acts = map[string]bool{
 	"GET /integrations/keys/new":          true,
 	"POST /integrations/keys/new":         true,
@@ -30,7 +30,7 @@ var acts = map[string]bool{
 	"POST /integrations/webhooks/{id}/rotate":                      true,
 	"GET /integrations/webhooks/{id}/delete":                       true,
 	"POST /integrations/webhooks/{id}/delete":                      true,
-	"POST /integrations/webhooks/{id}/test":                        false, // goes to an address that is known
+	"POST /integrations/webhooks/{id}/test":                        false, // its destination is already known
 	"POST /integrations/webhooks/{id}/replay":                      false,
 	"POST /integrations/webhooks/{id}/deliveries/{delivery}/retry": false,
 	"POST /integrations/webhooks/{id}/commands/{command}/stop":     false,
@@ -69,7 +69,7 @@ var acts = map[string]bool{
 	"GET /integrations/users/invitations/{id}":  true,
 	"POST /integrations/users/invitations/{id}": true,
 
-	"POST /sessions/end": true, // of the person: another browser may be the person's own
+	"POST /sessions/end": true, // another browser may also be the person's
 
 	"POST /staffing":    false, // at the bedside
 	"POST /alerts/{id}": false,

@@ -13,7 +13,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-// policy allows the pages only content of the same origin.
+// policy allows only content of the same origin.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svc"
 
@@ -39,7 +39,7 @@ func (s *Site) SetHeaders(next http.Handler) http.Handler {
 func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		session, _ := s.Cookies.ReadSession(r) //nolint:errcheck // nil: nobody knows who it is
+		session, _ := s.Cookies.ReadSession(r) //nolint:errcheck // nil: the person is unknown
 		if session != nil {
 			httpapi.Identify(r.Context(), session.Hospital, session.User)
 		}
@@ -55,8 +55,8 @@ func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// WritePage responds with a page, or with 304 if the browser already has it. A page belongs to its session, so caches
-// must not store it.
+// WritePage responds with a page, or with 304 if the browser already has it. Caches must not store a page, because it
+// belongs to its session.
 func WritePage(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -77,7 +77,7 @@ func WritePage(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		w.Write(body) //nolint:errcheck // the client is gone
+		w.Write(body) //nolint:errcheck // the client has disconnected
 	}
 }
 
@@ -86,10 +86,10 @@ var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func compress(body []byte) []byte {
 	var b bytes.Buffer
-	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool has nothing else
+	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // no other type is stored
 	defer compressors.Put(z)
 	z.Reset(&b)
-	z.Write(body) //nolint:errcheck // memory
-	z.Close()     //nolint:errcheck // memory
+	z.Write(body) //nolint:errcheck // a write to memory
+	z.Close()     //nolint:errcheck // a write to memory
 	return b.Bytes()
 }

@@ -21,8 +21,7 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// assets are the files that pages use. Their path names their content, so a browser may
-// keep them for ever.
+// assets are the files that pages use. Their path has a hash of the content, so a browser may cache them forever.
 type assets struct {
 	path  string // "/assets/<hash>"
 	files map[string]asset
@@ -39,20 +38,20 @@ var assetKinds = map[string]string{
 	".txt": "text/plain; charset=utf-8",
 }
 
-// styleSheet is the name of the style sheet. It is made of the parts in the folder css, in the order
-// of their cascade, and of [placeRules].
+// styleSheet is the name of the style sheet. It consists of the parts in the folder css, in the order of their cascade,
+// and of [placeRules].
 const styleSheet = "app.css"
 
 var styleParts = []string{"base", "plan", "charts", "unit", "wall", "states", "pages", "integrations", "media"}
 
-// sharedAssets returns the assets of this program. All sites have the same.
+// sharedAssets returns the assets of this program. All sites share them.
 var sharedAssets = sync.OnceValue(loadAssets)
 
 func loadAssets() *assets {
 	a := &assets{files: map[string]asset{}}
 	entries, err := fs.ReadDir(assetFiles, "assets")
 	if err != nil {
-		panic(err) // embedded
+		panic(err) // the files are embedded
 	}
 	for _, e := range entries {
 		if e.IsDir() {
@@ -81,12 +80,12 @@ func (a *assets) add(name string, content []byte) {
 func readAsset(name string) []byte {
 	content, err := assetFiles.ReadFile("assets/" + name)
 	if err != nil {
-		panic(err) // embedded
+		panic(err) // the files are embedded
 	}
 	return content
 }
 
-// readStyles returns the style sheet as its parts are written.
+// readStyles returns the concatenated parts of the style sheet.
 func readStyles() []byte {
 	var b bytes.Buffer
 	for _, part := range styleParts {
@@ -96,9 +95,9 @@ func readStyles() []byte {
 	return b.Bytes()
 }
 
-// placeRules returns the rules of the classes that place rooms on a map, as the policy of the pages
-// forbids styles of an element. The classes c, n and k of a map are its columns, its rows of rooms
-// and its other rows; x, y, w and h are where a place begins, and its width and height.
+// placeRules returns the rules of the classes that place rooms on a map, because the policy of the pages
+// forbids inline styles. The classes c, n and k of a map are its columns, its rows of rooms
+// and its other rows; x, y, w and h are the position, width and height of a place.
 func placeRules() string {
 	var b strings.Builder
 	b.WriteString("@media (min-width: 900px) {\n")
@@ -145,6 +144,6 @@ func (s *Site) ServeAsset(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {
-		w.Write(body) //nolint:errcheck // the client is gone
+		w.Write(body) //nolint:errcheck // the client has disconnected
 	}
 }

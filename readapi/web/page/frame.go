@@ -1,4 +1,4 @@
-// Package page writes a page of the site.
+// Package page renders the pages of the site.
 package page
 
 import (
@@ -18,14 +18,14 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// ownTemplates write what every page has around its content, and the pages of this package.
+// ownTemplates has the templates of the frame around every page, and of the pages of this package.
 var ownTemplates = parseTemplates(template.New(""), templateFiles)
 
-// Templates write pages within the frame.
+// Templates render pages within the frame.
 type Templates struct{ set *template.Template }
 
 // ParseTemplates adds the templates of a package, in its folder templates, to the templates of the
-// frame. It panics if one of them is wrong, as they are embedded.
+// frame. It panics if one of them is invalid, because they are embedded.
 func ParseTemplates(files fs.FS) *Templates {
 	return parseTemplates(template.Must(ownTemplates.set.Clone()), files)
 }
@@ -33,12 +33,12 @@ func ParseTemplates(files fs.FS) *Templates {
 func parseTemplates(set *template.Template, files fs.FS) *Templates {
 	names, err := fs.Glob(files, "templates/*.html")
 	if err != nil {
-		panic(err) // a constant pattern
+		panic(err) // the pattern is constant
 	}
 	for _, name := range names {
 		content, err := fs.ReadFile(files, name)
 		if err != nil {
-			panic(err) // embedded
+			panic(err) // the files are embedded
 		}
 		template.Must(set.Parse(joinLines(string(content))))
 	}
@@ -57,7 +57,7 @@ func joinLines(source string) string {
 	return lineBreak.ReplaceAllString(breakOfWords.ReplaceAllString(source, "$1 $2"), "")
 }
 
-// Render writes a template. It panics if the template does not fit the data.
+// Render renders a template. It panics if the template does not match the data.
 func (t *Templates) Render(name string, data any) []byte {
 	var b bytes.Buffer
 	if err := t.set.ExecuteTemplate(&b, name, data); err != nil {
@@ -66,29 +66,29 @@ func (t *Templates) Render(name string, data any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// Frame is what every page has. A page embeds it.
+// Frame has the data of every page. A page embeds it.
 type Frame struct {
 	*Writer
-	Page     string // that is current in the navigation
+	Page     string // current page in the navigation
 	Title    string
 	Hospital string
 	Session  *auth.Session // nil: not signed in
 	Several  bool          // the person may view several hospitals
-	Base     string        // of the paths of its hospital
-	Address  string        // path of the page with its query; "": it cannot be asked for again
-	Assets   string        // path of the files that the page uses
-	Theme    string        // that the person chose; "": the theme of the system
-	Auto     bool          // the theme changes with the hour
+	Base     string        // prefix of the paths of its hospital
+	Address  string        // path of the page with its query; "": it cannot be requested again
+	Assets   string        // path of the assets
+	Theme    string        // theme that the person chose; "": the theme of the system
+	Auto     bool          // the theme depends on the time of day
 	Events   string        // path of the stream that the page follows; "": none
 	Whole    bool          // the page is reloaded after each change, because the stream has no parts of it
-	State    string        // of the unit that the page shows, as the stream names it
-	Held     string        // "stopped" or "old": the page does not show the present
+	State    string        // id of the displayed state of the unit in the stream
+	Held     string        // "stopped" or "old": the page does not show the current state
 	Poll     int           // refresh interval in seconds of a page with integrations.js; 0: never
-	Refresh  int           // seconds after which a browser without scripts asks again; 0: never
-	Clock    string        // of the unit
+	Refresh  int           // seconds after which a browser without scripts reloads; 0: never
+	Clock    string        // current time in the unit
 }
 
-// Again returns the refresh interval, in seconds, of a page that is not updated otherwise; 0: never.
+// Again returns the refresh interval, in seconds, of a page that is not updated in another way, or 0 for never.
 func (f Frame) Again() int {
 	if f.Events != "" || f.Poll > 0 {
 		return 0
@@ -99,7 +99,7 @@ func (f Frame) Again() int {
 // RefreshSeconds is the refresh interval of a browser without scripts.
 const RefreshSeconds = 30
 
-// UnavailableSeconds is likewise, while a page cannot be shown.
+// UnavailableSeconds is the refresh interval of a browser without scripts while a page is unavailable.
 const UnavailableSeconds = 5
 
 // Notice is a page with a short message.
@@ -107,15 +107,15 @@ type Notice struct {
 	Frame
 
 	Heading, Say string
-	Token        string // of a link that signs in
+	Token        string // token of a link that signs in
 	Button       string
-	Provider     string // link to the identity provider; "": there is none, or it does not answer
-	ProviderSays string // what the page says of the provider
+	Provider     string // link to the identity provider; "": there is none, or it does not respond
+	ProviderSays string // text about the provider
 	Again        bool   // a session at the provider is not enough
-	Forward      string // address to go on to; "": none
+	Forward      string // URL to continue to; "": none
 	Confirm      string // path of a form without fields, whose button is Button; "": none
-	Steps        []Step // that lead to a first record
-	Link         string // to where the person goes on; "": nowhere
+	Steps        []Step // steps that lead to a first record
+	Link         string // link with which the person continues; "": none
 	LinkSays     string
 	Wall         bool // the notice has no links
 }
@@ -123,7 +123,7 @@ type Notice struct {
 // Step is a command for the reader to run.
 type Step struct{ Say, Command string }
 
-// Render writes the notice.
+// Render renders the notice.
 func (n *Notice) Render() []byte { return ownTemplates.Render("notice", n) }
 
 // Hospitals provides the names and the time zones of hospitals.
@@ -131,15 +131,15 @@ type Hospitals interface {
 	Hospital(id string) (name string, zone *time.Location, ok bool)
 }
 
-// Writer writes the parts of a page in one language, in the time zone of one hospital.
+// Writer formats the parts of a page in one language, in the time zone of one hospital.
 type Writer struct {
 	*text.Texts
 
-	HospitalName string // "": the hospital is not known
+	HospitalName string // "": the hospital is unknown
 	Zone         *time.Location
 }
 
-// NewWriter returns a writer for a hospital. It writes in UTC if the hospital is not known.
+// NewWriter returns a writer for a hospital. It uses UTC if the hospital is unknown.
 func NewWriter(t *text.Texts, hospitals Hospitals, hospital string) *Writer {
 	p := &Writer{Texts: t, Zone: time.UTC}
 	if name, zone, ok := hospitals.Hospital(hospital); ok {
@@ -148,10 +148,10 @@ func NewWriter(t *text.Texts, hospitals Hospitals, hospital string) *Writer {
 	return p
 }
 
-// FormatClock writes the hour and minute of an instant.
+// FormatClock formats the hour and minute of an instant.
 func (p *Writer) FormatClock(t time.Time) string { return t.In(p.Zone).Format("15:04") }
 
-// FormatInstant writes the hour and minute of an instant; "" for none.
+// FormatInstant formats the hour and minute of an instant, or "" for none.
 func (p *Writer) FormatInstant(i acuity.Instant) string {
 	if i == 0 {
 		return ""
@@ -159,10 +159,10 @@ func (p *Writer) FormatInstant(i acuity.Instant) string {
 	return p.FormatClock(i.Time())
 }
 
-// nearby is the period ahead in which a time of day is unambiguous without a date.
+// nearby is the period in which a time of day is unambiguous without a date.
 const nearby = 12 * time.Hour
 
-// FormatAhead writes an instant ahead, one that is not near with its weekday; "" for none.
+// FormatAhead formats a future instant, with its weekday if it is not near, or "" for none.
 func (p *Writer) FormatAhead(i acuity.Instant, now time.Time) string {
 	if i == 0 || i.Time().Sub(now) <= nearby {
 		return p.FormatInstant(i)
@@ -185,7 +185,7 @@ func (p *Writer) FormatMoment(i acuity.Instant, now time.Time) string {
 	return p.FormatDate(t)
 }
 
-// FormatDate writes the day of an instant.
+// FormatDate formats the day of an instant.
 func (p *Writer) FormatDate(t time.Time) string {
 	t = t.In(p.Zone)
 	return p.T("date", "day", t.Day(), "month", p.T("month."+strconv.Itoa(int(t.Month()))))

@@ -12,8 +12,8 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// The rate limits of pages for a session and for a hospital, in one process. A person needs about one a second; pages
-// that update themselves use streams. Defaults of this project.
+// These are the rate limits of pages for a session and for a hospital, in one process. A person needs about one a
+// second; pages that update themselves use streams. They are defaults of this project.
 const (
 	sessionPerSecond, sessionBurst   = 20, 200
 	hospitalPerSecond, hospitalBurst = 100, 1000
@@ -32,7 +32,7 @@ type bucket struct {
 	used time.Time
 }
 
-// take returns how long a session must wait before its next page; 0: it may have it.
+// take returns how long a session must wait before its next page, or 0 if it need not wait.
 func (s *rates) take(session *auth.Session, now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *rates) take(session *auth.Session, now time.Time) time.Duration {
 	person := s.bucket("session "+session.ID, sessionPerSecond, sessionBurst, now)
 	hospital := s.bucket("hospital "+session.Hospital, hospitalPerSecond, hospitalBurst, now)
 	wait := person.reserve(now)
-	if wait == 0 { // what a session may not have does not count for its hospital
+	if wait == 0 { // a refused request of a session does not count for its hospital
 		wait = hospital.reserve(now)
 	}
 	return wait

@@ -20,7 +20,7 @@ import (
 	"svc/readapi/web/text"
 )
 
-// Config is what a site needs.
+// Config has the dependencies of a site.
 type Config struct {
 	Seals     auth.Seals // nil: signing in is disabled
 	Users     auth.Users
@@ -28,8 +28,8 @@ type Config struct {
 	// OfferProvider returns the link to the identity provider and its text on the page. The link is "" while the
 	// provider does not respond; both are "" if there is none.
 	OfferProvider func(r *http.Request, t *text.Texts) (link, says string)
-	// Stranger counts a request of an unknown person. It returns false if the address has sent
-	// too many, with the time to wait. nil: there is no limit.
+	// Stranger counts a request of an unknown person. It returns false if the address has sent too many, with the time
+	// to wait. A nil Stranger means no limit.
 	Stranger func(r *http.Request) (retry time.Duration, ok bool)
 	// Refused records a refused request. Both ids are "" for an unknown person; reason is a stable word. Refused may
 	// be nil.
@@ -37,12 +37,12 @@ type Config struct {
 	// Await and Position are those of [auth.Cookies].
 	Await    func(ctx context.Context, position int64)
 	Position func() int64
-	Secure   bool // the pages are served by HTTPS
+	Secure   bool // the pages are served over HTTPS
 	Now      func() time.Time
 	Log      *slog.Logger
 }
 
-// Site holds what all pages share: identification of the caller, and writing of responses.
+// Site has the common parts of all pages: identification of the caller, and rendering of responses.
 type Site struct {
 	Cookies *auth.Cookies
 	config  Config
@@ -61,9 +61,8 @@ func NewSite(cfg Config) *Site {
 // errElsewhere means that a person has no access to the hospital of a path, or that the hospital does not exist.
 var errElsewhere = errors.New("the session does not hold in the hospital of the path")
 
-// ReadSession returns the session of a request, in the hospital of its path if the path
-// names one. It returns the errors of [auth.Cookies.ReadSession], and another one for a hospital
-// that the person may not see.
+// ReadSession returns the session of a request, in the hospital of its path if the path names one. It returns the
+// errors of [auth.Cookies.ReadSession], and another error for a hospital that the person may not see.
 func (s *Site) ReadSession(r *http.Request) (*auth.Session, error) {
 	session, err := s.Cookies.ReadSession(r)
 	hospital := chi.URLParam(r, "hospital")
@@ -83,7 +82,7 @@ func (s *Site) ReadSession(r *http.Request) (*auth.Session, error) {
 // Handler serves a request of a signed-in person.
 type Handler func(w http.ResponseWriter, r *http.Request, session *auth.Session)
 
-// RequireRole calls next for a person with a role. Others get a page that says what to do.
+// RequireRole calls next for a person with a role. Other people get a page with instructions.
 //
 // The table of [FreshActs] says which acts require a recent sign-in.
 func (s *Site) RequireRole(role users.Role, next Handler) http.HandlerFunc {
@@ -168,8 +167,8 @@ func (s *Site) NewFrame(r *http.Request, p *Writer, session *auth.Session, title
 	return f
 }
 
-// ShowFault responds with a short message. The text of the key describes the problem, and the text of the key with
-// ".do" says what to do.
+// ShowFault responds with a short message. The text with the key describes the problem, and the text with the key and
+// ".do" is the remedy.
 func (s *Site) ShowFault(w http.ResponseWriter, r *http.Request, status int, session *auth.Session, key string) {
 	s.writeFault(w, r, status, session, key, 0)
 }
@@ -193,8 +192,7 @@ func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *
 	s.writeFault(w, r, http.StatusServiceUnavailable, session, "fault.later", refresh)
 }
 
-// LimitTries reports whether an address has tried too many links that open nothing. If so, it
-// has answered.
+// LimitTries reports whether an address has tried too many invalid links, in which case it has sent an error response.
 func (s *Site) LimitTries(w http.ResponseWriter, r *http.Request) bool {
 	if s.config.Stranger == nil {
 		return false
@@ -213,8 +211,7 @@ const themeCookie = "svc-theme"
 // maxThemeForm is the maximum size of the form that switches the theme, in bytes.
 const maxThemeForm = 4096
 
-// chosenTheme returns what the person of a browser chose: "light", "dark", or "" for the
-// theme of the system.
+// chosenTheme returns the theme that the person of a browser chose: "light", "dark", or "" for the theme of the system.
 func chosenTheme(r *http.Request) string {
 	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
 		return c.Value
@@ -222,8 +219,8 @@ func chosenTheme(r *http.Request) string {
 	return ""
 }
 
-// ownPath returns a path of the pages with its query; "" if a text is none, such as the address of
-// another site or the link that signs in.
+// ownPath returns a path of the pages with its query, or "" for any other text, such as the URL of another site or of a
+// sign-in link.
 func ownPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || strings.Contains(text, `\`) ||
@@ -235,7 +232,7 @@ func ownPath(text string) string {
 
 // SwitchTheme switches to the next theme: system, light, dark. It redirects to the page that sent the request.
 func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
-	next := &http.Cookie{ //nolint:gosec // without TLS on the loopback alone
+	next := &http.Cookie{ //nolint:gosec // without TLS only on a loopback address
 		Name: themeCookie, Value: "light", Path: "/", MaxAge: 400 * 86400,
 		HttpOnly: true, Secure: s.config.Secure, SameSite: http.SameSiteLaxMode,
 	}
@@ -248,10 +245,10 @@ func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, next)
 	r.Body = http.MaxBytesReader(w, r.Body, maxThemeForm)
 	to := cmp.Or(ownPath(r.PostFormValue("to")), auth.AppPath)
-	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // ownPath lets only paths of these pages through
+	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // ownPath accepts only paths of these pages
 }
 
-// returnFor is how long a browser stores the page to return to.
+// returnFor is the time for which a browser stores the page to return to.
 const returnFor = 10 * time.Minute
 
 var returnCookie = auth.Cookie{Suffix: "-then", Purpose: "svc.v1 then", Age: returnFor}

@@ -23,16 +23,16 @@ import (
 	"svc/readapi/web/text"
 )
 
-// Provider is an identity provider by which people sign in: OpenID Connect, the code flow
-// with PKCE. Only its ID token is used.
+// Provider is an identity provider with which people sign in: OpenID Connect, the code flow with PKCE. Only its ID
+// token is used.
 type Provider struct {
 	Issuer, ClientID, ClientSecret string
-	// Callback is the URL of [CallbackPath], as the provider knows it.
+	// Callback is the URL of [CallbackPath] that is registered at the provider.
 	Callback    string
 	GroupsClaim string
 	Roles       []GroupRole
-	ACR         string // that a sign-in must have; "": any
-	// Subject returns the keyed hashes of a person, the hash by the newest key first.
+	ACR         string // required authentication context class; "": any
+	// Subject returns the keyed hashes of a person, the one with the newest key first.
 	Subject func(issuer, subject string) [][]byte
 	Client  *http.Client
 }
@@ -43,7 +43,7 @@ type GroupRole struct {
 	Role            users.Role
 }
 
-// The paths of the sign-in by a provider.
+// These are the paths of the sign-in with a provider.
 const (
 	startPath    = "/oidc/start"
 	CallbackPath = "/oidc/callback"
@@ -51,8 +51,8 @@ const (
 
 // Directory stores the users that a provider signs in.
 type Directory interface {
-	// SignIn records the roles of a person by hospital, and begins a session. It returns the users
-	// of the person, at least one. The error is [users.ErrNoAccess] if there is none.
+	// SignIn records the roles of a person by hospital, and begins a session. It returns the users of the person, at
+	// least one. The error is [users.ErrNoAccess] if there is none.
 	SignIn(
 		ctx context.Context, subjects [][]byte, label string, roles map[string]users.Role, in users.SignIn,
 	) (users.Session, []users.User, error)
@@ -61,14 +61,14 @@ type Directory interface {
 }
 
 const (
-	oidcWithin = 5 * time.Second  // for one question to the provider
-	oidcAgain  = 10 * time.Second // after it did not answer
-	signInFor  = 10 * time.Minute // at the provider
+	oidcWithin = 5 * time.Second  // timeout of one request to the provider
+	oidcAgain  = 10 * time.Second // pause after it did not respond
+	signInFor  = 10 * time.Minute // time limit of a sign-in at the provider
 )
 
 var startCookie = auth.Cookie{Suffix: "-oidc", Purpose: "svc.v1 oidc", Age: signInFor}
 
-// errNotThere means that the provider did not respond a moment ago.
+// errNotThere means that the provider did not respond recently.
 var errNotThere = errors.New("the identity provider does not respond")
 
 // Discovery reads the configuration of a provider on demand.
@@ -98,7 +98,7 @@ func (d *Discovery) Offer(r *http.Request, t *text.Texts) (link, says string) {
 	return startPath, t.T("signin.provider")
 }
 
-// provider is an identity provider whose description is known.
+// provider is an identity provider whose configuration is known.
 type provider struct {
 	*oidc.Provider
 
@@ -107,12 +107,12 @@ type provider struct {
 	style oauth2.AuthStyle
 }
 
-// signatures are the algorithms whose keys a provider publishes.
+// signatures are the algorithms whose keys a provider can publish.
 var signatures = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
 }
 
-// newProvider reads where the keys of a provider are.
+// newProvider reads the URL of the keys of a provider.
 func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	var told struct {
 		Keys  string   `json:"jwks_uri"`
@@ -148,7 +148,7 @@ func (d *Discovery) discover(ctx context.Context) (*provider, error) {
 	told, err := oidc.NewProvider(ctx, d.cfg.Issuer)
 	var p *provider
 	if err == nil {
-		p, err = newProvider(told, d.cfg.Client) //nolint:contextcheck // it fetches keys as long as the process runs
+		p, err = newProvider(told, d.cfg.Client) //nolint:contextcheck // the provider fetches keys as long as the process runs
 	}
 	if err != nil {
 		d.failed = d.now()
@@ -181,7 +181,7 @@ type start struct {
 // usedStates records the states that were returned, so that a cookie causes only one request to the provider.
 type usedStates struct {
 	mu  sync.Mutex
-	all map[string]time.Time // when it came back
+	all map[string]time.Time // when the state was returned
 }
 
 // use reports whether a state is returned for the first time.
@@ -196,7 +196,7 @@ func (u *usedStates) use(state string, now time.Time) bool {
 		maps.DeleteFunc(u.all, func(_ string, at time.Time) bool { return now.Sub(at) > signInFor })
 	}
 	if len(u.all) >= statesAtMost {
-		clear(u.all) // an address cannot send that many; many addresses may
+		clear(u.all) // one address cannot send that many, but many addresses can
 	}
 	u.all[state] = now
 	return !again
@@ -242,7 +242,7 @@ func (s *site) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// readStart returns the state that the browser stored; false: it has none for this response of the provider.
+// readStart returns the state that the browser stored, or false if it has none for this response of the provider.
 func (s *site) readStart(r *http.Request) (st start, ok bool) {
 	if !s.Cookies.Open(r, startCookie, &st) || st.State == "" {
 		return st, false
@@ -251,7 +251,7 @@ func (s *site) readStart(r *http.Request) (st start, ok bool) {
 	return st, same && s.Now().Before(time.Unix(st.Begun, 0).Add(signInFor))
 }
 
-// chooseLabel returns the first name that is not empty, without control characters.
+// chooseLabel returns the first nonempty name, without control characters.
 func chooseLabel(names ...string) string {
 	for _, name := range names {
 		name = strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -269,7 +269,7 @@ func chooseLabel(names ...string) string {
 
 const mostLabel = 100
 
-// mapRoles returns the greatest role of the groups in each hospital.
+// mapRoles returns the highest role of the groups in each hospital.
 func (s *site) mapRoles(groups []string) map[string]users.Role {
 	roles := map[string]users.Role{}
 	give := func(hospital string, role users.Role) {
@@ -292,7 +292,7 @@ func (s *site) mapRoles(groups []string) map[string]users.Role {
 	return roles
 }
 
-// endSignIn signs a person in by the response of the provider.
+// endSignIn signs a person in with the response of the provider.
 func (s *site) endSignIn(w http.ResponseWriter, r *http.Request) {
 	if s.LimitTries(w, r) {
 		return

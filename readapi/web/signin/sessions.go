@@ -17,16 +17,16 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// The reasons in the audit log for the end of a session.
+// These are the reasons in the audit log for the end of a session.
 const (
 	endedBySignOut = "sign_out"
-	endedByPerson  = "by_person" // on the page of the sessions
+	endedByPerson  = "by_person" // on the page of sessions
 )
 
-// sessionsPath shows where a person is signed in.
+// sessionsPath is the path of the page with the sessions of a person.
 const sessionsPath = auth.AppPath + "/sessions"
 
-// sessionsPage shows where a person is signed in.
+// sessionsPage shows the sessions of a person.
 type sessionsPage struct {
 	page.Frame
 
@@ -66,7 +66,7 @@ func (s *site) openSessions(session *auth.Session) []users.Session {
 	return all
 }
 
-// endSessions ends the session that a form names, or all of the person if it names none.
+// endSessions ends the session in a form, or all sessions of the person if the form has none.
 func (s *site) endSessions(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	r.Body = http.MaxBytesReader(w, r.Body, formAtMost)
 	if r.ParseForm() != nil {
@@ -92,7 +92,7 @@ func (s *site) endSessions(w http.ResponseWriter, r *http.Request, session *auth
 	http.Redirect(w, r, sessionsPath, http.StatusSeeOther)
 }
 
-// formAtMost is the largest size of a form in bytes.
+// formAtMost is the maximum size of a form in bytes.
 const formAtMost = 4096
 
 // browsers and systems are matched by a word in the user agent. The first match counts, because browsers also name
@@ -110,8 +110,8 @@ var (
 	}
 )
 
-// nameBrowser returns a short name of a browser, such as "Firefox, Windows"; "" for an unknown one. The text of the
-// request is not stored.
+// nameBrowser returns a short name of a browser, such as "Firefox, Windows", or "" for an unknown one. The User-Agent
+// text is not stored.
 func nameBrowser(agent string) string {
 	var names []string
 	for _, list := range [][][2]string{browsers, systems} {

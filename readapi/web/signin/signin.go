@@ -1,4 +1,4 @@
-// Package signin signs people in to the pages: by a link once, or by an identity provider.
+// Package signin signs people in to the pages, once with a link or with an identity provider.
 package signin
 
 import (
@@ -16,7 +16,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// LinkPath begins the path of a link that signs in. The token follows.
+// LinkPath is the prefix of the path of a sign-in link. The token follows.
 const LinkPath = "/signin/"
 
 // Links are the links that sign a person in once.
@@ -26,23 +26,23 @@ type Links interface {
 	// UseLink uses a link. If it is used concurrently, one person is signed in and the others get [users.ErrNoLink].
 	// Any other error means that the link currently cannot be used.
 	UseLink(ctx context.Context, token string, in users.SignIn) (users.Session, error)
-	// EndSessions ends sessions of one person in all hospitals. Reason says why.
+	// EndSessions ends sessions of one person in all hospitals. reason is a stable word.
 	EndSessions(ctx context.Context, reason string, all ...users.Session) error
-	// RefuseSignIn records a failed sign-in. The hashes identify the person; nil: the person is unknown.
+	// RefuseSignIn records a failed sign-in. The hashes identify the person; nil means that the person is unknown.
 	RefuseSignIn(ctx context.Context, subjects [][]byte, reason string)
 }
 
-// Config is what the sign-in needs.
+// Config has the dependencies of the sign-in.
 type Config struct {
 	Links     Links
-	Discovery *Discovery // nil: people sign in by links alone
-	Directory Directory  // of the users of the provider
+	Discovery *Discovery // nil: people sign in only with links
+	Directory Directory  // users of the provider
 	Users     auth.Users
 	Now       func() time.Time
 	Log       *slog.Logger
 }
 
-// site is what the pages of the sign-in share.
+// site has the common parts of the pages of the sign-in.
 type site struct {
 	*page.Site
 	Config
@@ -107,7 +107,7 @@ func (s *site) refuseLink(w http.ResponseWriter, r *http.Request, known bool) {
 	s.ShowFault(w, r, status, nil, "fault.link")
 }
 
-// useLink signs a person in by a link and redirects to the unit.
+// useLink signs a person in with a link and redirects to the unit.
 func (s *site) useLink(w http.ResponseWriter, r *http.Request) {
 	token := chi.URLParam(r, "token")
 	link, known := s.Links.FindLink(token)
@@ -140,10 +140,10 @@ func (s *site) describeSignIn(r *http.Request) users.SignIn {
 }
 
 // signOut ends the session of a browser. If the end cannot be recorded, a copy of the cookie would still be valid, so
-// the browser keeps the cookie and the page says so.
+// the browser keeps the cookie and the page reports the failure.
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
 	if id := s.Cookies.SessionID(r); id != "" {
-		s.Cookies.ReadSession(r) //nolint:errcheck // it waits for a session that began a moment ago
+		s.Cookies.ReadSession(r) //nolint:errcheck // waits for a session that began shortly before
 		if record, known := s.Users.Session(id); known {
 			httpapi.Identify(r.Context(), record.Hospital, record.User)
 			if err := s.Links.EndSessions(r.Context(), endedBySignOut, record); err != nil {

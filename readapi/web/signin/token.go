@@ -14,8 +14,8 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// verify checks an ID token. The error is [errNotThere] if the keys of the provider cannot be fetched, otherwise
-// [errRefused].
+// verify checks an ID token. The error is [errNotThere] if the keys of the provider cannot be fetched, and [errRefused]
+// in any other case.
 func (p *provider) verify(ctx context.Context, issuer, clientID, token string, now func() time.Time) (*oidc.IDToken, error) {
 	keys := &watchedKeys{KeySet: p.keys}
 	id, err := oidc.NewVerifier(issuer, keys, &oidc.Config{ClientID: clientID, SupportedSigningAlgs: p.signs, Now: now}).Verify(ctx, token)
@@ -35,17 +35,17 @@ type watchedKeys struct {
 	away bool
 }
 
-// VerifySignature implements [oidc.KeySet]. Only the error of a fetch wraps another one.
+// VerifySignature implements [oidc.KeySet]. Only the error of a fetch wraps another error.
 func (k *watchedKeys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	payload, err := k.KeySet.VerifySignature(ctx, token)
 	k.away = err != nil && errors.Unwrap(err) != nil
-	return payload, err //nolint:wrapcheck // its words are the library's
+	return payload, err //nolint:wrapcheck // the library's error is unchanged
 }
 
 // errRefused means that the response of the provider is not a valid sign-in.
 var errRefused = errors.New("the response of the identity provider is not valid")
 
-// errNotAgain means that the provider did not authenticate a person again, or does not say that it did.
+// errNotAgain means that the provider did not authenticate a person again, or does not report that it did.
 var errNotAgain = fmt.Errorf("%w: auth_time", errRefused)
 
 // refusal returns why a response of the provider is not a valid sign-in, as a stable word.
@@ -59,7 +59,7 @@ type claims struct {
 	Name      string `json:"name"`
 	Preferred string `json:"preferred_username"`
 	ACR       string `json:"acr"`
-	// Party is the client that the token was issued to, if that is not the audience alone.
+	// Party is the client to which the token was issued, if the audience has more than that client.
 	Party string `json:"azp"`
 	// ProvedAt is when the person was authenticated, in Unix seconds; 0: the provider does not report it.
 	ProvedAt float64 `json:"auth_time"`
@@ -68,14 +68,14 @@ type claims struct {
 // clockSkew is the maximum difference between the provider's clock and the local one.
 const clockSkew = time.Minute
 
-// issuedWithin is how old a token may be that the provider has just issued.
+// issuedWithin is the maximum age of a token that the provider has just issued.
 const issuedWithin = 5 * time.Minute
 
-// mostSubject is the longest subject of an account in characters (OpenID Connect Core 1.0, section 2).
+// mostSubject is the maximum length of the subject of an account in characters (OpenID Connect Core 1.0, section 2).
 const mostSubject = 255
 
-// checkClaims checks the claims that the library does not check. It returns when the person was authenticated; zero:
-// the provider does not report it.
+// checkClaims checks the claims that the library does not check. It returns when the person was authenticated, or the
+// zero time if the provider does not report it.
 func (s *site) checkClaims(id *oidc.IDToken, c *claims, st *start) (provedAt time.Time, err error) {
 	now, cfg := s.Now(), s.Discovery.cfg
 	if c.ProvedAt != 0 {
@@ -99,11 +99,11 @@ func (s *site) checkClaims(id *oidc.IDToken, c *claims, st *start) (provedAt tim
 	return provedAt, nil
 }
 
-// person is a person as the provider names him or her.
+// person is a person according to the provider.
 type person struct {
 	subject, label string
 	groups         []string
-	provedAt       time.Time // zero: the provider does not say
+	provedAt       time.Time // zero: the provider does not report it
 }
 
 // exchangeCode exchanges the code for an ID token, and checks the token.
@@ -120,7 +120,7 @@ func (s *site) exchangeCode(ctx context.Context, st start, code string) (*person
 	case ok && refused.Response.StatusCode < http.StatusInternalServerError:
 		return nil, fmt.Errorf("%w: %s", errRefused, refused.ErrorCode)
 	case err != nil:
-		return nil, fmt.Errorf("%w: exchange the code", errNotThere) // the error may hold the code
+		return nil, fmt.Errorf("%w: exchange the code", errNotThere) // the error may contain the code
 	}
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {

@@ -27,7 +27,7 @@ var languages = []language.Tag{language.English, language.Spanish}
 type Texts struct {
 	Language string
 	words    map[string]string
-	decimal  string // between whole and fraction
+	decimal  string // decimal separator
 }
 
 var (
@@ -41,7 +41,7 @@ func loadTexts() map[string]*Texts {
 		name := tag.String()
 		content, err := files.ReadFile(name + ".json")
 		if err != nil {
-			panic(err) // embedded
+			panic(err) // the files are embedded
 		}
 		t := &Texts{Language: name, decimal: "."}
 		if tag == language.Spanish {
@@ -61,11 +61,11 @@ func For(r *http.Request) *Texts {
 	return allTexts[languages[i].String()]
 }
 
-// In returns the texts of a language, such as "en"; nil: there are none.
+// In returns the texts of a language, such as "en", or nil if there are none.
 func In(language string) *Texts { return allTexts[language] }
 
-// T returns the text of a key. Pairs of a name and a value fill its gaps: {name}. A pair
-// named n also chooses among the plurals of a key: key.one, key.other.
+// T returns the text of a key. Pairs of a name and a value replace its placeholders: {name}. A pair named n also
+// selects among the plurals of a key: key.one, key.other.
 func (t *Texts) T(key string, pairs ...any) string {
 	text, ok := t.words[key]
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -74,7 +74,7 @@ func (t *Texts) T(key string, pairs ...any) string {
 		}
 	}
 	if !ok {
-		return "[" + key + "]" // seen by the tests
+		return "[" + key + "]" // found by the tests
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		text = strings.ReplaceAll(text, "{"+fmt.Sprint(pairs[i])+"}", fmt.Sprint(pairs[i+1]))
@@ -103,7 +103,7 @@ func (t *Texts) FormatNumber(v float64, decimals int) string {
 	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), ".", t.decimal, 1)
 }
 
-// FormatAge writes how long ago something was: in seconds, minutes, hours or days.
+// FormatAge formats an age in seconds, minutes, hours or days.
 func (t *Texts) FormatAge(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:
@@ -116,7 +116,7 @@ func (t *Texts) FormatAge(d time.Duration) string {
 	return t.T("age.d", "n", int(d.Hours()/24))
 }
 
-// FormatHours writes minutes as hours.
+// FormatHours formats minutes as hours.
 func (t *Texts) FormatHours(minutes int) string {
 	if minutes%60 == 0 {
 		return t.T("age.h", "n", minutes/60)
@@ -127,7 +127,7 @@ func (t *Texts) FormatHours(minutes int) string {
 	return t.T("age.h", "n", t.FormatNumber(float64(minutes)/60, 1))
 }
 
-// FactorName returns what people call a factor.
+// FactorName returns the name of a factor.
 func (t *Texts) FactorName(f catalogue.Factor) string { return t.T("factor." + f.ID()) }
 
 // ExplainRule returns how to fix a field that breaks a rule of the API, such as maxLength:100, with the limit in the
@@ -136,7 +136,7 @@ func (t *Texts) FactorName(f catalogue.Factor) string { return t.T("factor." + f
 func (t *Texts) ExplainRule(rule string) string {
 	word, bound, _ := strings.Cut(rule, ":")
 	if v, err := strconv.ParseFloat(bound, 64); err == nil {
-		bound = strconv.FormatFloat(v, 'f', -1, 64) // 1e9
+		bound = strconv.FormatFloat(v, 'f', -1, 64) // such as 1e9
 	}
 	key := "rule." + word
 	if specific := key + "." + cmp.Or(bound, "reached"); t.Or(specific, "") != "" {
@@ -152,8 +152,8 @@ func (t *Texts) ExplainRule(rule string) string {
 	return t.T(key, "n", bound, "from", from, "to", to, "words", strings.ReplaceAll(bound, "|", ", "))
 }
 
-// ExplainNotice returns the sentence for a code of a warning or refusal of a feed, for a broken rule, or
-// for the status of a refused body; "": it is none of them.
+// ExplainNotice returns the message for a code of a warning or refusal of a feed, for a broken rule, or for the status
+// of a refused body. It returns "" for any other code.
 func (t *Texts) ExplainNotice(code string) string {
 	about := rules.Message(code)
 	if about == "" || t.Language != language.Spanish.String() {
@@ -163,5 +163,5 @@ func (t *Texts) ExplainNotice(code string) string {
 }
 
 // ExplainRefusal returns what a person must do about a refusal of the API that lists no
-// rule. A code without a text returns the message of the API.
+// rule. For a code without a text, it returns the message of the API.
 func (t *Texts) ExplainRefusal(code, message string) string { return t.Or("refused."+code, message) }

@@ -7,11 +7,11 @@ import (
 	"svc/internal/admin/users"
 )
 
-// Links signs people in by tokens that are its keys: fresh is valid, used and old are not.
+// Links signs people in with these tokens as keys: fresh is valid, used and old are not.
 type Links struct {
 	ByToken map[string]users.Link
-	Away    error    // why no link can be used now; nil: links can be used
-	Out     []string // whose sessions were ended, as "hospital/user reason"
+	Away    error    // why links cannot be used now; nil: they can
+	Out     []string // people whose sessions were ended, as "hospital/user reason"
 	Refused []string // reasons of failed sign-ins
 
 	pages *Pages

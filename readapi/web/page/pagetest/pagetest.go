@@ -1,4 +1,4 @@
-// Package pagetest requests pages as a browser does.
+// Package pagetest requests pages like a browser.
 package pagetest
 
 import (
@@ -30,19 +30,19 @@ func (Hospitals) Hospital(id string) (name string, zone *time.Location, ok bool)
 	return "Maternity " + id, time.UTC, true
 }
 
-// Pages is the pages of two hospitals, north and south. North has a user of each role:
-// usr_viewer, usr_charge and usr_admin. The user usr_both is a charge nurse in north and a viewer
-// in south. The user usr_south is an administrator in south.
+// Pages has the pages of two hospitals, north and south. North has a user of each role: usr_viewer, usr_charge and
+// usr_admin. The user usr_both is a charge nurse in north and a viewer in south. The user usr_south is an administrator
+// in south.
 type Pages struct {
 	*testing.T
 
-	Time  time.Time        // of the pages
-	Clock func() time.Time // runs instead of Time; nil: the time is constant
+	Time  time.Time        // time of the pages
+	Clock func() time.Time // clock that replaces Time; nil: the time is constant
 	Users *users.Register
 	Seals auth.Seals // nil: signing in is disabled
-	// Offer offers an identity provider; nil: there is none.
+	// Offer offers an identity provider; nil means that there is none.
 	Offer  func(r *http.Request, t *text.Texts) (link, says string)
-	Router *chi.Mux // that the pages are mounted on
+	Router *chi.Mux // router on which the pages are mounted
 }
 
 // New returns pages without a router.
@@ -107,7 +107,7 @@ func (p *Pages) Begin(user, hospital string) users.Session {
 	return s
 }
 
-// Ask sends a request as a browser does from a page of svc.
+// Ask sends a request like a browser does from a page of svc.
 func (p *Pages) Ask(method, path string, cookie *http.Cookie, form ...string) *httptest.ResponseRecorder {
 	p.Helper()
 	r := httptest.NewRequestWithContext(p.Context(), method, path, strings.NewReader(strings.Join(form, "&")))
