@@ -38,7 +38,7 @@ type Diff struct {
 // DiffSummary counts the differences.
 type DiffSummary struct {
 	Hours        int64          // hours with a difference, of all hospitals
-	Rows         int64          //
+	Rows         int64          // one row per differing hour of a level, an axis or a room
 	LevelMinutes float64        // minutes in which the level differed
 	First        acuity.Instant // instant of the first verdict; 0: there was none
 }
