@@ -333,8 +333,8 @@ func (r *reader) factorID(id, path string, primary bool) catalogue.Factor {
 // maxSkew is how far a time may be ahead of the receipt without a warning, because bedside clocks may be fast.
 const maxSkew = 5 * time.Minute
 
-// time parses a time and returns the resolved instant. If the time is coarse, the given moments, and then
-// [reader.beside], refine it.
+// time parses a time and returns the resolved instant. If the time is coarse, the given moments, and then that of the
+// reader, refine it.
 func (o object) time(name string, beside ...acuity.Moment) acuity.Instant {
 	return o.resolve(o.moment(name), beside...)
 }

@@ -20,7 +20,7 @@ type ResourceStatement struct {
 	made acuity.Instant // for a version: its position among the others; see orderVersions
 }
 
-// WholeResource returns the resource without the index of a component; "": no resource.
+// WholeResource returns the resource without the index of a component, or "" if there is no resource.
 func (h *ResourceStatement) WholeResource() string {
 	if h.Version == nil {
 		return ""

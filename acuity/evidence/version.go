@@ -7,37 +7,39 @@ import (
 	"svc/acuity"
 )
 
-// Version is a version of a resource. A resource is what the sender keeps as one thing,
-// as in FHIR (docs/decisions.md#resource-identity).
+// Version is a version of a resource. A resource is an object with an identity at the sender, as in FHIR
+// (docs/decisions.md#resource-identity).
 type Version struct {
 	Resource  string         // pseudonym; a component adds a dot and its index
-	UpdatedAt acuity.Instant // 0: not said
-	ID        int64          // grows with each version; 0: not said
-	// ObservedFrom is the start of the interval that was sent as the time of the observation; 0: that was exact.
+	UpdatedAt acuity.Instant // 0: not sent
+	ID        int64          // increases with each version; 0: not sent
+	// ObservedFrom is the start of the interval that was sent as the time of the observation; 0 means that the time was
+	// exact.
 	ObservedFrom acuity.Instant
-	// StartedFrom is the start of the interval that was sent as the start of the resource; 0: that was exact.
+	// StartedFrom is the start of the interval that was sent as the start of the resource; 0 means that the start was
+	// exact.
 	StartedFrom acuity.Instant
-	// Subject is the patient whom the version names, until the patient of the visit that it names is known; nil: not
-	// needed.
+	// Subject is the patient in the version, until the patient of the visit in the version is known. nil means that it
+	// is not needed.
 	Subject *Subject
 
-	hash uint64 // of the resource
+	hash uint64 // hash of the resource
 }
 
-// Subject is a patient as a resource names one: a pseudonym, and a further one or nothing, as in [acuity.Signal].
+// Subject is a patient in a resource: a pseudonym, and optionally a further one, as in [acuity.Signal].
 type Subject struct{ Patient, Subject string }
 
-// described begins the resource of a statement without an identifier. Its content
-// identifies it among the statements of its visit or patient.
+// described is the prefix of the resource of a statement without an identifier. The content identifies such a resource
+// among the statements of its visit or patient.
 const described = "~"
 
 // IsDescribed reports whether the resource has no identifier.
 func (v *Version) IsDescribed() bool { return strings.HasPrefix(v.Resource, described) }
 
-// seed is the seed of the hashes of resources, which never leave the process.
+// seed is the seed of the hashes of resources. The hashes never leave the process.
 var seed = maphash.MakeSeed()
 
-// VersionOf returns the version that a signal is; nil: it has no resource.
+// VersionOf returns the version in a signal, or nil if the signal has no resource.
 func VersionOf(s *acuity.Signal) *Version {
 	if s.Resource == "" {
 		return nil

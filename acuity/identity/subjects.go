@@ -17,7 +17,7 @@ func (ns *Names) AnswerWaiting(in *registry.Intake) {
 	}
 }
 
-// WarnOfSubjects warns of statements whose subject is not the patient of the visit that they name. They
+// WarnOfSubjects warns of statements whose subject is not the patient of the visit that they name. Such statements
 // count for the visit.
 func (ns *Names) WarnOfSubjects(in *registry.Intake) {
 	for i := range in.Observation.Signals {
