@@ -1,4 +1,4 @@
-// Package registry stores the rooms, visits and unassigned patients of one hospital.
+// Package registry stores what is known about one hospital: its rooms, visits, unassigned patients.
 //
 // A [Room] and a [Visit] have their facts, and the state that the other packages derive from the facts. Each of those
 // packages sets only its own fields. The work of the [Registry] lists which rooms and visits the next steps must derive

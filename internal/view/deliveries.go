@@ -165,7 +165,7 @@ func (d *Deliveries) Written(ctx context.Context) {
 	}
 }
 
-// Run writes queued entries until ctx ends, and returns its error.
+// Run writes queued entries until ctx ends, and returns the error of ctx.
 func (d *Deliveries) Run(ctx context.Context) error {
 	return d.run(ctx, func(bool) (time.Duration, error) { return untilWoken, d.flush(ctx) })
 }
