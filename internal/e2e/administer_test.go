@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// TestKeysOverHTTP: an administrator makes, uses, rotates and revokes a key. The audit has each
-// act, also those of the command line.
+// TestKeysOverHTTP: an administrator creates, uses, rotates and revokes a key. The audit log has an
+// entry for each action, including those of the command line.
 func TestKeysOverHTTP(t *testing.T) {
-	t.Parallel() // it waits until a use of a key is noted
+	t.Parallel() // the test waits until the use of a key is recorded
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	admin := newPartner(d.BaseURL, d.HospitalID, d.AdminKey)

@@ -46,12 +46,12 @@ func (d *desk) onDuty(hospital string) {
 
 var ackLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]{12}`)
 
-// take opens a link, checks that this changes nothing, and then answers the alert.
+// take opens a link, checks that opening it changes nothing, and then acknowledges the alert.
 func (d *desk) take(link string) {
 	d.t.Helper()
 	open := func(method string) (page string) {
 		d.t.Helper()
-		eventually(d.t, 20*time.Second, func() error { // 503: the page asks to try again
+		eventually(d.t, 20*time.Second, func() error { // on 503 the page asks the reader to try again
 			request, err := http.NewRequest(method, link, http.NoBody)
 			if err != nil {
 				d.t.Fatal(err)
@@ -93,14 +93,14 @@ func (d *desk) take(link string) {
 		}
 		return nil
 	}
-	if err := listed(); err != nil && strings.Contains(page, "Acknowledged at") { // the page is right
+	if err := listed(); err != nil && strings.Contains(page, "Acknowledged at") { // the page is correct
 		d.t.Error(err)
 	}
 	eventually(d.t, 10*time.Second, listed)
 }
 
 // TestDevAlerts: a new user enters the people on duty, raises the level, and reads in /dev/outbox
-// the messages that would have been sent.
+// the messages that a production system would send.
 func TestDevAlerts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -139,8 +139,8 @@ func TestDevAlerts(t *testing.T) {
 	d.take(box.Items[0].Link)
 }
 
-// TestDevLastWord: a unit flaps within seconds and stays red. The last message says so,
-// whatever a digest said before it.
+// TestDevLastWord: a unit flaps within seconds and stays red. The last message reports red, even
+// after a digest.
 func TestDevLastWord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -179,7 +179,7 @@ func TestDevLastWord(t *testing.T) {
 				last = m.Subject
 			}
 		}
-		if !digest { // the first alert was red, too
+		if !digest { // the first alert was red as well
 			return fmt.Errorf("no digest that says how bad it was: %+v", box.Items)
 		}
 		if !strings.HasPrefix(last, "[RED]") {
@@ -189,11 +189,11 @@ func TestDevLastWord(t *testing.T) {
 	})
 }
 
-// TestAlertsOnServers does the same on a real Kafka and Redis, with a real SMTP server and an SMS
-// gateway. One unit answers. The other does not, and its director is called.
+// TestAlertsOnServers repeats TestDevAlerts on a real Kafka and Redis, with a real SMTP server and
+// an SMS gateway. One unit acknowledges its alert; the other does not, so its director is called.
 func TestAlertsOnServers(t *testing.T) {
 	needServers(t)
-	t.Parallel() // it waits until nobody has taken an alert
+	t.Parallel() // the test waits until an alert is escalated
 	relay := startRelay(t)
 	gateway := &smsGateway{t: t}
 	provider := httptest.NewServer(gateway)
@@ -242,8 +242,8 @@ func TestAlertsOnServers(t *testing.T) {
 		return nil
 	})
 
-	// The unit that did not answer was raised later. When its director is called, the director of
-	// the other would have been called before.
+	// The unit that did not acknowledge was raised later. By the time its director is called, an
+	// escalation of the other unit would have been sent.
 	relay.await(t, "director@south.example", 2*time.Minute)
 	if n := relay.count("director@north.example"); n != 0 {
 		t.Errorf("escalated %d times though answered", n)
@@ -377,7 +377,7 @@ func (s *relaySession) Data(r io.Reader) error {
 	}
 	s.relay.mu.Lock()
 	defer s.relay.mu.Unlock()
-	// Quoted-printable breaks lines by "=".
+	// Quoted-printable soft line breaks end in "=".
 	text := strings.NewReplacer("=\r\n", "", "=3D", "=").Replace(string(body))
 	s.relay.mails = append(s.relay.mails, relayed{s.to, m.Header.Get("Subject") + "\n" + text})
 	return nil
@@ -385,7 +385,7 @@ func (s *relaySession) Data(r io.Reader) error {
 
 const gatewayToken = "the token of the gateway"
 
-// smsGateway accepts signed requests of svc.
+// smsGateway accepts the signed SMS requests of svc.
 type smsGateway struct {
 	t   *testing.T
 	mu  sync.Mutex
@@ -431,7 +431,7 @@ func (g *smsGateway) await(t *testing.T, unit string) (sms smsMessage) {
 	return sms
 }
 
-// receipt sends the receipt of an SMS. A forged one is refused.
+// receipt sends the receipt of an SMS, and checks that a forged receipt is refused.
 func (g *smsGateway) receipt(t *testing.T, base string, m smsMessage, status string) {
 	t.Helper()
 	if !strings.HasPrefix(m.Callback, base+"/api/public/sms/http?") {

@@ -23,8 +23,8 @@ func TestFeedsToVerdict(t *testing.T) {
 	s.verify(nil)
 }
 
-// TestFlush empties Redis. Reads answer 503 until the view is made again, then the same bytes.
-// With "not found" a nurse would believe that there is no unit.
+// TestFlush empties Redis. Reads return 503 until the view is rebuilt, and then the same bytes as
+// before. A 404 would make a nurse believe that the unit does not exist.
 func TestFlush(t *testing.T) {
 	kafka, redis := ownRedis(t)
 	s := startSystemOn(t, kafka, redis, nil, "north", "south")
@@ -78,7 +78,7 @@ func TestRedisStops(t *testing.T) {
 	s.redis.stop(t)
 	l.more(t, 50) // ingest does not need Redis
 	p := s.partners[0]
-	eventually(t, 30*time.Second, func() error { // a write takes two seconds until the outage is known
+	eventually(t, 30*time.Second, func() error { // until the outage is detected, a write waits two seconds
 		var in ingested
 		a := p.post(t, "clinical", `{"roomId":1,"signals":[]}`)
 		if into(t, a.Data, &in); a.status != http.StatusOK || in.Applied {
@@ -110,8 +110,8 @@ func TestRedisStops(t *testing.T) {
 	s.verify(acked)
 }
 
-// TestKafkaStops kills the broker, and freezes it. Writes get 503 and lose nothing. Reads are
-// refused, because newer input is unknown.
+// TestKafkaStops kills the broker, and then freezes it. Writes return 503 and lose nothing. Reads
+// are refused, because newer input cannot be ruled out.
 func TestKafkaStops(t *testing.T) {
 	s := startSystem(t, "north", "south")
 	s.processor("p1")
@@ -128,7 +128,7 @@ func TestKafkaStops(t *testing.T) {
 	}
 
 	s.kafka.stop(t)
-	eventually(t, 20*time.Second, func() error { // until the outage is noticed
+	eventually(t, 20*time.Second, func() error { // until the outage is detected
 		if a := write(); a.status != http.StatusServiceUnavailable || a.took > 6*time.Second {
 			return fmt.Errorf("write without Kafka: %d after %v", a.status, a.took)
 		} else if a.took > 2*time.Second {
@@ -178,8 +178,8 @@ func TestLimitsOnRedis(t *testing.T) {
 	limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return viewtest.Open(t, "redis://"+server.address) }})
 }
 
-// TestViewOnRedis runs the conformance suite of the view on a real Redis; `go test` runs it on
-// the embedded one.
+// TestViewOnRedis runs the conformance suite of the view on a real Redis. Without SVC_E2E, `go
+// test` runs the suite on the embedded one.
 func TestViewOnRedis(t *testing.T) {
 	_, server := ownRedis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.address})

@@ -11,19 +11,19 @@ import (
 	"svc/schemas"
 )
 
-// BenchmarkCatchUp lets a processor catch up with a shift of 12 hours of 300 hospitals of 20
-// rooms: 500,000 observations in 24 partitions. The baseline copies the same records in
-// transactions of 100 ms, without decoding them.
+// BenchmarkCatchUp measures how fast a processor catches up with a shift of 12 hours of 300
+// hospitals of 20 rooms: 500,000 observations in 24 partitions. The baseline copies the same
+// records in transactions of 100 ms, without decoding them.
 //
-// Both use a broker that has run for a while: a processor and five copies have read 300,000
-// records of other topics. A Java machine compiles what it runs. In its first minutes that took
-// more than half of the broker's time on two processors, which no broker in operation has.
-// Warming removes only a part of it. The rest is reported (compile-us/record of
-// broker-us/record); if it is much, the records per second are too few.
+// Both runs use a warm broker: a processor and five copies have read 300,000 records of other
+// topics. In the first minutes of a broker, its Java just-in-time compiler used more than half of
+// the broker's time on two processors, which a broker in operation does not spend. The warm-up
+// removes only part of that. compile-us/record is the rest, as part of broker-us/record; if it is
+// high, the reported records per second are too low.
 //
 // Two more figures explain the rate. idle-us/record is the idle time of all processors of the
-// machine, the most that more parallel work could gain. stalled-us/record is the time that ready
-// threads of svc waited for a processor; only less work shortens it.
+// machine: the most that more parallel work could gain. stalled-us/record is the time that ready
+// threads of svc waited for a processor; only less work reduces it.
 func BenchmarkCatchUp(b *testing.B) {
 	const partitions, records, hospitals, rooms = 24, 500_000, 300, 20
 	warmUp(b, partitions, hospitals, rooms)
@@ -34,7 +34,7 @@ func BenchmarkCatchUp(b *testing.B) {
 	}
 }
 
-// warmUp lets the broker do the measured work: fill, copy and process.
+// warmUp lets the broker do the measured work once: fill, copy and process.
 func warmUp(b *testing.B, partitions int32, hospitals, rooms int) {
 	b.Helper()
 	const records = 300_000
@@ -69,8 +69,9 @@ func (s *system) catchUp(b *testing.B, partitions int32, records int) {
 	n.stop()
 }
 
-// rate waits until a processor has applied records. It returns their number per second since
-// their first transaction, and the idle time of the machine's processors since then.
+// rate waits until a processor has applied the given number of records. It returns the records per
+// second since the first transaction of the processor, and the idle time of the machine's
+// processors since then.
 func (n *node) rate(b *testing.B, private string, records int) (perSecond float64, left time.Duration) {
 	b.Helper()
 	first, began := 0.0, time.Time{}
@@ -84,13 +85,13 @@ func (n *node) rate(b *testing.B, private string, records int) (perSecond float6
 		select {
 		case <-n.exited:
 			b.Fatalf("the processor ended:\n%s", n.logged())
-		case <-time.After(200 * time.Millisecond): // reading all metrics of a process takes it about 2 ms
+		case <-time.After(200 * time.Millisecond): // a process needs about 2 ms to serve all its metrics
 		}
 	}
 }
 
-// copyRaw is the baseline: consume, produce and commit in transactions of
-// 100 ms. It returns records per second, from the first poll with any.
+// copyRaw is the baseline: consume, produce and commit in transactions of 100 ms. It returns
+// records per second, counted from the first poll that returns a record.
 func (s *system) copyRaw(b *testing.B, name string, turn time.Duration, partitions int32, records int) float64 {
 	b.Helper()
 	to := s.topic(b, name+"-copy", partitions)

@@ -26,24 +26,25 @@ import (
 // country is the size of BenchmarkCountry.
 type country struct {
 	partitions, hospitals, rooms int
-	inputs                       int // of a hospital in the shift
-	rate                         int // inputs per second afterwards
+	inputs                       int // per hospital in the shift
+	rate                         int // inputs per second after the shift
 	lasting                      time.Duration
 }
 
 const countryShift = 12 * time.Hour
 
-// BenchmarkCountry runs one processor, one notifier and one HTTP process with all hospitals of a
-// country: COUNTRY_HOSPITALS (2,700) of 20 rooms, each with COUNTRY_INPUTS (270) inputs in a shift of 12
-// hours, on 48 partitions. Afterwards COUNTRY_RATE (6,000) inputs per second come for COUNTRY_FOR (5m).
-// No hospital has an endpoint of webhooks.
+// BenchmarkCountry runs one processor, one notifier and one HTTP process for all hospitals of a
+// country: COUNTRY_HOSPITALS (2,700) of 20 rooms, each with COUNTRY_INPUTS (270) inputs in a shift
+// of 12 hours, on 48 partitions. After the shift, COUNTRY_RATE (6,000) inputs per second arrive for
+// COUNTRY_FOR (5m). No hospital has a webhook endpoint.
 //
-// The inputs are written to the log directly, so ingest is not part of the load. applied/s is the mean
-// over the time from the first of them until the last is applied. oldest-s is the longest time that an
-// input waited, sampled each second. The -KiB figures are of one hospital: live is the heap after a
-// collection, resident the memory of the process. The B figures are of one input: of the log of
-// observations, of the log of verdicts, and of Redis. They are as stored by one broker, without
-// replicas; those of the shift were written in large batches, those that begin with live were not. start-s is from the start of a process until it is ready.
+// The inputs are written to the log directly, so ingest is not part of the load. applied/s is the
+// mean from the first input until the last one is applied. oldest-s is the longest time that an
+// input waited, sampled each second. The -KiB figures are per hospital: live is the heap after a
+// garbage collection, resident is the memory of the process. The B figures are bytes per input in
+// the log of observations, in the log of verdicts, and in Redis, as one broker stores them without
+// replicas. The inputs of the shift are written in large batches; those of the figures that begin
+// with live are not. start-s is the time from the start of a process until it is ready.
 func BenchmarkCountry(b *testing.B) {
 	size := country{partitions: 48, rooms: 20}
 	size.hospitals, _ = howOften(b, "COUNTRY_HOSPITALS", 2700)
@@ -63,7 +64,7 @@ func BenchmarkCountry(b *testing.B) {
 	}
 }
 
-// importCountry creates the hospitals that loadgen names.
+// importCountry creates the hospitals that loadgen uses.
 func (s *system) importCountry(b *testing.B, hospitals int) {
 	b.Helper()
 	var lines strings.Builder
@@ -79,7 +80,7 @@ func (s *system) importCountry(b *testing.B, hospitals int) {
 	b.ReportMetric(time.Since(began).Seconds(), "import-s")
 }
 
-// shift applies the inputs of a shift, and restarts each role on what it left.
+// shift applies the inputs of a shift, and then restarts each role on the resulting logs.
 func (s *system) shift(b *testing.B, size *country) {
 	b.Helper()
 	inputs := size.hospitals * size.inputs
@@ -106,7 +107,7 @@ func (s *system) shift(b *testing.B, size *country) {
 	s.startRole(b, "http", size, "run", "ingest,read", "--listen", "127.0.0.1:"+mustFreePort(b))
 }
 
-// restoreAll starts the processor again and reports how long its partitions take.
+// restoreAll restarts the processor and reports how long it restores its partitions.
 func (s *system) restoreAll(b *testing.B) {
 	b.Helper()
 	began := time.Now()
@@ -130,20 +131,21 @@ func (s *system) restoreAll(b *testing.B) {
 	n.stop()
 }
 
-// startRole starts a role, and reports how long it takes until it is ready and what it needs then.
+// startRole starts a role. It reports the time until the role is ready, and its memory at that
+// time.
 func (s *system) startRole(b *testing.B, name string, size *country, args ...string) {
 	b.Helper()
 	private := "127.0.0.1:" + mustFreePort(b)
 	began := time.Now()
 	n := start(b, name, append(args, "--private-listen", private), s.env...)
-	// Without a processor beside it, no reader has a current view.
+	// If no processor runs, no reader has a current view.
 	n.awaitFor(5*time.Minute, "http://"+private+"/readyz?exclude=view&exclude=forecast&exclude=lists")
 	b.ReportMetric(time.Since(began).Seconds(), name+"-start-s")
 	s.perHospital(b, n, "http://"+private, name, size)
 	n.stop()
 }
 
-// perHospital reports the memory of a process, divided by the hospitals.
+// perHospital reports the memory of a process, divided by the number of hospitals.
 func (s *system) perHospital(b *testing.B, n *node, private, name string, size *country) {
 	b.Helper()
 	collect, err := http.Get(private + "/debug/pprof/heap?gc=1")
@@ -231,7 +233,7 @@ func (s *system) liveLoad(b *testing.B, size *country) {
 	}
 }
 
-// startBeside starts a role that runs beside the processor, and waits until it is ready.
+// startBeside starts a role in addition to the processor, and waits until it is ready.
 func (s *system) startBeside(b *testing.B, args ...string) (n *node, private string) {
 	b.Helper()
 	address := "127.0.0.1:" + mustFreePort(b)
@@ -240,7 +242,7 @@ func (s *system) startBeside(b *testing.B, args ...string) (n *node, private str
 	return n, "http://" + address
 }
 
-// redisBytes returns the memory that Redis uses for data.
+// redisBytes returns the number of bytes that Redis uses for data.
 func (s *system) redisBytes(b *testing.B) float64 {
 	b.Helper()
 	client := redis.NewClient(&redis.Options{Addr: s.redis.address})
@@ -258,7 +260,7 @@ func (s *system) redisBytes(b *testing.B) float64 {
 	return bytes
 }
 
-// logBytes returns the bytes of a topic as one broker stores them.
+// logBytes returns the number of bytes of a topic as one broker stores them.
 func (s *system) logBytes(b *testing.B, name string) (bytes float64) {
 	b.Helper()
 	dirs, err := kadm.NewClient(s.client(b)).DescribeAllLogDirs(context.Background(), nil)

@@ -16,19 +16,19 @@ import (
 
 const (
 	calmHospitals = 10
-	calmPace      = 50 // writes per second of all calm hospitals
+	calmPace      = 50 // writes per second of all calm hospitals together
 	hostileAtOnce = 6  // connections of the hostile hospital; each sends without a pause
 )
 
-// BenchmarkHostileDev measures ten calm hospitals on svc dev beside a hostile one. The
-// hostile one sends the largest legal bodies as fast as it is answered, and ignores 429.
-// E2E_HOSTILE is the duration; in five minutes memory and backlog would show.
+// BenchmarkHostileDev measures ten calm hospitals on a svc dev that a hostile hospital attacks. The
+// hostile one sends the largest legal bodies, each as soon as the last one is answered, and ignores
+// 429. E2E_HOSTILE is the duration; in five minutes, growing memory or backlog would be visible.
 func BenchmarkHostileDev(b *testing.B) {
 	d := startDev(b, b.TempDir())
 	against(b, calmPartners(b, d, calmHospitals), newPartner(d.BaseURL, d.HospitalID, d.APIKey), d.node)
 }
 
-// BenchmarkHostileKafka is the same on a real Kafka and a real Redis, with two
+// BenchmarkHostileKafka repeats BenchmarkHostileDev on a real Kafka and a real Redis, with two
 // processors.
 func BenchmarkHostileKafka(b *testing.B) {
 	names := []string{"hostile"}
@@ -39,7 +39,7 @@ func BenchmarkHostileKafka(b *testing.B) {
 	against(b, s.partners[1:], s.partners[0], s.front, s.processor("p1"), s.processor("p2"))
 }
 
-// against reports the answers to calm hospitals alone, and beside a hostile one.
+// against reports the answers to calm hospitals, first without a hostile one and then with it.
 func against(b *testing.B, calm []*partner, foe *partner, nodes ...*node) {
 	b.Helper()
 	lasting, err := time.ParseDuration(cmp.Or(os.Getenv("E2E_HOSTILE"), "20s"))
@@ -78,7 +78,7 @@ func against(b *testing.B, calm []*partner, foe *partner, nodes ...*node) {
 }
 
 // writes lets hospitals send their feeds at a steady pace. It returns the duration of each write,
-// and how many were not applied when they were answered.
+// and the number of writes that were not applied when they were answered.
 func writes(b *testing.B, calm []*partner, lasting time.Duration) (took []time.Duration, left int) {
 	b.Helper()
 	var pending atomic.Int64
@@ -105,7 +105,7 @@ func writes(b *testing.B, calm []*partner, lasting time.Duration) (took []time.D
 	return took, int(pending.Load())
 }
 
-// attack sends hostile bodies until stop is called. stop reports the answers.
+// attack sends hostile bodies until stop is called. stop reports the status codes of the answers.
 func attack(b *testing.B, foe *partner) (stop func()) {
 	b.Helper()
 	var (
@@ -153,8 +153,8 @@ func attack(b *testing.B, foe *partner) (stop func()) {
 	}
 }
 
-// appliedNow reports whether a write of a hospital is applied when it is answered, and with it
-// all earlier writes.
+// appliedNow returns an error unless a write of a hospital is already applied when it is answered.
+// Then all its earlier writes are applied, too.
 func appliedNow(p *partner) error {
 	a, err := p.do(http.MethodPost, "/api/ingest/staffing", "application/json", `{"nursesOnDuty":3}`)
 	switch {

@@ -20,7 +20,7 @@ import (
 	"svc/schemas"
 )
 
-// notified is a svc notify on a real Kafka, with one endpoint for each unit. This process writes
+// notified is a svc notify on a real Kafka, with one endpoint for each unit. The benchmark writes
 // the changes, in place of a processor.
 type notified struct {
 	*system
@@ -59,11 +59,11 @@ func startNotify(b *testing.B, units int) *notified {
 	return n
 }
 
-// change writes a change of the level of a unit. The returned channel is closed when its event
-// has arrived.
+// change writes a change of the level of a unit. The returned channel is closed when the event of
+// the change arrives.
 func (n *notified) change(unit int) (arrived chan struct{}, err error) {
 	n.mu.Lock()
-	defer n.mu.Unlock() // versions are in order in the log
+	defer n.mu.Unlock() // so that versions are in order in the log
 	n.versions[unit]++
 	v := n.versions[unit]
 	c := &acuity.Change{
@@ -83,15 +83,15 @@ func (n *notified) change(unit int) (arrived chan struct{}, err error) {
 	key := []byte(c.Hospital)
 	n.writer.Produce(context.Background(), &kgo.Record{
 		Topic: n.prefix + schemas.Verdicts().Name, Partition: schemas.Partition(key, partitions), Key: key, Value: value,
-	}, nil) // a failed append does not arrive
+	}, nil) // if the append fails, the event does not arrive
 	return arrived, nil
 }
 
 var errArrival = errors.New("an event did not arrive")
 
-// BenchmarkNotifyKafka measures the time from a change in Kafka to its receipt by an endpoint
-// over HTTPS, at 500 a second. Bare clients do the same beside it: append a record, read it
-// committed, append another, and post it. Then it measures the largest rate.
+// BenchmarkNotifyKafka measures the time from a change in Kafka to its receipt by an endpoint over
+// HTTPS, at 500 changes per second. For comparison, bare clients append a record, read it
+// committed, append another, and post it. Then the benchmark measures the maximum rate.
 func BenchmarkNotifyKafka(b *testing.B) {
 	const units = 12
 	n := startNotify(b, units)
@@ -106,7 +106,7 @@ func BenchmarkNotifyKafka(b *testing.B) {
 			return errArrival
 		}
 	}
-	for unit := range units { // connections are opened
+	for unit := range units { // opens the connections
 		if err := wait(n.change(unit)); err != nil {
 			b.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func BenchmarkNotifyKafka(b *testing.B) {
 	}
 }
 
-// bare is the baseline: the least work of any notifier between two topics and HTTPS.
+// bare is the baseline: the minimum work of any notifier between two topics and HTTPS.
 func (n *notified) bare(b *testing.B) (do func(i int) error, stop func()) {
 	b.Helper()
 	in, out := n.topic(b, "bare-in", partitions), n.topic(b, "bare-out", partitions)

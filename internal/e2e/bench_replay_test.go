@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// BenchmarkSenderBesideReplay measures the time to an answer at 300 requests per second: alone,
-// beside svc replay and beside svc export. Both run at full speed and begin again when they end.
-// The log has 300,000 observations and the requests of the senders.
+// BenchmarkSenderBesideReplay measures the time to an answer at 300 requests per second: without
+// other work, during svc replay, and during svc export. Replay and export run at full speed and
+// restart when they end. The log has 300,000 observations in addition to the requests of the
+// senders.
 func BenchmarkSenderBesideReplay(b *testing.B) {
 	s := startSystem(b, "north", "south", "west")
 	processor := s.processor("sender")
@@ -22,7 +23,7 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 	}
 	const old, step = 300_000, 2 * time.Second
 	s.fill(b, partitions, old, 6, 12, step)
-	eventually(b, 2*time.Minute, func() error { return sends(s.partners)(0) }) // waits behind the backlog
+	eventually(b, 2*time.Minute, func() error { return sends(s.partners)(0) }) // the first answers wait for the backlog
 	beside := []struct {
 		unit string
 		args func() []string
@@ -35,12 +36,12 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 	}
 	openLoop(b, 300, 20*time.Second, sends(s.partners)) // until the broker is warm
 	p50, p99 := map[string][]float64{}, map[string][]float64{}
-	for b.Loop() { // in turns: the machine may have other work
+	for b.Loop() { // in turns, because the machine may have other work
 		for _, row := range beside {
 			stop := func() {}
 			if row.args != nil {
 				stop = s.again(b, row.args)
-				time.Sleep(time.Second) // its start is a moment of the minutes that a replay of a week takes
+				time.Sleep(time.Second) // excludes the start, which is a small part of the minutes that a replay of a week lasts
 			}
 			took := openLoop(b, 300, 5*time.Second, sends(s.partners))
 			stop()
@@ -57,7 +58,7 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 	machineLoad(b)
 }
 
-// median returns the median of turns, which leaves out slow moments of the machine.
+// median returns the median of turns, which ignores slow moments of the machine.
 func median(turns []float64) float64 {
 	slices.Sort(turns)
 	return turns[len(turns)/2]

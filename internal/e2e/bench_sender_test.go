@@ -15,9 +15,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// openLoop calls do at a steady pace for a while, whether or not earlier calls have returned. It
-// returns the duration of each call from the instant at which it was due. So the wait for a slow
-// system counts, too.
+// openLoop calls do at a steady pace, whether or not earlier calls have returned. It returns the
+// duration of each call from the instant at which it was due, so the wait for a slow system is
+// included.
 func openLoop(b *testing.B, perSecond int, lasting time.Duration, do func(n int) error) []time.Duration {
 	b.Helper()
 	var (
@@ -46,7 +46,7 @@ func openLoop(b *testing.B, perSecond int, lasting time.Duration, do func(n int)
 	return took[len(took)/10:] // the first calls warm up
 }
 
-// sends posts feeds of a test load to one of the partners.
+// sends returns a function that posts feeds of a test load to the partners in turn.
 func sends(partners []*partner) func(n int) error {
 	return func(n int) error {
 		p := partners[n%len(partners)]
@@ -62,7 +62,7 @@ func sends(partners []*partner) func(n int) error {
 	}
 }
 
-// BenchmarkSenderDev measures the time to the answer of svc dev, which reports the effect of the
+// BenchmarkSenderDev measures the time to an answer of svc dev that reports the effect of the
 // record, at 300 requests per second.
 func BenchmarkSenderDev(b *testing.B) {
 	d := startDev(b, b.TempDir())
@@ -75,8 +75,8 @@ func BenchmarkSenderDev(b *testing.B) {
 	}
 }
 
-// BenchmarkSenderKafka does the same on a real Kafka at 500 requests per second. Beside it bare
-// clients append a record, copy it in a transaction and read it committed.
+// BenchmarkSenderKafka repeats BenchmarkSenderDev on a real Kafka at 500 requests per second. For
+// comparison, bare clients append a record, copy it in a transaction and read it committed.
 func BenchmarkSenderKafka(b *testing.B) {
 	s := startSystem(b, "north", "south", "west")
 	processor := s.processor("sender")
@@ -91,9 +91,9 @@ func BenchmarkSenderKafka(b *testing.B) {
 	}
 }
 
-// compareSenders takes turns, and reports the fastest turn of each side, because the machine may
-// have other work. The first turns warm up: a fresh broker takes tens of times as long, and less
-// with each turn.
+// compareSenders alternates between both sides and reports the fastest turn of each, because the
+// machine may have other work. The first turns are the warm-up: a fresh broker is tens of times
+// slower, and becomes faster with each turn.
 func compareSenders(b *testing.B, bare, ours func(n int) error) {
 	b.Helper()
 	const warming, counted = 2, 3
@@ -123,8 +123,8 @@ func compareSenders(b *testing.B, bare, ours func(n int) error) {
 	machineLoad(b)
 }
 
-// rawLoop is the baseline of the sender's answer: three bare clients. The middle one commits
-// after each poll, as the processor is configured to.
+// rawLoop is the baseline of the sender's answer: three bare clients. The middle one commits after
+// each poll, as the configured processor does.
 func (s *system) rawLoop(b *testing.B) (do func(n int) error, stop func()) {
 	b.Helper()
 	in, out := s.topic(b, "raw-in", partitions), s.topic(b, "raw-out", partitions)

@@ -18,14 +18,14 @@ import (
 	"svc/schemas"
 )
 
-// BenchmarkRestore lets a processor restore one partition in which 200 hospitals have made
-// 300,000 changes in seven days.
+// BenchmarkRestore lets a processor restore one partition in which 200 hospitals have made 300,000
+// changes in seven days.
 //
-// start-to-ready-ms is the time from the start of the process to ready. restore-ms is the part
-// after the group has assigned the partition: asking for its end, the barrier, reading, decoding,
-// deriving. MB/s are the decompressed keys and values of the last checkpoint and later records,
-// by restore-ms; start-MB/s by the whole time. cpu-ms is the processor time of the process,
-// because the wall clock of a busy machine means little.
+// start-to-ready-ms is the time from the start of the process until it is ready. restore-ms is the
+// part after the group has assigned the partition: asking for its end, the barrier, reading,
+// decoding, deriving. MB/s are the decompressed keys and values of the last checkpoint and later
+// records, divided by restore-ms; start-MB/s divides them by the whole time. cpu-ms is the
+// processor time of the process, because the wall clock of a busy machine means little.
 func BenchmarkRestore(b *testing.B) {
 	const records, hospitals, rooms = 300_000, 200, 20
 	s := bench(b, 1)
@@ -38,8 +38,8 @@ func BenchmarkRestore(b *testing.B) {
 		}
 		return nil
 	})
-	// The history has learnt all changes, and has committed them. Else it would learn the rest
-	// beside the restore.
+	// Wait until the history has processed and committed all changes. If it had not, it would
+	// process the rest during the restore.
 	eventually(b, time.Minute, func() error {
 		lag, err := figure(private, "svc_history_lag_records")
 		if err != nil || lag > 0 {
@@ -61,7 +61,7 @@ func (s *system) restore(b *testing.B) {
 	b.Helper()
 	began := time.Now()
 	n, _ := s.measured("restored")
-	restored := `"partitions restored","group":"` + s.prefix + verdict.Group + `"` // the history restores partitions, too
+	restored := `"partitions restored","group":"` + s.prefix + verdict.Group + `"` // the history restores partitions as well
 	select {
 	case <-n.says(restored):
 	case <-n.exited:
@@ -92,7 +92,7 @@ func (s *system) restore(b *testing.B) {
 }
 
 // BenchmarkNotifyStart starts a notifier on a log in which 300 hospitals without an endpoint have
-// made 500,000 observations. peak-MiB is its largest resident set until it has read all of it.
+// made 500,000 observations. peak-MiB is its peak resident memory until it has read the whole log.
 func BenchmarkNotifyStart(b *testing.B) {
 	const partitions, records, hospitals, rooms = 24, 500_000, 300, 20
 	s := bench(b, partitions)
@@ -132,8 +132,8 @@ func BenchmarkNotifyStart(b *testing.B) {
 	}
 }
 
-// BenchmarkDevStart starts svc dev on an empty folder, and again after a
-// kill -9 with 200,000 observations in its log.
+// BenchmarkDevStart starts svc dev on an empty folder, and restarts it after a kill -9 with 200,000
+// observations in its log.
 func BenchmarkDevStart(b *testing.B) {
 	const records, rooms = 200_000, 40
 	for b.Loop() {
@@ -144,7 +144,7 @@ func BenchmarkDevStart(b *testing.B) {
 func devStart(b *testing.B, records, rooms int) {
 	b.Helper()
 	dir := b.TempDir()
-	binary(b) // builds it now
+	binary(b) // so that the build is not measured
 	began := time.Now()
 	d := startDev(b, dir)
 	b.ReportMetric(float64(time.Since(began).Milliseconds()), "fresh-ms")
@@ -179,7 +179,7 @@ func devStart(b *testing.B, records, rooms int) {
 		b.Fatal(err)
 	}
 	admin := kadm.NewClient(client)
-	if err := until(5*time.Minute, func() error { // all is applied
+	if err := until(5*time.Minute, func() error { // until all records are applied
 		at, err := admin.FetchOffsets(ctx, verdict.Group)
 		if err != nil {
 			return err

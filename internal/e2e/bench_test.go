@@ -22,11 +22,11 @@ import (
 )
 
 // The benchmarks of the whole system. A benchmark on a real Kafka has a raw baseline in the same
-// run: bare clients that move the same bytes with the same guarantees. docs/performance.md has
-// the figures.
+// run: bare clients that transfer the same bytes with the same guarantees. docs/performance.md
+// lists the figures.
 
-// bench returns a system with a topic prefix of its own and topics of that many partitions. A
-// processor has made the topics and has ended.
+// bench returns a system with a unique topic prefix and topics of the given number of partitions. A
+// processor has created the topics and has ended.
 func bench(b *testing.B, partitions int) *system {
 	b.Helper()
 	kafka, redis := needServers(b)
@@ -50,8 +50,8 @@ func (s *system) measured(instance string) (n *node, private string) {
 	return n, "http://" + address
 }
 
-// fill appends n observations of made-up hospitals. They are received a step apart, the last one
-// now.
+// fill appends n observations of made-up hospitals. Consecutive observations are one step apart;
+// the last is received now.
 func (s *system) fill(b *testing.B, partitions int32, n, hospitals, rooms int, step time.Duration) {
 	b.Helper()
 	client := s.client(b, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxBufferedRecords(50_000))
@@ -88,7 +88,7 @@ func (s *system) client(b *testing.B, opts ...kgo.Opt) *kgo.Client {
 	return client
 }
 
-// topic makes a plain topic for a baseline.
+// topic creates a plain topic for a baseline.
 func (s *system) topic(b *testing.B, name string, partitions int32) string {
 	b.Helper()
 	name = s.prefix + name
@@ -98,7 +98,7 @@ func (s *system) topic(b *testing.B, name string, partitions int32) string {
 	return name
 }
 
-// figure reads one metric of a private port.
+// figure reads one metric from a private port.
 func figure(private, name string) (float64, error) {
 	answer, err := http.Get(private + "/metrics")
 	if err != nil {
@@ -113,8 +113,8 @@ func figure(private, name string) (float64, error) {
 	return 0, fmt.Errorf("no figure %s", name)
 }
 
-// status reads a line of /proc/<pid>/status in MiB. VmHWM is the peak of the resident memory,
-// VmRSS its present size.
+// status reads a line of /proc/<pid>/status in MiB. VmHWM is the peak of the resident memory, VmRSS
+// its current size.
 func (n *node) status(b *testing.B, name string) float64 {
 	b.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.cmd.Process.Pid))
@@ -134,14 +134,14 @@ func (n *node) status(b *testing.B, name string) float64 {
 	return 0
 }
 
-// busy returns the processor time of the node. Other load on the machine disturbs it less than
+// busy returns the processor time of the node, which other load on the machine affects less than
 // the wall clock.
 func (n *node) busy(b *testing.B) time.Duration {
 	b.Helper()
 	return busy(b, n.cmd.Process.Pid)
 }
 
-// busy returns the processor time of a server; 0 if it is not in a container of ours.
+// busy returns the processor time of a server, or 0 if the test did not start its container.
 func (s *server) busy(b *testing.B) time.Duration {
 	b.Helper()
 	if s.container == nil {
@@ -150,7 +150,7 @@ func (s *server) busy(b *testing.B) time.Duration {
 	return busy(b, s.pid(b))
 }
 
-// pid returns the process id of a server in a container of ours.
+// pid returns the process id of a server in a container that the test started.
 func (s *server) pid(b *testing.B) int {
 	b.Helper()
 	c, err := s.pool.Client.InspectContainer(s.container.Container.ID)
@@ -160,8 +160,8 @@ func (s *server) pid(b *testing.B) int {
 	return c.State.Pid
 }
 
-// compiling returns the part of busy that a Java machine has spent on compiling. Threads that
-// have ended are not counted.
+// compiling returns the part of busy that a Java virtual machine has spent on compiling. Threads
+// that have ended are not counted.
 func (s *server) compiling(b *testing.B) time.Duration {
 	b.Helper()
 	if s.container == nil {
@@ -200,14 +200,14 @@ func idle(b *testing.B) time.Duration {
 	return hundredths(b, fields[4:6])
 }
 
-// ticks reads the processor time from a stat of /proc.
+// ticks reads the processor time from the text of a /proc stat file.
 func ticks(b *testing.B, stat string) time.Duration {
 	b.Helper()
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	return hundredths(b, fields[11:13]) // utime and stime
 }
 
-// hundredths adds up fields of /proc, in hundredths of a second.
+// hundredths returns the sum of /proc fields, which count hundredths of a second.
 func hundredths(b *testing.B, fields []string) time.Duration {
 	b.Helper()
 	var sum int64
@@ -221,8 +221,8 @@ func hundredths(b *testing.B, fields []string) time.Duration {
 	return time.Duration(sum) * 10 * time.Millisecond
 }
 
-// stalled returns how long ready threads of the node waited because all processors were taken. A
-// busy machine adds that to the wall clock.
+// stalled returns the time that ready threads of the node waited because all processors were busy.
+// On a busy machine the wall clock includes that time.
 func (n *node) stalled(b *testing.B) time.Duration {
 	b.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", n.cmd.Process.Pid))
@@ -233,9 +233,9 @@ func (n *node) stalled(b *testing.B) time.Duration {
 	for _, name := range threads {
 		content, err := os.ReadFile(name)
 		if err != nil {
-			continue // that thread has ended
+			continue // the thread has ended
 		}
-		if fields := strings.Fields(string(content)); len(fields) == 3 { // nanoseconds run, nanoseconds waited, turns
+		if fields := strings.Fields(string(content)); len(fields) == 3 { // nanoseconds run, nanoseconds waited, time slices
 			waited, err := strconv.ParseInt(fields[1], 10, 64)
 			if err != nil {
 				b.Fatal(err)
@@ -255,8 +255,7 @@ func percentile(all []time.Duration, p int) float64 {
 	return float64(all[min(len(all)-1, len(all)*p/100)]) / float64(time.Millisecond)
 }
 
-// machineLoad reports the load average of the last minute, because a busy machine changes the
-// figures.
+// machineLoad reports the load average of the last minute, because other load changes the figures.
 func machineLoad(b *testing.B) {
 	b.Helper()
 	content, err := os.ReadFile("/proc/loadavg")

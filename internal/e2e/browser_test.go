@@ -20,14 +20,14 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// browser is a Chromium that web/driver.mjs drives. The tests of a suite share one.
+// browser is a Chromium that web/driver.mjs drives. The tests of a suite share it.
 type browser struct {
 	mu  sync.Mutex
 	in  io.WriteCloser
 	out *bufio.Scanner
 }
 
-// startBrowser starts a browser, which ends with the test.
+// startBrowser starts a browser, which is closed when the test ends.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
 	program, env := runtimes.Browser(t)
@@ -68,7 +68,7 @@ func startBrowser(t *testing.T) *browser {
 	return b
 }
 
-// do lets the driver do something, and returns its result.
+// do sends a command to the driver and stores its result.
 func (b *browser) do(what string, with map[string]any, result any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,17 +100,17 @@ func (b *browser) do(what string, with map[string]any, result any) error {
 	return json.Unmarshal(answer.Result, result)
 }
 
-// view is one window of the browser, with cookies of its own.
+// view is one window of the browser, with separate cookies.
 type view struct {
 	t    testing.TB
 	b    *browser
 	name string
 	base string
 
-	quick bool // inspections take no pictures
+	quick bool // no screenshots during inspections
 }
 
-// viewing is the size and look of a window.
+// viewing is the size and color scheme of a window.
 type viewing struct {
 	width, height int
 	dark          bool
@@ -118,7 +118,7 @@ type viewing struct {
 	language      string
 }
 
-// The three windows of the design: a wall, a desk, a telephone.
+// windows are the three sizes that the design supports: a wall display, a desktop, a phone.
 var windows = []viewing{{width: 1920, height: 1080}, {width: 1280, height: 800}, {width: 390, height: 844}}
 
 func (v viewing) theme() string {
@@ -183,7 +183,7 @@ func (v *view) visit(path string) (status int, at string) {
 	return r.Status, strings.TrimPrefix(r.URL, v.base)
 }
 
-// wants opens a path and expects a status.
+// wants opens a path and expects the status.
 func (v *view) wants(path string, status int) {
 	v.t.Helper()
 	if got, at := v.visit(path); got != status {
@@ -191,7 +191,7 @@ func (v *view) wants(path string, status int) {
 	}
 }
 
-// signIn follows a link that signs in, and presses its button.
+// signIn opens a sign-in link and presses the button of its page.
 func (v *view) signIn(link string) {
 	v.t.Helper()
 	v.wants(link, 200)
@@ -201,7 +201,7 @@ func (v *view) signIn(link string) {
 	}
 }
 
-// openWall signs a screen in by its link.
+// openWall signs a wall display in by its link.
 func (v *view) openWall(link string) {
 	v.t.Helper()
 	v.wants(link, 200)
@@ -229,14 +229,14 @@ func (v *view) press(keys ...string) {
 	}
 }
 
-// ask evaluates an expression on the page.
+// ask returns the value of a JavaScript expression on the page.
 func ask[T any](v *view, code string) (result T) {
 	v.t.Helper()
 	v.do("eval", map[string]any{"code": code}, &result)
 	return result
 }
 
-// await waits until an expression holds.
+// await waits until a JavaScript expression is true.
 func (v *view) await(code string, within time.Duration) {
 	v.t.Helper()
 	if err := v.try("wait", map[string]any{"code": code, "timeout": within.Milliseconds()}, nil); err != nil {
@@ -249,7 +249,7 @@ func (v *view) look(as viewing) {
 	v.do("look", map[string]any{"width": as.width, "height": as.height, "theme": as.theme()}, nil)
 }
 
-// complaints returns the complaints of the browser since the last call.
+// complaints returns the errors and warnings that the browser reported since the last call.
 func (v *view) complaints() (list []string) {
 	v.t.Helper()
 	v.do("faults", nil, &list)
@@ -262,14 +262,14 @@ func (v *view) content() (html string) {
 	return html
 }
 
-// shoot saves a screenshot into the folder of pictures.
+// shoot saves a screenshot in the folder of pictures.
 func (v *view) shoot(name string) {
 	v.t.Helper()
 	v.do("shot", map[string]any{"path": filepath.Join(pictures(v.t), name+".png"), "full": false}, nil)
 }
 
-// pictures returns the folder of all pictures of the pages: SVC_PICTURES, else a temporary one
-// that the next run overwrites.
+// pictures returns the folder of all screenshots: SVC_PICTURES, or a temporary folder that the next
+// run overwrites.
 func pictures(t testing.TB) string {
 	t.Helper()
 	folder := os.Getenv("SVC_PICTURES")

@@ -16,17 +16,17 @@ import (
 type partner struct {
 	base, hospital, key string
 	http                *http.Client
-	firstTry            bool // what is accepted must be applied by the first request
+	firstTry            bool // an accepted request must be applied at the first attempt
 }
 
 func newPartner(base, hospital, key string) *partner {
 	return &partner{base: base, hospital: hospital, key: key, http: &http.Client{
-		Timeout:   time.Minute, // what hangs is seen by the time it took
+		Timeout:   time.Minute, // long enough that a request that hangs shows in its duration
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 	}}
 }
 
-// answer is an answer of the API in its envelope.
+// answer is an API response in its envelope.
 type answer struct {
 	status int
 	header http.Header
@@ -43,7 +43,7 @@ type answer struct {
 	}
 }
 
-// ingested is the common part of the answers of ingest.
+// ingested is the common part of the responses of ingest.
 type ingested struct {
 	Applied            bool
 	Outcome            *string
@@ -89,7 +89,7 @@ func (p *partner) do(method, path, contentType, body string, headers ...string) 
 	return a, nil
 }
 
-// honored waits until the server knows the partner's new key.
+// honored waits until the server accepts the partner's new key.
 func (p *partner) honored(t testing.TB) {
 	t.Helper()
 	eventually(t, 10*time.Second, func() error {
@@ -101,7 +101,7 @@ func (p *partner) honored(t testing.TB) {
 	})
 }
 
-// String shows an answer in the report of a test.
+// String formats an answer for a test report.
 func (a *answer) String() string {
 	if a == nil {
 		return "no answer"
@@ -118,7 +118,7 @@ func (p *partner) post(t testing.TB, feed, body string) *answer {
 	return a
 }
 
-// accepted posts a body until it is applied, as [partner.sendUntilApplied].
+// accepted posts a body until it is applied, like [partner.sendUntilApplied].
 func (p *partner) accepted(t testing.TB, feed, body string) ingested {
 	t.Helper()
 	a, once := p.sendUntilApplied(t, feed, body, "accepted-"+strconv.FormatInt(acceptedKeys.Add(1), 10))
@@ -145,7 +145,7 @@ func (p *partner) get(t testing.TB, path string, headers ...string) *answer {
 	return a
 }
 
-// readUnit gets the state of the unit as a reader does on a slow machine: again after 503.
+// readUnit gets the state of the unit and retries after 503, as a reader on a slow machine does.
 func (p *partner) readUnit(t testing.TB) (a *answer) {
 	const path = "/api/v1/unit-state"
 	t.Helper()
@@ -165,7 +165,7 @@ func into(t testing.TB, data []byte, v any) {
 	}
 }
 
-// unitState is the part of a unit-state that the tests read.
+// unitState is the part of a unit-state response that the tests read.
 type unitState struct {
 	Level, DrivingAxis string
 	RatioShortfall     int

@@ -18,15 +18,15 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// composed is an installation by deploy/compose.yaml, with a project, a network and a port of its own.
+// composed is an installation by deploy/compose.yaml with a separate project, network and port.
 type composed struct {
 	t   *testing.T
 	env []string
 }
 
-// TestCompose runs the commands of docs/deployment.md for Docker Compose, then the quickstart of the
-// README against the one address that they print. The whole API answers there, each role is ready, and
-// Prometheus finds every process.
+// TestCompose runs the commands of docs/deployment.md for Docker Compose, then the quickstart of
+// the README against the address that the commands print. All roles of the API answer at that
+// address, each role is ready, and Prometheus scrapes every process.
 func TestCompose(t *testing.T) {
 	kafka, _ := needServers(t)
 	if kafka.pool == nil && os.Getenv("CI") != "true" {
@@ -77,8 +77,8 @@ func TestCompose(t *testing.T) {
 	})
 }
 
-// newComposed prepares an installation on a port of this machine. It is removed when the test ends, with
-// its data.
+// newComposed prepares an installation on a port of this machine. When the test ends, the
+// installation is removed with its data.
 func newComposed(t *testing.T, port string) *composed {
 	t.Helper()
 	n, err := strconv.Atoi(port)
@@ -87,7 +87,7 @@ func newComposed(t *testing.T, port string) *composed {
 	}
 	c := &composed{t, append(runtimes.Compose(t, "../../deploy/tools/compose"),
 		"COMPOSE_PROJECT_NAME=svc-e2e-"+port, "API_PORT="+port, "SVC_IMAGE="+builtImage(t),
-		fmt.Sprintf("SUBNET=172.31.%d.0/24", n%249), // 250 is that of the file
+		fmt.Sprintf("SUBNET=172.31.%d.0/24", n%249), // the file itself uses 250
 	)}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -101,14 +101,15 @@ func newComposed(t *testing.T, port string) *composed {
 	return c
 }
 
-// command is docker compose with the file of this tree.
+// command returns docker compose with the file of this tree.
 func (c *composed) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("docker", append([]string{"compose", "-f", "deploy/compose.yaml"}, args...)...)
 	cmd.Dir, cmd.Env = filepath.Join("..", ".."), append(os.Environ(), c.env...)
 	return cmd
 }
 
-// asDocumented runs the commands of the page, and returns the address and the key that they export.
+// asDocumented runs the commands of the page, and returns the address and the key that the commands
+// export.
 func (c *composed) asDocumented() (base, key string) {
 	c.t.Helper()
 	page, err := os.ReadFile("../../docs/deployment.md")
@@ -120,7 +121,7 @@ func (c *composed) asDocumented() (base, key string) {
 	if !whole {
 		c.t.Fatal("docs/deployment.md has no commands for Compose")
 	}
-	block = strings.Replace(block, "make image\n", "", 1) // done, under another name
+	block = strings.Replace(block, "make image\n", "", 1) // the image exists under another name
 	block = strings.Replace(block, ":8080", ":$API_PORT", 1)
 	out := shell(c.t, "set -e; cd ../..\n"+block+`printf '%s %s' "$SVC" "$KEY"`, c.env...)
 	last := strings.TrimSpace(out[strings.LastIndexByte(out, '\n')+1:])
@@ -131,7 +132,7 @@ func (c *composed) asDocumented() (base, key string) {
 	return base, key
 }
 
-// admin runs a command of administration and returns its output.
+// admin runs an administration command and returns its output.
 func (c *composed) admin(args ...string) string {
 	c.t.Helper()
 	out, err := c.command(append([]string{"run", "--rm", "admin"}, args...)...).Output()
@@ -156,7 +157,8 @@ func (c *composed) get(url string) string {
 	return string(body)
 }
 
-// address returns the address of a service's container, which this machine reaches by its bridge.
+// address returns the address of a service's container on the Docker bridge, which this machine can
+// reach.
 func (c *composed) address(service string) string {
 	c.t.Helper()
 	id, err := c.command("ps", "--quiet", service).Output()
@@ -170,7 +172,7 @@ func (c *composed) address(service string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// scraped returns the targets that Prometheus is given.
+// scraped returns the targets in the configuration of Prometheus.
 func (c *composed) scraped() []string {
 	c.t.Helper()
 	content, err := os.ReadFile("../../deploy/prometheus/prometheus.yaml")

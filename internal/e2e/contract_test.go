@@ -36,7 +36,7 @@ type operation struct {
 	Parameters  []struct {
 		Name, In string
 		Required bool
-		Example  any // a text or a number
+		Example  any // a string or a number
 	}
 	RequestBody struct{ Content map[string]media }
 	Responses   map[string]struct{ Content map[string]media }
@@ -50,7 +50,7 @@ type media struct {
 
 const documentURL = "http://svc.invalid/openapi.json"
 
-// described fetches the document.
+// described fetches the OpenAPI document.
 func (p *partner) described(t testing.TB) *document {
 	t.Helper()
 	a := p.get(t, "/api/openapi.json")
@@ -68,13 +68,13 @@ func (p *partner) described(t testing.TB) *document {
 	return d
 }
 
-// ecma compiles a pattern of JSON Schema. Its notation for a character by number differs from
+// ecma compiles a pattern of JSON Schema, whose notation for a character by its code differs from
 // that of Go.
 func ecma(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(regexp.MustCompile(`\\u([0-9a-f]{4})`).ReplaceAllString(pattern, `\x{$1}`))
 }
 
-// schema compiles the schema at a place in the document.
+// schema compiles the schema at a path of the document.
 func (d *document) schema(t testing.TB, place ...string) *jsonschema.Schema {
 	t.Helper()
 	for i := range place {
@@ -87,7 +87,7 @@ func (d *document) schema(t testing.TB, place ...string) *jsonschema.Schema {
 	return s
 }
 
-// holds returns an error if a JSON text breaks a schema.
+// holds returns an error if a JSON text violates a schema.
 func holds(s *jsonschema.Schema, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -96,7 +96,7 @@ func holds(s *jsonschema.Schema, text []byte) error {
 	return s.Validate(value)
 }
 
-// each calls do with every operation: writes first, so that reads find something.
+// each calls do with every operation, writes first, so that reads find data.
 func (d *document) each(do func(method, path string, o *operation)) {
 	for _, write := range []bool{true, false} {
 		for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
@@ -109,8 +109,8 @@ func (d *document) each(do func(method, path string, o *operation)) {
 	}
 }
 
-// check checks an answer against the document: the status, its content type, and the schema of
-// the body.
+// check compares an answer with the document: the status, the content type, and the schema of the
+// body.
 func (d *document) check(t *testing.T, method, path string, a *answer) {
 	t.Helper()
 	status := strconv.Itoa(a.status)
@@ -139,8 +139,8 @@ func (d *document) check(t *testing.T, method, path string, a *answer) {
 	}
 }
 
-// text returns an example as it is sent, without the blanks of the document. A signature covers
-// the exact bytes.
+// text returns an example as it is sent, without the whitespace of the document, because a
+// signature covers the exact bytes.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -153,7 +153,7 @@ func text(raw json.RawMessage) string {
 	return b.String()
 }
 
-// target returns the path of an operation with the examples of its parameters.
+// target returns the path of an operation, filled with the examples of its parameters.
 func (o *operation) target(path string) string {
 	query := url.Values{}
 	for _, p := range o.Parameters {
@@ -170,7 +170,8 @@ func (o *operation) target(path string) string {
 	return path
 }
 
-// headers returns the required headers of an operation with their examples: names and values.
+// headers returns the required headers of an operation with their examples, as alternating names
+// and values.
 func (o *operation) headers() (all []string) {
 	for _, p := range o.Parameters {
 		if p.In == "header" && p.Required {
@@ -188,20 +189,20 @@ func (o *operation) done(a *answer) bool {
 
 var writeAnswers = flag.Bool("update-answers", false, "write the answers that the OpenAPI document shows as examples")
 
-// madeUp reports whether a request names a thing that does not exist: in its path or, for a test
-// of a recipient, in its body.
+// madeUp reports whether a request refers to an object that does not exist: in its path or, if it
+// tests a recipient, in its body.
 func madeUp(path string) bool {
 	return strings.Contains(path, "{") || path == "/api/admin/alerts/test"
 }
 
-// token matches a key as it is minted. No file may contain one, not even an expired one.
+// token matches a minted key. No file may contain one, not even an expired one.
 var token = regexp.MustCompile(`svc_[0-9a-f]{64}`)
 
 // signing matches a secret that was made for a webhook. No file may contain one.
 var signing = regexp.MustCompile(`whsec_[A-Za-z0-9+/]{43}=`)
 
 // TestContract compares a running svc with the document that it serves. Each example is accepted,
-// and each answer, good or bad, has the described schema.
+// and each answer, success or error, matches its schema.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	dev := startDev(t, t.TempDir(), "--ephemeral")
@@ -209,7 +210,7 @@ func TestContract(t *testing.T) {
 	admin := newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey)
 	nobody := newPartner(dev.BaseURL, dev.HospitalID, "")
 	d := p.described(t)
-	p.tell(t, simulatedEvents(t, 1, 3)) // a forecast needs them
+	p.tell(t, simulatedEvents(t, 1, 3)) // a forecast needs these events
 	p.predicted(t, time.Minute)
 	p.post(t, "staffing", `{"nursesOnDuty":-1}`)
 	source := p.feedsStatus(t).Feeds[0].Source
@@ -228,7 +229,7 @@ func TestContract(t *testing.T) {
 			}
 		}
 		target := o.target(path)
-		if o.OperationID == "getSourceStatus" { // a source that exists
+		if o.OperationID == "getSourceStatus" { // uses a source that exists
 			target = strings.ReplaceAll(path, "{source}", source)
 		}
 		send := func(by *partner, kind, body string, headers ...string) *answer {
@@ -283,7 +284,7 @@ func TestContract(t *testing.T) {
 	if examples < 10 {
 		t.Errorf("%d examples", examples)
 	}
-	// The examples that the document shows are answers of the same schemas.
+	// The example answers of the document match the same schemas.
 	d.each(func(method, path string, o *operation) {
 		for status, r := range o.Responses {
 			for kind, m := range r.Content {
@@ -318,9 +319,9 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestRequestSchemasAreKept tests requests at the limits of their schemas. Each fault, one at a
-// time, must be refused. Each value of an enumeration must not. Texts at the edge of a schema
-// must not be called malformed.
+// TestRequestSchemasAreKept sends requests at the limits of their schemas. Each single violation
+// must be refused, and each value of an enumeration must be accepted. A string at the limit of its
+// schema must not be reported as malformed.
 func TestRequestSchemasAreKept(t *testing.T) {
 	t.Parallel()
 	dev := startDev(t, t.TempDir(), "--ephemeral")
@@ -368,10 +369,10 @@ func TestRequestSchemasAreKept(t *testing.T) {
 	}
 }
 
-// betweenFields are values that their field allows, but not beside the other fields of the
-// example. The documentation of the field says so; a schema of one field cannot.
+// betweenFields are values that their field allows, but not in combination with the other fields of
+// the example. The documentation of the field says so; the schema of one field cannot.
 var betweenFields = map[string]bool{
-	"post /api/admin/terminology mappings[1].kind diagnosis": true, // it has a value, and a diagnosis must not
+	"post /api/admin/terminology mappings[1].kind diagnosis": true, // the mapping has a value, which a diagnosis must not have
 }
 
 // fate is the expected outcome of a request.
@@ -379,11 +380,11 @@ type fate int
 
 const (
 	taken   fate = iota
-	refused      // it breaks its schema
-	allowed      // it keeps to its schema, but may name a thing that does not exist
+	refused      // the body violates its schema
+	allowed      // the body matches its schema, but may refer to an object that does not exist
 )
 
-// texts are texts that a schema may allow or forbid: invisible characters of several scripts, and
+// texts are strings that a schema may allow or forbid: invisible characters of several scripts, and
 // beginnings of HL7 messages.
 var texts = []string{
 	"yesterday", " ", "\x00", "\x1f", "\x7f", "\u0085", "\u00a0", "\u1680", "\u2003", "\u2028", "\u202f", "\u205f", "\u3000", "\ufeff", "\u200b",
@@ -391,8 +392,8 @@ var texts = []string{
 	"MSH|^~\\&|", "\ufeffMSH|^~\\&|", "\r\n\ufeff\x0bMSH|^~\\&|", "x\ufeffMSH|^~\\&|", "xMSH|", "PID|1\rMSH|^~\\&|", "PID|1\x1cMSH|^~\\&|", "PID|1\r\ufeffMSH|^~\\&|", "MSHa",
 }
 
-// faults changes value in place, one thing at a time, and calls try while it is changed. It also
-// tries optional fields that the example lacks.
+// faults changes value in place, one field at a time, and calls try with each change. It also tries
+// optional fields that the example lacks.
 func (d *document) faults(t testing.TB, schema, value any, try func(what string, want fate)) {
 	s := d.follow(schema)
 	properties, _ := s["properties"].(map[string]any) //nolint:errcheck // none: nil
@@ -477,10 +478,10 @@ func matches(t testing.TB, pattern, text string) bool {
 	return form.MatchString(text)
 }
 
-// absent stands for a removed field.
+// absent marks a field to remove.
 var absent = any(struct{}{})
 
-// follow returns a schema, or the schema to which it refers.
+// follow returns a schema, or the schema that its $ref points to.
 func (d *document) follow(schema any) map[string]any {
 	s, _ := schema.(map[string]any) //nolint:errcheck // none: nil
 	for {

@@ -12,8 +12,7 @@ import (
 	"svc/schemas"
 )
 
-// TestDevDeadLetters: an administrator finds unreadable records, over HTTP and by the command
-// line.
+// TestDevDeadLetters: an administrator finds unreadable records over HTTP and on the command line.
 func TestDevDeadLetters(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -43,8 +42,8 @@ func TestDevDeadLetters(t *testing.T) {
 	findCanary(t, "the log", d.logged(), []string{unreadable})
 }
 
-// TestDeadLettersOnServers is the same on a real Kafka, where a log has markers
-// between its records.
+// TestDeadLettersOnServers repeats TestDevDeadLetters on a real Kafka, whose log has transaction
+// markers between its records.
 func TestDeadLettersOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north", "south")
@@ -60,7 +59,7 @@ func TestDeadLettersOnServers(t *testing.T) {
 const unreadable = "CANARYNAME"
 
 // deadLetters appends unreadable records to the log. An administrator finds them over HTTP; an
-// administrator of another hospital does not. It returns their positions, oldest first.
+// administrator of another hospital does not. deadLetters returns their positions, oldest first.
 func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (at []string) {
 	t.Helper()
 	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)
@@ -71,7 +70,7 @@ func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (
 		t.Fatal(err)
 	}
 	defer client.Close()
-	partition, first := int32(-1), int64(-1) // of the hospital
+	partition, first := int32(-1), int64(-1) // of the hospital's first record
 	readTopic(t, kafka, topic, func(r *kgo.Record) {
 		if string(r.Key) == p.hospital {
 			partition, first = r.Partition, r.Offset
@@ -123,11 +122,11 @@ func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (
 	ask(p, http.MethodGet, "", http.StatusForbidden)
 	ask(p, http.MethodPost, "/"+at[1]+"/retry", http.StatusForbidden)
 
-	// The first record of the log was applied: it is no dead letter.
+	// The first record of the log was applied, so it is not a dead letter.
 	ask(admin, http.MethodGet, fmt.Sprintf("/%d:%d", partition, first), http.StatusNotFound)
 	ask(admin, http.MethodPost, fmt.Sprintf("/%d:%d/retry", partition, first), http.StatusNotFound)
 
-	// Another hospital sees none of it.
+	// Another hospital sees no dead letter of this one.
 	other.honored(t)
 	if into(t, ask(other, http.MethodGet, "", http.StatusOK).Data, &page); len(page.Items) != 0 {
 		t.Errorf("another hospital is told %+v", page.Items)

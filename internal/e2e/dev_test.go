@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestDevTour runs before the parallel tests. Each of its requests must be applied by the first try;
-// tests on real servers may send again.
+// TestDevTour runs before the parallel tests, because each of its requests must be applied at the
+// first attempt. Tests on real servers may retry.
 func TestDevTour(t *testing.T) {
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
@@ -143,7 +143,7 @@ func readHoldsWrite(t *testing.T, p *partner, times int) {
 	all.Wait()
 }
 
-// The canaries stand for data that must never be stored: a name, a record number, a birth date,
+// patientCanaries represent data that must never be stored: a name, a record number, a birth date,
 // an address.
 var patientCanaries = []string{"CANARYNAME", "CANARYMRN77", "19990817", "CANARYSTREET", "CANARYVISIT", "8812345678"}
 
@@ -196,10 +196,10 @@ func sendCanaries(t *testing.T, p *partner, mllp string) {
 }
 
 // everyField returns a message with canaries in every field, component, subcomponent and
-// repetition, except in codes and places, which are stored by design.
+// repetition, except in codes and locations, which are stored by design.
 func everyField(now time.Time) string {
 	at := now.Format("20060102150405")
-	kept := map[string]string{ // fields that svc reads, or that are the sender's own
+	kept := map[string]string{ // fields that svc reads, or that identify the sender
 		"EVN-2": at, "EVN-6": at, "PID-7": "19990817",
 		"NK1-3": "MTH", "PV1-2": "I", "PV1-3": "LDR^LDR08", "PV1-4": "L", "PV1-6": "LDR^LDR07", "PV1-10": "OBS",
 		"PV2-36": "N", "DG1-2": "I10", "DG1-3": "O14.13^call 8812345678^I10", "DG1-4": "born 19990817", "DG1-5": at, "DG1-21": "",
@@ -270,8 +270,8 @@ func TestCanariesOnServers(t *testing.T) {
 	findCanary(t, "the log", s.front.logged()+ingest.logged()+processor.logged(), patientCanaries)
 }
 
-// TestKeysEverywhere follows one key from minting to revocation, by the command line beside a
-// running svc dev.
+// TestKeysEverywhere follows one key from minting to revocation, by the command line while svc dev
+// runs.
 func TestKeysEverywhere(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
@@ -284,7 +284,7 @@ func TestKeysEverywhere(t *testing.T) {
 	if a := newPartner(d.BaseURL, d.HospitalID, key).post(t, "staffing", `{"nursesOnDuty":1}`); a.status != http.StatusForbidden || a.Error.Code != "forbidden_scope" || !strings.Contains(a.Error.Message, "ingest:staffing") {
 		t.Errorf("a write with a reader's key: %d %s", a.status, a.raw)
 	}
-	// A mistyped name is an error, and not an empty list.
+	// A mistyped hospital is an error, not an empty list.
 	if out, ok := svcIn(t, dir, "keys", "list", "--hospital", "typo"); ok || !strings.Contains(out, `no hospital "typo"`) {
 		t.Errorf("the keys of a hospital that is not there: %v, %s", ok, out)
 	}

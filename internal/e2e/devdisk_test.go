@@ -23,8 +23,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// mount mounts a file system in memory of a size in bytes. Without the right to mount it skips
-// the test, or fails it in CI.
+// mount mounts an in-memory file system of the given size in bytes. Without permission to mount, it
+// skips the test, or fails it in CI.
 func mount(t *testing.T, size string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -57,7 +57,7 @@ func TestDevReadOnlyFolder(t *testing.T) {
 		if err := os.Chmod(dir, 0o500); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { // so that it can be removed
+		t.Cleanup(func() { // so that the folder can be removed
 			if err := os.Chmod(dir, 0o700); err != nil {
 				t.Error(err)
 			}
@@ -75,9 +75,9 @@ func TestDevReadOnlyFolder(t *testing.T) {
 	wantNoStart(t, fixed, "cannot write in the data folder "+fixed)
 }
 
-// TestDevFullDisk fills the disk of a running svc dev. It refuses at once what it cannot store,
-// gives the reason everywhere, and continues when there is space. Without space at the start it
-// does not start.
+// TestDevFullDisk fills the disk of a running svc dev. svc dev refuses at once the input that it
+// cannot store, reports the reason on every surface, and continues when there is space. If the disk
+// is full at the start, svc dev does not start.
 func TestDevFullDisk(t *testing.T) {
 	dir := mount(t, "80m")
 	d := startDev(t, dir)
@@ -167,8 +167,8 @@ func TestDevFilesAreTheOwnersAlone(t *testing.T) {
 	}
 }
 
-// TestDevDamagedByte damages a byte of the observations. svc dev names the file and changes
-// nothing. With --repair it has all acknowledged inputs except those that it named.
+// TestDevDamagedByte damages one byte of the observations. svc dev names the file and changes
+// nothing. With --repair, svc dev keeps all acknowledged inputs except those that it names.
 func TestDevDamagedByte(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -192,7 +192,8 @@ func TestDevDamagedByte(t *testing.T) {
 		}
 	}
 	damaged := bytes.Clone(before[name])
-	// In the records of a batch in the middle: its checksum does not cover all of its head.
+	// Damage the records of a batch in the middle, because the checksum does not cover all of the
+	// batch header.
 	at := 0
 	for next := at; next < len(damaged)/2; next += 12 + int(big.NewInt(0).SetBytes(damaged[next+8:next+12]).Int64()) {
 		at = next
@@ -237,7 +238,7 @@ func TestDevDamagedByte(t *testing.T) {
 	again.stop()
 }
 
-// readFiles returns the files of a folder.
+// readFiles returns the content of the files of a folder, by name.
 func readFiles(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}

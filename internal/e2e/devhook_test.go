@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestDevHook does what a newcomer does. It adds a webhook to the receiver of svc dev and one to
-// svc listen, and changes the verdict. Both show the delivery with a verified signature.
+// TestDevHook follows the steps of a newcomer. It adds a webhook to the receiver of svc dev and one
+// to svc listen, and changes the verdict. Both receivers show the delivery with a verified
+// signature.
 func TestDevHook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -36,7 +37,7 @@ func TestDevHook(t *testing.T) {
 		}
 	}
 	var page shown
-	seen := map[string]string{} // the level that the last event reported
+	seen := map[string]string{} // by hospital, the level of the last event
 	eventually(t, time.Minute, func() error {
 		answer := p.get(t, "/dev/hook.json")
 		if page = (shown{}); answer.status != http.StatusOK {
@@ -67,7 +68,7 @@ func TestDevHook(t *testing.T) {
 	if html := string(p.get(t, "/dev/hook").raw); !strings.Contains(html, `<span class="verified">`) || strings.Contains(html, secret) {
 		t.Error("the page does not show what came, or shows a secret")
 	}
-	// A replay shows as a duplicate.
+	// A replayed delivery is shown as a duplicate.
 	eventually(t, time.Minute, func() error {
 		out, faults, wrong := d.run("webhooks", "deliveries", "--event", "surge.level_changed", "--state", "delivered", "--json")
 		if wrong || !strings.Contains(out, "dlv_") {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestDocsPage: a reader finds an endpoint by a word of its task, and without the script reads the
-// same page. The address of this server stands in the first example. What the other pages have to
-// hold (accessibility, no sideways scroll) TestPages checks on this one, too.
+// TestDocsPage: a reader finds an endpoint by a word of its task, and reads the same page without
+// JavaScript. The first example contains the address of this server. TestPages checks this page,
+// too, for accessibility and horizontal scrolling.
 func TestDocsPage(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)

@@ -18,9 +18,9 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestExportReadByOthers opens each exported Parquet table with DuckDB, pyarrow, pandas and
-// Polars. They must see the types of the dictionary, timestamps in UTC, and the rows and nulls of
-// the NDJSON export, which another library wrote.
+// TestExportReadByOthers opens each exported Parquet table with DuckDB, pyarrow, pandas and Polars.
+// Each must read the types of the dictionary, timestamps in UTC, and the same rows and nulls as the
+// NDJSON export, which another library wrote.
 func TestExportReadByOthers(t *testing.T) {
 	needReaders(t)
 	packages, err := os.ReadFile("../../docs/analysts/requirements.txt")
@@ -29,7 +29,7 @@ func TestExportReadByOthers(t *testing.T) {
 	}
 	interpreter := runtimes.Python(t, append(strings.Fields(string(packages)), "pyarrow==26.0.1", "pandas==3.1.1", "polars==2.1.0")...)
 	d := exportable(t)
-	until := time.Now().UTC().Format(time.RFC3339Nano) // the unit goes on between two exports
+	until := time.Now().UTC().Format(time.RFC3339Nano) // the unit changes between two exports
 	out, lines := filepath.Join(d.dir, "parquet"), filepath.Join(d.dir, "ndjson")
 	for _, table := range archive.Tables() {
 		t.Run(table.Name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestExportReadByOthers(t *testing.T) {
 	}
 }
 
-// arrowKinds are the Arrow types for the types of the dictionary.
+// arrowKinds maps the types of the dictionary to Arrow types.
 var arrowKinds = map[string]string{
 	"VARCHAR": "string", "INTEGER": "int32", "BIGINT": "int64", "BOOLEAN": "bool", "DOUBLE": "double", "BLOB": "binary",
 	"TIMESTAMP WITH TIME ZONE": "timestamp[ms, tz=UTC]", "VARCHAR[]": "string[]", "INTEGER[]": "int32[]", "STRUCT[]": "struct[]",
@@ -130,8 +130,8 @@ func exportable(t *testing.T) *dev {
 	return d
 }
 
-// linesOf returns the rows of an NDJSON export in no order, and their number by hospital and day,
-// from the folders.
+// linesOf returns the rows of an NDJSON export in any order, and their number by hospital and day,
+// which are the names of the folders.
 func linesOf(t *testing.T, dir string) (rows []string, folders [][]any) {
 	t.Helper()
 	count := map[[2]string]int{}
@@ -157,7 +157,7 @@ func linesOf(t *testing.T, dir string) (rows []string, folders [][]any) {
 	return rows, folders
 }
 
-// textsOf returns rows as texts, ascending: keys sorted, numbers as in JSON.
+// textsOf returns rows as sorted JSON strings with sorted keys and numbers as in JSON.
 func textsOf(t *testing.T, rows []map[string]any) []string {
 	t.Helper()
 	texts := make([]string, len(rows))

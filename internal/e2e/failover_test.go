@@ -14,12 +14,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// crossing is an address that leads to one of several servers, as that of a managed Redis does.
+// crossing is an address that forwards to one of several servers, like the address of a managed
+// Redis.
 type crossing struct {
 	listener net.Listener
 
 	mu    sync.Mutex
-	to    string // "": nowhere
+	to    string // "" forwards nowhere
 	conns []net.Conn
 }
 
@@ -68,7 +69,7 @@ func (c *crossing) join(front net.Conn) {
 	}
 }
 
-// lead cuts all connections. New ones lead to another server.
+// lead closes all connections and forwards new ones to another server.
 func (c *crossing) lead(to string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,8 +80,8 @@ func (c *crossing) lead(to string) {
 	c.conns = nil
 }
 
-// TestRedisFailsOver lets the address of Redis lead to a replica that lags. Readers that have seen only
-// the older state tell it no more: they are refused until they can tell the present.
+// TestRedisFailsOver forwards the address of Redis to a replica that lags. Readers, even those that
+// have seen only the older state, do not return it: they refuse reads until their state is current.
 func TestRedisFailsOver(t *testing.T) {
 	kafka, first := ownRedis(t)
 	if first.container == nil {
@@ -100,7 +101,7 @@ func TestRedisFailsOver(t *testing.T) {
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	second := start(t, "second", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
 	second.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
-	var readers []*partner // have seen the older state alone
+	var readers []*partner // these readers have seen only the older state
 	for _, p := range s.partners {
 		p.accepted(t, "census", `{"totalRooms":9,"rooms":[{"roomId":1,"area":"L&D","status":"occupied","primaryFactor":"labor-standard"}]}`)
 		p.accepted(t, "staffing", `{"nursesOnDuty":5,"callStaffAvailable":true}`)
@@ -113,7 +114,7 @@ func TestRedisFailsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	for round := range 3 {
-		eventually(t, time.Minute, func() error { // the replica has all
+		eventually(t, time.Minute, func() error { // the replica has all data
 			info, err := control.Info(ctx, "replication").Result()
 			if err == nil && !strings.Contains(info, "master_link_status:up") {
 				err = fmt.Errorf("the replica follows nobody yet")
@@ -125,7 +126,7 @@ func TestRedisFailsOver(t *testing.T) {
 				t.Fatal(a)
 			}
 		}
-		// From here on it lags.
+		// From here on, the replica lags.
 		if err := control.ReplicaOf(ctx, "NO", "ONE").Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func TestRedisFailsOver(t *testing.T) {
 			})
 		}
 		t.Logf("round %d: %d reads were refused", round, refused)
-		way.lead(first.address) // and back: what the first one has is older as well
+		way.lead(first.address) // forward back, because the state of the first server is older as well
 		for _, r := range readers {
 			r.readUnit(t)
 		}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// load is a stream of requests of several hospitals that continues during faults. It keeps every
-// acknowledgement. It sends a request again, the same bytes, until it is acknowledged.
+// load is a stream of requests of several hospitals that continues during faults. It records every
+// acknowledgement. It retries a request with the same bytes until it is acknowledged.
 type load struct {
 	t        *testing.T
 	partners []*partner
@@ -23,9 +23,9 @@ type load struct {
 
 	mu      sync.Mutex
 	acked   []acknowledged
-	refused map[int]int   // by status, of answers that are not 200
-	slowest time.Duration // of any answer
-	slow503 time.Duration // of a 503
+	refused map[int]int   // number of answers other than 200, by status
+	slowest time.Duration // duration of the slowest answer
+	slow503 time.Duration // duration of the slowest 503
 }
 
 type acknowledged struct {
@@ -38,13 +38,13 @@ type position struct {
 	offset    int64
 }
 
-// feed starts a load of about perSecond requests; 0: one writer per hospital, without
-// a pause.
+// feed starts a load of about perSecond requests per second. If perSecond is 0, one writer per
+// hospital sends without a pause.
 func feed(t *testing.T, perSecond int, partners ...*partner) *load {
 	t.Helper()
 	l := &load{t: t, partners: partners, stopping: make(chan struct{}), refused: map[int]int{}}
 	l.stop = sync.OnceFunc(func() { close(l.stopping) })
-	t.Cleanup(func() { // of a test that ended before the load
+	t.Cleanup(func() { // if the test ends before the load
 		l.stop()
 		l.done.Wait()
 	})
@@ -62,7 +62,7 @@ func feed(t *testing.T, perSecond int, partners ...*partner) *load {
 	return l
 }
 
-// finish ends the load. Open requests are sent until they are acknowledged.
+// finish ends the load after it has retried open requests until each is acknowledged.
 func (l *load) finish() []acknowledged {
 	l.stop()
 	l.done.Wait()
@@ -93,7 +93,7 @@ func (l *load) work(p *partner, random *rand.Rand, worker int, every time.Durati
 	}
 }
 
-// send repeats one request until it is acknowledged.
+// send retries one request until it is acknowledged.
 func (l *load) send(p *partner, path, body string) {
 	open := startWatch()
 	for {
@@ -134,10 +134,10 @@ func (l *load) send(p *partner, path, body string) {
 			return
 		}
 		select {
-		case <-time.After(20 * time.Millisecond): // a client's pause before it tries again
+		case <-time.After(20 * time.Millisecond): // a client's pause before it retries
 		case <-l.stopping:
 			if l.t.Failed() {
-				return // nobody asks for the rest
+				return // the failed test does not need the rest
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -156,7 +156,7 @@ func parsePosition(text string) (position, error) {
 
 const rooms = 12
 
-// request makes one request of any feed. Many have timers that end within seconds, so that timers
+// request returns a request of any feed. Many have timers that end within seconds, so that timers
 // are due all the time.
 func request(random *rand.Rand, worker, n int) (path, body string) {
 	now := time.Now().UTC()

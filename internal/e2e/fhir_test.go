@@ -34,7 +34,7 @@ func (u fhirUnit) send(body, counts string) *answer {
 	return a
 }
 
-// factors expects these factors in a room, by id.
+// factors expects exactly these factors in a room, by id.
 func (u fhirUnit) factors(room string, want ...string) {
 	u.t.Helper()
 	slices.Sort(want)
@@ -81,7 +81,7 @@ func TestFHIRInDev(t *testing.T) {
 	}
 	mews := `{"resourceType":"Observation","id":"mews","status":"final","code":{"text":"MEWS total score"},` + about("e1") + `,"effectiveDateTime":"` + at(time.Minute) + `","component":[{"code":{"text":"MEWS"},"valueString":"5"}]}`
 
-	// All of it in one Bundle, the Encounter last; one resource is bad.
+	// Send all resources in one Bundle, the Encounter last. One resource is invalid.
 	a := u.send(`{"resourceType":"Bundle","type":"transaction","entry":[`+
 		`{"resource":`+condition("c1", "confirmed")+`},{"resource":`+mews+`},`+
 		`{"resource":`+mag("loading", "completed", `"start":"`+at(50*time.Minute)+`","end":"`+at(30*time.Minute)+`"`)+`},`+
@@ -105,7 +105,7 @@ func TestFHIRInDev(t *testing.T) {
 	u.send("["+mag("maintenance", "stopped", `"start":"`+at(30*time.Minute)+`","end":"`+at(0)+`"`)+"]", "1 1 0 0")
 	u.factors("LDR04", "high-preeclampsia", "mews-active", "high-obesity-bmi40", "labor-standard")
 
-	// Two ways to take a resource back: a status, and a delete request.
+	// A status or a delete request withdraws a resource.
 	u.send(`{"resources":[`+condition("c1", "refuted")+`]}`, "1 1 0 0")
 	u.factors("LDR04", "mews-active", "high-obesity-bmi40", "labor-standard")
 	u.send(`{"resourceType":"Bundle","type":"batch","entry":[{"request":{"method":"DELETE","url":"Observation/mews"}}]}`, "0 0 0 0")
@@ -117,7 +117,7 @@ func TestFHIRInDev(t *testing.T) {
 	u.send(encounter("e2", "in-progress", "LDR05", ""), "1 1 0 0")
 	u.factors("LDR05", "labor-fhr-cat-iii", "labor-standard")
 
-	// The visit ends, and comes back with a newer version.
+	// The visit ends, and a newer version reopens it.
 	u.send(encounter("e1", "finished", "LDR04", `,"end":"`+at(0)+`"`), "1 1 0 0")
 	u.factors("LDR04")
 	u.send(encounter("e1", "in-progress", "LDR04", ""), "1 1 0 0")
@@ -141,7 +141,7 @@ func TestFHIRInDev(t *testing.T) {
 }
 
 // everyElement returns a Bundle with canaries in every kind of element, except in codes and
-// places, which are stored by design.
+// locations, which are stored by design.
 func everyElement(at string) string {
 	person := `{"text":"CANARYNAME","family":"CANARYNAME","line":["CANARYSTREET"],"value":"CANARYMRN77","display":"CANARYNAME 8812345678","reference":"Practitioner/CANARYNAME","div":"<p>CANARYNAME</p>"}`
 	var unused strings.Builder

@@ -12,12 +12,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// startsOfBrokers is how many starts use one set of brokers. During the first one the brokers
-// start, too; each later one has topics of its own.
+// startsOfBrokers is the number of starts on one set of brokers. During the first start the brokers
+// start as well; each later start uses new topics.
 const startsOfBrokers = 10
 
-// TestFreshBrokers starts all roles at once on three unused brokers. Each role becomes ready,
-// none ends, and the topics have three replicas.
+// TestFreshBrokers starts all roles at once on three new brokers. Each role becomes ready, none
+// exits, and the topics have three replicas.
 func TestFreshBrokers(t *testing.T) {
 	t.Parallel()
 	kafka, redis := needServers(t)
@@ -35,10 +35,10 @@ func TestFreshBrokers(t *testing.T) {
 	}
 }
 
-// startBrokers runs three brokers of one cluster, and does not wait for them.
+// startBrokers starts three brokers of one cluster without waiting for them.
 func startBrokers(t *testing.T, pool *dockertest.Pool) (addresses string) {
 	t.Helper()
-	stamp := time.Now().UnixNano() // names of containers are unique on the whole machine
+	stamp := time.Now().UnixNano() // container names are unique on the whole machine
 	network, err := pool.CreateNetwork(fmt.Sprintf("svc-fresh-%d", stamp))
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,8 @@ func startBrokers(t *testing.T, pool *dockertest.Pool) (addresses string) {
 	return strings.Join(all, ",")
 }
 
-// startAllRoles starts each role once and expects it ready, on topics that do not exist yet.
+// startAllRoles starts each role once on topics that do not exist yet, and expects that it becomes
+// ready.
 func startAllRoles(t *testing.T, kafka, redis, prefix string) {
 	t.Helper()
 	env := []string{
@@ -116,7 +117,7 @@ func startAllRoles(t *testing.T, kafka, redis, prefix string) {
 	deleteTopics(t, kafka, prefix)
 }
 
-// wantReplicas expects this number of replicas of every topic of a prefix.
+// wantReplicas expects the number of replicas for every topic of a prefix.
 func wantReplicas(t *testing.T, kafka, prefix string, want int) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(kafka, ",")...), kgo.AlwaysRetryEOF())

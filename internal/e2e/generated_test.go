@@ -17,8 +17,8 @@ import (
 
 const generator = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2"
 
-// TestGeneratedClient generates a Go client from the document that svc serves, as a partner
-// would. It compiles a program with the client, which does the tour.
+// TestGeneratedClient generates a Go client from the document that svc serves, as a partner would,
+// and compiles a program that does the tour with the client.
 func TestGeneratedClient(t *testing.T) {
 	if os.Getenv("SVC_E2E") == "" {
 		t.Skip("needs the Go module proxy: make e2e")
@@ -64,7 +64,7 @@ func TestGeneratedClient(t *testing.T) {
 	}
 }
 
-// shownAnswers returns the example answers of success in a document, by the name of their schema.
+// shownAnswers returns the example success responses of a document, by the name of their schema.
 func shownAnswers(t testing.TB, document []byte) map[string]json.RawMessage {
 	t.Helper()
 	var d struct {
@@ -104,7 +104,7 @@ func encoded(t testing.TB, v any) []byte {
 	return text
 }
 
-// answerTypes writes the Go table from the name of an answer to its type, because Go cannot find
+// answerTypes returns Go source that maps the name of an answer to its type, because Go cannot find
 // types by name.
 func answerTypes(answers map[string]json.RawMessage) []byte {
 	var b strings.Builder
@@ -116,7 +116,7 @@ func answerTypes(answers map[string]json.RawMessage) []byte {
 	return []byte(b.String())
 }
 
-// readAll is the output of a program that has read all answers.
+// readAll returns the output of a program that has read all answers.
 func readAll(answers map[string]json.RawMessage) string {
 	return fmt.Sprintf("answers %d\n", len(answers))
 }
@@ -124,8 +124,8 @@ func readAll(answers map[string]json.RawMessage) string {
 // toured is the output of a program that has done the tour.
 const toured = "census true 1 labor-standard\nclinical high-mag 1:1\nhl7 AA M1\nread true 3 high-mag\nrefused unauthorized\n"
 
-// TestGeneratedPythonClient does the same in Python, after a validator of OpenAPI documents has
-// checked this one.
+// TestGeneratedPythonClient repeats TestGeneratedClient in Python, after a validator of OpenAPI
+// documents has checked the document.
 func TestGeneratedPythonClient(t *testing.T) {
 	if os.Getenv("SVC_E2E") == "" {
 		t.Skip("needs the package registries: make e2e")
@@ -164,8 +164,8 @@ func TestGeneratedPythonClient(t *testing.T) {
 	}
 }
 
-// TestOpenAPIGenerator does the same with the generator that most partners use, in Python and in
-// TypeScript. Both clients read every answer.
+// TestOpenAPIGenerator repeats TestGeneratedClient in Python and in TypeScript with OpenAPI
+// Generator, which most partners use. Both clients read every answer.
 func TestOpenAPIGenerator(t *testing.T) {
 	t.Parallel()
 	folder := partnersInJava(t)
@@ -209,7 +209,7 @@ func TestOpenAPIGenerator(t *testing.T) {
 	})
 	t.Run("TypeScript", func(t *testing.T) {
 		modules := filepath.Join(node, "node_modules")
-		untouched := startDev(t, t.TempDir(), "--ephemeral") // the first tour has changed the rooms
+		untouched := startDev(t, t.TempDir(), "--ephemeral") // the first tour has changed the rooms of the other one
 		run(t, untouched, filepath.Join(modules, ".bin", "tsc"), "-p", "typescript", "--typeRoots", filepath.Join(modules, "@types"))
 		if got := run(t, untouched, "node", filepath.Join("typescript", "out", "openapi_generator.js")); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -23,7 +23,7 @@ import (
 )
 
 // TestHangingTransactions leaves transactions in the log that no coordinator knows, as a killed
-// broker does. A processor and the settings go on.
+// broker does. A processor and the readers of the settings continue.
 func TestHangingTransactions(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north", "south")
@@ -44,7 +44,7 @@ func TestHangingTransactions(t *testing.T) {
 	acked := l.finish()
 	eventually(t, time.Minute, func() error { return errors.Join(h.stable(verdicts), h.stable(settings)) })
 	s.verify(acked)
-	// Other processes see the new key only if they read the settings to their end.
+	// Other processes accept the new key only if they read the settings to the end.
 	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "after", "--scopes", "all", "--rate", "0")
 	after := newPartner(s.base, "north", key)
 	eventually(t, 20*time.Second, func() error {
@@ -56,16 +56,16 @@ func TestHangingTransactions(t *testing.T) {
 	})
 }
 
-// TestHangingTransactionsEnd: each hanging transaction ends as its coordinator decided, in the
-// partition and in the positions of the group, also if it hangs in one of them only.
+// TestHangingTransactionsEnd: each hanging transaction ends as its coordinator decided, both in the
+// partition and in the offsets of the group, even if it hangs in only one of them.
 func TestHangingTransactionsEnd(t *testing.T) {
 	kafka, _ := needServers(t)
 	t.Parallel()
 	of := hangingOn(t, kafka.address)
 	for name, row := range map[string]struct {
 		try       kgo.TransactionEndTry
-		partition bool // hangs in the partition
-		position  bool // hangs in the positions
+		partition bool // the transaction hangs in the partition
+		position  bool // the transaction hangs in the offsets
 	}{
 		"aborted":            {kgo.TryAbort, true, true},
 		"committed":          {kgo.TryCommit, true, true},
@@ -135,7 +135,7 @@ func TestHangingTransactionsEnd(t *testing.T) {
 	}
 }
 
-// hangs makes hanging transactions. It writes in a transaction without telling the coordinator,
+// hangs makes hanging transactions. It writes in a transaction without notifying the coordinator,
 // as old clients could before brokers verified transactions.
 type hangs struct {
 	t       *testing.T
@@ -181,7 +181,7 @@ func (h *hangs) begun(id string) (client *kgo.Client, producer int64, epoch int1
 	return client, producer, epoch
 }
 
-// hang appends a record of a transaction that never ends.
+// hang appends a record in a transaction that never ends.
 func (h *hangs) hang(id, topic string, partition int32) {
 	h.t.Helper()
 	client, producer, epoch := h.begun(id)
@@ -193,7 +193,7 @@ func (h *hangs) append(client *kgo.Client, producer int64, epoch int16, id, topi
 	record := kmsg.Record{Key: []byte("lost"), Value: []byte("lost")}
 	record.Length = int32(len(record.AppendTo(nil)) - 1)
 	batch := kmsg.RecordBatch{
-		PartitionLeaderEpoch: -1, Magic: 2, Attributes: 0x10, // in a transaction
+		PartitionLeaderEpoch: -1, Magic: 2, Attributes: 0x10, // the attribute bit of a transaction
 		FirstTimestamp: time.Now().UnixMilli(), MaxTimestamp: time.Now().UnixMilli(),
 		ProducerID: producer, ProducerEpoch: epoch, NumRecords: 1, Records: record.AppendTo(nil),
 	}
@@ -207,7 +207,7 @@ func (h *hangs) append(client *kgo.Client, producer int64, epoch int16, id, topi
 	req := kmsg.NewPtrProduceRequest()
 	req.TransactionID, req.Acks, req.TimeoutMillis = &id, -1, 5000
 	req.Topics = append(req.Topics, topicOf)
-	eventually(h.t, 30*time.Second, func() error { // a broker applies its settings a while after they were altered
+	eventually(h.t, 30*time.Second, func() error { // a broker applies altered settings with a delay
 		resp, err := req.RequestWith(context.Background(), client)
 		if err == nil {
 			err = kerr.ErrorForCode(resp.Topics[0].Partitions[0].ErrorCode)
@@ -222,7 +222,7 @@ func (h *hangs) append(client *kgo.Client, producer int64, epoch int16, id, topi
 	}
 }
 
-// hangPosition commits a position in a transaction that never ends.
+// hangPosition commits an offset in a transaction that never ends.
 func (h *hangs) hangPosition(id, group, topic string) {
 	h.t.Helper()
 	client, producer, epoch := h.begun(id)

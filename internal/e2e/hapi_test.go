@@ -19,7 +19,7 @@ func partnersInJava(t testing.TB) string {
 	return runtimes.Maven(t, filepath.Join("testdata", "java"))
 }
 
-// TestHAPI sends visits with the most used clients of FHIR and HL7 v2, and checks how they read
+// TestHAPI sends visits with HAPI, the most used client of FHIR and HL7 v2, and checks how it reads
 // the answers.
 func TestHAPI(t *testing.T) {
 	t.Parallel()
@@ -48,14 +48,14 @@ ACK 2.5.1 CA HAPI3
 		t.Run(name, func(t *testing.T) {
 			classes := filepath.Join(folder, "target", "classes") + string(os.PathListSeparator) + filepath.Join(folder, "target", "lib", "*")
 			cmd := exec.Command("java", append([]string{"-XX:TieredStopAtLevel=1", "-cp", classes, name}, test.args...)...)
-			cmd.Dir = t.TempDir() // HAPI stores its control ids in a file
+			cmd.Dir = t.TempDir() // HAPI stores its control ids in a file of the folder
 			out, err := cmd.CombinedOutput()
 			if err != nil || string(out) != test.want {
 				t.Errorf("%v\n%s\nwant\n%s", err, out, test.want)
 			}
 		})
 	}
-	// The patients that they sent are in the rooms that they named.
+	// The patients that the clients sent are in the right rooms.
 	rooms := map[string]string{}
 	for _, r := range newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey).unitState(t).Rooms {
 		rooms[r.RoomLabel] = r.Status

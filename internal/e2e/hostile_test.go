@@ -15,14 +15,14 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// hostile makes the largest bodies that the feeds accept, no two alike. Each has patients, visits
+// hostile makes the largest bodies that the feeds accept, all different. Each has patients, visits
 // or statements that are new to the service.
 type hostile struct{ n int }
 
-// hostileBody is one such body.
+// hostileBody is a body that hostile makes.
 type hostileBody struct{ feed, contentType, text string }
 
-// hostileKinds are the kinds that next makes in turn.
+// hostileKinds are the kinds that next alternates between.
 var hostileKinds = []func(*hostile, string) hostileBody{
 	(*hostile).batch, (*hostile).clinical, (*hostile).fhir, (*hostile).census, (*hostile).hl7,
 }
@@ -81,7 +81,7 @@ func (h *hostile) hl7(at string) hostileBody {
 	return hostileBody{"hl7", "application/hl7-v2", b.String()}
 }
 
-// calmPartners makes hospitals on a svc dev, each with a key.
+// calmPartners creates n hospitals on a svc dev, each with a key.
 func calmPartners(t testing.TB, d *dev, n int) (calm []*partner) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "calm.csv")
@@ -103,9 +103,9 @@ func calmPartners(t testing.TB, d *dev, n int) (calm []*partner) {
 	return calm
 }
 
-// TestHostileHospitalWaitsAlone: one hospital sends the largest bodies all the time, with a key
-// without a limit. It gets 429. Each write of the others is accepted, and applied when it is
-// answered.
+// TestHostileHospitalWaitsAlone: one hospital sends the largest bodies without a pause, with a key
+// without a limit, and gets 429. Each write of the other hospitals is accepted and is already
+// applied when it is answered.
 func TestHostileHospitalWaitsAlone(t *testing.T) {
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	foe, calm := newPartner(d.BaseURL, d.HospitalID, d.APIKey), calmPartners(t, d, 3)
@@ -136,7 +136,7 @@ func TestHostileHospitalWaitsAlone(t *testing.T) {
 					mu.Lock()
 					refused++
 					mu.Unlock()
-				case a.status == http.StatusUnprocessableEntity: // the whole body is beyond the limits of a hospital
+				case a.status == http.StatusUnprocessableEntity: // the body exceeds the limits of a hospital
 				case a.status != http.StatusOK:
 					t.Errorf("%s: %d %s", body.feed, a.status, a.raw)
 				}
@@ -154,8 +154,8 @@ func TestHostileHospitalWaitsAlone(t *testing.T) {
 	eventually(t, time.Minute, func() error { return appliedNow(foe) })
 }
 
-// TestShareOnTwoInstances: the share of a hospital is one amount, however many instances it sends
-// to.
+// TestShareOnTwoInstances: the rate share of a hospital is one amount, regardless of the number of
+// instances to which it sends.
 func TestShareOnTwoInstances(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("p1")
@@ -193,9 +193,9 @@ func TestShareOnTwoInstances(t *testing.T) {
 	}
 }
 
-// TestRevokedKeyLeavesWhatWasTaken: a key is revoked while its hospital sends as fast as it can.
-// Every acknowledged write is applied, once. Later writes are refused. The writes of another
-// hospital go on all the time.
+// TestRevokedKeyLeavesWhatWasTaken: a key is revoked while its hospital sends as fast as possible.
+// Every acknowledged write is applied once. Later writes are refused. The writes of another
+// hospital continue throughout.
 func TestRevokedKeyLeavesWhatWasTaken(t *testing.T) {
 	t.Parallel()
 	s := startEmbedded(t, func(string) string { return "" }, "north", "south")
@@ -213,7 +213,7 @@ func TestRevokedKeyLeavesWhatWasTaken(t *testing.T) {
 		acked  []acknowledged
 		enough = make(chan struct{})
 	)
-	const each = 20 // acknowledged, before the key is revoked
+	const each = 20 // acknowledged writes before the key is revoked
 	for worker := range 3 {
 		sent.Go(func() {
 			for n := 0; ; n++ {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestTwoAdministrators: two administrators, each at another instance, change the same thing at
-// once, as they have read it. One of them succeeds. No change is lost or mixed, whichever
-// instance is read afterwards.
+// TestTwoAdministrators: two administrators, each on another instance, read an object and change it
+// at the same time. Exactly one of them succeeds. No change is lost or mixed, whichever instance is
+// read later.
 func TestTwoAdministrators(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
@@ -26,7 +26,7 @@ func TestTwoAdministrators(t *testing.T) {
 	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "administrator", "--scopes", "admin", "--rate", "0")
 	admins := [2]*partner{newPartner(s.base, "north", key), newPartner("http://"+listen, "north", key)}
 	for _, admin := range admins {
-		eventually(t, 60*time.Second, func() error { // the key is honored, and a processor runs
+		eventually(t, 60*time.Second, func() error { // until the key is accepted and a processor runs
 			a, err := admin.do(http.MethodPut, "/api/admin/settings", "application/json", `{"timezone":"UTC"}`)
 			if err != nil || a.status != http.StatusOK {
 				return fmt.Errorf("%w %+v", err, a)
@@ -46,7 +46,7 @@ func TestTwoAdministrators(t *testing.T) {
 						t.Errorf("%s %s: %v", method, path, err)
 						return
 					}
-					if all[who].status != http.StatusServiceUnavailable { // 503: another change was made at the same moment, and nothing was done
+					if all[who].status != http.StatusServiceUnavailable { // on 503, another change was made at the same moment, and this one had no effect
 						return
 					}
 				}
@@ -55,7 +55,7 @@ func TestTwoAdministrators(t *testing.T) {
 		together.Wait()
 		return all
 	}
-	// shown waits until both instances show the same and returns that.
+	// shown waits until both instances return the same answer, and returns it.
 	shown := func(path string) (tag string, a *answer) {
 		t.Helper()
 		eventually(t, 5*time.Second, func() error {
@@ -85,7 +85,7 @@ func TestTwoAdministrators(t *testing.T) {
 	}
 
 	var made struct{ ID string }
-	shown("/api/admin/settings") // each instance has the change of the other; an instance without it would refuse the next one
+	shown("/api/admin/settings") // each instance has the change of the other; an instance without it would refuse the next change
 	into(t, admins[0].changed(t, http.MethodPost, "webhooks", `{"url":"https://partner.example/hook"}`).Data, &made)
 	for round := range rounds {
 		tag, _ := shown("/api/admin/webhooks/" + made.ID)
@@ -128,7 +128,7 @@ func TestTwoAdministrators(t *testing.T) {
 			t.Errorf("settings: %d won, and there is %s", who, a.raw)
 		}
 	}
-	// Without a precondition the last change wins, as a whole.
+	// Without a precondition the last change wins as a whole.
 	for range rounds / 2 {
 		both(http.MethodPut, "/api/admin/settings", "", func(who int) string {
 			return fmt.Sprintf(`{"timezone":%q,"staffingFromRoster":%t}`, zones[who], who == 0)
@@ -144,7 +144,7 @@ func TestTwoAdministrators(t *testing.T) {
 	t.Logf("the first instance won %d times, the second %d", winners[0], winners[1])
 }
 
-// changed makes a change as an administrator that is no observation.
+// changed makes an administrative change, which is not an observation, and expects success.
 func (p *partner) changed(t testing.TB, method, path, body string) *answer {
 	t.Helper()
 	a, err := p.do(method, "/api/admin/"+path, "application/json", body)

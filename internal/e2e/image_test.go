@@ -23,7 +23,8 @@ func builtImage(t testing.TB) string {
 	return imageName
 }
 
-// The name has a tag of this run, because tests of another checkout may build svc:latest at the same time.
+// imageName has a tag of this run, because tests of another checkout may build svc:latest at the
+// same time.
 var imageName = fmt.Sprintf("svc:e2e-%d", os.Getpid())
 
 var imageBuild = sync.OnceValue(func() error {
@@ -45,8 +46,8 @@ func cleanImage() {
 	}
 }
 
-// TestImage runs the container image with every role, as its own user and on a read-only file
-// system, until it is asked to stop.
+// TestImage runs the container image with every role, as the image's user and on a read-only file
+// system, and then stops it.
 func TestImage(t *testing.T) {
 	kafka, redis := needServers(t)
 	if kafka.pool == nil {
@@ -81,7 +82,7 @@ func TestImage(t *testing.T) {
 	if user := container.Container.Config.User; user != "65532:65532" {
 		t.Errorf("it runs as %q", user)
 	}
-	// StopContainer is not used: dockertest tells its containers to stop by SIGWINCH.
+	// StopContainer is not used, because dockertest stops its containers with SIGWINCH.
 	client, id := kafka.pool.Client, container.Container.ID
 	if err := client.KillContainer(docker.KillContainerOptions{ID: id, Signal: docker.SIGTERM}); err != nil {
 		t.Fatal(err)

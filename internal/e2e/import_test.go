@@ -17,9 +17,9 @@ import (
 	"svc/schemas"
 )
 
-// An export is imported while the processor of the empty system runs, more slowly than it
-// applies. It makes the verdicts that the log alone makes, at the same instants. svc verify finds
-// no difference.
+// An export is imported into an empty system while its processor runs, more slowly than the
+// processor applies it. The result is the verdicts that the log alone produces, at the same
+// instants: svc verify finds no difference.
 
 func TestDevImport(t *testing.T) {
 	t.Parallel()
@@ -39,7 +39,7 @@ func importPast(t *testing.T, args, env []string) {
 	const n, hospitals = 600, 3
 	svc := func(command ...string) string { return cli(t, env, append(command, args...)...) }
 	svc("import", pastExport(t, n, hospitals), "--rate", "150")
-	eventually(t, 2*time.Minute, func() error { // a real difference stays, and a late view catches up
+	eventually(t, 2*time.Minute, func() error { // a real difference persists, while a late view catches up
 		cmd := exec.Command(binary(t), append([]string{"verify"}, args...)...)
 		cmd.Env = append(os.Environ(), env...)
 		said, err := cmd.CombinedOutput()
@@ -92,7 +92,7 @@ func importPast(t *testing.T, args, env []string) {
 	}
 }
 
-// pastExport returns an export of observations of some hospitals a month ago, one every few
+// pastExport returns an export of observations of several hospitals a month ago, one every few
 // minutes.
 func pastExport(t *testing.T, n, hospitals int) (dir string) {
 	t.Helper()

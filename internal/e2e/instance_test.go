@@ -10,9 +10,9 @@ import (
 // pairs is the number of pairs of processes with one name, unless SVC_PAIRS is set.
 const pairs = 5
 
-// TestSecondOfTheSameInstance starts processes with one name, one after the other. Each time the
-// older ends with exit code 1 and the reason, and the newer goes on. Writes meanwhile are
-// applied. Every other pair starts while the older has just begun.
+// TestSecondOfTheSameInstance starts processes with the same name in succession. Each time the
+// older process exits with code 1 and the reason, and the newer one continues. Writes in the
+// meantime are applied. Every other pair starts while the older process is still starting.
 func TestSecondOfTheSameInstance(t *testing.T) {
 	t.Parallel()
 	for _, roles := range [][]string{{"process"}, {"notify"}, {"run", "process,notify"}} {
@@ -50,8 +50,8 @@ func TestSecondOfTheSameInstance(t *testing.T) {
 	}
 }
 
-// TestInstanceOfTwoRoles runs a svc process and a svc notify with one name, like two services of
-// one machine. Both go on.
+// TestInstanceOfTwoRoles runs a svc process and a svc notify with the same name, like two services
+// of one machine. Both continue.
 func TestInstanceOfTwoRoles(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
@@ -64,7 +64,7 @@ func TestInstanceOfTwoRoles(t *testing.T) {
 	notify.stop()
 }
 
-// named starts roles with the name that all of them share.
+// named starts roles with the instance name that all of them share.
 func (s *system) named(roles []string) (n *node, ready func()) {
 	s.t.Helper()
 	private := "127.0.0.1:" + mustFreePort(s.t)

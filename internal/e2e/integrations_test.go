@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestIntegrations has an administrator connect an empty hospital by the pages alone: with
-// the mouse, with the keyboard, and without scripts. What is secret is shown once.
+// TestIntegrations: an administrator connects an empty hospital by the pages alone: with the mouse,
+// with the keyboard, and without JavaScript. Each secret is shown once.
 func TestIntegrations(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -41,7 +41,7 @@ func TestIntegrations(t *testing.T) {
 	v.do("eval", map[string]any{"code": `document.querySelector("input[name=name]").required = false`}, nil)
 	v.click("form.admin button.go")
 	v.await(`document.querySelector("[name=name][aria-invalid=true]") !== null`, 10*time.Second)
-	v.complaints() // of the refusal
+	v.complaints() // drops the console message about the refusal
 	v.inspect("integrations-keys-new")
 
 	got := make(chan *http.Request, 8)
@@ -82,7 +82,7 @@ func TestIntegrations(t *testing.T) {
 	v.await(`document.querySelector(".told") !== null`, 10*time.Second)
 	v.inspect("integrations-replay")
 
-	// The rest by keyboard.
+	// Do the rest by keyboard.
 	v.wants("/app/integrations/walls", http.StatusOK)
 	v.tabTo("input[name=label]")
 	v.do("type", map[string]any{"text": "station"}, nil)
@@ -126,7 +126,7 @@ func TestIntegrations(t *testing.T) {
 	es.inspect("integrations-es")
 }
 
-// mint makes a key by a preset, tries its line, and returns it.
+// mint creates a key from a preset, tries the command that the page shows, and returns the key.
 func (v *view) mint(preset string) string {
 	v.t.Helper()
 	v.wants("/app/integrations/keys/new?preset="+preset, http.StatusOK)
@@ -148,7 +148,7 @@ func (v *view) mint(preset string) string {
 	return shown[1]
 }
 
-// hides wants a secret that is shown to be nowhere once its page is left.
+// hides expects that a secret of a page cannot be found anywhere after the page is left.
 func (v *view) hides(secret, path string) {
 	v.t.Helper()
 	kept := `JSON.stringify([{...localStorage}, {...sessionStorage}, location.href, document.cookie, history.state])`

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// hand is how somebody uses the pages. Each flow is tried by each hand.
+// hand is an input method of the pages. Each flow runs with each input method.
 type hand struct {
 	name, by string
 	as       viewing
@@ -20,13 +20,13 @@ var hands = []hand{
 	{"plain", "mouse", viewing{width: 390, height: 844, noScript: true}},
 }
 
-// flow is what an administrator does on the pages, step by step.
+// flow is a task of an administrator on the pages, as steps.
 type flow struct {
 	name  string
 	steps []step
 }
 
-// flowing is a flow under way: one administrator of one hospital, with one hand.
+// flowing is a running flow: one administrator of one hospital with one input method.
 type flowing struct {
 	*view
 	hand    hand
@@ -34,14 +34,14 @@ type flowing struct {
 	kafka   string // address
 	prefix  string // of the topics
 	hook    *flowHook
-	secrets []string // that were shown
+	secrets []string // secrets that were shown
 }
 
-// step is one thing that somebody does, or sees.
+// step is one action or one expectation.
 type step func(*flowing)
 
-// act names what is used, as people know it, and does it. It leads to a page with a status,
-// or to a file, or nowhere.
+// act finds a control by its accessible role and label, and uses it. The action leads to a page
+// with the status, to a file, or nowhere.
 func (f *flowing) act(role, label, value, leads string, status int) (text string) {
 	f.t.Helper()
 	var got struct {
@@ -56,7 +56,7 @@ func (f *flowing) act(role, label, value, leads string, status int) (text string
 		f.t.Fatalf("%s %q: %d, want %d\n%s", role, label, got.Status, status, f.main())
 	}
 	if status >= http.StatusBadRequest {
-		f.complaints() // the console tells of the status itself
+		f.complaints() // the console itself reports the status
 	}
 	return got.Text
 }
@@ -105,7 +105,7 @@ func unfold(summary string) step {
 	return func(f *flowing) { f.t.Helper(); f.act("summary", summary, "", "", 0) }
 }
 
-// rows gives a file its lines: as a file, or typed.
+// rows enters lines as a file or as text.
 func rows(lines ...string) step {
 	return func(f *flowing) {
 		f.t.Helper()
@@ -118,7 +118,7 @@ func rows(lines ...string) step {
 	}
 }
 
-// file wants a link to lead to a file that has a text, and lacks another one.
+// file expects that a link leads to a file that contains one text and lacks another.
 func file(name, has, lacks string) step {
 	return func(f *flowing) {
 		f.t.Helper()
@@ -134,7 +134,7 @@ func file(name, has, lacks string) step {
 	}
 }
 
-// see waits until a page says something, also one that looks again by itself.
+// see waits until a page contains a text, including a page that refreshes itself.
 func see(text string) step {
 	return func(f *flowing) {
 		f.t.Helper()
@@ -145,7 +145,7 @@ func see(text string) step {
 	}
 }
 
-// secret wants a secret to be shown, this once.
+// secret expects that a secret is shown, and only this once.
 func secret(prefix, path string) step {
 	return func(f *flowing) {
 		f.t.Helper()
@@ -163,8 +163,8 @@ func secret(prefix, path string) step {
 	}
 }
 
-// TestIntegrationsFlows does all that the pages of administrators are for, with the mouse,
-// with the keyboard alone, and without scripts.
+// TestIntegrationsFlows runs every task of the administrator pages with the mouse, with the
+// keyboard alone, and without JavaScript.
 func TestIntegrationsFlows(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -179,11 +179,11 @@ func TestIntegrationsFlows(t *testing.T) {
 	}
 }
 
-// all signs in and does all flows. The log must have no secret that was shown.
+// all signs in and runs all flows. The log must not contain a secret that was shown.
 func (f *flowing) all(t *testing.T, logged func() string) {
 	t.Helper()
 	f.signIn(f.ward.link(t, "admin"))
-	for _, one := range flows(f) { // in their order
+	for _, one := range flows(f) { // each flow depends on earlier ones
 		began := time.Now()
 		ok := t.Run(one.name, func(t *testing.T) {
 			f.t = t

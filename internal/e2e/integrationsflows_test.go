@@ -14,7 +14,7 @@ import (
 	"svc/schemas"
 )
 
-// flowHook receives webhooks. It refuses what comes to a path once it was told to.
+// flowHook receives webhooks. After a call of refuse, it refuses requests to that path.
 type flowHook struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -39,7 +39,7 @@ func (h *flowHook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// count is how many requests have come to a path.
+// count returns the number of requests to a path.
 func (h *flowHook) count(path string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,7 +54,8 @@ func (h *flowHook) refuse(path string, refuses bool) step {
 	}
 }
 
-// flows are what an administrator does, in an order in which each finds what it needs.
+// flows returns the tasks of an administrator, in an order in which each finds the data that it
+// needs.
 func flows(f *flowing) []flow {
 	path := "/" + f.hand.name
 	address := f.hook.URL + path
@@ -151,7 +152,7 @@ func flows(f *flowing) []flow {
 	}
 }
 
-// dayDesk has somebody sign in by a link that an operator made, so that there is a person.
+// dayDesk signs in with a link of an operator, so that the hospital has a person.
 func dayDesk(f *flowing) {
 	url := cli(f.t, f.ward.env, append([]string{"admin", "link", "--hospital", f.ward.hospital, "--role", "viewer", "--label", "day desk"}, f.ward.args...)...)
 	v := f.b.window(f.t, f.base, viewing{width: 390, height: 844})
@@ -159,7 +160,7 @@ func dayDesk(f *flowing) {
 	at("/users")(f)
 }
 
-// surgeNow makes the unit red, and waits for the alert of it.
+// surgeNow makes the unit red, and waits for its alert.
 func surgeNow(f *flowing) {
 	f.ward.accepted(f.t, "staffing", staffing(0, false))
 	eventually(f.t, 20*time.Second, func() error {
@@ -171,7 +172,7 @@ func surgeNow(f *flowing) {
 	})
 }
 
-// deadLetterOf shows a record that could not be applied.
+// deadLetterOf expects that the pages show a record that could not be applied.
 func deadLetterOf(f *flowing) {
 	writeDeadLetter(f.t, f.kafka, f.prefix, f.ward.hospital)
 	eventually(f.t, 20*time.Second, func() error {
@@ -184,7 +185,7 @@ func deadLetterOf(f *flowing) {
 	link("unknown schema")(f)
 }
 
-// writeDeadLetter puts a record of a hospital into the log that nothing understands.
+// writeDeadLetter appends an unreadable record of a hospital to the log.
 func writeDeadLetter(t testing.TB, kafka, prefix, hospital string) {
 	t.Helper()
 	topic := prefix + schemas.Observations().Name

@@ -12,12 +12,12 @@ import (
 
 const (
 	longWorklist = 10_000 // rows
-	longHooks    = 50     // the most that a hospital has
-	longHistory  = 500    // deliveries to one endpoint at least
+	longHooks    = 50     // the maximum per hospital
+	longHistory  = 500    // the minimum number of deliveries to one endpoint
 )
 
-// TestIntegrationsLists fills the lists that grow long, and reads them page by page: each
-// row is there once, in its order.
+// TestIntegrationsLists fills the lists that grow long, and reads them page by page: each row
+// appears once and in order.
 func TestIntegrationsLists(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -59,7 +59,7 @@ func TestIntegrationsLists(t *testing.T) {
 		w.accepted(t, "census", census(t, rooms, states[i%2], states[1-i%2]))
 	}
 
-	// The worklist: what strange sent is on it, too.
+	// The worklist also contains the codes that strange sent.
 	open := func(what, path string) {
 		began := time.Now()
 		v.wants(integrations+path, http.StatusOK)
@@ -87,8 +87,8 @@ func TestIntegrationsLists(t *testing.T) {
 			Status int
 			Body   string
 		}
-		// A person does not open 200 pages at once: these exceed the rate of a session, and on a busy machine
-		// a page may find its unit behind.
+		// Opening 200 pages at once may exceed a session's rate limit, and on a busy machine the unit of a page
+		// may be behind.
 		eventually(t, time.Minute, func() error {
 			v.do("fetch", map[string]any{"url": d.BaseURL + integrations + "/terminology?page=" + strconv.Itoa(page+1), "method": "GET"}, &r)
 			if r.Status != http.StatusOK {
@@ -114,7 +114,7 @@ func TestIntegrationsLists(t *testing.T) {
 	}
 	open("audit", "/audit")
 
-	// The deliveries to one endpoint, by the links of its page.
+	// Read the deliveries to one endpoint by the links of its page.
 	id := hookIDOf(t, admin, hook.URL+"/00")
 	eventually(t, time.Minute, func() error {
 		if n := hook.count("/00"); n < longHistory*3/2 {
@@ -147,7 +147,7 @@ func TestIntegrationsLists(t *testing.T) {
 	}
 }
 
-// hookIDOf returns the id of the webhook of an address.
+// hookIDOf returns the id of the webhook with an address.
 func hookIDOf(t *testing.T, admin *partner, url string) string {
 	t.Helper()
 	var list struct{ Webhooks []struct{ ID, URL string } }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// strange is a hospital that sends codes and places nobody has mapped, and a key that
-// administers it.
+// strange returns a hospital that has sent unmapped codes and locations, and an administrator's
+// client of it.
 func strange(t *testing.T, d *dev, id string) (w *ward, admin *partner) {
 	t.Helper()
 	w = d.ward(t, id, "Mercy Maternity")
@@ -26,7 +26,7 @@ func strange(t *testing.T, d *dev, id string) (w *ward, admin *partner) {
 	return w, admin
 }
 
-// sendUnknownCodes sends three occupied rooms, and codes and a location that nobody has mapped.
+// sendUnknownCodes sends three occupied rooms, and unmapped codes and an unmapped location.
 func (w *ward) sendUnknownCodes(t *testing.T) {
 	t.Helper()
 	w.accepted(t, "census", census(t, 8, "labor-standard", "pp-couplet", "empty"))
@@ -37,8 +37,8 @@ func (w *ward) sendUnknownCodes(t *testing.T) {
 
 const integrations = "/app/integrations"
 
-// TestIntegrationsPages looks at the pages of feeds, terminology, rules and alerts, in light
-// and dark and in three widths, and does with the mouse what they are for.
+// TestIntegrationsPages inspects the pages of feeds, terminology, rules and alerts in both themes
+// and three widths, and does their tasks with the mouse.
 func TestIntegrationsPages(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -47,7 +47,7 @@ func TestIntegrationsPages(t *testing.T) {
 	v := b.window(t, d.BaseURL, windows[1])
 	v.signIn(w.link(t, "admin"))
 
-	// What is shown for each feed is accepted as it is.
+	// The sample that is shown for each feed is accepted unchanged.
 	v.wants(integrations+"/feeds/connect", http.StatusOK)
 	feeds := ask[[]struct{ ID, Address, Type, Sample string }](v, `[...document.querySelectorAll("[id^=sample-]")].map(e => {
 		const id = e.id.slice(7), text = what => document.getElementById(what + "-" + id).textContent;
@@ -69,7 +69,7 @@ func TestIntegrationsPages(t *testing.T) {
 	v.inspect("feeds")
 	v.wants(integrations+"/feeds/letters", http.StatusOK)
 
-	// A code is previewed, mapped, and mapped no more.
+	// Preview a code, map it, and remove the mapping.
 	v.wants(integrations+"/terminology", http.StatusOK)
 	v.click("a[href*=HIGH_MAG]")
 	v.await(`location.pathname.endsWith("/code")`, 10*time.Second)
@@ -94,7 +94,7 @@ func TestIntegrationsPages(t *testing.T) {
 		t.Error("the mapping was not undone")
 	}
 
-	// Locations, and both tables as files.
+	// Map locations, and import both tables as files.
 	v.wants(integrations+"/terminology/locations", http.StatusOK)
 	v.inspect("locations")
 	v.click("a[href*=BIRTHCENTER]")
@@ -109,10 +109,10 @@ func TestIntegrationsPages(t *testing.T) {
 	if said := ask[string](v, `document.querySelector("[role=alert]").innerText`); !strings.HasPrefix(said, "line 2: factorId") {
 		t.Errorf("a wrong row is answered by %q", said)
 	}
-	v.complaints() // the console tells of the 422 itself
+	v.complaints() // the console itself reports the 422
 	v.inspect("terminology-import")
 
-	// A rule: what it changes now, and what it would have changed.
+	// Preview the present and the past effect of a changed rule.
 	v.wants(integrations+"/rules/labor-standard", http.StatusOK)
 	v.do("fill", map[string]any{"selector": "input[name='l.demand']", "text": "2"}, nil)
 	v.click("main button[value=preview]")

@@ -15,8 +15,8 @@ import (
 	"svc/readapi/web"
 )
 
-// routesOfPages returns the routes of the pages of administrators below /app/integrations,
-// as the router has them: "GET /keys/{id}/rotate".
+// routesOfPages returns the routes of the administrator pages below /app/integrations in the
+// router's notation, such as "GET /keys/{id}/rotate".
 func routesOfPages(t *testing.T) (all []string) {
 	t.Helper()
 	router := chi.NewRouter()
@@ -36,12 +36,12 @@ func routesOfPages(t *testing.T) (all []string) {
 	return all
 }
 
-// idsOfAll are the ids that belong to all hospitals, by the section of their route.
+// idsOfAll are the ids that all hospitals have in common, by the section of their route.
 var idsOfAll = map[string]string{"/alerts/tiers/{id}": "T3", "/rules/{id}": "labor-standard"}
 
-// TestIntegrationsRoutes goes to each page of administrators that the router has: axe finds
-// nothing in both themes and three widths. To the administrator of another hospital each
-// route with an id is 404, and nothing is done.
+// TestIntegrationsRoutes opens each administrator page that the router has; axe finds no fault in
+// either theme or any of three widths. For the administrator of another hospital, each route with
+// an id returns 404 and has no effect.
 func TestIntegrationsRoutes(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -57,7 +57,7 @@ func TestIntegrationsRoutes(t *testing.T) {
 	for _, route := range routesOfPages(t) {
 		method, path, _ := strings.Cut(route, " ")
 		if route == "GET /terminology/code" {
-			path += "?system=local&code=QBL&kind=lab" // it names a code, which has no id
+			path += "?system=local&code=QBL&kind=lab" // the route names a code, which has no id
 		}
 		foreign := false
 		for prefix, id := range idsOfAll {
@@ -104,7 +104,7 @@ func TestIntegrationsRoutes(t *testing.T) {
 			t.Errorf("POST %s is %d to another hospital", path, got)
 		}
 	}
-	for _, path := range pages { // they are still there
+	for _, path := range pages { // the pages still exist
 		if got := status(v, http.MethodGet, path); got != http.StatusOK {
 			t.Errorf("GET %s is %d", path, got)
 		}
@@ -124,8 +124,8 @@ func (p *partner) audited(t *testing.T) []struct{ Action string } {
 	return audit.Items
 }
 
-// furnishIntegrations makes one of everything that the pages of administrators show, and
-// returns the ids by the part of the route that names them.
+// furnishIntegrations creates one of every object that the administrator pages show, and returns
+// the ids by the part of the route that contains them.
 func furnishIntegrations(t *testing.T, d *dev, w *ward, admin *partner) map[string]string {
 	t.Helper()
 	hook := newFlowHook(t)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestPagesOnServersOfAdministrators does all that the pages of administrators are for on a
-// real Kafka and Redis, where svc read serves the pages and svc ingest does what they ask.
+// TestPagesOnServersOfAdministrators runs every task of the administrator pages on a real Kafka and
+// Redis, where svc read serves the pages and svc ingest executes their requests.
 func TestPagesOnServersOfAdministrators(t *testing.T) {
 	t.Parallel()
 	needServers(t)
@@ -30,7 +30,7 @@ func TestPagesOnServersOfAdministrators(t *testing.T) {
 	pages := start(t, "read", []string{"read", "--listen", read, "--private-listen", private, "--ingest-url", s.base}, s.env...)
 	notify.await("http://" + told + "/readyz")
 	w := &ward{partner: s.partners[0], env: s.env}
-	eventually(t, 30*time.Second, func() error { // the processor takes its partitions first
+	eventually(t, 30*time.Second, func() error { // until the processor has its partitions
 		if a := w.post(t, "census", census(t, 8, "labor-standard", "pp-couplet", "empty")); a.status != http.StatusOK {
 			return fmt.Errorf("%d %s", a.status, a.raw)
 		}

@@ -16,7 +16,8 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// keycloakRealm has one person, who is in two groups. It is imported with the address of the pages.
+// keycloakRealm has one person, who is in two groups. Keycloak imports it with the address of the
+// pages.
 const keycloakRealm = `{"realm": "health", "enabled": true, "sslRequired": "none",
 	"groups": [{"name": "ob-admins"}, {"name": "visitors"}],
 	"users": [{"username": "ada", "enabled": true, "firstName": "Ada", "lastName": "L.", "email": "ada@login.example", "emailVerified": true,
@@ -26,7 +27,7 @@ const keycloakRealm = `{"realm": "health", "enabled": true, "sslRequired": "none
 		"protocolMappers": [{"name": "groups", "protocol": "openid-connect", "protocolMapper": "oidc-group-membership-mapper",
 			"config": {"claim.name": "groups", "full.path": "false", "id.token.claim": "true"}}]}]}`
 
-// startKeycloak starts a Keycloak for development, and returns the address of its realm.
+// startKeycloak starts a Keycloak in development mode, and returns the address of its realm.
 func startKeycloak(t *testing.T, public string) (issuer string) {
 	t.Helper()
 	needReaders(t)
@@ -34,7 +35,7 @@ func startKeycloak(t *testing.T, public string) (issuer string) {
 	if err != nil || len(installed) != 1 {
 		t.Fatal(installed, err)
 	}
-	home := filepath.Join(t.TempDir(), "keycloak") // it writes into its own folder
+	home := filepath.Join(t.TempDir(), "keycloak") // a copy, because Keycloak writes into its folder
 	if err := os.CopyFS(home, os.DirFS(installed[0])); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func startKeycloak(t *testing.T, public string) (issuer string) {
 	return base + "/realms/health"
 }
 
-// loopbackJar keeps cookies as browsers do: they send Secure ones by plain HTTP to the loopback.
+// loopbackJar keeps cookies as browsers do, which send Secure cookies over plain HTTP to loopback.
 type loopbackJar struct{ http.CookieJar }
 
 func secured(u *url.URL) *url.URL {
@@ -67,11 +68,12 @@ func (j loopbackJar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 }
 func (j loopbackJar) Cookies(u *url.URL) []*http.Cookie { return j.CookieJar.Cookies(secured(u)) }
 
-// keycloakForm finds where the form of a page of Keycloak goes.
+// keycloakForm matches the target of the form on Keycloak's page.
 var keycloakForm = regexp.MustCompile(`<form id="kc-form-login"[^>]* action="([^"]+)"`)
 
-// askKeycloak begins a sign-in on the pages, and follows Keycloak until it shows its form or leads
-// back. form is where its form goes; "": it did not ask, and back is where it leads.
+// askKeycloak begins a sign-in on the pages, and follows Keycloak until it shows its form or
+// redirects back. form is the target of its form; if form is empty, Keycloak showed no form, and
+// back is the address of the redirect.
 func (v *visitor) askKeycloak(begin url.Values) (form, back string) {
 	v.t.Helper()
 	begun := v.post(-1, "/oidc/start", begin)
@@ -95,7 +97,7 @@ func (v *visitor) askKeycloak(begin url.Values) (form, back string) {
 	return "", ""
 }
 
-// proves types a password into the form of Keycloak, and returns where that leads.
+// proves enters a password in the form of Keycloak, and returns the address of the redirect.
 func (v *visitor) proves(form, password string) (back string) {
 	v.t.Helper()
 	if form == "" {
@@ -108,9 +110,9 @@ func (v *visitor) proves(form, password string) (back string) {
 	return got.header.Get("Location")
 }
 
-// TestKeycloak signs a person in by a Keycloak: by its form, then by its session, then by its form again
-// for an act that needs a fresh sign-in. Signing out and a lock hold although Keycloak goes on to sign
-// the person in.
+// TestKeycloak signs a person in by a Keycloak: by its form, then by its session, and again by its
+// form for an action that needs a fresh sign-in. Sign-out and a disabled user remain effective,
+// although the session of Keycloak continues.
 func TestKeycloak(t *testing.T) {
 	needReaders(t)
 	p := startPair(t, func(public string) []string {
@@ -135,7 +137,7 @@ func TestKeycloak(t *testing.T) {
 		return got.cookies[i]
 	}
 	kept := session(v.get(-1, v.proves(form, "correct horse")))
-	for reader := range p.direct { // auth_time of a moment ago is a fresh sign-in
+	for reader := range p.direct { // a recent auth_time is a fresh sign-in
 		for _, path := range []string{"/app", "/app/integrations/keys/new"} {
 			eventually(t, 20*time.Second, func() error {
 				if got := v.get(reader, path); got.status != http.StatusOK {
@@ -149,7 +151,8 @@ func TestKeycloak(t *testing.T) {
 		t.Errorf("people %+v", people)
 	}
 
-	// Signed out here, the session of Keycloak goes on: it leads back without its form.
+	// After a sign-out here, the session of Keycloak continues: Keycloak redirects back without its
+	// form.
 	if got := v.post(0, "/signout", nil); got.status != http.StatusSeeOther {
 		t.Fatalf("signed out: %d", got.status)
 	}
@@ -159,7 +162,7 @@ func TestKeycloak(t *testing.T) {
 		t.Fatal("Keycloak asks for the password although its session goes on")
 	}
 	kept = session(v.get(-1, back))
-	// For a fresh sign-in it must ask.
+	// For a fresh sign-in, Keycloak must show its form.
 	form, _ = v.askKeycloak(url.Values{"again": {"1"}})
 	again := session(v.get(-1, v.proves(form, "correct horse")))
 	p.ends(t, kept) // a browser has one session

@@ -30,12 +30,12 @@ func (l *load) more(t *testing.T, n int) {
 }
 
 const (
-	restoring = "restoring partitions" // logged by the loop when a restore begins
-	restored  = "partitions restored"  // and when it is done
+	restoring = "restoring partitions" // logged when a restore begins
+	restored  = "partitions restored"  // logged when a restore is complete
 )
 
-// TestKillProcessor kills the processor at least 25 times under load: at any moment, in a
-// restore, and between a commit and the view.
+// TestKillProcessor kills the processor at least 25 times under load: at any moment, during a
+// restore, and between a commit and the update of the view.
 func TestKillProcessor(t *testing.T) {
 	kafka, redis := ownRedis(t)
 	s := startSystemOn(t, kafka, redis, nil, "north", "south", "west")
@@ -51,7 +51,7 @@ func TestKillProcessor(t *testing.T) {
 		case 0:
 			l.more(t, 40)
 			p.kill()
-		case 1: // the process that was started after the last kill, in its restore
+		case 1: // during the restore of the process that was started after the last kill
 			select {
 			case <-p.says(restoring):
 			case <-after(30 * time.Second):
@@ -63,7 +63,7 @@ func TestKillProcessor(t *testing.T) {
 			default:
 				inRestore++
 			}
-		case 2: // Redis refuses writes, so the view does not get committed changes
+		case 2: // while Redis refuses writes, so that the view does not get committed changes
 			l.more(t, 40)
 			if err := view.Do(context.Background(), "CLIENT", "PAUSE", "3000", "WRITE").Err(); err != nil {
 				t.Fatal(err)
@@ -86,8 +86,8 @@ func TestKillProcessor(t *testing.T) {
 	s.verify(acked)
 }
 
-// TestTwoProcessors lets two instances take over from each other: killed,
-// stopped in order, and frozen beyond their session.
+// TestTwoProcessors: two instances take over each other's partitions after they were killed,
+// stopped in order, or frozen longer than their session.
 func TestTwoProcessors(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north", "south", "west", "east")
@@ -105,7 +105,7 @@ func TestTwoProcessors(t *testing.T) {
 			nodes[i].stop()
 			l.more(t, 60)
 			nodes[i] = s.processor(nodes[i].name)
-		case 2: // frozen: the other takes over, and this one must not write when it continues
+		case 2: // frozen: the other instance takes over, and this one must not write when it continues
 			nodes[i].freeze()
 			eventually(t, 40*time.Second, func() error {
 				if s.behind() > 0 {
@@ -121,9 +121,9 @@ func TestTwoProcessors(t *testing.T) {
 	s.verify(l.finish())
 }
 
-// TestKillDev kills svc dev 6 times (30 in make e2e, or SVC_KILLS) while three writers write without
-// a pause, sometimes during its restore. Afterwards each input is once in the log, for svc verify, in an
-// export, and in order at a webhook.
+// TestKillDev kills svc dev 6 times (30 in make e2e, or SVC_KILLS), sometimes during its restore,
+// while three writers send without a pause. At the end, each input appears exactly once in the log,
+// in svc verify, in an export, and in order at a webhook.
 func TestKillDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -208,8 +208,8 @@ func (l *systemLog) exported(t *testing.T, dir string) {
 	}
 }
 
-// checkReceived expects that a receiver got all events of the changes of a hospital, in order.
-// Only an event that it got before may come again.
+// checkReceived expects that a receiver got all events of the changes of a hospital, in order. A
+// repeated event must be one that it got before.
 func (l *systemLog) checkReceived(t *testing.T, hospital string, r *receiver) {
 	t.Helper()
 	var want []string
@@ -247,7 +247,7 @@ func (l *systemLog) checkReceived(t *testing.T, hospital string, r *receiver) {
 	}
 }
 
-// restartDev starts svc dev again at its old address.
+// restartDev starts svc dev at the address that it had before.
 func restartDev(t *testing.T, dir, listen string) *dev {
 	t.Helper()
 	d := &dev{dir: dir}

@@ -17,7 +17,7 @@ type beside struct {
 	admin               *partner
 	desk                *desk
 	processor, notify   *node
-	processes, notifies string   // private ports of the processor and the notifier
+	processes, notifies string   // private addresses of the processor and the notifier
 	lists, predictions  []string // paths
 }
 
@@ -42,7 +42,7 @@ func startBeside(t *testing.T, s *system, endpoint string) *beside {
 	return x
 }
 
-// command makes a request as the administrator and expects success.
+// command sends a request as the administrator and expects success.
 func (x *beside) command(t *testing.T, path, body string) (done struct{ ID, CommandID string }) {
 	t.Helper()
 	a, err := x.admin.do(http.MethodPost, path, "application/json", body)
@@ -72,7 +72,7 @@ func (x *beside) healthy(t *testing.T) {
 	}
 }
 
-// awaitAnswers waits until every list and forecast is answered, also if it is empty.
+// awaitAnswers waits until every list and forecast is answered, even if it is empty.
 func (x *beside) awaitAnswers(t *testing.T) {
 	t.Helper()
 	for _, path := range append(x.lists, x.predictions...) {
@@ -109,8 +109,8 @@ func (x *beside) listed(t *testing.T) int {
 	return len(page.Items)
 }
 
-// refuses expects refusals after a fault. Each request later than promised must be refused, for a
-// second, with the words of the contract. The reader must report the check.
+// refuses expects refusals after a fault. Once the promised time has passed, each request must be
+// refused for a second, with the words of the contract. The reader must report the check.
 func (x *beside) refuses(t *testing.T, check string, fault stopwatch, paths []string) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -145,7 +145,7 @@ func (x *beside) refuses(t *testing.T, check string, fault stopwatch, paths []st
 	}
 }
 
-// faults makes the faults of processes, which every system can have.
+// faults makes the process faults that every system can have.
 func (x *beside) faults(t *testing.T) {
 	verdicts := func(t *testing.T) {
 		t.Helper()
@@ -188,7 +188,7 @@ func (x *beside) faults(t *testing.T) {
 // incomplete are refused, and answered again once they are complete.
 func TestBesideTheVerdicts(t *testing.T) {
 	t.Parallel()
-	var refused atomic.Pointer[string] // what the keys of refused writes contain
+	var refused atomic.Pointer[string] // a part of the keys of refused writes
 	kafka, redis := embedServers(t, func(command string, args []string) string {
 		word := refused.Load()
 		if word != nil && (command == "HSET" || command == "EVALSHA") && strings.Contains(strings.Join(args, " "), *word) {

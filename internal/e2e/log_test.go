@@ -17,8 +17,8 @@ import (
 	"svc/schemas"
 )
 
-// systemLog is the log of a system as an independent client reads it: every observation and every
-// change.
+// systemLog contains every observation and change in the log of a system, as an independent client
+// reads it.
 type systemLog struct {
 	observations map[position]*acuity.Observation
 	changes      map[string][]placed // by hospital, in the order of the log
@@ -54,8 +54,8 @@ func readLog(t testing.TB, broker, prefix string) *systemLog {
 	return l
 }
 
-// readApplied reads the log once every observation in it has its change. A processor that was
-// killed is replaced only seconds later, and the view says nothing of what waits meanwhile.
+// readApplied reads the log once every observation in it has its change. A killed processor is
+// replaced only seconds later, and until then the view does not report pending records.
 func readApplied(t testing.TB, broker, prefix string) (l *systemLog) {
 	t.Helper()
 	eventually(t, 90*time.Second, func() error {
@@ -76,14 +76,15 @@ func readApplied(t testing.TB, broker, prefix string) (l *systemLog) {
 	return l
 }
 
-// readSettled reads the log once all of it is applied and no timer of the test is left. What is due
-// but does not show, as the hours of a past that came by a batch, only the reference knows.
+// readSettled reads the log once all records are applied and no timer of the test is pending. Only
+// the reference knows due changes that the unit does not show, such as the hours of a history sent
+// as a batch.
 func readSettled(t testing.TB, partners []*partner, broker, prefix string) (l *systemLog) {
 	t.Helper()
 	readApplied(t, broker, prefix)
 	waitUntilSettled(t, partners)
 	eventually(t, time.Minute, func() error {
-		l = readLog(t, broker, prefix) // with what the timers changed
+		l = readLog(t, broker, prefix) // including the changes of timers
 		for _, p := range partners {
 			soon := hospital.Fold(l.inputs(p.hospital), acuity.At(time.Now().Add(10*time.Second)))
 			if due := len(soon.Changes) - len(l.changes[p.hospital]); due > 0 {
@@ -95,8 +96,8 @@ func readSettled(t testing.TB, partners []*partner, broker, prefix string) (l *s
 	return l
 }
 
-// settled returns the ends of a topic once no earlier transaction is open. The broker writes its
-// marker after it has told the processor of the commit. Until then the records are hidden.
+// settled returns the ends of a topic once no earlier transaction is open. The broker confirms a
+// commit to the processor before it writes its marker; until then the records are hidden.
 func settled(ctx context.Context, t testing.TB, admin *kadm.Client, topic string) (ends kadm.ListedOffsets) {
 	t.Helper()
 	ends, err := admin.ListEndOffsets(ctx, topic)
@@ -118,8 +119,8 @@ func settled(ctx context.Context, t testing.TB, admin *kadm.Client, topic string
 	return ends
 }
 
-// readTopic calls each with the committed records of a topic, in the order of each partition, up
-// to the end at the start of the call.
+// readTopic calls each with the committed records of a topic, in the order of each partition, up to
+// the end at the time of the call.
 func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -134,7 +135,7 @@ func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 		t.Fatal(err)
 	}
 	ends := settled(ctx, t, kadm.NewClient(admin), topic)
-	left := map[int32]int64{} // end of the partitions that are not read yet
+	left := map[int32]int64{} // ends of the partitions that are not read yet
 	from := map[string]map[int32]kgo.Offset{topic: {}}
 	ends.Each(func(o kadm.ListedOffset) {
 		if begin, _ := first.Lookup(topic, o.Partition); begin.Offset < o.Offset {
@@ -164,7 +165,7 @@ func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 			if r.Offset < end && !r.Attrs.IsControl() {
 				each(r)
 			}
-			if r.Offset >= end-1 { // the last one itself is hidden if its transaction was aborted
+			if r.Offset >= end-1 { // the last record itself is hidden if its transaction was aborted
 				delete(left, r.Partition)
 			}
 		})
@@ -215,8 +216,8 @@ func (l *systemLog) check(t testing.TB, acked []acknowledged) {
 	}())
 }
 
-// inputs returns the observations of a hospital in order, each with the clock at
-// which the live processor applied it.
+// inputs returns the observations of a hospital in order, each with the time at which the live
+// processor applied it.
 func (l *systemLog) inputs(hospital string) []acuity.Observation {
 	var inputs []acuity.Observation
 	for _, c := range l.changes[hospital] {
@@ -230,7 +231,7 @@ func (l *systemLog) inputs(hospital string) []acuity.Observation {
 	return inputs
 }
 
-// canaries searches keys and values of every topic of a system.
+// canaries expects that no key or value of any topic of a system contains one of the texts.
 func canaries(t testing.TB, broker, prefix string, texts ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -267,7 +268,7 @@ func findCanary(t testing.TB, place, text string, canaries []string) {
 	}
 }
 
-// searchRedis searches every key and value.
+// searchRedis expects that no key or value in Redis contains one of the texts.
 func searchRedis(t testing.TB, address string, texts []string) {
 	t.Helper()
 	ctx := context.Background()

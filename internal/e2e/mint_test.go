@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestKeysMintedAtOnce starts eight command lines that each mint a key. They wait for each other,
-// and none fails.
+// TestKeysMintedAtOnce starts eight commands that each mint a key. Each waits for the others, and
+// none fails.
 func TestKeysMintedAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -29,14 +29,14 @@ func arrival(n int, at time.Time) string {
 	}, "\r") + "\r"
 }
 
-// engine is an interface engine on one connection. It sends a message until it is acknowledged,
-// and connects again after each failure.
+// engine is an interface engine on one connection. It retries a message until it is acknowledged,
+// and reconnects after each failure.
 type engine struct {
 	address func() string // address of the server, which may change after a restart
 	secured *tls.Config   // nil: plain TCP
 	conn    net.Conn
 	in      *mllp.Reader
-	again   int // messages that were sent more than once
+	again   int // number of messages that were sent more than once
 }
 
 // send returns MSA-1 of the acknowledgment.
@@ -51,7 +51,7 @@ func (e *engine) send(message string) (string, error) {
 			return code, nil
 		}
 		e.close()
-		time.Sleep(20 * time.Millisecond) // an engine's pause before it tries again
+		time.Sleep(20 * time.Millisecond) // an engine's pause before it retries
 	}
 	return "", fmt.Errorf("not acknowledged in two minutes: %w", fault)
 }
@@ -96,8 +96,8 @@ func (e *engine) close() {
 	}
 }
 
-// TestKillUnderMLLP sends 1,000 messages over 50 connections and kills the server meanwhile. Each
-// message is acknowledged AA, and each is applied once.
+// TestKillUnderMLLP kills the server while 1,000 messages are sent over 50 connections. Each
+// message is acknowledged AA and applied once.
 func TestKillUnderMLLP(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -130,7 +130,7 @@ func TestKillUnderMLLPOnServers(t *testing.T) {
 	readSettled(t, s.partners, s.kafka.address, s.prefix).refold(t, s.partners[0])
 }
 
-// mllp starts a svc ingest that accepts MLLP from every address under the key of a hospital.
+// mllp starts a svc ingest that accepts MLLP from every address with the key of a hospital.
 func (s *system) mllp(hospital string) (n *node, address string) {
 	s.t.Helper()
 	address = "127.0.0.1:" + mustFreePort(s.t)
@@ -159,7 +159,7 @@ func (s *system) keyID(hospital string) string {
 }
 
 // killUnderMLLP expects every acknowledged message once in the applied log. Over MLLP an
-// acknowledgement means that a message is in the log, not yet in the verdict.
+// acknowledgment means that a message is in the log, not yet in the verdict.
 func killUnderMLLP(t *testing.T, hospital string, address func() string, kill func(), readApplied func() *systemLog) {
 	t.Helper()
 	const connections, each = 50, 20
@@ -196,7 +196,7 @@ func killUnderMLLP(t *testing.T, hospital string, address func() string, kill fu
 	for _, e := range engines {
 		again += e.again
 	}
-	// A sender that repeats a message gets the same answer.
+	// A repeated message gets the same answer.
 	for n := range 10 {
 		if code, err := engines[0].send(arrival(n, at.Add(time.Duration(n)*time.Minute))); err != nil || code != "AA" {
 			t.Errorf("sent again: %s %v", code, err)
@@ -237,8 +237,8 @@ func killUnderMLLP(t *testing.T, hospital string, address func() string, kill fu
 	t.Logf("%d messages sent again after the kill, %d duplicates in the log", again, duplicates)
 }
 
-// TestMLLPRevoked revokes the key of an open connection. Within a second its messages are
-// refused.
+// TestMLLPRevoked revokes the key of an open connection. Within a second, messages on the
+// connection are refused.
 func TestMLLPRevoked(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
@@ -274,9 +274,9 @@ func TestMLLPRevoked(t *testing.T) {
 	d.wantsLine(t, `"ended":"sender_refused"`)
 }
 
-// TestMLLPPeers connects a peer of every bad kind beside a good one, on raw sockets.
+// TestMLLPPeers connects a peer of every bad kind, and a good one, on raw sockets.
 func TestMLLPPeers(t *testing.T) {
-	t.Parallel() // it waits as long as a peer may be silent
+	t.Parallel() // the test waits as long as a peer may be silent
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	dial := func() net.Conn {
 		conn, err := net.Dial("tcp", d.MLLP)
@@ -309,8 +309,8 @@ func TestMLLPPeers(t *testing.T) {
 		}
 		closed("endless", conn)
 	})
-	if os.Getenv("SVC_E2E") != "" { // takes the half minute that a message may
-		all.Go(func() { // a byte now and then
+	if os.Getenv("SVC_E2E") != "" { // lasts the half minute that svc allows for a message
+		all.Go(func() { // sends one byte at a time
 			conn, watch := dial(), startWatch()
 			say(conn, "\x0bMSH|")
 			for tick := time.Tick(100 * time.Millisecond); ; <-tick {
@@ -323,13 +323,13 @@ func TestMLLPPeers(t *testing.T) {
 				t.Errorf("the slow one was let in for %v", took)
 			}
 		})
-		all.Go(func() { // begins, and says nothing more
+		all.Go(func() { // begins a message, and then sends nothing
 			conn := dial()
 			say(conn, "\x0bMSH|")
 			closed("half open", conn)
 		})
 	}
-	all.Go(func() { // one direction only: its messages are accepted and answered
+	all.Go(func() { // closes one direction: its messages are accepted and answered
 		conn := dial()
 		say(conn, "\x0b"+arrival(1, time.Now())+"\x1c\r")
 		conn.(*net.TCPConn).CloseWrite() //nolint:errcheck,forcetypeassert // it is TCP, and the answer tells
@@ -337,7 +337,7 @@ func TestMLLPPeers(t *testing.T) {
 			t.Errorf("half closed: %q %v", answer, err)
 		}
 	})
-	all.Go(func() { // many messages before the first answer, in order
+	all.Go(func() { // sends many messages before the first answer, which come in order
 		conn := dial()
 		var ahead strings.Builder
 		for n := range 100 {
@@ -366,7 +366,7 @@ func TestMLLPPeers(t *testing.T) {
 	}
 }
 
-// wantsLine waits for a line in the log.
+// wantsLine waits until the log contains a line.
 func (n *node) wantsLine(t testing.TB, text string) {
 	t.Helper()
 	select {

@@ -36,7 +36,7 @@ func (a *authority) trusted(own ...tls.Certificate) *tls.Config {
 	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", Certificates: own, MinVersion: tls.VersionTLS12}
 }
 
-// bridge makes the client certificate of a sender. svc send accepts the files.
+// bridge creates the client certificate of a sender. certFile and keyFile are for svc send.
 func (a *authority) bridge(t *testing.T, name string) (pair tls.Certificate, certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -65,9 +65,8 @@ func (a *authority) bridge(t *testing.T, name string) (pair tls.Certificate, cer
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, certFile, keyFile
 }
 
-// TestMLLPOverTLS: only a sender with the right client certificate is answered and is in the
-// verdict. A peer without a certificate, with one of another authority or name, or without TLS is
-// refused.
+// TestMLLPOverTLS: only messages of a sender with the right client certificate are answered and
+// applied. A peer is refused if it has no certificate, one of another authority or name, or no TLS.
 func TestMLLPOverTLS(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
@@ -112,7 +111,7 @@ func TestMLLPOverTLS(t *testing.T) {
 			return nil
 		})
 	}
-	// The accepted sender goes on, and svc send is accepted in the same way.
+	// The accepted sender continues, and svc send is accepted as well.
 	if code, err := sender.try(arrival(3, time.Now())); err != nil || code != "AA" {
 		t.Errorf("after the refusals: %s %v", code, err)
 	}
@@ -157,14 +156,14 @@ func offer(t *testing.T, address string, secured *tls.Config, message string) st
 		conn = tls.Client(raw, secured)
 	}
 	if _, err = conn.Write(mllp.Append(nil, []byte(message))); err != nil {
-		return "" // a handshake that failed
+		return "" // the handshake failed
 	}
 	answer, err := io.ReadAll(conn)
 	if err, ok := err.(net.Error); ok && err.Timeout() { //nolint:errorlint // as the connection returns it
 		t.Errorf("%v: the connection stays open", address)
 	}
 	if secured == nil && len(answer) > 0 && answer[0] == 0x15 {
-		return "" // an alert of TLS
+		return "" // a TLS alert
 	}
 	return string(answer)
 }

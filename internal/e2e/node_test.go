@@ -24,7 +24,7 @@ var build struct {
 	err  error
 }
 
-// raced reports that the tests and svc run under the race detector.
+// raced reports whether the tests and svc run under the race detector.
 var raced bool
 
 // binary builds svc once and returns its path.
@@ -55,7 +55,7 @@ func cleanBuild() {
 	}
 }
 
-// node is one running process of svc.
+// node is a running svc process.
 type node struct {
 	t      testing.TB
 	name   string
@@ -72,14 +72,14 @@ type watch struct {
 	seen chan struct{}
 }
 
-// start runs svc with arguments and variables. The process is killed when the test ends, and its
-// log is printed if the test failed.
+// start runs svc with arguments and environment variables. When the test ends, the process is
+// killed; if the test failed, its log is printed.
 func start(t testing.TB, name string, args []string, env ...string) *node {
 	t.Helper()
 	return startProgram(t, name, binary(t), args, env...)
 }
 
-// startProgram is start for any program.
+// startProgram is like start, for any program.
 func startProgram(t testing.TB, name, program string, args []string, env ...string) *node {
 	t.Helper()
 	n := &node{t: t, name: name, exited: make(chan struct{})}
@@ -96,7 +96,7 @@ func startProgram(t testing.TB, name, program string, args []string, env ...stri
 	go func() {
 		n.cmd.Wait()
 		in.Close()
-		<-read // the last line is often why it ended
+		<-read // the last line is often the reason for the exit
 		close(n.exited)
 	}()
 	t.Cleanup(func() {
@@ -113,7 +113,7 @@ func startProgram(t testing.TB, name, program string, args []string, env ...stri
 	return n
 }
 
-// withoutAnswers leaves the lines of answered requests out: they would hide why the test failed.
+// withoutAnswers drops the log lines of answered requests, which would hide why the test failed.
 func withoutAnswers(log string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(log) {
@@ -149,8 +149,8 @@ func (n *node) read(out *io.PipeReader) {
 	}
 }
 
-// says returns a channel that is closed when a line with the text is logged,
-// or was already.
+// says returns a channel that is closed once a line with the text is logged, or at once if it
+// already was.
 func (n *node) says(text string) <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -180,7 +180,7 @@ func (n *node) freeze() {
 	n.t.Helper()
 	pid := n.cmd.Process.Pid
 	n.cmd.Process.Signal(syscall.SIGSTOP)
-	// The process takes the signal some time later.
+	// The signal is delivered with a delay.
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 		n.t.Fatalf("%s is not frozen: %v, %v", n.name, status, err)
@@ -203,7 +203,7 @@ func (n *node) stop() {
 	}
 }
 
-// await waits until a URL answers 200.
+// await waits until a URL returns 200.
 func (n *node) await(url string) {
 	n.t.Helper()
 	n.awaitFor(time.Minute, url)
@@ -224,7 +224,7 @@ func (n *node) awaitFor(most time.Duration, url string) {
 	}
 }
 
-// ready requests a health page once.
+// ready returns an error unless a health page returns 200.
 func ready(url string) error {
 	answer, err := http.Get(url)
 	if err != nil {

@@ -18,8 +18,9 @@ import (
 const analysts = "../../docs/analysts"
 
 // TestNotebookForecast follows the second part of docs/analysts/README.md. The notebook reads the
-// hours of the demonstration from Kafka, and svc backtest compares its model with ours. Both must
-// find the same errors, so the notebook reads the hours as svc does.
+// hours of the demonstration from Kafka, and svc backtest compares the notebook's model with that
+// of svc. Both must compute the same errors, which shows that the notebook reads the hours as svc
+// does.
 func TestNotebookForecast(t *testing.T) {
 	interpreter := pythonForTopics(t)
 	page, err := os.ReadFile(filepath.Join(analysts, "README.md"))
@@ -34,7 +35,7 @@ func TestNotebookForecast(t *testing.T) {
 	d := startDev(t, t.TempDir(), "--demo", "--ephemeral")
 	await(t, d, "requests of 28 days are in")
 	own, report := filepath.Join(d.dir, "own.csv"), filepath.Join(d.dir, "report")
-	eventually(t, 3*time.Minute, func() error { // applying the past takes a moment, and an hour may pass
+	eventually(t, 3*time.Minute, func() error { // applying the history lasts a moment, and an hour may end in the meantime
 		run := exec.Command(filepath.Join(analysts, "run.sh"), "forecast.py", d.Kafka, d.BaseURL+"/registry", d.HospitalID, own)
 		run.Env = append(os.Environ(), "PYTHON="+interpreter)
 		out, err := run.CombinedOutput()

@@ -20,17 +20,17 @@ import (
 	"svc/notifier/event"
 )
 
-// partnerSide is the endpoints of partners in these tests: HTTPS on a private address of this
-// machine, which the notifier may call by its allow list.
+// partnerSide serves the endpoints of partners in these tests over HTTPS on a private address of
+// this machine, which the allow list of the notifier contains.
 type partnerSide struct {
 	address string   // host:port
-	ca      string   // file that trusts it
-	env     []string // variables of the processes that send to it
+	ca      string   // file with its certificate
+	env     []string // environment variables of the processes that send to the endpoints
 
 	mu    sync.Mutex
-	seen  map[string][]gotten       // accepted, by path
-	tried map[string]int            // requests, by path
-	judge func(r *http.Request) int // status; nil: 204
+	seen  map[string][]gotten       // accepted deliveries, by path
+	tried map[string]int            // number of requests, by path
+	judge func(r *http.Request) int // returns the status; nil accepts each request with 204
 }
 
 type gotten struct {
@@ -38,7 +38,7 @@ type gotten struct {
 	at       time.Time
 }
 
-// receive starts a receiver for hospitals.
+// receive starts an endpoint server for hospitals.
 func receive(t testing.TB, hospitals ...string) *partnerSide {
 	t.Helper()
 	p := &partnerSide{seen: map[string][]gotten{}, tried: map[string]int{}}
@@ -60,7 +60,7 @@ func receive(t testing.TB, hospitals ...string) *partnerSide {
 	return p
 }
 
-// roots returns the authorities that trust the certificate of the endpoints.
+// roots returns a certificate pool that trusts the endpoints.
 func (p *partnerSide) roots(t testing.TB) *x509.CertPool {
 	t.Helper()
 	content, err := os.ReadFile(p.ca)
@@ -76,7 +76,7 @@ func (p *partnerSide) roots(t testing.TB) *x509.CertPool {
 func (p *partnerSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // a kill interrupted the request: it was not received
+		return // a kill interrupted the request, so it was not received
 	}
 	p.mu.Lock()
 	p.tried[r.URL.Path]++
@@ -87,7 +87,7 @@ func (p *partnerSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status = judge(r)
 	}
 	if r.Context().Err() != nil {
-		return // the other side interrupted the request
+		return // the sender interrupted the request
 	}
 	if status == http.StatusNoContent {
 		p.mu.Lock()
@@ -100,17 +100,18 @@ func (p *partnerSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-// answers sets the function that answers later requests, and may wait; nil: each is accepted.
+// answers sets the function that answers later requests and may block. With nil, each request is
+// accepted.
 func (p *partnerSide) answers(judge func(r *http.Request) int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.judge = judge
 }
 
-// hold makes requests wait until open is called. After that all are accepted.
+// hold blocks requests until open is called, and then accepts them.
 func (p *partnerSide) hold() (open func()) { return p.holdAnd(http.StatusNoContent) }
 
-// holdAnd is hold with another answer to the requests that waited.
+// holdAnd is like hold, with another answer to the blocked requests.
 func (p *partnerSide) holdAnd(answer int) (open func()) {
 	gate := make(chan struct{})
 	p.answers(func(r *http.Request) int {
@@ -141,7 +142,7 @@ func (p *partnerSide) at(path string) []gotten {
 	return slices.Clone(p.seen[path])
 }
 
-// hook makes an endpoint of a hospital by the API.
+// hook creates an endpoint of a hospital by the API.
 func (p *partnerSide) hook(t testing.TB, s *system, hospital, path string) {
 	t.Helper()
 	admin := newPartner(s.base, hospital, cli(t, s.env, "keys", "mint", "--hospital", hospital, "--name", "admin", "--scopes", "admin", "--rate", "0"))
@@ -158,13 +159,13 @@ func (p *partnerSide) hook(t testing.TB, s *system, hospital, path string) {
 	})
 }
 
-// notifier starts a svc notify under an instance name.
+// notifier starts a svc notify with an instance name.
 func (s *system) notifier(instance string) *node {
 	s.t.Helper()
 	return start(s.t, instance, []string{"notify", "--instance", instance, "--private-listen", "127.0.0.1:" + mustFreePort(s.t)}, s.env...)
 }
 
-// expected returns the events that the plain reference makes of the observations of a hospital,
+// expected returns the events that the plain reference derives from the observations of a hospital,
 // in order. It does not read the deliveries.
 func (l *systemLog) expected(t testing.TB, hospitalID string, at acuity.Instant) (ids []string, bodies map[string]string) {
 	t.Helper()
@@ -183,8 +184,8 @@ func (l *systemLog) expected(t testing.TB, hospitalID string, at acuity.Instant)
 	return ids, bodies
 }
 
-// complete checks that an endpoint got all events in order. An event that comes again must be an
-// earlier one, with the same bytes.
+// complete checks that an endpoint got all events in order. A repeated event must be an earlier one
+// with the same bytes.
 func complete(seen []gotten, ids []string, bodies map[string]string) (repeats int, err error) {
 	place := make(map[string]int, len(ids))
 	for i, id := range ids {
@@ -225,7 +226,7 @@ func startNotified(t testing.TB, hospitals ...string) (*system, *partnerSide) {
 	return s, p
 }
 
-// allReceived waits until every endpoint got every event of the reference.
+// allReceived waits until every endpoint has every event of the reference.
 func allReceived(t testing.TB, s *system, p *partnerSide, within time.Duration, hospitals ...string) (events, repeats int) {
 	t.Helper()
 	log := readSettled(t, s.partners, s.kafka.address, s.prefix)
@@ -263,11 +264,11 @@ func TestKillNotifier(t *testing.T) {
 		i := kill % 2
 		nodes[i].kill()
 		switch kill % 5 {
-		case 1: // for a moment no notifier has its partitions
+		case 1: // for a moment no notifier has these partitions
 			l.more(t, 10)
 		}
 		nodes[i] = s.notifier(fmt.Sprintf("n%d", i+1))
-		if kill%10 == 3 { // a third takes a share of the partitions, and ends with it
+		if kill%10 == 3 { // a third instance gets some of the partitions, and is stopped while it has them
 			n := s.notifier(fmt.Sprintf("x%d", kill))
 			select {
 			case <-n.says("partition restored"):

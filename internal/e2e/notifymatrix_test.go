@@ -15,10 +15,10 @@ import (
 	"svc/schemas/ledger"
 )
 
-// The rows of the notifier's failure matrix that concern Kafka, on a real one.
-// notifier/matrix_test.go tests them on a ledger in memory with a clock of its own.
+// These are the Kafka rows of the notifier's failure matrix, on a real Kafka.
+// notifier/matrix_test.go tests them on a ledger in memory with a simulated clock.
 
-// everyPartition returns names of hospitals, one for each partition.
+// everyPartition returns hospital ids, one for each partition.
 func everyPartition() (hospitals []string) {
 	taken := map[int32]bool{}
 	for n := 0; len(taken) < partitions; n++ {
@@ -57,7 +57,7 @@ func (s *system) watched(instance string) (n *node, private string) {
 	return n, private
 }
 
-// owns waits until a notifier has restored this number of partitions in all.
+// owns waits until a notifier has restored this number of partitions in total.
 func (n *node) owns(partitions int) {
 	n.t.Helper()
 	eventually(n.t, time.Minute, func() error {
@@ -68,8 +68,8 @@ func (n *node) owns(partitions int) {
 	})
 }
 
-// While Kafka is away each queue sends at most eight more, then all queues stop, and the process is
-// not ready. When Kafka is back the rest is sent in order.
+// TestMatrixKafkaAway: while Kafka is unavailable, each queue sends at most eight more events, then
+// all queues stop, and the process is not ready. When Kafka is back, the rest is sent in order.
 func TestMatrixKafkaAway(t *testing.T) {
 	const most = 8
 	s, p := startNotified(t, "north", "south")
@@ -93,7 +93,7 @@ func TestMatrixKafkaAway(t *testing.T) {
 		return all
 	}
 	was := tried()
-	eventually(t, time.Minute, func() error { // one is certainly under way, and not between two attempts
+	eventually(t, time.Minute, func() error { // until a request is being retried, and not between two attempts
 		if tried() == was {
 			return errors.New("nothing is tried again")
 		}
@@ -107,13 +107,13 @@ func TestMatrixKafkaAway(t *testing.T) {
 	owned := restored()
 	s.kafka.stop(t)
 	open()
-	eventually(t, time.Minute, func() error { // until a queue may send no more, or the session of the group has expired
+	eventually(t, time.Minute, func() error { // until no queue may send any more, or the session of the group has expired
 		owned, err := figure(private, "svc_notify_partitions")
 		if err != nil || owned == 0 {
 			return err
 		}
 		for _, path := range paths {
-			if n := len(p.at(path)); n < most { // the request that was under way is the first
+			if n := len(p.at(path)); n < most { // the first is the request that was in flight
 				return fmt.Errorf("%s has %d", path, n)
 			}
 		}
@@ -125,7 +125,7 @@ func TestMatrixKafkaAway(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, 2*time.Minute, func() error { // a queue that does not stop would have sent everything by then
+	eventually(t, 2*time.Minute, func() error { // in this time, a queue that does not stop would have sent everything
 		owned, err := figure(private, "svc_notify_partitions")
 		if err == nil && owned > 0 {
 			err = fmt.Errorf("%v partitions are owned without Kafka", owned)
@@ -144,8 +144,8 @@ func TestMatrixKafkaAway(t *testing.T) {
 	}
 	s.kafka.start(t)
 	events, repeats := allReceived(t, s, p, 2*time.Minute, "north", "south")
-	// A queue may send again what it had sent without Kafka, and what it has sent before the
-	// group gives the partitions out anew. The broker makes it do so once or twice after its start.
+	// A queue may repeat what it sent without Kafka, and what it sent before the group reassigned
+	// the partitions. After its start, the broker reassigns them once or twice.
 	times := (restored() - owned + partitions - 1) / partitions
 	t.Logf("%d of %d events came again, the partitions were taken up %d times", repeats, events, times)
 	if bound := (most + 1) * len(paths) * (times + 1); repeats > bound {
@@ -155,9 +155,9 @@ func TestMatrixKafkaAway(t *testing.T) {
 	n.stop()
 }
 
-// A partition that is revoked is drained. A request answered within five seconds is not sent
-// again. One that hangs is interrupted, does not count as an attempt, and is sent by the next
-// owner.
+// TestMatrixRebalance: a revoked partition is drained. A request that is answered within five
+// seconds is not repeated. A request that hangs is interrupted, does not count as an attempt, and
+// is sent by the next owner.
 func TestMatrixRebalance(t *testing.T) {
 	needServers(t)
 	t.Parallel()
@@ -167,7 +167,7 @@ func TestMatrixRebalance(t *testing.T) {
 	n1, _ := s.watched("n1")
 	n1.owns(partitions)
 	p.answers(func(r *http.Request) int {
-		select { // slow, so that every lane has a request under way when it goes
+		select { // slow, so that every lane has a request in flight when its partition is revoked
 		case <-r.Context().Done():
 		case <-time.After(700 * time.Millisecond):
 		}
@@ -214,9 +214,9 @@ func TestMatrixRebalance(t *testing.T) {
 	}
 }
 
-// A frozen notifier continues after another has got its partitions. Its late entries rank below
-// those of the other, which have a later term. Its refused attempts delay no endpoint that has
-// accepted since.
+// TestMatrixLateWriter: a frozen notifier continues after another has its partitions. Its late
+// entries rank below those of the other, which have a later term. Its refused attempts do not delay
+// an endpoint that has accepted since.
 func TestMatrixLateWriter(t *testing.T) {
 	needServers(t)
 	t.Parallel()
@@ -237,21 +237,21 @@ func TestMatrixLateWriter(t *testing.T) {
 	})
 	n1.freeze()
 	frozen := time.Now()
-	open() // its answers wait for it
+	open() // the answers wait for the frozen notifier
 	n2 := s.notifier("n2")
-	n2.owns(partitions) // once the session of the first is over
+	n2.owns(partitions) // once the session of the first has expired
 	t.Logf("another notifier owns all partitions %.1f s after the first was frozen, its start included", time.Since(frozen).Seconds())
 	flapLevels(t, 2, s.partners...)
 	events, _ := allReceived(t, s, p, time.Minute, hospitals...)
 	n1.thaw()
 	eventually(t, 30*time.Second, func() error {
-		if delivered, _ := s.outcomes(t); delivered < 2*events { // the others would correctly be sent again
+		if delivered, _ := s.outcomes(t); delivered < 2*events { // a delivery without a recorded outcome would correctly be repeated
 			return fmt.Errorf("%d of %d deliveries are noted", delivered, 2*events)
 		}
 		return nil
 	})
 	// The notifier logs the loss of its partitions before or after it writes, depending on the
-	// order of the answers. The notifier's own test makes sure that it writes.
+	// order of the answers. A test of package notifier makes sure that it writes.
 	lost := func() bool { return strings.Contains(n1.logged(), `"msg":"partitions lost to another process"`) }
 	eventually(t, 30*time.Second, func() error {
 		if _, outranked := s.outcomes(t); outranked == 0 && !lost() {
@@ -264,14 +264,14 @@ func TestMatrixLateWriter(t *testing.T) {
 	n3 := s.notifier("n3")
 	n3.owns(partitions)
 	_, before := allReceived(t, s, p, time.Minute, hospitals...)
-	flapLevels(t, 1, s.partners...) // their events come after those that would be repeated
+	flapLevels(t, 1, s.partners...) // these events come after those that would be repeated
 	if _, repeats := allReceived(t, s, p, time.Minute, hospitals...); repeats > before {
 		t.Errorf("%d events came again after the next restore", repeats-before)
 	}
 	n3.stop()
 }
 
-// outcomes counts the deliveries in the ledger that have ended, and the outcomes that lie behind
+// outcomes counts the deliveries in the ledger that have ended, and the outcomes that follow
 // entries of a later term.
 func (s *system) outcomes(t *testing.T) (delivered, outranked int) {
 	t.Helper()
@@ -280,7 +280,7 @@ func (s *system) outcomes(t *testing.T) (delivered, outranked int) {
 	readTopic(t, s.kafka.address, s.prefix+schemas.Deliveries().Name, func(r *kgo.Record) {
 		entry, err := ledger.Decode(r.Key, r.Value)
 		if err != nil {
-			return // a mark of a restore
+			return // a marker of a restore
 		}
 		var term int64
 		switch e := entry.(type) {

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TestRedisComesBackOlder saves Redis, goes on, kills Redis, and restarts it on what was saved. After
-// that nothing new comes. No read tells the past, of no hospital, and soon all tell the present.
+// TestRedisComesBackOlder saves Redis, changes the units, kills Redis, and restarts it from the
+// saved file. No more input follows. No read of any hospital returns the older state, and soon all
+// reads return the current one.
 func TestRedisComesBackOlder(t *testing.T) {
 	kafka, redis := ownRedis(t)
 	s := startSystemOn(t, kafka, redis, nil, "north", "south", "east", "west", "river", "lake")
@@ -28,12 +29,12 @@ func TestRedisComesBackOlder(t *testing.T) {
 	if err := client.Save(ctx).Err(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // no other test is to restart on it
+	t.Cleanup(func() { // so that no other test restarts from this file
 		if err := client.FlushAll(ctx).Err(); err == nil {
 			client.Save(ctx)
 		}
 	})
-	for _, p := range s.partners[:5] { // the last one has no traffic
+	for _, p := range s.partners[:5] { // the last partner has no traffic
 		staffing(p, 3)
 	}
 	present := map[string]string{}
@@ -71,12 +72,12 @@ func TestRedisComesBackOlder(t *testing.T) {
 				return fmt.Errorf("still %d %s", a.status, a.raw)
 			})
 		}
-		t.Logf("round %d: %d reads were refused", round, refused) // none, if the view was written again first
+		t.Logf("round %d: %d reads were refused", round, refused) // 0 if the view was rewritten first
 	}
 	s.verify(nil)
 }
 
-// steady returns a unit without the instant of its computation.
+// steady returns a unit as text without the instant of its computation.
 func steady(t *testing.T, data []byte) string {
 	t.Helper()
 	var unit map[string]any

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestPages inspects every page in every state, in light and dark and in three widths. The
-// browser has no complaint, nothing is loaded from other servers, axe finds no fault, and no
-// patient data is shown.
+// TestPages inspects every page in every state, in both themes and three widths. The browser
+// reports no error, nothing is loaded from other servers, axe finds no fault, and no patient data
+// is shown.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -46,10 +46,10 @@ func TestPages(t *testing.T) {
 	v := b.window(t, d.BaseURL, windows[0])
 	for path, status := range map[string]int{"/": http.StatusOK, "/signin/" + strings.Repeat("0", 64): http.StatusNotFound} {
 		v.wants(path, status)
-		v.complaints() // the console tells of the 404 itself
+		v.complaints() // the console itself reports the 404
 		v.inspect("out" + strings.ReplaceAll(path[:min(len(path), 7)], "/", "-"))
 	}
-	all["busy"].accepted(t, "staffing", staffing(2, false)) // an event for the page of what was received
+	all["busy"].accepted(t, "staffing", staffing(2, false)) // an event for the page of received webhooks
 	for path, status := range map[string]int{"/docs": http.StatusOK, "/dev/hook": http.StatusOK, "/dev/outbox": http.StatusOK, "/a/0123": http.StatusNotFound} {
 		if got, _ := v.visit(path); got != status && got != http.StatusGone {
 			t.Errorf("%s: %d", path, got)
@@ -65,7 +65,7 @@ func TestPages(t *testing.T) {
 
 var updatePictures = flag.Bool("update-pictures", false, "copy the pictures of the README from this run")
 
-// keepPictures copies the screenshots of the README.
+// keepPictures copies the screenshots that the README shows.
 func keepPictures(t *testing.T) {
 	t.Helper()
 	for name, as := range map[string]string{"busy-app-1280-light.png": "unit.png", "busy-board-1280-light.png": "board.png"} {
@@ -79,7 +79,7 @@ func keepPictures(t *testing.T) {
 	}
 }
 
-// inspect checks the rules of all pages, in each window and theme.
+// inspect checks the rules of all pages in each window and theme.
 func (v *view) inspect(name string) {
 	v.t.Helper()
 	for _, dark := range []bool{false, true} {
@@ -117,15 +117,15 @@ func (v *view) inspect(name string) {
 	}
 }
 
-// ofLook are the rules that depend on theme and width. The others are checked in the widest and
-// the narrowest window only.
+// ofLook are the axe rules that depend on theme and width. The other rules are checked only in the
+// widest and the narrowest window.
 var ofLook = []string{"color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"}
 
 // bareKeys matches the placeholder of a missing text.
 var bareKeys = regexp.MustCompile(`\[[a-z]+(\.[a-z0-9-]+)*\]`)
 
 // TestPagesInSpanish reads the pages in Spanish. No text is missing, and none is too long for a
-// telephone.
+// phone.
 func TestPagesInSpanish(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -147,7 +147,7 @@ func TestPagesInSpanish(t *testing.T) {
 	}
 }
 
-// TestPagesWithoutScript: pages can be read, and forms work, without scripts.
+// TestPagesWithoutScript: without JavaScript, pages can be read and forms work.
 func TestPagesWithoutScript(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -178,8 +178,7 @@ func TestPagesWithoutScript(t *testing.T) {
 	}
 }
 
-// TestPagesByKeyboard signs in, goes to a room, and sets the nurses on duty without a
-// mouse.
+// TestPagesByKeyboard signs in, opens a room, and sets the nurses on duty without a mouse.
 func TestPagesByKeyboard(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// watching makes a page record each level and each number of nurses that it shows, with the time.
+// watching is a script that makes a page record each level and number of nurses that it shows, with
+// the time.
 const watching = `(() => {
 	window.shown = [];
 	const note = () => {
@@ -48,9 +49,10 @@ func (v *view) shown() (list []shown) {
 	return list
 }
 
-// TestPagesFollow changes a unit 200 times while its page and its wall are open. The last state
-// shown is right, and a half-typed number stays. Both were opened before the first record, and
-// come to the unit by themselves. It logs the time from a change to the screen.
+// TestPagesFollow changes a unit 200 times while its page and its wall display are open. The last
+// state that both show is right, and a half-typed number is kept. Both pages were opened before the
+// first record, and show the unit without a reload. The test logs the time from a change to the
+// screen.
 func TestPagesFollow(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -71,7 +73,7 @@ func TestPagesFollow(t *testing.T) {
 		n := 301 + i
 		sent[strconv.Itoa(n)] = time.Now()
 		w.accepted(t, "staffing", staffing(n, true))
-		if i%5 == 4 { // some changes are awaited one by one, the others are not
+		if i%5 == 4 { // wait for some of the changes one by one
 			wall.await(fmt.Sprintf("document.querySelectorAll('#level dd')[1].textContent === '%d'", n), 20*time.Second)
 		}
 	}
@@ -97,7 +99,7 @@ func TestPagesFollow(t *testing.T) {
 	}
 }
 
-// wall makes a link for a screen, and returns its path.
+// wall creates a link for a wall display, and returns its path.
 func (w *ward) wall(t testing.TB) string {
 	t.Helper()
 	key := cli(t, w.env, append([]string{"keys", "mint", "--hospital", w.hospital, "--name", "walls", "--scopes", "admin"}, w.args...)...)
@@ -113,8 +115,8 @@ func (w *ward) wall(t testing.TB) string {
 	return made.URL[strings.Index(made.URL, "/board/"):]
 }
 
-// TestWallTellsNobody opens a wall of a unit with all kinds of patients. The wall shows no
-// patient data, and its cookie opens no other page.
+// TestWallTellsNobody opens a wall display of a unit with all kinds of patients. The display shows
+// no patient data, and its cookie opens no other page.
 func TestWallTellsNobody(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -202,7 +204,7 @@ func TestPagesSurvive(t *testing.T) {
 	}
 }
 
-// TestPagesRefuse: a wrong request gets a page that explains what to do, and changes nothing.
+// TestPagesRefuse: an invalid request gets a page that explains what to do, and changes nothing.
 func TestPagesRefuse(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -213,7 +215,7 @@ func TestPagesRefuse(t *testing.T) {
 	link := w.link(t, "charge")
 	v, other := b.window(t, d.BaseURL, windows[1]), b.window(t, d.BaseURL, windows[1])
 	v.signIn(link)
-	other.wants(link, http.StatusGone) // used
+	other.wants(link, http.StatusGone) // the link was used
 	if other.wants("/app", http.StatusOK); other.loaded() != "/" {
 		t.Error("a link that was used has opened the unit")
 	}

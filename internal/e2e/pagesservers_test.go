@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// TestPagesOnServers opens the page and the wall of a red unit on a real Kafka and Redis, and
-// sends changes. While Redis or Kafka is away both say so, and never show green. They recover by
-// themselves.
+// TestPagesOnServers opens the page and the wall display of a red unit on a real Kafka and Redis,
+// and sends changes. While Redis or Kafka is unavailable, both pages say so and never show green.
+// They recover without a reload.
 func TestPagesOnServers(t *testing.T) {
 	b := startBrowser(t)
 	s := startSystemWith(t, []string{"SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef"}, "north")
 	s.processor("p1")
 	w := &ward{partner: s.partners[0], env: s.env}
 	w.post(t, "census", census(t, 12, "labor-standard+high-eclampsia", "labor-standard"))
-	eventually(t, 30*time.Second, func() error { // the processor takes its partitions first
+	eventually(t, 30*time.Second, func() error { // until the processor has its partitions
 		if a := w.get(t, "/api/v1/level"); a.status != http.StatusOK {
 			return fmt.Errorf("%d %s", a.status, a.raw)
 		}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestPagesInUse tests other uses of pages: people draw the unit, stay longer than a session,
-// print, zoom, and choose their own colours.
+// TestPagesInUse tests other uses of the pages: people arrange the floor plan, remain longer than a
+// session, print, zoom, and choose their own colors.
 func TestPagesInUse(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -35,7 +35,7 @@ func TestPagesInUse(t *testing.T) {
 		{"first paint", paints},
 		{"drawn", isDrawn},
 		{"forms", keepsForms},
-		{"stay", stays}, // the session has ended then
+		{"stay", stays}, // last, because the session ends
 	}
 	for _, step := range steps {
 		t.Run(step.name, func(t *testing.T) {
@@ -50,8 +50,8 @@ func TestPagesInUse(t *testing.T) {
 	}
 }
 
-// showsNow: on a telephone the figures of the trends and of the forecast are seen whole, and the rooms to
-// check come before the plan.
+// showsNow: on a phone, the figures of the trends and of the forecast are entirely visible, and the
+// rooms to check precede the floor plan.
 func showsNow(t *testing.T, _ *ward, v *view) {
 	v.wants("/app/trends", http.StatusOK)
 	v.look(windows[2])
@@ -76,7 +76,7 @@ func showsNow(t *testing.T, _ *ward, v *view) {
 	v.shoot("use-figures-390-light")
 }
 
-// zooms reads every page at 400 %, where a desktop window is 320 px wide and 200 px high.
+// zooms reads every page at 400%, where a desktop window is 320 px wide and 200 px high.
 func zooms(t *testing.T, _ *ward, v *view) {
 	v.look(viewing{width: 320, height: 200})
 	for _, path := range []string{"/app", "/board", "/app/rooms/1", "/app/trends", "/app/print", "/app/alerts"} {
@@ -92,7 +92,7 @@ func zooms(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// keepsShapes: with forced colours the shapes show the levels, in rooms with an edge.
+// keepsShapes: with forced colors, shapes show the levels in rooms with an edge.
 func keepsShapes(t *testing.T, _ *ward, v *view) {
 	v.wants("/app", http.StatusOK)
 	v.do("look", map[string]any{"width": 1280, "height": 800, "theme": "light", "forced": true}, nil)
@@ -112,12 +112,12 @@ func keepsShapes(t *testing.T, _ *ward, v *view) {
 	v.shoot("use-forced-1280")
 }
 
-// tellsStale: a silent feed is marked in both themes. The test sets the mark itself, because it
-// would take a quarter of an hour.
+// tellsStale: a silent feed is marked in both themes. The test sets the mark itself, because a feed
+// is marked only after a quarter of an hour.
 func tellsStale(t *testing.T, _ *ward, v *view) {
 	v.wants("/app", http.StatusOK)
 	v.do("eval", map[string]any{"code": `(() => {
-		document.querySelector("#feeds").id = "silent"; // no update reaches it any more
+		document.querySelector("#feeds").id = "silent"; // so that no update reaches the element
 		document.querySelectorAll(".feeds b").forEach(b => { b.className = "late"; b.textContent = "16 min, STALE"; });
 	})()`}, nil)
 	if marked := ask[string](v, `getComputedStyle(document.querySelector(".feeds b")).backgroundImage`); !strings.Contains(marked, "repeating-linear-gradient") {
@@ -135,8 +135,8 @@ func tellsStale(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// prints expects the downtime sheet of a usual unit on one sheet of either format, with no row
-// split.
+// prints expects the downtime sheet of a usual unit on one sheet of A4 or US Letter, without a
+// split row.
 func prints(t *testing.T, _ *ward, v *view) {
 	v.wants("/app/print", http.StatusOK)
 	for _, format := range []string{"A4", "Letter"} {
@@ -169,7 +169,7 @@ func paints(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// isDrawn: the unit is drawn as in the layout of the administrator.
+// isDrawn: the floor plan follows the layout of the administrator.
 func isDrawn(t *testing.T, w *ward, v *view) {
 	key := cli(t, w.env, append([]string{"keys", "mint", "--hospital", w.hospital, "--name", "plan", "--scopes", "admin"}, w.args...)...)
 	admin := newPartner(w.base, w.hospital, key)
@@ -196,8 +196,8 @@ func isDrawn(t *testing.T, w *ward, v *view) {
 	}
 }
 
-// keepsForms: what somebody types into a form stays while the page follows the unit. A form that does
-// something else, as that of the next alert, takes the place of the one before.
+// keepsForms: text that a person types into a form is kept while the page follows the unit. A form
+// with another purpose, such as that of the next alert, replaces the previous one.
 func keepsForms(t *testing.T, _ *ward, v *view) {
 	v.wants("/app", http.StatusOK)
 	got := ask[[]string](v, `(() => {
@@ -214,7 +214,8 @@ func keepsForms(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// stays: two minutes before a session ends the page asks the person to stay; else it is emptied.
+// stays: two minutes before a session ends, the page offers the person to stay signed in. Without
+// an answer, the page is emptied.
 func stays(t *testing.T, _ *ward, v *view) {
 	v.wants("/app", http.StatusOK)
 	v.await(`document.querySelector("#live")?.textContent === document.querySelector("#live")?.dataset.live`, 20*time.Second)
@@ -238,7 +239,7 @@ func stays(t *testing.T, _ *ward, v *view) {
 	if n := ask[int](v, "window.stayed"); n != 1 {
 		t.Errorf("the server was told %d times that its person stays", n)
 	}
-	v.await("window.reopened", 10*time.Second) // its first beat says when the session really ends
+	v.await("window.reopened", 10*time.Second) // its first heartbeat reports the actual end of the session
 	left(1)
 	v.await(`!document.querySelector(".r, .level, form")`, 10*time.Second)
 	if text := ask[string](v, "document.body.innerText"); !strings.Contains(text, "Sign in") {

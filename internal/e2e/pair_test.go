@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// pair is two svc read behind a proxy that ends TLS, as an installation has them. Each has a svc
-// ingest of its own for what people do, so that both can write at once.
+// pair is two svc read behind a proxy that terminates TLS, as in an installation. Each has a
+// separate svc ingest for the actions of people, so that both can write at once.
 type pair struct {
 	*system
 	t       *testing.T
@@ -26,16 +26,16 @@ type pair struct {
 	readers []*node
 	direct  []string // addresses of the readers
 	turn    atomic.Int64
-	admin   *partner // has a key for the administration of the first hospital
+	admin   *partner // with an admin key of the first hospital
 }
 
 const (
-	toReader    = "X-Test-Reader" // of a request to the proxy: the index of the reader that gets it; else they take turns
-	seenByProxy = "198.51.100.7"  // the address of all clients, as the proxy tells it
+	toReader    = "X-Test-Reader" // request header: index of the reader that gets the request; without it they alternate
+	seenByProxy = "198.51.100.7"  // the address of all clients that the proxy reports
 )
 
-// startPair starts a pair with more variables. With registers, it gets the address of the pages
-// before anything starts, and returns variables too.
+// startPair starts a pair. If with is set, it is called with the address of the pages before any
+// process starts, and returns additional environment variables.
 func startPair(t *testing.T, with func(public string) (env []string), hospitals ...string) *pair {
 	t.Helper()
 	p := &pair{t: t}
@@ -71,7 +71,7 @@ func startPair(t *testing.T, with func(public string) (env []string), hospitals 
 	p.admin = newPartner(p.proxy.URL, hospitals[0], key)
 	p.admin.http = p.proxy.Client()
 	p.admin.http.Timeout = time.Minute
-	for i := range p.direct { // both know the key
+	for i := range p.direct { // until both readers know the key
 		eventually(t, 30*time.Second, func() error {
 			a, err := p.admin.do(http.MethodGet, "/api/admin/users", "", "", toReader, strconv.Itoa(i))
 			if err == nil && a.status != http.StatusOK {
@@ -94,7 +94,7 @@ func (p *pair) role(role string, env ...string) (n *node, at string) {
 	return n, "http://" + listen
 }
 
-// visitor is a browser without a window: it keeps cookies, and says of a form where it comes from.
+// visitor is a browser without a window: it keeps cookies, and sends the origin of a form.
 type visitor struct {
 	t    testing.TB
 	base string
@@ -109,7 +109,7 @@ type visited struct {
 	body    string
 }
 
-// visitor returns a browser that knows nothing yet.
+// visitor returns a browser without cookies.
 func (p *pair) visitor(t testing.TB) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -122,7 +122,8 @@ func (p *pair) visitor(t testing.TB) *visitor {
 	}}
 }
 
-// ask sends a request, with a form or nil. Reader is the index of the reader that answers; -1: any.
+// ask sends a request with a form, or without one if form is nil. reader is the index of the reader
+// that answers, or -1 for any.
 func (v *visitor) ask(reader int, method, path string, form url.Values, headers ...string) (*visited, error) {
 	if !strings.Contains(path, "://") {
 		path = v.base + path
@@ -158,7 +159,7 @@ func (v *visitor) get(reader int, path string, headers ...string) *visited {
 	return p
 }
 
-// post sends a form of these pages.
+// post sends a form as one of these pages does.
 func (v *visitor) post(reader int, path string, form url.Values) *visited {
 	v.t.Helper()
 	p, err := v.ask(reader, http.MethodPost, path, form, "Sec-Fetch-Site", "same-origin", "Origin", v.base)
@@ -168,14 +169,14 @@ func (v *visitor) post(reader int, path string, form url.Values) *visited {
 	return p
 }
 
-// signIn uses a link, and returns the cookie of the session.
+// signIn signs in with a link, and returns the cookie of the session.
 func (p *pair) signIn(t testing.TB, v *visitor, role string) (session *http.Cookie) {
 	t.Helper()
 	link := cli(t, p.env, "admin", "link", "--hospital", p.admin.hospital, "--role", role, "--label", role+" desk")
 	if !strings.HasPrefix(link, p.proxy.URL+"/signin/") {
 		t.Fatalf("a link is %s", link)
 	}
-	eventually(t, 20*time.Second, func() error { // both readers know it
+	eventually(t, 20*time.Second, func() error { // until both readers know the link
 		for reader := range p.direct {
 			if got := v.get(reader, link); got.status != http.StatusOK {
 				return fmt.Errorf("link: %d", got.status)
@@ -195,13 +196,13 @@ func (p *pair) signIn(t testing.TB, v *visitor, role string) (session *http.Cook
 	return session
 }
 
-// opens returns the answer of a reader to a request that brings nothing but a kept cookie.
+// opens returns the answer of a reader to a request whose only credential is a kept cookie.
 func (p *pair) opens(t testing.TB, reader int, path string, kept *http.Cookie) *visited {
 	t.Helper()
 	return p.visitor(t).get(reader, path, "Cookie", kept.Name+"="+kept.Value)
 }
 
-// ends waits until a kept cookie opens nothing on either reader.
+// ends waits until a kept cookie is refused by both readers.
 func (p *pair) ends(t testing.TB, kept *http.Cookie) {
 	t.Helper()
 	eventually(t, 30*time.Second, func() error {
@@ -216,8 +217,8 @@ func (p *pair) ends(t testing.TB, kept *http.Cookie) {
 	})
 }
 
-// follow opens the live stream of the unit on a reader, and waits for its first event. What it returns
-// is closed when the server has ended the stream.
+// follow opens the live stream of the unit on a reader, and waits for its first event. The returned
+// channel is closed when the server has ended the stream.
 func (v *visitor) follow(reader int) (ended <-chan struct{}) {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -258,7 +259,7 @@ func (v *visitor) follow(reader int) (ended <-chan struct{}) {
 	return done
 }
 
-// closes waits until streams have ended, and logs how long that took.
+// closes waits until the streams have ended, and logs how long that lasted.
 func closes(t testing.TB, what string, streams ...<-chan struct{}) {
 	t.Helper()
 	began := time.Now()

@@ -13,8 +13,8 @@ import (
 	"svc/internal/testkit/oidctest"
 )
 
-// TestTwoReadersBehindTLS uses and attacks two svc read behind a proxy that ends TLS. What one of them
-// is told holds on the other.
+// TestTwoReadersBehindTLS uses and attacks two svc read behind a proxy that terminates TLS. A
+// change that one of them accepts is effective on the other.
 func TestTwoReadersBehindTLS(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.New(t, time.Now)
@@ -42,7 +42,7 @@ func TestTwoReadersBehindTLS(t *testing.T) {
 	}
 }
 
-// signsOut: a person walks the pages on both readers. Signing out on one ends the session on both.
+// signsOut: a person uses the pages on both readers. Signing out on one ends the session on both.
 func signsOut(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	v := p.visitor(t)
 	kept := p.signIn(t, v, "viewer")
@@ -72,7 +72,7 @@ func signsOut(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	p.ends(t, kept)
 }
 
-// losesRole: another role, a lock and the end of the sessions take effect on both readers.
+// losesRole: another role, a disabled user and ended sessions are effective on both readers.
 func losesRole(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	for _, change := range []string{`{"role":"viewer"}`, `{"disabled":true}`, `{"endSessions":true}`} {
 		v := p.visitor(t)
@@ -87,7 +87,7 @@ func losesRole(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	}
 }
 
-// listed is a person as the administration lists them.
+// listed is a person in the list of the administration.
 type listed struct {
 	ID, Label, SignIn, Role string
 	Disabled                bool
@@ -112,7 +112,7 @@ func (p *pair) newestUser(t testing.TB) string {
 	return slices.MaxFunc(p.people(t), func(a, b listed) int { return a.SignedInAt.Compare(b.SignedInAt) }).ID
 }
 
-// otherSites: no form of another site does anything, on either reader.
+// otherSites: a form of another site has no effect on either reader.
 func otherSites(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	v := p.visitor(t)
 	kept := p.signIn(t, v, "admin")
@@ -146,8 +146,8 @@ func otherSites(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	}
 }
 
-// proxyHeaders: the address of a request is the one that the proxy saw, and links lead to the public
-// address, whatever a client says of itself.
+// proxyHeaders: the address of a request is the one that the proxy saw, and links use the public
+// address, regardless of the headers that a client sends.
 func proxyHeaders(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	v := p.visitor(t)
 	p.signIn(t, v, "admin")
@@ -169,10 +169,10 @@ func proxyHeaders(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	}
 }
 
-// tampersCookies: a cookie that was changed anywhere opens nothing.
+// tampersCookies: a cookie with any changed character opens nothing.
 func tampersCookies(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	kept := p.signIn(t, p.visitor(t), "admin")
-	for at := range len(kept.Value) - 1 { // the last character has bits that mean nothing
+	for at := range len(kept.Value) - 1 { // some bits of the last character are not used
 		if at%7 != 0 {
 			continue
 		}
@@ -195,7 +195,8 @@ func tampersCookies(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	}
 }
 
-// showsOnce: a new key is shown once, however often and wherever its cookie comes back.
+// showsOnce: a new key is shown once, regardless of how often and on which reader its cookie is
+// sent again.
 func showsOnce(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	v := p.visitor(t)
 	session := p.signIn(t, v, "admin")
@@ -227,7 +228,7 @@ func showsOnce(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	}
 }
 
-// provided begins a sign-in at the provider and ends it here. The claims are those of the token.
+// provided begins a sign-in at the provider and completes it here. The token has the given claims.
 func (p *pair) provided(t testing.TB, v *visitor, i *oidctest.Issuer, form url.Values, claims map[string]any) *visited {
 	t.Helper()
 	begun := v.post(-1, "/oidc/start", form)
@@ -241,8 +242,8 @@ func (p *pair) provided(t testing.TB, v *visitor, i *oidctest.Issuer, form url.V
 	return v.get(-1, "/oidc/callback?code=c1&state="+url.QueryEscape(to.Query().Get("state")))
 }
 
-// locksStay: an administrator locks a person of the provider and ends the sessions. Sign-ins without
-// and with the groups undo neither.
+// locksStay: an administrator disables a person of the provider and ends the sessions. Sign-ins
+// with and without the groups undo neither change.
 func locksStay(t *testing.T, p *pair, i *oidctest.Issuer) {
 	v := p.visitor(t)
 	groups := func(names ...string) map[string]any {
@@ -288,8 +289,8 @@ func locksStay(t *testing.T, p *pair, i *oidctest.Issuer) {
 	}
 }
 
-// staysFresh: acts that give rights or addresses need an auth_time of the last hour. Neither another
-// site, nor an old auth_time makes a session fresh.
+// staysFresh: actions that grant rights or change addresses need an auth_time of the last hour.
+// Neither another site nor an old auth_time makes a session fresh.
 func staysFresh(t *testing.T, p *pair, i *oidctest.Issuer) {
 	v := p.visitor(t)
 	claims := func(age time.Duration) map[string]any {
@@ -340,8 +341,8 @@ func staysFresh(t *testing.T, p *pair, i *oidctest.Issuer) {
 	}
 }
 
-// createsWallsConcurrently: concurrent requests to both readers create exactly as many walls as a
-// hospital may have.
+// createsWallsConcurrently: concurrent requests to both readers create exactly the maximum number
+// of walls of a hospital.
 func createsWallsConcurrently(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	const most = 50 // docs/limits.md
 	count := func() int {
@@ -367,7 +368,7 @@ func createsWallsConcurrently(t *testing.T, p *pair, _ *oidctest.Issuer) {
 		all.Go(func() { add(i) })
 	}
 	all.Wait()
-	for i := 0; count() < most && i < 100; i++ { // those that were told to come again
+	for i := 0; count() < most && i < 100; i++ { // repeats the requests that were asked to retry
 		add(i)
 	}
 	for reader := range p.direct {

@@ -19,12 +19,12 @@ import (
 	"svc/schemas"
 )
 
-// A log of the past is written while the processor runs, as svc import does it, more slowly than
-// it is applied. Each verdict changes at the same instant as in the plain reference. When no more
-// records come, the wall clock takes over.
+// A log of the past is written while the processor runs, as svc import does, more slowly than it is
+// applied. Each verdict changes at the same instant as in the plain reference. When no more records
+// arrive, the wall clock applies.
 
 func TestDevPast(t *testing.T) {
-	t.Parallel() // it waits for the silence after a past
+	t.Parallel() // the test waits for the silence after a past
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	writePast(t, d.Kafka, "", 3)
 }
@@ -64,7 +64,7 @@ func writePast(t *testing.T, broker, prefix string, partitions int32) {
 		if err := client.ProduceSync(ctx, records...).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, time.Minute, func() error { return caughtUp(ctx, client, prefix) }) // and idle
+		eventually(t, time.Minute, func() error { return caughtUp(ctx, client, prefix) }) // until the processor is idle as well
 	}
 	log := readLog(t, broker, prefix)
 	log.check(t, nil)
@@ -101,7 +101,7 @@ func caughtUp(ctx context.Context, client *kgo.Client, prefix string) error {
 	return errors.Join(faults...)
 }
 
-// sameInstants compares the changes of a hospital with those that the plain reference makes of
+// sameInstants compares the changes of a hospital with those that the plain reference derives from
 // the log alone.
 func sameInstants(t *testing.T, log *systemLog, hospitalID string, said []acuity.Observation) {
 	t.Helper()

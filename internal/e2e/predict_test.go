@@ -19,12 +19,12 @@ import (
 	"svc/schemas"
 )
 
-// simulatedEvents returns the ADT events of a made-up unit in the days before now. The unit
-// always ends at the same instant of its own time. So its state does not depend on the hour or
+// simulatedEvents returns the ADT events of a made-up unit in the days before now. The simulated
+// clock of the unit always ends at the same instant, so its state does not depend on the hour or
 // the day of the test.
 func simulatedEvents(t testing.TB, seed uint64, days int) (events []json.RawMessage) {
 	t.Helper()
-	const lately = 6 * time.Hour // a forecast needs an event of the last twelve
+	const lately = 6 * time.Hour // a forecast needs an event of the last twelve hours
 	span, now := time.Duration(days)*24*time.Hour, time.Now().Truncate(time.Second)
 	start := time.Date(2026, 3, 11, 15, 0, 0, 0, time.UTC).Add(-span)
 	requests, err := simulate.Requests(simulate.Options{
@@ -46,7 +46,7 @@ func simulatedEvents(t testing.TB, seed uint64, days int) (events []json.RawMess
 	return events
 }
 
-// tell sends events by batch.
+// tell sends events in batches.
 func (p *partner) tell(t testing.TB, events []json.RawMessage) {
 	t.Helper()
 	for batch := range slices.Chunk(events, 500) {
@@ -94,7 +94,7 @@ type prediction struct {
 	}
 }
 
-// predicted waits until there is a forecast.
+// predicted waits until the hospital has a forecast.
 func (p *partner) predicted(t testing.TB, within time.Duration) (f prediction, a *answer) {
 	t.Helper()
 	eventually(t, within, func() (err error) {
@@ -133,7 +133,7 @@ func (f *prediction) check(t testing.TB) {
 	}
 }
 
-// TestPredict sends the past of a new hospital and reads its forecast.
+// TestPredict sends the history of a new hospital and reads its forecast.
 func TestPredict(t *testing.T) {
 	t.Parallel()
 	const days = 5
@@ -156,7 +156,7 @@ func TestPredict(t *testing.T) {
 	p.tell(t, simulatedEvents(t, 1, days))
 	f, a := p.predicted(t, time.Minute)
 	f.check(t)
-	if f.StaffingForecast.HistoryHours < days*24-6 { // some were there before
+	if f.StaffingForecast.HistoryHours < days*24-6 { // the first hours of the history are incomplete
 		t.Errorf("%d hours learnt of %d days", f.StaffingForecast.HistoryHours, days)
 	}
 	if h := f.StaffingForecast.Hours[0]; h.ShortfallP50 != nil || h.ShortfallP90 != nil {
@@ -166,7 +166,7 @@ func TestPredict(t *testing.T) {
 		t.Errorf("headers %v", a.header)
 	}
 
-	// No nurses now, so any unit is short; forty nurses from an hour and a half on.
+	// No nurses now, so that any unit is short; forty nurses in an hour and a half.
 	ahead := time.Now().Add(90 * time.Minute).UTC().Format(time.RFC3339)
 	p.accepted(t, "staffing", `{"nursesOnDuty": 0, "callStaffAvailable": false}`)
 	p.accepted(t, "staffing", fmt.Sprintf(`{"nursesOnDuty": 40, "asOf": %q}`, ahead))
@@ -176,7 +176,7 @@ func TestPredict(t *testing.T) {
 	if hours[0].ShortfallP50 == nil || *hours[0].ShortfallP50 < 1 || *hours[1].ShortfallP90 != 0 || *hours[7].ShortfallP90 != 0 {
 		t.Errorf("the plan is not honoured: %s", a.Data)
 	}
-	eventually(t, 10*time.Second, func() error { // unless time alone changes the unit between the two
+	eventually(t, 10*time.Second, func() error { // unless a timer changes the unit between the two requests
 		f, _ = p.predicted(t, 10*time.Second)
 		u := p.unitState(t)
 		if f.Current.Level != u.Level || f.Current.DrivingAxis != u.DrivingAxis || f.Current.RatioShortfall != u.RatioShortfall || f.Current.NursesRequired != u.NursesRequired {
@@ -184,7 +184,7 @@ func TestPredict(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, 10*time.Second, func() error { // but at the turn of a minute
+	eventually(t, 10*time.Second, func() error { // unless a minute ends between the two requests
 		tag := p.get(t, "/api/v1/predict").header.Get("ETag")
 		if again := p.get(t, "/api/v1/predict", "If-None-Match", tag); again.status != http.StatusNotModified {
 			return fmt.Errorf("with its own tag: %d", again.status)
@@ -192,7 +192,7 @@ func TestPredict(t *testing.T) {
 		return nil
 	})
 
-	// The forecast is there again after a crash.
+	// After a crash the forecast is available again.
 	before := f.StaffingForecast.HistoryHours
 	port := d.BaseURL[len("http://"):]
 	d.kill()
@@ -202,7 +202,7 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// copied returns the snapshots of a hospital on the topic.
+// copied returns the snapshots of a hospital in the topic.
 func copied(t testing.TB, broker, prefix, hospital string) (list []acuity.Snapshot) {
 	t.Helper()
 	readTopic(t, broker, prefix+schemas.Snapshots().Name, func(r *kgo.Record) {
@@ -217,9 +217,8 @@ func copied(t testing.TB, broker, prefix, hospital string) (list []acuity.Snapsh
 	return list
 }
 
-// TestKillHistory kills the processor repeatedly while past hours are cut and learnt. The
-// snapshots are those of a refold, each once. The forecast is that of a hospital without any
-// kill.
+// TestKillHistory kills the processor repeatedly while it cuts past hours and learns from them. The
+// snapshots are those of a refold, each once. The forecast is the same as without any kill.
 func TestKillHistory(t *testing.T) {
 	const days = 6
 	kafka, redis := ownRedis(t)
@@ -234,7 +233,7 @@ func TestKillHistory(t *testing.T) {
 	kills := 0
 	for began := time.Now(); time.Since(began) < 12*time.Second; kills++ {
 		select {
-		case <-time.After(time.Duration(50+random.IntN(900)) * time.Millisecond): // its life
+		case <-time.After(time.Duration(50+random.IntN(900)) * time.Millisecond): // lifetime of the process
 		case <-n.exited:
 			t.Fatalf("svc process ended:\n%s", tail(n.logged(), 20))
 		}
@@ -284,7 +283,7 @@ func TestKillHistory(t *testing.T) {
 	}
 	t.Logf("%d kills", kills)
 
-	// Redis is derived: the learned models come back.
+	// Redis has only derived data, so the learned models return after a flush.
 	if err := s.redisClient().FlushAll(context.Background()).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -294,8 +293,7 @@ func TestKillHistory(t *testing.T) {
 	}
 }
 
-// BenchmarkPredict asks svc dev for a forecast, beside the level as the raw
-// baseline of a read.
+// BenchmarkPredict requests a forecast from svc dev. The baseline is a request of the level.
 func BenchmarkPredict(b *testing.B) {
 	d := startDev(b, b.TempDir())
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)

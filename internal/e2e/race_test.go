@@ -2,5 +2,5 @@
 
 package e2e
 
-// The race detector watches svc itself: a race ends the process, and so the test fails.
+// The race detector runs in svc itself: a race ends the process, and so the test fails.
 func init() { raced = true }

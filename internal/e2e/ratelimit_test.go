@@ -11,9 +11,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// TestRateOnTwoInstances uses one key on two instances as fast as they answer. Together they
-// accept at most its burst, the rate over the time, and one lease, and at least the burst and the
-// rate.
+// TestRateOnTwoInstances uses one key on two instances as fast as they answer. Together they accept
+// at least the burst plus rate × time, and at most one lease more.
 func TestRateOnTwoInstances(t *testing.T) {
 	rate := limit.Rate{PerSecond: 50, Burst: 200}
 	s := startSystem(t, "north")
@@ -24,7 +23,7 @@ func TestRateOnTwoInstances(t *testing.T) {
 	second.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
 	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "limited", "--scopes", "read:unit-state", "--rate", "50", "--burst", "200")
 	instances := [2]*partner{newPartner(s.base, "north", key), newPartner("http://"+listen, "north", key)}
-	for i, base := range []string{s.base, instances[1].base} { // the view is whole; asked with a key without a limit
+	for i, base := range []string{s.base, instances[1].base} { // until the view is complete, which a key without a limit checks
 		eventually(t, 30*time.Second, func() error {
 			if a, err := newPartner(base, "north", s.partners[0].key).do(http.MethodGet, "/api/v1/level", "", ""); err != nil || a.status != http.StatusNotFound {
 				return fmt.Errorf("instance %d: %+v %w", i, a, err)
@@ -51,7 +50,7 @@ func TestRateOnTwoInstances(t *testing.T) {
 						if a.header.Get("Retry-After") == "" {
 							t.Error("429 without Retry-After")
 						}
-					case a.status == http.StatusNotFound: // an answer: there is no state yet
+					case a.status == http.StatusNotFound: // a valid answer, because the unit has no state yet
 						passed[i].Add(1)
 					default:
 						t.Errorf("%d %s", a.status, a.raw)

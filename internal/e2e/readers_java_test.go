@@ -19,8 +19,8 @@ import (
 	"svc/schemas"
 )
 
-// needReaders skips a test that downloads packages of analysts' tools (half a gigabyte in all), unless
-// SVC_READERS is set.
+// needReaders skips a test that downloads packages of analysts' tools (half a gigabyte in total),
+// unless SVC_READERS is set.
 func needReaders(t *testing.T) {
 	t.Helper()
 	if os.Getenv("SVC_READERS") == "" {
@@ -28,7 +28,7 @@ func needReaders(t *testing.T) {
 	}
 }
 
-// readersInJava is the Java programs of analysts.
+// readersInJava are the Java programs of analysts.
 type readersInJava struct{ target string }
 
 func newReadersInJava(t *testing.T) readersInJava {
@@ -37,14 +37,15 @@ func newReadersInJava(t *testing.T) readersInJava {
 	return readersInJava{filepath.Join(runtimes.Maven(t, filepath.Join("testdata", "readers")), "target")}
 }
 
-// command runs a class with the packages of a generation of Apicurio.
+// command returns a Java command that runs a class with the packages of a major version of
+// Apicurio.
 func (j readersInJava) command(generation int, class string, args ...string) *exec.Cmd {
 	lib := filepath.Join(j.target, map[int]string{2: "lib", 3: "lib3"}[generation], "*")
 	classes := filepath.Join(filepath.Dir(j.target), fmt.Sprint("apicurio", generation), "target", "classes")
 	return exec.Command("java", append([]string{"-XX:TieredStopAtLevel=1", "-cp", classes + string(os.PathListSeparator) + lib, class}, args...)...)
 }
 
-// topics reads topics to their end, and returns the number of records of each kind.
+// topics reads topics to their end, and returns the number of records by kind.
 func (j readersInJava) topics(t *testing.T, generation int, kafka, registry string, names ...string) map[string]int {
 	t.Helper()
 	read := j.command(generation, "Topics", append([]string{kafka, fmt.Sprintf("%s/apis/registry/v%d", registry, generation)}, names...)...)
@@ -66,8 +67,8 @@ func (j readersInJava) topics(t *testing.T, generation int, kafka, registry stri
 	return kinds
 }
 
-// TestTopicsInApicurio reads every topic with the deserializers of Apicurio, of both generations,
-// by the registry of svc.
+// TestTopicsInApicurio reads every topic with the deserializers of both supported major versions of
+// Apicurio, which use the registry of svc.
 func TestTopicsInApicurio(t *testing.T) {
 	j := newReadersInJava(t)
 	d := exportable(t)
@@ -88,8 +89,8 @@ func TestTopicsInApicurio(t *testing.T) {
 	}
 }
 
-// TestTopicsInKafkaConnect writes the snapshots with the file sink of Kafka Connect, by the Avro
-// converter of Apicurio and the registry of svc.
+// TestTopicsInKafkaConnect writes the snapshots with the file sink of Kafka Connect, which uses the
+// Avro converter of Apicurio and the registry of svc.
 func TestTopicsInKafkaConnect(t *testing.T) {
 	j := newReadersInJava(t)
 	d := exportable(t)
@@ -151,9 +152,9 @@ func TestTopicsInKafkaConnect(t *testing.T) {
 	})
 }
 
-// TestForeignRegistry runs svc with a foreign schema registry. Every subject is registered there,
-// and a reader with that registry alone reads every record. Another installation imports the
-// export. If the registry refuses a schema, the process is shutting down.
+// TestForeignRegistry runs svc with an external schema registry. Every subject is registered in it,
+// and a reader that knows only that registry reads every record. Another installation imports the
+// export. If the registry refuses a schema, the process shuts down.
 func TestForeignRegistry(t *testing.T) {
 	j := newReadersInJava(t)
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })
@@ -188,7 +189,7 @@ func TestForeignRegistry(t *testing.T) {
 		}
 		return nil
 	})
-	// Another installation, where a foreign Observation is registered.
+	// In another installation, an incompatible Observation is already registered.
 	other := append(slices.Clone(s.env), "SVC_TOPIC_PREFIX=other.")
 	const made = `{"schema":"{\"type\":\"record\",\"name\":\"Observation\",\"namespace\":\"svc\",\"fields\":[{\"name\":\"hospital\",\"type\":\"int\"}]}"}`
 	for path, body := range map[string]string{"/config": `{"compatibility":"BACKWARD"}`, "/subjects/other.svc.v1.observations-svc.Observation/versions": made} {
@@ -215,7 +216,7 @@ func TestForeignRegistry(t *testing.T) {
 	}
 }
 
-// registry starts the schema registry of Apicurio, in memory, and returns its address.
+// registry starts Apicurio's schema registry with storage in memory, and returns its address.
 func (j readersInJava) registry(t *testing.T) (url string) {
 	t.Helper()
 	jars, err := filepath.Glob(filepath.Join(j.target, "registry", "*-runner.jar"))

@@ -15,8 +15,8 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestTopicsInSpark runs docs/analysts/spark.py: its table of the snapshots has the hours, and
-// the mean of the nurses required, of the export.
+// TestTopicsInSpark runs docs/analysts/spark.py. Its table of snapshots has the same number of
+// hours and the same mean of required nurses as the export.
 func TestTopicsInSpark(t *testing.T) {
 	j := newReadersInJava(t)
 	packages, err := os.ReadFile(filepath.Join(analysts, "requirements-spark.txt"))
@@ -25,7 +25,7 @@ func TestTopicsInSpark(t *testing.T) {
 	}
 	interpreter := runtimes.Python(t, strings.Fields(string(packages))...)
 	d := exportable(t)
-	eventually(t, 5*time.Minute, func() error { // an hour may pass between the two
+	eventually(t, 5*time.Minute, func() error { // an hour may end between the two reads
 		hours, required := tableInSpark(t, interpreter, filepath.Join(j.target, "spark"), d)
 		want, mean := snapshotsOf(t, d)
 		if want < 40 || hours != want || math.Abs(required-mean) > .001 {
@@ -35,7 +35,7 @@ func TestTopicsInSpark(t *testing.T) {
 	})
 }
 
-// tableInSpark runs the example, and returns what it prints of its table.
+// tableInSpark runs the example, and returns the figures that it prints about its table.
 func tableInSpark(t *testing.T, interpreter, jars string, d *dev) (hours int, required float64) {
 	t.Helper()
 	spark := exec.Command(interpreter, filepath.Join(analysts, "spark.py"), d.Kafka, d.BaseURL+"/registry", filepath.Join(t.TempDir(), "table"))
@@ -52,7 +52,7 @@ func tableInSpark(t *testing.T, interpreter, jars string, d *dev) (hours int, re
 	return hours, required
 }
 
-// snapshotsOf counts the observed hours of an export, and returns the mean of the nurses required.
+// snapshotsOf returns the number of observed hours of an export, and their mean of required nurses.
 func snapshotsOf(t *testing.T, d *dev) (hours int, required float64) {
 	t.Helper()
 	type row struct {

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the output in the README and the tour")
 
-// volatile matches the output that differs between runs.
+// volatile matches the parts of the output that differ between runs.
 var volatile = []struct {
 	form *regexp.Regexp
 	as   string
@@ -33,7 +33,7 @@ func masked(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// isDocumented compares output with the documented one. An ellipsis in the documented output stands for any text.
+// isDocumented compares output with the documented output, in which an ellipsis matches any text.
 func isDocumented(got, want string) bool {
 	if !strings.Contains(want, "…") {
 		return masked(got) == masked(want)
@@ -42,8 +42,8 @@ func isDocumented(got, want string) bool {
 	return regexp.MustCompile("(?s)^" + strings.Join(parts, ".*") + "$").MatchString(masked(got))
 }
 
-// TestReadmeTour runs the commands of the README and of the tour, and compares their output with the
-// documented one.
+// TestReadmeTour runs the commands of the README and of the tour, and compares their output with
+// the documented output.
 func TestReadmeTour(t *testing.T) {
 	for path, atLeast := range map[string]int{"../../README.md": 3, "../../docs/tour.md": 7} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestReadmeTour(t *testing.T) {
 	}
 }
 
-// runDocumented runs the commands of a page, with variables for the server and its key.
+// runDocumented runs the commands of a page, with environment variables for the server and its key.
 func runDocumented(t *testing.T, path string, atLeast int, env ...string) {
 	page, err := os.ReadFile(path)
 	if err != nil {
@@ -80,7 +80,8 @@ func runDocumented(t *testing.T, path string, atLeast int, env ...string) {
 			if want != "" {
 				out.WriteString(strings.TrimRight(got, "\n") + "\n")
 			}
-			// A person takes longer: HL7 times have whole seconds.
+			// HL7 times have whole seconds, and a person needs at least a second between two
+			// commands.
 			for time.Now().Unix() == second {
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -97,8 +98,8 @@ func runDocumented(t *testing.T, path string, atLeast int, env ...string) {
 	}
 }
 
-// splitCommand splits a command from its output. A command continues while its quotes are open or
-// a line ends in a backslash or a pipe.
+// splitCommand splits a command from its output. A command continues while a quote is open, or
+// after a line that ends in a backslash or a pipe.
 func splitCommand(part string) (command, output string) {
 	lines := strings.Split(strings.TrimRight(part, "\n"), "\n")
 	for i := range lines {
@@ -111,7 +112,7 @@ func splitCommand(part string) (command, output string) {
 	return command, ""
 }
 
-// shell runs a command with the svc of this test in its path, and returns its standard output.
+// shell runs a command with the svc of this test in its path, and returns the standard output.
 func shell(t *testing.T, command string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", command)

@@ -14,8 +14,9 @@ import (
 	"svc/schemas"
 )
 
-// TestRefusalsLeaveNothing sends bad requests to every feed of a running svc dev. Each refusal is
-// in its envelope, and nothing is in the log. The table over every field is beside the handlers.
+// TestRefusalsLeaveNothing sends invalid requests to every feed of a running svc dev. Each refusal
+// has an error envelope, and nothing is written to the log. The tests of the handlers cover every
+// field.
 func TestRefusalsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")
@@ -24,7 +25,7 @@ func TestRefusalsLeaveNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		feed, contentType, body string
 		status                  int
-		path                    string // of the first detail
+		path                    string // path of the first detail
 	}{
 		"not JSON":             {"staffing", "application/json", `{"nursesOnDuty":`, 400, ""},
 		"missing field":        {"staffing", "application/json", `{}`, 400, "nursesOnDuty"},
@@ -69,7 +70,7 @@ func TestRefusalsLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestTopicsThatDoNotFit starts on existing topics with other settings.
+// TestTopicsThatDoNotFit starts svc on existing topics with other settings.
 func TestTopicsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	kafka, redis := needServers(t)
@@ -96,8 +97,8 @@ func TestTopicsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestRevokedOnServers revokes a key by the command line. Another process must refuse it within a
-// second.
+// TestRevokedOnServers revokes a key on the command line. Another process must refuse the key
+// within a second.
 func TestRevokedOnServers(t *testing.T) {
 	s := startSystem(t, "north")
 	p := s.partners[0]

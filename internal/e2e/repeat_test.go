@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// send posts a body under an Idempotency-Key.
+// send posts a body with an Idempotency-Key.
 func (p *partner) send(t testing.TB, feed, body, key string) *answer {
 	t.Helper()
 	a, err := p.do(http.MethodPost, "/api/ingest/"+feed, "application/json", body, "Idempotency-Key", key)
@@ -21,9 +21,9 @@ func (p *partner) send(t testing.TB, feed, body, key string) *answer {
 	return a
 }
 
-// sendUntilApplied sends a body under an Idempotency-Key as a sender does on a slow machine: again
-// after 503, and after an answer that came before the effect. once reports that one request was
-// enough.
+// sendUntilApplied sends a body with an Idempotency-Key as a sender on a slow machine does: it
+// retries after 503, and after an answer that precedes the effect. once reports whether one request
+// was enough.
 func (p *partner) sendUntilApplied(t testing.TB, feed, body, key string) (a *answer, once bool) {
 	t.Helper()
 	once = true
@@ -42,7 +42,7 @@ func (p *partner) sendUntilApplied(t testing.TB, feed, body, key string) (a *ans
 	return a, once
 }
 
-// wantRepeat expects the answer of the first request again.
+// wantRepeat expects that a repeated request gets the answer of the first.
 func wantRepeat(t testing.TB, first, again *answer) {
 	t.Helper()
 	if again.status != http.StatusOK || again.header.Get("Idempotency-Replayed") != "true" || !bytes.Equal(again.Data, first.Data) {
@@ -52,7 +52,7 @@ func wantRepeat(t testing.TB, first, again *answer) {
 
 const labor = `{"rooms":[{"roomId":1,"status":"occupied","primaryFactor":"labor-standard"}]}`
 
-// A repeated request gets the first answer, also after a kill, and has no second effect. With
+// A repeated request gets the first answer, even after a kill, and has no second effect. With
 // another body it is refused.
 func TestResendInDev(t *testing.T) {
 	t.Parallel()
@@ -77,8 +77,8 @@ func TestResendInDev(t *testing.T) {
 	}
 }
 
-// On real servers with two instances: whichever gets the repeated request, or if both do at once,
-// there is one effect and one answer.
+// On real servers with two instances, a repeated request has one effect and one answer, whichever
+// instance gets it, and even if both get it at once.
 func TestResendAcrossInstances(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
@@ -89,7 +89,7 @@ func TestResendAcrossInstances(t *testing.T) {
 	other.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
 	here := s.partners[0]
 	there := newPartner("http://"+listen, here.hospital, here.key)
-	eventually(t, 60*time.Second, func() error { // the processor has taken up its partitions
+	eventually(t, 60*time.Second, func() error { // until the processor has its partitions
 		var in ingested
 		if into(t, here.post(t, "staffing", `{"nursesOnDuty":3}`).Data, &in); !in.Applied {
 			return fmt.Errorf("nothing is applied yet")
@@ -107,7 +107,7 @@ func TestResendAcrossInstances(t *testing.T) {
 		body := fmt.Sprintf(`{"nursesOnDuty":%d}`, i)
 		answers := make([]*answer, 6)
 		var all sync.WaitGroup
-		var late atomic.Bool // an answer was lost, which may be that of the first
+		var late atomic.Bool // an answer was lost, which may be the first one
 		for n := range answers {
 			p := []*partner{here, there}[n%2]
 			all.Go(func() {

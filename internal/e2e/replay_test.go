@@ -18,7 +18,7 @@ import (
 	"svc/schemas"
 )
 
-// verifies runs svc verify and expects no difference, or the one in want.
+// verifies runs svc verify and expects no difference, or the difference in want.
 func verifies(t *testing.T, args, env []string, want string) {
 	t.Helper()
 	cmd := exec.Command(binary(t), append([]string{"verify", "--patience", "2s"}, args...)...)
@@ -64,7 +64,7 @@ func plantInView(t *testing.T, address, unit string, args, env []string) {
 	verifies(t, args, env, "")
 }
 
-// say sends some rooms, nurses and drugs of a unit.
+// say sends rooms, nurses and drugs of a unit.
 func say(t *testing.T, p *partner, clinical int) {
 	t.Helper()
 	p.accepted(t, "census", `{"totalRooms": 12, "rooms": [
@@ -107,7 +107,7 @@ func TestDevReplay(t *testing.T) {
 	}
 }
 
-// TestVerifyOnServers verifies a real system, then damages its view, then its changelog.
+// TestVerifyOnServers verifies a real system, then damages its view, and then its changelog.
 func TestVerifyOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north", "south")
@@ -121,7 +121,8 @@ func TestVerifyOnServers(t *testing.T) {
 	plantInView(t, s.redis.address, fmt.Sprintf("%ssvc:{%d}unit:north", s.prefix, partition), nil, s.env)
 }
 
-// TestKillExport kills an export repeatedly. It ends with the bytes of an uninterrupted one.
+// TestKillExport kills an export repeatedly. The final export has the bytes of an uninterrupted
+// one.
 func TestKillExport(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")
@@ -136,7 +137,7 @@ func TestKillExport(t *testing.T) {
 		n := start(t, "export", args(killed, "--rate", "400"))
 		select {
 		case <-n.exited:
-		case <-time.After(time.Duration(150+20*kills) * time.Millisecond): // of work; more each time, so that it ends on any machine
+		case <-time.After(time.Duration(150+20*kills) * time.Millisecond): // longer each time, so that the export ends on any machine
 			n.kill()
 			continue
 		}

@@ -23,10 +23,10 @@ import (
 	"svc/schemas"
 )
 
-// TestSchemathesis runs a fuzzer of APIs on the document that svc serves. It tries every
-// operation with allowed and forbidden input, and with answers of other operations. No operation
-// is excluded, no check is off, and each operation must succeed at least once. CASES is the
-// number of cases for each operation (`make contract`: 100).
+// TestSchemathesis runs an API fuzzer on the document that svc serves. The fuzzer tries every
+// operation with allowed and forbidden input, and with data from answers of other operations. No
+// operation is excluded, no check is off, and each operation must succeed at least once. CASES is
+// the number of cases for each operation (`make contract`: 100).
 func TestSchemathesis(t *testing.T) {
 	if os.Getenv("SVC_E2E") == "" && os.Getenv("CASES") == "" {
 		t.Skip("needs Python's package registry: make contract, make e2e")
@@ -63,14 +63,14 @@ func TestSchemathesis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Dir = dir // it stores its examples there
+	cmd.Dir = dir // the fuzzer stores its examples in this folder
 	cmd.Env = append(os.Environ(), "SCHEMATHESIS_HOOKS=fuzzed", "PYTHONPATH="+hooks, "COUNTS="+filepath.Join(dir, "counts.json"))
 	out, failed := cmd.CombinedOutput()
 	if failed != nil {
 		t.Errorf("%v\n%s", failed, out)
 	}
 	t.Log(summary(string(out)))
-	counts["GET /api/openapi.json"]++ // its first request
+	counts["GET /api/openapi.json"]++ // the first request of the fuzzer
 	raw, err := os.ReadFile(filepath.Join(dir, "counts.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestSchemathesis(t *testing.T) {
 	}
 }
 
-// summary returns the end of the fuzzer's output, with its warnings.
+// summary returns the warnings and the summary from the fuzzer's output.
 func summary(said string) string {
 	for _, begin := range []string{" WARNINGS ", "Test cases:"} {
 		if i := strings.LastIndex(said, begin); i >= 0 {
@@ -99,8 +99,8 @@ func summary(said string) string {
 	return ""
 }
 
-// furnished makes one of everything that operations read by id. It returns the ids, and the
-// operations that have succeeded.
+// furnished creates one of every object that operations read by id. It returns the ids, and the
+// number of successes by operation.
 func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts map[string]int) {
 	t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -126,27 +126,27 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 	ids = map[string]string{"DEAD_LETTER": readableLetter(t, d, p)}
 	do("PUT", "/api/admin/rules/high-mag", `{"values":{"floor":"1 until 90m, 1/2"}}`)
 	do("POST", "/api/admin/terminology", `{"system":"local","code":"OB_HEM","factorId":"high-hemorrhage"}`)
-	// The fuzzer deletes only a location that it has set, which is rare.
+	// The fuzzer deletes only a location that it has set itself, which is rare.
 	do("DELETE", "/api/admin/locations/"+do("POST", "/api/admin/locations", `{"pointOfCare":"ICU","outside":true}`).ID, "")
 	counts["DELETE /api/admin/locations/{id}"]++
-	// A person who has signed in to the pages.
+	// A person has signed in to the pages.
 	link := (&ward{partner: p, args: []string{"--data", d.dir}}).link(t, "viewer")
 	if a, err := p.do("POST", link, "application/x-www-form-urlencoded", "", "Sec-Fetch-Site", "same-origin"); err != nil || a.status >= http.StatusBadRequest {
 		t.Fatalf("sign in: %v %d %s", err, a.status, a.raw)
 	}
-	// The fuzzer withdraws only an invitation that it has made, which is rare.
+	// The fuzzer withdraws only an invitation that it has created itself, which is rare.
 	do("DELETE", "/api/admin/users/invitations/"+do("POST", "/api/admin/users", `{"label":"night desk","role":"viewer"}`).ID, "")
 	counts["DELETE /api/admin/users/invitations/{id}"]++
 	ids["USER"] = do("GET", "/api/admin/users", "").Users[0].ID
 	ids["MAPPING"] = do("GET", "/api/admin/terminology", "").Mappings[0].ID
-	// Events of a day and a half, so that there is a forecast.
+	// A forecast needs the events of a day and a half.
 	var events []string
 	for hours := 36; hours > 0; hours -= 6 {
 		events = append(events, fmt.Sprintf(`{"eventType":"A01","visitId":"V%d","occurredAt":%q,"roomId":%d,"patientClass":"I"}`,
 			hours, time.Now().Add(-time.Duration(hours)*time.Hour).Format(time.RFC3339), hours))
 	}
 	p.accepted(t, "batch", `{"events":[`+strings.Join(events, ",")+`]}`)
-	// A person to call, and a reason.
+	// An alert needs a person to notify, and a reason.
 	reader := ""
 	for _, key := range do("GET", "/api/admin/keys", "").Keys {
 		if key.Name == "contract" {
@@ -181,7 +181,7 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 		ids["TOKEN"] = path.Base(link)
 		return nil
 	})
-	// A valid receipt, because no fuzzer signs one.
+	// Send a valid receipt, because a fuzzer cannot sign one.
 	const receipt = `{"id":"dlv_1","status":"delivered"}`
 	if a, err := p.do("POST", "/api/public/sms/http?h=demo&d=dlv_1", "application/json", receipt, "X-Svc-Signature", sign("svc dev", []byte(receipt))); err != nil || a.status != http.StatusNoContent {
 		t.Fatalf("receipt: %v %+v", err, a)
@@ -191,8 +191,8 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 	return ids, counts
 }
 
-// readableLetter writes a dead letter of a readable record, as after an update of svc, and
-// returns its id.
+// readableLetter writes a dead letter of a readable record, as after an update of svc, and returns
+// its id.
 func readableLetter(t *testing.T, d *dev, p *partner) string {
 	t.Helper()
 	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)

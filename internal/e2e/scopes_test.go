@@ -12,11 +12,11 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// unknown matches the part of an id that distinguishes it.
+// unknown matches the unique part of an id.
 var unknown = regexp.MustCompile(`[0-9a-f]{8,}`)
 
 // TestScopes sends every operation of the document with every kind of key that may not use it:
-// malformed, ended, of every other scope, and one of another hospital with all scopes.
+// malformed, expired, with every other scope, and with all scopes of another hospital.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -57,7 +57,7 @@ func TestScopes(t *testing.T) {
 	ours.accepted(t, "census", `{"rooms":[{"roomId":1,"roomLabel":"`+canary+`","status":"occupied","primaryFactor":"labor-standard"}]}`)
 	secret := []string{canary, ids["MAPPING"], ids["WEBHOOK"], ids["DELIVERY"], ids["COMMAND"], ids["EPISODE"]}
 
-	var refusal []byte // of a malformed key: the same answer to every request
+	var refusal []byte // the answer to a malformed key, which is the same for every request
 	asked := 0
 	ours.described(t).each(func(method, path string, o *operation) {
 		if len(o.Security) == 0 || o.Security[0]["key"] == nil {
@@ -107,7 +107,7 @@ func TestScopes(t *testing.T) {
 		}
 		a := ask(foreign, 0)
 		if found := target; a.status == http.StatusNotFound && target != path {
-			// The answer is the same as for an id that does not exist.
+			// The answer must equal that for an id that does not exist.
 			target = unknown.ReplaceAllStringFunc(target, func(id string) string { return strings.Repeat("0", len(id)) })
 			if nobodys := ask(foreign, http.StatusNotFound); target != found && !bytes.Equal(nobodys.raw, a.raw) {
 				t.Errorf("%s %s of another hospital: %s\nof nobody: %s", method, path, a.raw, nobodys.raw)
@@ -129,7 +129,7 @@ func TestScopes(t *testing.T) {
 	if asked < 800 {
 		t.Errorf("asked %d times", asked)
 	}
-	// No request of the other hospital had an effect here.
+	// No request of the other hospital had an effect on this one.
 	for _, path := range []string{"/api/admin/webhooks/" + ids["WEBHOOK"], "/api/admin/deliveries/" + ids["DELIVERY"]} {
 		ours.get(t, path)
 	}

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// TestAnotherSecretsKey changes the secrets key by the steps of docs/keys.md, on real
-// servers. At every step deliveries are signed with the secret of the partner, and people are
-// reached. At the end the old key is no longer needed.
+// TestAnotherSecretsKey changes the secrets key by the steps of docs/keys.md on real servers. At
+// every step, deliveries are signed with the secret of the partner, and people are notified. At the
+// end the old key is no longer needed.
 func TestAnotherSecretsKey(t *testing.T) {
 	needServers(t)
-	t.Parallel() // it waits for many starts
+	t.Parallel() // the test waits for many starts
 	r, allow, ca := privateReceiver(t, "north")
 	gateway := &smsGateway{t: t}
 	provider := httptest.NewServer(gateway)
@@ -97,11 +97,12 @@ func TestAnotherSecretsKey(t *testing.T) {
 	canaries(t, s.kafka.address, s.prefix, secret, "15550100", before, after)
 }
 
-// TestNotifyWithAnotherKey: an instance with another secrets key, or none, is not ready and says
-// why. It decides nothing. The right one alerts people of the changes meanwhile.
+// TestNotifyWithAnotherKey: an instance with another secrets key, or none, is not ready, reports
+// why, and sends nothing. Later, an instance with the right key alerts people about the changes in
+// the meantime.
 func TestNotifyWithAnotherKey(t *testing.T) {
 	needServers(t)
-	t.Parallel() // it waits for many starts
+	t.Parallel() // the test waits for many starts
 	gateway := &smsGateway{t: t}
 	provider := httptest.NewServer(gateway)
 	defer provider.Close()

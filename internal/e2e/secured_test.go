@@ -27,8 +27,8 @@ import (
 )
 
 // TestSecuredServers runs every role against a Kafka with TLS, SASL and ACLs and a Redis with TLS
-// and a user. Each role has only the rights in docs/configuration.md: the tour, a forecast and a
-// delivery succeed.
+// and a user. Each role has only the rights in docs/configuration.md, with which the tour, a
+// forecast and a delivery succeed.
 func TestSecuredServers(t *testing.T) {
 	t.Parallel()
 	plain, _ := needServers(t)
@@ -102,7 +102,7 @@ func TestSecuredServers(t *testing.T) {
 	}
 }
 
-// noDenial expects that Redis has refused nothing.
+// noDenial expects that Redis has refused no command.
 func noDenial(t *testing.T, address, certs string) {
 	t.Helper()
 	options, err := redis.ParseURL("rediss://watcher:watcher-secret@" + address + "/0")
@@ -126,8 +126,8 @@ func noDenial(t *testing.T, address, certs string) {
 	}
 }
 
-// kafkaRights are the rows of docs/configuration.md with the rights of each role; allow grants
-// the same.
+// kafkaRights are the rows of docs/configuration.md that list the rights of each role; allow grants
+// the same rights.
 var kafkaRights = map[string]string{
 	"every":   "| every | Describe, DescribeConfigs, Read, Write on the topics `svc.v1.*`; Create, too, unless they exist",
 	"process": "| `svc process` | Read on the groups `svc-verdict` and `svc-history`, Write on the transactional ids `svc-verdict-*`, `svc-history-*` and `svc-process-*` |",
@@ -174,8 +174,8 @@ func allow(t *testing.T, admin *kadm.Client, prefix string) {
 	}
 }
 
-// makeCertificates writes an authority and a server certificate for 127.0.0.1, and returns the
-// authority.
+// makeCertificates writes a certificate authority and a server certificate for 127.0.0.1, and
+// returns the authority.
 func makeCertificates(t *testing.T) (dir string, signer *authority) {
 	t.Helper()
 	dir = t.TempDir()
@@ -219,8 +219,8 @@ func makeCertificates(t *testing.T) (dir string, signer *authority) {
 	return dir, &authority{parsed, authorityKey}
 }
 
-// startSecureKafka returns the address of a listener with TLS and SASL. It grants kafkaRights
-// under the prefixes.
+// startSecureKafka starts a Kafka and returns the address of its listener with TLS and SASL. It
+// grants kafkaRights under the prefixes.
 func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string, prefixes []string) string {
 	t.Helper()
 	port, securePort := mustFreePort(t), mustFreePort(t)
@@ -276,14 +276,14 @@ func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string, prefixe
 	return "127.0.0.1:" + securePort
 }
 
-// redisRights are the commands that svc needs, as docs/configuration.md lists them.
+// redisRights are the commands that svc needs according to docs/configuration.md.
 var redisRights = []string{
 	"+hello", "+auth", "+ping", "+select", "+hmget", "+hget", "+hgetall", "+hset", "+hdel", "+del", "+sadd", "+srem", "+smembers", "+zadd", "+zrem", "+zcard", "+zrange", "+zrevrangebyscore", "+pexpire", "+time", "+info",
 	"+multi", "+exec", "+script|load", "+evalsha", "+publish", "+subscribe", "+unsubscribe",
 }
 
-// startSecureRedis returns the address of a Redis with TLS and the user svc. The user's keys and
-// channels begin with one of the prefixes and "svc:".
+// startSecureRedis starts a Redis with TLS and the user svc, and returns its address. The user's
+// keys and channels begin with one of the prefixes and "svc:".
 func startSecureRedis(t *testing.T, pool *dockertest.Pool, certs string, prefixes []string) string {
 	t.Helper()
 	port := mustFreePort(t)

@@ -71,7 +71,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestSendGoesOn: svc send stops when the server is away, and continues from there.
+// TestSendGoesOn: svc send stops when the server is unavailable, and later continues where it
+// stopped.
 func TestSendGoesOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -91,7 +92,7 @@ func TestSendGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
-	eventually(t, 30*time.Second, func() error { // somewhere in the middle: where does not matter
+	eventually(t, 30*time.Second, func() error { // until the file is partly sent; the exact position does not matter
 		if !p.feedsStatus(t).UnitState.Recorded {
 			return errors.New("nothing has come")
 		}

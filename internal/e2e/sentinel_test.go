@@ -12,8 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// sentinels starts a number of Sentinels that watch a Redis under the name svc, and returns their
-// addresses.
+// sentinels starts n Sentinels that watch a Redis under the name svc, and returns their addresses.
 func sentinels(t *testing.T, n int, primary *server) (addresses []string) {
 	t.Helper()
 	repository, tag := image("E2E_REDIS_IMAGE", redisImage)
@@ -35,8 +34,9 @@ func sentinels(t *testing.T, n int, primary *server) (addresses []string) {
 	return addresses
 }
 
-// TestSentinelFailsOver kills the primary of a Redis whose replica lags. Sentinel makes the replica the
-// primary. Reads are refused until they tell the present, and never tell the past.
+// TestSentinelFailsOver kills the primary of a Redis whose replica lags, and Sentinel promotes the
+// replica. Reads are refused until they can return the current state, and never return an older
+// one.
 func TestSentinelFailsOver(t *testing.T) {
 	kafka, shared := needServers(t)
 	if shared.container == nil {
@@ -63,7 +63,7 @@ func TestSentinelFailsOver(t *testing.T) {
 	view := fmt.Sprintf("redis://%s/0?master_name=svc&addr=%s&addr=%s", addresses[0], addresses[1], addresses[2])
 	watcher := redis.NewSentinelClient(&redis.Options{Addr: addresses[0]})
 	t.Cleanup(func() { watcher.Close() })
-	eventually(t, time.Minute, func() error { // each knows the others, and the replica
+	eventually(t, time.Minute, func() error { // until each Sentinel knows the others and the replica
 		known, err := watcher.Master(ctx, "svc").Result()
 		if err == nil && (known["num-other-sentinels"] != "2" || known["num-slaves"] != "1") {
 			err = fmt.Errorf("%s other sentinels, %s replicas", known["num-other-sentinels"], known["num-slaves"])
@@ -93,7 +93,7 @@ func TestSentinelFailsOver(t *testing.T) {
 	for _, p := range s.partners {
 		p.readUnit(t)
 	}
-	// From here on the replica lags: it offers a password that the primary does not have.
+	// From here on, the replica lags, because the primary does not accept its password.
 	if err := replica.ConfigSet(ctx, "masterauth", "none").Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestSentinelFailsOver(t *testing.T) {
 	}
 	staffing(3)
 	primary.stop(t)
-	primary.away = false // it stays away
+	primary.away = false // so that the primary is not restarted
 	refused := 0
 	for _, p := range s.partners {
 		eventually(t, time.Minute, func() error {
@@ -125,7 +125,7 @@ func TestSentinelFailsOver(t *testing.T) {
 	if info, err := replica.Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master") {
 		t.Errorf("the replica is not the primary: %v\n%s", err, info)
 	}
-	staffing(4) // and the view goes on
+	staffing(4) // and the view is updated
 	for _, p := range s.partners {
 		eventually(t, time.Minute, func() error {
 			var unit struct{ NursesOnDuty int }

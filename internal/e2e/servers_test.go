@@ -21,8 +21,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// server is one real server: a container of ours, or one that already runs and
-// that the environment names. Only a container can be stopped and started.
+// server is one real server: a container that the tests start, or a running server that the
+// environment names. Only a container can be stopped and started.
 type server struct {
 	address   string // host:port
 	pool      *dockertest.Pool
@@ -31,11 +31,11 @@ type server struct {
 	away      bool // stopped or paused by a test
 }
 
-// real are the servers of the suite, started once for all its tests.
+// real are the servers of the suite, started once for all tests.
 var real struct{ kafka, redis *server }
 
-// TestMain starts the servers if `make e2e` runs. Otherwise the tests of `svc dev` run, and those
-// that need servers are reported as skipped.
+// TestMain starts the servers if `make e2e` runs. In other runs the tests of `svc dev` run, and
+// tests that need servers are reported as skipped.
 func TestMain(m *testing.M) {
 	os.Exit(suite(m))
 }
@@ -56,7 +56,7 @@ func suite(m *testing.M) int {
 	return m.Run()
 }
 
-// needServers skips a test of `make e2e` in other runs.
+// needServers skips a test that runs only in `make e2e`.
 func needServers(t testing.TB) (kafka, redis *server) {
 	t.Helper()
 	if real.kafka == nil {
@@ -65,8 +65,9 @@ func needServers(t testing.TB) (kafka, redis *server) {
 	return real.kafka, real.redis
 }
 
-// ownRedis is needServers for a test that stops or empties Redis. It gets one of its own, and so
-// runs beside other tests. If the environment names a Redis, the test gets that one, and runs alone.
+// ownRedis is like needServers, for a test that stops or empties Redis. The test gets a separate
+// Redis, and so can run in parallel with others. If the environment names a Redis, the test gets
+// that one and runs alone.
 func ownRedis(t *testing.T) (kafka, own *server) {
 	t.Helper()
 	kafka, own = needServers(t)
@@ -123,7 +124,7 @@ func startServers() (stop func(), err error) {
 	return stop, nil
 }
 
-// The public images, if no others are named.
+// These are the public images, which are used unless others are named.
 const (
 	kafkaImage = "apache/kafka:4.1.0"
 	redisImage = "redis:7"
@@ -163,7 +164,7 @@ func (s *server) redisAnswers() error {
 	return client.Ping(context.Background()).Err()
 }
 
-// startKafka starts a single node with more settings.
+// startKafka starts a single node with additional settings.
 func startKafka(pool *dockertest.Pool, settings ...string) (*server, error) {
 	port, err := freePort()
 	if err != nil {
@@ -183,8 +184,8 @@ func startKafka(pool *dockertest.Pool, settings ...string) (*server, error) {
 	return s, pool.Retry(s.answers)
 }
 
-// kafkaEnvironment configures a single node that is reached on a port of this
-// machine. If a variable is given twice, the later one counts.
+// kafkaEnvironment configures a single node that is reachable on a port of this machine. If a
+// variable is given twice, the later one applies.
 func kafkaEnvironment(port string) []string {
 	return []string{
 		"KAFKA_NODE_ID=1", "KAFKA_PROCESS_ROLES=broker,controller", "KAFKA_CONTROLLER_QUORUM_VOTERS=1@k1:9093",
@@ -196,7 +197,8 @@ func kafkaEnvironment(port string) []string {
 		"KAFKA_DEFAULT_REPLICATION_FACTOR=1", "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR=1", "KAFKA_MIN_INSYNC_REPLICAS=1",
 		"KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS=4", "KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS=4",
 		"KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0", "KAFKA_AUTO_CREATE_TOPICS_ENABLE=false",
-		// As deploy recommends: a transaction need not wait 20 ms for the markers of the last one.
+		// As deploy recommends, so that a transaction does not wait 20 ms for the markers of the
+		// last one.
 		"KAFKA_ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS=1",
 		"KAFKA_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS=1000",
 	}
@@ -217,9 +219,10 @@ func (s *server) kafkaAnswers() error {
 	return err
 }
 
-// freePort returns an unused port, for a process whose address must be known before it starts. It
-// lies below the ports that the system gives to outgoing connections and to listeners without one.
-// So nobody takes it before the process starts, or while it is down. No port is returned twice.
+// freePort returns an unused port for a process whose address must be known before it starts. The
+// port is below those that the system assigns to outgoing connections and to listeners without a
+// port, so no other process gets it before the process starts or while it is down. freePort never
+// returns a port twice.
 func freePort() (string, error) {
 	for range portsAbove - portsFrom {
 		port := strconv.Itoa(portsFrom + int(lastPort.Add(1))%(portsAbove-portsFrom))
@@ -230,10 +233,10 @@ func freePort() (string, error) {
 	return "", fmt.Errorf("no free port from %d to %d", portsFrom, portsAbove-1)
 }
 
-// Browsers refuse the port 10080. Linux gives away 32768 and more, others 49152 and more.
+// Browsers refuse port 10080. Linux assigns ports from 32768, other systems from 49152.
 const portsFrom, portsAbove = 10081, 32768
 
-// lastPort begins anywhere, because the tests of two checkouts may run at once.
+// lastPort starts at a random port, because the tests of two checkouts may run at once.
 var lastPort = func() *atomic.Int64 {
 	var last atomic.Int64
 	last.Store(rand.Int64N(portsAbove - portsFrom))
@@ -260,8 +263,8 @@ func (s *server) logs(t *testing.T) {
 	t.Logf("log of the server at %s:\n%s", s.address, &out)
 }
 
-// stop kills the server; start brings it back and waits until it answers. A test that fails in
-// between leaves the server to others as it was.
+// stop kills the server; start restarts it and waits until it answers. If a test fails in between,
+// the server is restarted for other tests.
 func (s *server) stop(t testing.TB) {
 	t.Helper()
 	if s.container == nil {
@@ -289,7 +292,7 @@ func (s *server) start(t testing.TB) {
 	s.away = false
 }
 
-// pause freezes the server: connections stay open without an answer.
+// pause freezes the server: connections remain open without an answer.
 func (s *server) pause(t testing.TB) {
 	t.Helper()
 	if s.container == nil {

@@ -14,8 +14,8 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// TestSimulateIntoDev streams days of a made-up unit through svc dev. The served verdict is that
-// of the plain reference on the log.
+// TestSimulateIntoDev streams several days of a made-up unit through svc dev. The served verdict
+// equals that of the plain reference on the log.
 func TestSimulateIntoDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -23,7 +23,7 @@ func TestSimulateIntoDev(t *testing.T) {
 	said := simulateInto(t, nil, "--to", "dev", "--data", dir, "--profile", "chaos", "--births", "900", "--for", "4d")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	backfilled(t, d, p)
-	p.predicted(t, 30*time.Second) // the past went in by batches, which the forecast learns from
+	p.predicted(t, 30*time.Second) // the past was sent in batches, from which the forecast learns
 	log := readSettled(t, []*partner{p}, d.Kafka, "")
 	log.check(t, nil)
 	log.refold(t, p)
@@ -32,7 +32,7 @@ func TestSimulateIntoDev(t *testing.T) {
 	}
 }
 
-// backfilled waits until all hours of a past that came by batches are cut.
+// backfilled waits until all hours of a past that was sent in batches are cut.
 func backfilled(t *testing.T, d *dev, p *partner) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {
@@ -49,8 +49,8 @@ func backfilled(t *testing.T, d *dev, p *partner) {
 	})
 }
 
-// TestSimulateOnServers does the same with two hospitals on a real Kafka and Redis. One of two
-// processors is killed meanwhile.
+// TestSimulateOnServers repeats TestSimulateIntoDev with two hospitals on a real Kafka and Redis.
+// One of two processors is killed during the simulation.
 func TestSimulateOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north", "south")
@@ -79,8 +79,8 @@ func simulateInto(t *testing.T, env []string, args ...string) (said simulated) {
 	return said
 }
 
-// TestDemo: a unit with a past is shown at once. After kill -9 it continues, and requests that are
-// sent twice do no harm.
+// TestDemo: a unit with a past is shown at once. After kill -9 the unit continues, and repeated
+// requests do no harm.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -114,8 +114,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// TestDemoPast: the past of the demo was processed as it happened. What the pages show of each hour,
-// of the present and of the hours ahead agrees.
+// TestDemoPast: the past of the demo is processed as if it happened live. The pages show consistent
+// values for each past hour, for the present and for the hours ahead.
 func TestDemoPast(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--demo", "--ephemeral")
@@ -160,7 +160,7 @@ func TestDemoPast(t *testing.T) {
 			Coverage80 float64
 		}
 	}
-	eventually(t, 5*time.Minute, func() error { // the history is learned later, on a busy machine minutes
+	eventually(t, 5*time.Minute, func() error { // the history is learned later; on a busy machine, minutes later
 		if a = admin.get(t, "/api/admin/trends?since="+since); a.status != http.StatusOK {
 			return fmt.Errorf("%d: %s", a.status, a.raw)
 		}
@@ -194,7 +194,7 @@ func TestDemoPast(t *testing.T) {
 		}
 		StaffingForecast struct{ HistoryHours int }
 	}
-	eventually(t, time.Minute, func() error { // both read the same moment, unless time changed the unit between
+	eventually(t, time.Minute, func() error { // both read the same state, unless a timer changed the unit in between
 		if a = p.get(t, "/api/v1/predict"); a.status != http.StatusOK {
 			return fmt.Errorf("%d: %s", a.status, a.raw)
 		}
@@ -216,8 +216,8 @@ func TestDemoPast(t *testing.T) {
 	}
 }
 
-// demoAlerts checks the alerts of the demo's past. They agree with the present level, and went to the
-// recipients of the demo at the time.
+// demoAlerts checks the alerts of the demo's past. They match the current level, and were sent to
+// the recipients of the demo at the time.
 func demoAlerts(t *testing.T, p, admin *partner) {
 	t.Helper()
 	var list struct {
@@ -286,7 +286,7 @@ func demoAlerts(t *testing.T, p, admin *partner) {
 	}
 }
 
-// rewindDemo takes requests out of the saved state, as if the last saves had been lost.
+// rewindDemo removes requests from the saved state, as if the last saves had been lost.
 func rewindDemo(t *testing.T, dir string, requests int) {
 	t.Helper()
 	name := filepath.Join(dir, "demo.json")
@@ -346,7 +346,7 @@ func demoKept(t *testing.T, dir string) (k kept) {
 	return k
 }
 
-// events counts the ADT events among the requests that the state counts as sent.
+// events returns the number of ADT events among the requests that the state counts as sent.
 func (k *kept) events(t *testing.T) (n int) {
 	t.Helper()
 	zone, err := time.LoadLocation("America/Chicago")

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// A machine of two cores that runs four tests with a Kafka stands still for seconds at times, and a
-// virtual one may be frozen. Such a stall is no fault of svc, so waits do not count it.
+// A machine of two cores that runs four tests with a Kafka stops for seconds at times, and a
+// virtual machine may be frozen. Such a stall is not a fault of svc, so waits do not count it.
 const (
-	stallEvery = 20 * time.Millisecond  // how often this process looks at the time
-	stallFrom  = 200 * time.Millisecond // how much later it must be than expected
+	stallEvery = 20 * time.Millisecond  // interval at which this process checks the time
+	stallFrom  = 200 * time.Millisecond // minimum delay of a check that counts as a stall
 )
 
 var stalled struct {
 	sync.Mutex
 
-	sum  time.Duration // of those that have ended
-	last time.Time     // when this process last looked; zero: nobody looks
+	sum  time.Duration // sum of the stalls that have ended
+	last time.Time     // time of the last check; zero if sumStalls does not run
 }
 
-// sumStalls runs beside the tests.
+// sumStalls measures stalls while the tests run.
 func sumStalls() {
 	for range time.Tick(stallEvery) {
 		stalled.Lock()
@@ -30,7 +30,7 @@ func sumStalls() {
 	}
 }
 
-// sinceLook is the stall since this process last looked.
+// sinceLook returns the stall since the last check, or 0.
 func sinceLook() time.Duration {
 	if late := time.Since(stalled.last) - stallEvery; !stalled.last.IsZero() && late >= stallFrom {
 		return late
@@ -38,7 +38,8 @@ func sinceLook() time.Duration {
 	return 0
 }
 
-// stalls is the sum of all stalls. The last one may have ended only now, before sumStalls has run.
+// stalls returns the sum of all stalls, including one that has ended since the last check of
+// sumStalls.
 func stalls() time.Duration {
 	stalled.Lock()
 	defer stalled.Unlock()
@@ -48,17 +49,17 @@ func stalls() time.Duration {
 // stopwatch measures time without stalls.
 type stopwatch struct {
 	began  time.Time
-	before time.Duration // the stalls before it began
+	before time.Duration // the sum of stalls before the start
 }
 
 func startWatch() stopwatch { return stopwatch{time.Now(), stalls()} }
 
 func (w stopwatch) elapsed() time.Duration { return time.Since(w.began) - (stalls() - w.before) }
 
-// sawStall reports whether there was a stall.
+// sawStall reports whether there was a stall since the start.
 func (w stopwatch) sawStall() bool { return stalls() > w.before }
 
-// after closes a channel once so much time has passed without stalls.
+// after returns a channel that is closed once the duration has passed without stalls.
 func after(d time.Duration) <-chan struct{} {
 	passed := make(chan struct{})
 	go func() {
@@ -85,7 +86,7 @@ func until(within time.Duration, try func() error) error {
 	}
 }
 
-// eventually fails the test if try does not succeed in time, as [until].
+// eventually fails the test if try does not succeed in time. See [until].
 func eventually(t testing.TB, within time.Duration, try func() error) {
 	t.Helper()
 	if err := until(within, try); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// What these tests start, and how often, unless the environment says otherwise:
+// The number of starts in these tests can be set by the environment:
 //
 //	SVC_STARTS=200   starts of svc dev, and of each role on real servers, each with a
 //	                 signal at a random moment of its first two seconds. With it each
@@ -29,7 +29,7 @@ const (
 	startWithin   = 2 * time.Second // the signal comes in it
 )
 
-// howOften reads the count of a variable.
+// howOften returns the number in an environment variable, or the preset.
 func howOften(t testing.TB, variable string, preset int) (n int, asked bool) {
 	t.Helper()
 	value := os.Getenv(variable)
@@ -47,9 +47,9 @@ func howOften(t testing.TB, variable string, preset int) (n int, asked bool) {
 type stopping struct {
 	t       *testing.T
 	random  *rand.Rand
-	within  time.Duration // from the signal to the end
+	within  time.Duration // the time allowed from the signal to the exit
 	slowest time.Duration
-	early   int // starts that the signal ended before they listened for it
+	early   int // starts that the signal ended before the process handled it
 }
 
 func newStopping(t *testing.T, asked bool) *stopping {
@@ -64,7 +64,7 @@ func newStopping(t *testing.T, asked bool) *stopping {
 	return s
 }
 
-// once starts svc and stops it at a random moment. It must end in time with code 0 and without an
+// once starts svc and stops it at a random moment. It must exit in time with code 0 and without an
 // error in its log.
 func (s *stopping) once(name string, args []string, env ...string) {
 	s.t.Helper()
@@ -83,7 +83,7 @@ func (s *stopping) once(name string, args []string, env ...string) {
 	select {
 	case <-n.exited:
 	case <-after(s.within):
-		n.cmd.Process.Signal(syscall.SIGQUIT) // prints the goroutines
+		n.cmd.Process.Signal(syscall.SIGQUIT) // dumps the goroutines
 		<-n.exited
 		s.t.Fatalf("%s, signal %v after %v: still there %v later\n%s", name, signal, moment, s.within, tail(n.logged(), 400))
 	}
@@ -91,7 +91,7 @@ func (s *stopping) once(name string, args []string, env ...string) {
 	status := n.cmd.ProcessState.Sys().(syscall.WaitStatus) //nolint:forcetypeassert,errcheck // of Unix
 	switch {
 	case status.Signaled() && status.Signal() == signal && n.logged() == "":
-		s.early++ // it did not listen for signals yet, so the system ended it
+		s.early++ // the process did not handle signals yet, so the system ended it
 	case n.cmd.ProcessState.ExitCode() != 0:
 		s.t.Errorf("%s, signal %v after %v: %v\n%s", name, signal, moment, n.cmd.ProcessState, tail(n.logged(), 20))
 	case strings.Contains(n.logged(), `"level":"ERROR"`):
@@ -112,11 +112,11 @@ func TestDevStopsWhileItStarts(t *testing.T) {
 		}
 		s.once(fmt.Sprintf("dev %d", i), []string{"dev", "--data", dir, "--listen", "127.0.0.1:0"})
 	}
-	startDev(t, dir).stop() // what was left is whole
+	startDev(t, dir).stop() // the folder is still usable
 }
 
-// TestRolesStopWhileTheyStart does the same with each role on real servers. Every other time the
-// topics exist already.
+// TestRolesStopWhileTheyStart repeats TestDevStopsWhileItStarts with each role on real servers. In
+// every other start the topics already exist.
 func TestRolesStopWhileTheyStart(t *testing.T) {
 	t.Parallel()
 	kafka, redis := needServers(t)
@@ -147,7 +147,8 @@ func TestRolesStopWhileTheyStart(t *testing.T) {
 	}
 }
 
-// deleteTopics removes the topics of a start, so that hundreds of starts leave none.
+// deleteTopics removes the topics of a start, so that they do not accumulate over hundreds of
+// starts.
 func deleteTopics(t testing.TB, kafka, prefix string) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(kafka, ",")...), kgo.AlwaysRetryEOF())

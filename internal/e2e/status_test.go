@@ -49,7 +49,7 @@ func (p *partner) feedsStatus(t testing.TB) (s feedsStatus) {
 	return s
 }
 
-// counted expects the counts of a channel's last day: received, applied, duplicates, ignored,
+// counted expects the counts of a channel in the last day: received, applied, duplicates, ignored,
 // rejected.
 func (p *partner) counted(t testing.TB, channel string, want [5]int) {
 	t.Helper()
@@ -70,7 +70,7 @@ func (p *partner) counted(t testing.TB, channel string, want [5]int) {
 	})
 }
 
-// noticed expects these notices of a feed, among others.
+// noticed expects that the notices of a feed contain these.
 func (p *partner) noticed(t testing.TB, source, channel string, want ...string) {
 	t.Helper()
 	eventually(t, 20*time.Second, func() error {
@@ -106,13 +106,13 @@ func (p *partner) noticed(t testing.TB, source, channel string, want ...string) 
 	})
 }
 
-// TestStatusOfDev counts the messages of each protocol, one by one.
+// TestStatusOfDev checks the counts of messages of each protocol.
 func TestStatusOfDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
-	eventually(t, 10*time.Second, func() error { // the processor says that it is there
+	eventually(t, 10*time.Second, func() error { // until the processor sends its heartbeat
 		if s := p.feedsStatus(t); s.Status != "stale" || !slices.Equal(s.Reasons, []string{"nothing_recorded"}) || s.UnitState.Recorded || len(s.Feeds) > 0 {
 			return fmt.Errorf("before anything: %+v", s)
 		}
@@ -154,12 +154,12 @@ func TestStatusOfDev(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	// Received to rejected, then what changed, was known, was not used, and what was outside the unit.
+	// The counts are received to rejected, then changed, known, not used, and outside the unit.
 	counts := regexp.MustCompile(`(?m)^hl7 .* 9 +3 +2 +1 +3 +3 +2 +1 +0 +`)
 	if said := cli(t, nil, "status", "--data", dir); !strings.HasPrefix(said, "ok\n") || !strings.Contains(said, "staffing") || !counts.MatchString(said) {
 		t.Errorf("svc status says %s", said)
 	}
-	// The messages of both protocols that were refused.
+	// The refused messages of both protocols are noticed.
 	source, name := s.Feeds[0].Source, *s.Feeds[0].SourceName
 	p.noticed(t, source, "hl7", "refused M5 AR 200 messages[1].MSH-9", "refused M7 AR 200 MSH-9", "refused M3 AR 200 MSH-9")
 	p.noticed(t, source, "staffing", "refused  min:0 nursesOnDuty")
@@ -174,8 +174,8 @@ func TestStatusOfDev(t *testing.T) {
 	wantRefusal(t, out, err, "API key")
 }
 
-// TestStatusOnServers adds up two instances, and keeps the counts when one restarts. Without a
-// processor the status says so.
+// TestStatusOnServers: the status is the sum of two instances and keeps its counts when one of them
+// restarts. Without a processor, the status says so.
 func TestStatusOnServers(t *testing.T) {
 	needServers(t)
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestStatusOnServers(t *testing.T) {
 	ingest, address := s.mllp("north")
 	e := &engine{address: func() string { return address }}
 	defer e.close()
-	eventually(t, time.Minute, func() error { // the processor has taken up the hospital
+	eventually(t, time.Minute, func() error { // until the processor has the partition of the hospital
 		if s := p.feedsStatus(t); s.Pipeline.ProcessorHeartbeatAt == nil {
 			return fmt.Errorf("%+v", s)
 		}
@@ -203,7 +203,7 @@ func TestStatusOnServers(t *testing.T) {
 		t.Fatalf("%v %+v", err, a)
 	}
 	p.counted(t, "hl7", [5]int{41, 40, 0, 0, 1})
-	ingest.stop() // writes its counts first
+	ingest.stop() // ingest writes its counts before it exits
 	s.mllpAt("north", address)
 	if _, err := e.send(arrival(100, time.Now())); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ import (
 	"svc/schemas"
 )
 
-// system runs the roles of svc on a real Kafka and a real Redis, under a topic prefix of its own.
+// system runs the roles of svc on a real Kafka and a real Redis, with a unique topic prefix.
 type system struct {
 	t            testing.TB
 	prefix       string
@@ -34,7 +34,7 @@ type system struct {
 	kafka, redis *server
 	front        *node // svc run ingest,read
 	base         string
-	private      string // of the front
+	private      string // the private address of the front
 	partners     []*partner
 }
 
@@ -42,28 +42,29 @@ const partitions = 6
 
 var systems atomic.Int64
 
-// startSystem makes the hospitals and a key for each, and starts the HTTP server.
+// startSystem creates the hospitals and a key for each, and starts the HTTP server.
 func startSystem(t testing.TB, hospitals ...string) *system {
 	t.Helper()
 	return startSystemWith(t, nil, hospitals...)
 }
 
-// startSystemWith gives all its processes more variables.
+// startSystemWith is startSystem with additional environment variables for all processes.
 func startSystemWith(t testing.TB, env []string, hospitals ...string) *system {
 	t.Helper()
 	kafka, redis := needServers(t)
 	return startSystemOn(t, kafka, redis, env, hospitals...)
 }
 
-// startEmbedded is startSystem on an embedded Kafka and an embedded Redis, which
-// refuses each command for which refuse returns an error.
+// startEmbedded is startSystem on an embedded Kafka and an embedded Redis. Redis refuses each
+// command for which refuse returns an error.
 func startEmbedded(t testing.TB, refuse func(command string) string, hospitals ...string) *system {
 	t.Helper()
 	kafka, redis := embedServers(t, func(command string, _ []string) string { return refuse(command) })
 	return startSystemOn(t, kafka, redis, nil, hospitals...)
 }
 
-// embedServers starts an embedded Kafka and Redis. refuse is asked about each command of Redis.
+// embedServers starts an embedded Kafka and Redis. Redis refuses each command for which refuse
+// returns an error.
 func embedServers(t testing.TB, refuse func(command string, args []string) string) (kafka, redis *server) {
 	t.Helper()
 	broker, err := stream.Embed(stream.BrokerOptions{})
@@ -111,15 +112,15 @@ func startSystemOn(t testing.TB, kafka, redis *server, env []string, hospitals .
 	return s
 }
 
-// processor starts a svc process under an instance name.
+// processor starts a svc process with an instance name.
 func (s *system) processor(instance string) *node {
 	s.t.Helper()
 	return start(s.t, instance, []string{"process", "--instance", instance, "--private-listen", "127.0.0.1:" + mustFreePort(s.t)}, s.env...)
 }
 
-// verify expects every acknowledged input in the log and in one change, and versions without a
-// gap. The served verdict must equal the one that the plain reference makes of the log, to the
-// byte.
+// verify expects every acknowledged input in the log and in exactly one change, and versions
+// without a gap. The served verdict must equal, byte for byte, the verdict that the plain reference
+// derives from the log.
 func (s *system) verify(acked []acknowledged) {
 	s.t.Helper()
 	log := readSettled(s.t, s.partners, s.kafka.address, s.prefix)
@@ -129,7 +130,7 @@ func (s *system) verify(acked []acknowledged) {
 	}
 }
 
-// waitUntilSettled waits until no timer of the test is left and the view is whole.
+// waitUntilSettled waits until no timer of the test is pending and the view is complete.
 func waitUntilSettled(t testing.TB, partners []*partner) {
 	t.Helper()
 	for _, p := range partners {
@@ -163,7 +164,7 @@ func (l *systemLog) refold(t testing.TB, p *partner) {
 	}
 	last := changes[len(changes)-1]
 	var a *answer
-	eventually(t, 20*time.Second, func() error { // the view follows the log
+	eventually(t, 20*time.Second, func() error { // the view follows the log with a delay
 		a = p.get(t, "/api/v1/unit-state")
 		var u struct{ Version int64 }
 		if a.status != http.StatusOK {
@@ -198,11 +199,11 @@ func (l *systemLog) refold(t testing.TB, p *partner) {
 	}
 }
 
-// sameChange compares a decoded change, where nil and empty are equal, with one that was never
-// encoded.
+// sameChange compares a decoded change with one that was never encoded. In a decoded change, nil
+// and empty are equal.
 func sameChange(a, b acuity.Change) bool {
 	encode := func(c acuity.Change) []byte {
-		c.Hospital, c.Offset = "", 0 // the reference knows no offsets
+		c.Hospital, c.Offset = "", 0 // the reference has no offsets
 		if c.Snapshot != nil {
 			s := *c.Snapshot
 			s.Position, c.Snapshot = 0, &s
@@ -223,7 +224,7 @@ func (s *system) redisClient() *redis.Client {
 	return client
 }
 
-// behind counts the partitions whose committed input the view does not show.
+// behind returns the number of partitions whose committed input the view does not show.
 func (s *system) behind() (n int) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

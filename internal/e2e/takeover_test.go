@@ -20,13 +20,13 @@ import (
 	"svc/schemas"
 )
 
-// witness reads the log of a system while it is written, and knows when the change of each input
+// witness reads the log of a system while it is written, and records when the change of each input
 // became visible to readers of committed records.
 type witness struct {
 	mu      sync.Mutex
-	written map[position]time.Time // inputs, by the clock of ingest
+	written map[position]time.Time // inputs, with the time at ingest
 	visible map[position]time.Time
-	owner   map[position]string // hospital
+	owner   map[position]string // hospital of the input
 }
 
 func (s *system) witness(t *testing.T) *witness {
@@ -68,7 +68,7 @@ func (s *system) witness(t *testing.T) *witness {
 }
 
 // longest returns the longest time that a hospital waited for the change of an input that was
-// written after an instant.
+// written after the given instant.
 func (w *witness) longest(t *testing.T, since time.Time) time.Duration {
 	t.Helper()
 	w.mu.Lock()
@@ -86,7 +86,8 @@ func (w *witness) longest(t *testing.T, since time.Time) time.Duration {
 	return slices.Max(slices.Collect(maps.Values(waits)))
 }
 
-// applied returns an error until each hospital has a change of an input written after an instant.
+// applied returns an error until each hospital has a change of an input that was written after the
+// given instant.
 func (w *witness) applied(since time.Time, partners []*partner) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,8 +105,8 @@ func (w *witness) applied(since time.Time, partners []*partner) error {
 	return nil
 }
 
-// patientKafka starts a broker with default settings that never ends a transaction itself: whoever
-// waits for one waits for ever.
+// patientKafka starts a broker with default settings that never ends a transaction itself: a reader
+// that waits for one waits forever.
 func patientKafka(t *testing.T) *server {
 	t.Helper()
 	kafka, _ := needServers(t)
@@ -121,7 +122,7 @@ func patientKafka(t *testing.T) *server {
 	return own
 }
 
-// freezeInTransaction freezes a processor while its coordinator has a transaction of it under way.
+// freezeInTransaction freezes a processor while its coordinator has an open transaction of it.
 func (s *system) freezeInTransaction(t *testing.T, n *node) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.address), kgo.AlwaysRetryEOF())
@@ -133,7 +134,7 @@ func (s *system) freezeInTransaction(t *testing.T, n *node) {
 	id := s.prefix + verdict.Group + "-" + n.name
 	for range 500 {
 		n.freeze()
-		// A request under way may still change the state.
+		// A request in flight may still change the state.
 		first, err := admin.DescribeTransactions(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
@@ -147,16 +148,16 @@ func (s *system) freezeInTransaction(t *testing.T, n *node) {
 		}
 		n.thaw()
 		select {
-		case <-time.After(time.Duration(3+time.Now().UnixNano()%7) * time.Millisecond): // another moment of its loop
+		case <-time.After(time.Duration(3+time.Now().UnixNano()%7) * time.Millisecond): // so that the next freeze hits another moment of the loop
 		case <-t.Context().Done():
 		}
 	}
 	t.Fatalf("%s was never frozen during a transaction: the test proves nothing", n.name)
 }
 
-// TestTakeOver lets a processor die or freeze, also during a transaction, on brokers that do not
-// end transactions by themselves. The other one takes over its partitions without waiting for the
-// timeout of a transaction, nothing is lost and nothing applied twice. The longest wait is logged.
+// TestTakeOver kills or freezes a processor, even during a transaction, on brokers that do not end
+// transactions themselves. The other processor takes over the partitions without waiting for the
+// transaction timeout. No input is lost or applied twice. The test logs the longest wait.
 func TestTakeOver(t *testing.T) {
 	kafka := patientKafka(t)
 	_, view := needServers(t)
@@ -195,7 +196,7 @@ func TestTakeOver(t *testing.T) {
 				t.Errorf("the other processor fences nobody: the test proves nothing")
 			}
 			if first.cmd.ProcessState == nil {
-				first.thaw() // it must not write any more of what it had begun
+				first.thaw() // the frozen process must not complete its transaction
 			} else {
 				s.processor("p1")
 			}
@@ -206,8 +207,7 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// TestRollingUpdate stops and starts two processors one after the other, under load. The longest
-// wait is logged.
+// TestRollingUpdate restarts two processors in succession under load, and logs the longest wait.
 func TestRollingUpdate(t *testing.T) {
 	for name, env := range map[string][]string{"they keep their partitions": nil, "they leave": {"SVC_LEAVE=true"}} {
 		t.Run(name, func(t *testing.T) {
@@ -233,8 +233,9 @@ func TestRollingUpdate(t *testing.T) {
 	}
 }
 
-// TestBrokersReturn stops all brokers for SVC_AWAY (20 s). After their return every hospital is
-// applied again, without a restart of a process. How long that takes is logged.
+// TestBrokersReturn stops all brokers for SVC_AWAY (20 s). After the brokers are back, inputs of
+// every hospital are applied again without the restart of a process. The test logs how long that
+// lasts.
 func TestBrokersReturn(t *testing.T) {
 	away, err := time.ParseDuration(cmp.Or(os.Getenv("SVC_AWAY"), "20s"))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // TestTopicsReadByOthers reads every topic to its end with Confluent's consumer and Avro
-// deserializer, by the registry of svc. Each value must be readable. A record without a value
-// must be a barrier or a deletion.
+// deserializer, which use the registry of svc. Each value must be readable. A record without a
+// value must be a barrier or a deletion.
 func TestTopicsReadByOthers(t *testing.T) {
 	interpreter := pythonForTopics(t)
 	d := exportable(t)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// tour does what a newcomer does: it sends every feed and reads the verdict.
+// tour follows the steps of a newcomer: it sends every feed and reads the verdict.
 func tour(t *testing.T, p *partner) {
-	eventually(t, 30*time.Second, func() error { // 503 until the view is whole
+	eventually(t, 30*time.Second, func() error { // 503 until the view is complete
 		if a := p.get(t, "/api/v1/level"); a.status != http.StatusNotFound || a.Error.Code != "not_found" {
 			return fmt.Errorf("before any state: %d %s", a.status, a.raw)
 		}
@@ -18,7 +18,7 @@ func tour(t *testing.T, p *partner) {
 	})
 	since := func(ago time.Duration) string { return time.Now().Add(-ago).UTC().Format(time.RFC3339) }
 
-	// The worked unit of docs/scoring.md: 8.5 nurses needed.
+	// The example unit of docs/scoring.md needs 8.5 nurses.
 	var rows []string
 	for id := 1; id <= 5; id++ {
 		rows = append(rows, fmt.Sprintf(`{"roomId":%d,"roomLabel":"LDR %d","area":"L&D","status":"occupied","primaryFactor":"labor-standard"}`, id, id))
@@ -48,7 +48,7 @@ func tour(t *testing.T, p *partner) {
 		t.Errorf("six nurses: %s", a.raw)
 	}
 
-	// A visit by HL7: triage, labor, discharge.
+	// Send a visit by HL7: triage, labor, discharge.
 	p.accepted(t, "staffing", `{"nursesOnDuty":12}`)
 	before := p.unitState(t)
 	message := func(event string, at time.Time, pv1 string, more ...string) string {
@@ -62,7 +62,7 @@ func tour(t *testing.T, p *partner) {
 	}
 	hl7 := func(text string) {
 		t.Helper()
-		eventually(t, 30*time.Second, func() error { // a sender repeats what was not acknowledged
+		eventually(t, 30*time.Second, func() error { // a sender retries a message that was not acknowledged
 			a, err := p.do(http.MethodPost, "/api/ingest/hl7", "text/plain", text)
 			if err == nil && (a.status != http.StatusOK || !strings.Contains(string(a.raw), "MSA|AA|")) {
 				err = fmt.Errorf("ACK %v", a)
@@ -70,7 +70,7 @@ func tour(t *testing.T, p *partner) {
 			return err
 		})
 	}
-	// An ACK says that the message is durable. On a slow machine it comes before the effect.
+	// An ACK confirms that the message is durable. On a slow machine it precedes the effect.
 	shown := func(what string, is func(unitState) bool) {
 		t.Helper()
 		eventually(t, 30*time.Second, func() error {
@@ -96,7 +96,7 @@ func tour(t *testing.T, p *partner) {
 	hl7(message("A03", now.Add(-time.Minute), `I|L&D^LDR04^01^STMARY`))
 	shown("as before the admission", func(u unitState) bool { return u.NursesRequired == before.NursesRequired })
 
-	// Good events of a batch are applied, bad ones are named.
+	// Valid events of a batch are applied, and the invalid ones are named.
 	var batch struct {
 		Counts  struct{ Received, Applied, Duplicates, Ignored, Rejected int }
 		Results []struct{ Status string }
@@ -109,7 +109,7 @@ func tour(t *testing.T, p *partner) {
 	}
 	p.accepted(t, "roster", `{"nurses":[{"externalId":"n1","skillLevel":2},{"externalId":"n2","skillLevel":0,"assignedRoomIds":[1]}]}`)
 
-	// A clock that runs out changes the verdict at its instant, without an input.
+	// A timer that expires changes the verdict at its instant, without an input.
 	p.accepted(t, "clinical", fmt.Sprintf(`{"roomId":30,"signals":[{"kind":"observation","system":"LOINC","code":"1-8","display":"MEWS total score","value":5,"observedAt":%q}]}`,
 		time.Now().Add(-240*time.Minute+1500*time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z07:00")))
 	active := p.unitState(t)
@@ -126,7 +126,7 @@ func tour(t *testing.T, p *partner) {
 		return nil
 	})
 
-	// Unchanged answers cost nothing.
+	// A conditional read of an unchanged state returns 304 without a body.
 	first := p.get(t, "/api/v1/level")
 	if again := p.get(t, "/api/v1/level", "If-None-Match", first.header.Get("ETag")); again.status != http.StatusNotModified || len(again.raw) != 0 {
 		t.Errorf("If-None-Match: %d %q", again.status, again.raw)

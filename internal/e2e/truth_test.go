@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// truth is a system with a fault. Reads must be refused within five seconds of the fault, and not
-// before or after without need.
+// truth is a system with a fault. Reads must be refused no later than five seconds after the fault,
+// and never without need.
 type truth struct {
 	*system
 	processor *node
-	private   string              // of the processor
+	private   string              // private address of the processor
 	admins    map[string]*partner // by hospital
-	sent      int                 // staffing updates
+	sent      int                 // number of staffing updates
 }
 
-// truthWithin is the promise of docs/feeds.md#checking-the-feeds, plus the difference of two clocks that were
-// compared by a round trip.
+// truthWithin is the promise of docs/feeds.md#checking-the-feeds, plus the error of comparing two
+// clocks by a round trip.
 const truthWithin = 5*time.Second + 200*time.Millisecond
 
 func startTruth(t *testing.T, s *system) *truth {
@@ -42,8 +42,8 @@ func startTruth(t *testing.T, s *system) *truth {
 	return x
 }
 
-// well waits until every hospital can be read, every health page agrees, and the verdict is that
-// of the log.
+// well waits until every hospital can be read, every health page agrees, and the verdict equals
+// that of the log.
 func (x *truth) well(t *testing.T) {
 	t.Helper()
 	for _, p := range x.partners {
@@ -63,7 +63,7 @@ func (x *truth) well(t *testing.T) {
 	}
 }
 
-// healthy returns svc_healthy by check.
+// healthy returns the values of svc_healthy by check.
 func healthy(t *testing.T, private string) map[string]string {
 	t.Helper()
 	answer, err := http.Get(private + "/metrics")
@@ -84,8 +84,9 @@ func healthy(t *testing.T, private string) map[string]string {
 	return all
 }
 
-// refuses reads every hospital in every way from the fault on. Each request later than promised
-// must be refused with the words of the contract. It returns once all are refused, for a second.
+// refuses reads every hospital in every way after the fault. Once the promised time has passed,
+// each request must be refused with the words of the contract. refuses returns once all requests
+// were refused for a second.
 func (x *truth) refuses(t *testing.T, fault stopwatch, partners ...*partner) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -105,7 +106,7 @@ func (x *truth) refuses(t *testing.T, fault stopwatch, partners ...*partner) {
 						return
 					}
 					if watch.sawStall() {
-						continue // Redis stood still as well, and is away
+						continue // Redis stalled as well, and is unavailable
 					}
 					late := sinceFault > truthWithin
 					switch {
@@ -118,7 +119,7 @@ func (x *truth) refuses(t *testing.T, fault stopwatch, partners ...*partner) {
 							return
 						}
 						rule := body.Error.Details[0].Rule
-						if away := path != "/api/v1/level" && rule == "view_away"; rule != "processing_behind" && !away { // a full Redis refuses some reads, too
+						if away := path != "/api/v1/level" && rule == "view_away"; rule != "processing_behind" && !away { // a full Redis refuses reads, too
 							t.Errorf("%s is refused because of %s", path, rule)
 							return
 						}
@@ -142,7 +143,7 @@ func (x *truth) refuses(t *testing.T, fault stopwatch, partners ...*partner) {
 	all.Wait()
 }
 
-// tells expects that the reader is not ready, with the reason.
+// tells expects that the reader is not ready because of the view.
 func (x *truth) tells(t *testing.T) {
 	t.Helper()
 	if err := ready(x.system.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: ") {
@@ -201,7 +202,7 @@ func (x *truth) staff(t *testing.T) {
 	t.Helper()
 	x.sent++
 	var all sync.WaitGroup
-	for _, p := range x.partners { // at once: each waits two seconds if there is no processor
+	for _, p := range x.partners { // in parallel, because each write waits two seconds if no processor runs
 		all.Go(func() {
 			a, err := p.do(http.MethodPost, "/api/ingest/staffing", "application/json", fmt.Sprintf(`{"nursesOnDuty":%d}`, x.sent))
 			if err != nil || a.status != http.StatusOK {
@@ -212,7 +213,7 @@ func (x *truth) staff(t *testing.T) {
 	all.Wait()
 }
 
-// shows expects the last number of nurses in the first answered read.
+// shows expects that the first answered read returns the last number of nurses.
 func (x *truth) shows(t *testing.T) {
 	t.Helper()
 	for _, p := range x.partners {
@@ -311,8 +312,9 @@ func TestOnlyTheTruthIsReadOnServers(t *testing.T) {
 	x.faults(t)
 }
 
-// TestPartitionsOfOneProcessor freezes one of two processors. Its hospitals are refused until the
-// other has its partitions. The hospitals of the other are answered all the time.
+// TestPartitionsOfOneProcessor freezes one of two processors. Reads of its hospitals are refused
+// until the other processor has its partitions. Reads of the other hospitals are answered
+// throughout.
 func TestPartitionsOfOneProcessor(t *testing.T) {
 	hospitals := []string{"north", "south", "east", "west", "hill", "lake", "bay", "vale"}
 	x := startTruth(t, startSystem(t, hospitals...))
@@ -336,7 +338,7 @@ func TestPartitionsOfOneProcessor(t *testing.T) {
 	})
 	x.well(t)
 	x.processor.freeze()
-	eventually(t, 8*time.Second, func() error { // the group misses the processor after ten
+	eventually(t, 8*time.Second, func() error { // the group detects the loss of the processor only after ten seconds
 		if err := ready(x.system.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: 3 of 6 partitions; partition ") {
 			return fmt.Errorf("the reader is ready: %w", err)
 		}

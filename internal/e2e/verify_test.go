@@ -26,9 +26,9 @@ import (
 	"svc/schemas"
 )
 
-// TestVerifyFindsFaults runs a processor through a day of three hospitals on real servers and
-// stops it. Each of the ten faults is then planted in a copy of the output, under another topic
-// prefix. svc verify must name it with key and version, and report no other hospital.
+// TestVerifyFindsFaults runs a processor through a day of three hospitals on real servers and stops
+// it. It then plants each of the ten faults in a copy of the output under another topic prefix. svc
+// verify must name the fault with key and version, and report no other hospital.
 func TestVerifyFindsFaults(t *testing.T) {
 	t.Parallel()
 	l := liveOnServers(t)
@@ -67,7 +67,7 @@ type livedOnServers struct {
 func liveOnServers(t *testing.T) *livedOnServers {
 	t.Helper()
 	s := startSystem(t)
-	s.front.stop() // it has made the topics
+	s.front.stop() // the front has created the topics
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.address), kgo.AlwaysRetryEOF(), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func liveOnServers(t *testing.T) *livedOnServers {
 		system: s, client: client,
 	}
 	processor := s.processor("p1")
-	const inputs, step, parts = 2400, 40 * time.Second, 8 // so that there are some commits
+	const inputs, step, parts = 2400, 40 * time.Second, 8 // the number of parts ensures several commits
 	feeds := loadgen.New(3, 12, acuity.At(time.Now().Add(-inputs*step)), step)
 	for range parts {
 		var records []*kgo.Record
@@ -111,7 +111,7 @@ func liveOnServers(t *testing.T) *livedOnServers {
 	return l
 }
 
-// shown waits until the view has all inputs.
+// shown waits until the view contains all inputs.
 func (l *livedOnServers) shown() {
 	l.TB.Helper()
 	last := map[int32]int64{}
@@ -137,7 +137,7 @@ func unitKey(prefix, hospital string) string {
 	return fmt.Sprintf("%ssvc:{%d}unit:%s", prefix, schemas.Partition([]byte(hospital), partitions), hospital)
 }
 
-// readView reads version and rooms of a unit.
+// readView reads the version and the rooms of a unit.
 func readView(t testing.TB, view *redis.Client, key string) *verify.View {
 	t.Helper()
 	v := &verify.View{Rooms: map[int32]string{}}
@@ -160,7 +160,7 @@ func readView(t testing.TB, view *redis.Client, key string) *verify.View {
 	return v
 }
 
-// append writes records to a topic and keeps their partitions and instants.
+// append writes records to a topic with their partitions and timestamps.
 func (l *livedOnServers) append(topic string, records []*kgo.Record) {
 	l.TB.Helper()
 	for _, r := range records {
@@ -175,7 +175,7 @@ func (l *livedOnServers) append(topic string, records []*kgo.Record) {
 	}
 }
 
-// copyOf returns a copy of the output under another prefix, not yet written.
+// copyOf returns a copy of the output under another prefix. The copy is not written yet.
 func (l *livedOnServers) copyOf(t *testing.T) *livedOnServers {
 	t.Helper()
 	s := *l.system
@@ -208,7 +208,7 @@ func (l *livedOnServers) copyRedis(from string) {
 	}
 }
 
-// write writes log and changelog, and the fields of the view that differ.
+// write writes the log, the changelog, and the fields of the view that differ.
 func (l *livedOnServers) write() {
 	l.TB.Helper()
 	ctx := context.Background()
@@ -239,8 +239,8 @@ func (l *livedOnServers) write() {
 	}
 }
 
-// verify runs svc verify and returns its differences. The exit code must be 1 if there are any,
-// else 0.
+// verify runs svc verify and returns the differences that it finds. The exit code must be 1 if
+// there are any, and 0 if not.
 func (l *livedOnServers) verify() (found []*verify.Difference) {
 	l.TB.Helper()
 	cmd := exec.Command(binary(l.TB), "verify", "--patience", "1s", "--json")

@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// screens are the sizes of the screens that units hang on a wall.
+// screens are the sizes of wall displays.
 var screens = []viewing{
 	{width: 1280, height: 720}, {width: 1366, height: 768}, {width: 1920, height: 1080}, {width: 2560, height: 1440}, {width: 3840, height: 2160},
 }
 
-// misfits returns what does not fit on a wall: a room outside of the plan or of the screen, an occupied
-// room without its ratio or shape, words over others, a part of the page outside of the screen.
+// misfits is a script that returns what does not fit on a wall display: a room outside the plan or
+// the screen, an occupied room without its ratio or shape, overlapping text, or a part of the page
+// outside the screen.
 const misfits = `(() => {
 	const bad = [], box = e => e.getBoundingClientRect(), screen = {left: 0, top: 0, right: innerWidth, bottom: innerHeight};
 	const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
@@ -37,8 +38,8 @@ const misfits = `(() => {
 	return bad;
 })()`
 
-// TestWallFits: on every screen every room of every unit is seen whole, with its shape and its ratio, and so
-// are the level, the forecast and the last line.
+// TestWallFits: on every screen, every room of every unit is entirely visible with its shape and
+// its ratio, and so are the level, the forecast and the last line.
 func TestWallFits(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -57,7 +58,7 @@ func TestWallFits(t *testing.T) {
 	}
 	past := d.ward(t, "past", "Mercy Maternity")
 	past.tell(t, simulatedEvents(t, 1, 3))
-	past.predicted(t, time.Minute) // with a forecast, without nurses on duty
+	past.predicted(t, time.Minute) // a unit with a forecast, but without nurses on duty
 	open("past", past)
 	for name, v := range v {
 		for _, as := range screens {

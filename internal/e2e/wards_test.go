@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// ward is a hospital of a running svc, in a state that pages must show.
+// ward is a hospital of a running svc, in a state that the pages must show.
 type ward struct {
 	*partner
-	env  []string // variables of the command line
+	env  []string // environment variables of the command line
 	args []string
 }
 
-// link makes a sign-in link.
+// link creates a sign-in link.
 func (w *ward) link(t testing.TB, role string) string {
 	t.Helper()
 	url := cli(t, w.env, append([]string{"admin", "link", "--hospital", w.hospital, "--role", role, "--label", "night desk"}, w.args...)...)
 	return url[strings.Index(url, "/signin/"):]
 }
 
-// ward makes one more hospital of a svc dev.
+// ward creates another hospital in a svc dev.
 func (d *dev) ward(t testing.TB, id, name string) *ward {
 	t.Helper()
 	args := []string{"--data", d.dir}
@@ -45,11 +45,11 @@ type bed struct {
 	Modifiers     []string `json:"modifiers,omitempty"`
 }
 
-// canary is part of each visit number. No page may show it.
+// canary is part of each visit number, and must not appear on any page.
 const canary = "VNCANARY"
 
-// census lists n rooms. Their states repeat: a primary factor with its modifiers after
-// plus signs, "empty" or "blocked".
+// census lists n rooms, which repeat the given states. A state is "empty", "blocked", or a primary
+// factor with its modifiers after plus signs.
 func census(t testing.TB, n int, states ...string) string {
 	t.Helper()
 	beds := make([]bed, n)
@@ -80,7 +80,7 @@ func staffing(nurses int, call bool) string {
 	return fmt.Sprintf(`{"nursesOnDuty":%d,"callStaffAvailable":%t}`, nurses, call)
 }
 
-// wards makes hospitals in the states of the design, by name.
+// wards creates hospitals in the states of the design, by name.
 func wards(t testing.TB, d *dev) map[string]*ward {
 	t.Helper()
 	all := map[string]*ward{}

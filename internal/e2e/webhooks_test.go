@@ -26,7 +26,7 @@ type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	got    []received
-	status int // answered; 0: 204
+	status int // status of the answers; 0 answers 204
 }
 
 type received struct {
@@ -41,7 +41,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if err == nil {
 		err = json.Unmarshal(body, &one.event)
 	}
-	if err != nil { // no event: a test that waits for one reports that
+	if err != nil { // not an event; a test that waits for one reports that
 		http.Error(w, "no event", http.StatusBadRequest)
 		return
 	}
@@ -60,7 +60,7 @@ func (r *receiver) answer(status int) {
 	r.status = status
 }
 
-// all returns the requests of an event so far.
+// all returns the requests with an event type so far.
 func (r *receiver) all(event string) (some []received) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +72,7 @@ func (r *receiver) all(event string) (some []received) {
 	return some
 }
 
-// await waits for the n-th request of an event.
+// await waits for the n-th request with an event type.
 func (r *receiver) await(t testing.TB, event string, n int) received {
 	t.Helper()
 	eventually(t, time.Minute, func() error {
@@ -84,9 +84,8 @@ func (r *receiver) await(t testing.TB, event string, n int) received {
 	return r.all(event)[n-1]
 }
 
-// verifies reports whether a request is signed with a secret: by X-Svc-Signature, and by one of
-// the signatures of Standard Webhooks. It follows the documents and does not use the code that
-// signs.
+// verifies reports whether a request is signed with a secret, by X-Svc-Signature and by one of the
+// signatures of Standard Webhooks. It follows the documentation and does not use the signing code.
 func (r *received) verifies(secret string) (plain, standard bool) {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(r.body))
@@ -107,16 +106,16 @@ func (r *received) verifies(secret string) (plain, standard bool) {
 // desk is an administrator with a command line.
 type desk struct {
 	t        *testing.T
-	p        *partner // may feed and read
+	p        *partner // a key that may feed and read
 	admin    *partner
 	args     []string // flags that name the server
 	receiver *receiver
 }
 
-// run runs the command line; wrong reports a failure.
+// run runs a command; wrong reports a failure.
 func (d *desk) run(args ...string) (stdout, stderr string, wrong bool) { return d.runIn(nil, args...) }
 
-// runIn is run with more variables.
+// runIn is run with additional environment variables.
 func (d *desk) runIn(env []string, args ...string) (stdout, stderr string, wrong bool) {
 	d.t.Helper()
 	var out, faults bytes.Buffer
@@ -127,7 +126,7 @@ func (d *desk) runIn(env []string, args ...string) (stdout, stderr string, wrong
 	return strings.TrimSpace(out.String()), faults.String(), err != nil
 }
 
-// say is run, and expects success.
+// say runs a command and expects success.
 func (d *desk) say(args ...string) string {
 	d.t.Helper()
 	out, faults, wrong := d.run(args...)
@@ -137,7 +136,7 @@ func (d *desk) say(args ...string) string {
 	return out
 }
 
-// TestDevWebhooks tests the life of an endpoint by the command line.
+// TestDevWebhooks tests the life cycle of an endpoint on the command line.
 func TestDevWebhooks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -154,7 +153,7 @@ func TestDevWebhooks(t *testing.T) {
 	d.people(email, phone)
 
 	dev.stop()
-	again := startDev(t, dir) // the same key opens what was sealed
+	again := startDev(t, dir) // the same key decrypts the sealed secrets
 	d.p, d.admin = newPartner(again.BaseURL, again.HospitalID, again.APIKey), newPartner(again.BaseURL, again.HospitalID, again.AdminKey)
 	made := d.say("webhooks", "add", r.URL+"/again", "--events", "surge.level_changed")
 	before := len(r.all("surge.level_changed"))
@@ -181,8 +180,8 @@ func TestDevWebhooks(t *testing.T) {
 
 func both(a, b bool) bool { return a && b }
 
-// life adds an endpoint, lets it fail and recover, rotates, retries, replays and removes it. It
-// returns the secrets that were shown.
+// life adds an endpoint, lets it fail and recover, and then rotates, retries, replays and removes
+// it. It returns the secrets that were shown.
 func (d *desk) life() (secrets []string) {
 	t, r := d.t, d.receiver
 	t.Helper()
@@ -209,7 +208,7 @@ func (d *desk) life() (secrets []string) {
 	})
 	id := list[0].ID
 
-	// A test event, and a delivery to an endpoint that refuses.
+	// Send a test event, and a delivery to an endpoint that refuses it.
 	if out := d.say("webhooks", "test", id); !strings.Contains(out, "delivered: ok 204") {
 		t.Errorf("test says %q", out)
 	}
@@ -222,7 +221,7 @@ func (d *desk) life() (secrets []string) {
 	}
 	r.answer(0)
 
-	// An event, in the list under its id.
+	// The list shows an event under its id.
 	d.p.accepted(t, "staffing", `{"nursesOnDuty":1,"callStaffAvailable":false}`)
 	event := r.await(t, "surge.level_changed", 1)
 	if !both(event.verifies(first)) || event.event.ID != event.header.Get("webhook-id") {
@@ -249,7 +248,7 @@ func (d *desk) life() (secrets []string) {
 		t.Errorf("the delivery: %s", out)
 	}
 
-	// Both secrets sign while they overlap.
+	// During the overlap, both secrets sign.
 	second := d.say("webhooks", "rotate", id, "--overlap", "1h")
 	if out := d.say("webhooks", "show", id); !strings.Contains(out, "next until") || !strings.Contains(out, "current until") || strings.Contains(out, second) {
 		t.Errorf("show after a rotation:\n%s", out)
@@ -265,7 +264,7 @@ func (d *desk) life() (secrets []string) {
 		t.Errorf("a retry is another request: %s", again.body)
 	}
 
-	// While paused the endpoint gets nothing; the missed events come when it continues.
+	// While paused, the endpoint gets nothing. The missed events are sent when it continues.
 	d.say("webhooks", "set", id, "--enabled", "false", "--events", "surge.level_changed", "--if-version", "2")
 	if out := d.say("webhooks", "list"); !strings.Contains(out, "disabled (paused)") {
 		t.Errorf("list of a paused one:\n%s", out)
@@ -313,7 +312,7 @@ func (d *desk) life() (secrets []string) {
 	return []string{first, second}
 }
 
-// people configures the people to alert.
+// people configures the recipients of alerts.
 func (d *desk) people(email, phone string) {
 	t := d.t
 	t.Helper()
@@ -338,8 +337,8 @@ func (d *desk) people(email, phone string) {
 	}
 }
 
-// TestWebhooksOnServers does the same on a real Kafka and Redis. The endpoint has a private
-// address and HTTPS, as in a hospital's own network.
+// TestWebhooksOnServers repeats TestDevWebhooks on a real Kafka and Redis. The endpoint has a
+// private address and HTTPS, as in a hospital's network.
 func TestWebhooksOnServers(t *testing.T) {
 	needServers(t)
 	t.Parallel()
@@ -360,8 +359,8 @@ func TestWebhooksOnServers(t *testing.T) {
 	findCanary(t, "the log", s.front.logged()+notify.logged(), append(texts, "canary=1"))
 }
 
-// privateReceiver returns a receiver at a private address with HTTPS, as in a hospital's own
-// network. allow is the variable that permits the address; ca is a file that trusts the
+// privateReceiver returns a receiver at a private address with HTTPS, as in a hospital's network.
+// allow is the environment variable that permits the address; ca is a file that trusts the
 // certificate.
 func privateReceiver(t *testing.T, hospital string) (r *receiver, allow, ca string) {
 	t.Helper()
