@@ -12,8 +12,7 @@ import (
 	"svc/internal/admin/audit"
 )
 
-// TestDryRunIsMeant: a caller who meant a dry run and misspelled it gets an error, and
-// nothing is done.
+// TestDryRunIsMeant: a misspelled dry-run parameter is an error, and the request has no effect.
 func TestDryRunIsMeant(t *testing.T) {
 	const body = `{"system":"local","code":"OB_HEM_ALERT","factorId":"high-hemorrhage","kind":"observation"}`
 	for query, c := range map[string]struct {
@@ -49,8 +48,8 @@ func TestDryRunIsMeant(t *testing.T) {
 	}
 }
 
-// TestFailedActsAreOnRecord: the audit log distinguishes an act that was refused, or
-// whose result is unknown, from one that was done.
+// TestFailedActsAreOnRecord: the audit log distinguishes an action that was refused, or whose
+// result is unknown, from one that succeeded.
 func TestFailedActsAreOnRecord(t *testing.T) {
 	refuse := func(reason string) func(*acuity.Observation) acuity.Change {
 		return func(o *acuity.Observation) acuity.Change {
@@ -95,7 +94,7 @@ func TestFailedActsAreOnRecord(t *testing.T) {
 	}
 }
 
-// TestRuleOfAPath: a rule that was read may be sent back to its path as it is. A body that names
+// TestRuleOfAPath: a rule can be sent back to its path exactly as it was read. A body that names
 // another factor than the path is refused.
 func TestRuleOfAPath(t *testing.T) {
 	for named, want := range map[string]int{

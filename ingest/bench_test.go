@@ -14,7 +14,7 @@ func (n nothing) Header() http.Header         { return n.header }
 func (n nothing) Write(b []byte) (int, error) { return len(b), nil }
 func (n nothing) WriteHeader(int)             {}
 
-// BenchmarkHandler sends requests through the whole handler. Its log answers at once.
+// BenchmarkHandler sends requests through the whole handler, with a log that answers at once.
 func BenchmarkHandler(b *testing.B) {
 	for name, test := range map[string]struct{ path, body, kind string }{
 		"clinical": {"clinical", clinicalBody, "application/json"},

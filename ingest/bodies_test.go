@@ -31,7 +31,7 @@ scan:
 			depth--
 		}
 	}
-	if value == "" { // omit the field: give it an unknown name
+	if value == "" { // omit the field by giving it an unknown name
 		return body[:i] + `"x1":` + body[start:]
 	}
 	return body[:start] + value + body[end:]
@@ -45,7 +45,7 @@ const (
 	adtBody      = `{"eventId":"E1","eventType":"A01","occurredAt":"2026-03-04T15:00:00Z","recordedAt":"2026-03-04T15:01:00Z","visitId":"V1","patientId":"P1","motherVisitId":"V0","roomId":4,"roomLabel":"LDR04","location":{"pointOfCare":"LD","room":"4","bed":"1","facility":"STMARY"},"priorRoomId":5,"priorLocation":{"pointOfCare":"TRI","room":"2","bed":"1","facility":"STMARY"},"patientClass":"I","service":"OBS","primaryFactor":"labor-standard","diagnoses":[{"system":"I10","code":"O14.1","display":"x","onsetAt":"2026-03-04T14:00:00Z"}],"cancelsOccurredAt":"2026-03-04T14:00:00Z"}`
 )
 
-// rules maps a wrong value of a field to the rule that the answer must name.
+// rules maps an invalid value of a field to the rule that the answer must name.
 type rules map[string]string
 
 var (
@@ -79,7 +79,7 @@ func and(r rules, more ...string) rules {
 
 const eventEnum = "enum:A01|A02|A03|A04|A08|A11|A12|A13|admit|transfer|discharge|register|update|cancel-admit|cancel-transfer|cancel-discharge"
 
-// The test covers every field of every body. Each wrong value is refused with its path
+// TestFieldsOfBodies covers every field of every body. Each invalid value is refused with its path
 // and rule. A missing or null field is refused only if it is required.
 func TestFieldsOfBodies(t *testing.T) {
 	for path, test := range map[string]struct {
@@ -186,8 +186,8 @@ func TestFieldsOfBodies(t *testing.T) {
 	}
 }
 
-// mutate replaces the field at a path. It looks for an inner field behind the field that
-// holds it.
+// mutate replaces the field at a path. It searches for an inner field only after the field that
+// contains it.
 func mutate(body, path, value string) string {
 	steps := strings.Split(strings.ReplaceAll(path, "[0]", ""), ".")
 	at := 0
@@ -239,8 +239,8 @@ func TestFactorsThatDoNotExist(t *testing.T) {
 	})
 }
 
-// An unknown field is a warning with its path and never with its value. The path omits
-// even the name, if that could hold more than a name.
+// An unknown field causes a warning with its path, never with its value. The path even omits the
+// name if the name could contain personal data.
 func TestUnknownFields(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "census", `{"extra":1,"rooms":[{"roomId":1,"status":"empty","bedCount":{"a":[1,"]"]},"Canary Patient, born":"Canary"}]}`)
@@ -250,8 +250,8 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// The reader reads the events of a batch one after another in the same memory. That must
-// not overwrite the fields of the body.
+// The events of a batch are read in succession into the same memory, which must not overwrite the
+// fields of the body.
 func TestUnknownFieldsOfABatch(t *testing.T) {
 	d := open(t)
 	one := func(visit, extra string) string {
@@ -265,29 +265,28 @@ func TestUnknownFieldsOfABatch(t *testing.T) {
 	}
 }
 
-// A census may not list more rooms than totalRooms says (docs/decisions.md#census-rows).
+// A census must not list more rooms than totalRooms (docs/decisions.md#census-rows).
 func TestCensusOfMoreRoomsThanThereAre(t *testing.T) {
 	d := open(t)
 	d.wantRefused(t, d.post(t, "census", `{"totalRooms":1,"rooms":[{"roomId":1,"status":"empty"},{"roomId":2,"status":"empty"}]}`),
 		http.StatusBadRequest, "invalid_request", "totalRooms min:number of rooms")
 }
 
-// A plan further ahead than the contract allows exceeds a bound, as a number can.
+// A plan further ahead than the contract allows exceeds a maximum, like a number that is too large.
 func TestPlanTooFarAhead(t *testing.T) {
 	d := open(t)
 	d.wantRefused(t, d.post(t, "staffing", `{"nursesOnDuty":4,"asOf":"2026-03-05T15:30:01Z"}`),
 		http.StatusBadRequest, "invalid_request", "asOf max:24h ahead")
 }
 
-// A body that is well formed and contradicts itself gets another error than a malformed
-// one.
+// A well-formed body that contradicts itself gets another error than a malformed one.
 func TestBodiesThatContradictThemselves(t *testing.T) {
 	d := open(t)
 	d.wantRefused(t, d.post(t, "census", `{"rooms":[{"roomId":1,"status":"empty"},{"roomId":1,"status":"empty"}]}`),
 		http.StatusUnprocessableEntity, "unprocessable", "rooms[1].roomId unique")
 }
 
-// A byte order mark is before the JSON of every feed, where an editor put it.
+// A byte order mark before the JSON is accepted on every feed, because editors write one.
 func TestByteOrderMarkIsSkipped(t *testing.T) {
 	for path, body := range map[string]string{
 		"census": `{"rooms":[{"roomId":1,"status":"empty"}]}`, "staffing": `{"nursesOnDuty":3}`,

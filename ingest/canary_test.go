@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// canary is in every value that could name a person. If a test finds it anywhere behind
+// canary is part of every value that could identify a person. If a test finds it in any output of
 // ingest, a value has leaked.
 const canary = "CANARY"
 
-// codedFields are the HL7 fields that hold codes and places, not text about a person: all of
-// them are stored by design. Every other field of every segment gets a canary.
+// codedFields are the HL7 fields that contain codes and locations, not text about a person. They
+// are stored by design. Every other field of every segment gets a canary.
 var codedFields = map[string][]int{
 	"MSH": {1, 2, 7, 9, 10, 11, 12, 15, 16, 18}, "EVN": {1, 2, 6}, "PV1": {2, 3, 4, 6, 10}, "PV2": {36}, "DG1": {3, 5, 21},
 }
 
-// everyField is a message with a canary in each field and component.
+// everyField returns a message with a canary in each field and component.
 func everyField() string {
 	var b strings.Builder
 	b.WriteString("MSH|^~\\&|" + canary + "1|" + canary + "2|SVC|STMARY|20260304093010-0600|" + canary + "3|ADT^A01^ADT_A01|" + canary + "4|P|2.5.1\r")
@@ -63,7 +63,7 @@ func everyField() string {
 
 var shown = regexp.MustCompile(`(?i)` + canary + `|19940211|1994-02-11|2025550143|miller`)
 
-// search fails if it finds a trace of a person in what was appended, answered or logged.
+// search fails if personal data is found in what was appended, answered or logged.
 func (d *fixture) search(t *testing.T, answers ...string) {
 	t.Helper()
 	if len(d.stored) == 0 {
@@ -98,7 +98,7 @@ func TestCanariesInHL7(t *testing.T) {
 	}
 	text := d.post(t, "hl7", message, "Content-Type", "text/plain")
 	if !strings.Contains(text.raw, "MSA|AA|"+canary+"4") {
-		t.Fatal(text.raw) // the answer repeats control id, sender and facility exactly: they are the sender's own
+		t.Fatal(text.raw) // the answer repeats control id, sender and facility exactly, because they identify the message to its sender
 	}
 	header := strings.NewReplacer(canary+"1", "EPIC", canary+"2", "STMARY", canary+"4", "M1")
 	typed := d.post(t, "hl7", wrapped(header.Replace(message)))
@@ -148,7 +148,7 @@ func TestCanariesInJSON(t *testing.T) {
 	d.search(t, answers...)
 }
 
-// The input of a pseudonym decides which records can be linked.
+// The input of a pseudonym determines which records can be linked.
 func TestPseudonyms(t *testing.T) {
 	visit := func(path, body string) string {
 		d := open(t)

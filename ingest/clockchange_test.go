@@ -14,8 +14,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// clockZones are zones whose clocks change by an hour, in both hemispheres, and by half an hour, with the days of
-// their changes in 2026.
+// clockZones are zones in both hemispheres whose clocks change by an hour or by half an hour, with
+// the dates of the changes in 2026.
 var clockZones = []struct {
 	zone           string
 	spring, autumn string // the dates of the changes
@@ -35,10 +35,10 @@ func zoneOf(t rapid.TB, name string) *time.Location {
 	return zone
 }
 
-// received is a time at which the day of any change of 2026 is over.
+// received is a time after the day of any change of 2026.
 var received = acuity.At(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
 
-// hl7Event decodes a message of a hospital in a zone.
+// hl7Event decodes a message of a hospital in the given zone.
 func hl7Event(t rapid.TB, zone *time.Location, kind, sent, recorded, occurred string) acuity.Event {
 	t.Helper()
 	text := `MSH|^~\&|EPIC|STMARY|SVC|STMARY|` + sent + `||ADT^` + kind + `|` + kind + sent + occurred + `|P|2.5.1` + "\r" +
@@ -59,7 +59,7 @@ func hl7Event(t rapid.TB, zone *time.Location, kind, sent, recorded, occurred st
 	return e
 }
 
-// fhirEvents decodes an Encounter of a hospital in a zone.
+// fhirEvents decodes an Encounter of a hospital in the given zone.
 func fhirEvents(t rapid.TB, zone *time.Location, period, end string) []acuity.Event {
 	t.Helper()
 	body := `{"resourceType":"Encounter","id":"e1","status":"finished","class":{"code":"IMP"},"identifier":[{"value":"VN1"}],
@@ -72,8 +72,8 @@ func fhirEvents(t rapid.TB, zone *time.Location, period, end string) []acuity.Ev
 	return facts.Events
 }
 
-// Each feed reads a coarse time as the interval that it is in the zone of its sender, also where the
-// clock changes.
+// Each feed reads a coarse time as the interval of that time in the zone of its sender, even on
+// days on which the clock changes.
 func TestCoarseTimesAreAsLongAsInTheirZone(t *testing.T) {
 	spans := map[string]time.Duration{}
 	for _, c := range clockZones {
@@ -89,7 +89,7 @@ func TestCoarseTimesAreAsLongAsInTheirZone(t *testing.T) {
 			spans[c.zone+" "+date[:4]] = 365 * day
 		}
 	}
-	// A repeated hour lasts until its second end; a skipped one is the hour after it.
+	// A repeated hour lasts until its second end. A skipped hour means the hour after it.
 	for text, span := range map[string]time.Duration{
 		"America/New_York 2026-11-01T01": 2 * time.Hour, "America/New_York 2026-11-01T00": time.Hour, "America/New_York 2026-11-01T02": time.Hour,
 		"America/New_York 2026-03-08T01": time.Hour, "America/New_York 2026-03-08T02": time.Hour, "America/New_York 2026-03-08T03": time.Hour,
@@ -115,13 +115,13 @@ func TestCoarseTimesAreAsLongAsInTheirZone(t *testing.T) {
 		check("MSH-7", e.AtFrom, e.AtTo)
 		e = hl7Event(t, zone, "A13", "20260615120000", "20260615120000", plain)
 		check("EVN-6 of a cancel", e.Cancels, e.CancelsTo)
-		if len(iso) > len("2006-01-02") { // FHIR and JSON have no time to the hour
+		if len(iso) > len("2006-01-02") { // FHIR and JSON have no times to the hour
 			continue
 		}
 		for i, e := range fhirEvents(t, zone, iso, iso) {
 			check(fmt.Sprintf("Encounter.period %d", i), e.AtFrom, e.AtTo)
 		}
-		if len(iso) < len("2006-01-02") { // JSON has no time to the month
+		if len(iso) < len("2006-01-02") { // JSON has no times to the month
 			continue
 		}
 		if m, ok := hl7.ParseISO([]byte(iso), zone, true); !ok || m.To.Sub(m.From) != span {
@@ -130,8 +130,8 @@ func TestCoarseTimesAreAsLongAsInTheirZone(t *testing.T) {
 	}
 }
 
-// A message that was sent with an offset reads the day of a change of the clock as the zone of the hospital has
-// it, if that offset is the zone's; another offset counts for itself.
+// If the offset of a message is that of the hospital's zone, the day of a clock change is read as
+// in that zone. Any other offset applies unchanged.
 func TestOffsetOfTheMessageOnTheDayOfAChange(t *testing.T) {
 	zone := zoneOf(t, "America/New_York")
 	at := func(hour, minute int) acuity.Instant {
@@ -139,13 +139,13 @@ func TestOffsetOfTheMessageOnTheDayOfAChange(t *testing.T) {
 	}
 	for _, c := range []struct {
 		sent, occurred string
-		from, to       acuity.Instant // to 0: exact
+		from, to       acuity.Instant // if to is 0, from is exact
 	}{
 		{"20261101120000-0500", "20261101", at(4, 0), at(29, 0)},
 		{"20261101003000-0400", "20261101", at(4, 0), at(29, 0)},
-		{"20261101120000-0600", "20261101", at(6, 0), at(30, 0)}, // of a sender in another zone
+		{"20261101120000-0600", "20261101", at(6, 0), at(30, 0)}, // from a sender in another zone
 		{"20261101014500-0500", "20261101013000", at(6, 30), 0},  // the second 01:30
-		{"20261101014500-0400", "20261101013000", at(5, 30), 0},  // the first
+		{"20261101014500-0400", "20261101013000", at(5, 30), 0},  // the first 01:30
 		{"20261101120000-0500", "20261101003000", at(4, 30), 0},
 		{"20261101120000", "20261101013000", at(5, 30), 0},
 	} {
@@ -156,7 +156,8 @@ func TestOffsetOfTheMessageOnTheDayOfAChange(t *testing.T) {
 	}
 }
 
-// isRepeated reports whether a clock in a zone shows the same time, or an earlier one, within the length of a change.
+// isRepeated reports whether a clock in the zone shows the same time twice, once at the given
+// instant and once a change earlier or later.
 func isRepeated(at time.Time, zone *time.Location, change time.Duration) bool {
 	for _, other := range []time.Time{at.Add(change), at.Add(-change)} {
 		if other.In(zone).Format("200601021504") == at.In(zone).Format("200601021504") {
@@ -166,9 +167,9 @@ func isRepeated(at time.Time, zone *time.Location, change time.Duration) bool {
 	return false
 }
 
-// A cancel takes back the discharge of the time that it names, to whatever precision each of both is, on days on which
-// the clock changes and on those around them; a cancel of the day before or after does not. The reference
-// implementation agrees, in any order.
+// A cancel withdraws the discharge at the time that it names, at any precision of either time, on
+// days on which the clock changes and on the days around them. A cancel of the day before or after
+// does not. The reference implementation agrees in any order.
 func TestCancelFindsItsEventWhenTheClockChanges(t *testing.T) {
 	layouts := []string{"20060102150405", "200601021504", "2006010215", "20060102", "200601"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -192,7 +193,7 @@ func TestCancelFindsItsEventWhenTheClockChanges(t *testing.T) {
 		}
 		keyed := key.Format(precision("cancel"))
 		if near && isRepeated(left, zone, c.change) && len(keyed) > 8 {
-			keyed = key.Format("20060102") // without an offset, a time in a repeated hour may be either of two
+			keyed = key.Format("20060102") // without an offset, a time in a repeated hour is ambiguous
 		}
 		if len(named) == 6 || len(keyed) == 6 {
 			near = near || left.In(zone).Format("200601") == key.Format("200601")

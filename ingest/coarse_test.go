@@ -12,25 +12,25 @@ import (
 	"svc/acuity/hospital"
 )
 
-// begun is an encounter whose period starts as start says.
+// begun returns an encounter whose period starts at start.
 func begun(start, status, updated, places, end string) string {
 	return strings.Replace(encounter(status, updated, places, end), "2026-03-04T08:10:00Z", start, 1)
 }
 
-// placed is a location whose period starts as start says.
+// placed returns a location whose period starts at start.
 func placed(room, start string) string {
 	return `{"location":{"display":"` + room + `"},"status":"active","period":{"start":"` + start + `"}}`
 }
 
-// seen is an observation of the fetal heart rate, at a time to whatever precision.
+// seen returns an observation of the fetal heart rate at a time of any precision.
 func seen(id, updated, when, category string) string {
 	return resource("Observation", id, `"status":"final"`, updated, ofVisit, `"effectiveDateTime":"`+when+`",`+strip+category+`"}`)
 }
 
-// today is the day of these tests, as FHIR writes it.
+// today is the day of these tests in FHIR notation.
 const today = "2026-03-04"
 
-// coarseVisits are feeds of one visit each whose times are told to the hour, the day or the month.
+// coarseVisits are feeds of one visit each, with times to the hour, the day or the month.
 var coarseVisits = map[string][]string{
 	"versions that repeat the day of the start": {
 		begun(today, "in-progress", "08:15", stays("L1", "08:10"), ""), begun(today, "in-progress", "09:15", "", ""),
@@ -59,7 +59,7 @@ var coarseVisits = map[string][]string{
 	},
 }
 
-// What is told coarsely depends on no order either: neither of messages nor of versions.
+// Coarse times, too, do not depend on the order of messages or of versions.
 func TestOrderOfCoarseTimesMeansNothing(t *testing.T) {
 	for name, texts := range coarseVisits {
 		t.Run(name, func(t *testing.T) {
@@ -70,8 +70,8 @@ func TestOrderOfCoarseTimesMeansNothing(t *testing.T) {
 	}
 }
 
-// Whatever the precisions that versions of an Encounter tell, and whatever the order in which they come,
-// the unit ends in one state, and the reference implementation agrees.
+// For any precision of the times in the versions of an Encounter, and for any order of arrival, the
+// unit ends in the same state, and the reference implementation agrees.
 func TestVersionsTellTimesToAnyPrecision(t *testing.T) {
 	starts := []string{"2026-03", today, "2026-03-04T08:10:00Z", "2026-03-03"}
 	rooms := []string{"2026-03", today, "2026-03-04T08:40:00Z", "2026-03-04T08:20:00Z"}
@@ -108,8 +108,8 @@ func TestVersionsTellTimesToAnyPrecision(t *testing.T) {
 	})
 }
 
-// An admission that versions of an Encounter tell to the day stays where the first of them had it, as
-// does an observation.
+// If versions of an Encounter repeat an admission to the day, its time remains that of the first
+// version. The same applies to an observation.
 func TestCoarseStartStays(t *testing.T) {
 	said := []string{
 		begun(today, "in-progress", "08:15", placed("L1", today), ""), seen("o1", "21:45", today, "II"),
@@ -135,8 +135,9 @@ func TestCoarseStartStays(t *testing.T) {
 	})
 }
 
-// The start and the end of a drug or a condition that versions repeat as a day stay where the first of them had
-// them, in any order of arrival, so another infusion that begins later carries on no clock.
+// If versions repeat the start or the end of a drug or a condition as a day, its time remains that
+// of the first version, in any order of arrival. So an infusion that begins later does not continue
+// a timer.
 func TestCoarseStartAndEndOfADrugStay(t *testing.T) {
 	drug := func(id, status, updated, from, to string) string {
 		if to != "" {
@@ -154,7 +155,7 @@ func TestCoarseStartAndEndOfADrugStay(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		said []string
-		want acuity.Instant // start of the evidence of the code
+		want acuity.Instant // start of the evidence for the code
 		code string
 	}{
 		"an end told to the day, said again": {[]string{

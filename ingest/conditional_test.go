@@ -11,7 +11,7 @@ import (
 	"svc/acuity/hospital"
 )
 
-// openUnit opens a service whose processor is that of a unit.
+// openUnit opens a service whose processor is a unit.
 func openUnit(tb testing.TB) (*fixture, *hospital.State) {
 	tb.Helper()
 	d, u := open(tb), hospital.New("stmary")
@@ -24,7 +24,7 @@ func openUnit(tb testing.TB) (*fixture, *hospital.State) {
 	return d, u
 }
 
-// placedIn describes the occupied rooms of a unit: name and factors.
+// placedIn returns the names of the occupied rooms of a unit, with their factors.
 func placedIn(u *hospital.State) string {
 	var all []string
 	for _, r := range u.Chart().Rooms {
@@ -41,7 +41,7 @@ func placedIn(u *hospital.State) string {
 
 type entry struct{ resource, request string }
 
-// bundleOf is a Bundle of a type.
+// bundleOf returns a Bundle of a type.
 func bundleOf(kind string, entries ...entry) string {
 	var all []string
 	for _, e := range entries {
@@ -57,7 +57,7 @@ func bundleOf(kind string, entries ...entry) string {
 	return `{"resourceType":"Bundle","type":"` + kind + `","entry":[` + strings.Join(all, ",") + `]}`
 }
 
-// visitResource is an Encounter in a room, by its number alone.
+// visitResource returns an Encounter in a room that is identified only by its number.
 func visitResource(number, status, room string) string {
 	end := ""
 	if status == "finished" {
@@ -69,7 +69,7 @@ func visitResource(number, status, room string) string {
 		status, number, number, end, room)
 }
 
-// diagnosis is a Condition of a visit, by its own number.
+// diagnosis returns a Condition of a visit that is identified by its number.
 func diagnosis(number, visit, state string) string {
 	return fmt.Sprintf(`{"resourceType":"Condition","identifier":[{"value":%q}],"encounter":{"identifier":{"value":%q}},`+
 		`"clinicalStatus":{"coding":[{"code":%q}]},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O14.13"}]}}`,
@@ -81,8 +81,7 @@ const (
 	fhirMedia  = "application/fhir+json"
 )
 
-// statuses are the statuses of the entries of an answer to a FHIR client, with the texts of
-// their issues.
+// statuses returns the statuses of the entries of a FHIR answer, with the texts of their issues.
 func statuses(t *testing.T, a *answer) string {
 	t.Helper()
 	var b struct {
@@ -117,7 +116,8 @@ func statuses(t *testing.T, a *answer) string {
 	return strings.Join(all, "; ")
 }
 
-// A request that cannot be done is told so. A transaction with one is refused as a whole.
+// A request that cannot be executed gets an error. A transaction that contains one is refused as a
+// whole.
 func TestRequestsThatCannotBeDone(t *testing.T) {
 	patch := entry{`{"resourceType":"Binary","contentType":"application/json-patch+json","data":"W10="}`, `"method":"PATCH","url":"Encounter/e"`}
 	parameters := entry{`{"resourceType":"Parameters","parameter":[{"name":"operation"}]}`, `"method":"PATCH","url":"Encounter/e"`}
@@ -153,7 +153,7 @@ func TestRequestsThatCannotBeDone(t *testing.T) {
 	}
 }
 
-// In the envelope they count as rejected, with an issue each.
+// In the envelope, such requests count as rejected, with an issue each.
 func TestRequestsThatCannotBeDoneInTheEnvelope(t *testing.T) {
 	patch := entry{`{"resourceType":"Parameters"}`, `"method":"PATCH","url":"Encounter/e"`}
 	d, _ := openUnit(t)
@@ -167,7 +167,7 @@ func TestRequestsThatCannotBeDoneInTheEnvelope(t *testing.T) {
 	d.wantRefused(t, d.post(t, "fhir", bundleOf("transaction", patch)), 501, "invalid_request", "Bundle.entry[0].request.method method_not_supported")
 }
 
-// The address of FHIR takes POST alone, and tells so in the words of FHIR.
+// The FHIR address accepts only POST, and refuses other methods with an OperationOutcome.
 func TestMethodsOfTheFHIRAddress(t *testing.T) {
 	for _, test := range []struct {
 		method, path string
@@ -196,7 +196,8 @@ func TestMethodsOfTheFHIRAddress(t *testing.T) {
 	}
 }
 
-// A conditional create changes nothing if what it creates is known, however it is known.
+// A conditional create changes nothing if the resource is already known, regardless of the feed
+// that reported it.
 func TestConditionalCreate(t *testing.T) {
 	once := entry{visitResource("V1", "in-progress", "LDR 1"), `"method":"POST","url":"Encounter","ifNoneExist":"identifier=V1"`}
 	encoded := entry{once.resource, `"method":"POST","url":"Encounter","ifNoneExist":"identifier=urn%3Asys%7CV1"`}
@@ -208,7 +209,7 @@ func TestConditionalCreate(t *testing.T) {
 	resolved := entry{diagnosis("C1", "V1", "resolved"), `"method":"PUT","url":"Condition?identifier=C1"`}
 	tx := func(e ...entry) string { return bundleOf("transaction", e...) }
 	for name, test := range map[string]struct {
-		before     []string // bodies of fhir, or HL7 messages
+		before     []string // bodies of FHIR requests, or HL7 messages
 		body, want string
 		rooms      string
 	}{
@@ -241,7 +242,7 @@ func TestConditionalCreate(t *testing.T) {
 			if got := statuses(t, a); got != test.want || placedIn(u) != test.rooms {
 				t.Errorf("got %s, rooms %q\nwant %s, rooms %q", got, placedIn(u), test.want, test.rooms)
 			}
-			// A unit made anew of the log is the same.
+			// A unit that is rebuilt from the log is the same.
 			list := make([]acuity.Observation, len(d.stored))
 			for i, o := range d.stored {
 				list[i] = *o
@@ -253,7 +254,7 @@ func TestConditionalCreate(t *testing.T) {
 	}
 }
 
-// The conditions of a body of one resource are in the headers.
+// For a body of one resource, the conditions are in the headers.
 func TestConditionalHeaders(t *testing.T) {
 	const known = `"resources":{"received":1,"applied":0,"exists":1,"ignored":0,"rejected":0}`
 	for name, test := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// oneDeadLetter gives the fixture one dead letter, 2:7 of stmary.
+// oneDeadLetter adds one dead letter to the fixture: 2:7 of stmary.
 func oneDeadLetter(d *fixture, read func() (*acuity.Observation, error)) (acts *[]audit.Act) {
 	acts = &[]audit.Act{}
 	d.administer()
@@ -43,7 +43,7 @@ func oneDeadLetter(d *fixture, read func() (*acuity.Observation, error)) (acts *
 	return acts
 }
 
-// administer lets adminToken act for stmary.
+// administer gives adminToken administration rights for stmary.
 func (d *fixture) administer() {
 	register := access.NewRegister(func() time.Time { return now })
 	register.SetKey(access.Key{ID: "key_of_the_administrator", Hospital: "stmary", Scopes: []access.Scope{access.Admin}, Hash: access.Hash(adminToken)})
@@ -66,8 +66,8 @@ func roomOfSender() (*acuity.Observation, error) {
 	}, nil
 }
 
-// A dead letter that this release can read is appended once, with the facts of its
-// sender. The audit record is written before, and names the administrator.
+// A dead letter that this release can read is appended once, with the identity and facts from its
+// sender. The audit record is written first, and names the administrator.
 func TestRetryIsOnce(t *testing.T) {
 	for name, request := range map[string]*acuity.Request{
 		"without an identity":     nil,
@@ -106,7 +106,7 @@ func TestRetryIsOnce(t *testing.T) {
 	}
 }
 
-// Retries of two dead letters have two identities.
+// Retries of two dead letters have different identities.
 func TestRetriesOfTwo(t *testing.T) {
 	d := open(t)
 	d.administer()

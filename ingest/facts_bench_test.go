@@ -10,8 +10,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// BenchmarkFacts turns an HL7 message into the facts of a record, with the pseudonyms of
-// message, visit and patient. In turns it also measures:
+// BenchmarkFacts turns an HL7 message into the facts of a record, with the pseudonyms of message,
+// visit and patient. It also measures, in turns:
 //
 //   - floor-ns: only the SHA-256 compressions that these pseudonyms need. No program can
 //     omit them. x-floor is the time of the whole as a multiple of them.
@@ -44,7 +44,7 @@ func BenchmarkFacts(b *testing.B) {
 	var compressions []int // lengths of the runs of compressions
 	counting, plain := o, o
 	counting.Pseudonym = func(dst []byte, kind string, value []byte) []byte {
-		const padding = 9 // the least number of bytes that SHA-256 adds
+		const padding = 9 // the minimum number of bytes that SHA-256 adds
 		n := len(hospital) + 1 + len(kind) + 1 + len(value) + padding
 		compressions = append(compressions, (n+sha256.BlockSize-1)/sha256.BlockSize, 1) // inner and outer hash
 		return p.Append(dst, hospital, kind, value)

@@ -16,7 +16,7 @@ func at(hour, minute int) acuity.Instant {
 	return acuity.At(time.Date(2026, 3, 4, hour, minute, 0, 0, time.UTC))
 }
 
-// newYear is right after the last leap second.
+// newYear is the first instant after the last leap second.
 var newYear = acuity.At(time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC))
 
 func TestClinicalFacts(t *testing.T) {
@@ -203,8 +203,7 @@ func TestADTFacts(t *testing.T) {
 	}
 }
 
-// An event has the same identity however its sender spells it. A change that makes it
-// another event makes another identity.
+// An event has the same identity in any spelling. A change of its content changes the identity.
 func TestEventIdentity(t *testing.T) {
 	event := func(body string) acuity.Event {
 		d := open(t)

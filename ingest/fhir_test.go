@@ -16,7 +16,7 @@ const fhirBody = `{"resourceType":"Bundle","type":"transaction","entry":[
 	{"resource":{"resourceType":"Observation","id":"o2","status":"sent"}},
 	{"resource":{"resourceType":"Encounter","id":"e1","status":"in-progress","class":{"code":"IMP"},"identifier":[{"value":"VN1"}],"subject":{"reference":"urn:uuid:1"},"period":{"start":"2026-03-04T15:00:00Z"},"location":[{"location":{"display":"LDR04"}}]}}]}`
 
-// fhirAnswer holds the fields that the answer to FHIR has beside the common ones.
+// fhirAnswer contains the fields that the answer to FHIR has in addition to the common ones.
 type fhirAnswer struct {
 	Data struct {
 		Resources                     struct{ Received, Applied, Ignored, Rejected int }
@@ -73,7 +73,7 @@ func TestFHIRWithoutFacts(t *testing.T) {
 	}
 }
 
-// manyFacts are Observations of 100 components each.
+// manyFacts returns n Observations of 100 components each.
 func manyFacts(n int) string {
 	component := `{"code":{"coding":[{"system":"http://loinc.org","code":"11949-4"}]},"valueString":"Category II"}`
 	one := `{"resourceType":"Observation","id":"o%d","status":"final","code":{"text":"panel"},"subject":{"reference":"Patient/p"},"component":[` +
@@ -108,7 +108,7 @@ func TestFHIRRefusals(t *testing.T) {
 	d.wantRefused(t, d.post(t, "fhir", `<Bundle xmlns="http://hl7.org/fhir"/>`, "Content-Type", "application/fhir+xml"), 415, "invalid_request", "")
 }
 
-// A visit is the same one, whichever feed names it.
+// A visit has the same identity in every feed.
 func TestVisitOfFHIRAndHL7(t *testing.T) {
 	event := func(path, body string) acuity.Event {
 		d := open(t)
@@ -123,8 +123,8 @@ func TestVisitOfFHIRAndHL7(t *testing.T) {
 	}
 }
 
-// canaryResource is a resource with a canary in every text field that the decoder does
-// not use. Where the decoder uses an identifier, used holds it, with a canary too.
+// canaryResource returns a resource with a canary in every text field that the decoder does not
+// use. used is the JSON of the fields that the decoder uses, with a canary in each identifier.
 func canaryResource(kind, used string) string {
 	n := 0
 	person := func() string {
@@ -163,7 +163,7 @@ func TestCanariesInFHIR(t *testing.T) {
 		canaryResource("Condition", id+","+meta+","+who+","+code("code", "http://hl7.org/fhir/sid/icd-10-cm", "O14.13")+`,"clinicalStatus":{"coding":[{"code":"active"}],"text":`+name+`},"abatementString":null`),
 		canaryResource("Observation", id+","+meta+","+who+","+code("code", "http://loinc.org", "32421-5")+`,"status":"final","valueString":`+name+`,"component":[{`+code("code", "http://loinc.org", "39156-5")+`,"valueQuantity":{"value":41,"unit":`+name+`}},{"code":{"text":`+strings.Replace(name, "Miller", "Miller MEWS", 1)+`},"valueCodeableConcept":{"text":`+name+`}}]`),
 		canaryResource("MedicationAdministration", id+","+meta+","+who+`,"status":"in-progress","medicationReference":{"reference":"#m","display":`+name+`},"contained":[`+canaryResource("Medication", code("code", "http://www.nlm.nih.gov/research/umls/rxnorm", "6585"))[:1]+strings.Replace(canaryResource("Medication", code("code", "http://www.nlm.nih.gov/research/umls/rxnorm", "6585")), `"id":"`+canary+`id"`, `"id":"m"`, 1)[1:]+`],"effectiveDateTime":"2026-03-04T15:00:00Z"`),
-		strings.Replace(canaryResource("Location", `"name":"LDR 4"`), canary+"id", "ldr-4", 1), // other resources name the place by this id
+		strings.Replace(canaryResource("Location", `"name":"LDR 4"`), canary+"id", "ldr-4", 1), // other resources refer to this id
 		canaryResource("Practitioner", `"x":1`),
 		canaryResource(canary, `"x":1`),
 	}

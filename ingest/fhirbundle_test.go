@@ -22,7 +22,7 @@ type fhirOutcome struct {
 	}
 }
 
-// String returns an outcome on one line: severity, FHIR code, our code, place.
+// String returns an outcome on one line: severity, FHIR code, svc code, location.
 func (o *fhirOutcome) String() string {
 	var lines []string
 	for _, i := range o.Issue {
@@ -52,8 +52,8 @@ func bundled(kind string, resources ...string) string {
 	return `{"resourceType":"Bundle","type":"` + kind + `","entry":[` + strings.Join(entries, ",") + `]}`
 }
 
-// A FHIR client gets a Bundle for a transaction or batch, with one entry for each of its
-// own.
+// A FHIR client gets a Bundle for a transaction or batch, with one entry for each entry of the
+// request.
 func TestResponseBundles(t *testing.T) {
 	const ignored = "OperationOutcome: information informational type_not_used Bundle.entry[1].resource"
 	for name, test := range map[string]struct {
@@ -115,7 +115,7 @@ func TestResponseBundles(t *testing.T) {
 	}
 }
 
-// Every other answer is an OperationOutcome, also a refusal before the handler.
+// Every other answer is an OperationOutcome, even a refusal before the handler.
 func TestOperationOutcomes(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, body string
@@ -167,7 +167,7 @@ func TestOperationOutcomes(t *testing.T) {
 	}
 }
 
-// A client that does not ask for FHIR gets the envelope.
+// A client that does not accept FHIR gets the envelope.
 func TestWhoAsksForFHIR(t *testing.T) {
 	for accept, fhir := range map[string]bool{
 		"": false, "*/*": false, "application/json": false, "application/*": false, "application/fhir+xml": false,

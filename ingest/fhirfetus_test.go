@@ -17,8 +17,8 @@ const (
 	twinsCode     = `{"resourceType":"Condition","id":"twins","clinicalStatus":{"coding":[{"code":"active"}]},` + ofVisit + `,"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O30.003"}]}}`
 )
 
-// fetusWays are the ways in which an Observation can name a fetus: by its label, or by its
-// own reference. In each "@" is the label and "#" its number.
+// fetusWays are the notations in which an Observation can identify a fetus: by its label, or by a
+// reference. In each, "@" is replaced with the label and "#" with its number.
 var (
 	fetusWays = map[string]string{
 		"the text of a site":     `"bodySite":{"text":"Fetus @"}`,
@@ -45,7 +45,8 @@ var (
 	}
 )
 
-// tracingOf is an Observation of a category that names a fetus in a way; "": in no way.
+// tracingOf returns an Observation of a category that identifies a fetus in the given notation, or
+// not at all if the notation is empty.
 func tracingOf(id, way, label, at, category string) string {
 	number := strconv.Itoa(int(label[0]-'A') + 1)
 	code, value := `"coding":[{"system":"http://loinc.org","code":"32421-5"}]`, "Category "+category
@@ -57,7 +58,7 @@ func tracingOf(id, way, label, at, category string) string {
 	case "component":
 		return `{"resourceType":"Observation","id":"` + id + `","status":"final",` + ofVisit + `,"effectiveDateTime":"2026-03-04T` + at + `:00Z","code":{"text":"tracing"},"component":[{"code":{` + code + `,"text":"twin ` + label + `"},"valueString":"` + value + `"}]}`
 	}
-	// "#" is also the first letter of a reference to a contained resource.
+	// "#" also begins a reference to a contained resource.
 	way = strings.NewReplacer(`"#`, `"#`, "#", number, "@", label).Replace(way)
 	if way != "" {
 		way = "," + way
@@ -65,8 +66,8 @@ func tracingOf(id, way, label, at, category string) string {
 	return `{"resourceType":"Observation","id":"` + id + `","status":"final",` + ofVisit + `,"effectiveDateTime":"2026-03-04T` + at + `:00Z","code":{` + code + `},"valueString":"` + value + `"` + way + `}`
 }
 
-// In whatever way the fetuses are named, and in whatever order it is told, a better tracing
-// of one does not end the worse one of another. One of the same does.
+// In any notation and any order of arrival, a better tracing of one fetus does not end a worse
+// tracing of another. A better tracing of the same fetus does.
 func TestTracingsOfTwins(t *testing.T) {
 	labels, references := keysOf(fetusWays), keysOf(fetusReferences)
 	rapid.Check(t, func(t *rapid.T) {
@@ -113,8 +114,8 @@ func keysOf(m map[string]string) []string {
 	return list
 }
 
-// The mother's own tracing names no fetus, though it names her, in whatever order she and her
-// names become known.
+// A tracing of the mother identifies no fetus, although it refers to her, in any order in which she
+// and her identifiers become known.
 func TestTracingOfTheMotherNamesNoFetus(t *testing.T) {
 	about := func(id, at, category string) string {
 		return tracingOf(id, `"subject":{"reference":"Patient/mother"}`, "A", at, category)
@@ -135,8 +136,8 @@ func TestTracingOfTheMotherNamesNoFetus(t *testing.T) {
 	})
 }
 
-// Conditions and infusions end when their newest version says so, and a modifier or a text is
-// read as it is meant.
+// Conditions and infusions end when their newest version says so. Modifiers and negations in text
+// are respected.
 func TestEndsAndDenials(t *testing.T) {
 	hemorrhage := func(id, rest string) string {
 		return `{"resourceType":"Condition","id":"` + id + `",` + ofVisit + `,"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O72.1"}]},"onsetDateTime":"2026-03-04T21:00:00Z"` + rest + `}`
@@ -172,7 +173,7 @@ func TestEndsAndDenials(t *testing.T) {
 	}
 }
 
-// The signals of a room name a fetus in a field of its own, or in their words.
+// A signal of a room identifies a fetus in a separate field or in its text.
 func TestClinicalNamesAFetus(t *testing.T) {
 	for text, want := range map[string]string{
 		`"fetus":"A"`: "A", `"fetus":"twin 2"`: "B", `"fetus":"3"`: "C", `"display":"FHR category, fetus B"`: "B", `"display":"FHR1"`: "A", `"display":"FHR category"`: "",

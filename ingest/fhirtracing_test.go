@@ -7,9 +7,9 @@ import (
 	"svc/acuity/hospital"
 )
 
-// A tracing that was entered in error counts as never made, even if the retraction lacks
-// its value. A Category I that ended a diagnosis no longer ends it. Retracting any other
-// tracing brings nothing back.
+// A tracing that was entered in error is treated as if it had never been sent, even if the
+// retraction lacks its value. A Category I that ended a diagnosis no longer ends it. Retracting any
+// other tracing has no further effect.
 func TestTracingInErrorWithoutItsValue(t *testing.T) {
 	const (
 		two, three = "labor-fhr-cat-ii", "labor-fhr-cat-iii"

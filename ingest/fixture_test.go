@@ -21,7 +21,7 @@ import (
 
 var now = time.Date(2026, 3, 4, 15, 30, 0, 0, time.UTC)
 
-// fixture is a service whose log records what was appended. The test says what became of
+// fixture is a service whose log records the appended observations. The test defines the outcome of
 // each observation.
 type fixture struct {
 	http.Handler
@@ -33,7 +33,7 @@ type fixture struct {
 	stored  []*acuity.Observation
 	fail    error // error of Append
 	pending bool
-	retried int // number of dead letters noted as retried
+	retried int // number of dead letters recorded as retried
 	change  func(*acuity.Observation) acuity.Change
 	viewed  []ingest.Position
 }
@@ -72,7 +72,7 @@ func (d viewPort) Wait(_ context.Context, _ string, p ingest.Position) bool {
 	return true
 }
 
-// applyAll is a processor that applies everything.
+// applyAll is a processor that applies every observation.
 func applyAll(o *acuity.Observation) acuity.Change {
 	c := acuity.Change{Hospital: o.Hospital, Outcome: acuity.Applied, Level: acuity.LevelYellow}
 	for i := range o.Events {
@@ -82,7 +82,7 @@ func applyAll(o *acuity.Observation) acuity.Change {
 	return c
 }
 
-var token, narrow string // token has all scopes, narrow may only read the status
+var token, narrow string // token has all scopes; narrow may only read the status
 
 func open(tb testing.TB) *fixture {
 	tb.Helper()
@@ -105,14 +105,14 @@ func open(tb testing.TB) *fixture {
 	return d
 }
 
-// mounted returns a router with the paths of ingest, as a process has it.
+// mounted returns a router with the paths of ingest, as in a process.
 func mounted(c ingest.Config) http.Handler {
 	r := c.Shell.Router()
 	ingest.Mount(r, c)
 	return r
 }
 
-// answer holds the parts of an answer that tests look at.
+// answer contains the parts of an answer that tests read.
 type answer struct {
 	status int
 	header http.Header
@@ -207,8 +207,8 @@ func (d *fixture) do(t *testing.T, r *http.Request) *answer {
 	return a
 }
 
-// wantRefused checks that a request was refused with all these details, and that nothing
-// of it was appended.
+// wantRefused expects that a request was refused with exactly these details, and that no part of it
+// was appended.
 func (d *fixture) wantRefused(t *testing.T, a *answer, status int, code, want string) {
 	t.Helper()
 	if a.status != status || a.Error.Code != code || a.details() != want {
@@ -222,7 +222,7 @@ func (d *fixture) wantRefused(t *testing.T, a *answer, status int, code, want st
 	}
 }
 
-// wantTaken checks that a request was applied, and returns the observation.
+// wantTaken expects that a request was applied, and returns the observation.
 func (d *fixture) wantTaken(t *testing.T, a *answer) *acuity.Observation {
 	t.Helper()
 	if a.status != http.StatusOK || len(d.stored) != 1 {

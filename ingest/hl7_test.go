@@ -26,7 +26,7 @@ var (
 	ackIDs      = regexp.MustCompile(`[0-9a-f]{20}`)
 )
 
-// plain replaces the id of an acknowledgment, which differs each time, for comparison.
+// plain replaces the random id of an acknowledgment, so that acknowledgments can be compared.
 func plain(ack string) string { return ackIDs.ReplaceAllString(ack, "ID") }
 
 const (
@@ -190,8 +190,8 @@ func TestHL7JSON(t *testing.T) {
 	}
 }
 
-// TestMessages expects for every body the acknowledgment and the observation that POST
-// /api/ingest/hl7 makes of it.
+// TestMessages expects for every body the same acknowledgment and the same observation as from POST
+// /api/ingest/hl7.
 func TestMessages(t *testing.T) {
 	for name, body := range map[string]string{
 		"accepted":        admission,
@@ -225,8 +225,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestMessagesThatAreNone: even a body without a message gets an acknowledgment, because
-// its sender must not wait forever.
+// TestMessagesThatAreNone: even a body without a message gets an acknowledgment, so that its sender
+// does not wait forever.
 func TestMessagesThatAreNone(t *testing.T) {
 	d := open(t)
 	for name, test := range map[string]struct{ body, want string }{
@@ -274,6 +274,6 @@ func TestCanariesInMessages(t *testing.T) {
 	if ack, err := ingest.NewMessages(d.config).IngestBody(t.Context(), d.key, []byte(everyField())); err != nil || len(ack) == 0 || len(d.stored) != 1 {
 		t.Fatal(string(ack), err)
 	}
-	d.logged.WriteString("nothing is logged here") // search needs a log line; over MLLP the connection writes it
+	d.logged.WriteString("nothing is logged here") // search needs a log line; over MLLP the connection logs it
 	d.search(t)
 }

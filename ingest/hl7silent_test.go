@@ -16,17 +16,18 @@ import (
 	"svc/ingest"
 )
 
-// HL7: components of fields, with another value for each. The lists of docs/hl7.md say which are
-// read. Each of these makes a difference or is named; no other makes one.
+// For HL7, the test replaces the value of each component. docs/hl7.md lists the components that are
+// read. A change of a listed component changes the result or is reported in the answer; a change of
+// any other component changes nothing.
 
-// parted is a message in parts: its segments, and of each its fields.
+// parted is a message as a list of segments, each a list of fields.
 type parted struct {
 	separator, component, repetition string
 	segments                         [][]string
 }
 
-// splitMessage splits a message into segments and fields. ok is false if it has batches, encodings or
-// lines other than plain segments.
+// splitMessage splits a message into segments and fields. ok is false if the message has batches,
+// encodings or lines other than plain segments.
 func splitMessage(text string) (m parted, ok bool) {
 	text = strings.Trim(strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(text), "\r")
 	if !utf8.ValidString(text) || len(text) < 9 || !strings.HasPrefix(text, "MSH") || strings.Count(text, "MSH") > 1 {
@@ -58,7 +59,7 @@ func (m *parted) text() string {
 	return b.String()
 }
 
-// get returns a component, from 1, of a repetition, from 0, of a field.
+// get returns a component of a repetition of a field. Components count from 1, repetitions from 0.
 func (m *parted) get(s, field, repetition, component int) string {
 	if field >= len(m.segments[s]) {
 		return ""
@@ -74,7 +75,7 @@ func (m *parted) get(s, field, repetition, component int) string {
 	return parts[component-1]
 }
 
-// set returns the message with another component.
+// set returns the message with the component replaced.
 func (m *parted) set(s, field, repetition, component int, value string) string {
 	c := *m
 	c.segments = slices.Clone(m.segments)
@@ -97,12 +98,12 @@ func (m *parted) set(s, field, repetition, component int, value string) string {
 	return c.text()
 }
 
-// find returns the first segment of a name; -1: there is none.
+// find returns the index of the first segment with the name, or -1.
 func (m *parted) find(name string) int {
 	return slices.IndexFunc(m.segments, func(fields []string) bool { return fields[0] == name })
 }
 
-// first returns a component of the first segment of a name.
+// first returns a component of the first segment with the name.
 func (m *parted) first(name string, field, component int) string {
 	if s := m.find(name); s >= 0 {
 		return m.get(s, field, 0, component)
@@ -113,8 +114,8 @@ func (m *parted) first(name string, field, component int) string {
 // messageFact is one component of a message.
 type messageFact struct {
 	s, field, repetition, component int
-	name                            string // PV1-3.2
-	path                            string // as a warning names it, and without the number of the segment
+	name                            string // such as PV1-3.2
+	path                            string // as in a warning, but without the number of the segment
 	value                           string
 }
 
@@ -125,7 +126,7 @@ func (m *parted) facts() (all []messageFact) {
 		seen[fields[0]]++
 		for n := 1; n < len(fields); n++ {
 			if fields[0] == "MSH" && n <= 2 {
-				continue // corpus and fuzzer have the delimiters
+				continue // the corpus and the fuzzer test the delimiters
 			}
 			for r, repetition := range strings.Split(fields[n], m.repetition) {
 				for c, value := range strings.Split(repetition, m.component) {
@@ -148,7 +149,7 @@ func (m *parted) fact(s, field, repetition, component, number int) messageFact {
 	return messageFact{s, field, repetition, component, fmt.Sprint(name, "-", field, ".", component), path, m.get(s, field, repetition, component)}
 }
 
-// another returns another value for a component that has a meaning.
+// another returns a different meaningful value for a component.
 func (m *parted) another(f messageFact) string {
 	pick := func(values ...string) string {
 		for _, v := range values {
@@ -201,8 +202,8 @@ func (m *parted) another(f messageFact) string {
 	return f.value + "Z9"
 }
 
-// readFields are the lists of docs/hl7.md of what is read, as PV1-3.2; "MSH-3" is each of its
-// components.
+// readFields returns the components that docs/hl7.md lists as read, such as PV1-3.2. A field
+// without a component, such as "MSH-3", means each of its components.
 func readFields(t *testing.T) (read map[string]bool, unread string) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/hl7.md")
@@ -231,8 +232,8 @@ func readFields(t *testing.T) (read map[string]bool, unread string) {
 	return read, unread
 }
 
-// isRead reports whether a component is in the list. Beyond the first repetition only those of
-// numbers of people and of character sets are.
+// isRead reports whether a component is in the list. Of repetitions after the first, only those of
+// identifiers of people and of character sets are read.
 func isRead(read map[string]bool, f messageFact) bool {
 	field, _, _ := strings.Cut(f.name, ".")
 	if f.repetition > 0 && !slices.Contains([]string{"PID-3", "PID-21", "NK1-33", "MSH-18", "MSH-3", "MSH-4", "MSH-5", "MSH-6", "MSH-10", "MSH-11", "MSH-12"}, field) {
@@ -241,11 +242,11 @@ func isRead(read map[string]bool, f messageFact) bool {
 	return read[f.name] || read[field]
 }
 
-// goesBehind reports whether another component of the message goes before one that is read, by the
-// rules of docs/hl7.md. Most of these rules depend on the values alone.
+// goesBehind reports whether another component of the message has precedence over this one by the
+// rules of docs/hl7.md. Most of these rules depend only on the values.
 func (m *parted) goesBehind(f messageFact) bool {
 	trigger := m.first("MSH", 9, 2)
-	exact := func(v string) bool { return len(v) >= 14 && (strings.ContainsAny(v, "+-") || v[:8] != "20260304") } // no offset, or more than a week off
+	exact := func(v string) bool { return len(v) >= 14 && (strings.ContainsAny(v, "+-") || v[:8] != "20260304") } // no offset, or over a week off
 	newborn := func() bool {
 		return strings.HasPrefix(strings.ToUpper(m.first("PV1", 2, 1)), "N") || m.first("PV1", 4, 1) == "N" || m.first("PV2", 36, 1) == "Y" || m.first("PID", 7, 1) >= "202602"
 	}
@@ -255,22 +256,22 @@ func (m *parted) goesBehind(f messageFact) bool {
 	own := func(field, component int) string { return m.get(f.s, field, 0, component) }
 	switch f.name {
 	case "MSH-3.1", "MSH-4.1", "MSH-5.1", "MSH-6.1", "MSH-12.1":
-		return m.first("MSH", 15, 1) == "NE" // there is no answer
+		return m.first("MSH", 15, 1) == "NE" // the message gets no answer
 	case "MSH-7.1":
 		return exact(m.first("EVN", 2, 1))
 	case "MSH-18.1", "MSH-18.2": // JSON is UTF-8
 		return true
 	case "MSH-15.1", "MSH-16.1":
-		return true // TestAck has the modes; in JSON the code may be the same
-	case "PID-3.1", "PID-3.5", "PID-21.1", "PID-21.5": // of several numbers one counts
+		return true // TestAck covers the modes; in JSON the code may be the same
+	case "PID-3.1", "PID-3.5", "PID-21.1", "PID-21.5": // only one of several numbers applies
 		return repeated() && (m.get(f.s, f.field, f.repetition, 5) != "MR" || f.component == 5 && f.repetition == 0) || !repeated() && f.component == 5
-	case "PV1-10.1": // the name tells the kind of place
+	case "PV1-10.1": // the name indicates the kind of location
 		return own(10, 2) != "" || own(10, 5) != ""
 	case "PV2-36.1", "PID-7.1", "PV1-4.1":
 		return newborn()
 	case "PID-18.1":
 		return f.value == m.first("PV1", 19, 1)
-	case "NK1-3.1", "NK1-33.1", "NK1-33.5": // the mother in PID-21 goes first, then the first NK1 that is hers
+	case "NK1-3.1", "NK1-33.1", "NK1-33.5": // the mother in PID-21 has precedence, then the first NK1 that is the mother
 		return m.first("PID", 21, 1) != "" || own(3, 1) != "MTH" && own(33, 1) == "" || own(3, 1) != "MTH" && f.field == 33 || f.component == 5
 	case "PV1-10.2", "PV1-10.5":
 		return true
@@ -286,7 +287,8 @@ func (m *parted) goesBehind(f messageFact) bool {
 	return trigger == ""
 }
 
-// sendMessage answers a message in JSON. What is wrong with some events is about all of the message.
+// sendMessage answers a message in JSON. A warning that ignores an event applies to the whole
+// message.
 func (p *unitProbe) sendMessage(t *testing.T, text string) effect {
 	t.Helper()
 	e := p.send(t, "hl7", writeTree(t, map[string]string{"message": text}))
@@ -296,7 +298,7 @@ func (p *unitProbe) sendMessage(t *testing.T, text string) effect {
 	return e
 }
 
-// names reports whether an answer names a component, or the field or segment with it.
+// names reports whether an answer names the component, or its field or segment.
 func (e effect) names(f messageFact) bool {
 	return e.whole || slices.ContainsFunc(e.places, func(place string) bool {
 		_, place, _ = strings.Cut("."+place, ".")
@@ -305,7 +307,7 @@ func (e effect) names(f messageFact) bool {
 	})
 }
 
-// messagesOf reads the messages of the corpus that consist of plain segments.
+// messagesOf returns the messages of the corpus that consist of plain segments.
 func messagesOf(t *testing.T) map[string]*parted {
 	t.Helper()
 	all := map[string]*parted{}
@@ -354,12 +356,13 @@ func TestNoFactOfHL7IsSilent(t *testing.T) {
 			}
 		}
 	}
-	// What a message lacks: each field that is read, and many that are not.
+	// Add each component that the message lacks: every component that is read, and many that are
+	// not.
 	for _, event := range []string{"A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"} {
 		m, _ := splitMessage(strings.ReplaceAll(bareAdmission, "A01", event))
 		whole := p.sendMessage(t, m.text())
 		for s, fields := range m.segments {
-			full := m // with all that is not read
+			full := m // with all components that are not read
 			for field := 3; field <= 52; field++ {
 				for component := 1; component <= 6; component++ {
 					switch f := m.fact(s, field, 0, component, 1); {
@@ -387,7 +390,7 @@ const bareAdmission = "MSH|^~\\&|EPIC|STMARY|SVC|STMARY|20260304093010-0600||ADT
 	"EVN|A01|20260304090000-0600\rPID|1||MRN1^^^STMARY^MR\rPV1|1|I|L&D^LDR 4|||||||||||||||||V1\rPV2|1\r" +
 	"DG1|1||O14.13\rNK1|1||MTH\rOBX|1\rMRG|1\rZZZ|1\r"
 
-// A message over MLLP becomes the same facts as over HTTP, as text and in JSON.
+// A message over MLLP results in the same facts as over HTTP, as text and in JSON.
 func TestMessagesAreReadAlikeOverMLLP(t *testing.T) {
 	d := open(t)
 	read := func(t *testing.T, send func()) []acuity.Event {

@@ -34,8 +34,8 @@ func pack(t *testing.T, s string) string {
 	return b.String()
 }
 
-// pad extends a body to n bytes with a text field that gzip shrinks to about a sixth. The
-// text is binary noise, repeated only beyond the window of gzip.
+// pad extends a body to n bytes with a text field that gzip compresses to about a sixth. The text
+// is binary noise that repeats only beyond the window of gzip.
 func pad(body string, n int) string {
 	var noise strings.Builder
 	state := uint32(1)
@@ -154,7 +154,7 @@ func TestBodiesThatAreTaken(t *testing.T) {
 	}
 }
 
-// An accepted observation can end in four ways.
+// An accepted observation has one of four outcomes.
 func TestWhatBecomesOfAnObservation(t *testing.T) {
 	bodies := map[string]string{
 		"adt": adtBody, "census": censusBody, "clinical": clinicalBody, "roster": rosterBody, "staffing": staffingBody,
@@ -238,7 +238,7 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 	}
 }
 
-// The lists of the answer are those of the change.
+// The lists in the answer are those of the change.
 func TestAnswerLists(t *testing.T) {
 	d := open(t)
 	mag, _ := catalogue.FactorByID("high-mag")

@@ -13,8 +13,8 @@ import (
 	"svc/ingest"
 )
 
-// Every body counts for its feed, also one of which nothing was appended: it shows that
-// the sender is alive.
+// Every body counts for its feed, even if nothing of it was appended, because it shows that the
+// sender is alive.
 func TestIntakes(t *testing.T) {
 	for name, test := range map[string]struct{ path, body, want string }{
 		"kept":                     {"fhir", `{"resourceType":"Encounter","id":"e","status":"arrived"}`, "1 0 0 true"},
@@ -66,7 +66,7 @@ func telegram(controlID, kind, rest string) string {
 
 const visit = "PV1|1|I|L&D^LDR 4||||||||||||||||VN9001\r"
 
-// The notices tell a sender which message was refused or warned about, why and where.
+// The notices name the message that was refused or has a warning, with the reason and the location.
 func TestNotices(t *testing.T) {
 	good := telegram("M1", "ADT^A01", visit)
 	for name, test := range map[string]struct {
@@ -112,7 +112,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// A request id that the sender made up appears in no notice.
+// A request id of the sender is not part of any notice.
 func TestNoticesWithoutTheSendersID(t *testing.T) {
 	d, intakes := noticed(t)
 	d.post(t, "staffing", `{}`, "X-Request-Id", canary)
@@ -121,7 +121,7 @@ func TestNoticesWithoutTheSendersID(t *testing.T) {
 	}
 }
 
-// TestNoticesOfMLLP: MLLP gets the same notices, without a request.
+// TestNoticesOfMLLP: messages over MLLP cause the same notices, without a request id.
 func TestNoticesOfMLLP(t *testing.T) {
 	d, intakes := noticed(t)
 	messages := ingest.NewMessages(d.config)
@@ -142,8 +142,7 @@ func TestNoticesOfMLLP(t *testing.T) {
 	}
 }
 
-// A warning from applying an observation leads back to its message, and is not reported a
-// second time.
+// A warning from applying an observation refers to its message, and is not reported a second time.
 func TestNoticesOfApplying(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, kind, body string
@@ -177,7 +176,7 @@ func TestNoticesOfApplying(t *testing.T) {
 	}
 }
 
-// A control id is stored if it looks like a number, else its pseudonym is.
+// A control id is stored if it looks like a number; if not, its pseudonym is stored.
 func TestControlIDs(t *testing.T) {
 	for id, kept := range map[string]bool{
 		"1": true, "MSG00001": true, "MSG1": true, "EPIC20260304": true, "20260304081502.123": true, "Q123T456X": true,
@@ -199,7 +198,7 @@ func TestControlIDs(t *testing.T) {
 	}
 }
 
-// Whatever a control id holds, no word of it is stored.
+// No word in a control id is stored.
 func TestControlIDsHoldNoWords(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		around := rapid.StringMatching(`[0-9._:/+=-]{0,8}`)

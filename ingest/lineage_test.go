@@ -12,9 +12,9 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestRotationEndsNoResource sends the start of an infusion with one key and its end with
-// the successors of that key. A FHIR resource is identified with its sender, and a
-// lineage of keys is one sender. A key outside of the lineage names another resource.
+// TestRotationEndsNoResource sends the start of an infusion with one key and its end with the
+// successors of that key. A FHIR resource is identified together with its sender, and all keys of a
+// lineage are one sender. The same id from a key outside the lineage identifies another resource.
 func TestRotationEndsNoResource(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rotations int

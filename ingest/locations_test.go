@@ -8,8 +8,8 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestLocationsAtOnce: a table of locations is taken as a whole, or not at all, and each
-// fault names its row.
+// TestLocationsAtOnce: a table of locations is accepted or refused as a whole, and each fault names
+// its row.
 func TestLocationsAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		body   string

@@ -16,11 +16,11 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Requests as no sender should write them: 5,000 of the corpus with up to four changes of form.
-// What is asked of each answer is in [unitProbe.lost]. A request that fails is made as small as it
-// can be before it is shown.
+// This test sends malformed requests: 5,000 requests of the corpus with up to four changes of form.
+// [unitProbe.lost] checks each answer. A request that fails is reduced as far as possible before it
+// is reported.
 
-// mutant is a request that was made from another.
+// mutant is a request that was derived from another.
 type mutant struct{ feed, body string }
 
 const mutants = 5000
@@ -35,7 +35,7 @@ func TestNoFactOfAMutatedRequestIsLost(t *testing.T) {
 	for _, body := range filesOf(t, "fhir/testdata/*.json") {
 		bases = append(bases, mutant{"fhir", body})
 	}
-	for range 20 { // there is one of each
+	for range 20 { // each of these exists only once
 		bases = append(bases, mutant{"clinical", clinicalBody}, mutant{"census", censusBody}, mutant{"adt", adtBody},
 			mutant{"batch", `{"events":[` + adtBody + `,{"eventType":"A03","occurredAt":"2026-03-04T15:20:00Z","visitId":"V1"}]}`})
 	}
@@ -70,7 +70,7 @@ func TestNoFactOfAMutatedRequestIsLost(t *testing.T) {
 	t.Log(feeds)
 }
 
-// tried is what became of a request.
+// tried is the outcome of a request.
 type tried struct {
 	*answer
 	state  string
@@ -106,12 +106,12 @@ func (p *unitProbe) try(t *testing.T, m mutant) tried {
 	return tried{a, numbered.ReplaceAllString(state, ""), said.Data.Issues}
 }
 
-// numbered are the numbers of statements, which say nothing about them.
+// numbered matches the numbers of statements, which are not facts.
 var numbered = regexp.MustCompile(`"Number":\d+,?|"Next\w*":\d+,?`)
 
-// lost returns what is wrong with the answer to a request; "": nothing is. It panics nowhere and
-// gets no status of a fault of the service. A refusal names place and rule. Nothing that is named
-// repeats a value. What was said leaves a trace in the state, or is named.
+// lost returns the fault in the answer to a request, or "" if there is none. The request must not
+// panic or return a server error. A refusal names the location and the rule, without repeating a
+// value. Every fact of the request changes the state or is named in the answer.
 func (p *unitProbe) lost(t *testing.T, m mutant) (why string) {
 	t.Helper()
 	defer func() {
@@ -144,8 +144,8 @@ func (p *unitProbe) lost(t *testing.T, m mutant) (why string) {
 	return ""
 }
 
-// repeatedOf is what an answer says about a value by design: codes without a meaning, which the sender
-// looks up; the acknowledgment and its control id; and the label of the room.
+// repeatedOf matches the values that an answer repeats by design: unmapped codes, the
+// acknowledgment and its control id, and the label of the room.
 var repeatedOf = regexp.MustCompile(`"ack":"(?:\\.|[^"\\])*"|"unmapped":\[[^]]*\]|"controlId":"[^"]*"|"roomLabel":"[^"]*"|"evidence":"[^"]*"`)
 
 // empty returns the state before any request.
@@ -155,7 +155,7 @@ func (p *unitProbe) empty(t *testing.T) string {
 	return numbered.ReplaceAllString(p.records(t), "")
 }
 
-// part is something that a request says, and the request without it.
+// part is a part of a request that states a fact, and the request without it.
 type part struct{ kind, path, body string }
 
 // readTypes are the types of FHIR resources that are read.
@@ -172,8 +172,8 @@ func (a *tried) names(feed string, of part) bool {
 		}
 	}
 	for _, i := range a.issues {
-		entry := strings.TrimSuffix(of.path, ".resource")                                    // the method of an entry may be what is wrong
-		if covers(i.Expression, entry) || i.Code == "type_not_used" && !readTypes[of.kind] { // the first of each type is named
+		entry := strings.TrimSuffix(of.path, ".resource")                                    // the method of an entry may be the fault
+		if covers(i.Expression, entry) || i.Code == "type_not_used" && !readTypes[of.kind] { // only the first resource of each type is named
 			return true
 		}
 	}
@@ -187,7 +187,8 @@ func (a *tried) names(feed string, of part) bool {
 	return len(a.Data.Unmapped) > 0 && feed == "clinical" || a.Data.Outcome == nil || *a.Data.Outcome != "applied"
 }
 
-// itemsOf returns parts of a request that say something by themselves, but for those that it says twice.
+// itemsOf returns the parts of a request that each state a fact independently, without facts that
+// the request states twice.
 func itemsOf(t *testing.T, m mutant) (all []part) {
 	t.Helper()
 	if m.feed == "hl7" {
@@ -239,12 +240,12 @@ func itemsOf(t *testing.T, m mutant) (all []part) {
 	}
 	walk(tree, nil)
 	if m.feed == "fhir" && slices.ContainsFunc(slices.Collect(maps.Values(seen)), func(n int) bool { return n > 1 }) {
-		return nil // versions of one resource, or said twice
+		return nil // versions of one resource, or duplicates
 	}
 	return all[:min(2, len(all))]
 }
 
-// smallest makes a request that fails as small as it can be.
+// smallest reduces a failing request as far as possible.
 func (p *unitProbe) smallest(t *testing.T, m mutant) mutant {
 	t.Helper()
 	kind, _, _ := strings.Cut(p.lost(t, m), ":")
@@ -264,7 +265,8 @@ func (p *unitProbe) smallest(t *testing.T, m mutant) mutant {
 	return m
 }
 
-// less returns a request without each of its parts: segments, then fields; objects, then leaves.
+// less returns the request without each of its parts in turn: segments, then fields; objects, then
+// leaves.
 func (m mutant) less(t *testing.T) (all []string) {
 	t.Helper()
 	if m.feed == "hl7" {
@@ -296,7 +298,7 @@ func (m mutant) less(t *testing.T) (all []string) {
 	return all
 }
 
-// placesOf returns the places of a tree, the outer ones first.
+// placesOf returns the paths of all nodes of a tree, outer nodes first.
 func placesOf(v any, at []any) (all [][]any) {
 	all = append(all, at)
 	switch v := v.(type) {
@@ -312,16 +314,16 @@ func placesOf(v any, at []any) (all [][]any) {
 	return all
 }
 
-// pick returns one of a list.
+// pick returns a random element of a list.
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// coarser tells a time with less precision.
+// coarser returns a time with less precision.
 func coarser(r *rand.Rand, v string, lengths ...int) string {
 	n := pick(r, lengths)
 	return v[:min(n, len(v))]
 }
 
-// mutateMessage changes the form of a message of HL7.
+// mutateMessage changes the form of an HL7 message.
 func mutateMessage(r *rand.Rand, text string) string {
 	lines := strings.Split(strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(text), "\r")
 	i := r.IntN(len(lines))
@@ -389,7 +391,7 @@ func mutateMessage(r *rand.Rand, text string) string {
 	return join()
 }
 
-// ways are the ways to change the form of a request.
+// ways are the kinds of changes to the form of a request.
 var ways = []string{
 	"drop", "double", "swap", "blank", "indent", "case", "escape", "repeat", "components", "coarse", "unnumbered", "event",
 	"value", "more", "ends", "delimiters", "batch", "cut",
@@ -400,7 +402,7 @@ var (
 	jsonTime = regexp.MustCompile(`^20\d\d-\d\d-\d\dT`)
 )
 
-// mutateJSON changes the form of a body of JSON.
+// mutateJSON changes the form of a JSON body.
 func mutateJSON(r *rand.Rand, m mutant, bases []mutant) string {
 	d := json.NewDecoder(strings.NewReader(m.body))
 	d.UseNumber()
@@ -465,7 +467,7 @@ func mutateJSON(r *rand.Rand, m mutant, bases []mutant) string {
 			o[canaryField] = canary
 			return set(o)
 		}
-	case "components": // coded as text
+	case "components": // text instead of a coding
 		if o, ok := v.(map[string]any); ok && o["coding"] != nil {
 			return set(map[string]any{"text": "Preeclampsia"})
 		}
@@ -487,10 +489,10 @@ func mutateJSON(r *rand.Rand, m mutant, bases []mutant) string {
 	return writeAny(tree)
 }
 
-// canaryField is the name of a field that no feed has. Answers name it.
+// canaryField is a field name that no feed has. Answers name it.
 const canaryField = "unknownField"
 
-// valueAt returns the value at a place of a tree.
+// valueAt returns the value at a path of a tree.
 func valueAt(tree any, at []any) any {
 	for _, token := range at {
 		switch token := token.(type) {

@@ -16,12 +16,12 @@ import (
 	"svc/ingest/hl7"
 )
 
-// evening is when all messages of these tests are received. So the tests differ only in
-// their order.
+// evening is the time at which all messages of these tests are received, so that the tests differ
+// only in the order of messages.
 var evening = acuity.At(time.Date(2026, 3, 4, 23, 0, 0, 0, time.UTC))
 
-// decoded returns the observation of an HL7 message, or of a FHIR body if the text begins
-// with a brace.
+// decoded returns the observation of an HL7 message, or of a FHIR body if the text begins with a
+// brace.
 func decoded(t rapid.TB, text string) acuity.Observation {
 	t.Helper()
 	name := func(kind, value string) string { return kind + " " + value }
@@ -49,8 +49,8 @@ func decoded(t rapid.TB, text string) acuity.Observation {
 	return o
 }
 
-// adt is an ADT message about the one visit. at and occurred are times of the day. more
-// holds segments, or the class and place of PV1.
+// adt returns an ADT message about the visit. at and occurred are times of the day. more contains
+// segments, or the class and location of PV1.
 func adt(kind, at, occurred, place, class string, more ...string) string {
 	lines := append([]string{
 		`MSH|^~\&|EPIC|STMARY|SVC|STMARY|20260304` + at + `00||ADT^` + kind + `|` + kind + at + `|P|2.5.1`,
@@ -60,7 +60,7 @@ func adt(kind, at, occurred, place, class string, more ...string) string {
 	return strings.Join(lines, "\r") + "\r"
 }
 
-// encounter is a version of the Encounter of that visit.
+// encounter returns a version of the Encounter of the visit.
 func encounter(status, updated, places, end string) string {
 	if end != "" {
 		end = `,"end":"2026-03-04T` + end + `:00Z"`
@@ -74,7 +74,7 @@ func stays(room, start string) string {
 	return `{"location":{"display":"` + room + `"},"status":"active","period":{"start":"2026-03-04T` + start + `:00Z"}}`
 }
 
-// resource is a resource that names its visit or patient in the field about.
+// resource returns a resource that refers to its visit or patient in the field about.
 func resource(kind, id, status, updated, about, rest string) string {
 	return `{"resourceType":"` + kind + `","id":"` + id + `","meta":{"lastUpdated":"2026-03-04T` + updated + `:00Z"},` + status + `,` + about + `,` + rest + `}`
 }
@@ -106,8 +106,8 @@ func diagnosed(verification, updated, about string) string {
 		updated, about, severe+`,"onsetDateTime":"2026-03-04T08:30:00Z"`)
 }
 
-// visits are the feeds of one visit each, as they come over the wire. They include
-// cancels and retractions.
+// visits are the feeds of one visit each, as they are transmitted, including cancels and
+// retractions.
 var visits = map[string][]string{
 	"admit, two transfers, one of them cancelled": {
 		adt("A04", "0800", "", `OBTRI^T1`, "O"), adt("A01", "0815", "", `LDR^L1`, "I", `DG1|1||O14.13^^I10||20260304081000`),
@@ -179,8 +179,8 @@ var visits = map[string][]string{
 	},
 }
 
-// byNumber names a newborn by its number. third holds the other facts about it: it is the
-// third that the mother bears, and its number belongs to the Patient with that fact.
+// byNumber refers to a newborn by its number. third contains the other facts: the Patient with that
+// number is the third child of this birth.
 const byNumber = `"subject":{"identifier":{"value":"MRN2"}}`
 
 var third = []string{
@@ -189,7 +189,8 @@ var third = []string{
 "subject":{"reference":"Patient/b2","identifier":{"value":"MRN2"}},"period":{"start":"2026-03-04T08:45:00Z","end":"2026-03-04T08:50:00Z"}}`,
 }
 
-// state describes the state of a unit: who is where, with what evidence, and what waits.
+// state returns the state of a unit as text: the location and evidence of each patient, and the
+// pending statements.
 func state(list []acuity.Observation) string {
 	u := hospital.New("st-test")
 	for i := range list {
@@ -198,7 +199,7 @@ func state(list []acuity.Observation) string {
 	return chart(u.Chart())
 }
 
-// referenceState describes the state by the plain reference implementation.
+// referenceState returns the state according to the plain reference implementation.
 func referenceState(list []acuity.Observation) string {
 	return chart(hospital.Fold(list, evening).Chart)
 }
@@ -211,7 +212,7 @@ func chart(c *acuity.Chart) string {
 	return strings.ReplaceAll(string(text), "null", "[]")
 }
 
-// permutations calls visit with each order of n things.
+// permutations calls visit with each permutation of n indexes.
 func permutations(n int, visit func([]int)) {
 	order := make([]int, 0, n)
 	var next func()
@@ -230,9 +231,9 @@ func permutations(n int, visit func([]int)) {
 	next()
 }
 
-// The messages of a visit may arrive in any order and from any mixture of feeds: the unit
-// ends in the same state. The test decodes their bytes. Cancels come before the events
-// they cancel, retractions before the facts they retract, and any message may come twice.
+// The messages of a visit may arrive in any order and from any mixture of feeds: the unit ends in
+// the same state. Cancels may precede the events that they cancel, retractions the facts that they
+// retract, and any message may be sent twice. The test decodes the transmitted bytes.
 func TestOrderOfMessagesMeansNothing(t *testing.T) {
 	for name, texts := range visits {
 		t.Run(name, func(t *testing.T) {
@@ -261,8 +262,8 @@ func TestOrderOfMessagesMeansNothing(t *testing.T) {
 	})
 }
 
-// orders holds the observations of one visit. Every order must end in the state of the
-// first.
+// orders has the observations of one visit. Every order must result in the state of the first
+// order.
 type orders struct {
 	*testing.T
 	said   []acuity.Observation
@@ -284,8 +285,8 @@ func newOrders(t *testing.T, texts []string) *orders {
 	return o
 }
 
-// try applies all observations in an order, and one of them a second time. Under the race
-// detector it tries one order in ten: that takes ten times as long and finds no more.
+// try applies all observations in an order, and one of them twice. With the race detector it tries
+// one order in ten, because all orders would be ten times slower and find no more races.
 func (o *orders) try(order []int) {
 	if o.tried++; raceEnabled && o.tried%10 != 0 {
 		return

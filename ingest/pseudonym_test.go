@@ -14,8 +14,9 @@ import (
 	"svc/ingest"
 )
 
-// Pseudonyms never change: those of a running installation are in its log, and partners
-// store them. Another implementation (Python, hmac and base64) made the expected values.
+// Pseudonyms must never change, because they are in the logs of installations and in the databases
+// of partners. An independent implementation (Python, hmac and base64) computed the expected
+// values.
 func TestPseudonymsStay(t *testing.T) {
 	message, err := os.ReadFile("hl7/testdata/bench_a01.hl7")
 	if err != nil {
@@ -41,8 +42,8 @@ func TestPseudonymsStay(t *testing.T) {
 	}
 }
 
-// For any value, the pseudonym is an HMAC-SHA-256 of hospital, kind and value with a zero
-// byte between them. It is the first 15 bytes in base 32.
+// The pseudonym of any value is the HMAC-SHA-256 of hospital, kind and value, separated by zero
+// bytes. It consists of the first 15 bytes in base 32.
 func TestPseudonymIsHMAC(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	p := ingest.NewPseudonyms(key)

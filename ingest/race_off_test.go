@@ -2,5 +2,5 @@
 
 package ingest_test
 
-// raceEnabled says that the race detector runs.
+// raceEnabled reports whether the race detector runs.
 const raceEnabled = false

@@ -7,16 +7,16 @@ import (
 	"svc/acuity"
 )
 
-// babys is the Encounter of a baby in its mother's room. It is part of the mother's.
+// babys returns the Encounter of a baby in its mother's room, as part of the mother's Encounter.
 func babys(subject string) string {
 	return `{"resourceType":"Encounter","id":"b1","meta":{"lastUpdated":"2026-03-04T09:00:00Z"},"status":"in-progress","class":{"code":"IMP"},` +
 		subject + `,"partOf":{"reference":"Encounter/e1"},"period":{"start":"2026-03-04T08:55:00Z"},"location":[` + stays("L1", "08:55") + `]}`
 }
 
-// twins is a multiple pregnancy, as the record of the mother has it.
+// twins is the diagnosis of a multiple pregnancy in the record of the mother.
 var twins = strings.Replace(diagnosed("confirmed", "08:40", ofVisit), "O14.13", "O30.009", 1)
 
-// named is a resource that others refer to, without the time of its last update.
+// named returns a resource that others refer to, without the time of its last update.
 func named(kind, id, rest string) string {
 	return `{"resourceType":"` + kind + `","id":"` + id + `",` + rest + `}`
 }
@@ -38,10 +38,10 @@ func given(medication string) string {
 		medication+`,"effectivePeriod":{"start":"2026-03-04T08:50:00Z"}`)
 }
 
-// A reference means the same whether its target comes in the same body or in its own
-// body, before or after. The test covers every use of a reference in docs/decisions.md#fhir-references and
-// in docs/decisions.md#subject-visit, #several-locations, #fhir-newborn. The state must then hold has, and must not hold
-// hasNot.
+// A reference means the same whether its target is in the same body or in another body, sent before
+// or after. The test covers every use of a reference in docs/decisions.md#fhir-references,
+// #subject-visit, #several-locations and #fhir-newborn. The final state must contain has, and must
+// not contain hasNot.
 func TestReferencesOverMessages(t *testing.T) {
 	const mixture = `"ingredient":[{"itemReference":{"reference":"Medication/a"}},{"itemReference":{"reference":"Medication/b"}}]`
 	alone := strings.Replace(babys(`"subject":{"reference":"Patient/b2"}`), `"partOf":{"reference":"Encounter/e1"},`, "", 1)

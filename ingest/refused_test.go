@@ -23,7 +23,7 @@ func (a *answer) refused(t *testing.T) (all []httpapi.Detail) {
 	return append(body.Data.Refused, body.Error.Details...)
 }
 
-// rooms are n ADT events, each with its own visit and its own room.
+// rooms returns n ADT events, each with a different visit and room.
 func rooms(from, n int) string {
 	var list []string
 	for i := from; i < from+n; i++ {
@@ -32,8 +32,8 @@ func rooms(from, n int) string {
 	return `{"events":[` + strings.Join(list, ",") + `]}`
 }
 
-// An item beyond a limit of the hospital is refused and never applied. Each feed says so
-// in its own way, and names the broken rule. The items within the limit are applied.
+// An item beyond a limit of the hospital is refused and not applied, even later. The answer of each
+// feed names the violated rule in the feed's format. The items within the limit are applied.
 func TestRefusedBeyondALimit(t *testing.T) {
 	const maxRooms, maxOfPatient = "maxRooms:1000", "maxVisitsPerPatient:50"
 	only := func(t *testing.T, a *answer, path, rule string) {
@@ -120,7 +120,7 @@ func TestRefusedBeyondALimit(t *testing.T) {
 		d := open(t)
 		d.unit()
 		var last *answer
-		for i := range 11 { // other rooms each time: the unit remembers all of them for their visits
+		for i := range 11 { // different rooms in each census, because the unit keeps all of them for their visits
 			var list []string
 			for j := range 500 {
 				list = append(list, fmt.Sprintf(`{"roomId":%d,"status":"occupied","visitId":"C%d"}`, i*499+j, i*500+j))

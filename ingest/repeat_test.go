@@ -11,8 +11,8 @@ import (
 	"svc/ingest"
 )
 
-// rememberRequests gives the fixture a processor that recognizes repeated requests, and a
-// log that finds their changes.
+// rememberRequests gives the fixture a processor that recognizes repeated requests, and a log that
+// finds their changes.
 func rememberRequests(d *fixture) (find *error) {
 	find = new(error)
 	firsts := map[string]acuity.Change{}
@@ -68,7 +68,7 @@ func TestRequestsThatComeAgain(t *testing.T) {
 			if again.status != 200 || again.header.Get("Idempotency-Replayed") != "true" {
 				t.Errorf("again: %d %v %s", again.status, again.header, again.raw)
 			}
-			if was, is := dataOf(first.raw), dataOf(again.raw); feed != "hl7" && was != is { // each acknowledgment has its own time and id
+			if was, is := dataOf(first.raw), dataOf(again.raw); feed != "hl7" && was != is { // their times and ids differ
 				t.Errorf("again %s\nfirst %s", is, was)
 			}
 			if other := d.post(t, path, body, "Idempotency-Key", "key-2"); other.header.Get("Idempotency-Replayed") != "" {
@@ -98,7 +98,7 @@ func TestRequestsThatComeAgain(t *testing.T) {
 	}
 }
 
-// The same key on two routes makes two requests.
+// The same key on two routes identifies two requests.
 func TestAKeyIsOfItsRoute(t *testing.T) {
 	d := open(t)
 	rememberRequests(d)

@@ -38,20 +38,20 @@ func (s *tenants) Set(_ context.Context, id string, version int64, zone string, 
 	return nil
 }
 
-// Settings are stored in two places, and an act can end between them for any reason. Then
-// no answer says that it was done, the stored settings show that it was not, and
-// repeating the act does all of it.
+// Settings are stored in two places, and a request can fail between the two writes for any reason.
+// Then the answer is not a success, the stored settings show that the change is incomplete, and
+// repeating the request completes it.
 func TestSettingsThatAreSetByHalf(t *testing.T) {
 	const body = `{"timezone":"America/New_York","staffingFromRoster":true}`
 	onRecord := map[int][]string{
 		200: {"settings.set"}, 412: {"settings.set", "settings.set.failed"}, 503: {"settings.set", "settings.set.unclear"},
 	}
 	for name, c := range map[string]struct {
-		fail    error // error of the second half
-		pending bool  // the change of the first half is not known yet
+		fail    error // error of the second write
+		pending bool  // the change of the first write is not known yet
 		match   string
 		status  int
-		set     bool // the second half was stored
+		set     bool // the second write was stored
 	}{
 		"whole":                  {status: 200, set: true},
 		"whole, as expected":     {match: "*", status: 200, set: true},
@@ -80,7 +80,7 @@ func TestSettingsThatAreSetByHalf(t *testing.T) {
 				r.Method, r.URL.Path = http.MethodPut, "/api/admin/settings"
 				return d.do(t, r)
 			}
-			put("") // gives the settings a version
+			put("") // so that the settings have a version
 			kept.hospital.Zone = "America/Chicago"
 			before := kept.hospital.Version
 

@@ -12,8 +12,8 @@ import (
 	"svc/ingest"
 )
 
-// TestShapesAreRead sends a body with each documented field to each JSON feed. A field that the
-// document has and the reader does not ask for would be warned of as unknown.
+// TestShapesAreRead sends a body with every documented field to each JSON feed. If the decoder did
+// not read a documented field, the answer would warn about an unknown field.
 func TestShapesAreRead(t *testing.T) {
 	for path, channel := range map[string]acuity.Channel{
 		"/api/ingest/adt": acuity.ChannelADT, "/api/ingest/census": acuity.ChannelCensus, "/api/ingest/clinical": acuity.ChannelClinical,
@@ -44,7 +44,7 @@ func bodyOf(t *testing.T, path string) any {
 	return nil
 }
 
-// full returns a value of a type with a value in each field.
+// full returns a value of a type in which each field has a value.
 func full(of reflect.Type, tag reflect.StructTag) any {
 	word, _, _ := strings.Cut(tag.Get("enum"), ",")
 	name, _, _ := strings.Cut(tag.Get("json"), ",")

@@ -13,7 +13,7 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// shareFixture is a fixture that limits hospitals to their share and records its intakes.
+// shareFixture returns a fixture that limits hospitals to their rate share and records its intakes.
 func shareFixture(t *testing.T) (d *fixture, counted *[]ingest.Intake) {
 	t.Helper()
 	d, counted = open(t), &[]ingest.Intake{}
@@ -31,9 +31,9 @@ func batchOf(n int) string {
 	return `{"events":[` + strings.Join(events, ",") + `]}`
 }
 
-// TestBeyondShare: a hospital that sends more than its share in large bodies gets 429.
-// Nothing of a refused body is appended, and it does not count as refused by a feed.
-// Small bodies of the hospital are accepted.
+// TestBeyondShare: a hospital that sends more than its rate share in large bodies gets 429. Nothing
+// of a refused body is appended or counted as refused by a feed. Small bodies of the hospital are
+// accepted.
 func TestBeyondShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, counted := shareFixture(t)
@@ -68,7 +68,7 @@ func TestBeyondShare(t *testing.T) {
 	})
 }
 
-// TestBeyondUnapplied: a hospital that sends faster than it is applied gets 429.
+// TestBeyondUnapplied: a hospital that sends faster than the processor applies gets 429.
 // Observations that the log did not accept do not count.
 func TestBeyondUnapplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -96,8 +96,8 @@ func TestBeyondUnapplied(t *testing.T) {
 	})
 }
 
-// TestMessagesBeyondShare: a message over MLLP waits for the share. If that takes too
-// long, it gets no acknowledgment.
+// TestMessagesBeyondShare: a message over MLLP waits until the rate share permits it. If the wait
+// is too long, it gets no acknowledgment.
 func TestMessagesBeyondShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, _ := shareFixture(t)

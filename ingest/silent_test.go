@@ -18,11 +18,10 @@ import (
 	"svc/acuity/hospital"
 )
 
-// No fact of a request goes without a word. These tests know facts as a sender does: a leaf of the
-// JSON, a component of a field of HL7. They call no decoder. A fact is noticed if the request
-// without it, or with another value in its place, leaves another state or gets another answer.
-// One that is not noticed must be named in the answer, or be in the lists of docs/ of what is not
-// read by design.
+// No fact of a request may be ignored silently. These tests use a sender's definition of a fact: a
+// leaf of the JSON, or a component of an HL7 field. They call no decoder. A fact has an effect if
+// the request without it, or with another value in its place, results in another state or answer. A
+// fact without an effect must be named in the answer, or listed in docs/ as not read by design.
 
 // unitProbe answers requests, each with a new unit.
 type unitProbe struct {
@@ -41,7 +40,7 @@ func newProbe(tb testing.TB) *unitProbe {
 	return p
 }
 
-// told is the part of an answer that speaks of facts.
+// told is the part of an answer that refers to facts.
 type told struct {
 	Data struct {
 		Outcome                       json.RawMessage
@@ -60,12 +59,12 @@ type told struct {
 	}
 }
 
-// effect is what a request did: the state that it left, and what its sender was told.
+// effect is the result of a request: the final state, and the answer to its sender.
 type effect struct {
 	print    string
-	places   []string // of what the answer names
-	out      []string // of the resources that are left out, and named
-	unmapped bool     // a code means nothing here, and is named: nor do its values
+	places   []string // the locations that the answer names
+	out      []string // the resources that are ignored and named
+	unmapped bool     // an unmapped code is named, so its values have no meaning
 	whole    bool     // the request was refused
 }
 
@@ -85,8 +84,8 @@ func (p *unitProbe) send(t *testing.T, path, body string) effect {
 	}
 	b.Write(text)
 	b.WriteString(p.records(t))
-	print := ackID.ReplaceAllString(b.String(), "") // an acknowledgment has a name of its own
-	for _, o := range p.stored {                    // the identity of an event is made of all its bytes
+	print := ackID.ReplaceAllString(b.String(), "") // the id of an acknowledgment is random
+	for _, o := range p.stored {                    // the identity of an event depends on all its bytes
 		for i := range o.Events {
 			for _, id := range []string{o.Events[i].ID, o.Events[i].Digest} {
 				if id != "" {
@@ -115,7 +114,7 @@ func (p *unitProbe) send(t *testing.T, path, body string) effect {
 	return e
 }
 
-// records returns the records of the unit, in the order of their keys.
+// records returns the records of the unit in the order of their keys.
 func (p *unitProbe) records(t *testing.T) string {
 	t.Helper()
 	var all []string
@@ -134,12 +133,12 @@ var ackID = regexp.MustCompile(`\b[0-9a-f]{20}\b`)
 
 // fact is one leaf of a request.
 type fact struct {
-	path          string // as a sender writes it
-	resource      string // path of the resource that it is of
-	without, with string // the request without it, and with another value
+	path          string // path in the notation of a sender
+	resource      string // path of the resource that contains it
+	without, with string // the request without the fact, and with another value
 }
 
-// noticed reports whether a fact made a difference or is named.
+// noticed reports whether a fact has an effect or is named.
 func (p *unitProbe) noticed(t *testing.T, path string, whole effect, f fact) bool {
 	t.Helper()
 	out := func(place string) bool { return f.resource != "" && covers(place, f.resource) || place == "" }
@@ -152,8 +151,8 @@ func (p *unitProbe) noticed(t *testing.T, path string, whole effect, f fact) boo
 	return p.send(t, path, f.with).print != whole.print || p.send(t, path, f.without).print != whole.print
 }
 
-// covers reports whether a place that the answer names is that of a fact, or of something that
-// holds it, or of a part of it.
+// covers reports whether a location in the answer is that of a fact, of a part of it, or of an
+// element that contains it.
 func covers(place, path string) bool {
 	return place != "" && (within(path, place) || within(place, path))
 }
@@ -163,7 +162,7 @@ func within(inner, outer string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// JSON: leaves of a tree, with another value for each.
+// For JSON, the test replaces the value of each leaf of the tree.
 
 type leaf struct {
 	tokens []any // names and indexes
@@ -202,7 +201,7 @@ func writeTree(t *testing.T, v any) string {
 	return string(text)
 }
 
-// put returns a copy of a tree with another leaf; nil takes it out.
+// put returns a copy of a tree with a leaf replaced; nil removes the leaf.
 func put(v any, at []any, value any) any {
 	if len(at) == 0 {
 		return value
@@ -226,12 +225,12 @@ func put(v any, at []any, value any) any {
 	return v
 }
 
-// another returns another value of the kind of a leaf.
+// another returns a different value of the same type.
 func another(v any) any {
 	switch v := v.(type) {
 	case string:
 		if aTime.MatchString(v) {
-			return v[:8] + string('0'+(v[8]-'0'+1)%3) + v[9:] // another day
+			return v[:8] + string('0'+(v[8]-'0'+1)%3) + v[9:] // a different day
 		}
 		return v + "Z9"
 	case json.Number:
@@ -260,8 +259,8 @@ func pathOf(at []any) string {
 	return b.String()
 }
 
-// resourceFacts are the facts of a body of FHIR: the leaves of its resources, but not those of
-// types that are not used. byDesign says which elements are not read.
+// resourceFacts returns the facts of a FHIR body: the leaves of its resources, except resources of
+// types that are not used. byDesign lists the elements that are not read.
 func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]bool) (all []fact) {
 	t.Helper()
 	tree, ok := readTree(t, body)
@@ -269,7 +268,7 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 		return nil
 	}
 	for _, l := range leavesOf(tree, nil, nil) {
-		// The resource that a leaf is of is the innermost object with a type that is no container.
+		// A leaf belongs to the innermost object whose type is not a container.
 		v, kind, from := tree, "", 0
 		for i := 0; ; i++ {
 			if o, ok := v.(map[string]any); ok {
@@ -312,7 +311,7 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 			}
 		}
 		at, other := l.tokens, anotherOf(l)
-		if name == "valueCodeableConcept" { // code, name and text say one thing
+		if name == "valueCodeableConcept" { // the code, the display and the text state one fact
 			at, other = l.tokens[:from+1], map[string]any{"text": "zzz"}
 		}
 		all = append(all, fact{path, resource, writeTree(t, put(tree, at, nil)), writeTree(t, put(tree, at, other))})
@@ -320,13 +319,13 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 	return all
 }
 
-// owner returns the object at a place of a tree.
+// owner returns the object at a path of a tree.
 func owner(tree any, at []any) map[string]any {
 	o, _ := valueAt(tree, at).(map[string]any) //nolint:errcheck // the zero value fits
 	return o
 }
 
-// anotherOf returns another value of a leaf that has a meaning, where any other value has none.
+// anotherOf returns a different value that has a meaning, for leaves whose other values have none.
 func anotherOf(l leaf) any {
 	switch path := indexes.ReplaceAllString(pathOf(l.tokens), ""); {
 	case strings.HasSuffix(path, "physicalType.coding.code"):
@@ -339,8 +338,9 @@ func anotherOf(l leaf) any {
 	return another(l.value)
 }
 
-// saysNoMore reports whether a leaf says nothing beside others of its resource, by the rules of
-// docs/fhir.md: which of several identifiers, times, texts or levels of a place counts.
+// saysNoMore reports whether a leaf adds no information to the other leaves of its resource by the
+// rules of docs/fhir.md, which select one of several identifiers, times, texts or levels of a
+// location.
 func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	path := indexes.ReplaceAllString(pathOf(l.tokens[from:]), "")
 	first, _, _ := strings.Cut(path, ".")
@@ -349,65 +349,65 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return text
 	}
 	switch {
-	case strings.HasPrefix(path, "clinicalStatus.") && path != "clinicalStatus.coding.code": // its code, else its words
+	case strings.HasPrefix(path, "clinicalStatus.") && path != "clinicalStatus.coding.code": // the code applies; without a code, the text
 		return true
-	case path == "focus.reference", strings.HasPrefix(path, "bodySite.coding."): // a display or words of the code name the fetus
+	case path == "focus.reference", strings.HasPrefix(path, "bodySite.coding."): // a display or text of the code identifies the fetus
 		return true
-	case path == "contained.resourceType" && r["focus"] != nil: // the reference names the fetus, whatever it leads to
+	case path == "contained.resourceType" && r["focus"] != nil: // the reference identifies the fetus, regardless of its target
 		return true
-	case slices.Contains(l.tokens, any("contained")) && r["modifierExtension"] != nil: // it is left out, and nobody names it
+	case slices.Contains(l.tokens, any("contained")) && r["modifierExtension"] != nil: // ignored, and its reference is not listed
 		return true
-	case kind == "Condition" && first == "clinicalStatus": // the verification decides first
+	case kind == "Condition" && first == "clinicalStatus": // the verification status has precedence
 		return regexp.MustCompile("(?i)refuted|error|differential").MatchString(code("verificationStatus")) ||
-			strings.Contains(code("clinicalStatus"), `"display"`) // one of both tells it
-	case kind == "Encounter" && slices.Contains(l.tokens, any("contained")): // it only tells whose a statement is
+			strings.Contains(code("clinicalStatus"), `"display"`) // one of the two is enough
+	case kind == "Encounter" && slices.Contains(l.tokens, any("contained")): // it only identifies the visit of a statement
 		return true
-	case kind == "Encounter" && first == "class" && slices.Contains(l.tokens[from:], any(1)): // the first counts
+	case kind == "Encounter" && first == "class" && slices.Contains(l.tokens[from:], any(1)): // the first class applies
 		return true
 	case path == "class.code" && strings.Contains(code("class"), `"display"`) && strings.Contains(code("class"), "urn:oid:1.2.840.114350."):
-		return true // of a class of the sender, whose display decides
+		return true // a class of the sender, whose display applies
 	case kind == "Encounter" && first == "location" && code("status") == `"planned"` && !strings.Contains(code("location"), `"active"`):
 		return true
 	case kind == "Medication" && first == "code":
 		return r["ingredient"] != nil
-	case kind == "Observation" && first == "code": // the components say it
+	case kind == "Observation" && first == "code": // the components state it
 		return r["component"] != nil && !strings.Contains(writeAny(slices.Collect(maps.Keys(r))), `"value`)
 	case kind == "Observation" && strings.HasPrefix(first, "value") && regexp.MustCompile("cancelled|entered-in-error").MatchString(code("status")):
 		return true
 	case path == "valueRange.high.value":
 		return strings.Contains(code("valueRange"), `"low"`)
-	case path == "encounter.reference", path == "context.reference": // the number decides
+	case path == "encounter.reference", path == "context.reference": // the identifier has precedence
 		return strings.Contains(code(first), `"identifier"`)
-	case strings.HasSuffix(path, "uantity.unit"): // beside a code
+	case strings.HasSuffix(path, "uantity.unit"): // the unit repeats the code
 		return strings.Contains(writeAny(r[first]), `"code"`)
-	case strings.HasPrefix(path, "valueCodeableConcept.coding.system"): // its words are known without
+	case strings.HasPrefix(path, "valueCodeableConcept.coding.system"): // the text is known without the system
 		return true
-	case kind != "Encounter" && first == "subject": // the visit says whose it is
+	case kind != "Encounter" && first == "subject": // the visit identifies the patient
 		return r["encounter"] != nil || r["context"] != nil
 	case kind == "Encounter" && first == "location" && isPlanned(r, l, from):
 		return true
-	case path == "effectivePeriod.start" || path == "effectivePeriod.end": // one of both
+	case path == "effectivePeriod.start" || path == "effectivePeriod.end": // one of the two is enough
 		return true
 	case kind == "Encounter" && regexp.MustCompile("cancelled|entered-in-error").MatchString(code("status")):
-		return true // only which one it is
+		return true // only the identity of the visit matters
 	case path == "identifier.value":
 		list, _ := r["identifier"].([]any) //nolint:errcheck // the zero value fits
 		return len(list) > 1
-	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // hints; one of the names; active parts
+	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // hints; one of several names; active ingredients
 		return true
 	case kind == "Encounter" && path == "period.start":
 		return code("status") == `"planned"`
-	case path == "location.period.end", path == "location.period.start": // the next place ends it; of levels beside each other one
+	case path == "location.period.end", path == "location.period.start": // the next location ends it; one of several levels applies
 		return true
 	case path == "location.location.display":
 		return regexp.MustCompile(`"(wa|bd|si|bu|lvl)"`).MatchString(code("location"))
-	case strings.HasSuffix(path, ".text") || path == "code.text": // beside a coding
+	case strings.HasSuffix(path, ".text") || path == "code.text": // the text repeats the coding
 		return strings.Contains(writeAny(r[first]), `"coding"`)
 	}
 	return false
 }
 
-// isPlanned reports whether nobody is in a place of an Encounter yet.
+// isPlanned reports whether a location of an Encounter is only planned or reserved.
 func isPlanned(r map[string]any, l leaf, from int) bool {
 	place, _ := r["location"].(map[string]any) //nolint:errcheck // the zero value fits
 	if list, ok := r["location"].([]any); ok && len(l.tokens) > from+1 {
@@ -424,7 +424,7 @@ func writeAny(v any) string {
 	return string(text)
 }
 
-// isByDesign reports whether docs/fhir.md says that a part of an element is not read.
+// isByDesign reports whether docs/fhir.md lists a part of an element as not read.
 func isByDesign(l leaf, from int) bool {
 	names := []string{}
 	for _, token := range l.tokens[from:] {
@@ -446,7 +446,7 @@ func isByDesign(l leaf, from int) bool {
 	case "type":
 		return true // of a reference
 	case "display":
-		return slices.Contains([]string{"subject", "encounter", "context", "partOf"}, names[0]) && len(names) == 2 // a name of somebody
+		return slices.Contains([]string{"subject", "encounter", "context", "partOf"}, names[0]) && len(names) == 2 // the name of a person
 	case "system":
 		if slices.Contains([]string{"class", "category", "clinicalStatus", "verificationStatus", "dataAbsentReason", "interpretation"}, names[0]) ||
 			slices.Contains(names, "physicalType") {
@@ -454,7 +454,7 @@ func isByDesign(l leaf, from int) bool {
 		}
 	}
 	if names[0] == "dataAbsentReason" || len(names) > 1 && names[1] == "dataAbsentReason" {
-		return true // only whether there is one
+		return true // only its presence matters
 	}
 	in := func(holders ...string) bool {
 		return slices.ContainsFunc(names[:len(names)-1], func(n string) bool { return slices.Contains(holders, n) })
@@ -463,8 +463,8 @@ func isByDesign(l leaf, from int) bool {
 		in("referenceRange", "strength") || in("valueQuantity", "low", "high", "valueRange") && (last == "system" || last == "code")
 }
 
-// leftOut reads the elements that docs/fhir.md says are not read, by the type of resource; "" is every
-// type.
+// leftOut returns the elements that docs/fhir.md lists as not read, by type of resource; "" applies
+// to every type.
 func leftOut(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	page, err := os.ReadFile("../docs/fhir.md")
@@ -483,13 +483,13 @@ func leftOut(t *testing.T) map[string]map[string]bool {
 	}
 	delete(all[""], "lastUpdated")
 	delete(all[""], "versionId")
-	if len(all) != 9 { // the head, every type, and seven
+	if len(all) != 9 { // the header, the row for every type, and seven types
 		t.Fatalf("%d rows: %v", len(all), all)
 	}
 	return all
 }
 
-// filesOf reads the files of a pattern.
+// filesOf returns the content of the files that match a pattern.
 func filesOf(t *testing.T, pattern string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -509,7 +509,7 @@ func filesOf(t *testing.T, pattern string) map[string]string {
 	return all
 }
 
-// report fails with the first few facts that went without a word.
+// report fails with the first facts that were ignored silently.
 func report(t *testing.T, silent map[string][]string) {
 	t.Helper()
 	for i, path := range slices.Sorted(maps.Keys(silent)) {
@@ -542,7 +542,7 @@ func TestNoFactOfFHIRIsSilent(t *testing.T) {
 	t.Log(n, "facts")
 }
 
-// Each field of a JSON feed is used, or named.
+// Each field of a JSON feed has an effect or is named.
 func TestNoFactOfJSONIsSilent(t *testing.T) {
 	p := newProbe(t)
 	silent, n := map[string][]string{}, 0
@@ -573,7 +573,7 @@ func TestNoFactOfJSONIsSilent(t *testing.T) {
 	t.Log(n, "facts")
 }
 
-// feedFacts are the leaves of a body of a JSON feed.
+// feedFacts returns the leaves of a body of a JSON feed.
 func feedFacts(t *testing.T, body string) (all []fact) {
 	t.Helper()
 	tree, ok := readTree(t, body)
@@ -583,7 +583,7 @@ func feedFacts(t *testing.T, body string) (all []fact) {
 	for _, l := range leavesOf(tree, nil, nil) {
 		path := pathOf(l.tokens)
 		if strings.HasSuffix(path, ".name") && strings.HasPrefix(path, "nurses") || l.value == nil || strings.HasSuffix(path, "eventId") {
-			continue // accepted, and never kept; the identity
+			continue // a name is accepted but never stored; an eventId is only the identity
 		}
 		all = append(all, fact{path, "", writeTree(t, put(tree, l.tokens, nil)), writeTree(t, put(tree, l.tokens, another(l.value)))})
 	}

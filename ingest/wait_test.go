@@ -42,8 +42,8 @@ func (s slowView) Wait(ctx context.Context, _ string, _ ingest.Position) bool {
 	return s.stall(ctx, "view") == nil
 }
 
-// A sender waits 5 s for the log, and 2 s for the processor and the view. It is told "applied"
-// only if a read can show it.
+// A sender waits up to 5 s for the log, and 2 s for the processor and the view. The answer is
+// "applied" only if a read can show the effect.
 func TestHowLongASenderWaits(t *testing.T) {
 	for part, test := range map[string]struct {
 		wait    time.Duration

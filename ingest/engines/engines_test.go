@@ -20,7 +20,7 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// sources is an observation log that stores only the sources.
+// sources is an observation log that stores only the source of each observation.
 type sources []string
 
 func (s *sources) Append(_ context.Context, o *acuity.Observation) (ingest.Position, error) {
@@ -28,8 +28,8 @@ func (s *sources) Append(_ context.Context, o *acuity.Observation) (ingest.Posit
 	return ingest.Position{Offset: int64(len(*s))}, nil
 }
 
-// TestMLLPFollowsRotation names a key to a listener and rotates it. From the next message on the
-// successor is used, with its own scopes, limits and last use.
+// TestMLLPFollowsRotation rotates the key of a listener. From the next message on, the successor is
+// used, with the successor's scopes, limits and last use.
 func TestMLLPFollowsRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

@@ -15,8 +15,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// TestFactsAgain writes the facts of each message in the corpus as resources, and decodes
-// the same facts from those.
+// TestFactsAgain writes the facts of each message in the corpus as resources, and expects that they
+// decode to the same facts.
 func TestFactsAgain(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {
@@ -58,9 +58,9 @@ func TestFactsAgain(t *testing.T) {
 	}
 }
 
-// lines describes only events and signals, without the intervals of their times, which [writer] writes as
-// instants. Whether a patient may be a fetus depends on whether
-// the body has the Encounter.
+// lines describes only events and signals. It omits the intervals of their times, which [writer]
+// writes as instants, and whether a patient may be a fetus, which depends on whether the body
+// contains the Encounter.
 func lines(f *Facts) string {
 	for i := range f.Signals {
 		s := &f.Signals[i]
@@ -79,7 +79,7 @@ type object = map[string]any
 type writer struct {
 	zone      *time.Location
 	resources []any
-	left      map[string]bool // omitted, by Resource
+	left      map[string]bool // omitted facts, by Resource
 }
 
 func (w *writer) body(t *testing.T) []byte {
@@ -91,12 +91,12 @@ func (w *writer) body(t *testing.T) []byte {
 	return body
 }
 
-// keep removes from the facts those that were not written.
+// keep removes the facts that were not written.
 func (w *writer) keep(f *Facts) {
 	var events []acuity.Event
 	for _, e := range f.Events {
 		if !w.left[e.Resource] {
-			e.Reasons = 0 // the words of the reason are gone
+			e.Reasons = 0 // the text of the reason was not written
 			if e.AtFrom != 0 {
 				e.AtFrom, e.AtTo, e.Precision = 0, 0, acuity.Millisecond // see when
 			}
@@ -127,7 +127,7 @@ func (w *writer) facts(f *Facts) {
 	}
 }
 
-// named begins a resource; false if its name only describes it.
+// named begins a resource. It returns false if the resource has only a descriptive name.
 func (w *writer) named(resource string) (object, bool) {
 	_, key, _ := strings.Cut(resource, "\x00")
 	if kind, value, ok := strings.Cut(key, "?identifier="); ok {
@@ -140,8 +140,8 @@ func (w *writer) named(resource string) (object, bool) {
 	return nil, false
 }
 
-// when writes the time of an event. A coarse one is written as the instant that counts, because what
-// made it exact may be lacking the next time.
+// when returns the time of an event. A coarse time is written as the instant that applies, because
+// the information that made it exact may be missing in the second decoding.
 func (w *writer) when(e *acuity.Event) string {
 	if e.AtFrom != 0 {
 		return w.at(e.At, acuity.Millisecond)
@@ -178,7 +178,7 @@ func (w *writer) signal(s *acuity.Signal) {
 	if !ok {
 		return
 	}
-	if len(s.Fetus) > 1 && !strings.HasPrefix(s.Fetus, acuity.PerhapsFetus) { // a pseudonym of what the reference names
+	if len(s.Fetus) > 1 && !strings.HasPrefix(s.Fetus, acuity.PerhapsFetus) { // a pseudonym of the target of the reference
 		w.left[s.Resource] = true
 		return
 	}
@@ -332,7 +332,7 @@ func (w *writer) encounter(events []acuity.Event) {
 	w.resources = append(w.resources, r)
 }
 
-// place returns a reference to a Location that is contained in r.
+// place returns a reference to a Location that it adds to the contained resources of r.
 func (w *writer) place(r object, l *acuity.Location, n int) object {
 	switch {
 	case l.Room == "":

@@ -11,9 +11,9 @@ import (
 )
 
 // largeBundle returns a FHIR R4 transaction Bundle of at least size bytes. It is the indented
-// record of one patient over years, as a generator of synthetic patients posts it. Most of it
-// is of no use to the service: claims, narratives, attachments. The same seed gives the same
-// bytes; nobody in it exists.
+// record of one patient over several years, as a generator of synthetic patients posts it. The
+// service does not use most of it: claims, narratives, attachments. The same seed returns the same
+// bytes. All people in it are fictitious.
 func largeBundle(seed uint64, size int) []byte {
 	b := &bundle{Rand: rand.New(rand.NewPCG(seed, 1)), at: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
 	b.patient = b.uuid()
@@ -23,13 +23,13 @@ func largeBundle(seed uint64, size int) []byte {
 		`"identifier":[{"system":"https://svc.invalid/patients","value":"`+b.patient+`"},{"type":{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/v2-0203","code":"MR","display":"Medical Record Number"}],"text":"Medical Record Number"},"system":"http://hospital.smarthealthit.org","value":"`+b.patient+`"}],`+
 		`"name":[{"use":"official","family":"Testpatient","given":["One"]}],"telecom":[{"system":"phone","value":"555-0100","use":"home"}],"gender":"female","birthDate":"1994-02-11","address":[{"line":["1 Test Street"],"city":"Testville","state":"IL","country":"US"}],"multipleBirthBoolean":false`)
 	b.add("Organization", b.uuid(), `"identifier":[{"system":"https://svc.invalid/organizations","value":"1"}],"active":true,"type":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/organization-type","code":"prov","display":"Healthcare Provider"}],"text":"Healthcare Provider"}],"name":"TEST HOSPITAL"`)
-	for b.text.Len()*14/10 < size { // indenting adds two fifths
+	for b.text.Len()*14/10 < size { // indenting adds 40%
 		b.visit()
 	}
 	b.text.WriteString("]}")
 	var out bytes.Buffer
 	if err := json.Indent(&out, b.text.Bytes(), "", "  "); err != nil {
-		panic(err) // the text is ours
+		panic(err) // the generated text is always valid
 	}
 	return out.Bytes()
 }
@@ -57,7 +57,7 @@ func (b *bundle) add(kind, id, fields string) {
 	fmt.Fprintf(&b.text, `{"fullUrl":"urn:uuid:%s","resource":{"resourceType":%q,"id":%q,%s},"request":{"method":"POST","url":%q}}`, id, kind, id, fields, kind)
 }
 
-// coded is a CodeableConcept.
+// coded returns a CodeableConcept.
 func coded(system, code, display string) string {
 	return fmt.Sprintf(`{"coding":[{"system":%q,"code":%q,"display":%q}],"text":%q}`, system, code, display, display)
 }

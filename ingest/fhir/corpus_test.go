@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden files of the corpus")
 
 var now = time.Date(2026, 3, 4, 15, 30, 0, 0, time.UTC)
 
-// options returns Options whose pseudonyms show their values.
+// options returns Options whose pseudonyms contain the plain values.
 func options() Options {
 	zone, err := time.LoadLocation("America/Chicago")
 	if err != nil {
@@ -39,8 +39,7 @@ func options() Options {
 	}
 }
 
-// TestCorpus reads messages with one oddity each and compares the facts with golden
-// files.
+// TestCorpus decodes messages with one peculiarity each, and compares the facts with golden files.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) < 40 {
@@ -67,7 +66,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// describeFacts describes facts for people. It omits empty fields.
+// describeFacts returns the facts as readable text without empty fields.
 func describeFacts(f *Facts, fault *Fault) string {
 	if fault != nil {
 		text := fmt.Sprintf("refused: %s %s\n", fault.Path, fault.Rule)
@@ -148,8 +147,8 @@ func fields(v reflect.Value) string {
 	return b.String()
 }
 
-// The meaning of a message does not depend on white space, on the order of fields in an
-// object, or on escapes.
+// The meaning of a message does not depend on white space, on the order of fields in an object, or
+// on escapes.
 func TestFormMeansNothing(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {
@@ -175,7 +174,7 @@ func TestFormMeansNothing(t *testing.T) {
 	}
 }
 
-// forms writes a message in other ways with the same meaning.
+// forms returns other notations of a message with the same meaning.
 func forms(t *testing.T, body []byte) map[string][]byte {
 	t.Helper()
 	var compact, wide bytes.Buffer

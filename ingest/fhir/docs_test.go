@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// docs/fhir.md has the issue codes of the code, and the corpus has a message for each.
+// docs/fhir.md lists the issue codes of the code, and the corpus has a message for each.
 func TestIssuesAreDocumented(t *testing.T) {
 	read := func(pattern string) string {
 		var b strings.Builder

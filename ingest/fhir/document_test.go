@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The memory that the next body gets holds nothing of the last one.
+// Reused memory contains nothing of the previous body.
 func TestStoresKeepNothing(t *testing.T) {
 	s := newStores(0)
 	s.containers = append(s.containers, container{before: "entry"})
@@ -27,7 +27,7 @@ func TestStoresKeepNothing(t *testing.T) {
 	}
 }
 
-// Memory is kept only for bodies of usual size.
+// Memory is reused only for bodies of the usual size.
 func TestLargeStoresGo(t *testing.T) {
 	s := newStores(0)
 	s.codings = make([]coding, maxKept+1)

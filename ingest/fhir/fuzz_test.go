@@ -12,8 +12,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// FuzzDecode: any bytes cause no panic, give the same facts twice, and exceed no bound.
-// Text that is not JSON is refused.
+// FuzzDecode: no bytes cause a panic or exceed a limit, and decoding them twice returns the same
+// facts. Text that is not JSON is refused.
 func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {
@@ -26,7 +26,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.Add(body)
 	}
-	f.Add([]byte(`{"resourceType":"Patient","id":"` + strings.Repeat("x", 2*maxPlace) + `","multipleBirthInteger":2}`)) // a name that is a pseudonym
+	f.Add([]byte(`{"resourceType":"Patient","id":"` + strings.Repeat("x", 2*maxPlace) + `","multipleBirthInteger":2}`)) // the name is a pseudonym
 	f.Fuzz(func(t *testing.T, body []byte) {
 		facts, fault := Decode(body, options())
 		if syntax := fault != nil && (fault.Rule == ruleJSON || fault.Rule == ruleUTF8 || fault.Rule == ruleDepth); syntax == valid(body) {
@@ -47,17 +47,17 @@ type failer interface {
 	Errorf(format string, args ...any)
 }
 
-// check compares facts with the bounds.
+// check compares facts with the limits.
 func check(t failer, f *Facts, size int) {
 	t.Helper()
-	named := f.Applied - f.Encounters - f.Measurements - f.Conditions // those that another one uses; a Medication may have two names
+	named := f.Applied - f.Encounters - f.Measurements - f.Conditions // resources that other resources use; a Medication may have two names
 	if f.Received != f.Applied+f.Ignored+f.Rejected || named < 0 || len(f.References) > 2*(named+f.Ignored) {
 		t.Errorf("the counts do not add up: %+v", *f)
 	}
 	if len(f.Events) != len(f.Places) || len(f.Issues) > maxIssues {
 		t.Errorf("%d events, %d places, %d issues", len(f.Events), len(f.Places), len(f.Issues))
 	}
-	// Each fact needs at least a bracket or two in the body.
+	// Each fact needs at least one or two brackets in the body.
 	if facts := len(f.Events) + len(f.Signals); facts > 4+size/4 {
 		t.Errorf("%d facts of %d bytes", facts, size)
 	}
@@ -81,7 +81,7 @@ func check(t failer, f *Facts, size int) {
 		if r.Name == "" || len(r.Codings) == 0 && r.Place.IsZero() && r.Patient == "" || len(r.Codings) > maxCodings {
 			t.Errorf("referent %+v", *r)
 		}
-		if !strings.HasPrefix(r.Name, hl7.KindPatient+"(") { // a pseudonym is as long as its value only here
+		if !strings.HasPrefix(r.Name, hl7.KindPatient+"(") { // only here is a pseudonym as long as its value
 			text(maxPlace, r.Name)
 		}
 		text(maxPlace, r.Place.PointOfCare, r.Place.Room, r.Place.Bed, r.Place.Label)

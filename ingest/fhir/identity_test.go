@@ -7,8 +7,8 @@ import (
 	"svc/acuity"
 )
 
-// placed decodes a transaction with a Patient, an Encounter, and a Condition that names
-// only the patient. They refer to each other by placeholders.
+// placed decodes a transaction with a Patient, an Encounter, and a Condition that refers only to
+// the patient. The resources refer to each other by placeholders.
 func placed(t *testing.T, patient, encounter, start, number string) (acuity.Event, acuity.Signal) {
 	t.Helper()
 	facts, fault := Decode(fmt.Appendf(nil, `{"resourceType":"Bundle","type":"transaction","entry":[
@@ -26,8 +26,8 @@ func placed(t *testing.T, patient, encounter, start, number string) (acuity.Even
 	return facts.Events[0], facts.Signals[0]
 }
 
-// Some senders write the same placeholder in each body for another patient each time.
-// Facts about one patient must never reach the visit of another.
+// Some senders use the same placeholder for a different patient in each body. Facts about one
+// patient must never be applied to the visit of another.
 func TestPlaceholdersThatAreNoUUID(t *testing.T) {
 	const morning, noon = "2026-03-04T09:00:00-06:00", "2026-03-04T12:00:00-06:00"
 	first, firstSaid := placed(t, "patient", "1", morning, "")

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMutatedMessages changes messages of the corpus in ways that no specification
-// allows. It swaps values between fields, and removes, doubles, moves and retypes fields.
+// TestMutatedMessages changes messages of the corpus in ways that no specification allows: it swaps
+// values between fields, and removes, duplicates, moves and retypes fields.
 func TestMutatedMessages(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {
@@ -82,7 +82,7 @@ func TestMutatedMessages(t *testing.T) {
 	})
 }
 
-// node is a place in a JSON value.
+// node is the location of a value in a JSON document.
 type node struct {
 	in  any
 	key string

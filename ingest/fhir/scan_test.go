@@ -12,7 +12,7 @@ func valid(body []byte) bool {
 	return utf8.Valid(body) && json.Valid(body) && nesting(body) <= maxDepth
 }
 
-// nesting returns the depth of valid JSON.
+// nesting returns the nesting depth of valid JSON.
 func nesting(body []byte) (deepest int) {
 	d := json.NewDecoder(strings.NewReader(string(body)))
 	for open := 0; ; {

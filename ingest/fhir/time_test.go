@@ -8,7 +8,7 @@ import (
 	"svc/acuity"
 )
 
-// A leap second is the first second of the next day; no other minute has one.
+// A leap second is read as the first second of the next day. No other minute has a second 60.
 func TestLeapSecond(t *testing.T) {
 	newYear := acuity.At(time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC))
 	for text, want := range map[string]acuity.Instant{
@@ -36,7 +36,7 @@ func TestLeapSecond(t *testing.T) {
 	}
 }
 
-// The places of an Encounter keep their order if all its times are the same day.
+// The locations of an Encounter keep their order if all their times are the same day.
 func TestPlacesOfOneDayKeepTheirOrder(t *testing.T) {
 	place := func(name, more string) string {
 		return `{"location":{"display":"` + name + `"},"status":"` + more + `","period":{"start":"2026-03-04"}}`

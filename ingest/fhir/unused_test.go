@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// docs/fhir.md has every element that is left out by design, and none of them is read.
+// docs/fhir.md lists every element that is ignored by design, and the code reads none of them.
 func TestUnusedElementsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/fhir.md")
 	if err != nil {

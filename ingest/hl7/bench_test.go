@@ -9,8 +9,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// sample is an admission of about 600 bytes. report adds the baseline: one pass over the
-// bytes that searches for an absent byte.
+// sample returns an admission of about 600 bytes. report adds the baseline: one pass over the bytes
+// that searches for a byte that does not occur.
 func sample(b *testing.B) (raw []byte, report func()) {
 	b.Helper()
 	raw = must(os.ReadFile("testdata/bench_a01.hl7"))
@@ -52,8 +52,8 @@ func BenchmarkView(b *testing.B) {
 	report()
 }
 
-// BenchmarkEvent measures the event of the message without real pseudonyms.
-// BenchmarkFacts in ingest includes those.
+// BenchmarkEvent measures the event of the message without real pseudonyms, which BenchmarkFacts of
+// package ingest includes.
 func BenchmarkEvent(b *testing.B) {
 	raw, report := sample(b)
 	o := options

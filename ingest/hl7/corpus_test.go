@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestCorpus decodes messages as senders write them, each with one oddity. It compares
-// their facts and answers with golden files.
+// TestCorpus decodes messages with one peculiarity each, as senders write them. It compares the
+// facts and the answers with golden files.
 func TestCorpus(t *testing.T) {
 	files := must(filepath.Glob("testdata/*.hl7"))
 	if len(files) < 60 {
@@ -41,7 +41,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// readable describes the result for a body. It omits empty fields.
+// readable returns the result for a body as text without empty fields.
 func readable(t *testing.T, body []byte) string {
 	t.Helper()
 	batch, err := hl7.Split(body, hl7.Charset{})

@@ -13,9 +13,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// encode writes a message with the facts of an event, and nothing else. It reverses the
-// decoder by rules of its own. Facts without a field in HL7 are written so that decoding
-// returns them.
+// encode returns a message with only the facts of an event. It reverses the decoder with
+// independent rules. A fact without a field in HL7 is written such that decoding returns it.
 func encode(e *acuity.Event) []byte {
 	var s segment
 	s.set(9, "ADT", eventNames[e.Type])
@@ -32,7 +31,7 @@ func encode(e *acuity.Event) []byte {
 	s = segment{}
 	at, event := e.At, e.Precision
 	if e.AtFrom != 0 {
-		event = acuity.Millisecond // the instant that counts: the times beside a coarse one are lost
+		event = acuity.Millisecond // the instant that applies, because the interval of a coarse time is not written
 	}
 	switch {
 	case isCancel(e.Type):
@@ -93,7 +92,7 @@ func encode(e *acuity.Event) []byte {
 	return []byte(strings.Join(lines, "\r"))
 }
 
-// reasonWords has for each hint a reason with only that hint.
+// reasonWords maps each hint to a reason with only that hint.
 var reasonWords = map[string]string{
 	"medical-complaint": "fever", "rupture": "leaking", "fetal-test": "NST", "admit-order": "admit order", "ripening": "ripening",
 	"induction": "induction", "cesarean": "cesarean", "labor-complication": "abruption", "early-labor": "early labor",
@@ -111,7 +110,7 @@ func letter(c byte) string {
 	return string(c)
 }
 
-// name returns the value inside a pseudonym of reveal.
+// name returns the plain value in a pseudonym of reveal.
 func name(pseudonym string) string {
 	_, value, _ := strings.Cut(pseudonym, "(")
 	return strings.TrimSuffix(value, ")")
@@ -152,14 +151,14 @@ func (s *segment) text() string {
 	return "|" + strings.TrimRight(strings.Join(s.fields[1:], "|"), "|")
 }
 
-// said returns the part of an event that another message can express. It lacks the
-// identity and the warnings about the wording of the first message.
+// said returns the part of an event that another message can express. It omits the identity and the
+// warnings about the wording of the first message.
 func said(e acuity.Event) acuity.Event {
 	e.ID, e.Digest, e.Warnings = "", "", nil
 	if e.AtFrom != 0 {
 		e.AtFrom, e.AtTo, e.Precision = 0, 0, acuity.Millisecond // see encode
 	}
-	e.CancelsTo = 0 // stamp writes an offset, in which a day has 24 hours
+	e.CancelsTo = 0 // stamp writes an offset, in which every day has 24 hours
 	if isCancel(e.Type) && e.RecordedAt == 0 {
 		e.RecordedAt = e.At
 	}
@@ -172,7 +171,7 @@ func said(e acuity.Event) acuity.Event {
 	return e
 }
 
-// again encodes the facts of e, decodes them, and fails if they differ.
+// again encodes the facts of e, decodes the result, and fails if the facts differ.
 func again(t rapid.TB, e acuity.Event) {
 	t.Helper()
 	message := encode(&e)

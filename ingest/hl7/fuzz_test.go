@@ -16,8 +16,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// FuzzDecode: any bytes cause no panic and no fact above its bound. The facts can be
-// encoded as a message and decoded again. The acknowledgment is a message.
+// FuzzDecode: no bytes cause a panic or a fact above its limit. The facts can be encoded as a
+// message and decoded again. The acknowledgment is a valid message.
 func FuzzDecode(f *testing.F) {
 	for _, file := range must(filepath.Glob("testdata/*.hl7")) {
 		f.Add(must(os.ReadFile(file)), "")
@@ -30,7 +30,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, charset string) { decode(t, body, charset) })
 }
 
-// decode fails if a body breaks what [FuzzDecode] says.
+// decode fails if a body violates a promise of [FuzzDecode].
 func decode(t rapid.TB, body []byte, charset string) {
 	declared, _ := hl7.CharsetNamed(charset)
 	b, err := hl7.Split(body, declared)
@@ -60,8 +60,8 @@ func decode(t rapid.TB, body []byte, charset string) {
 	}
 }
 
-// TestFactsOfAnyFields: what holds for any bytes holds for fields made of the pieces that
-// decoding treats in a special way. Random bytes rarely have two of them together.
+// TestFactsOfAnyFields: the promises of FuzzDecode hold for fields that are composed of the strings
+// that decoding treats specially. Random bytes rarely contain two of those strings together.
 func TestFactsOfAnyFields(t *testing.T) {
 	pieces := []string{
 		"", "", `""`, `"`, `\X2222\`, `\X22\`, `\E\`, `\F\`, `\R\`, `\S\`, `\T\`, `\P\`, `\.br\`, `\X00\`, `\X0D\`, `\XC3\`, `\X20\`, `\H\`, `\C2842\`, `\Z1\`, `\`, `\E`,

@@ -24,7 +24,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// reveal makes pseudonyms that tests can read.
+// reveal returns pseudonyms that contain the plain value.
 func reveal(dst []byte, kind string, value []byte) []byte {
 	if kind == hl7.KindMessage {
 		return fmt.Appendf(dst, "%s(%d)", kind, len(value))
@@ -96,7 +96,7 @@ func TestScanTakesWhatSendersWrite(t *testing.T) {
 			e := facts(t, []byte(raw))
 			want := acuity.Location{PointOfCare: "L&D", Room: "LDR04", Bed: "01", Facility: "STMARY"}
 			if name == "other delimiters" {
-				want.PointOfCare = "L%D" // \T\ is the sender's own subcomponent separator
+				want.PointOfCare = "L%D" // \T\ is the subcomponent separator of the sender
 			}
 			if e.Place != want || e.Visit != "visit(VN1)" || e.Patient != "patient(MRN1)" || e.Type != acuity.A01 || e.Class != 'I' || e.Service != "OBS" {
 				t.Errorf("%+v", e)
@@ -108,7 +108,7 @@ func TestScanTakesWhatSendersWrite(t *testing.T) {
 	}
 }
 
-// For a sender without an escape character, text between spaces is no escape sequence.
+// If a sender has no escape character, text between spaces is not an escape sequence.
 func TestSpaceIsNoEscape(t *testing.T) {
 	raw := strings.NewReplacer(`^~\&`, `^~ &`, `L\T\D^LDR04^01`, "L D^LDR F 4^01").Replace(strings.Join([]string{msh, evn, pid, pv1}, "\r"))
 	e := facts(t, []byte(raw))
@@ -117,7 +117,8 @@ func TestSpaceIsNoEscape(t *testing.T) {
 	}
 }
 
-// Each message is refused with what is wrong with its header, and its control id if that can be read.
+// Each message is refused with the fault of its header, and with its control id if that can be
+// read.
 func TestScanRefusesUnusableHeaders(t *testing.T) {
 	for name, test := range map[string]struct{ raw, want string }{
 		"empty":                  {"", ""},
@@ -155,7 +156,7 @@ func TestScanRefusesUnusableHeaders(t *testing.T) {
 	}
 }
 
-// Segments in one line, whatever joins them, are refused with the reason.
+// Segments that are joined in one line by any text are refused with the reason.
 func TestJoinedSegments(t *testing.T) {
 	for _, joint := range []string{`\r`, `\n`, `\r\n`, "&#13;", "<CR>", `\X0D\`, " ", "", "^M"} {
 		raw := strings.Join([]string{msh, evn, pid, pv1}, joint)
@@ -169,8 +170,8 @@ func TestJoinedSegments(t *testing.T) {
 	}
 }
 
-// A line that is no segment is named with its number, once for a text of many lines. MSH ends with its
-// line, so nothing behind it changes how the message is answered.
+// A line that is not a segment is reported with its number, and only once for a text of many lines.
+// MSH ends with its line, so nothing after it changes the way in which the message is answered.
 func TestOddLines(t *testing.T) {
 	for name, test := range map[string]struct {
 		lines []string
@@ -241,7 +242,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// newYear is right after the last leap second.
+// newYear is the first instant after the last leap second.
 var newYear = acuity.At(time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC))
 
 func TestFacts(t *testing.T) {
@@ -363,7 +364,7 @@ func TestDiagnoses(t *testing.T) {
 	}
 }
 
-// Two events are the same exactly if sender, control id and bytes are.
+// Two events have the same identity if and only if sender, control id and bytes are equal.
 func TestIdentity(t *testing.T) {
 	seen := map[string]string{}
 	o := options

@@ -9,9 +9,9 @@ import (
 	"svc/ingest/hl7"
 )
 
-// The fields of the view equal those of a plain split, whatever their length and content.
-// They may have control characters and bytes beyond ASCII beside a separator. Each kind
-// of line end ends the last field.
+// The fields of the view equal those of a plain split for any length and content, even with control
+// characters and bytes beyond ASCII next to a separator. Each kind of line ending ends the last
+// field.
 func TestFieldsAreThoseOfASplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pieces := rapid.SampledFrom([]string{"|", "|", "a", "}", "{", " ", "\t", "\x01", "\x7f", "\x80", "é", "\xfc", "longer than a word"})

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestWarningsInCorpus: the corpus has a message for each warning. What each means, and that
-// docs/hl7.md has it, is held in internal/httpapi/rules.
+// TestWarningsInCorpus: the corpus has a message for each warning. internal/httpapi/rules tests
+// that docs/hl7.md explains each warning.
 func TestWarningsInCorpus(t *testing.T) {
 	var codes []string
 	file := must(parser.ParseFile(token.NewFileSet(), "event.go", nil, 0))

@@ -17,7 +17,7 @@ import (
 	"svc/ingest/mllp"
 )
 
-// fixture is a server on its own port that repeats each message as its acknowledgment. It
+// fixture is a server on a separate port that returns each message as its acknowledgment. It
 // records the log lines of its connections.
 type fixture struct {
 	*mllp.Server
@@ -26,7 +26,7 @@ type fixture struct {
 	lines   chan line
 }
 
-// line is a line of the log.
+// line is a log line.
 type line struct {
 	Msg, Ended, Peer string
 	Key              string `json:"key_id"`
@@ -118,7 +118,7 @@ func (c *client) wants(text string) {
 	}
 }
 
-// closed checks that the server sent nothing more and closed the connection.
+// closed expects that the server sends nothing more and closes the connection.
 func (c *client) closed() {
 	c.t.Helper()
 	rest, err := io.ReadAll(c.in)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestPage checks that docs/feeds.md names the faults and the ends of connections.
+// TestPage checks that docs/feeds.md names all faults of frames and all reasons for the end of a
+// connection.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/feeds.md")
 	if err != nil {

@@ -19,7 +19,7 @@ func TestManyMessagesInOrder(t *testing.T) {
 	h := open(t, nil)
 	c := h.dial(t)
 	var sent strings.Builder
-	for n := range 500 { // all are sent at once, so most must wait
+	for n := range 500 { // all messages are sent at once, so most must wait
 		sent.WriteString(framed(fmt.Sprintf("MSH|%d\r", n)))
 	}
 	go io.WriteString(c, sent.String()) //nolint:errcheck // the answers show a failure
@@ -136,7 +136,7 @@ func TestHowConnectionsEnd(t *testing.T) {
 				c.closed()
 			}
 			if tt.ended == "" {
-				return // the connection is closed, and the server still runs
+				return // the connection is closed, and the server is still running
 			}
 			if l := h.next(t); l.Ended != tt.ended || l.Msg != "mllp connection" {
 				t.Errorf("%+v, want %s", l, tt.ended)
@@ -181,8 +181,8 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// pipes is a listener with connections in memory, so that a test can wait until every
-// goroutine waits.
+// pipes is a listener with connections in memory, so that a test can wait until every goroutine is
+// blocked.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -194,8 +194,8 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p); return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestStop: a stop closes idle connections at once. A message that has begun is read to
-// its end and answered.
+// TestStop: a stop closes idle connections at once. A message that has begun is read to its end and
+// answered.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})
@@ -245,7 +245,7 @@ func TestStop(t *testing.T) {
 		if took := time.Since(asked); took > 0 {
 			t.Errorf("the stop took %v of nothing", took)
 		}
-		stuck.closed() // closed by force
+		stuck.closed() // the connection is closed by force
 		if err := <-ended; err != nil || time.Since(asked) != 10*time.Second {
 			t.Errorf("%v after %v", err, time.Since(asked))
 		}

@@ -17,7 +17,7 @@ import (
 	"svc/ingest/mllp"
 )
 
-// TestTLS checks the names from a certificate that the peer proved to have.
+// TestTLS checks the names in a certificate whose private key the peer has proved to have.
 func TestTLS(t *testing.T) {
 	ca, pool := authority(t)
 	pair := ca.issue(t, "svc.test")

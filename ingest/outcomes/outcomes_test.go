@@ -12,8 +12,8 @@ import (
 	"svc/schemas"
 )
 
-// TestCountsOfAFeed: an observation counts as received at once. Its outcome counts when the
-// change arrives, before or after the acknowledgement. Observations of other processes are not
+// TestCountsOfAFeed: an observation is counted as received at once. Its outcome is counted when the
+// change arrives, before or after the acknowledgment. Observations of other processes are not
 // counted.
 func TestCountsOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
@@ -38,10 +38,10 @@ func TestCountsOfAFeed(t *testing.T) {
 	}
 	took(0, 1)
 	change(0, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "x"}}})
-	change(0, acuity.Change{Outcome: acuity.Applied}) // again: not counted
+	change(0, acuity.Change{Outcome: acuity.Applied}) // repeated, so not counted
 	change(1, acuity.Change{Outcome: acuity.Duplicate})
-	took(1, 1)                                        // its change came first
-	change(2, acuity.Change{Outcome: acuity.Applied}) // of another process
+	took(1, 1)                                        // its change arrived first
+	change(2, acuity.Change{Outcome: acuity.Applied}) // an observation of another process
 	took(3, 3)
 	change(3, acuity.Change{Outcome: acuity.Applied, Items: []acuity.ItemResult{
 		{Outcome: acuity.Applied}, {Outcome: acuity.Ignored}, {Outcome: acuity.Duplicate},
@@ -59,8 +59,8 @@ func TestCountsOfAFeed(t *testing.T) {
 	}
 }
 
-// TestFactsOfAFeed: what the processor says of a message decides how it is counted. The warnings of
-// reading a message are in its change again, and count once.
+// TestFactsOfAFeed: the processor's outcome determines how a message is counted. The change repeats
+// the warnings of decoding, which are counted once.
 func TestFactsOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	read := []acuity.Warning{{Code: "line_ignored", Path: "line[7]"}, {Code: "time_in_future", Path: "EVN"}}
@@ -118,8 +118,8 @@ func TestFactsOfAFeed(t *testing.T) {
 	}
 }
 
-// TestNoticesOfAFeed: the notices of parsing are stored at once, those of applying when the
-// change arrives. Each has the id of its request. Events beyond the bound have none.
+// TestNoticesOfAFeed: notices of decoding are stored at once, notices of applying when the change
+// arrives. Each has the id of its request. Events beyond the limit have no notice.
 func TestNoticesOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	changes := map[ingest.Position][]byte{}
@@ -146,7 +146,7 @@ func TestNoticesOfAFeed(t *testing.T) {
 	settle(1, acuity.Change{Outcome: acuity.Rejected, Reason: "too_old"})
 	take(2, new(ingest.Places))
 	settle(2, acuity.Change{Outcome: acuity.Applied, Items: []acuity.ItemResult{{Outcome: acuity.Rejected, Reason: "too_old"}}})
-	take(3, nil) // without its places
+	take(3, nil) // without the paths of its facts
 	settle(3, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "place_differs"}}})
 
 	noted := func(refused bool, code, path string) feeds.Notice {
@@ -162,7 +162,7 @@ func TestNoticesOfAFeed(t *testing.T) {
 	if n.events != 0 {
 		t.Errorf("%d events are remembered", n.events)
 	}
-	n.events = eventsAtMost // the bound is reached while the processor is away
+	n.events = eventsAtMost // the limit is reached while the processor is down
 	take(4, new(ingest.Places))
 	settle(4, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "place_differs"}}})
 	if got := n.counts.Drain()[feed].Notices; !slices.Equal(got, []feeds.Notice{read}) || n.events != eventsAtMost {
