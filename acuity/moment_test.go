@@ -9,7 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// spanOf returns the interval of a precision in a zone in which an instant lies.
+// spanOf returns the interval of a precision in a zone that contains an instant.
 func spanOf(at time.Time, p acuity.Precision) acuity.Moment {
 	y, m, d := at.Date()
 	from, to := at, at
@@ -31,8 +31,9 @@ func spanOf(at time.Time, p acuity.Precision) acuity.Moment {
 	return acuity.Moment{From: acuity.At(from), To: acuity.At(to), Precision: p}
 }
 
-// Whatever the precisions and the zone: a coarse time lies in its interval and not after the receipt. The
-// first more exact time beside it decides; without one it is not before an exact time within that is past.
+// For any precision and zone, a coarse time is in its interval and not after the receipt. The first
+// more exact time next to it determines it. If no such time does, it is not before an exact past
+// time in the interval.
 func TestCoarseMomentLiesInItsInterval(t *testing.T) {
 	zones := []*time.Location{time.UTC}
 	for _, name := range []string{"America/Chicago", "Australia/Lord_Howe", "Asia/Kathmandu"} {
@@ -69,7 +70,7 @@ func TestCoarseMomentLiesInItsInterval(t *testing.T) {
 		}
 		for _, b := range beside {
 			if b.IsExact() && told.From <= b.From && b.From < told.To {
-				return // it may decide
+				return // that time may determine it
 			}
 			if b.Precision < told.Precision && told.From <= b.From && b.From < told.To {
 				return
@@ -112,7 +113,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// A start that is told anew keeps the instant that is known, if that may be what was meant.
+// A repeated coarse start keeps the known instant if that instant is in the new interval.
 func TestKeep(t *testing.T) {
 	for _, c := range []struct{ known, from, at, want acuity.Instant }{
 		{100, 50, 200, 100}, {0, 50, 200, 200}, {100, 0, 200, 200}, {40, 50, 200, 200}, {300, 50, 200, 200},

@@ -18,9 +18,9 @@ func TestMakeup(t *testing.T) {
 		skill int8
 		hired string
 	}{
-		{0, "2031-04-01"}, // will only begin
+		{0, "2031-04-01"}, // begins in the future
 		{0, "2030-03-05"},
-		{1, "2030-03-04"}, // a year today
+		{1, "2030-03-04"}, // exactly a year
 		{1, "2026-03-05"},
 		{1, "2026-03-04"},
 		{2, "2021-03-05"},
@@ -38,7 +38,7 @@ func TestMakeup(t *testing.T) {
 	if got := roster.Makeup(); got != want {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
-	roster.Nurses = roster.Nurses[:2] // days: 0 and 364
+	roster.Nurses = roster.Nurses[:2] // days 0 and 364
 	if got := roster.Makeup().Median; got != 5 {
 		t.Errorf("median of an even number: %d tenths of a year", got)
 	}

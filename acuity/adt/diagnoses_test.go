@@ -9,7 +9,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// standing lists the diagnoses of a timeline with the minutes of start and newest
+// standing lists the diagnoses of a timeline with the minutes of their start and their newest
 // statement.
 func standing(s Timeline) string {
 	var list []string

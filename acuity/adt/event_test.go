@@ -14,7 +14,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// fill sets a value and all its parts to something that is not zero.
+// fill sets a value and all its fields to non-zero values.
 func fill(v reflect.Value) {
 	switch v.Kind() { //nolint:exhaustive // an event has no others
 	case reflect.String:
@@ -37,12 +37,11 @@ func fill(v reflect.Value) {
 	}
 }
 
-// An event is written as it came, whatever fields are set, and whatever the event before
-// it has.
+// A stored event is returned unchanged, for any combination of fields and any preceding event.
 func TestStoredEventIsTheEvent(t *testing.T) {
 	whole := acuity.Event{}
 	fill(reflect.ValueOf(&whole).Elem())
-	whole.Warnings = nil // they are those of the request
+	whole.Warnings = nil // warnings belong to the request
 	events := []acuity.Event{whole, {}, whole}
 	for i := range reflect.TypeFor[acuity.Event]().NumField() {
 		e := acuity.Event{}
@@ -66,7 +65,8 @@ func TestStoredEventIsTheEvent(t *testing.T) {
 	}
 }
 
-// A hospital has thousands of events: each is small, and equal parts are in memory once.
+// A hospital has thousands of events, so each must be small, and equal parts must be stored only
+// once.
 func TestStoredEventIsSmall(t *testing.T) {
 	if size := unsafe.Sizeof(Event{}); size > 88 {
 		t.Errorf("an event takes %d bytes", size)
@@ -83,7 +83,7 @@ func TestStoredEventIsSmall(t *testing.T) {
 	}
 }
 
-// Every order of the events of every visit above gives the same timeline.
+// Every order of the events of each visit results in the same timeline.
 func TestTimelineInAnyOrder(t *testing.T) {
 	for name, c := range visits {
 		c.how.SameRoom = testRooms
@@ -96,7 +96,7 @@ func TestTimelineInAnyOrder(t *testing.T) {
 	}
 }
 
-// A whole visit of seven events in all 5,040 orders.
+// A whole visit of seven events has the same timeline in all 5,040 orders.
 func TestTimelineWholeVisitInAnyOrder(t *testing.T) {
 	visits := map[string][]acuity.Event{
 		"transfer cancelled": {
@@ -158,7 +158,7 @@ func withCodes(mode acuity.DiagnosisMode, list ...string) func(*acuity.Event) {
 	}
 }
 
-// anyEvents draws the events of a visit, with clashing times and keys.
+// anyEvents draws the events of a visit, with conflicting times and keys.
 func anyEvents(t *rapid.T) []acuity.Event {
 	types := []acuity.EventType{acuity.A01, acuity.A02, acuity.A02, acuity.A03, acuity.A04, acuity.A06, acuity.A08, acuity.A08, acuity.A11, acuity.A12, acuity.A13}
 	places := []string{"", "TRI^1", "LD^1", "LD^2", "OR^1", "MBU^1"}
@@ -188,7 +188,7 @@ func anyEvents(t *rapid.T) []acuity.Event {
 	if n > 0 && rapid.Bool().Draw(t, "again") {
 		again := events[rapid.IntRange(0, n-1).Draw(t, "which")]
 		again.ReceivedAt += 1
-		if again.ReceivedAt > again.At+1 { // the receipt is part of the event only where it bounds its time
+		if again.ReceivedAt > again.At+1 { // the receipt is part of the event only if it limits the event's time
 			events = append(events, again)
 		}
 	}
@@ -209,7 +209,7 @@ func TestTimelineOrderNeverMatters(t *testing.T) {
 	})
 }
 
-// facts is a timeline without the dispositions of its events.
+// facts returns a timeline without the dispositions of its events.
 func facts(s Timeline) string {
 	s.Events = nil
 	return fmt.Sprintf("%s %+v %v %v", outline(s), s.Diagnoses, s.Birth, s.Cesarean)
@@ -226,8 +226,8 @@ func TestTimelineReplayChangesNothing(t *testing.T) {
 	})
 }
 
-// A transfer with its cancel, or an admission with its cancel, leaves the visit
-// as it was, clocks included (docs/decisions.md#primary-clock).
+// A transfer with its cancel, or an admission with its cancel, leaves the visit unchanged,
+// including its clocks (docs/decisions.md#primary-clock).
 func TestTimelineCancelRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := slices.DeleteFunc(anyEvents(t), func(e acuity.Event) bool { return IsCancel(e.Type) })
@@ -239,7 +239,7 @@ func TestTimelineCancelRestores(t *testing.T) {
 			kind, undo = acuity.A01, acuity.A11
 		}
 		how := Options{SameRoom: testRooms}
-		at := rapid.IntRange(20, 30).Draw(t, "at") // after all others: no other event depends on it
+		at := rapid.IntRange(20, 30).Draw(t, "at") // after all others, so that no other event depends on it
 		place := rapid.SampledFrom([]string{"LD^9", "OR^1", "MBU^8"}).Draw(t, "place")
 		key := at
 		if rapid.Bool().Draw(t, "without key") {

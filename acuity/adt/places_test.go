@@ -2,8 +2,8 @@ package adt
 
 import "testing"
 
-// A service of the field with a numeric code makes no boarder. The rest of its name goes
-// no further.
+// A service of this field with a numeric code does not make a patient a boarder. The rest of the
+// service's name is not stored.
 func TestService(t *testing.T) {
 	for _, c := range []struct {
 		code  string

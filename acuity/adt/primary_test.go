@@ -7,7 +7,7 @@ import (
 	"svc/acuity"
 )
 
-// care is the facts of a patient who came to a place at minute 0.
+// care returns the facts of a patient who arrived at a location at minute 0.
 func care(point string, change ...func(*CareFacts)) CareFacts {
 	f := CareFacts{PointOfCare: point, Class: 'I', At: minute(0), PlacedAt: minute(0)}
 	for _, c := range change {
@@ -121,7 +121,7 @@ func TestPrimaryOfTheTable(t *testing.T) {
 	}
 }
 
-// Each word of each area, and its near misses.
+// The table has each keyword of each area, and similar words that are not keywords.
 func TestAreaWords(t *testing.T) {
 	for text, want := range map[string]Area{
 		"TRI": areaTriage, "OBTRI": areaTriage, "Triage 2": areaTriage, "TRIAL": areaUnknown, "STRI": areaUnknown, "TR": areaUnknown,
@@ -152,8 +152,8 @@ func TestAreaWords(t *testing.T) {
 	}
 }
 
-// A service is known by the words of places and by some of its own. Any other service is
-// of another field, but a number alone means nothing.
+// A service is recognized by the keywords of locations and by additional keywords of services. Any
+// other service is of another specialty, but a number alone has no meaning.
 func TestAreaOfAService(t *testing.T) {
 	place := CachedPlace{Place: Place{PointOfCare: "3W"}}
 	for service, want := range map[string]Area{
@@ -184,7 +184,7 @@ func TestPrimaryOfAVisit(t *testing.T) {
 	out := func(e *acuity.Event) { e.Class = 'O' }
 	for name, c := range map[string]struct {
 		events   []acuity.Event
-		birth    int // by another feed; 0: none
+		birth    int // minute of a birth from another feed, or 0
 		cesarean bool
 		want     string
 		since    int

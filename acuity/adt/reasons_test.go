@@ -14,10 +14,10 @@ func TestParseReasons(t *testing.T) {
 		"Contractions, 39w2d":              "",
 		"Induction of labor":               "induction",
 		"INDUCTION":                        "induction",
-		"Not for induction":                "induction", // "for" starts anew: heavier than nothing
+		"Not for induction":                "induction", // "for" begins a new part, which has more weight than the denial
 		"No induction":                     "",
 		"Leaking fluid":                    "rupture",
-		"r/o ROM":                          "rupture", // no denial: it is what she came for
+		"r/o ROM":                          "rupture", // not a denial, because it is the reason for the visit
 		"ROM ruled out":                    "",
 		"ROM: negative":                    "",
 		"Denies leaking or fever, for IOL": "induction",
@@ -60,7 +60,7 @@ func TestParseReasons(t *testing.T) {
 		"baby in NICU":                                 "hold",
 		"multi-system anomalies":                       "multisystem",
 		"critical":                                     "critical",
-		"fetal\nsurgery":                               "", // two lines, two parts
+		"fetal\nsurgery":                               "", // two lines are two parts
 	} {
 		if got := strings.Join(ReasonCodes(ParseReasons(text)), " "); got != want {
 			t.Errorf("ParseReasons(%q) = %q, want %q", text, got, want)
@@ -76,15 +76,16 @@ func TestReasonsThereAndBack(t *testing.T) {
 	if ReasonCodes(0) != nil || ReasonsOf(nil) != 0 {
 		t.Error("nothing is not nothing")
 	}
-	// The wire has the names, not the numbers, but state may outlive a version.
+	// The wire format has the names, not the numbers, but stored state may outlive a version of
+	// svc.
 	want := []string{"medical-complaint", "rupture", "fetal-test"}
 	if got := ReasonCodes(all)[:3]; !slices.Equal(got, want) {
 		t.Errorf("first reasons %v, want %v", got, want)
 	}
 }
 
-// Each phrase of the page is found, alone and in the middle of a sentence, and is
-// not when it is denied.
+// Each documented phrase is found, alone and within a sentence, and is not found when it is
+// negated.
 func TestEveryPhraseOfAReason(t *testing.T) {
 	for first, list := range places().phrases {
 		for _, p := range list {

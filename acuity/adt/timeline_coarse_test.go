@@ -9,10 +9,10 @@ import (
 	"svc/acuity"
 )
 
-// dayOfTests is the day of the tests in UTC as an interval: the instant minute(0) lies in it.
+// dayOfTests returns the day of the tests in UTC as an interval. It contains the instant minute(0).
 func dayOfTests() acuity.Moment { return momentOf(minute(0), acuity.Day) }
 
-// momentOf returns the interval of a precision in UTC in which an instant lies.
+// momentOf returns the interval of a precision in UTC that contains an instant.
 func momentOf(at acuity.Instant, p acuity.Precision) acuity.Moment {
 	t := at.Time().UTC()
 	y, m, d := t.Date()
@@ -38,14 +38,15 @@ func momentOf(at acuity.Instant, p acuity.Precision) acuity.Moment {
 	return acuity.Moment{From: acuity.At(from), To: acuity.At(to), Precision: p}
 }
 
-// told gives an event a coarse time: it was received at a minute, and a time beside it was exact.
+// told gives an event a coarse time. The event is received at the given minute, and beside contains
+// further times of its message.
 func told(e acuity.Event, m acuity.Moment, received int, beside ...acuity.Moment) acuity.Event {
 	e.ReceivedAt, e.RecordedAt = minute(received), 0
 	e.SetTime(m, m.Resolve(e.ReceivedAt, beside...))
 	return e
 }
 
-// dayAfter is a minute of the next day: the day of the tests is over.
+// dayAfter is a minute of the next day, when the day of the tests has ended.
 const dayAfter = 24 * 60
 
 func TestTimelineOfCoarseTimes(t *testing.T) {
@@ -118,8 +119,8 @@ func TestTimelineOfCoarseTimes(t *testing.T) {
 	}
 }
 
-// A stay whose times are told to any precision, each in a message that was sent at once, is the stay
-// that exact times tell, in whatever order the messages come.
+// If the times of a stay have any precision, and each message is sent at once, the stay equals that
+// of exact times, in any order of the messages.
 func TestCoarseTimesTellTheSameStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.IntRange(0, 10).Draw(t, "admitted")
@@ -145,7 +146,7 @@ func TestCoarseTimesTellTheSameStay(t *testing.T) {
 	})
 }
 
-// A stay that is told when it is over, without a time beside the coarse ones, still ends.
+// A stay that is reported after its end, with only coarse times, still ends.
 func TestCoarseStayOfThePastEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		told := func(e acuity.Event, name string) acuity.Event {

@@ -9,7 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// ending is the end state of a timeline: what the folded events must give back.
+// ending returns the end state of a timeline, which the folded events must reproduce.
 func ending(s *Timeline) string {
 	if !s.Open {
 		return "closed " + since(s.ClosedAt)
@@ -22,7 +22,8 @@ func ending(s *Timeline) string {
 	return text
 }
 
-// docs/decisions.md#folded-events: the folded events of a visit end where its events ended.
+// docs/decisions.md#folded-events: the folded events of a visit result in the end state of its
+// events.
 func TestFoldedEventsEndAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyEvents(t)
@@ -36,7 +37,7 @@ func TestFoldedEventsEndAlike(t *testing.T) {
 			t.Fatalf("%d events are left", len(folded))
 		}
 		again := Build(store(folded), Options{SameRoom: testRooms, FoldAt: newest})
-		if !all.Open && all.ClosedAt == 0 { // it never opened, or its admission was taken back
+		if !all.Open && all.ClosedAt == 0 { // it never opened, or its admission was cancelled
 			if len(all.Stays) == 0 && len(folded) > 0 {
 				t.Fatalf("a visit without an effect leaves %d events", len(folded))
 			}
@@ -48,7 +49,7 @@ func TestFoldedEventsEndAlike(t *testing.T) {
 	})
 }
 
-// A cancel of a folded event comes too late.
+// A cancel of a folded event has no effect.
 func TestFoldedEventIsNotCancelled(t *testing.T) {
 	before := Build(store([]acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 9, "MBU^3")}), Options{SameRoom: testRooms})
 	after := append(before.Fold("v1"), cancel("c", acuity.A12, 20, 9, "MBU^3"))

@@ -6,14 +6,14 @@ import (
 	"svc/acuity"
 )
 
-// Where the visit is, and what was taken back, as the hospital asks for them.
+// The hospital needs the location of a visit, and the events that were cancelled.
 func TestPlacedAndWithdrawn(t *testing.T) {
 	moved := []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 9, "OR^1")}
 	for name, c := range map[string]struct {
 		events    []acuity.Event
-		placed    int    // -1: never
-		withdrawn string // the places of events that were taken back
-		takenBack int    // by the last event; -1: nothing
+		placed    int    // minute, or -1 if never placed
+		withdrawn string // the locations of cancelled events
+		takenBack int    // minute of the event that the last event cancels, or -1
 	}{
 		"moved":                      {events: moved, placed: 9, takenBack: -1},
 		"transfer cancelled":         {events: append(moved[:2:2], cancel("c", acuity.A12, 12, 9, "OR^1")), withdrawn: "OR", takenBack: 9},
@@ -55,8 +55,8 @@ func TestPlacedAndWithdrawn(t *testing.T) {
 	}
 }
 
-// An event that is exact to the minute may have placed the visit after a census of that minute,
-// if it arrived after it.
+// An event that is exact to the minute may have placed the visit after a census of the same minute,
+// if it arrived after the census.
 func TestPlacedAbout(t *testing.T) {
 	census := minute(5) + 30_000
 	for name, c := range map[string]struct {
@@ -80,7 +80,8 @@ func TestPlacedAbout(t *testing.T) {
 	}
 }
 
-// docs/decisions.md#encounter-without-location: an event that only opens a visit leaves its place to the census.
+// docs/decisions.md#encounter-without-location: an event that only opens a visit leaves its
+// location to the census.
 func TestNamesNoPlace(t *testing.T) {
 	ward := func(l *acuity.Location) bool { return l.Room == "" }
 	for name, c := range map[string]struct {

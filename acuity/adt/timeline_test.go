@@ -9,10 +9,10 @@ import (
 	"svc/acuity"
 )
 
-// minute is an instant n minutes into the day of the tests.
+// minute returns the instant n minutes into the day of the tests.
 func minute(n int) acuity.Instant { return acuity.Instant(1_772_600_000_000 + n*60_000) }
 
-// event is an event of the tests: received a minute after it happened.
+// event returns an event that was received a minute after it happened.
 func event(id string, kind acuity.EventType, at int, place string) acuity.Event {
 	e := acuity.Event{
 		ID: id, Type: kind, At: minute(at), RecordedAt: minute(at), ReceivedAt: minute(at + 1),
@@ -21,13 +21,13 @@ func event(id string, kind acuity.EventType, at int, place string) acuity.Event 
 	return e
 }
 
-// spot reads "OBTRI^T02^01".
+// spot parses a location such as "OBTRI^T02^01".
 func spot(s string) acuity.Location {
 	parts := append(strings.Split(s, "^"), "", "")
 	return acuity.Location{PointOfCare: parts[0], Room: parts[1], Bed: parts[2]}
 }
 
-// cancel is a cancel of what happened at key.
+// cancel returns a cancel of the event at minute key.
 func cancel(id string, kind acuity.EventType, at, key int, place string) acuity.Event {
 	e := event(id, kind, at, "")
 	e.Cancels = minute(key)
@@ -47,23 +47,23 @@ func with(e acuity.Event, change func(*acuity.Event)) acuity.Event {
 	return e
 }
 
-// store returns events as a visit keeps them.
+// store returns events in the form in which a visit stores them.
 func store(events []acuity.Event) []Event {
 	return StoreEvents(events)
 }
 
-// testRooms is one room per point of care and room, whatever the bed.
+// testRooms compares rooms by point of care and room, regardless of the bed.
 func testRooms(a, b *acuity.Location) bool {
 	return a.PointOfCare == b.PointOfCare && a.Room == b.Room && a.Room != ""
 }
 
-// asSent is all that is known of a location where the hospital has told nothing.
+// asSent returns what is known about a location that the hospital has not mapped.
 func asSent(l *acuity.Location) *CachedPlace {
 	return &CachedPlace{Place: Place{PointOfCare: l.PointOfCare, Label: cmp.Or(l.Label, l.Room)}}
 }
 
-// outline is a timeline in short: its stays, open or not, class, moves and what
-// became of the events.
+// outline returns a short form of a timeline: its stays, its class, its moves, whether it is open,
+// and the dispositions of the events.
 func outline(s Timeline) string {
 	var b strings.Builder
 	for _, p := range s.Stays {

@@ -65,7 +65,7 @@ func TestCatalogueHasTheCountsOfTheSpecification(t *testing.T) {
 	}
 }
 
-// The codes of the specification, each as system:code in its order.
+// specifiedRoutes are the codes of the specification as system:code, in the specification's order.
 var specifiedRoutes = map[string]string{
 	"high-mag":                        "d ICD-10-CM O15* O99.89 | d SNOMED-CT 432815009 | m RxNorm 6585 29155",
 	"high-obesity-bmi40":              "d ICD-10-CM O99.21* | o LOINC 39156-5 >=40",
@@ -111,7 +111,7 @@ func TestRoutesAreThoseOfTheSpecification(t *testing.T) {
 			if r.Needs.Kind == NeedsNumber {
 				need = " >=" + map[codes.Milli]string{4000: "4", 40000: "40"}[r.Needs.Than]
 			}
-			if head == before && r.Variant == 0 { // lines of one system are one entry
+			if head == before && r.Variant == 0 { // consecutive lines of one system are one entry
 				got[len(got)-1] += listed + need
 			} else {
 				got = append(got, strings.TrimSuffix(head, "~")+listed+need)

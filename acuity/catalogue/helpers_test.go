@@ -10,7 +10,7 @@ func factor(id string) Factor {
 	return f
 }
 
-// rendered renders a value for comparison; a nil list equals an empty one.
+// rendered formats a value for comparison. A nil list equals an empty one.
 func rendered(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 
 var updatePage = flag.Bool("update-page", false, "rewrite the table of factors in docs/scoring.md")
 
-// TestScoringPage holds the table of factors that a nurse reads against the
-// catalogue that the program reads.
+// TestScoringPage compares the table of factors in docs/scoring.md with the catalogue.
 func TestScoringPage(t *testing.T) {
 	const path, begin, end = "../../docs/scoring.md", "<!-- factors -->\n", "<!-- /factors -->"
 	page, err := os.ReadFile(path)
@@ -38,7 +37,7 @@ func TestScoringPage(t *testing.T) {
 	}
 }
 
-// factorTable writes the lines of the catalogue that concern a nurse as a table.
+// factorTable returns the lines of the catalogue that concern nurses as a table.
 func factorTable(text string) string {
 	var table strings.Builder
 	var name, label, section string

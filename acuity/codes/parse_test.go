@@ -27,7 +27,7 @@ func TestParseValue(t *testing.T) {
 		">40":                       number(Greater, 40000, ""),
 		"< 40":                      number(Less, 40000, ""),
 		"<=39.9":                    number(LessOrEqual, 39900, ""),
-		"39.9999":                   number(Equal, 39999, ""), // never rounded up to the limit
+		"39.9999":                   number(Equal, 39999, ""), // must not be rounded up to the limit
 		"-0.5":                      number(Equal, -500, ""),
 		".5":                        number(Equal, 500, ""),
 		"4.1e1":                     number(Equal, 41000, ""),

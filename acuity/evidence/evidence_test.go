@@ -21,21 +21,21 @@ func mustFactor(t testing.TB, id string) catalogue.Factor {
 	return f
 }
 
-// noon is the instant that minutes of the tests are counted from.
+// noon is the instant from which the tests count minutes.
 const noon = acuity.Instant(1_700_000_000_000)
 
 func minutesPastNoon(m int) acuity.Instant { return noon + acuity.Instant(m)*60_000 }
 
-// statedAt is a statement received at a minute and observed then.
+// statedAt is a statement that was received and observed at a minute.
 type statedAt struct {
 	at       int    // minute of the receipt
 	line     string // kind|system|code|display|value|status|fetus
 	observed int    // minute, if not 0
 	started  int    // minute, if not 0
 	feed     acuity.Channel
-	of       string // resource; a component has a dot and its index
-	made     int    // minute of the version, if not 0
-	number   int64  // of the version, if not 0
+	of       string // resource; a component is followed by a dot and its index
+	made     int    // minute of the version, or 0
+	number   int64  // number of the version, or 0
 }
 
 func (h statedAt) statement() *ResourceStatement {
@@ -72,7 +72,7 @@ type orderedInput struct {
 	signals []*ResourceStatement
 }
 
-// evidence returns what all of it amounts to, by a terminology map.
+// evidence returns the evidence of all statements by a terminology map.
 func (e *orderedInput) evidence(maps *terminology.Mappings) []acuity.Evidence {
 	l := &Statements{}
 	e.Resources, e.infusions, e.conditions = nil, nil, nil
@@ -97,7 +97,7 @@ func (e *orderedInput) evidence(maps *terminology.Mappings) []acuity.Evidence {
 	return slices.Clone(Fold(&e.Input, &terminology.Reader{Catalogue: catalogue.Default(), Mappings: maps}))
 }
 
-// describe writes evidence as "factor kind start..last", in minutes.
+// describe formats evidence as "factor kind start..last", in minutes.
 func describe(all []acuity.Evidence) string {
 	kinds := [...]string{"", "signal", "diagnosis", "site", "manual", "adt", "census"}
 	var lines []string

@@ -11,15 +11,17 @@ import (
 	"svc/acuity/terminology"
 )
 
-// drawnTracing is one report of a category: the minute it is about, the fetus that it names.
+// drawnTracing is one report of a category, with the minute of the observation and the fetus that
+// it identifies.
 type drawnTracing struct {
 	minute, category int
 	fetus            string
 }
 
-// gravest returns the gravest category by the rule as a nurse reads it, 1 if there is none
-// to watch. In a singleton pregnancy the newest tracing counts. Of several fetuses each has its
-// newest; the newest that names none counts beside them, until all have a newer one.
+// gravest returns the worst category by the rule as a nurse reads it, or 1 if none needs attention.
+// In a singleton pregnancy the newest tracing applies. With several fetuses, the newest tracing of
+// each applies; the newest one that identifies no fetus also applies until every fetus has a newer
+// one.
 func gravest(list []drawnTracing, several int) int {
 	newest := map[string]drawnTracing{}
 	named := map[string]bool{}
@@ -55,8 +57,8 @@ func gravest(list []drawnTracing, several int) int {
 	return worst
 }
 
-// The category of a room is the gravest of its fetuses, in every order of arrival, as
-// statements of a room and as resources.
+// The category of a room is the worst of its fetuses, in every order of arrival, both for
+// statements of a room and for resources.
 func TestCategoryOfEachFetus(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := &orderedInput{}
@@ -89,7 +91,8 @@ func TestCategoryOfEachFetus(t *testing.T) {
 	})
 }
 
-// Statements of a multiple gestation that name no fetus replace each other, and that is told.
+// In a multiple gestation, statements that identify no fetus replace each other, and a warning says
+// so.
 func TestUnnamedFetus(t *testing.T) {
 	for name, c := range map[string]struct {
 		signals []statedAt
@@ -118,7 +121,7 @@ func TestUnnamedFetus(t *testing.T) {
 	}
 }
 
-// A diagnosis of one fetus is not silenced by the Category I of another.
+// A Category I of one fetus does not end a diagnosis of another.
 func TestDiagnosisOfAFetus(t *testing.T) {
 	maps := terminology.NewMappings([]acuity.Mapping{{ID: "m", System: codes.ICD10CM, Code: "O36.83*", Factor: mustFactor(t, "labor-fhr-cat-ii")}})
 	for name, c := range map[string]struct {
@@ -140,8 +143,8 @@ func TestDiagnosisOfAFetus(t *testing.T) {
 	}
 }
 
-// Of the versions of one resource the newest counts, by when it was made, else by its number,
-// else by its arrival, whatever time it is about and in whatever order the versions arrive.
+// Of the versions of one resource the newest applies: by the time of its update, else by its
+// number, else by its arrival. Neither the clinical time nor the order of arrival matters.
 func TestNewestVersionCounts(t *testing.T) {
 	lines := map[string][2]string{
 		"condition":   {"con|ICD-10-CM|O72.1", "con|ICD-10-CM|O72.1||" + stopped},

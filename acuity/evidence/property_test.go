@@ -72,7 +72,7 @@ func TestEvidenceIsOfTheSet(t *testing.T) {
 		if got := other.evidence(nil); !slices.Equal(got, want) {
 			t.Fatalf("in another order\n got %+v\nwant %+v", got, want)
 		}
-		// Any statement sent twice changes nothing.
+		// Repeating any statement changes nothing.
 		other.signals = append(other.signals, e.signals...)
 		if got := other.evidence(nil); !slices.Equal(got, want) {
 			t.Fatalf("sent twice\n got %+v\nwant %+v", got, want)
@@ -85,8 +85,8 @@ func TestEvidenceIsOfTheSet(t *testing.T) {
 	})
 }
 
-// TestStopEndsOnlyItself: ending one identity never ends evidence of another, save
-// where a decision says so.
+// TestStopEndsOnlyItself: ending one identity never ends evidence of another, except where a
+// documented decision requires it.
 func TestStopEndsOnlyItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawEvidenceInput(t)
@@ -100,8 +100,8 @@ func TestStopEndsOnlyItself(t *testing.T) {
 	})
 }
 
-// A completed dose ends only itself, keeps all other clocks, and gives its clock only to
-// an infusion that follows it. A dose entered in error never was.
+// A completed dose ends only itself, does not change other clocks, and passes its clock only to an
+// infusion that follows it. A dose that was entered in error has no effect.
 func TestADoseIsOneResource(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawEvidenceInput(t)
@@ -122,8 +122,8 @@ func TestADoseIsOneResource(t *testing.T) {
 	})
 }
 
-// Evidence from the fold cache equals evidence from all statements, whichever of them
-// are added, lost, or move to another owner.
+// Evidence from the fold cache equals evidence from all statements after any sequence of statements
+// that are added, dropped, or assigned to another owner.
 func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawEvidenceInput(t)
@@ -156,15 +156,15 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 					h.Owner = theirs
 				}
 				l.Add(h)
-				kept.Cache.Invalidate(&h, false) // also of another: she may own the statements next
-			case 0: // one is lost
+				kept.Cache.Invalidate(&h, false) // even if it belongs to another patient, because the owner may change next
+			case 0: // drops a statement
 				if l.size > 0 {
 					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "code")]
 					i := rapid.IntRange(0, len(th.statements)-1).Draw(t, "lost")
 					kept.Cache.Invalidate(&th.statements[i], true)
 					l.dropAt(th, i)
 				}
-			case 1: // one turns out to be another's, or hers after all
+			case 1: // assigns a statement to another owner, or back
 				if l.size > 0 {
 					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "code")]
 					h := &th.statements[rapid.IntRange(0, len(th.statements)-1).Draw(t, "whose")]
@@ -175,7 +175,7 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 				if kept.Listed = all.Listed; rapid.Bool().Draw(t, "nothing listed") {
 					kept.Listed = nil
 				}
-			case 3: // the same statements are looked through for another
+			case 3: // reads the same statements for another owner
 				if kept.Owner = (Owner{}); rapid.Bool().Draw(t, "another") {
 					kept.Owner = theirs
 				}

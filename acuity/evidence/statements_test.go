@@ -13,7 +13,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Repeats that a list leaves out change no evidence.
+// Omitting repeated statements from a list does not change the evidence.
 func TestThinnedIsAsIfAllWereKept(t *testing.T) {
 	lines := []string{mag, mag + stopped, mag + "|hold", fhr + catI, fhr + catII, fhr + catIII, fhr2 + catII, fhr2 + catIII, mews + "5", mews + "2", ack, bmi + "39", bmi + "41"}
 	r := &terminology.Reader{Catalogue: catalogue.Default()}
@@ -39,8 +39,8 @@ func TestThinnedIsAsIfAllWereKept(t *testing.T) {
 	}
 }
 
-// A full list loses one statement for each that comes, and says which. The newest of each
-// code stays.
+// When a statement is added to a full list, the list drops another and returns it. The newest
+// statement of each code is kept.
 func TestKeepHoldsTheCap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, lost := &Statements{}, map[int64]bool{}
@@ -79,8 +79,8 @@ func TestKeepHoldsTheCap(t *testing.T) {
 	})
 }
 
-// Statements about resources have the same cap. Observations with a newer one of their
-// code go before a running infusion.
+// Statements about resources have the same limit. Observations with a newer one of the same code
+// are dropped before a running infusion.
 func TestResourcesKeepTheInfusion(t *testing.T) {
 	var list ResourceStatements
 	lost := 0
@@ -103,9 +103,9 @@ func TestResourcesKeepTheInfusion(t *testing.T) {
 	}
 }
 
-// A repeat that begins the run stays. What came before it does not count: another code of
-// its concept contradicts it, its own code does at the same instant, or somebody has seen
-// the early warning.
+// A repeated statement that begins a run is kept. Earlier statements do not count if another code
+// of the concept, or the same code at the same instant, contradicts them, or if the early warning
+// was acknowledged.
 func TestRepeatThatBeginsARunStays(t *testing.T) {
 	for name, said := range map[string][]statedAt{
 		"contradicted by another code": {{at: 0, line: fhr + catII}, {at: 3, line: fhr2 + catIII}, {at: 6, line: fhr + catII}, {at: 9, line: fhr + catII}},
@@ -123,7 +123,7 @@ func TestRepeatThatBeginsARunStays(t *testing.T) {
 	}
 }
 
-// A score below the limit clears a listed warning for as long as the list has the score.
+// A score below the limit clears an early warning only as long as the list contains the score.
 func TestLostScoreClearsNothing(t *testing.T) {
 	r := &terminology.Reader{Catalogue: catalogue.Default()}
 	warning := terminology.CatalogueIndex().EarlyWarning
@@ -149,7 +149,7 @@ func TestLostScoreClearsNothing(t *testing.T) {
 	}
 }
 
-// A hospital keeps thousands of statements.
+// A hospital stores thousands of statements, so each must be small.
 func TestStatementIsSmall(t *testing.T) {
 	if n := unsafe.Sizeof(Statement{}); n > 56 {
 		t.Errorf("a statement takes %d bytes, want at most 56", n)

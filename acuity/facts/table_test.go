@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTable writes each change once, as it is at the time of writing, and nothing twice.
+// TestTable writes each changed row exactly once, with its value at the time of writing.
 func TestTable(t *testing.T) {
 	table := Table[string, *CodeState]{Rows: map[string]*CodeState{}, Key: func(k string) []byte { return []byte(k) }}
 	written := func() (list []string) {

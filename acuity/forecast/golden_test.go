@@ -28,8 +28,7 @@ var zone = func() *time.Location {
 	return z
 }()
 
-// simulated returns the requests of three weeks of a unit that svc simulate
-// makes up, received up to an instant.
+// simulated returns the requests of three simulated weeks of a unit that are received before until.
 func simulated(t *testing.T, until time.Duration) iter.Seq[simulate.Request] {
 	t.Helper()
 	o := simulate.Options{Seed: 1, Profile: "medium", Start: time.Date(2026, 1, 5, 0, 0, 0, 0, zone), For: 21 * 24 * time.Hour}
@@ -46,9 +45,9 @@ func simulated(t *testing.T, until time.Duration) iter.Seq[simulate.Request] {
 	}
 }
 
-// TestGolden holds twenty forecasts of three made-up weeks to what they were.
-// They change with the forecast and with what svc simulate makes up: then
-// -update, and look at the difference.
+// TestGolden compares twenty forecasts of three simulated weeks with golden values. The values
+// change with the forecast and with svc simulate; after such a change, run with -update and review
+// the difference.
 func TestGolden(t *testing.T) {
 	list := hourstest.Cut(t, simulated(t, 21*24*time.Hour), zone)
 	m := forecast.NewModel("h")
@@ -106,8 +105,8 @@ func write(to *bytes.Buffer, f *forecast.Forecast) {
 	to.WriteByte('\n')
 }
 
-// TestLaterRecordsChangeNothing: a model made of a log and one made of the same
-// log without what came later are the same to the byte, as are their forecasts.
+// TestLaterRecordsChangeNothing: later records of a log do not change a model of the earlier ones,
+// or its forecasts, by a single byte.
 func TestLaterRecordsChangeNothing(t *testing.T) {
 	whole := hourstest.Cut(t, simulated(t, 10*24*time.Hour), zone)
 	cut := hourstest.Cut(t, simulated(t, 6*24*time.Hour), zone)
@@ -121,8 +120,8 @@ func TestLaterRecordsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestDriversAreTexts: each of the texts is said at some time in three weeks, and
-// every forecast of them is sound.
+// TestDriversAreTexts: each driver text occurs at some time in three weeks, and every forecast of
+// those weeks is consistent.
 func TestDriversAreTexts(t *testing.T) {
 	list := hourstest.Cut(t, simulated(t, 21*24*time.Hour), zone)
 	m := forecast.NewModel("h")

@@ -37,7 +37,7 @@ func drawScene(t *rapid.T) *scene {
 	return s
 }
 
-// TestLevelsWithoutAxes: the short way to the levels ends where the long one does.
+// TestLevelsWithoutAxes: the fast computation of the levels has the same result as the full one.
 func TestLevelsWithoutAxes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t)
@@ -47,7 +47,7 @@ func TestLevelsWithoutAxes(t *testing.T) {
 	})
 }
 
-// TestOneNurseMore never makes a level worse more likely.
+// TestOneNurseMore: an additional nurse never makes a worse level more likely.
 func TestOneNurseMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t)
@@ -66,8 +66,8 @@ func TestOneNurseMore(t *testing.T) {
 	})
 }
 
-// TestNormalSlices: without anything learnt the slices are those of the normal
-// distribution, and the Poisson quantiles those of the tables.
+// TestNormalSlices: without learned data, the slices are those of the normal distribution, and the
+// Poisson quantiles equal published tables.
 func TestNormalSlices(t *testing.T) {
 	for i, b := range between {
 		z := tauScores[b.left] + b.share*(tauScores[b.left+1]-tauScores[b.left])

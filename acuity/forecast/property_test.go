@@ -19,8 +19,8 @@ import (
 
 const firstHour = 490_000
 
-// anyUnit makes up hours of a unit of any stages, with gaps and doubtful facts:
-// no believable one, but one that finds what divides by zero.
+// anyUnit generates hours of a unit with arbitrary stages, gaps and doubtful facts. The unit is not
+// realistic, but it finds divisions by zero.
 func anyUnit(random *rand.Rand, hours int) []acuity.Snapshot {
 	list := make([]acuity.Snapshot, hours)
 	var here []acuity.SnapshotVisit
@@ -80,7 +80,7 @@ func drawUnit(t *rapid.T, hours int) []acuity.Snapshot {
 	return anyUnit(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)), hours)
 }
 
-// sound fails where a forecast contradicts itself.
+// sound fails if a forecast is inconsistent.
 func sound(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -134,8 +134,8 @@ func sound(t interface {
 	}
 }
 
-// TestSound: whatever was seen, and at whatever minute: quantiles ascend,
-// probabilities sum to one, nothing is not a number.
+// TestSound: after any history and at any minute, quantiles ascend, probabilities sum to one, and
+// no value is NaN.
 func TestSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawUnit(t, rapid.IntRange(30, 150).Draw(t, "hours"))
@@ -151,7 +151,7 @@ func TestSound(t *testing.T) {
 	})
 }
 
-// TestOrderOfVisits does not matter, to a byte.
+// TestOrderOfVisits: the order of visits does not change the forecast by a single byte.
 func TestOrderOfVisits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawUnit(t, 40)
@@ -173,7 +173,7 @@ func TestOrderOfVisits(t *testing.T) {
 	})
 }
 
-// TestRestore: a model that was written and read goes on as the one that was not.
+// TestRestore: a model that was written and read continues like one that was not.
 func TestRestore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawUnit(t, 40)
@@ -192,7 +192,7 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// TestNurseMore: with a nurse more no level is more likely to be reached.
+// TestNurseMore: with an additional nurse, no level is more likely to be reached.
 func TestNurseMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawUnit(t, 40)
@@ -253,7 +253,7 @@ func TestOriginIsPredict(t *testing.T) {
 	}
 }
 
-// alone is a unit with one room, for as many hours, and nobody in it before.
+// alone returns the history and the present of a unit with one visit and no earlier visits.
 func alone(last acuity.SnapshotVisit) ([]acuity.Snapshot, acuity.Snapshot) {
 	list := make([]acuity.Snapshot, 24)
 	for i := range list {
@@ -264,8 +264,8 @@ func alone(last acuity.SnapshotVisit) ([]acuity.Snapshot, acuity.Snapshot) {
 	return list, now
 }
 
-// TestKnownClock: of a unit of which nothing else is known, a recovery steps as
-// its clock says: one nurse, a half, a third.
+// TestKnownClock: if a unit has no other history, the demand of a recovery follows its clock: one
+// nurse, a half, a third.
 func TestKnownClock(t *testing.T) {
 	v := acuity.SnapshotVisit{Visit: 1, Class: acuity.StageRecovery, Demand: [9]uint8{60, 60, 30, 30, 30, 30, 20, 20, 20}}
 	for h := range v.Score {
@@ -284,7 +284,7 @@ func TestKnownClock(t *testing.T) {
 	}
 }
 
-// TestEmptyUnit that was always empty needs nobody.
+// TestEmptyUnit: a unit that was always empty needs no nurses.
 func TestEmptyUnit(t *testing.T) {
 	list, now := alone(acuity.SnapshotVisit{})
 	now.Visits, now.Occupied = nil, 0
@@ -306,7 +306,7 @@ func TestEmptyUnit(t *testing.T) {
 	}
 }
 
-// TestClockChange: the weeks in which an hour is left out, or comes twice.
+// TestClockChange covers the weeks in which an hour is skipped or repeated.
 func TestClockChange(t *testing.T) {
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
@@ -328,7 +328,7 @@ func TestClockChange(t *testing.T) {
 			sound(t, &f)
 		}
 		m := learnt(list, zone)
-		sunday := [3]float32{m.Weeks[1], m.Weeks[2], m.Weeks[25]} // 1:00 and 2:00 of Sunday, 1:00 of Monday
+		sunday := [3]float32{m.Weeks[1], m.Weeks[2], m.Weeks[25]} // 1:00 and 2:00 on Sunday, 1:00 on Monday
 		want := [3]float32{2, 1, 2}
 		if day.Month() == time.November {
 			want = [3]float32{3, 2, 2}
@@ -341,8 +341,8 @@ func TestClockChange(t *testing.T) {
 	}
 }
 
-// TestGap: after thirty silent hours nothing of before is compared with what
-// comes after, and the hours between are not learnt.
+// TestGap: after thirty silent hours, no hour before the gap is compared with an hour after it, and
+// the hours of the gap are not learned.
 func TestGap(t *testing.T) {
 	list := anyUnit(rand.New(rand.NewPCG(9, 0)), 200)
 	for i := range list {
@@ -368,8 +368,8 @@ func TestGap(t *testing.T) {
 	sound(t, &f)
 }
 
-// TestQuantilesThatCrossed while they were tracked, each for itself, are told in
-// their order.
+// TestQuantilesThatCrossed: quantiles that crossed because each is tracked separately are sorted in
+// the forecast.
 func TestQuantilesThatCrossed(t *testing.T) {
 	list, now := alone(acuity.SnapshotVisit{Visit: 1, Class: acuity.StageOther, Demand: [9]uint8{60, 60, 60, 60, 60, 60, 60, 60, 60}})
 	m := learnt(list, nil)
@@ -384,7 +384,7 @@ func TestQuantilesThatCrossed(t *testing.T) {
 	}
 }
 
-// TestPlanAhead: nurses that come later count from then on.
+// TestPlanAhead: planned nurses count from the start of their shift.
 func TestPlanAhead(t *testing.T) {
 	list := anyUnit(rand.New(rand.NewPCG(4, 0)), 200)
 	for i := range list {
@@ -433,8 +433,8 @@ func TestPlanAhead(t *testing.T) {
 	}
 }
 
-// TestPastIsWhatWasObserved: a forecast tells of each hour of the last eight what was
-// measured then, as far as it has been observed without a gap since.
+// TestPastIsWhatWasObserved: a forecast includes the measured value of each of the last eight hours
+// that was observed without a later gap.
 func TestPastIsWhatWasObserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))

@@ -9,9 +9,9 @@ import (
 	"svc/acuity/forecast"
 )
 
-// queue is M/M/∞: patients come at a constant rate and stay for an exponential
-// time, each with one nurse. Nothing about it can be learnt but two numbers, so
-// the best forecast is known exactly.
+// queue simulates an M/M/∞ queue: patients arrive at a constant rate and remain for an exponential
+// time, each with one nurse. Only those two parameters can be learned, so the best forecast is
+// known exactly.
 func queue(seed uint64, hours int, perHour, stay float64) []acuity.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 1))
 	type patient struct {
@@ -48,8 +48,9 @@ func queue(seed uint64, hours int, perHour, stay float64) []acuity.Snapshot {
 	return list
 }
 
-// floor is the mean absolute error of the best forecast, the median of who stays
-// (binomial) and who comes (Poisson), at h hours, over the stationary law.
+// floor returns the mean absolute error of the best forecast at h hours under the stationary
+// distribution. The best forecast is the median of remaining patients (binomial) plus arrivals
+// (Poisson).
 func floor(perHour, stay float64, h int) float64 {
 	load := perHour * stay
 	survive := math.Exp(-float64(h) / stay)
@@ -59,7 +60,7 @@ func floor(perHour, stay float64, h int) float64 {
 		if n > 0 {
 			p *= load / float64(n)
 		}
-		// the law of the number h hours later, given n now
+		// law is the distribution of the number of patients in h hours, given n now.
 		var law [140]float64
 		stays := make([]float64, n+1)
 		for k := range stays {
@@ -89,8 +90,8 @@ func floor(perHour, stay float64, h int) float64 {
 	return total
 }
 
-// TestQueueFloor: where nothing can be known the forecast is about as good as
-// the best one, and never better: that would be a leak from the future.
+// TestQueueFloor: if nothing more can be learned, the forecast is about as good as the best one and
+// never better, which would indicate a leak from the future.
 func TestQueueFloor(t *testing.T) {
 	const perHour, stay, weeks = .5, 13, 20
 	var errors [forecast.Horizon]float64

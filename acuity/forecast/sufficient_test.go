@@ -8,7 +8,8 @@ import (
 	"svc/acuity/forecast"
 )
 
-// TestInsufficient: an honest no, with what is missing.
+// TestInsufficient: without enough history there is no forecast, and the error names what is
+// missing.
 func TestInsufficient(t *testing.T) {
 	const start = 490_000
 	hours := func(n, every int) *forecast.Model {

@@ -15,7 +15,8 @@ import (
 
 var now = acuity.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 
-// unit is a unit of 20 rooms whose occupied ones have one factor each, for as long.
+// unit returns a unit of 20 rooms, whose occupied rooms have one factor each since the given
+// instant.
 func unit(t testing.TB, nurses int32, call acuity.Tristate, since acuity.Instant, factors ...string) *acuity.Chart {
 	t.Helper()
 	c := &acuity.Chart{Hospital: "h", Unit: acuity.UnitChart{HasCensus: true, TotalRooms: 20}}
@@ -42,7 +43,7 @@ func repeated(n int, factor string) []string { return slices.Repeat([]string{fac
 
 func TestSteps(t *testing.T) {
 	long := now.Add(-24 * time.Hour)
-	recovery := now.Add(-100 * time.Minute) // 1:1 for 20 minutes more
+	recovery := now.Add(-100 * time.Minute) // 1:1 for another 20 minutes
 	rostered := unit(t, 9, acuity.Yes, long, "labor-standard")
 	rostered.Unit.Roster = &acuity.Roster{AsOf: now.Add(-11*time.Hour - 50*time.Minute), Nurses: []acuity.RosterNurse{{Skill: 1}}}
 	planned := unit(t, 3, acuity.Yes, long, repeated(4, "labor-standard")...)
@@ -67,7 +68,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// Whatever the unit, each step leads to a better place by the rules of the verdict itself.
+// In any unit, each step has the effect that it promises by the rules of the verdict itself.
 func TestStepsHelp(t *testing.T) {
 	factors := []string{"labor-standard", "pp-couplet", "csection-intraop", "high-mag", "triage-initial", "pp-recovery-stable", "high-hemorrhage"}
 	rapid.Check(t, func(r *rapid.T) {
@@ -94,7 +95,7 @@ func TestStepsHelp(t *testing.T) {
 					staffing.Nurses += 2
 				case Call:
 					staffing.Call = acuity.Yes
-				case Clock: // the staffing stays
+				case Clock: // the staffing does not change
 				}
 				changed.Unit.Staffing = []acuity.Staffing{staffing}
 			}

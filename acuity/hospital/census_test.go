@@ -10,7 +10,7 @@ import (
 	"svc/acuity/facts"
 )
 
-// listing is a census of rooms 1 and 2, labelled L1 and L2, with the given rows.
+// listing returns a census of rooms 1 and 2, labeled L1 and L2, with the given rows.
 func listing(at acuity.Instant, rows ...acuity.CensusRoom) acuity.Observation {
 	c := &acuity.Census{TotalRooms: -1, AsOf: at}
 	for _, id := range []int32{1, 2} {
@@ -28,7 +28,7 @@ func listing(at acuity.Instant, rows ...acuity.CensusRoom) acuity.Observation {
 
 func ldr(room string) acuity.Location { return acuity.Location{PointOfCare: "LDR", Room: room} }
 
-// occupants returns who is in a room.
+// occupants returns the patients in a room.
 func occupants(u *State, id int32) []string {
 	var out []string
 	if r := u.registry.Room(id); r != nil && r.InUnit {
@@ -47,7 +47,7 @@ func warnings(c acuity.Change) []string {
 	return out
 }
 
-// A visit in two rows gives a warning, at the second.
+// A visit in two rows causes a warning at the second row.
 func TestVisitInTwoRows(t *testing.T) {
 	u := New(testHospital)
 	o := listing(clockAt(10), acuity.CensusRoom{ID: 1, Visit: "v"}, acuity.CensusRoom{ID: 2, Visit: "v"})
@@ -271,8 +271,8 @@ func TestCensusTakesRoomsOut(t *testing.T) {
 	}
 }
 
-// A factor that aged out in between is told once, with the next input about the room. A
-// statement that was past its window on arrival expires without having been active.
+// A factor that expired in the meantime is reported once, with the next input about the room. A
+// statement that was already outside its window on arrival expires without having been active.
 func TestExpiredIsToldOnce(t *testing.T) {
 	u := New(testHospital)
 	mews := func(at, observed int, score int64) acuity.Observation {
@@ -354,8 +354,8 @@ func TestStaffingPlanTakesOver(t *testing.T) {
 	}
 }
 
-// A late message can move a statement to another visit. The visit before loses it,
-// wherever it is by now.
+// A late message can assign a statement to another visit. The previous visit loses the statement,
+// wherever that visit is now.
 func TestLateOwnerTakesTheStatement(t *testing.T) {
 	u := New(testHospital)
 	s := magnesium(clockAt(5), acuity.SignalActive)

@@ -11,8 +11,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// saidOf draws a statement about a patient in labor, among them each kind with an effect
-// on other sources.
+// saidOf draws a statement about a patient in labor, including every kind that affects other
+// sources.
 func saidOf(t *rapid.T, now acuity.Instant) acuity.Signal {
 	ago := func(most int) acuity.Instant {
 		return now.Add(-time.Duration(rapid.IntRange(0, most).Draw(t, "ago")) * time.Minute)
@@ -35,7 +35,7 @@ func saidOf(t *rapid.T, now acuity.Instant) acuity.Signal {
 	return s
 }
 
-// After each statement the chart is the one that is made without a cache.
+// After each statement, the cached chart equals one that is computed without a cache.
 func TestChartAfterEachStatement(t *testing.T) {
 	kept := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,8 +71,8 @@ func TestChartAfterEachStatement(t *testing.T) {
 	}
 }
 
-// A drug and an observation with one local code say the same in the same words. The end
-// of one removes no evidence of the other.
+// A drug and an observation with one local code have the same meaning. The end of one removes no
+// evidence of the other.
 func TestTwoIdentitiesOfOneCode(t *testing.T) {
 	said := func(kind catalogue.SignalKind, status acuity.SignalStatus, at acuity.Instant) acuity.Signal {
 		return acuity.Signal{Room: 1, Kind: kind, System: codes.SystemLocal, Code: "X1", Status: status, ObservedAt: at}
@@ -98,7 +98,7 @@ func TestTwoIdentitiesOfOneCode(t *testing.T) {
 	}
 }
 
-// Oxytocin that runs again after birth is no induction.
+// Oxytocin that is restarted after birth is not an induction.
 func TestOxytocinAgainAfterBirth(t *testing.T) {
 	drug := func(status acuity.SignalStatus) acuity.Signal {
 		return acuity.Signal{Room: 1, Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "7824", Display: "oxytocin", Status: status}
@@ -113,7 +113,8 @@ func TestOxytocinAgainAfterBirth(t *testing.T) {
 	}
 }
 
-// A statement about which other sources have a say makes the chart that is made without a cache.
+// For a statement that other sources affect, the cached chart equals one that is computed without a
+// cache.
 func TestWhatOthersHaveASayIn(t *testing.T) {
 	signal := func(system codes.System, code, value string, status acuity.SignalStatus, observed int) acuity.Signal {
 		return acuity.Signal{Room: 1, Kind: catalogue.KindObservation, System: system, Code: code, Value: codes.ParseValue(value), Status: status, ObservedAt: clockAt(observed)}

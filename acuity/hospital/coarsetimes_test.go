@@ -8,8 +8,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// The resolved instants of coarse times survive a restart after each version: the admission and the
-// observation stay where the first version put them, also after a version with an exact start.
+// The resolved instants of coarse times survive a restart after each version. The admission and the
+// observation keep the instants of the first version, even after a version with an exact start.
 func TestToldTimesAreRestored(t *testing.T) {
 	const minute = acuity.Instant(60_000)
 	u, log := New(testHospital), changelog{}
@@ -46,7 +46,7 @@ func TestToldTimesAreRestored(t *testing.T) {
 	t.Errorf("the tracing is another one: %+v", p.Evidence)
 }
 
-// The cap keeps the latest coarse times, in any order of arrival.
+// The limit keeps the latest coarse times, in any order of arrival.
 func TestToldTimesAreCapped(t *testing.T) {
 	var all []acuity.CoarseTime
 	for i := range int64(maxCoarseTimes + 20) {

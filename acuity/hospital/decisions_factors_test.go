@@ -8,7 +8,8 @@ import (
 	"svc/acuity"
 )
 
-// Demand, class and doubt of the 38 primaries, by their clocks (docs/decisions.md#primary-demand).
+// The table has demand, class and staleness of the 38 primary factors over time
+// (docs/decisions.md#primary-demand).
 func TestDecisionsPrimaryFactors(t *testing.T) {
 	for id, want := range map[string][]axisReading{
 		"triage-initial":            {{0, "60 0"}, {19, "60 0"}, {20, "30 0"}, {359, "30 0"}, {360, "30 0 stale"}},
@@ -52,7 +53,7 @@ func TestDecisionsPrimaryFactors(t *testing.T) {
 	}
 }
 
-// alone writes the reading of a room with one factor: "demand class marks".
+// alone formats the reading of a room with one factor as "demand class marks".
 func alone(id, want string) string {
 	i := 0
 	for want[i] != ' ' {
@@ -61,7 +62,7 @@ func alone(id, want string) string {
 	return "4 " + want[:i] + " " + id + "/" + want[i+1:]
 }
 
-// The newborn track: alone, beside a mother in labor, and in a couplet.
+// The table has newborns alone, with a mother in labor, and in a couplet.
 func TestDecisionsNewborns(t *testing.T) {
 	couplet := " pp-couplet/0"
 	decide(t, map[string]decision{
@@ -208,8 +209,8 @@ func TestDecisionsNewborns(t *testing.T) {
 	})
 }
 
-// Floors, fractions, classes and windows of the 42 modifiers (docs/decisions.md#modifier-demand), in a
-// room with the row's kind of patient.
+// The table has floors, fractions, classes and windows of the 42 modifiers
+// (docs/decisions.md#modifier-demand), in a room with the primary factor of the row.
 func TestDecisionsModifiers(t *testing.T) {
 	type context struct{ primary, demand, class string }
 	antepartum := context{"ap-stable", "20", "1"}
@@ -219,7 +220,7 @@ func TestDecisionsModifiers(t *testing.T) {
 	for name, row := range map[string]struct {
 		in   context
 		id   string
-		read []axisReading // demand and class; empty: the factor is off
+		read []axisReading // demand and class; empty if the factor is inactive
 	}{
 		"mag":                                 {antepartum, "high-mag", []axisReading{{0, "60 3"}, {59, "60 3"}, {60, "30 3"}, {2879, "30 3"}, {2880, "30 3 stale"}}},
 		"eclampsia":                           {antepartum, "high-eclampsia", []axisReading{{0, "60 4"}, {1439, "60 4"}, {1440, "60 3"}}},

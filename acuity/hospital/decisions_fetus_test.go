@@ -7,8 +7,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// What is said of one fetus says nothing of another, whichever feed says it and whichever
-// tells that there are several.
+// A statement about one fetus does not affect another, regardless of the feed that sends it and of
+// the feed that reports several fetuses.
 func TestDecisionsFetus(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
@@ -79,7 +79,8 @@ func TestDecisionsFetus(t *testing.T) {
 	decide(t, rows)
 }
 
-// A tracing that was entered in error takes back that one alone, so the one before it stands.
+// Retracting a tracing that was entered in error withdraws only that tracing, so the previous one
+// applies.
 func TestDecisionsRetractedTracing(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
@@ -104,7 +105,7 @@ func TestDecisionsRetractedTracing(t *testing.T) {
 	})
 }
 
-// The newest version of a resource counts, whatever time it is about.
+// The newest version of a resource applies, regardless of its clinical time.
 func TestDecisionsVersions(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (

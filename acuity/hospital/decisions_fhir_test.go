@@ -8,7 +8,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// resources is what a FHIR request says at one time.
+// resources returns the observation of a FHIR request at one time.
 func resources(at float64, signals ...sign) acuity.Observation {
 	o := said(at, acuity.ChannelFHIR)
 	for _, s := range signals {
@@ -17,8 +17,8 @@ func resources(at float64, signals ...sign) acuity.Observation {
 	return o
 }
 
-// encounter is a version of an Encounter, made at a minute; negative: no time. It has
-// the events of other observations, and is void without them.
+// encounter returns a version of an Encounter that was updated at minute made; negative means no
+// time. It has the events of the given observations, and is void without them.
 func encounter(at float64, resource string, made float64, steps ...acuity.Observation) acuity.Observation {
 	o := said(at, acuity.ChannelFHIR)
 	for _, s := range steps {
@@ -37,8 +37,7 @@ func encounter(at float64, resource string, made float64, steps ...acuity.Observ
 	return o
 }
 
-// of makes a signal a version of a resource, made at a minute if that is given,
-// about visit v1.
+// of makes a signal a version of a resource about visit v1, updated at minute made if given.
 func (s sign) of(resource string, made ...float64) sign {
 	s.Resource, s.Visit = resource, "v1"
 	if len(made) > 0 {
@@ -47,24 +46,24 @@ func (s sign) of(resource string, made ...float64) sign {
 	return s
 }
 
-// by makes a signal name a patient, by number and by reference, and no visit.
+// by makes a signal refer to a patient, by number and by reference, and to no visit.
 func (s sign) by(patient, subject string) sign {
 	s.Visit, s.Patient, s.Subject = "", patient, subject
 	return s
 }
 
-// in makes a signal name a visit.
+// in makes a signal refer to a visit.
 func (s sign) in(visit string) sign {
 	s.Visit = visit
 	return s
 }
 
-// wrong is a retraction of a resource that names nothing else.
+// wrong returns a retraction of a resource that contains only the resource's reference.
 func wrong(resource string) sign {
 	return sign{Resource: resource, Status: acuity.SignalRetracted}
 }
 
-// condition is a diagnosis by its codings, the first and others.
+// condition returns a diagnosis with one or more codings.
 func condition(codes ...string) sign {
 	d := code(codes[0])
 	s := sign{Kind: catalogue.KindCondition, System: d.System, Code: d.Code}
@@ -75,8 +74,9 @@ func condition(codes ...string) sign {
 	return s
 }
 
-// The decisions on FHIR resources, and on what HL7 says of the same visit
-// (docs/decisions.md#encounter-versions, #two-feeds, #diagnosis-sets, #diagnosis-since, #magnesium-infusion).
+// These are the decisions on FHIR resources, and on HL7 messages about the same visit
+// (docs/decisions.md#encounter-versions, #two-feeds, #diagnosis-sets, #diagnosis-since,
+// #magnesium-infusion).
 func TestDecisionsFHIR(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (

@@ -8,7 +8,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// The decisions on clinical statements and on reading codes and values
+// These are the decisions on clinical statements and on reading codes and values
 // (docs/decisions.md#statement-owner, #suggestions).
 func TestDecisionsSignals(t *testing.T) {
 	antepartum := census(0, holds(4, "ap-stable"))
@@ -195,7 +195,8 @@ func TestDecisionsSignals(t *testing.T) {
 	})
 }
 
-// docs/decisions.md#newborn-clocks, #census-keys, #explicit-primary, #census-rows.
+// These are the decisions of docs/decisions.md#newborn-clocks, #census-keys, #explicit-primary,
+// #census-rows.
 func TestDecisionsCensusKeys(t *testing.T) {
 	decide(t, map[string]decision{
 		"57 no key keeps, an empty list clears": {

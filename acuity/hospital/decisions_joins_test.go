@@ -10,7 +10,7 @@ import (
 	"svc/acuity/score"
 )
 
-// partOf makes the Encounter of an observation a part of another.
+// partOf makes the Encounter of an observation a part of another Encounter.
 func partOf(whole string, o acuity.Observation) acuity.Observation {
 	for i := range o.Events {
 		o.Events[i].MotherVisit = whole
@@ -18,7 +18,7 @@ func partOf(whole string, o acuity.Observation) acuity.Observation {
 	return o
 }
 
-// of gives the Encounter of an observation a patient.
+// of sets the patient of the Encounter in an observation.
 func of(patient string, o acuity.Observation) acuity.Observation {
 	for i := range o.Events {
 		e := &o.Events[i]
@@ -27,14 +27,14 @@ func of(patient string, o acuity.Observation) acuity.Observation {
 	return o
 }
 
-// joined is what facts amount to, in whatever order they come.
+// joined is the expected state after facts in any order.
 type joined struct {
 	say      []acuity.Observation
 	want     string // at 60 min
 	unplaced int32
 }
 
-// orders calls f with the permutations of a list, or with 120 of them.
+// orders calls f with each permutation of a list, or with 120 of them.
 func orders(list []acuity.Observation, f func([]acuity.Observation)) {
 	count := 0
 	var permute func(n int)
@@ -59,17 +59,18 @@ func orders(list []acuity.Observation, f func([]acuity.Observation)) {
 	permute(len(list))
 }
 
-// Several names of one visit are one visit, whatever comes first, also after a restart.
+// Several identifiers of one visit are one visit, in any order of arrival, and even after a
+// restart.
 func TestDecisionsJoins(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
-	stay := func(to float64, steps ...acuity.Observation) acuity.Observation { // in E, without a place
+	stay := func(to float64, steps ...acuity.Observation) acuity.Observation { // an Encounter E without a location
 		steps = append(list(message(0, acuity.A01, "class=I")), steps...)
 		if to > 0 {
 			steps = append(steps, message(to, acuity.A03))
 		}
 		return encounter(50, "E", 50, steps...)
 	}
-	in := func(id string, from, to float64, place string) acuity.Observation { // a part of E in a place
+	in := func(id string, from, to float64, place string) acuity.Observation { // a part of E in a location
 		v := "v=v " + id
 		steps := list(message(from, acuity.A01, v, "class=I", place))
 		if to > 0 {
@@ -224,7 +225,7 @@ func TestDecisionsJoins(t *testing.T) {
 					say[i].Hospital, say[i].ReceivedAt = "st-test", minute(50)+acuity.Instant(i)
 					if i == 0 {
 						u.Apply(&say[i], int64(i))
-						u = u.Twin() // as after a restart
+						u = u.Twin() // like a restart
 						continue
 					}
 					u.Apply(&say[i], int64(i))
@@ -240,7 +241,7 @@ func TestDecisionsJoins(t *testing.T) {
 	}
 }
 
-// told lists observations in short.
+// told returns a short form of observations.
 func told(say []acuity.Observation) (text string) {
 	for _, o := range say {
 		for _, e := range o.Events {
@@ -254,7 +255,7 @@ func told(say []acuity.Observation) (text string) {
 	return text
 }
 
-// What joins nothing, or ends nothing, is named in the answer.
+// The answer names a fact that joins nothing or ends nothing.
 func TestDecisionsJoinsTold(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const inA, inB = "<LDR:A> 60 labor-standard/0", "<LDR:B> 60 labor-standard/0"
@@ -309,7 +310,7 @@ func TestDecisionsJoinsTold(t *testing.T) {
 	}))
 }
 
-// byReference names the patient of an Encounter by a reference alone.
+// byReference makes the patient of an Encounter known only by a reference.
 func byReference(subject string, o acuity.Observation) acuity.Observation {
 	for i := range o.Events {
 		o.Events[i].Patient, o.Events[i].Subject = subject, ""
@@ -317,8 +318,8 @@ func byReference(subject string, o acuity.Observation) acuity.Observation {
 	return o
 }
 
-// old makes a message as the release before wrote it: the name of the visit and a warning
-// say that it names the patient alone.
+// old converts a message to the format of the previous release: the name of the visit and a warning
+// show that it identifies only the patient.
 func old(o acuity.Observation) acuity.Observation {
 	for i := range o.Events {
 		o.Events[i].Warnings = []acuity.Warning{{Code: "visit_by_patient", Path: "PV1-19"}}

@@ -8,7 +8,7 @@ import (
 	"svc/acuity/hospital"
 )
 
-// The golden cases of the score of a room, from facts (docs/decisions.md#room-score).
+// These are the golden cases of the score of a room (docs/decisions.md#room-score).
 func TestDecisionsGolden(t *testing.T) {
 	decide(t, map[string]decision{
 		"labor-standard": {
@@ -50,7 +50,7 @@ func TestDecisionsGolden(t *testing.T) {
 	})
 }
 
-// own returns the id of the room that a location registers by itself.
+// own returns the id of the room that svc assigns to a location.
 func own(text string) string {
 	u := hospital.New("st-test")
 	o := message(0, acuity.A01, text)

@@ -16,22 +16,22 @@ import (
 	"svc/acuity/score"
 )
 
-// The tests in decisions_*_test.go go through the pages of rules line by line. Each row
-// names its rule, gives a unit facts, and has the result by the page.
+// The tests in decisions_*_test.go follow docs/decisions.md and docs/scoring.md line by line. Each
+// row names its rule, sends facts to a unit, and states the documented result.
 
 // decision is one rule with its facts and its expected readings.
 type decision struct {
 	say  []acuity.Observation
 	read []axisReading
-	// answers are what the last answers must tell, in order: outcome or reason,
-	// "+" activated, "-" expired, "!" warning, "?" unmapped. Empty: not looked at.
+	// answers are the expected parts of the last answers, in order: outcome or reason, "+"
+	// activated, "-" expired, "!" warning, "?" unmapped. If answers is empty, they are not checked.
 	answers []string
 }
 
-// axisReading is what is shown a number of minutes into the test. Rooms are
-// separated by "; ", each "id demand factor/class …" in order of display; a
-// factor with "~" says only what its twin says, "stale" and "boarder" are marks
-// of the room. Score, colour and nursing level follow from the page.
+// axisReading is the expected display at a number of minutes after the start of the test. Rooms are
+// separated by "; ", each "id demand factor/class …" in display order. A factor with "~" repeats
+// its twin; "stale" and "boarder" are marks of the room. Score, color and nursing level follow from
+// docs/scoring.md.
 type axisReading struct {
 	at   float64 // minutes
 	want string
@@ -39,11 +39,11 @@ type axisReading struct {
 
 var dawn = acuity.At(time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC))
 
-// minute returns the instant so many minutes into the test.
+// minute returns the instant m minutes after the start of the test.
 func minute(m float64) acuity.Instant { return dawn + acuity.Instant(m*60_000) }
 
-// decide runs each row through a unit that keeps what it derived, and through one that
-// derives everything anew.
+// decide runs each row through a unit that caches derived state, and through one that derives
+// everything again at each step.
 func decide(t *testing.T, rows map[string]decision) {
 	t.Helper()
 	for rule, row := range rows {
@@ -93,7 +93,7 @@ func decide(t *testing.T, rows map[string]decision) {
 	}
 }
 
-// rendered writes the rooms with a demand.
+// rendered formats the rooms with a demand.
 func rendered(v *score.Verdict) string {
 	var rooms []string
 	for i := range v.Rooms {
@@ -122,8 +122,8 @@ func rendered(v *score.Verdict) string {
 	return strings.Join(rooms, "; ")
 }
 
-// expected adds to a reading what follows from the page: 20 points for each
-// nurse, at most 40; 60 for 1 - Π(1-w) with weights 0, .08, .25, .50, .85.
+// expected adds to a reading the score by docs/scoring.md: 20 points for each nurse, at most 40; 60
+// for 1 - Π(1-w) with weights 0, .08, .25, .50, .85.
 func expected(t *testing.T, want string) string {
 	t.Helper()
 	if want == "" {
@@ -181,7 +181,7 @@ func expected(t *testing.T, want string) string {
 	return strings.Join(rooms, "; ")
 }
 
-// answered writes a change in short.
+// answered returns a short form of a change.
 func answered(c *acuity.Change) string {
 	var out []string
 	switch {
@@ -215,12 +215,12 @@ func answered(c *acuity.Change) string {
 	return strings.Join(out, " ")
 }
 
-// said is the facts of one time.
+// said returns an observation without facts at one time.
 func said(at float64, c acuity.Channel) acuity.Observation {
 	return acuity.Observation{ReceivedAt: minute(at), Channel: c}
 }
 
-// clinical is a clinical request about one room.
+// clinical returns a clinical request about one room.
 func clinical(at float64, room int32, signals ...sign) acuity.Observation {
 	o := said(at, acuity.ChannelClinical)
 	o.Room = &acuity.RoomRef{ID: room}
@@ -233,17 +233,17 @@ func clinical(at float64, room int32, signals ...sign) acuity.Observation {
 
 type sign acuity.Signal
 
-// drug is a medication of RxNorm; a display and no code is matched by its words.
+// drug returns a medication of RxNorm. Without a code, it is matched by the words of its display.
 func drug(code, display string) sign {
 	return sign{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: code, Display: display}
 }
 
-// loinc is a measurement.
+// loinc returns a measurement.
 func loinc(code, display, value string) sign {
 	return sign{Kind: catalogue.KindObservation, System: codes.LOINC, Code: code, Display: display, Value: codes.ParseValue(value)}
 }
 
-// local is a mark in a local code, or the id of a factor.
+// local returns an observation with a local code, or with the id of a factor.
 func local(code, value string) sign {
 	return sign{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: code, Value: codes.ParseValue(value)}
 }
@@ -269,7 +269,7 @@ func (s sign) status(to acuity.SignalStatus) sign {
 	return s
 }
 
-// fetus makes a signal about a fetus.
+// fetus makes a signal refer to a fetus.
 func (s sign) fetus(label string) sign {
 	s.Fetus = label
 	return s
@@ -277,18 +277,17 @@ func (s sign) fetus(label string) sign {
 
 func (s sign) off() sign { return s.status(acuity.SignalEnded) }
 
-// census is a full snapshot.
+// census returns a full census.
 func census(at float64, rows ...acuity.CensusRoom) acuity.Observation {
 	o := said(at, acuity.ChannelCensus)
 	o.Census = &acuity.Census{AsOf: minute(at), TotalRooms: -1, Rooms: rows}
 	return o
 }
 
-// holds is a census row of a room with a patient. What follows are primary and
-// modifiers by id, codes of ICD-10-CM or SNOMED CT, and these: "area=", "visit=",
-// "class=", "service=", "since=" and "born=" with minutes, "baby" or "baby="
-// with a primary, "cesarean"; "no-modifiers", "no-diagnoses", "no-babies" for an
-// empty list.
+// holds returns a census row of a room with a patient. The words are a primary factor and modifiers
+// by id, codes of ICD-10-CM or SNOMED CT, or: "area=", "visit=", "class=", "service=", "since=" and
+// "born=" with minutes, "baby" or "baby=" with a primary factor, "cesarean"; "no-modifiers",
+// "no-diagnoses", "no-babies" for an empty list.
 func holds(id int32, words ...string) acuity.CensusRoom {
 	row := acuity.CensusRoom{ID: id, Status: acuity.RoomOccupied}
 	for _, w := range words {
@@ -349,8 +348,8 @@ func minuteOf(text string) acuity.Instant {
 	return minute(m)
 }
 
-// code is a diagnosis of SNOMED CT if it is all digits, else of ICD-10-CM;
-// "@" and minutes are its onset.
+// code returns a diagnosis of SNOMED CT if the text consists of digits, and of ICD-10-CM if not.
+// "@" and minutes set its onset.
 func code(text string) acuity.Diagnosis {
 	text, onset, dated := strings.Cut(text, "@")
 	d := acuity.Diagnosis{System: codes.ICD10CM, Code: text}
@@ -363,13 +362,12 @@ func code(text string) acuity.Diagnosis {
 	return d
 }
 
-// message is one ADT event at its own time. Words: "PL:ROOM" or "#id" the place,
-// "from=PL:ROOM" the one before, "v=" the visit (v1), "class=", "at=" minutes of
-// the event, "recorded=", "cancels=", "mother=" a visit, "babies=", "service=",
-// "reason=", "null" for a place that is taken away, a primary, or codes as a
-// snapshot of diagnoses, "clear" for none, "delta" to add them, "-CODE" to
-// delete one, "p=" a patient, "alone" without a visit number, "account=" a number beside
-// that of the visit, "account" without that.
+// message returns one ADT event. The words are: "PL:ROOM" or "#id" the location, "from=PL:ROOM" the
+// prior location, "v=" the visit (v1), "class=", "at=" minutes of the event, "recorded=",
+// "cancels=", "mother=" a visit, "babies=", "service=", "reason=", "null" for a location that is
+// removed, a primary factor, or codes as a snapshot of diagnoses, "clear" for none, "delta" to add
+// them, "-CODE" to delete one, "p=" a patient, "alone" without a visit number, "account=" an
+// account number in addition to the visit number, "account" without the visit number.
 func message(at float64, kind acuity.EventType, words ...string) acuity.Observation {
 	e := acuity.Event{Type: kind, At: minute(at), Visit: "v1"}
 	for _, w := range words {
@@ -429,7 +427,7 @@ func message(at float64, kind acuity.EventType, words ...string) acuity.Observat
 	if e.ByPatient {
 		e.Visit = "of " + e.Patient
 	}
-	// As feeds make it: the same facts are the same event.
+	// As in real feeds, events with equal facts have the same id.
 	e.ID = fmt.Sprint(kind, e.Visit, e.At, e.RecordedAt, e.Place, e.Prior, e.Cancels, e.Diagnoses)
 	o := said(at, acuity.ChannelADT)
 	o.Events = []acuity.Event{e}
@@ -469,7 +467,7 @@ func mapping(at float64, id string, system codes.System, code, factor string) ac
 	return o
 }
 
-// staffing puts a number of nurses on duty.
+// staffing returns an observation with a number of nurses on duty.
 func staffing(at float64, nurses int32, call acuity.Tristate) acuity.Observation {
 	o := said(at, acuity.ChannelStaffing)
 	o.Staffing = &acuity.Staffing{AsOf: minute(at), Nurses: nurses, Call: call}

@@ -7,8 +7,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// A tracing is of an unborn baby: Category II and III end at birth, whatever feeds
-// reported the tracing and the birth (docs/decisions.md#tracing-ends-at-birth).
+// A tracing belongs to an unborn baby: Category II and III end at birth, regardless of the feeds
+// that report the tracing and the birth (docs/decisions.md#tracing-ends-at-birth).
 func TestDecisionsTracing(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
@@ -64,8 +64,9 @@ func TestDecisionsTracing(t *testing.T) {
 	decide(t, rows)
 }
 
-// Some statements end a category, a warning or a score of every source, and a retraction
-// undoes that (docs/decisions.md#silent-category-iii, #category-i, #bmi-below-limit, #mews-below-limit).
+// Some statements end a category, a warning or a score of every source, and retracting the
+// statement restores it (docs/decisions.md#silent-category-iii, #category-i, #bmi-below-limit,
+// #mews-below-limit).
 func TestDecisionsCleared(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	retracted := func(s sign) sign { return s.status(acuity.SignalRetracted) }

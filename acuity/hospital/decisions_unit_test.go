@@ -10,9 +10,9 @@ import (
 	"svc/acuity/score"
 )
 
-// The level and the axes of a unit, from facts (docs/decisions.md#unit-level). A reading
-// is the level, the driving axis ("-": any), and the other figures of the row:
-// "R", "short", "fte", "ratio", and axes as "axis=level/pressure".
+// These are the decisions on the level and the axes of a unit (docs/decisions.md#unit-level). A
+// reading is the level, the driving axis ("-" for any), and further figures: "R", "short", "fte",
+// "ratio", and axes as "axis=level/pressure".
 func TestDecisionsUnit(t *testing.T) {
 	many := func(rows ...acuity.CensusRoom) acuity.Observation {
 		o := census(0, rows...)
@@ -30,7 +30,7 @@ func TestDecisionsUnit(t *testing.T) {
 		}
 		return many(rows...)
 	}
-	mag := func(o acuity.Observation) acuity.Observation { // mag for more than an hour, triage just come
+	mag := func(o acuity.Observation) acuity.Observation { // magnesium for more than an hour, and a patient who has just arrived in triage
 		o.Census.Rooms[5].PrimarySince = minute(0)
 		o.Census.Rooms[6].HasModifiers, o.Census.Rooms[6].Modifiers = false, nil
 		return o
@@ -153,7 +153,7 @@ func TestDecisionsUnit(t *testing.T) {
 	}
 }
 
-// lacks returns the whole verdict in words if it lacks any of the wanted.
+// lacks returns the text of the whole verdict if it lacks any of the wanted words, or "".
 func lacks(v *score.Verdict, want string) string {
 	have := []string{
 		v.Level.String(), v.Driving.String(), fmt.Sprint("R=", v.Required), fmt.Sprint("short=", v.Shortfall),
@@ -186,7 +186,7 @@ func lacks(v *score.Verdict, want string) string {
 	return ""
 }
 
-// plan is a number of nurses from a later time on.
+// plan returns an observation with a number of nurses from a later time on.
 func plan(at, from float64, nurses int32) acuity.Observation {
 	o := staffing(at, nurses, acuity.Unsaid)
 	o.Staffing.AsOf = minute(from)

@@ -9,17 +9,17 @@ import (
 	"svc/acuity"
 )
 
-// rooms are the ids of the rooms of these tests by their location.
+// rooms replaces the locations in a text with the ids of their rooms.
 func rooms(text string) string {
 	for _, l := range []string{"LDR:A", "LDR:B", "OBOR:1", "MBU:3", "OBTRI:2", "NICU:9", "NBN:8", "PACU:5", "ANTE:6", "OBX:1"} {
 		text = strings.ReplaceAll(text, "<"+l+">", own(l))
 	}
 	list := strings.Split(text, "; ")
-	slices.Sort(list) // ids of six digits, or one
+	slices.Sort(list) // ids have six digits or one
 	return strings.Join(list, "; ")
 }
 
-// named is an empty room with a label.
+// named returns an empty room with a label.
 func named(id int32, label string) acuity.CensusRoom {
 	row := empty(id)
 	row.Label = label
@@ -35,14 +35,14 @@ func visits(rows map[string]decision) map[string]decision {
 	return rows
 }
 
-// The decisions on visits and ADT events (docs/decisions.md#event-set).
+// These are the decisions on visits and ADT events (docs/decisions.md#event-set).
 func TestDecisionsVisits(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
-	couplet := list( // the baby was 6 h 40 min old when they came to the ward
+	couplet := list( // the baby was 6 h 40 min old when both came to the ward
 		message(-500, acuity.A01, "LDR:A"), message(-400, acuity.A01, "v=baby", "mother=v1", "LDR:A"),
 		message(0, acuity.A02, "MBU:3"), message(0, acuity.A02, "v=baby", "MBU:3"),
 	)
-	alone := func(then acuity.CensusRoom) []acuity.Observation { // a newborn, and how a census sees the room
+	alone := func(then acuity.CensusRoom) []acuity.Observation { // a newborn, and a census row of its room
 		return list(census(0, empty(9)), message(1, acuity.A01, "v=baby", "mother=v1", "NICU:9"), census(10, then))
 	}
 	admit := message(0, acuity.A01, "LDR:A", "class=I")
@@ -390,7 +390,7 @@ func atoi(text string) int32 {
 	return int32(n)
 }
 
-// labelled is a census row of an occupied room with a label.
+// labelled returns a census row of an occupied room with a label.
 func labelled(id int32, label string) acuity.CensusRoom {
 	return acuity.CensusRoom{ID: id, Label: label, Status: acuity.RoomOccupied}
 }

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/score"
 )
 
-// A past that must be replayed, after a restore or a change, is replayed in pieces. Its
-// snapshots are those of an undisturbed unit.
+// A past that must be replayed after a restore or a change is replayed in pieces. Its snapshots
+// equal those of an uninterrupted unit.
 func TestPastIsRecalledInPieces(t *testing.T) {
 	const days, piece = 6, 7
 	events, end := ward(2, days), day.Add(days*24*time.Hour)
@@ -73,8 +73,8 @@ func TestPastIsRecalledInPieces(t *testing.T) {
 	}
 }
 
-// A past hour has everything that the unit knows of it, however the hours before it were
-// replayed: a past forgets nothing that the unit still keeps.
+// A past hour contains everything that the unit knows about it, regardless of how earlier hours
+// were replayed: a replay keeps everything that the unit still stores.
 func TestPastForgetsNothing(t *testing.T) {
 	const hour = 60
 	end := clockAt(9 * 24 * hour)

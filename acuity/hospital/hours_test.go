@@ -16,7 +16,7 @@ import (
 	"svc/acuity/score"
 )
 
-// snapshots are those of changes, in their order.
+// snapshots returns the snapshots of changes, in order.
 func snapshots(changes []acuity.Change) (all []acuity.Snapshot) {
 	for _, c := range changes {
 		if c.Snapshot != nil {
@@ -26,8 +26,8 @@ func snapshots(changes []acuity.Change) (all []acuity.Snapshot) {
 	return all
 }
 
-// The visits of a snapshot add up to the verdict of the unit, now and at each hour ahead
-// if nothing happens.
+// The visits of a snapshot add up to the verdict of the unit, now and, if nothing changes, at each
+// hour ahead.
 func TestSnapshotAddsUpToTheVerdict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: day}
@@ -64,7 +64,7 @@ func TestSnapshotAddsUpToTheVerdict(t *testing.T) {
 	})
 }
 
-// Magnesium, MEWS and recovery run by their schedules.
+// Without new facts, demands change according to the schedules of magnesium, MEWS and recovery.
 func TestFrozenPathIsThatOfTheSchedules(t *testing.T) {
 	u := New(testHospital)
 	feed(u,
@@ -92,8 +92,8 @@ func TestFrozenPathIsThatOfTheSchedules(t *testing.T) {
 	}
 }
 
-// A unit without facts for twelve hours is cut once more, unobserved, and then not until
-// the next fact.
+// A unit without facts for twelve hours gets one more snapshot, marked unobserved, and then none
+// until the next fact.
 func TestSleepingHospitalIsNotCut(t *testing.T) {
 	u := New(testHospital)
 	changes := feed(u, spoken(clockAt(10), 4), acuity.Observation{ReceivedAt: clockAt(60 * 40), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 3}})
@@ -114,7 +114,7 @@ func TestSleepingHospitalIsNotCut(t *testing.T) {
 	}
 }
 
-// The hour twelve hours after a fact is observed, even to the millisecond. The next one
+// The hour that ends twelve hours after a fact is observed, even to the millisecond. The next hour
 // is not.
 func TestLastObservedHour(t *testing.T) {
 	u := New(testHospital)
@@ -124,8 +124,7 @@ func TestLastObservedHour(t *testing.T) {
 	}
 }
 
-// A visit that is reported late counts once, as an arrival of the hour of its first
-// report.
+// A visit that is reported late counts once, as an arrival in the hour of its first report.
 func TestArrivalsAreOfTheHourOfTheirReceipt(t *testing.T) {
 	u := New(testHospital)
 	place := acuity.Location{PointOfCare: "TRIAGE", Room: "T1"}
@@ -144,8 +143,8 @@ func TestArrivalsAreOfTheHourOfTheirReceipt(t *testing.T) {
 	}
 }
 
-// The wall clock cuts an hour ten seconds late, the next input before it; what
-// is cut is the same.
+// The wall clock cuts an hour ten seconds late, while an input cuts it before it is applied. The
+// snapshot is the same.
 func TestHourIsTheSameWhoeverCutsIt(t *testing.T) {
 	for name, cut := range map[string]func(u *State) []acuity.Change{
 		"input": func(u *State) []acuity.Change { return feed(u, spoken(clockAt(60), 5)) },
@@ -165,7 +164,7 @@ func TestHourIsTheSameWhoeverCutsIt(t *testing.T) {
 	}
 }
 
-// ward is some days of a small ward, by ADT.
+// ward returns ADT events of several days in a small ward.
 func ward(seed uint64, days int) []acuity.Event {
 	random := rand.New(rand.NewPCG(seed, 7))
 	var events []acuity.Event
@@ -195,7 +194,7 @@ func ward(seed uint64, days int) []acuity.Event {
 	return events
 }
 
-// The hours of a feed are those of the same events sent later by batch.
+// The snapshots of a live feed equal those of the same events in a later batch.
 func TestBackfillIsWhatWouldHaveBeenObserved(t *testing.T) {
 	const days = 6
 	events := ward(1, days)
@@ -240,7 +239,7 @@ func TestBackfillIsWhatWouldHaveBeenObserved(t *testing.T) {
 	}
 }
 
-// Hours that were observed when they came are never cut again; the others are.
+// Hours that were observed live are never cut again. Other hours are.
 func TestBackfillLeavesLiveHours(t *testing.T) {
 	u := New(testHospital)
 	changes := feed(u, spoken(clockAt(10), 4), spoken(clockAt(190), 4))

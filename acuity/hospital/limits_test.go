@@ -7,8 +7,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// Rooms beyond those that a hospital may have known are refused at their item, whatever names them: a census,
-// a signal, an event by number or by place, or a row of the location table. What is known stays usable.
+// Rooms beyond the limit of a hospital are refused with a warning at their item, whether a census,
+// a signal, an event with a number or location, or a row of the location table names them. Known
+// rooms remain usable.
 func TestKnownRoomsAreCapped(t *testing.T) {
 	few := registry.Usual
 	few.Known = 3
@@ -20,7 +21,7 @@ func TestKnownRoomsAreCapped(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		o    func(room int32) acuity.Observation
-		code string // of the warning; empty: the event is rejected
+		code string // code of the warning; if empty, the event is rejected
 	}{
 		"a census": {func(room int32) acuity.Observation {
 			return acuity.Observation{Channel: acuity.ChannelCensus, Census: &acuity.Census{AsOf: day + 2000, TotalRooms: -1, Rooms: []acuity.CensusRoom{row(1), row(2), row(3), row(room)}}}

@@ -10,7 +10,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// site makes an administrator say something.
+// site draws an administrator's change.
 func (w *world) site(o *acuity.Observation) {
 	gone := pick(w.t, "delete", false, false, true)
 	switch pick(w.t, "site", 'm', 'm', 'r', 'l', 's', 'i') {
@@ -52,8 +52,8 @@ func (w *world) site(o *acuity.Observation) {
 	}
 }
 
-// A dry run answers what the following change does, and does nothing: the charts stay,
-// and the change is the same as without it.
+// A dry run returns the effect of the following change and has no effect itself: the charts are
+// unchanged, and the later change is the same as without the dry run.
 func TestDryRunIsWhatFollows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: day}

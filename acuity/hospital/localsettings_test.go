@@ -9,8 +9,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// TestTableVersion: an act on many rows that expects the table as it was is taken while no row
-// was set or removed, and refused after, also if a row of another act is gone again.
+// TestTableVersion: a change of many rows with an expected table version succeeds until another
+// change sets or removes a row. Then it is refused, even if the other change was undone.
 func TestTableVersion(t *testing.T) {
 	u := New(testHospital)
 	at := day

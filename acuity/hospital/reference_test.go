@@ -16,8 +16,8 @@ func ofReferences(at time.Time, list ...acuity.Reference) *acuity.Observation {
 	return &acuity.Observation{Hospital: "north", ReceivedAt: acuity.At(at), Channel: acuity.ChannelFHIR, References: list}
 }
 
-// A drug that a statement only names becomes known when the Medication comes, and leaves
-// the worklist. A newer version of the Medication counts.
+// A drug that a statement only references becomes known when its Medication arrives, and is removed
+// from the worklist. A newer version of the Medication applies.
 func TestMedicationComesLater(t *testing.T) {
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	u := New("north")
@@ -42,7 +42,7 @@ func TestMedicationComesLater(t *testing.T) {
 	}
 }
 
-// The newest are kept, also after a restore.
+// The newest references are kept, even after a restore.
 func TestReferencesAreBounded(t *testing.T) {
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	u := New("north")
@@ -71,7 +71,7 @@ func TestReferencesAreBounded(t *testing.T) {
 	}
 }
 
-// A forgotten reference has no effect: the unit equals one restored without it.
+// A dropped reference has no effect: the unit equals one that is restored without it.
 func TestForgottenReferenceHasNoEffect(t *testing.T) {
 	now := day
 	for name, c := range map[string]struct {

@@ -8,8 +8,8 @@ import (
 	"svc/acuity/facts"
 )
 
-// A request that is repeated within 24 h has no effect and names the first one's change,
-// also after a restore. With another body it is refused.
+// A request that is repeated within 24 h has no effect, and its answer refers to the change of the
+// first, even after a restore. With another body it is refused.
 func TestRequestsAreTakenOnce(t *testing.T) {
 	received := acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
 	ask := func(key, digest string, at acuity.Instant, nurses int32) *acuity.Observation {
@@ -29,7 +29,7 @@ func TestRequestsAreTakenOnce(t *testing.T) {
 		t.Fatalf("first: %+v", first)
 	}
 	apply(ask("k2", "d1", received, 7))
-	u = u.Twin() // as a restart makes one
+	u = u.Twin() // like a restart
 	for name, c := range map[string]struct {
 		o       *acuity.Observation
 		outcome acuity.Outcome

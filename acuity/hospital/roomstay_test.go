@@ -11,8 +11,8 @@ import (
 	"svc/acuity/score"
 )
 
-// A room is unchanged after a visit was placed there by mistake and taken out again.
-// Statements of that time are nobody's, in any order of arrival.
+// A room is unchanged after a visit was placed there by mistake and removed. Statements of that
+// time belong to no patient, in any order of arrival.
 func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 	const a, b = 4, 5
 	admit := message(0, acuity.A01, "#4", "class=I")
@@ -49,7 +49,7 @@ func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 				u := hospital.New("st-test")
 				for i := range order {
 					order[i].Hospital = "st-test"
-					order[i].ReceivedAt = minute(45) // so that their order is that of arrival alone
+					order[i].ReceivedAt = minute(45) // so that only the order of arrival matters
 					u.Apply(&order[i], int64(i))
 				}
 				v := score.Judge(u.Chart(), minute(45))
@@ -70,7 +70,7 @@ func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 	}
 }
 
-// No patient returns when the withdrawn visit is forgotten.
+// No patient returns when the withdrawn visit is dropped.
 func TestWithdrawnPlacementIsForgotten(t *testing.T) {
 	a, day := int32(4), 24*60.0
 	say := list(message(0, acuity.A01, "#4", "class=I"), clinical(5, a, mag().seen(5)), message(20, acuity.A11, "cancels=0"),
@@ -80,7 +80,7 @@ func TestWithdrawnPlacementIsForgotten(t *testing.T) {
 
 func list(o ...acuity.Observation) []acuity.Observation { return o }
 
-// permutations returns all orders of some observations.
+// permutations returns all orders of observations.
 func permutations(of []acuity.Observation) [][]acuity.Observation {
 	if len(of) == 0 {
 		return [][]acuity.Observation{nil}
@@ -94,7 +94,7 @@ func permutations(of []acuity.Observation) [][]acuity.Observation {
 	return all
 }
 
-// kinds names observations by their types of event.
+// kinds returns the event types of observations as text.
 func kinds(of []acuity.Observation) string {
 	var names []string
 	for i := range of {

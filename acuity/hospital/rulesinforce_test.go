@@ -9,8 +9,8 @@ import (
 	"svc/acuity/facts"
 )
 
-// The demand of a room follows a rule at once, and is back without it. The verdict names
-// its rules.
+// A rule changes the demand of a room at once, and so does its removal. The verdict lists its
+// rules.
 func TestRuleInForce(t *testing.T) {
 	u := New(testHospital)
 	at := day

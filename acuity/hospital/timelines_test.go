@@ -10,8 +10,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// A FHIR Patient makes a newborn of visits that began before its version, or within a day
-// after it. A later version takes that back.
+// A FHIR Patient with a neonate marks as newborn the visits that began before its version or within
+// a day after it. A later version can undo that.
 func TestNeonate(t *testing.T) {
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	admitted := func(u *State, visit string, when time.Time, offset int64) {
@@ -40,8 +40,8 @@ func TestNeonate(t *testing.T) {
 	}
 }
 
-// A mother's chart has as many babies as the highest order of her newborns, by their
-// events or by FHIR Patients. The newest version of a Patient counts, also after a restore.
+// A mother's chart has as many babies as the highest birth order of her newborns, from their events
+// or from FHIR Patients. The newest version of a Patient applies, even after a restore.
 func TestBirthOrder(t *testing.T) {
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	u, kept, offset := New("north"), changelog{}, int64(0)

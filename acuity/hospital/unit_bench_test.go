@@ -14,8 +14,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// busy returns a unit of 40 rooms after a day: visits were placed, discharged and
-// followed by others, and half of the rooms have signals.
+// busy returns a unit of 40 rooms after a day in which visits were placed, discharged and followed
+// by others. Half of the rooms have signals.
 func busy(hospital string) (*State, acuity.Instant) {
 	u := New(hospital)
 	now := day
@@ -110,7 +110,7 @@ func BenchmarkRestore(b *testing.B) {
 	}
 }
 
-// A unit of 40 rooms and 60 visits stays small: 300 of them fit in 90 MB.
+// A unit of 40 rooms and 60 visits uses so little memory that 300 units fit in 90 MB.
 func TestUnitIsSmall(t *testing.T) {
 	catalogue.Default()
 	adt.ReasonCodes(1)

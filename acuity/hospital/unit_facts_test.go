@@ -10,7 +10,7 @@ import (
 	"svc/acuity/facts"
 )
 
-// primaries returns the primary factors of a room, ascending.
+// primaries returns the primary factors of a room in ascending order.
 func primaries(u *State, room int32) []string {
 	var out []string
 	if rv := u.roomVerdict(room); rv != nil {
@@ -32,7 +32,7 @@ func TestNewbornsGoWithTheirMothers(t *testing.T) {
 	moves := arrival(clockAt(20), acuity.Event{ID: "m2", Type: acuity.A02, Visit: "m", Place: ldr("L2")})
 	tests := map[string]struct {
 		feed     []acuity.Observation
-		one, two int // newborn factors in the rooms
+		one, two int // number of newborn factors in rooms 1 and 2
 	}{
 		"placed with her":           {feed: []acuity.Observation{mother, baby(ldr("L1"))}, one: 1},
 		"placed nowhere":            {feed: []acuity.Observation{mother, baby(acuity.Location{})}, one: 1},
@@ -165,7 +165,7 @@ func TestRejectedInputIsNotSilent(t *testing.T) {
 	}
 }
 
-// A unit restored under other rules tells the differences at once.
+// A unit that is restored with other rules reports the differences at once.
 func TestRestoreUnderOtherRulesIsDueAtOnce(t *testing.T) {
 	u := New(testHospital)
 	feed(u, said4())
@@ -175,7 +175,7 @@ func TestRestoreUnderOtherRulesIsDueAtOnce(t *testing.T) {
 	if !ok {
 		t.Fatal("no record of the room")
 	}
-	room.Color = acuity.ColorGreen // as other rules had told
+	room.Color = acuity.ColorGreen // as if other rules had been in force
 	r := log.restore(t)
 	if due := r.Due(); due != clockAt(0) {
 		t.Fatalf("due %v", due.Time())
@@ -225,8 +225,7 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 	}
 }
 
-// A visit is forgotten by the first step after a week without facts, in any hour, and not
-// before.
+// A visit is dropped by the first step after a week without facts, at any hour, and not earlier.
 func TestVisitIsForgottenAfterAWeek(t *testing.T) {
 	u := New(testHospital)
 	feed(

@@ -16,8 +16,8 @@ import (
 	"svc/acuity/score"
 )
 
-// Any permutation of the events of one visit ends in the same chart and the same
-// verdict, and so does any message sent again.
+// Any permutation of the events of one visit results in the same chart and the same verdict, and so
+// does repeating any message.
 func TestOrderOfEventsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: clockAt(600)}
@@ -55,11 +55,11 @@ func TestOrderOfEventsMeansNothing(t *testing.T) {
 	})
 }
 
-// sameEnd wants the same charts, but for what is left out, and the same verdicts.
+// sameEnd expects the same verdicts and the same charts, except for the parts that but clears.
 func sameEnd(t *rapid.T, what string, a, b *State, but ...func(*acuity.Chart)) {
 	end := func(u *State) (chart, verdict string) {
 		c, v := *u.Chart(), u.scoring.verdict
-		c.Unit.Version, v.Version = 0, 0 // these tell how it came, not how it ends
+		c.Unit.Version, v.Version = 0, 0 // these depend on the order
 		c.Unit.Since, v.AsOf = 0, 0
 		c.Unit.Run, v.Run = acuity.LevelRun{}, acuity.LevelRun{}
 		for _, leave := range but {
@@ -77,13 +77,13 @@ func sameEnd(t *rapid.T, what string, a, b *State, but ...func(*acuity.Chart)) {
 	}
 }
 
-// Several visits in the same rooms, with facts by ADT, FHIR and signals at once, end the
-// same in any order, and after repetitions.
+// Several visits in the same rooms, with facts by ADT, FHIR and signals at the same time, have the
+// same result in any order and after repetitions.
 func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: clockAt(600)}
 		ages := rapid.Permutation(ages()).Draw(t, "ages")
-		own := func() acuity.Instant { // of equal times the later arrival counts
+		own := func() acuity.Instant { // of facts with equal times, the one that arrives later applies
 			age := ages[0]
 			ages = ages[1:]
 			return w.now.Add(-age)
@@ -130,14 +130,14 @@ func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 			return u
 		}
 		other := rapid.Permutation(list).Draw(t, "order")
-		waiting := func(c *acuity.Chart) { c.Unit.StatementsWaiting = 0 } // counts each time that one was sent
+		waiting := func(c *acuity.Chart) { c.Unit.StatementsWaiting = 0 } // this counts repeated statements each time
 		sameEnd(t, "another order", play(list), play(other), waiting)
 		sameEnd(t, "sent again", play(list), play(slices.Concat(list, other)), waiting)
 	})
 }
 
-// A visit that leaves and comes back at one instant has two stays with one start. To take the
-// first back leaves the second, also if the cancel comes last.
+// A visit that leaves and returns at the same instant has two stays with the same start. Cancelling
+// the first stay keeps the second, even if the cancel arrives last.
 func TestCancelOfStayWithTheStartOfAnother(t *testing.T) {
 	now := clockAt(600)
 	event := func(id string, kind acuity.EventType, at acuity.Instant) acuity.Observation {
@@ -161,8 +161,8 @@ func TestCancelOfStayWithTheStartOfAnother(t *testing.T) {
 	}
 }
 
-// A census that says in which area a room is counts for whom ADT brought there before, also
-// if the room was known by then.
+// A census that reports the area of a room also applies to patients whom ADT placed there earlier,
+// even if the room was already known.
 func TestAreaOfRoomCountsForWhoIsThere(t *testing.T) {
 	unit, plain := New(testHospital), New(testHospital)
 	plain.registry.Work.Plain = true
@@ -180,7 +180,7 @@ func TestAreaOfRoomCountsForWhoIsThere(t *testing.T) {
 	}
 }
 
-// ages are times before now, each once.
+// ages returns distinct durations before now.
 func ages() []time.Duration {
 	list := make([]time.Duration, 60)
 	for i := range list {
@@ -189,8 +189,8 @@ func ages() []time.Duration {
 	return list
 }
 
-// identify gives all versions of an Encounter the same visit and patient. A retraction may
-// have only its reference.
+// identify gives all versions of an Encounter the same visit and patient. A retraction may have
+// only its reference.
 func identify(e *acuity.Event) {
 	e.Subject = "ref P1"
 	switch e.Resource {
@@ -209,8 +209,7 @@ func identify(e *acuity.Event) {
 	}
 }
 
-// A transfer that is cancelled, and an admit that is cancelled, leave the room as
-// it was before, clocks included (invariant 4).
+// A cancelled transfer or admission leaves the room unchanged, including its clocks (invariant 4).
 func TestCancelGivesBackWhatWas(t *testing.T) {
 	admit := arrival(clockAt(0), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1")})
 	tests := map[string]struct{ before, between []acuity.Observation }{
@@ -249,7 +248,7 @@ func TestCancelGivesBackWhatWas(t *testing.T) {
 	}
 }
 
-// Nothing that is shown changes before Due, and at Due something does (invariant 3).
+// No displayed value changes before Due, and at least one changes at Due (invariant 3).
 func TestNothingChangesBeforeItIsDue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: day}
@@ -270,8 +269,8 @@ func TestNothingChangesBeforeItIsDue(t *testing.T) {
 	})
 }
 
-// The records of a unit that gets too much of everything stay below the limit, and it goes
-// on.
+// If a unit gets more facts of every kind than it may store, its records remain below the size
+// limit and it continues.
 func TestRecordsStaySmall(t *testing.T) {
 	u := New(testHospital)
 	feed(u, listing(clockAt(0)))
@@ -294,7 +293,7 @@ func TestRecordsStaySmall(t *testing.T) {
 	records := 0
 	u.Dirty(func(key []byte, s facts.Record) {
 		records++
-		if n := len(rendered(s)); n > 4*64<<10 { // JSON with all its names; the wire takes a quarter
+		if n := len(rendered(s)); n > 4*64<<10 { // JSON with all field names; the wire format needs a quarter
 			t.Errorf("%s takes %d bytes", key, n)
 		}
 	})

@@ -20,8 +20,8 @@ import (
 	"svc/acuity/score"
 )
 
-// world makes observations of a small hospital where everything collides: few rooms, few
-// visits, overlapping times, matching cancels.
+// world draws observations of a small hospital with many conflicts: two or three rooms and visits,
+// overlapping times, matching cancels.
 type world struct {
 	t    *rapid.T
 	now  acuity.Instant
@@ -88,8 +88,8 @@ func factor(id string) catalogue.Factor {
 	return f
 }
 
-// encounter makes the events of one version of an Encounter, of one of two visits, with or
-// without its number.
+// encounter draws the events of one version of an Encounter of one of two visits, with or without
+// the visit's number.
 func (w *world) encounter() []acuity.Event {
 	e := acuity.Event{
 		Resource: pick(w.t, "encounter", "E1", "E2", "E3"), UpdatedAt: pick(w.t, "updated", 0, w.ago(-1, 300)),
@@ -130,8 +130,8 @@ func (w *world) encounter() []acuity.Event {
 	return list
 }
 
-// resource makes a statement of one version of a resource, about a visit, about a patient
-// by any name, or about nobody.
+// resource draws a statement of one version of a resource about a visit, about a patient by any
+// identifier, or without a subject.
 func (w *world) resource() acuity.Signal {
 	s := pick(w.t, "resource",
 		acuity.Signal{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "6585", Resource: "bag1", StartedAt: w.ago(0, 300)},
@@ -168,12 +168,12 @@ func (w *world) resource() acuity.Signal {
 	return s
 }
 
-// coarsen makes the time of some events one that was sent to the hour or the day.
+// coarsen makes the time of some events coarse, to the hour or the day.
 func (w *world) coarsen(e *acuity.Event) {
 	e.AtFrom, e.Precision = w.startOf(e.At)
 }
 
-// startOf returns the start of the interval that was sent as an instant, and its precision; 0: that was exact.
+// startOf draws a precision and returns the start of the interval of that precision; 0 means exact.
 func (w *world) startOf(at acuity.Instant) (acuity.Instant, acuity.Precision) {
 	p := pick(w.t, "precision", acuity.Millisecond, acuity.Millisecond, acuity.Hour, acuity.Day)
 	if p == acuity.Millisecond {
@@ -198,7 +198,7 @@ func (w *world) place() acuity.Location {
 		acuity.Location{PointOfCare: "LDR"}, acuity.Location{PointOfCare: "ICU", Room: "9"}, acuity.Location{})
 }
 
-// ownRoom returns the id of the room that ADT makes of LDR L1.
+// ownRoom returns the id of the room that ADT creates for LDR L1.
 func (w *world) ownRoom() int32 {
 	var t location.Table
 	return t.Resolve(acuity.Location{PointOfCare: "LDR", Room: "L1"}).Room
@@ -244,8 +244,8 @@ func (w *world) event() acuity.Event {
 	return e
 }
 
-// name gives the visit of an event another name, or one more: an account number, which
-// mothers and newborns may share, or the patient alone.
+// name replaces or extends the identifiers of an event's visit: with an account number, which
+// mothers and newborns may share, or with only the patient.
 func (w *world) name(e *acuity.Event) {
 	if e.Patient == "" && pick(w.t, "own number", true, false) {
 		e.Patient = pick(w.t, "number", "p"+e.Visit, "p1")
@@ -319,7 +319,7 @@ func (w *world) census() *acuity.Census {
 	return c
 }
 
-// rendered renders a value for comparison; a nil list equals an empty one.
+// rendered formats a value for comparison. A nil list equals an empty one.
 func rendered(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -328,7 +328,7 @@ func rendered(v any) string {
 	return strings.ReplaceAll(string(b), "null", "[]")
 }
 
-// shown renders a verdict without the factors that make a room doubtful.
+// shown formats a verdict without the factors that make a room doubtful.
 func shown(v score.Verdict) string {
 	s := seeUnit(&v)
 	for i := range v.Rooms {
@@ -354,7 +354,7 @@ func difference(a, b string) string {
 // changelog is the store of a unit's records.
 type changelog map[string]facts.Record
 
-// write stores dirty records as deep copies.
+// write stores deep copies of dirty records.
 func (l changelog) write(u *State) {
 	u.Dirty(func(k []byte, s facts.Record) {
 		key := string(k)
@@ -399,7 +399,7 @@ func copied[T any](s *T) *T {
 	return c
 }
 
-// restore makes a unit from a changelog.
+// restore builds a unit from a changelog.
 func (l changelog) restore(t interface{ Fatal(...any) }) *State {
 	u := New(testHospital)
 	for key, s := range l {
@@ -424,11 +424,11 @@ func (w view) write(u *State) {
 	})
 }
 
-// A unit that keeps what it derived, one that derives everything anew at each
-// step, and one that is stopped and restored at any point do the same.
+// A unit that caches derived state, one that derives everything again at each step, and one that is
+// stopped and restored at any point behave the same.
 func TestIncrementalIsPlainIsRestored(t *testing.T) { rapid.Check(t, sameHoweverKept) }
 
-// That holds at the limits, too: facts alone decide what is refused or forgotten early.
+// They also behave the same at the limits: only facts decide what is refused or dropped early.
 func TestSameAtTheLimits(t *testing.T) {
 	few := registry.Limits{Rooms: 2, Known: 5, Visits: 4, OfPatient: 2, Bytes: 4000, Statements: 12, Unknown: 2, Waiting: 4, Identities: 6}
 	registry.Usual, few = few, registry.Usual
@@ -502,7 +502,7 @@ func sameHoweverKept(t *rapid.T) {
 	same("folded chart", unit.Chart(), folded.Chart)
 }
 
-// runOf returns how long a level has lasted, by the changes that were told.
+// runOf returns the duration of a level according to the reported changes.
 func runOf(changes []acuity.Change) acuity.LevelRun {
 	run := acuity.LevelRun{Since: changes[0].AppliedAt}
 	for i, c := range changes {

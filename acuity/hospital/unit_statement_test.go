@@ -18,8 +18,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// wrote returns the keys of the dirty records without the hospital, with a minus for
-// deleted ones.
+// wrote returns the keys of the dirty records without the hospital, with a minus for deleted
+// records.
 func wrote(u *State) []string {
 	keys := map[string]bool{}
 	u.Dirty(func(k []byte, s facts.Record) {
@@ -32,8 +32,8 @@ func wrote(u *State) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// Each statement has its own record: older statements are not written again, nor is the
-// room unless it changed.
+// Each statement has a separate record. Older statements are not written again, and the room is
+// written only if it changed.
 func TestStatementIsARecord(t *testing.T) {
 	category := func(minute int, words string) acuity.Observation {
 		return spoken(clockAt(minute), 1, acuity.Signal{Kind: catalogue.KindDevice, System: codes.LOINC, Code: "32421-5", Value: codes.ParseValue(words)})
@@ -76,7 +76,7 @@ func TestStatementIsARecord(t *testing.T) {
 	}
 }
 
-// If there are too many observations, those with a newer one of their code are dropped,
+// If there are too many observations, those with a newer one of the same code are dropped, and
 // never a running infusion.
 func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 	u := New(testHospital)
@@ -99,7 +99,7 @@ func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 	}
 }
 
-// Waiting statements are counted, and none waits longer than a day.
+// Pending statements are counted, and none waits longer than a day.
 func TestWhatWaitsIsCounted(t *testing.T) {
 	u := New(testHospital)
 	about := func(visit, patient string) acuity.Signal {
@@ -125,8 +125,8 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 	}
 }
 
-// If three versions say the same within minutes, the middle one is dropped, even if their
-// texts were read again in between.
+// If three versions say the same within minutes, the middle one is dropped, even if their texts
+// were read again in between.
 func TestThinningOutlivesReading(t *testing.T) {
 	wrong := acuity.Signal{Kind: catalogue.KindMedication, Resource: "bag", Status: acuity.SignalRetracted}
 	coded := acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X1", Patient: "p", Also: []acuity.Coding{{System: codes.LOINC, Code: "X2", Display: ""}}}
@@ -180,8 +180,8 @@ func TestThinningOutlivesReading(t *testing.T) {
 	}
 }
 
-// Settled statements move to their visit, whenever it came. Statements about an occupant
-// without a visit stay in the room, for the visit that she may turn out to be.
+// Statements are assigned to their visit, regardless of when the visit becomes known. Statements
+// about an occupant without a visit remain in the room until that visit is known.
 func TestStatementsAreSettledOneByOne(t *testing.T) {
 	const hour = 60
 	u := New(testHospital)
@@ -206,8 +206,8 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 	}
 }
 
-// Statements of a room go to a mother before newborns, and to the last patient before the
-// others.
+// Statements of a room belong to a mother before newborns, and to the last patient before earlier
+// ones.
 func TestWhoWasInARoom(t *testing.T) {
 	mother, first, last := &registry.Visit{}, &registry.Visit{}, &registry.Visit{}
 	first.Timeline.Newborn, last.Timeline.Newborn = true, true

@@ -15,10 +15,10 @@ const testHospital = "st-test"
 // day is the start of the tests' time.
 var day = acuity.At(time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC))
 
-// clockAt returns the instant that many minutes into the tests' time.
+// clockAt returns the instant n minutes after the start of the tests' time.
 func clockAt(n int) acuity.Instant { return day.Add(time.Duration(n) * time.Minute) }
 
-// feed feeds a unit, with the due instants in between.
+// feed applies observations to a unit, and the due instants in between.
 func feed(u *State, list ...acuity.Observation) []acuity.Change {
 	var changes []acuity.Change
 	for i := range list {
@@ -29,7 +29,7 @@ func feed(u *State, list ...acuity.Observation) []acuity.Change {
 	return changes
 }
 
-// spoken is a clinical request about one room.
+// spoken returns a clinical request about one room.
 func spoken(at acuity.Instant, room int32, signals ...acuity.Signal) acuity.Observation {
 	for i := range signals {
 		signals[i].Room = room
@@ -37,7 +37,7 @@ func spoken(at acuity.Instant, room int32, signals ...acuity.Signal) acuity.Obse
 	return acuity.Observation{ReceivedAt: at, Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: room}, Signals: signals}
 }
 
-// arrival is one event of one visit.
+// arrival returns one event of one visit.
 func arrival(at acuity.Instant, e acuity.Event) acuity.Observation {
 	if e.At == 0 {
 		e.At = at

@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// A place that names FHIR Locations is the place that they have.
+// A location that refers to FHIR Locations resolves to their location.
 func TestFHIRLocations(t *testing.T) {
 	const ref = acuity.LocationName
 	places := map[string]acuity.Location{
@@ -47,7 +47,7 @@ func TestFHIRLocations(t *testing.T) {
 	}
 }
 
-// The id of a row contains the sender's name of its place, whatever the case and the spaces.
+// The id of a row contains the sender's name of its location, regardless of case and spaces.
 func TestRowIDs(t *testing.T) {
 	for name, c := range map[string]struct {
 		row  acuity.Place

@@ -6,8 +6,8 @@ import (
 	"svc/acuity"
 )
 
-// A room that only events name is new once, and has the first of its spellings in text order. It is
-// unused when no event with that spelling is left.
+// A room that only events name is new once, and its name is the first of its spellings in text
+// order. The room is unused when no event with a spelling of it remains.
 func TestUses(t *testing.T) {
 	var table Table
 	if !table.AddUse(spot("mbu^t 2")) || table.AddUse(spot("MBU^T2")) || table.AddUse(spot("MBU^T2^B")) {

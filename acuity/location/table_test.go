@@ -121,7 +121,7 @@ func TestRoomLabels(t *testing.T) {
 	}
 }
 
-// A cached place is looked up anew once the table changes.
+// A cached location is resolved again after the table changes.
 func TestPlaceFoundBefore(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, change func(*Table)
@@ -147,7 +147,7 @@ func TestPlaceFoundBefore(t *testing.T) {
 	}
 }
 
-// Two rooms whose hashes are equal: found once by counting through names.
+// collision returns two rooms whose hashes are equal.
 func collision(t testing.TB) (a, b acuity.Location) {
 	seen := map[int32]string{}
 	for i := range 5_000 {
@@ -178,7 +178,7 @@ func TestRoomsThatCollide(t *testing.T) {
 	if one.SameRoom(&a, &b) || !one.SameRoom(&a, &a) {
 		t.Error("two rooms are one")
 	}
-	// A census that uses such an id itself keeps it.
+	// A census that already uses such an id keeps it.
 	id := one.Resolve(a).Room
 	one.Know(id, "Own", "")
 	if one.Resolve(a).Room == id {
@@ -256,13 +256,14 @@ func TestPrimaryBySite(t *testing.T) {
 	}
 }
 
-// spot reads "OBTRI^T02^01".
+// spot parses a location such as "OBTRI^T02^01".
 func spot(s string) acuity.Location {
 	parts := append(strings.Split(s, "^"), "", "")
 	return acuity.Location{PointOfCare: parts[0], Room: parts[1], Bed: parts[2]}
 }
 
-// docs/decisions.md#several-locations: a display is a label as it stands, then without its bed.
+// docs/decisions.md#several-locations: a display is compared as a whole first, and then without its
+// bed.
 func TestDisplayWithBed(t *testing.T) {
 	place := acuity.Location{Label: "LDR 4, Bed 2", Room: "LDR 4", Bed: "2"}
 	var table Table

@@ -12,7 +12,7 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// someNumbers draws the numbers of a small unit.
+// someNumbers draws the inputs of a small unit.
 var someNumbers = rapid.Custom(func(t *rapid.T) axisInput {
 	some := func(name string, most int64) int64 { return rapid.Int64Range(0, most).Draw(t, name) }
 	yes := func(name string) bool { return rapid.Bool().Draw(t, name) }
@@ -31,8 +31,8 @@ var someNumbers = rapid.Custom(func(t *rapid.T) axisInput {
 	}
 })
 
-// The rule of an axis is always one that the axis names. Each can be reached, and the
-// page for nurses explains it.
+// The rule of an axis is always one that the axis lists. Each rule can be reached, and
+// docs/scoring.md explains it.
 func TestRulesOfAxes(t *testing.T) {
 	page, err := os.ReadFile("../../docs/scoring.md")
 	if err != nil {
@@ -57,7 +57,7 @@ func TestRulesOfAxes(t *testing.T) {
 	for a := range acuity.Axis(acuity.AxisCount) {
 		for _, rule := range ListRules(a) {
 			switch {
-			case !reached[a][rule] && (rule != ruleUnknown || a != acuity.AxisCritical && a != acuity.AxisFlow): // these two are always known
+			case !reached[a][rule] && (rule != ruleUnknown || a != acuity.AxisCritical && a != acuity.AxisFlow): // these two axes are always known
 				t.Errorf("%s never says %q", a, rule)
 			case !strings.Contains(string(page), "`"+rule+"`"):
 				t.Errorf("docs/scoring.md does not name %q of %s", rule, a)
@@ -66,7 +66,7 @@ func TestRulesOfAxes(t *testing.T) {
 	}
 }
 
-// The lines of the axes speak of one and of several in good English.
+// The sentences of the axes use the singular and the plural correctly.
 func TestDetails(t *testing.T) {
 	none, one, many := &axisInput{staffed: true}, &axisInput{staffed: true}, &axisInput{staffed: true}
 	one.required, one.nurses, one.single, one.stat = catalogue.Nurse, 1, catalogue.Nurse, 1

@@ -14,7 +14,7 @@ import (
 
 const testStart = acuity.Instant(1_900_000_000_000)
 
-// charted is a room as text: its evidence with start times.
+// charted is evidence for a room with its start time.
 type charted struct {
 	factor  string
 	age     time.Duration
@@ -66,7 +66,7 @@ func TestGoldenRooms(t *testing.T) {
 	}
 	cases := map[string]struct {
 		list   []charted
-		birth  time.Duration // ago; 0: none
+		birth  time.Duration // age of the birth, or 0
 		demand catalogue.Demand
 		score  int32
 		color  acuity.Color
@@ -232,7 +232,8 @@ func TestTheShownEvidence(t *testing.T) {
 	if f.Since != now.Add(-hours) || f.Kind != acuity.ByDiagnosis || f.Severity != 3 || f.Next != now.Add(3*hours) || len(v.Evidence(&f)) != 3 {
 		t.Errorf("%+v", f)
 	}
-	// At +3 h the two newer ones are of class 2 like the old one, which then shows as the earliest.
+	// At +3 h the two newer sources are of class 2 like the old one, so the factor shows the
+	// earliest.
 	v = judgeAt(r, now.Add(3*hours))
 	if f = v.Factors[0]; f.Since != now.Add(-5*hours) || f.Severity != 2 || v.AssignedBy(&f) != "first" {
 		t.Errorf("at 4 h: %+v, assigned by %q", f, v.AssignedBy(&f))
@@ -248,7 +249,7 @@ func TestEachFactorHasItsEvidence(t *testing.T) {
 	v := judgeAt(r, testStart)
 	for i := range v.Factors {
 		f := &v.Factors[i]
-		var rule string // of the first: a signal shows before a diagnosis
+		var rule string // rule of the first: a signal is shown before a diagnosis
 		var codes, got []string
 		for j := range list {
 			if list[j].Factor == f.Factor {
@@ -276,7 +277,8 @@ func TestAHiddenStepIsNoChange(t *testing.T) {
 			t.Errorf("next %v, since %v", f.Next-now, f.Since-now)
 		}
 	}
-	// At +10 min the older one is 1:2 and hidden: the newer one shows, until it steps itself.
+	// At +10 min the older source is 1:2 and hidden, so the newer source is shown until its next
+	// step.
 	then := now.Add(10 * minutes)
 	v = judgeAt(r, then)
 	for _, f := range v.Factors {
@@ -289,7 +291,7 @@ func TestAHiddenStepIsNoChange(t *testing.T) {
 	}
 }
 
-// The factor that a silent Category III became ends with its window, with its source.
+// The factor that replaced a silent Category III ends with the window of its source.
 func TestTheSourceOfSilenceEnds(t *testing.T) {
 	for age, want := range map[time.Duration]int{4 * hours: 3, 5 * hours: 2} {
 		r := roomOf(t, testStart,

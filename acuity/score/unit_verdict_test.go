@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// chartOf is a unit of rooms that hold one primary factor each.
+// chartOf returns a unit whose rooms have the given evidence.
 func chartOf(t testing.TB, now acuity.Instant, nurses int32, call acuity.Tristate, total int32, rooms ...[]charted) *acuity.Chart {
 	c := &acuity.Chart{Hospital: "h", Unit: acuity.UnitChart{HasCensus: true, TotalRooms: total}}
 	if nurses >= 0 {

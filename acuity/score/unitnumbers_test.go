@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestUnitNumbersAreTheVerdict compares the level of unit numbers with the verdict of the rooms,
+// TestUnitNumbersAreTheVerdict compares the level from unit numbers with the verdict of the rooms,
 // for units without a roster, a waiting patient or a shared room.
 func TestUnitNumbersAreTheVerdict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,7 +13,7 @@ func TestSuggestions(t *testing.T) {
 		code    string
 		display string
 		kind    catalogue.SignalKind
-		want    string // the likeliest, with its reason; "" none
+		want    string // the most likely factor with the reason, or ""
 	}{
 		"previa with hemorrhage":           {codes.ICD10CM, "O44.30", "", 0, "high-hemorrhage known_gap"},
 		"without":                          {codes.ICD10CM, "o4423", "", 0, "high-placenta-previa known_gap"},
@@ -54,7 +54,7 @@ func BenchmarkFactors(b *testing.B) {
 	}
 }
 
-// TestSpellings: what clinicians write in short is understood, in a display and in a local code.
+// TestSpellings: clinical abbreviations are recognized in a display and in a local code.
 func TestSpellings(t *testing.T) {
 	for text, want := range map[string]string{
 		"Preeclampsia": "high-preeclampsia", "PREECLAMPSIA, severe": "high-preeclampsia", "Pre-eclampsia": "high-preeclampsia", "PPH": "pp-hemorrhage",

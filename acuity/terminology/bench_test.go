@@ -48,8 +48,8 @@ func BenchmarkMatchSignal(b *testing.B) {
 	}
 }
 
-// Many of 20,000 rows are looked up, one after the other: by their code, by a prefix,
-// and unknown codes.
+// BenchmarkMappingFind searches in 20,000 rows for known codes, for codes with a known prefix, and
+// for unknown codes.
 func BenchmarkMappingFind(b *testing.B) {
 	var rows []acuity.Mapping
 	byKind := map[string][]string{}

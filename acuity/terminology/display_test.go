@@ -57,7 +57,7 @@ func TestReduceDisplay(t *testing.T) {
 	}
 }
 
-// A rule reads the same in the reduced text.
+// Each rule has the same result for the reduced text.
 func TestReduceDisplayKeepsTheMeaning(t *testing.T) {
 	lexicon := CatalogueIndex().lexicon
 	words := []string{"MEWS", "meows", "epinephrine", "norepinephrine", "labetalol", "oxygen", "FiO2", "no", "non", "rebreather", "/", "/", "4", "16 mg", "/250 mL", "Miller", "Ann", "drip", "tablet", "lidocaine", "education", "with", ",", "x7"}

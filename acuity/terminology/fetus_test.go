@@ -10,7 +10,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// Senders name a fetus in many ways; some words only look like a name.
+// Senders identify a fetus in many notations, and some words only look like a fetus.
 func TestFetusIn(t *testing.T) {
 	for text, want := range map[string]string{
 		"Fetus A": "A", "fetus b": "B", "FETUS-C": "C", "Fetus: B": "B", "fetus_2": "B", "FetusB": "B", "fetusb": "B", "FETUSA": "A",
@@ -42,7 +42,7 @@ func TestFetusIn(t *testing.T) {
 	}
 }
 
-// The name of a fetus is no part of what was found.
+// The name of a fetus is not part of a result.
 func TestCutFetus(t *testing.T) {
 	for text, want := range map[string]string{
 		"Fetus 2: Category I": "category i", "Category I, twin II": "category i", "Twin III Category I": "category i", "Category III of fetus B": "category iii",
@@ -54,7 +54,7 @@ func TestCutFetus(t *testing.T) {
 	}
 }
 
-// Every name is read, whatever words, spaces and case it has, also inside of a text.
+// Every name is recognized with any words, spaces and case, and within a text.
 func TestFetusNames(t *testing.T) {
 	nouns := rapid.SampledFrom([]string{"fetus", "foetus", "baby", "twin", "triplet", "infant"})
 	labels := [][]string{{"A", "1", "one", "i"}, {"B", "2", "two", "ii"}, {"C", "3", "three", "iii"}, {"D", "4", "four", "iv"}}

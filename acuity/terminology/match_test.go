@@ -20,7 +20,7 @@ func factorOf(t testing.TB, id string) catalogue.Factor {
 	return f
 }
 
-// onIDs returns the ids of the factors that matches switch on, sorted.
+// onIDs returns the sorted ids of the factors that matches activate.
 func onIDs(matches []Match) string {
 	var ids []string
 	for _, m := range matches {
@@ -32,8 +32,8 @@ func onIDs(matches []Match) string {
 	return strings.Join(ids, " ")
 }
 
-// TestDiagnosisCodes is the table of modifiers of the specification, by hand: each
-// code, each end of a range, and neighbours that must not match.
+// TestDiagnosisCodes follows the table of modifiers in the specification: each code, each end of a
+// range, and similar codes that must not match.
 func TestDiagnosisCodes(t *testing.T) {
 	const eclampsia = "high-eclampsia high-mag high-preeclampsia"
 	const loss = "high-bereavement high-iufd"
@@ -115,7 +115,7 @@ func TestVariantsAndCounts(t *testing.T) {
 	}
 }
 
-// TestCatalogueCodes matches what the catalogue itself lists.
+// TestCatalogueCodes matches the codes that the catalogue lists.
 func TestCatalogueCodes(t *testing.T) {
 	c := catalogue.Default()
 	words := 0
@@ -142,7 +142,7 @@ func TestCatalogueCodes(t *testing.T) {
 	}
 }
 
-// anything matches a code by a route with a value that meets its condition.
+// anything matches a code by a route with a value that meets the route's condition.
 func anything(c *catalogue.Catalogue, r *catalogue.Route, code string) []Match {
 	if r.Diagnosis {
 		matches, _ := matchDiagnosis(&acuity.Diagnosis{System: r.System, Code: code}, nil)
@@ -164,8 +164,8 @@ func anything(c *catalogue.Catalogue, r *catalogue.Route, code string) []Match {
 	return matches
 }
 
-// TestSignals has one line for each statement: kind, system, code, display, value, and
-// the factors that it switches on. "-" switches off, "?" is unreadable, "!" is unmapped.
+// TestSignals has one line for each statement: kind, system, code, display, value, and the factors
+// that it activates. "-" deactivates, "?" is unreadable, "!" is unmapped.
 func TestSignals(t *testing.T) {
 	const critical = "high-critical-med-infusion"
 	const oxygen = "high-oxygen-therapy"
@@ -175,16 +175,16 @@ func TestSignals(t *testing.T) {
 		"med|RxNorm|29155||":                              "high-mag",
 		"med|RxNorm| 6585 ||2 g/hr":                       "high-mag",
 		"med|RxNorm|6586||":                               "!",
-		"obs|RxNorm|6585||":                               "!", // 55: a medication is not an observation
+		"obs|RxNorm|6585||":                               "!", // a medication is not an observation
 		"med|RxNorm|5856||":                               "high-diabetes-poorly-controlled",
 		"med|RxNorm|51428||":                              "high-diabetes-poorly-controlled",
 		"med|RxNorm|7044||":                               "labor-induction",
 		"med|RxNorm|7824||":                               "labor-induction", // docs/decisions.md#oxytocin-codes
 		"med|RxNorm|1|Pitocin 30 units/500 mL infusion|":  "labor-induction",
 		"med|RxNorm|1|Oxytocin drip|":                     "labor-induction",
-		"med|local|PIT|Pitocin drip|":                     "!", // 59: by display in RxNorm only
+		"med|local|PIT|Pitocin drip|":                     "!", // by display only in RxNorm
 		"med|local||Pitocin drip|":                        "labor-induction",
-		"med|RxNorm|1|oxytocin 10 units injection|":       "!", // 24: a dose
+		"med|RxNorm|1|oxytocin 10 units injection|":       "!", // a dose
 		"med|RxNorm|1|Labetalol infusion|":                critical,
 		"med|RxNorm|1|hydralazine|":                       critical,
 		"med|RxNorm|1|HYDRALAZINE 20 mg IV push|":         "!",
@@ -240,7 +240,7 @@ func TestSignals(t *testing.T) {
 		"obs|LOINC|32421-5||normal":                  "-",
 		"obs|LOINC|32421-5||1":                       "-",
 		"obs|LOINC|32421-5||4":                       "?",
-		"obs|LOINC|32421-5||not abnormal":            "?", // 52
+		"obs|LOINC|32421-5||not abnormal":            "?",
 		"obs|LOINC|32421-5||no Category III":         "?",
 		"obs|LOINC|32421-5||":                        "?",
 		"obs|LOINC|32421-6||Category II":             "!",
@@ -251,7 +251,7 @@ func TestSignals(t *testing.T) {
 		"obs|LOINC|1|MEWS|>=4":                       "mews-active",
 		"obs|LOINC|1|MEWS|>3":                        "?",
 		"obs|LOINC|1|MEWS|<4":                        "-",
-		"obs|LOINC|1|MEWS|MEWS 5":                    "?", // 50
+		"obs|LOINC|1|MEWS|MEWS 5":                    "?",
 		"obs|LOINC|1|MEWS|5/15":                      "?",
 		"obs|LOINC|1|MEWS|high":                      "?",
 		"obs|LOINC|1|MEWS|":                          "?",
@@ -259,7 +259,7 @@ func TestSignals(t *testing.T) {
 		"obs|LOINC|1|Training for MEOWS|5":           "!",
 		"obs|LOINC|1|Newborn early warning (NEWS)|5": "!",
 		"obs|LOINC|1|MEWSX|5":                        "!",
-		"obs|local|MEWS1|MEWS total|5":               "!", // 50: LOINC only
+		"obs|local|MEWS1|MEWS total|5":               "!", // LOINC only
 		"obs|local||MEWS total score|5":              "mews-active",
 
 		"lab|LOINC|88277-2||Positive":      "high-gbs-positive",
@@ -293,7 +293,7 @@ func TestSignals(t *testing.T) {
 		"obs|LOINC|1|Oxygen therapy|":                        oxygen,
 		"obs|local|O2|Oxygen therapy|":                       oxygen, // docs/decisions.md#display-rules
 		"dev|LOINC|1|Oxygen device|nasal cannula":            oxygen,
-		"obs|LOINC|1|Oxygen saturation|98":                   "!", // 23
+		"obs|LOINC|1|Oxygen saturation|98":                   "!",
 		"obs|LOINC|1|Oxygen [Partial pressure] in blood|90":  "!",
 		"obs|LOINC|1|SpO2 on oxygen|98":                      "!",
 		"obs|LOINC|1|Oxygen content of blood|1":              "!",
@@ -303,7 +303,7 @@ func TestSignals(t *testing.T) {
 
 		"obs|local|FETAL_MOVEMENT_DECREASED||":      "high-decreased-fetal-movement",
 		"obs|local|fetal_movement_decreased||yes":   "high-decreased-fetal-movement",
-		"obs|local|FETAL_MOVEMENT_DECREASED||No":    "-", // 53
+		"obs|local|FETAL_MOVEMENT_DECREASED||No":    "-",
 		"obs|local|FETAL_MOVEMENT_DECREASED||false": "-",
 		"obs|local|SECOND_STAGE||":                  "labor-active-pushing",
 		"obs|local|SECOND_STAGE||no":                "-",
@@ -359,8 +359,8 @@ func TestMappings(t *testing.T) {
 	maps := NewMappings([]acuity.Mapping{
 		{System: codes.ICD10CM, Code: "O44.01", Factor: previa},
 		{System: codes.ICD10CM, Code: "O76*", Factor: factorOf(t, "labor-fhr-cat-ii")},
-		{System: codes.SNOMED, Code: "36813001", Factor: previa}, // wins over high-hemorrhage
-		{System: codes.ICD10CM, Code: "O99.89"},                  // known, means nothing
+		{System: codes.SNOMED, Code: "36813001", Factor: previa}, // has precedence over high-hemorrhage
+		{System: codes.ICD10CM, Code: "O99.89"},                  // known, without a meaning
 		{System: codes.SystemLocal, Code: "mag_drip", Kind: catalogue.KindMedication, Factor: mag},
 		{System: codes.SystemLocal, Code: "EWS", Kind: catalogue.KindObservation, Factor: mews, Op: codes.GreaterOrEqual, Than: 6000},
 		{System: codes.SystemLocal, Code: "BLEED", Factor: factorOf(t, "high-vag-bleeding")},
@@ -412,7 +412,7 @@ func TestMappings(t *testing.T) {
 	}
 }
 
-// matchSignal returns what a clinical statement says, and how far it could be read.
+// matchSignal returns the matches of a clinical statement, and its state.
 func matchSignal(c *catalogue.Catalogue, s *acuity.Signal, maps *Mappings) ([]Match, MatchState) {
 	r := MatchText(c, TextOf(s, ""), maps)
 	return r.Matches, r.Known()

@@ -11,8 +11,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// readAs reads a text as the category of a tracing, as the result of a test, and as
-// running oxygen; -1: unreadable.
+// readAs reads a text as the category of a tracing, as the result of a test, and as running oxygen;
+// -1 means unreadable.
 func readAs(text string) (category, result, oxygen int) {
 	v := codes.ParseValue(text)
 	number := func(a answer) int { return map[answer]int{unread: -1, no: 0, yes: 1}[a] }
@@ -95,7 +95,7 @@ var (
 	}
 )
 
-// Meaningless words never change the reading, before or after it.
+// Meaningless words before or after a text never change the reading.
 func TestNeutralWordsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SampledFrom(clearReadings).Draw(t, "reading")
@@ -112,8 +112,8 @@ func TestNeutralWordsChangeNothing(t *testing.T) {
 	})
 }
 
-// A denial or a doubt never makes an unreadable text readable, and right before a reading
-// it makes the text unreadable.
+// A negation or a doubt never makes an unreadable text readable, and directly before a reading it
+// makes the text unreadable.
 func TestDenialNeverReads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(rapid.SampledFrom(slices.Concat(clearReadings, neutralWords, denials, []string{";", "III", "2", "I", "normal", "present"})), 0, 8).Draw(t, "words")
@@ -148,7 +148,7 @@ func TestCompare(t *testing.T) {
 		}
 		return false
 	}
-	// Thousandths stand for the reals: limits are even, so odd numbers lie between.
+	// Thousandths represent real numbers: limits are even, so odd numbers are between them.
 	for _, stated := range ops {
 		for _, op := range ops {
 			for n := codes.Milli(0); n <= 12; n += 2 {
@@ -174,7 +174,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// numberValue and wordsValue are values as [codes.ParseValue] returns them.
+// numberValue and wordsValue return values as [codes.ParseValue] does.
 func numberValue(op codes.Comparator, n codes.Milli, unit string) codes.Value {
 	return codes.Value{Kind: codes.ValueNumber, Op: op, Number: n, Unit: unit}
 }
