@@ -26,8 +26,8 @@ import (
 	"svc/notifier/webhook"
 )
 
-// busy returns the processor time of this process, which other load on the machine
-// disturbs less than the wall clock.
+// busy returns the processor time of this process, which other load on the machine affects less
+// than the wall clock.
 func busy(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
@@ -37,8 +37,8 @@ func busy(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// local returns the URLs of a receiver on this machine, under 16 host names, and a
-// sender that reaches it.
+// local returns the URLs of a receiver on this machine, with 16 host names, and a sender that can
+// reach it.
 func local(b *testing.B, handle http.HandlerFunc) (urls []string, sender outbound.Sender) {
 	b.Helper()
 	const hosts = 16
@@ -59,8 +59,8 @@ func local(b *testing.B, handle http.HandlerFunc) (urls []string, sender outboun
 	return urls, s
 }
 
-// benched returns a notifier on a ledger in memory, with endpoints of as many
-// hospitals.
+// benched returns a notifier on a ledger in memory, with one endpoint in each of the given number
+// of hospitals.
 func benched(b *testing.B, urls []string, sender outbound.Sender, endpoints int) (*rig, *notifier.Notifier) {
 	b.Helper()
 	r := newRig(b)
@@ -97,10 +97,10 @@ func (nowhere) Health(_, _ string, _ outbound.Health) {}
 func (nowhere) Progress(outbound.Progress)            {}
 func (nowhere) AlertRun(outbound.AlertRun)            {}
 
-// BenchmarkDeliveries measures deliveries a second to receivers on this machine, from
-// the change to its receipt. It compares them with the same requests by a plain
-// client, in wall time and in processor time. Processor time includes the receivers;
-// two cores have two seconds of it in each second.
+// BenchmarkDeliveries measures deliveries per second to receivers on this machine, from the change
+// to its receipt. It compares them with the same requests by a plain client, in wall time and in
+// processor time. Processor time includes the receivers; two cores have two seconds of processor
+// time per second.
 func BenchmarkDeliveries(b *testing.B) {
 	const endpoints = 256
 	var got atomic.Int64
@@ -159,12 +159,12 @@ func BenchmarkDeliveries(b *testing.B) {
 	b.ReportMetric(work.Seconds()/rawWork.Seconds(), "cpu-of-raw")
 }
 
-// BenchmarkLatency measures the time from a change to its receipt, at 500 changes a
-// second over a hundred endpoints of as many hospitals. Runs in which all accept
-// alternate with runs in which one never answers. It reports percentiles of the
-// others in ms, and the ratio of the second kind to the first.
+// BenchmarkLatency measures the time from a change to its receipt, at 500 changes per second over
+// 100 endpoints of 100 hospitals. Runs in which all endpoints accept alternate with runs in which
+// one never answers. It reports percentiles for the other endpoints in ms, and the ratio of the
+// second kind of run to the first.
 func BenchmarkLatency(b *testing.B) {
-	var all [2][]time.Duration // none hangs, one hangs
+	var all [2][]time.Duration // index 0: no endpoint hangs; index 1: one hangs
 	for range 2 {
 		for hanging := range all {
 			all[hanging] = append(all[hanging], latencies(b, hanging)...)
@@ -179,10 +179,10 @@ func BenchmarkLatency(b *testing.B) {
 	b.ReportMetric(percentile(all[1], 50), "p50-ms-one-hangs")
 	b.ReportMetric(percentile(all[1], 99), "p99-ms-one-hangs")
 	b.ReportMetric(percentile(all[1], 99)/percentile(all[0], 99), "p99-of-quiet")
-	b.ReportMetric(0, "ns/op") // of no meaning here
+	b.ReportMetric(0, "ns/op") // has no meaning here
 }
 
-// latencies sends 2,000 changes within four seconds, the first endpoints hanging.
+// latencies sends 2,000 changes within four seconds while the first endpoints hang.
 func latencies(b *testing.B, hanging int) (took []time.Duration) {
 	b.Helper()
 	const endpoints, count = 100, 2000

@@ -24,7 +24,7 @@ func TestTestOfAnEndpoint(t *testing.T) {
 		if failed.State != outbound.Failed || failed.Reason != "refused" || len(failed.Attempts) != 1 || failed.Event != outbound.Ping {
 			t.Errorf("%+v", failed)
 		}
-		r.hook("north", "whk_2", func(w *outbound.Webhook) { w.Enabled = false }) // a test also reaches a paused endpoint
+		r.hook("north", "whk_2", func(w *outbound.Webhook) { w.Enabled = false }) // a test event is also sent to a paused endpoint
 		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_2", Event: outbound.LevelChanged})
 		r.order(outbound.Command{ID: "cmd_3", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_none"})
 		r.settle(time.Second)
@@ -35,7 +35,7 @@ func TestTestOfAnEndpoint(t *testing.T) {
 			t.Errorf("to none: %+v", p)
 		}
 		r.end()
-		r.start() // a test is not an event of the main queue
+		r.start() // a test event is not in the main queue
 		r.settle(time.Second)
 		if n := len(r.receiver.of("whk_2")); n != 1 {
 			t.Errorf("%d requests", n)
@@ -60,7 +60,7 @@ func TestRetryIsTheSame(t *testing.T) {
 		delivery := event.DeliveryID(bad, "whk_1", outbound.ChannelWebhook)
 		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery, EventID: bad, Endpoint: "whk_1"})
 		r.settle(time.Minute)
-		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery}) // only the id of the delivery is known
+		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery}) // finds the delivery by its id alone
 		r.settle(time.Minute)
 		for _, id := range []string{"cmd_1", "cmd_2"} {
 			if p := r.lists.progress[id]; !p.Done || p.Delivered != 1 || p.Delivery != delivery {
@@ -71,7 +71,7 @@ func TestRetryIsTheSame(t *testing.T) {
 		if d.State != outbound.Delivered || len(d.Attempts) != 5 {
 			t.Errorf("%+v", d)
 		}
-		for i, a := range d.Attempts { // earlier attempts stay and count
+		for i, a := range d.Attempts { // earlier attempts are kept and count
 			if a.N != i+1 || (a.Status == 422) != (i < 3) {
 				t.Errorf("attempt %d: %+v", i+1, a)
 			}
@@ -138,8 +138,8 @@ func TestReplay(t *testing.T) {
 		if list := again("cmd_failed", outbound.SelectFailed); len(list) != 1 || list[0].event != ids[100] {
 			t.Errorf("failed: %d requests", len(list))
 		}
-		// Earlier attempts stay: three refusals of its own and six of two replays,
-		// then the accepted one.
+		// Earlier attempts are kept: three original refusals, six refusals in two replays, and then
+		// the accepted attempt.
 		if d := r.lists.deliveries[event.DeliveryID(ids[100], "whk_1", outbound.ChannelWebhook)]; len(d.Attempts) != 10 || d.Attempts[9].N != 10 || d.Attempts[0].Status != 422 {
 			t.Errorf("one that was replayed three times: %+v", d)
 		}
@@ -166,7 +166,7 @@ func TestReplayIsStoppedAndResumed(t *testing.T) {
 		}
 		r.settle(time.Hour)
 		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Since: since, Only: outbound.SelectAll})
-		r.settle(20 * time.Second) // time for forty of them
+		r.settle(20 * time.Second) // enough time for forty events
 		r.end()
 		r.start()
 		r.settle(2 * time.Minute)

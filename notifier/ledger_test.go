@@ -11,17 +11,17 @@ import (
 	"svc/schemas/ledger"
 )
 
-// memory is a ledger in memory that stores encoded entries, so it returns only what
-// the wire can carry.
+// memory is a ledger in memory that stores encoded entries, so it returns only what the wire format
+// can represent.
 type memory struct {
 	mu      sync.Mutex
 	records [][2][]byte
 	times   []time.Time
-	away    chan struct{} // not nil and open: entries are not stored
+	away    chan struct{} // if not nil and open, entries are not stored
 	queue   chan func()
-	readers int // reads in progress
-	most    int // most concurrent reads
-	reads   int // reads so far
+	readers int // number of reads in progress
+	most    int // maximum number of concurrent reads
+	reads   int // number of reads so far
 }
 
 func newMemory() *memory { return &memory{} }
@@ -33,7 +33,7 @@ func (m *memory) Append(ctx context.Context, _ int32, entry any, stored func(int
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.queue == nil { // stores one after the other, as a client does
+	if m.queue == nil { // stores entries in sequence, as a client does
 		m.queue = make(chan func(), 1<<20)
 		go func(q chan func()) {
 			for do := range q {
@@ -67,7 +67,7 @@ func (m *memory) put(key, value []byte) int64 {
 	return int64(len(m.records) - 1)
 }
 
-// size returns the bytes that it holds.
+// size returns the number of bytes that the ledger stores.
 func (m *memory) size() (n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,7 +116,7 @@ func (m *memory) At(_ context.Context, _ int32, instant time.Time) (int64, error
 	return int64(i), nil
 }
 
-// goAway makes the ledger store nothing until the returned function is called.
+// goAway stops the ledger from storing entries until the returned function is called.
 func (m *memory) goAway() (back func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestLimits: concurrent requests are bounded in total, and those to slow endpoints.
+// TestLimits: the number of concurrent requests is limited, and so is the number of those to slow
+// endpoints.
 func TestLimits(t *testing.T) {
 	const endpoints, all, slow = 700, 512, 128
 	bubble(t, func(t *testing.T, r *rig) {
@@ -27,7 +28,7 @@ func TestLimits(t *testing.T) {
 		if most := r.receiver.atOnce(); most != all {
 			t.Errorf("%d at once, want %d", most, all)
 		}
-		r.settle(30 * time.Second) // by now each endpoint was tried and is slow
+		r.settle(30 * time.Second) // by then each endpoint was tried and is slow
 		r.receiver.mu.Lock()
 		r.receiver.most = 0
 		r.receiver.mu.Unlock()
@@ -39,8 +40,8 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestLateEventsAreNotTried: an endpoint that is down for three days is not tried
-// with each expired event.
+// TestLateEventsAreNotTried: an endpoint that is down for three days is not called for each expired
+// event.
 func TestLateEventsAreNotTried(t *testing.T) {
 	const late = 200
 	bubble(t, func(t *testing.T, r *rig) {
@@ -65,7 +66,7 @@ func TestLateEventsAreNotTried(t *testing.T) {
 	})
 }
 
-// TestReplayAtHalfTheRate: a replay runs at half the rate, beside new events.
+// TestReplayAtHalfTheRate: a replay runs at half the rate, in parallel with new events.
 func TestReplayAtHalfTheRate(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1", func(w *outbound.Webhook) { w.RatePerSecond = 2 })
@@ -87,8 +88,8 @@ func TestReplayAtHalfTheRate(t *testing.T) {
 	})
 }
 
-// TestRestoreIsShort: an idle record does not hold back the start of a restore,
-// however old it is.
+// TestRestoreIsShort: an idle record does not move the start of a restore back, regardless of the
+// record's age.
 func TestRestoreIsShort(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_busy")
@@ -113,7 +114,7 @@ func TestRestoreIsShort(t *testing.T) {
 	})
 }
 
-// TestAttemptsKept: the last twenty attempts stay, under their own numbers.
+// TestAttemptsKept: the last twenty attempts are kept with their numbers.
 func TestAttemptsKept(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -131,7 +132,7 @@ func TestAttemptsKept(t *testing.T) {
 	})
 }
 
-// TestReplayKeepsToItsWindow: a replay sends the events of its window, to the second.
+// TestReplayKeepsToItsWindow: a replay sends exactly the events of its window, to the second.
 func TestReplayKeepsToItsWindow(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -152,7 +153,7 @@ func TestReplayKeepsToItsWindow(t *testing.T) {
 	})
 }
 
-// TestNoteOfAnotherLedger: an offset in a ledger that was recreated since is ignored.
+// TestNoteOfAnotherLedger: an offset in a ledger that has been recreated is ignored.
 func TestNoteOfAnotherLedger(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -173,14 +174,14 @@ func TestNoteOfAnotherLedger(t *testing.T) {
 	})
 }
 
-// TestFiltersHoldWhenAnEventIsSent: filters apply when an event is sent, not when it
-// came. An endpoint that was down gets only the events that it wants by then.
+// TestFiltersHoldWhenAnEventIsSent: filters apply when an event is sent, not when it was created.
+// An endpoint that was down gets only the events that match its filters when it is up again.
 func TestFiltersHoldWhenAnEventIsSent(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.receiver.set("whk_1", always(refused()))
 		r.start()
-		first := r.change("north", 1, 2) // the level and two rooms
+		first := r.change("north", 1, 2) // a change of the level and of two rooms
 		r.settle(time.Second)
 		r.hook("north", "whk_1", func(w *outbound.Webhook) { w.Rooms = []int32{2} })
 		second := r.change("north", 1, 2)

@@ -38,7 +38,7 @@ func (s *deliveryList) Progress(p outbound.Progress) {
 
 func (s *deliveryList) AlertRun(outbound.AlertRun) {}
 
-// states counts the deliveries of whk_1 by state.
+// states returns the number of deliveries of whk_1 by state.
 func (s *deliveryList) states() map[outbound.State]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

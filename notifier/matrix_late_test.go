@@ -11,8 +11,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// TestMatrixLateFailure: an attempt that failed for a frozen earlier owner does not
-// delay the endpoint for the present owner.
+// TestMatrixLateFailure: an attempt that failed for a frozen former owner does not delay the
+// endpoint for the current owner.
 func TestMatrixLateFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -26,7 +26,7 @@ func TestMatrixLateFailure(t *testing.T) {
 		r.settle(time.Second)
 		stop, done := r.stop, r.done
 		r.receiver.set("whk_1", always(ok()))
-		r.start() // another takes over; the first one does not know
+		r.start() // another notifier takes over; the first one does not know
 		ids = append(ids, r.change("north")...)
 		r.settle(time.Second)
 		close(late)
@@ -48,14 +48,14 @@ func TestMatrixLateFailure(t *testing.T) {
 	})
 }
 
-// TestMatrixLateWord: an entry that a frozen earlier owner alone wrote counts for
-// nothing once another has written. A restore finds the entries of that other owner.
+// TestMatrixLateWord: an entry of a frozen former owner is ignored once another owner has written.
+// A restore uses the entries of the other owner.
 func TestMatrixLateWord(t *testing.T) {
 	for name, tt := range map[string]struct {
 		late     any
 		messages int
 		memory   string // memory of People
-		alerts   int    // alerts at the endpoint
+		alerts   int    // number of alerts at the endpoint
 	}{
 		"nothing":  {nil, 0, "of the second", 0},
 		"a memory": {&outbound.HospitalState{Hospital: "north", Policy: []byte("of the first"), Term: 1}, 0, "of the second", 0},
@@ -130,7 +130,7 @@ func (a *asked) Test(time.Time, *outbound.Command) (outbound.Entry, string) {
 	return outbound.Entry{}, "no_recipient"
 }
 
-// TestMatrixLateWriter: the entries of a frozen earlier owner change nothing.
+// TestMatrixLateWriter: the entries of a frozen former owner have no effect.
 func TestMatrixLateWriter(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -139,7 +139,7 @@ func TestMatrixLateWriter(t *testing.T) {
 		r.settle(time.Second)
 		r.commit()
 		old, stop, done := r.n, r.stop, r.done
-		r.start() // another takes over; the first one does not know
+		r.start() // another notifier takes over; the first one does not know
 		c, more := r.make("north")
 		r.hand([]notifier.Change{c})
 		r.settle(time.Second)

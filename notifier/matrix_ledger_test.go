@@ -7,8 +7,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestMatrixKilledBeforeTheLedger: a process that dies before outcomes are in the
-// ledger sends the same ids and bytes again, at most nine to an endpoint.
+// TestMatrixKilledBeforeTheLedger: after a process dies before its outcomes are in the ledger, the
+// same ids and bytes are sent again, at most nine to an endpoint.
 func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -29,14 +29,14 @@ func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 		r.start()
 		r.settle(time.Minute)
 		r.wantRepeated("whk_1", ids)
-		if again := len(r.receiver.of("whk_1")) - len(ids); again < 1 || again > 9+2 { // two were refused
+		if again := len(r.receiver.of("whk_1")) - len(ids); again < 1 || again > 9+2 { // two events were refused
 			t.Errorf("%d requests for %d events, %d of them before the kill", len(r.receiver.of("whk_1")), len(ids), delivered)
 		}
 		r.end()
 	})
 }
 
-// wantRepeated is like want, but after a kill a run of events may repeat.
+// wantRepeated is like want, but allows that events repeat after a kill.
 func (r *rig) wantRepeated(endpoint string, ids []string) {
 	r.t.Helper()
 	place := map[string]int{}
@@ -60,8 +60,8 @@ func (r *rig) wantRepeated(endpoint string, ids []string) {
 	}
 }
 
-// TestMatrixKafkaAway: with Kafka away each queue sends at most eight more events,
-// then all stop.
+// TestMatrixKafkaAway: while Kafka is unavailable, each queue sends at most eight more events, and
+// then all queues stop.
 func TestMatrixKafkaAway(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -94,8 +94,8 @@ func TestMatrixKafkaAway(t *testing.T) {
 	})
 }
 
-// TestMatrixPositionWaitsForTheLedger: a position is not committed before the events
-// of its change are stored.
+// TestMatrixPositionWaitsForTheLedger: a position is committed only after the events of its change
+// are stored.
 func TestMatrixPositionWaitsForTheLedger(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -125,8 +125,8 @@ func TestMatrixPositionWaitsForTheLedger(t *testing.T) {
 	})
 }
 
-// TestMatrixRebalance: a revoked partition is drained for a few seconds. Then
-// attempts in flight are interrupted, and do not count.
+// TestMatrixRebalance: a revoked partition is drained for several seconds. Then attempts in flight
+// are interrupted and do not count.
 func TestMatrixRebalance(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_quick")

@@ -10,10 +10,10 @@ import (
 	"svc/notifier"
 )
 
-// The rows of the failure matrix that concern the loop, on the clock of the test.
+// These are the rows of the failure matrix that concern the loop, on the clock of the test.
 
-// TestMatrixDownAnHour: an endpoint that is down for an hour then gets all events in
-// order; no other endpoint waits for it.
+// TestMatrixDownAnHour: an endpoint that is down for an hour then gets all events in order, and no
+// other endpoint waits for it.
 func TestMatrixDownAnHour(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_down")
@@ -52,15 +52,15 @@ func TestMatrixDownAnHour(t *testing.T) {
 	})
 }
 
-// TestMatrix500AndPoison: after a fault of the receiver an event is tried again. An
-// event that it alone cannot take is passed by once another is accepted.
+// TestMatrix500AndPoison: after a 5xx answer, an event is retried. An event that alone fails is
+// skipped once another event is accepted.
 func TestMatrix500AndPoison(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.start()
 		first := r.change("north")
 		r.settle(time.Second)
-		r.receiver.set("whk_1", always(status(500))) // until its id is known
+		r.receiver.set("whk_1", always(status(500))) // until the id of the event is known
 		bad := r.change("north")[0]
 		r.receiver.set("whk_1", func(m outbound.Message) outbound.Result {
 			if m.EventID == bad {
@@ -82,7 +82,7 @@ func TestMatrix500AndPoison(t *testing.T) {
 			t.Fatalf("states %v", states)
 		}
 		r.end()
-		r.start() // a restart sends none of it again
+		r.start() // a restart sends no event again
 		seen := len(r.receiver.of("whk_1"))
 		r.settle(time.Hour)
 		if n := len(r.receiver.of("whk_1")); n != seen {
@@ -101,7 +101,7 @@ func TestMatrixRetryAfter(t *testing.T) {
 		r.settle(time.Second)
 		r.end()
 		r.receiver.set("whk_1", always(ok()))
-		r.start() // the silence holds across a restart
+		r.start() // the pause also applies after a restart
 		r.settle(590 * time.Second)
 		if n := len(r.receiver.of("whk_1")); n != 1 {
 			t.Fatalf("%d requests within 600 s", n)
@@ -138,15 +138,15 @@ func TestMatrixGone(t *testing.T) {
 		r.start() // a restart keeps it disabled
 		r.settle(time.Hour)
 		r.receiver.set("whk_1", always(ok()))
-		r.hook("north", "whk_1") // an administrator enables it
+		r.hook("north", "whk_1") // an administrator enables the endpoint
 		r.settle(time.Minute)
 		r.want("whk_1", ids)
 		r.end()
 	})
 }
 
-// TestPausedPromisesNothing: while an administrator has the endpoint disabled, the
-// time of the next attempt is unknown.
+// TestPausedPromisesNothing: while an administrator has disabled the endpoint, the time of the next
+// attempt is unknown.
 func TestPausedPromisesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		enable := func(is bool) {
@@ -170,8 +170,8 @@ func TestPausedPromisesNothing(t *testing.T) {
 	})
 }
 
-// wantNextAttempt fails unless each pending delivery has an instant of its next
-// attempt, or none has.
+// wantNextAttempt fails unless all pending deliveries have the time of their next attempt, or, if
+// known is false, none has.
 func (r *rig) wantNextAttempt(known bool) {
 	r.t.Helper()
 	pending := 0
@@ -199,7 +199,7 @@ func TestMatrixHangsAndSlow(t *testing.T) {
 		r.hook("south", "whk_fast")
 		r.start()
 		r.change("north")
-		r.settle(30 * time.Second) // by now all of them are known to be slow
+		r.settle(30 * time.Second) // by then all endpoints are known to be slow
 		began := time.Now()
 		var ids []string
 		for range 60 {
@@ -234,7 +234,7 @@ func TestMatrixPerHost(t *testing.T) {
 		if most := r.receiver.atOnce(); most != 32 {
 			t.Errorf("%d at once to one host", most)
 		}
-		r.settle(time.Minute) // by now each was tried
+		r.settle(time.Minute) // by then each endpoint was tried
 		for i := range 100 {
 			if len(r.receiver.of(fmt.Sprintf("whk_%d", i))) == 0 {
 				t.Errorf("endpoint %d had no turn", i)
@@ -244,8 +244,8 @@ func TestMatrixPerHost(t *testing.T) {
 	})
 }
 
-// TestMatrixDeleted: when an endpoint is deleted, the attempt in flight ends, the
-// rest is cancelled, and nothing more is sent.
+// TestMatrixDeleted: when an endpoint is deleted, the attempt in flight ends, pending deliveries
+// are canceled, and nothing more is sent.
 func TestMatrixDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -274,8 +274,8 @@ func TestMatrixDeleted(t *testing.T) {
 	})
 }
 
-// TestMatrixRotatedMidFlight: the secrets are those at the beginning of an attempt,
-// not when it was due or entered the queue.
+// TestMatrixRotatedMidFlight: an attempt uses the secrets at its start, not those when it was due
+// or entered the queue.
 func TestMatrixRotatedMidFlight(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.limits = notifier.Limits{InFlight: 1}
@@ -293,7 +293,7 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 		}
 		r.start()
 		r.change("north")
-		r.settle(time.Second) // one attempt is in flight, the other waits for it
+		r.settle(time.Second) // one attempt is in flight, and the other waits for it
 		rotate("whk_1", "new")
 		rotate("whk_2", "new")
 		r.settle(time.Minute)
@@ -318,8 +318,7 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 	})
 }
 
-// TestMatrixClockJump: a clock that jumps forward or back delays nothing for longer
-// than an hour.
+// TestMatrixClockJump: a clock that jumps forward or back delays no event for longer than an hour.
 func TestMatrixClockJump(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"back": -48 * time.Hour, "ahead": 48 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -348,7 +347,7 @@ func TestMatrixClockJump(t *testing.T) {
 	}
 }
 
-// TestMatrix500ChangesAMinute: webhooks get each of 500 changes a minute.
+// TestMatrix500ChangesAMinute: webhooks get each of 500 changes per minute.
 func TestMatrix500ChangesAMinute(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -364,8 +363,7 @@ func TestMatrix500ChangesAMinute(t *testing.T) {
 	})
 }
 
-// TestLogHoldsNoPathAndNoBody: the log of attempts names hosts, never the rest of the
-// URL.
+// TestLogHoldsNoPathAndNoBody: the log of attempts contains hosts, but no other part of a URL.
 func TestLogHoldsNoPathAndNoBody(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

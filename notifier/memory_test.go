@@ -11,7 +11,7 @@ import (
 	"svc/notifier"
 )
 
-// heap returns the live bytes of the heap.
+// heap returns the number of live bytes on the heap.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -20,7 +20,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// forget empties the fakes, whose memory is not the notifier's; the ledger stays.
+// forget empties the fakes except the ledger, because their memory is not the notifier's.
 func (r *rig) forget() {
 	r.receiver.mu.Lock()
 	r.receiver.seen = nil
@@ -31,8 +31,8 @@ func (r *rig) forget() {
 	r.verdicts, r.log = nil, bytes.Buffer{}
 }
 
-// TestIdleEndpointsAreSmall measures 10,000 endpoints of 1,000 hospitals that each
-// had an event, without settings and lists, which are not the notifier's.
+// TestIdleEndpointsAreSmall measures 10,000 endpoints of 1,000 hospitals, each with one past event,
+// without the memory of settings and lists.
 func TestIdleEndpointsAreSmall(t *testing.T) {
 	const hospitals, each = 1000, 10
 	bubble(t, func(t *testing.T, r *rig) {
@@ -63,9 +63,9 @@ func TestIdleEndpointsAreSmall(t *testing.T) {
 	})
 }
 
-// TestHospitalsWithoutEndpointsAreSmall: a hospital that nobody listens to holds none of its events
-// in memory, not even for the seconds in which it reads a long log; an endpoint that comes later
-// gets what follows.
+// TestHospitalsWithoutEndpointsAreSmall: the notifier keeps no event of a hospital without an
+// endpoint in memory, not even during the seconds in which it reads a long log. An endpoint that is
+// added later gets the subsequent events.
 func TestHospitalsWithoutEndpointsAreSmall(t *testing.T) {
 	const hospitals, changes = 300, 60
 	bubble(t, func(t *testing.T, r *rig) {
@@ -109,10 +109,10 @@ func TestHospitalsWithoutEndpointsAreSmall(t *testing.T) {
 	})
 }
 
-// TestAnHourOfDeadEndpoints: of 10,000 endpoints of 100 hospitals 1,000 are down for
-// an hour, while their hospitals make more events than may stay in memory. Memory
-// stays within the bound plus little for each endpoint that is down, also after a
-// restart. An endpoint that comes back gets all events.
+// TestAnHourOfDeadEndpoints: 1,000 of the 10,000 endpoints of 100 hospitals are down for an hour,
+// while their hospitals cause more events than memory may contain. Memory remains within the limit
+// plus a small amount for each endpoint, even after a restart. An endpoint that is up again gets
+// all events.
 func TestAnHourOfDeadEndpoints(t *testing.T) {
 	const hospitals, dead, asleep, changes = 100, 10, 89, 90
 	limits := notifier.Limits{Memory: 2 << 20}
@@ -142,7 +142,7 @@ func TestAnHourOfDeadEndpoints(t *testing.T) {
 			}
 		}
 		r.start()
-		var ids []string // of the first hospital
+		var ids []string // events of the first hospital
 		for range changes {
 			for h := range hospitals {
 				if c := r.change(fmt.Sprintf("h%d", h)); h == 0 {
@@ -158,14 +158,14 @@ func TestAnHourOfDeadEndpoints(t *testing.T) {
 			r.forget()
 		}
 		check("after an hour")
-		r.settle(10 * time.Minute) // records are written again, so that a restore begins behind most of the events
+		r.settle(10 * time.Minute) // records are written again, so that a restore begins after most of the events
 		r.commit()
 		r.end()
 		r.verdicts = nil
 		r.start()
 		r.settle(10 * time.Minute)
 		check("after a restart")
-		if most, reads := r.ledger.most, r.ledger.reads; most > 8 || reads > hospitals*dead+2 { // one for each take-over
+		if most, reads := r.ledger.most, r.ledger.reads; most > 8 || reads > hospitals*dead+2 { // one read for each takeover
 			t.Errorf("the ledger is read %d times, by %d at once", reads, most)
 		}
 		r.receiver.set("whk_0-dead0", always(ok()))
@@ -175,8 +175,9 @@ func TestAnHourOfDeadEndpoints(t *testing.T) {
 	})
 }
 
-// TestBacklogsAreBounded: endpoints are down while their hospitals make more events
-// than fit. Once they are up they get all of them, read back from the ledger.
+// TestBacklogsAreBounded: endpoints are down while their hospitals cause more events than memory
+// may contain. Once they are up, they get all events, which the notifier reads back from the
+// ledger.
 func TestBacklogsAreBounded(t *testing.T) {
 	const hospitals, changes = 10, 400
 	bubble(t, func(_ *testing.T, r *rig) {

@@ -23,7 +23,7 @@ func idsOf(t testing.TB, c notifier.Change) (ids []string) {
 	return ids
 }
 
-// bubble runs a test on a clock of its own.
+// bubble runs a test with a simulated clock.
 func bubble(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestRestartSendsNothingTwice(t *testing.T) {
 	})
 }
 
-// TestDownForADay: changes committed while no notifier ran are sent later.
+// TestDownForADay: changes that were committed while no notifier ran are sent later.
 func TestDownForADay(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -88,7 +88,7 @@ func TestDownForADay(t *testing.T) {
 		r.end()
 		r.n = nil
 		for range 100 {
-			time.Sleep(time.Hour) // longer than an event is tried
+			time.Sleep(time.Hour) // longer than the expiry of an event
 			all = append(all, r.change("north")...)
 		}
 		r.start()
@@ -98,8 +98,8 @@ func TestDownForADay(t *testing.T) {
 	})
 }
 
-// TestCheckpointRepeatsNothing: a checkpoint of the verdicts writes the last change
-// of each hospital again, which sends nothing.
+// TestCheckpointRepeatsNothing: a checkpoint of the verdicts repeats the last change of each
+// hospital, which sends nothing.
 func TestCheckpointRepeatsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -117,7 +117,7 @@ func TestCheckpointRepeatsNothing(t *testing.T) {
 		r.settle(3 * time.Hour) // records of the ledger are written again
 		r.commit()
 		r.end()
-		r.start() // the restore begins far behind the events
+		r.start() // the restore begins long after the events
 		again.Offset = 300
 		r.hand([]notifier.Change{again})
 		r.settle(time.Second)
@@ -140,7 +140,7 @@ func TestNewEndpointStartsAtTheEnd(t *testing.T) {
 		r.settle(time.Second)
 		r.want("whk_2", ids)
 
-		// An endpoint whose settings arrive late: the event is older than they are.
+		// The settings of an endpoint arrive late: the event is older than they are.
 		early := time.Now()
 		time.Sleep(time.Millisecond)
 		late := r.change("north")
@@ -152,8 +152,8 @@ func TestNewEndpointStartsAtTheEnd(t *testing.T) {
 	})
 }
 
-// TestHalfAChangeIsCompleted: a process dies while it writes the events of a change;
-// the next one writes the rest.
+// TestHalfAChangeIsCompleted: if a process dies while it writes the events of a change, the next
+// process writes the rest.
 func TestHalfAChangeIsCompleted(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

@@ -20,16 +20,16 @@ type got struct {
 	attempt  int
 }
 
-// receiver answers requests; it is the sender of the tests.
+// receiver answers requests in place of the webhook sender.
 type receiver struct {
 	mu     sync.Mutex
 	seen   []got
-	answer map[string]func(m outbound.Message) outbound.Result // by endpoint; without one: 200
+	answer map[string]func(m outbound.Message) outbound.Result // by endpoint; an endpoint without an answer returns 200
 	flying int
 	most   int
 }
 
-// atOnce returns the maximal number of concurrent attempts.
+// atOnce returns the maximum number of concurrent attempts.
 func (r *receiver) atOnce() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +79,7 @@ func (r *receiver) set(endpoint string, answer func(outbound.Message) outbound.R
 	r.answer[endpoint] = answer
 }
 
-// always returns an answer that is always the same.
+// always returns an answer that is the same for every request.
 func always(result outbound.Result) func(outbound.Message) outbound.Result {
 	return func(outbound.Message) outbound.Result { return result }
 }
@@ -96,8 +96,8 @@ func (r *receiver) of(endpoint string) (list []got) {
 	return list
 }
 
-// inOrder returns an error unless the requests are those of the events in order, each
-// at least once with the same bytes.
+// inOrder returns an error unless the requests are those of the events in order, each at least once
+// and with the same bytes.
 func inOrder(seen []got, ids []string) error {
 	var order []string
 	bodies := map[string]string{}

@@ -46,7 +46,7 @@ type rig struct {
 	lists    *deliveryList
 	people   notifier.People
 	limits   notifier.Limits
-	skew     atomic.Int64 // nanoseconds, of the machine's clock
+	skew     atomic.Int64 // error of the machine's clock, in nanoseconds
 	log      bytes.Buffer
 
 	n        *notifier.Notifier
@@ -55,7 +55,7 @@ type rig struct {
 	done     chan error
 	verdicts []notifier.Change // all committed changes
 	mark     notifier.Mark     // mark committed by the group
-	next     int64             // position in the verdicts
+	next     int64             // next position in the verdicts
 	versions map[string]int64
 }
 
@@ -100,8 +100,7 @@ func (r *rig) unhook(hospital, id string) {
 	r.n.SettingsChanged(hospital)
 }
 
-// start assigns the partition to a new notifier and passes it the changes that lie in
-// the verdicts.
+// start assigns the partition to a new notifier and passes it the committed changes.
 func (r *rig) start() {
 	r.t.Helper()
 	r.n = notifier.New(notifier.Config{
@@ -135,7 +134,7 @@ func (r *rig) hand(changes []notifier.Change) {
 	}
 }
 
-// kill ends the process at once: entries not stored are lost.
+// kill ends the process at once. Entries that are not stored are lost.
 func (r *rig) kill() {
 	r.stop()
 	if err := <-r.done; err != nil {
@@ -149,7 +148,7 @@ func (r *rig) kill() {
 	}
 }
 
-// abort stops the notifiers of a failed test, whose clock would run for ever.
+// abort stops the notifiers of a failed test, whose clock would run forever.
 func (r *rig) abort() {
 	for _, stop := range r.stops {
 		stop()
@@ -162,14 +161,14 @@ func (r *rig) abort() {
 	}
 }
 
-// commit commits the positions, as the group does from time to time.
+// commit commits the positions, as the group does periodically.
 func (r *rig) commit() {
 	if m, ok := r.n.Positions()[0]; ok {
 		r.mark = m
 	}
 }
 
-// end stops the notifier in order.
+// end stops the notifier gracefully.
 func (r *rig) end() {
 	r.n.Revoke(context.Background(), []int32{0})
 	r.commit()
@@ -177,7 +176,7 @@ func (r *rig) end() {
 	r.kill()
 }
 
-// change commits and passes on a change of a hospital: its level and these rooms.
+// change commits a change of a hospital's level and the given rooms, and passes it to the notifier.
 func (r *rig) change(hospital string, rooms ...int32) []string {
 	r.t.Helper()
 	c, ids := r.make(hospital, rooms...)
@@ -187,7 +186,7 @@ func (r *rig) change(hospital string, rooms ...int32) []string {
 	return ids
 }
 
-// make commits a change without passing it on.
+// make commits a change without passing it to the notifier.
 func (r *rig) make(hospital string, rooms ...int32) (notifier.Change, []string) {
 	r.versions[hospital]++
 	v := r.versions[hospital]
@@ -201,7 +200,8 @@ func (r *rig) make(hospital string, rooms ...int32) (notifier.Change, []string) 
 	return change, idsOf(r.t, change)
 }
 
-// settle waits so long on the clock of the test, and then until all goroutines wait.
+// settle waits for the duration on the clock of the test, and then until all goroutines are
+// blocked.
 func (r *rig) settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -219,8 +219,8 @@ func (r *rig) order(c outbound.Command) {
 	r.n.Order(0, r.ledger.put([]byte(key.String()), value), o)
 }
 
-// want fails unless an endpoint got these events in this order; an event may repeat
-// the one before.
+// want fails unless an endpoint got exactly these events in this order. An event may repeat the
+// previous one.
 func (r *rig) want(endpoint string, ids []string) {
 	r.t.Helper()
 	if err := inOrder(r.receiver.of(endpoint), ids); err != nil {

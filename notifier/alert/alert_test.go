@@ -76,7 +76,7 @@ func alerts() map[string]Alert {
 	}
 }
 
-// TestGolden pins the text of alerts to the byte.
+// TestGolden compares the text of alerts with golden files, byte for byte.
 func TestGolden(t *testing.T) {
 	for name, a := range alerts() {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func compareGolden(t *testing.T, name, got string) {
 	}
 }
 
-// TestNoCanary: no alert shows a person or a code, whatever a feed calls its rooms.
+// TestNoCanary: no alert shows a person or a code, regardless of how a feed names its rooms.
 func TestNoCanary(t *testing.T) {
 	for name, a := range alerts() {
 		a.Rooms = raised().Rooms
@@ -150,8 +150,7 @@ func TestNoCanary(t *testing.T) {
 	}
 }
 
-// TestSMSFits: an alert fits one SMS with the link in it, whatever the unit is
-// called.
+// TestSMSFits: an alert fits in one SMS including its link, regardless of the name of the unit.
 func TestSMSFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := raised()
@@ -174,7 +173,7 @@ func TestSMSFits(t *testing.T) {
 	})
 }
 
-// TestAxisGoesBeforeTheName checks the order in which an SMS is cut.
+// TestAxisGoesBeforeTheName checks the order in which parts of an SMS are cut.
 func TestAxisGoesBeforeTheName(t *testing.T) {
 	a := raised()
 	a.Effect.Driving = acuity.AxisReserve
@@ -199,8 +198,8 @@ func TestGSM(t *testing.T) {
 	}
 }
 
-// TestEventIsStable: the same decision is the same event, and its data has all fields
-// of surge.level_changed.
+// TestEventIsStable: the same decision results in the same event, whose data has all fields of
+// surge.level_changed.
 func TestEventIsStable(t *testing.T) {
 	a := raised()
 	one, err := a.Event("mercy", 7, "")
@@ -235,7 +234,7 @@ func TestEventIsStable(t *testing.T) {
 	}
 }
 
-// TestNothingDrivesGreen: an alert at green gives its reason and no axis.
+// TestNothingDrivesGreen: an alert at green has its reason and no axis.
 func TestNothingDrivesGreen(t *testing.T) {
 	a := raised()
 	a.Reason, a.Level, a.Effect = policy.Digest, acuity.LevelGreen, effectAt(acuity.LevelGreen)

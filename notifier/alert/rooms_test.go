@@ -28,7 +28,7 @@ func TestSumRooms(t *testing.T) {
 	}
 }
 
-// pastHours is a forecast that has learnt n quiet hours, or does not answer.
+// pastHours is a forecast that has learned n quiet hours, or does not answer.
 type pastHours struct {
 	n    int
 	slow bool
@@ -48,7 +48,7 @@ func (h pastHours) Model(ctx context.Context, hospital string) (*forecast.Model,
 
 func (pastHours) Zone(string) *time.Location { return time.UTC }
 
-// TestExpectPeak: an alert has the peak of the forecast if there is one in time, else none.
+// TestExpectPeak: an alert has the peak of the forecast if it is available in time.
 func TestExpectPeak(t *testing.T) {
 	at := acuity.Instant(490_030) * 3_600_000
 	chart := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Clock: at, ObservedAt: at}}

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRegistries: no address of a block that IANA lists as not globally
-// reachable is public, neither the first, nor the last, nor any between.
+// TestRegistries: no address of a block that IANA lists as not globally reachable is public:
+// neither the first, nor the last, nor any in between.
 func TestRegistries(t *testing.T) {
 	content, err := os.ReadFile("testdata/iana.txt")
 	if err != nil {
@@ -42,7 +42,7 @@ func TestRegistries(t *testing.T) {
 	}
 }
 
-// inBlock returns the address of a block with these bits behind its prefix.
+// inBlock returns the address of a block with the given bits after its prefix.
 func inBlock(block netip.Prefix, fill []byte) netip.Addr {
 	bytes := block.Addr().AsSlice()
 	for i := block.Bits(); i < len(bytes)*8; i++ {
@@ -58,8 +58,8 @@ func verdictOf(a netip.Addr) verdict {
 	return v
 }
 
-// TestWrappings: an address that wraps an IPv4 address is judged no milder than that
-// address, and a relay reaches no private network.
+// TestWrappings: an address that embeds an IPv4 address is restricted at least as strictly as that
+// address, and a relay cannot reach a private network.
 func TestWrappings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v4 := netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "address")))

@@ -25,7 +25,7 @@ func guard(t testing.TB, names *egresstest.Names, loopback bool) *egress.Guard {
 	return egress.New(egress.Config{Allow: allow, Loopback: loopback, Resolver: names.Resolver()})
 }
 
-// reasonOf returns the reason of a refusal; "": none.
+// reasonOf returns the reason of a refusal, or "" if err is none.
 func reasonOf(err error) egress.Reason {
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
 		return refused.Reason
@@ -33,8 +33,8 @@ func reasonOf(err error) egress.Reason {
 	return ""
 }
 
-// TestCorpusIsRefused asks the check first, then the guard in a real dialer. A second
-// control lets nothing connect, so no packet leaves even if the guard fails.
+// TestCorpusIsRefused tests the check first, and then the guard in a real dialer. A second control
+// function prevents every connection, so no packet leaves even if the guard fails.
 func TestCorpusIsRefused(t *testing.T) {
 	for _, c := range egresstest.Corpus(t) {
 		t.Run(c.URL, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestCorpusIsRefused(t *testing.T) {
 
 var errWouldConnect = errors.New("would connect")
 
-// dial goes as far as a real dialer does before its first packet.
+// dial runs the steps of a real dialer up to its first packet.
 func dial(ctx context.Context, g *egress.Guard, hospital, endpoint string) error {
 	u, err := g.URL(hospital, endpoint)
 	if err != nil {
@@ -137,7 +137,7 @@ func TestListsAreOfOneHospital(t *testing.T) {
 	}
 }
 
-// TestDevelopmentAllowsNoMore: svc dev may call this machine, and nothing else that is private.
+// TestDevelopmentAllowsNoMore: svc dev may call this machine, and no other private address.
 func TestDevelopmentAllowsNoMore(t *testing.T) {
 	names := &egresstest.Names{}
 	g := guard(t, names, true)
@@ -160,8 +160,8 @@ func TestDevelopmentAllowsNoMore(t *testing.T) {
 	}
 }
 
-// TestMixedName: a name with a private and a public address is refused when the
-// endpoint is created. Later it is dialled only at the public address.
+// TestMixedName: a name with a private and a public address is refused when the endpoint is
+// created. Later it is dialed only at the public address.
 func TestMixedName(t *testing.T) {
 	names := &egresstest.Names{}
 	names.Set("mixed.test", netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("8.8.8.8"))
@@ -243,7 +243,7 @@ func TestParseAllowFaults(t *testing.T) {
 }
 
 // TestExplain: the URLs of the corpus are refused with their reason. URLs that only the dialer can
-// judge are not: names that resolve later, or resolve differently later.
+// judge are not refused: names that resolve later, or resolve differently later.
 func TestExplain(t *testing.T) {
 	for _, one := range egresstest.Corpus(t) {
 		names := &egresstest.Names{}

@@ -26,8 +26,8 @@ func status(code int) outbound.Result {
 
 func refused() outbound.Result { return outbound.Result{Class: outbound.ClassRefused} }
 
-// run drives a queue over events at positions 1, 2, …, with the given results. The
-// clock moves at most an hour at a time.
+// run drives a queue over events at positions 1, 2, …, with the given results. The clock advances
+// at most an hour at a time.
 type run struct {
 	t   *testing.T
 	l   endpointqueue.Queue
@@ -112,8 +112,8 @@ func TestRejectedAtTheThirdRefusal(t *testing.T) {
 	}
 }
 
-// TestPoison: an event is poison after ten attempts in half an hour with only 5xx,
-// once the next event is accepted.
+// TestPoison: an event is poison after ten attempts in half an hour that all returned 5xx, once the
+// next event is accepted.
 func TestPoison(t *testing.T) {
 	r := run{t: t, now: start}
 	for !r.l.Probing() {
@@ -167,7 +167,7 @@ func TestExpiry(t *testing.T) {
 	if !r.l.Expired(r.now, start.Add(endpointqueue.Expiry)) {
 		t.Error("the next one of that age is sent")
 	}
-	var fresh endpointqueue.Queue // the service itself was away
+	var fresh endpointqueue.Queue // the service itself was down
 	if fresh.Expired(r.now, start.Add(endpointqueue.Expiry)) {
 		t.Error("expires without an attempt")
 	}
@@ -235,7 +235,7 @@ func TestRate(t *testing.T) {
 		}
 		l.Begin(now, 10)
 	}
-	if sent < 100 || sent > 111 { // ten seconds and a burst of one second
+	if sent < 100 || sent > 111 { // ten seconds, and a burst of one second
 		t.Errorf("%d in 10 s at 10 a second", sent)
 	}
 	slow := endpointqueue.Queue{}
@@ -245,7 +245,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestClockJump: a NextAt that a clock has set an hour or a year ahead is cut.
+// TestClockJump: a NextAt that a clock error has set an hour or a year ahead is reduced.
 func TestClockJump(t *testing.T) {
 	l := endpointqueue.Queue{NextAt: start.Add(365 * 24 * time.Hour), Failures: 3, FailingSince: start}
 	l.Resume(start, 0, nil)
@@ -254,8 +254,7 @@ func TestClockJump(t *testing.T) {
 	}
 }
 
-// TestResume: a queue that is restored from the ledger at any time goes on as the
-// other would have.
+// TestResume: a queue that is restored from the ledger at any time continues like one that was not.
 func TestResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var whole endpointqueue.Queue

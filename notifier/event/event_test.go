@@ -40,8 +40,8 @@ func change() *acuity.Change {
 	}
 }
 
-// TestGolden pins the bytes of every event. Partners compare and store them, so a
-// change here is a change of the contract.
+// TestGolden compares the bytes of every event with golden files. Partners compare and store them,
+// so a change here changes the contract.
 func TestGolden(t *testing.T) {
 	byTime := change()
 	byTime.Cause, byTime.Version = acuity.CauseTime, 42
@@ -127,8 +127,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestAnyChange: for any change the body is compact JSON in the order of the
-// envelope, with a short summary.
+// TestAnyChange: for any change, the body is compact JSON in the order of the envelope, with a
+// short summary.
 func TestAnyChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := change()
@@ -177,7 +177,8 @@ func TestNothingToTell(t *testing.T) {
 	}
 }
 
-// TestSummaryNamesRoom: the summary has the label of a room, unless that could be a person.
+// TestSummaryNamesRoom: the summary contains the label of a room, unless the label could be a
+// person's name.
 func TestSummaryNamesRoom(t *testing.T) {
 	for label, want := range map[string]string{
 		"LDR 4": "LDR 4 red (was", "301": "Room 301 red (was", "Room 12": "Room 12 red (was", "": "Room 4 red (was", "Doe, Jane": "Room 4 red (was",
@@ -198,8 +199,8 @@ func TestSummaryNamesRoom(t *testing.T) {
 	}
 }
 
-// TestLevelIsReadBack: a restart reads the same effect from the event that the change
-// had.
+// TestLevelIsReadBack: after a restart, the effect that is read from an event equals that of its
+// change.
 func TestLevelIsReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := acuity.Effect{

@@ -15,8 +15,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// TestLedger: entries come back in their order, as they were stored. A prefix leaves out the others,
-// but tells their offsets. What has no schema is not stored.
+// TestLedger: entries are read in order and as they were stored. Reading with a prefix skips other
+// entries but reports their offsets. Entries without a schema are not stored.
 func TestLedger(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 	"svc/notifier/sendertest"
 )
 
-// relay is a real SMTP server; the test sets its answers.
+// relay is a real SMTP server whose answers the test sets.
 type relay struct {
 	host  string
 	port  int
@@ -40,7 +40,7 @@ type relay struct {
 	hang     chan struct{}
 	login    string // received user and password
 	got      []string
-	insecure bool // a command came before TLS
+	insecure bool // a command was received before TLS
 }
 
 type relayOptions struct{ implicit, plain bool }
@@ -67,7 +67,7 @@ func newRelay(t *testing.T, o relayOptions) *relay {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	t.Cleanup(func() {
-		listener.Close() // Close closes only listeners that Serve has begun with
+		listener.Close() // server.Close closes only listeners that Serve has begun with
 		server.Close()
 		<-ended
 	})
@@ -231,7 +231,8 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// TestSameMessageID: a mail sent twice is one mail to a mailbox.
+// TestSameMessageID: a mail that is sent twice has one message id, so a mailbox can drop the
+// duplicate.
 func TestSameMessageID(t *testing.T) {
 	r := newRelay(t, relayOptions{})
 	send(t, r.config(), letter)
@@ -324,8 +325,8 @@ func TestAddressNotUnderstood(t *testing.T) {
 	}
 }
 
-// TestConformance runs the suite of all channels over TLS, against a relay that may
-// misbehave as no real one does.
+// TestConformance runs the suite of all channels over TLS, against a relay that misbehaves in ways
+// that real relays do not.
 func TestConformance(t *testing.T) {
 	certificate, roots := certify(t)
 	r := &relay{}

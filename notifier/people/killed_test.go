@@ -12,13 +12,13 @@ import (
 	"svc/notifier/alert"
 )
 
-// TestKilledBeforeTheOutcome: messages that are sent again have the same ids.
+// TestKilledBeforeTheOutcome: repeated messages have the same ids.
 func TestKilledBeforeTheOutcome(t *testing.T) {
 	run(t, func(r *rig) {
 		ids := map[string]int{}
 		r.level(orange)
-		// The process dies with its ledger as it was before any outcome, so
-		// everything is decided and sent again.
+		// The process dies before any outcome is in its ledger, so everything is decided and sent
+		// again.
 		r.kill()
 		r.ledger.mu.Lock()
 		r.ledger.records = r.ledger.records[:1] // only the event of the level
@@ -46,8 +46,8 @@ func TestKilledBeforeTheOutcome(t *testing.T) {
 	})
 }
 
-// TestKilledWithATimer: the escalation is sent although the process that decided the
-// raise is gone.
+// TestKilledWithATimer: the escalation is sent even if the process that decided on the raise has
+// died.
 func TestKilledWithATimer(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)
@@ -61,9 +61,9 @@ func TestKilledWithATimer(t *testing.T) {
 	})
 }
 
-// TestKilledBehindAnyEntry: the mail fails, an SMS replaces it, the provider says
-// that it did not arrive, and the next tier is alerted. Wherever the process dies on
-// that way, all of it happens, each message has one id, and the lists show it.
+// TestKilledBehindAnyEntry: the mail fails, an SMS replaces it, the provider reports that the SMS
+// did not arrive, and the next tier is alerted. After whichever entry the process dies, all of
+// these steps happen, each message has one id, and the lists show it.
 func TestKilledBehindAnyEntry(t *testing.T) {
 	for n, died := 1, true; died; n++ {
 		run(t, func(r *rig) {
@@ -117,8 +117,8 @@ func TestKilledBehindAnyEntry(t *testing.T) {
 	}
 }
 
-// TestKilledBeforeTheMemory: somebody opens the link of a message that the next
-// process does not know yet.
+// TestKilledBeforeTheMemory: a recipient opens the link of a message that the next process does not
+// know yet.
 func TestKilledBeforeTheMemory(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ledger.until(func(entry any) bool { _, alert := entry.(*outbound.Entry); return alert })
@@ -133,8 +133,8 @@ func TestKilledBeforeTheMemory(t *testing.T) {
 	})
 }
 
-// TestKilledInAStep: two mails fail, and the process dies in the step for the second,
-// with all positions committed as far as possible.
+// TestKilledInAStep: two mails fail, and the process dies in the step for the second one, with all
+// positions committed as far as possible.
 func TestKilledInAStep(t *testing.T) {
 	run(t, func(r *rig) {
 		const look = 100 * time.Millisecond
@@ -146,8 +146,8 @@ func TestKilledInAStep(t *testing.T) {
 		r.tier("T1", func(t *outbound.Tier) { t.Recipients = []string{"charge", "deputy"} })
 		r.relay.answers(unknown)
 		r.level(yellow)
-		r.wait(look)         // look-up of the raise
-		r.wait(look * 3 / 2) // look-up for the first failure, and half of that for the second
+		r.wait(look)         // query for the raise
+		r.wait(look * 3 / 2) // query for the first failure, and half of that for the second
 		r.commit()
 		r.kill()
 		r.start()
@@ -156,8 +156,8 @@ func TestKilledInAStep(t *testing.T) {
 	})
 }
 
-// TestKilledAndRedMeanwhile: the level rises between the death of one process and the
-// start of the next, which sends another alert.
+// TestKilledAndRedMeanwhile: the level rises after one process dies and before the next one starts.
+// The next process sends another alert.
 func TestKilledAndRedMeanwhile(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ledger.until(func(entry any) bool { _, letter := entry.(*outbound.Entry); return letter })
@@ -167,13 +167,13 @@ func TestKilledAndRedMeanwhile(t *testing.T) {
 		if !r.survive() {
 			t.Fatal("it lives")
 		}
-		// The first message is sent at once, as is any with an unknown outcome.
+		// The first message is sent at once, like every message with an unknown outcome.
 		r.want("mail charge YELLOW", "mail charge RED", "mail manager RED", "mail director RED", "sms charge RED", "sms manager RED", "sms director RED")
 	})
 }
 
-// TestKilledBeforeTheAlert: the alert says why the level changed, which the next
-// process knows only from the event.
+// TestKilledBeforeTheAlert: the alert says why the level changed. The next process knows the reason
+// only from the event.
 func TestKilledBeforeTheAlert(t *testing.T) {
 	for _, cause := range []acuity.Cause{acuity.CauseIngest, acuity.CauseTime} {
 		run(t, func(r *rig) {

@@ -15,7 +15,7 @@ import (
 
 const red = acuity.LevelRed
 
-// words returns the subjects of the e-mails to a recipient, in order.
+// words returns the subjects of the e-mails to a recipient in order.
 func (r *rig) words(to string) []string {
 	var all []string
 	for _, m := range r.relay.taken() {
@@ -30,9 +30,8 @@ func (r *rig) words(to string) []string {
 	return all
 }
 
-// TestDigestIsNotTheLastWord: a unit flaps and then stays red. The digest names green
-// and the worst level. Red is a raise after it, which needs an acknowledgement of its
-// own.
+// TestDigestIsNotTheLastWord: a unit flaps and then stays red. The digest names green and the worst
+// level. Red is a later raise, which needs a separate acknowledgment.
 func TestDigestIsNotTheLastWord(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(red)
@@ -72,9 +71,9 @@ func TestDigestIsNotTheLastWord(t *testing.T) {
 	})
 }
 
-// TestLastWordReads runs whole units at random. The last message to a recipient in
-// every tier never names less than the level, whatever was acknowledged and however
-// often the process died.
+// TestLastWordReads simulates units at random. The last message to a recipient in every tier never
+// names less than the current level, regardless of acknowledgments and of how often the process
+// died.
 func TestLastWordReads(t *testing.T) {
 	names := []string{"[GREEN]", "[YELLOW]", "[ORANGE]", "[RED]"}
 	for seed := range uint64(25) {

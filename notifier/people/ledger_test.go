@@ -15,25 +15,25 @@ type memoryLedger struct {
 	mu      sync.Mutex
 	records [][2]string
 	times   []time.Time          // when each record was written
-	last    func(entry any) bool // the process dies after this entry and stores no later one; nil: it lives
+	last    func(entry any) bool // the process dies after the first entry for which last is true; nil: it never dies
 	dead    bool
 }
 
-// until makes the ledger store nothing after the first entry for which last is true.
+// until makes the ledger refuse all entries after the first one for which last is true.
 func (l *memoryLedger) until(last func(entry any) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last, l.dead = last, false
 }
 
-// died reports whether that entry came.
+// died reports whether an entry for which last is true was stored.
 func (l *memoryLedger) died() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dead
 }
 
-// takes reports whether an entry is still stored.
+// takes reports whether the ledger still stores an entry.
 func (l *memoryLedger) takes(entry any) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

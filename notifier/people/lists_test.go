@@ -45,7 +45,7 @@ type alertLists struct {
 	deliveries []outbound.Delivery
 	alertRuns  map[string]outbound.AlertRun
 	noted      []string        // tokens of links
-	links      map[string]bool // tokens that could ever be read
+	links      map[string]bool // tokens that could be read at any time
 	followed   int
 	progress   []outbound.Progress
 }

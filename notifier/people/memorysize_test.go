@@ -9,8 +9,9 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestMemoryFitsTheLedger: a hospital with many recipients and weeks of alerts has a memory that the
-// ledger accepts. What fits is complete; else the oldest messages go first.
+// TestMemoryFitsTheLedger: the state of a hospital with many recipients and weeks of alerts is
+// small enough for the ledger. If all messages fit, all are kept; if not, the oldest are dropped
+// first.
 func TestMemoryFitsTheLedger(t *testing.T) {
 	const ledgerMost = 64 << 10
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -34,8 +34,8 @@ func TestRaiseByMailAndSMS(t *testing.T) {
 	})
 }
 
-// TestNobodyIsToldOfThePast: while more changes lie in the log, the known level is
-// not the present one, so nobody is alerted.
+// TestNobodyIsToldOfThePast: while the log has more changes, the known level may be outdated, so no
+// alert is sent.
 func TestNobodyIsToldOfThePast(t *testing.T) {
 	run(t, func(r *rig) {
 		for i, l := range []acuity.Level{orange, yellow, green, orange, yellow} {
@@ -43,18 +43,18 @@ func TestNobodyIsToldOfThePast(t *testing.T) {
 			if err := r.n.Changes(0, []notifier.Change{c}, c.Offset+1, i < 4); err != nil {
 				t.Fatal(err)
 			}
-			r.n.SettingsChanged("mercy") // nor does any other event cause an alert
+			r.n.SettingsChanged("mercy") // no other event causes an alert either
 			r.wait(time.Minute)
 			if i < 4 {
 				r.want()
 			}
 		}
-		r.want("mail charge YELLOW", "mail charge YELLOW") // the present level, and that it keeps changing
+		r.want("mail charge YELLOW", "mail charge YELLOW") // the current level, and that it keeps changing
 	})
 }
 
-// TestRaisedBeforeAnybodyWasNamed: a recipient who is added while the unit is orange
-// gets the raise, without a level before it.
+// TestRaisedBeforeAnybodyWasNamed: a recipient who is added while the unit is orange gets the
+// raise, without a previous level.
 func TestRaisedBeforeAnybodyWasNamed(t *testing.T) {
 	run(t, func(r *rig) {
 		duty := map[string][]string{}
@@ -104,8 +104,7 @@ func TestSMTP451(t *testing.T) {
 	})
 }
 
-// TestSMTP550 is a row of the failure matrix: the mail fails at once, and T1 gets an
-// SMS.
+// TestSMTP550 is a row of the failure matrix: the mail fails at once, and T1 gets an SMS.
 func TestSMTP550(t *testing.T) {
 	run(t, func(r *rig) {
 		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 550, Message: "no such user"} })
@@ -119,8 +118,8 @@ func TestSMTP550(t *testing.T) {
 	})
 }
 
-// TestSMS4xx is a row of the failure matrix: the SMS fails, and the alert escalates
-// if no channel is left.
+// TestSMS4xx is a row of the failure matrix: the SMS fails, and the alert escalates if no channel
+// remains.
 func TestSMS4xx(t *testing.T) {
 	t.Run("e-mail arrived", func(t *testing.T) {
 		run(t, func(r *rig) {
@@ -149,8 +148,8 @@ func TestSMS4xx(t *testing.T) {
 	})
 }
 
-// TestFlapping is a row of the failure matrix: 500 changes a minute reach every
-// webhook. People get a raise, one digest, and a raise above the level of the digest.
+// TestFlapping is a row of the failure matrix: webhooks get each of 500 changes per minute. People
+// get a raise, one digest, and a raise above the level of the digest.
 func TestFlapping(t *testing.T) {
 	run(t, func(r *rig) {
 		r.settings.webhooks = []*outbound.Webhook{
@@ -180,7 +179,7 @@ func TestFlapping(t *testing.T) {
 				t.Errorf("told %q", m.Text)
 			}
 		}
-		if raise != 4 || digest != 2 { // two recipients
+		if raise != 4 || digest != 2 { // messages to two recipients
 			t.Errorf("%d raises, %d digests", raise, digest)
 		}
 		if e := r.lists.open(t); e.Reason != "raised" || e.Tier != "T2" || !e.ToldAt.After(e.OpenedAt) {
@@ -247,7 +246,7 @@ func TestCleared(t *testing.T) {
 	})
 }
 
-// TestListsLost: lost lists are filled again, with the link of an open alert run.
+// TestListsLost: lost lists are filled again, including the link of an open alert run.
 func TestListsLost(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)
@@ -314,7 +313,7 @@ func TestClosedRunsListedAgain(t *testing.T) {
 	})
 }
 
-// TestSuperseded: a waiting message is not sent once it is wrong.
+// TestSuperseded: a pending message is not sent once it is outdated.
 func TestSuperseded(t *testing.T) {
 	run(t, func(r *rig) {
 		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 451, Message: "busy"} })
@@ -376,7 +375,7 @@ func TestTestLetter(t *testing.T) {
 	})
 }
 
-// TestRoomsDoNotHoldUp: an alert goes out without rooms that cannot be looked up.
+// TestRoomsDoNotHoldUp: an alert is sent without its rooms if they cannot be read.
 func TestRoomsDoNotHoldUp(t *testing.T) {
 	for name, rooms := range map[string]func(context.Context, string, int64) (*alert.Rooms, error){
 		"slow": func(ctx context.Context, _ string, _ int64) (*alert.Rooms, error) {
@@ -396,8 +395,8 @@ func TestRoomsDoNotHoldUp(t *testing.T) {
 	}
 }
 
-// TestRoomsOfTheChange: an alert shows the rooms as of its change, also when a
-// process that has not seen the change sends it again later.
+// TestRoomsOfTheChange: an alert shows the rooms at its change, even when a process that has not
+// seen the change sends it again later.
 func TestRoomsOfTheChange(t *testing.T) {
 	run(t, func(r *rig) {
 		var asked []int64
@@ -418,8 +417,8 @@ func TestRoomsOfTheChange(t *testing.T) {
 	})
 }
 
-// TestPrivacy: the log has only plain room labels and no address or text; the ledger
-// has no text in the clear.
+// TestPrivacy: the log contains only plain room labels, and no address or text. The ledger contains
+// no plaintext.
 func TestPrivacy(t *testing.T) {
 	const canary = "Canary, Anna 1990-01-01"
 	run(t, func(r *rig) {
@@ -441,7 +440,7 @@ func TestPrivacy(t *testing.T) {
 		}
 		for what, where := range map[string]string{"log": r.log.String(), "ledger": r.ledger.whole()} {
 			for _, secret := range []string{"Canary", "@mercy.example", "+1555", "Cause", "/a/"} {
-				if strings.Contains(where, secret) && (what == "log" || secret != "/a/") { // the ledger may hold the ackUrl of surge.alert
+				if strings.Contains(where, secret) && (what == "log" || secret != "/a/") { // the ledger may contain the ackUrl of surge.alert
 					t.Errorf("%s has %q", what, secret)
 				}
 			}

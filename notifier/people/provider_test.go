@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// provider speaks the protocol of the generic gateway.
+// provider implements the protocol of the generic gateway.
 type provider struct {
 	t      *testing.T
 	board  *alertLists
 	mu     sync.Mutex
 	status int
 	got    []text
-	before func(text) // called before it answers; nil: nothing
+	before func(text) // called before each answer, unless nil
 }
 
 type text struct{ ID, To, Text, Callback string }

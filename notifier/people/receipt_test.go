@@ -11,7 +11,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// unknown refuses all recipients but the manager.
+// unknown refuses all recipients except the manager.
 func unknown(to string) error {
 	if to == "manager@mercy.example" {
 		return nil
@@ -19,13 +19,13 @@ func unknown(to string) error {
 	return &smtp.SMTPError{Code: 550, Message: "no such user"}
 }
 
-// undelivered returns the command of a provider that says an SMS did not arrive.
+// undelivered returns the command of a provider that reports that an SMS did not arrive.
 func undelivered(delivery string) outbound.Command {
 	return outbound.Command{ID: "cmd_r", Verb: outbound.VerbReceipt, By: "provider", Delivery: delivery, Receipt: outbound.Failed}
 }
 
-// TestReceipt: an SMS that a provider accepted has not arrived yet. The receipt
-// counts, and leaves the attempts as they were.
+// TestReceipt: an SMS that a provider accepted has not arrived yet. The receipt determines the
+// outcome and does not change the attempts.
 func TestReceipt(t *testing.T) {
 	failed := func(t *testing.T, r *rig) {
 		t.Helper()
@@ -93,8 +93,8 @@ func TestReceipt(t *testing.T) {
 	})
 }
 
-// TestReceiptOfEveryMessage: a receipt counts for a digest, a Lowered, a Cleared and
-// a repeat as it does for a raise.
+// TestReceiptOfEveryMessage: a receipt applies to a digest, a Lowered, a Cleared and a repeat as it
+// does to a raise.
 func TestReceiptOfEveryMessage(t *testing.T) {
 	for reason, play := range map[string]func(*rig){
 		"raised": func(r *rig) { r.level(orange) },

@@ -19,7 +19,7 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// relay is a real SMTP server behind pipes.
+// relay is a real SMTP server on in-memory connections.
 type relay struct {
 	t      *testing.T
 	roots  *x509.CertPool
@@ -87,7 +87,7 @@ func (r *relay) answers(answer func(to string) error) {
 	r.answer = answer
 }
 
-// down makes the relay refuse everybody, or accept again.
+// down makes the relay refuse all recipients, or accept them again.
 func (r *relay) down(is bool) {
 	var answer func(string) error
 	if is {

@@ -23,8 +23,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// rig is the notifier with its Alerting, a real SMTP server and an SMS provider, on
-// the clock of synctest. Connections are pipes.
+// rig is the notifier with its Alerting, a real SMTP server and an SMS provider, on the clock of
+// synctest. Connections are pipes.
 type rig struct {
 	t        *testing.T
 	ledger   *memoryLedger
@@ -34,7 +34,7 @@ type rig struct {
 	provider *provider
 	hooked   *hooked
 	figures  *figures
-	key      string // key of the seals; "": the process has none
+	key      string // key of the seals; "" if the process has none
 	log      bytes.Buffer
 	rooms    func(context.Context, string, int64) (*alert.Rooms, error)
 
@@ -148,8 +148,8 @@ func (r *rig) kill() {
 	}
 }
 
-// survive starts another process if the ledger has let one die, with the position
-// committed as it stood then. It reports whether one died.
+// survive starts another process, with the last committed position, if the ledger has let one die.
+// It reports whether one died.
 func (r *rig) survive() (died bool) {
 	r.t.Helper()
 	if died = r.ledger.died(); died {
@@ -162,15 +162,14 @@ func (r *rig) survive() (died bool) {
 	return died
 }
 
-// commit commits the positions, as the group does from time to time.
+// commit commits the positions, as the group does periodically.
 func (r *rig) commit() {
 	if m, ok := r.n.Positions()[0]; ok {
 		r.mark = m
 	}
 }
 
-// level commits a change of the level, and waits until its immediate effects are
-// done.
+// level commits a change of the level, and waits until its immediate effects are complete.
 func (r *rig) level(l acuity.Level) {
 	r.t.Helper()
 	r.hand([]notifier.Change{r.change(l)})
@@ -210,8 +209,7 @@ func (r *rig) ack() {
 	r.order(outbound.Command{ID: "cmd_ack", Verb: outbound.VerbAck, By: "link", Episode: r.lists.open(r.t).ID})
 }
 
-// received returns the mails and SMS that arrived, as "mail charge ORANGE" or "sms …",
-// sorted.
+// received returns the mails and SMS that arrived, sorted, as "mail charge ORANGE" or "sms …".
 func (r *rig) received() []string {
 	var all []string
 	for _, m := range r.relay.taken() {
@@ -266,7 +264,7 @@ func (f *figures) Attempt(_ outbound.Channel, class outbound.Class, _ time.Durat
 	f.attempts[class]++
 }
 
-// of returns how many messages ended in a state.
+// of returns the number of messages that ended in a state.
 func (f *figures) of(state outbound.State) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,17 +10,17 @@ import (
 	"svc/acuity"
 )
 
-// TestLastWord draws units that flap, settle and are acknowledged. It compares the
-// alerts alone with the level:
+// TestLastWord draws units that flap, settle and are acknowledged, and compares only the alerts
+// with the level:
 //
 //   - The last alert never names less than the level: a raise is sent at once.
 //   - A digest names the worst level of its window.
-//   - Nobody's answer outlives the raise that it answered.
-//   - A level that stays, unanswered, escalates.
+//   - No acknowledgment applies after the raise that it acknowledged is over.
+//   - A level that persists without an acknowledgment escalates.
 func TestLastWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
-		var levels []sentAlert // and since when
+		var levels []sentAlert // levels and the start of each
 		var answered time.Time
 		look := func() {
 			if n := len(levels); n == 0 || levels[n-1].level != u.history.Level {
@@ -38,7 +38,7 @@ func TestLastWord(t *testing.T) {
 			for u.alerts[raise].Reason != Raised {
 				raise--
 			}
-			// From the raise on, or since the level is what it is, if that is later.
+			// From the later of the raise and the start of the current level.
 			held := slices.MaxFunc([]time.Time{u.alerts[raise].at, levels[len(levels)-1].at}, time.Time.Compare)
 			ack := u.policy.Tier(cur).AckMinutes
 			escalates := ack > 0 && u.alerts[raise].level == u.history.Level && u.alerts[raise].Tier == cur && !u.now.Before(held.Add(minutes(ack)))
@@ -59,7 +59,7 @@ func TestLastWord(t *testing.T) {
 			case 5:
 				u.wait(time.Duration(rapid.IntRange(1, 30).Draw(t, "minutes")) * time.Minute)
 			case 6:
-				u.wait(1) // an answer comes behind the raise, and the next raise behind it
+				u.wait(1) // an acknowledgment follows the raise, and the next raise follows the acknowledgment
 				if u.history.Episode != "" {
 					answered = u.now
 				}
@@ -71,7 +71,7 @@ func TestLastWord(t *testing.T) {
 				u.step()
 			}
 			look()
-			u.wait(1) // no two moves at one instant
+			u.wait(1) // so that no two moves have the same instant
 			look()
 		}
 		for _, d := range u.alerts {

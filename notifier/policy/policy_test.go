@@ -13,7 +13,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
 
-// standard returns the preset policy, with one role a tier.
+// standard returns the preset policy, with one role per tier.
 func standard() Policy {
 	mail, both := []outbound.Channel{outbound.ChannelMail}, []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS}
 	return New([]outbound.Tier{
@@ -27,8 +27,8 @@ func anyone(id string) (outbound.Recipient, bool) {
 	return outbound.Recipient{ID: id, Email: id + "@example.org", Phone: "+15550100"}, true
 }
 
-// unit drives a history as the notifier does: it calls Step at each change and at
-// each Next, and at no other time.
+// unit drives a history as the notifier does: it calls Step at each change and at each Next, and at
+// no other time.
 type unit struct {
 	t       rapid.TB
 	policy  Policy
@@ -308,7 +308,7 @@ func policies() *rapid.Generator[Policy] {
 	})
 }
 
-// play draws an hour or more of a unit: levels, waits, answers.
+// play draws an hour or more of a unit: levels, waits, acknowledgments.
 func play(t *rapid.T, u *unit, look func()) {
 	for range rapid.IntRange(1, 40).Draw(t, "moves") {
 		switch rapid.IntRange(0, 5).Draw(t, "move") {
@@ -323,7 +323,7 @@ func play(t *rapid.T, u *unit, look func()) {
 	}
 }
 
-// TestNextIsExact: nothing changes before Next, something does at it.
+// TestNextIsExact: nothing changes before Next, and something changes at it.
 func TestNextIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
@@ -350,8 +350,7 @@ func TestNextIsExact(t *testing.T) {
 	})
 }
 
-// TestEveryRaiseIsTold: after each Step the alerted tier is at least that of the
-// level.
+// TestEveryRaiseIsTold: after each Step, the alerted tier is at least that of the level.
 func TestEveryRaiseIsTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
@@ -369,13 +368,13 @@ func TestEveryRaiseIsTold(t *testing.T) {
 	})
 }
 
-// TestLoweredOnlyAfterTenMinutes: Lowered comes only after ten minutes without a
-// break below the level of the last alert. If a digest has named that level already,
-// it comes below all tiers.
+// TestLoweredOnlyAfterTenMinutes: Lowered is sent only after ten uninterrupted minutes below the
+// level of the last alert. If a digest has already named that level, Lowered is sent only below the
+// levels of all tiers.
 func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
-		var levels []sentAlert // and since when
+		var levels []sentAlert // levels and the start of each
 		seen, said := 0, acuity.LevelGreen
 		play(t, u, func() {
 			if n := len(levels); n == 0 || levels[n-1].level != u.history.Level {
@@ -383,7 +382,7 @@ func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 			}
 			for ; seen < len(u.alerts); seen++ {
 				d := u.alerts[seen]
-				for i, l := range levels { // the spans that touch the ten minutes before
+				for i, l := range levels { // the spans that overlap the last ten minutes
 					end := u.now
 					if i+1 < len(levels) {
 						end = levels[i+1].at
@@ -399,8 +398,8 @@ func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 	})
 }
 
-// TestAnsweredIsSilent: after an acknowledgement nothing is escalated or repeated
-// until another alert was sent.
+// TestAnsweredIsSilent: after an acknowledgment, nothing is escalated or repeated until another
+// alert is sent.
 func TestAnsweredIsSilent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
@@ -422,9 +421,9 @@ func TestAnsweredIsSilent(t *testing.T) {
 	})
 }
 
-// TestFlapping: while the level changes more often than every ten minutes, nobody
-// gets a level more than once before a digest and once after it. Alerts that ask for
-// an acknowledgement are extra.
+// TestFlapping: while the level changes more often than every ten minutes, no recipient gets a
+// level more than once before a digest and once after it. Alerts that need an acknowledgment are
+// not counted.
 func TestFlapping(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
@@ -448,7 +447,7 @@ func TestFlapping(t *testing.T) {
 	})
 }
 
-// TestBounded: whatever happens, the history stays small.
+// TestBounded: the history remains small in any case.
 func TestBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))

@@ -100,7 +100,7 @@ func TestGenericRequest(t *testing.T) {
 	}
 }
 
-// TestStatuses: the same answer ends an attempt alike for both kinds of provider.
+// TestStatuses: a status ends an attempt in the same way for both kinds of provider.
 func TestStatuses(t *testing.T) {
 	for status, want := range map[int]outbound.Result{
 		400: {Class: outbound.ClassStatus, Final: true},
@@ -142,13 +142,13 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// fakeTwilio keeps messages as the provider does, and can lose an answer.
+// fakeTwilio stores messages as the provider does, and can lose an answer.
 type fakeTwilio struct {
 	t        *testing.T
 	mu       sync.Mutex
 	messages []twilioMessage
 	forms    []url.Values
-	lose     func(w http.ResponseWriter) // loses the answer to the next message, which is stored all the same
+	lose     func(w http.ResponseWriter) // loses the answer to the next message, which is stored nevertheless
 	noList   bool
 }
 
@@ -210,8 +210,8 @@ func TestTwilioRequest(t *testing.T) {
 	}
 }
 
-// TestTwilioLooksUp: a message that arrived is not sent again after an unknown
-// outcome, or after a crash that recorded none.
+// TestTwilioLooksUp: after an unknown outcome, or after a crash that recorded none, a message that
+// arrived is not sent again.
 func TestTwilioLooksUp(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lose    func(w http.ResponseWriter)

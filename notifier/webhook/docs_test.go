@@ -35,7 +35,7 @@ func snippet(t *testing.T, language string) string {
 	return found[0][1]
 }
 
-// verifyCase is one request that a snippet must judge.
+// verifyCase is one request that a snippet must accept or refuse.
 type verifyCase struct {
 	name, secret, id, timestamp, signatures, body string
 	want                                          bool
@@ -76,8 +76,8 @@ func verifyCases(now time.Time) []verifyCase {
 	}
 }
 
-// The harness of each language reads lines of five values in base64 and prints
-// true or false for each.
+// languages has a test program for each language. It reads lines of five values in base64 and
+// prints true or false for each line.
 var languages = map[string]struct {
 	runtime  string
 	files    func(code string) map[string]string
@@ -133,8 +133,8 @@ done`}
 	}, [][]string{{"sh", "main.sh"}}},
 }
 
-// TestSnippets runs the code of docs/webhooks.md against requests as we send them,
-// and tampered ones. make test says which runtimes are missing.
+// TestSnippets runs the code of docs/webhooks.md against requests as svc sends them, and against
+// tampered ones. make test reports missing runtimes.
 func TestSnippets(t *testing.T) {
 	for language, l := range languages {
 		t.Run(language, func(t *testing.T) {
@@ -191,8 +191,8 @@ func judged(t *testing.T, cases []verifyCase, out string) {
 	}
 }
 
-// TestLibrary checks our signatures with the official library of Standard Webhooks,
-// in another language.
+// TestLibrary verifies svc's signatures with the official Standard Webhooks library in another
+// language.
 func TestLibrary(t *testing.T) {
 	folder := runtimes.Node(t, "standardwebhooks@1.1.1")
 	cases := verifyCases(time.Now())

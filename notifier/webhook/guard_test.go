@@ -13,8 +13,8 @@ import (
 	"svc/notifier/egress/egresstest"
 )
 
-// TestMatrixRebinding: a name is public when the endpoint is created, and this
-// machine when it is called. A receiver listens there, and nobody connects.
+// TestMatrixRebinding: a name resolves to a public address when the endpoint is created, and to
+// this machine when the endpoint is called. A receiver on this machine gets no connection.
 func TestMatrixRebinding(t *testing.T) {
 	r := receive(t, says(ok))
 	names := &egresstest.Names{}
@@ -38,8 +38,8 @@ func TestMatrixRebinding(t *testing.T) {
 	}
 }
 
-// TestCorpusIsBlocked sends to every endpoint of the corpus. A stop behind the guard
-// lets no packet leave even if the guard fails or is not asked.
+// TestCorpusIsBlocked sends to every endpoint of the corpus. A second control function after the
+// guard prevents every connection, even if the guard fails or is not called.
 func TestCorpusIsBlocked(t *testing.T) {
 	allow, err := egress.ParseAllow(egresstest.Allow)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestCorpusIsBlocked(t *testing.T) {
 	}
 }
 
-// neverConnect lets the dialers of a sender go as far as the first packet.
+// neverConnect makes the dialers of a sender stop before the first packet.
 func neverConnect(s *Sender) {
 	for _, d := range s.dialers {
 		ask := d.ControlContext

@@ -32,16 +32,16 @@ type received struct {
 	body   []byte
 }
 
-// receiver is the endpoint of a partner on raw TCP, so that it can misbehave as no
-// server library would.
+// receiver is the endpoint of a partner on raw TCP, so that it can misbehave in ways that no server
+// library allows.
 type receiver struct {
 	address   string
-	connected atomic.Int32  // connections so far
+	connected atomic.Int32  // number of connections so far
 	requests  chan received // each complete request
 }
 
-// receive serves every connection with answer, which is called for each request
-// and says whether to go on.
+// receive serves every connection with answer, which is called for each request and returns whether
+// to continue.
 func receive(t testing.TB, answer func(conn net.Conn) bool) *receiver {
 	t.Helper()
 	r := &receiver{requests: make(chan received, 100)}
@@ -52,7 +52,7 @@ func receive(t testing.TB, answer func(conn net.Conn) bool) *receiver {
 	return r
 }
 
-// receiveTLS is [receive] behind TLS.
+// receiveTLS is [receive] over TLS.
 func receiveTLS(t testing.TB, config *tls.Config, answer func(conn net.Conn) bool) *receiver {
 	t.Helper()
 	r := &receiver{requests: make(chan received, 100)}
@@ -83,7 +83,7 @@ func (r *receiver) serve(conn net.Conn, answer func(net.Conn) bool) {
 	}
 }
 
-// says returns an answer with these bytes that keeps the connection.
+// says returns an answer function that sends these bytes and keeps the connection open.
 func says(answer string) func(net.Conn) bool {
 	return func(conn net.Conn) bool {
 		_, err := io.WriteString(conn, answer)
@@ -91,7 +91,7 @@ func says(answer string) func(net.Conn) bool {
 	}
 }
 
-// next returns the next request, which must have come.
+// next returns the next request, which must have arrived.
 func (r *receiver) next(t *testing.T) received {
 	t.Helper()
 	select {
@@ -103,7 +103,7 @@ func (r *receiver) next(t *testing.T) received {
 	}
 }
 
-// untouched fails the test if any request came.
+// untouched fails the test if any request arrived.
 func (r *receiver) untouched(t *testing.T) {
 	t.Helper()
 	select {
@@ -115,7 +115,7 @@ func (r *receiver) untouched(t *testing.T) {
 
 func (r *receiver) url() string { return "http://" + r.address + "/hook" }
 
-// port returns the port of the receiver, for an endpoint by name.
+// port returns the port of the receiver, for an endpoint with a host name.
 func (r *receiver) port(t testing.TB) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(r.address)
@@ -145,7 +145,7 @@ func newAuthority(t testing.TB) *authority {
 	return a
 }
 
-// issue makes a certificate for a name; change may spoil it.
+// issue creates a certificate for a name; change may make it invalid.
 func (a *authority) issue(name string, change func(*x509.Certificate)) tls.Certificate {
 	a.t.Helper()
 	template := &x509.Certificate{
@@ -181,15 +181,13 @@ func parse(t testing.TB, template, issuer *x509.Certificate, key, issuerKey *ecd
 	return cert
 }
 
-// partner returns a sender that trusts an authority, with partner.test on this
-// machine.
+// partner returns a sender that trusts an authority and resolves partner.test to this machine.
 func partner(t testing.TB, a *authority) *Sender {
 	t.Helper()
 	return partnerWithin(t, a, 50*time.Millisecond)
 }
 
-// patient returns a partner that reads an answer for as long as the endpoint may
-// take.
+// patient returns a partner that reads an answer until the timeout of the endpoint.
 func patient(t testing.TB, a *authority) *Sender {
 	t.Helper()
 	return partnerWithin(t, a, time.Hour)

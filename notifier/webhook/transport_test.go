@@ -12,7 +12,7 @@ import (
 	"svc/notifier/sendertest"
 )
 
-// TestMatrixTLS: after any fault of TLS no part of the request is sent.
+// TestMatrixTLS: after any TLS fault, no part of the request is sent.
 func TestMatrixTLS(t *testing.T) {
 	a := newAuthority(t)
 	good := func() *tls.Config {
@@ -78,7 +78,7 @@ func TestMatrixTLS(t *testing.T) {
 	})
 }
 
-// hear waits for the first byte of the other side.
+// hear waits for the first byte from the peer.
 func hear(conn net.Conn) {
 	if _, err := conn.Read(make([]byte, 20)); err != nil {
 		conn.Close()
@@ -90,8 +90,8 @@ func TestMatrixNoSuchName(t *testing.T) {
 	send(t, s, message("https://nowhere.test/"), outbound.ClassDNS)
 }
 
-// TestKeptConnectionThatEnds: a receiver that closes idle connections, as most do
-// after some seconds, costs no attempt.
+// TestKeptConnectionThatEnds: a receiver that closes idle connections, as most do after several
+// seconds, causes no failed attempt.
 func TestKeptConnectionThatEnds(t *testing.T) {
 	r := receive(t, func(conn net.Conn) bool { says(ok)(conn); return false })
 	s := local(t)
@@ -100,8 +100,8 @@ func TestKeptConnectionThatEnds(t *testing.T) {
 	}
 }
 
-// TestTransportsAreApart: the connection of a hospital with an allow list serves
-// no other.
+// TestTransportsAreApart: a connection of a hospital with an allow list is not used for another
+// hospital.
 func TestTransportsAreApart(t *testing.T) {
 	r := receive(t, says(ok))
 	allow, err := egress.ParseAllow("mercy=10.20.0.0/16:443")
@@ -122,8 +122,7 @@ func TestTransportsAreApart(t *testing.T) {
 	}
 }
 
-// TestProxyOfTheEnvironment: a proxy in the environment of the process is not used
-// for partners.
+// TestProxyOfTheEnvironment: a proxy in the environment of the process is not used for partners.
 func TestProxyOfTheEnvironment(t *testing.T) {
 	proxy := receive(t, says(ok))
 	t.Setenv("HTTP_PROXY", "http://"+proxy.address)
@@ -133,8 +132,8 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestKeptConnectionsAreBounded: connections to endpoints with few events are closed,
-// so 10,000 of them cost no more than keptAll.
+// TestKeptConnectionsAreBounded: connections to endpoints with infrequent events are closed, so
+// that 10,000 endpoints have at most keptAll open connections.
 func TestKeptConnectionsAreBounded(t *testing.T) {
 	const more = 40
 	ended := make(chan struct{}, keptAll+more)

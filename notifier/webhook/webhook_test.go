@@ -13,12 +13,12 @@ import (
 	"svc/notifier/sendertest"
 )
 
-// Tests called Matrix are rows of the failure matrix that concern the sender; each is
+// Tests with Matrix in their name are rows of the failure matrix that concern the sender. Each is
 // in the file of its subject.
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-// TestRequest pins the request byte for byte.
+// TestRequest compares the request with its expected text, byte for byte.
 func TestRequest(t *testing.T) {
 	r := receive(t, says(ok))
 	s := local(t)
@@ -55,7 +55,7 @@ func TestMatrixSlow(t *testing.T) {
 	select {
 	case <-one.done:
 		t.Fatalf("it did not wait: %+v", one.result)
-	case <-time.After(2500 * time.Millisecond): // longer than the bound of slow
+	case <-time.After(2500 * time.Millisecond): // longer than the threshold of slow
 	}
 	close(release)
 	<-one.done
@@ -84,8 +84,8 @@ func TestMatrixHangs(t *testing.T) {
 	}
 }
 
-// TestMatrixRotatedMidFlight: the secret is rotated while an attempt is in flight.
-// The attempt ends as it began, and the next one is signed with both secrets.
+// TestMatrixRotatedMidFlight: the secret is rotated while an attempt is in flight. The attempt is
+// not affected, and the next one is signed with both secrets.
 func TestMatrixRotatedMidFlight(t *testing.T) {
 	const next = "whsec_GBcWFRQTEhEQDw4NDAsKCQgHBgUEAwIB"
 	release := make(chan struct{})
@@ -138,7 +138,7 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 	}
 }
 
-// TestUnsigned: without a secret, or with one that did not open, nothing is sent.
+// TestUnsigned: without a secret, or with one that could not be decrypted, nothing is sent.
 func TestUnsigned(t *testing.T) {
 	r := receive(t, says(ok))
 	m := message(r.url())
