@@ -25,8 +25,8 @@ type fakeAlerts struct {
 	orders  []outbound.Command
 	away    bool
 	behind  error  // the state of the episode may be outdated
-	busy    bool   // the notifier has not done the command yet
-	refused string // why the notifier refuses the command
+	busy    bool   // the notifier has not executed the command yet
+	refused string // reason for which the notifier refuses the command
 }
 
 var errAway = errors.New("away")
@@ -56,7 +56,8 @@ func (f *fakeAlerts) Done(context.Context, *outbound.Command) (outbound.Progress
 
 var at = time.Date(2026, 3, 1, 14, 5, 0, 0, time.UTC)
 
-// acknowledging is a shell at the instant at, and what makes one alert with two links.
+// acknowledging returns a shell at the instant at, and a function that creates one alert with two
+// links.
 func acknowledging() (shell *httpapi.Shell, alerts func() *fakeAlerts) {
 	clock := func() time.Time { return at }
 	shell = &httpapi.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
@@ -129,7 +130,7 @@ func TestAcknowledgePage(t *testing.T) {
 	}
 }
 
-// TestAcknowledgeInSpanish: the page of the link speaks the language of the phone.
+// TestAcknowledgeInSpanish: the page of the link uses the language of the phone.
 func TestAcknowledgeInSpanish(t *testing.T) {
 	t.Parallel()
 	shell, alerts := acknowledging()
@@ -146,7 +147,7 @@ func TestAcknowledgeInSpanish(t *testing.T) {
 	}
 }
 
-// TestAcknowledgeTries: an address that tries links that open nothing is told to wait.
+// TestAcknowledgeTries: a client address that tries invalid links repeatedly gets 429.
 func TestAcknowledgeTries(t *testing.T) {
 	t.Parallel()
 	shell, alerts := acknowledging()

@@ -19,7 +19,7 @@ import (
 	"svc/readapi"
 )
 
-// drawnFactors are some factors whose verdict changes with time.
+// drawnFactors are factors whose verdict changes with time.
 var drawnFactors = []string{"labor-standard", "triage-initial", "triage-admit", "pp-couplet", "pp-recovery-stable", "high-mag", "high-hemorrhage", "mews-active", "labor-vaginal-birth", "high-eclampsia"}
 
 func drawRoom(t *rapid.T, id int32, clock acuity.Instant) acuity.RoomChart {
@@ -51,9 +51,9 @@ func drawChart(t *rapid.T, version int64, clock acuity.Instant, before []acuity.
 	for id := range int32(6) {
 		at := slices.IndexFunc(before, func(r acuity.RoomChart) bool { return r.ID == id })
 		switch what := rapid.IntRange(0, 9).Draw(t, "what"); {
-		case what < 2: // the room changes or appears
+		case what < 2: // the room changes or is added
 			c.Rooms = append(c.Rooms, drawRoom(t, id, clock))
-		case what > 2 && at >= 0: // the room stays; at 2 it is removed, or stays absent
+		case what > 2 && at >= 0: // the room is unchanged; at 2 it is removed or remains absent
 			c.Rooms = append(c.Rooms, before[at])
 		}
 	}
@@ -74,8 +74,8 @@ func plainVerdict(c *acuity.Chart, now acuity.Instant) *score.Verdict {
 	return &v
 }
 
-// A cached answer equals a fresh one, at any instant and after any change. The reader may
-// get a change as a partial or as a whole state. It decodes only the rooms that changed.
+// A cached answer equals a fresh one, at any instant and after any change. The reader may get a
+// change as a partial or as a whole state, and decodes only the rooms that changed.
 func TestCachedAnswersAreFresh(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		later := func(label string, from, to int) time.Duration {
@@ -88,7 +88,8 @@ func TestCachedAnswersAreFresh(t *testing.T) {
 			cached.now = max(noon, cached.now.Add(later("later", -10, 90)))
 			if rapid.IntRange(0, 1).Draw(t, "change") == 0 {
 				cached.token.Version++
-				// The clock that writes charts may be behind ours, or ahead.
+				// The clock of the process that writes charts may be behind or ahead of the
+				// reader's.
 				clock := max(cached.chart.Unit.Clock, cached.now.Add(later("behind", -60, 10)))
 				cached.chart = drawChart(t, cached.token.Version, clock, cached.chart.Rooms)
 			}
@@ -120,15 +121,15 @@ func TestCachedAnswersAreFresh(t *testing.T) {
 				answered[r.ID] = r
 			}
 		}
-		// Each new state is read once, and once more to see that it still holds.
+		// Each new state is read once, and once more to validate it.
 		if cached.given.Load() > 2*int32(cached.token.Version) {
 			t.Fatalf("%d charts for %d versions", cached.given.Load(), cached.token.Version)
 		}
 	})
 }
 
-// Requests that come during a validation share the next one. Their answer is of a state
-// after they asked, never before.
+// Requests that arrive during a validation share the next one. Their answer has a state from after
+// their arrival, never from before.
 func TestManyShareOneValidation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(worked(t))
@@ -158,7 +159,7 @@ func TestManyShareOneValidation(t *testing.T) {
 				answers[i] = data(t, ask(h, "/api/v1/unit-state", []string{"Authorization", "Bearer svc_north"}))
 			})
 		}
-		synctest.Wait() // all wait for the request that validates
+		synctest.Wait() // all requests wait for the one that validates
 		before := h.given.Load()
 		h.chart, h.token.Version = &later, h.token.Version+1
 		close(goOn)
@@ -175,7 +176,7 @@ func TestManyShareOneValidation(t *testing.T) {
 	})
 }
 
-// If a validation fails, every request that waited for it gets the fault.
+// If a validation fails, every request that waited for it gets the error.
 func TestWaitingRequestsGetTheFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(worked(t))

@@ -1,6 +1,6 @@
 package readapi
 
-// StatusReasons lists every reason with the status that it causes.
+// StatusReasons returns every reason with the status that it causes.
 func StatusReasons() (all []string) {
 	for _, row := range statusReasons {
 		all = append(all, row.reason+" "+row.status)

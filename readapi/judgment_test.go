@@ -39,7 +39,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
-// busyChart is a unit of 40 rooms, five factors each.
+// busyChart returns a unit of 40 rooms with five factors each.
 func busyChart() *acuity.Chart {
 	now := acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
 	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: 7, Since: now, Clock: now, HasCensus: true, TotalRooms: 48}}
@@ -61,9 +61,9 @@ func busyChart() *acuity.Chart {
 	return c
 }
 
-// BenchmarkReadChanged measures the cost of a changed unit beyond reading it: the
-// judgment of all rooms, then each answer. It also measures judgment and answer together
-// when one room has changed.
+// BenchmarkReadChanged measures the cost of a changed unit in addition to reading it: the judgment
+// of all rooms, and then each answer. It also measures judgment and answer together when one room
+// has changed.
 func BenchmarkReadChanged(b *testing.B) {
 	c := busyChart()
 	v := score.Judge(c, c.Unit.Clock)
@@ -91,7 +91,7 @@ func BenchmarkReadChanged(b *testing.B) {
 	}
 }
 
-// decodedChart returns a chart as decode would.
+// decodedChart returns a chart in the form that decode returns.
 func decodedChart(c *acuity.Chart) *chart {
 	all := &chart{head: c.Unit, rules: c.Unit.Catalogue()}
 	for _, r := range c.Rooms {

@@ -18,8 +18,8 @@ func (k *retainingWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestNothingIsLentToHTTP2: HTTP/2 may return from a write before it sends the bytes,
-// when the stream was ended. So the bytes must not change.
+// TestNothingIsLentToHTTP2: if a stream was ended, HTTP/2 may return from a write before it sends
+// the bytes, so the bytes must not change.
 func TestNothingIsLentToHTTP2(t *testing.T) {
 	h := newFixture(worked(t))
 	var all []*retainingWriter

@@ -26,7 +26,7 @@ func (l *fakeForecasts) Model(context.Context, string) (*forecast.Model, error) 
 }
 func (l *fakeForecasts) Zone(string) *time.Location { return time.UTC }
 
-// observedFor is a model of n hours up to noon.
+// observedFor returns a model of n hours up to noon.
 func observedFor(n int32) *forecast.Model {
 	m := forecast.NewModel("north")
 	for i := range n {
@@ -35,7 +35,7 @@ func observedFor(n int32) *forecast.Model {
 	return m
 }
 
-// predictions holds the parts of an answer that the tests look at.
+// predictions has the parts of an answer that the tests read.
 type predictions struct {
 	Current          map[string]any
 	StaffingForecast struct {
@@ -62,8 +62,8 @@ func predictionOf(t *testing.T, h *fixture) (p predictions, tag string) {
 	return p, a.Header.Get("ETag")
 }
 
-// The current part of predict agrees with level and unit-state at the same instant. The
-// answer stays the same until something changes, or a minute ends.
+// The current part of predict agrees with level and unit-state at the same instant. The answer is
+// unchanged until the state changes or a minute ends.
 func TestPredictIsOfNow(t *testing.T) {
 	chart := worked(t)
 	chart.Unit.Clock, chart.Unit.ObservedAt = noon, noon
@@ -96,8 +96,8 @@ func TestPredictIsOfNow(t *testing.T) {
 	}
 }
 
-// The answer says what a forecast lacks, also without any state. A view that is away is
-// not a lack of history.
+// The answer says what is missing for a forecast, even without any state. An unavailable view is
+// not reported as missing history.
 func TestPredictRefusals(t *testing.T) {
 	silent := worked(t)
 	silent.Unit.ObservedAt = noon.Add(-13 * time.Hour)

@@ -33,7 +33,7 @@ const minutes = time.Minute
 
 var noon = acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
 
-// fixture is the read API over charts in memory, with its own clock.
+// fixture is the read API over charts in memory, with a simulated clock.
 type fixture struct {
 	reads *readapi.Reads
 	http.Handler
@@ -42,11 +42,11 @@ type fixture struct {
 	chart   *acuity.Chart
 	token   readapi.Token
 	err     error
-	behind  error         // of the current charts; the dated ones have none
-	partial bool          // Read returns only the difference to the reader's state
-	last    readapi.State // the state that was returned last, complete
-	given   atomic.Int32  // how often a state was returned
-	decoded atomic.Int32  // how many rooms were decoded
+	behind  error         // error of the current charts; charts of earlier instants have none
+	partial bool          // Read returns only the difference from the reader's state
+	last    readapi.State // the last returned state, complete
+	given   atomic.Int32  // number of returned states
+	decoded atomic.Int32  // number of decoded rooms
 	reading func()        // called when a state is read, if set
 	learned fakeForecasts
 
@@ -109,7 +109,7 @@ func (h *fixture) Read(_ context.Context, hospital string, since readapi.Token) 
 	return s, err
 }
 
-// changedSince returns a state as the difference to an earlier one.
+// changedSince returns a state as the difference from an earlier one.
 func changedSince(s, last readapi.State) readapi.State {
 	s.Partial = true
 	for _, room := range last.Rooms {
@@ -167,7 +167,7 @@ func (h *fixture) do(t testing.TB, method, path string, headers ...string) *http
 	return w.Result()
 }
 
-// data returns the data of a 200.
+// data returns the data of a 200 response.
 func data(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -201,7 +201,7 @@ func evidence(t interface{ Fatalf(string, ...any) }, id string, kind acuity.Evid
 	return acuity.Evidence{Factor: f, Kind: kind, Start: start, Last: start, Source: source}
 }
 
-// worked is the example unit of the scoring rules: eight nurses for a demand of 8.5.
+// worked returns the example unit of docs/scoring.md: eight nurses for a demand of 8.5.
 func worked(t testing.TB) *acuity.Chart {
 	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{
 		Version: 17, Since: noon.Add(-3 * minutes), Clock: noon,
@@ -240,7 +240,7 @@ func worked(t testing.TB) *acuity.Chart {
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	var pretty bytes.Buffer
-	got = strings.Replace(got, catalogue.Default().Version(), "the version of the rules", 1) // other changes of the rules may change it
+	got = strings.Replace(got, catalogue.Default().Version(), "the version of the rules", 1) // any rule changes it
 	if err := json.Indent(&pretty, []byte(got), "", "  "); err != nil {
 		t.Fatal(err)
 	}
@@ -312,9 +312,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestNotTheTruth: whatever the reason, a reader gets no verdict that may be wrong, and
-// learns why. The same holds for a reader that asks whether an earlier answer still
-// holds.
+// TestNotTheTruth: for any reason, a reader gets an error instead of a verdict that may be wrong,
+// and the error has the reason. The same applies to a conditional request.
 func TestNotTheTruth(t *testing.T) {
 	for rule, fault := range map[string]error{
 		"processing_behind": readapi.ErrBehind, "view_incomplete": readapi.ErrIncomplete, "view_away": readapi.ErrAway,
@@ -363,7 +362,7 @@ func TestEntityTags(t *testing.T) {
 	if !strings.HasPrefix(tag, `W/"`) || first.Header.Get("Cache-Control") != "private, no-cache" {
 		t.Errorf("headers %v", first.Header)
 	}
-	h.now = h.now.Add(minutes) // another time of request, the same state
+	h.now = h.now.Add(minutes) // a later request of the same state
 	for name, c := range map[string]struct {
 		header string
 		status int
@@ -384,7 +383,7 @@ func TestEntityTags(t *testing.T) {
 			t.Errorf("%s: 304 with a body", name)
 		}
 	}
-	h.now = noon.Add(16 * minutes) // the demand of triage-initial falls at 20 min
+	h.now = noon.Add(16 * minutes) // the demand of triage-initial decreases at 20 min
 	if r := h.get(t, "/api/v1/unit-state", "If-None-Match", tag); r.StatusCode != 200 {
 		t.Errorf("after a change by time: %d", r.StatusCode)
 	}

@@ -16,8 +16,8 @@ import (
 	"svc/readapi"
 )
 
-// TestBefore: while facts may be missing, the pages get the verdict at the last instant at which
-// none was. They get none that is older than a day.
+// TestBefore: while facts may be missing, the pages get the verdict of the last instant at which
+// none were. A verdict that is older than a day is not returned.
 func TestBefore(t *testing.T) {
 	h := newFixture(worked(t))
 	h.now = noon.Add(40 * time.Minute)
@@ -45,7 +45,7 @@ func TestBefore(t *testing.T) {
 				t.Error(err)
 			case !errors.As(tt.behind, &known) || !u.Stopped.Equal(h.now.Time().Add(-known.For)) || u.Version == "":
 				t.Errorf("at %v, state %q", u.Stopped, u.Version)
-			default: // never of an instant before the chart was written
+			default: // never from an instant before the chart was written
 				v, want := u.Verdict, plainVerdict(h.chart, max(acuity.At(u.Stopped), h.chart.Unit.Clock))
 				if v.Level != want.Level || v.Required != want.Required || v.AsOf != want.AsOf {
 					t.Errorf("%v of %v, want %v of %v", v.Level, v.AsOf, want.Level, want.AsOf)
@@ -117,8 +117,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestFeedsUnknown: a unit says that its feeds are not known while their record cannot be read, and when
-// the record is empty although feeds have sent data.
+// TestFeedsUnknown: a unit reports that its feeds are unknown while their record cannot be read,
+// and when the record is empty although feeds have sent data.
 func TestFeedsUnknown(t *testing.T) {
 	away := errors.New("redis is away")
 	seen := []feeds.History{{Feed: feeds.Feed{Hospital: "north", Source: "key_1", Channel: "adt"}}}

@@ -15,7 +15,7 @@ import (
 	"svc/readapi"
 )
 
-// recorded serves hours from memory.
+// recorded returns hours from memory.
 type recorded struct {
 	hours        []readapi.Hour
 	err          error
@@ -72,7 +72,7 @@ func TestTrends(t *testing.T) {
 		{At: ago(1), Observed: true, Level: acuity.LevelOrange, Required: 120, OnDuty: 6},
 		{At: ago(2), Level: acuity.LevelYellow, Required: 60, OnDuty: -1, LevelSeconds: []int32{1800, 0, 0, 0}},
 		{At: ago(2), Level: acuity.LevelGreen, Required: 240, OnDuty: -1, Generation: 1}, // a backfill
-		{At: ago(24), Observed: true}, // its hour is before the span
+		{At: ago(24), Observed: true}, // the hour is before the span
 		{At: ago(-1), Observed: true}, // later than now
 	}
 	a := trendsOf(t, h, "")
@@ -80,7 +80,7 @@ func TestTrends(t *testing.T) {
 		t.Fatalf("%s to %s in %s, %d hours", a.Since, a.Until, a.Zone, len(a.Hours))
 	}
 	for i, want := range []map[string]int{
-		{"green": 30, "yellow": 0, "orange": 0, "red": 0, "estimated": 0}, // nothing is known of the rest
+		{"green": 30, "yellow": 0, "orange": 0, "red": 0, "estimated": 0}, // nothing is known about the rest
 		{"green": 0, "yellow": 0, "orange": 60, "red": 0, "estimated": 60},
 		{"green": 10, "yellow": 0, "orange": 20, "red": 30, "estimated": 0},
 	} {
@@ -133,7 +133,7 @@ func TestTrendsAreCached(t *testing.T) {
 	}
 }
 
-// A span ends at the last full hour, and reaches back for 28 days.
+// A span ends at the last full hour, and begins at most 28 days earlier.
 func TestTrendsSpan(t *testing.T) {
 	h := newFixture(nil)
 	for query, want := range map[string][2]time.Time{
@@ -155,7 +155,7 @@ func TestTrendsSpan(t *testing.T) {
 		t.Errorf("a score while the models are away: %v", a.Forecast)
 	}
 	h.learned = fakeForecasts{err: errors.New("not readable")}
-	for range 2 { // an answer without the score is not kept
+	for range 2 { // an answer without the score is not cached
 		before := h.recorded.reads
 		if trendsOf(t, h, "?since=2031-04-02T12:00:00Z"); h.recorded.reads != before+1 {
 			t.Errorf("the record was read %d times", h.recorded.reads-before)
@@ -167,7 +167,7 @@ func TestTrendsSpan(t *testing.T) {
 	}
 }
 
-// Every minute has a level or is unknown. An observed hour has no unknown one.
+// Every minute has a level or is unknown. An observed hour has no unknown minute.
 func TestTrendsCountEachMinuteOnce(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		h := newFixture(nil)

@@ -9,8 +9,7 @@ import (
 	"svc/schemas"
 )
 
-// TestChartOfANewerRelease: a chart of a newer release is out of reach. A damaged one is a
-// fault.
+// TestChartOfANewerRelease: a chart of a newer release is unavailable. A damaged chart is an error.
 func TestChartOfANewerRelease(t *testing.T) {
 	unit, err := schemas.UnitChartCodec.Encode(nil, &acuity.UnitChart{})
 	if err != nil {
@@ -20,7 +19,7 @@ func TestChartOfANewerRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const header = 5 // a zero byte and the number of the schema
+	const header = 5 // a zero byte and the id of the schema
 	for what, c := range map[string]struct {
 		record []byte
 		decode func(string) error

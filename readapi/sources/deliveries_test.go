@@ -16,8 +16,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// TestListsOfTheNotifier: administrators read what the notifier has written. The sealed texts of mail
-// and SMS are not in Redis. Pages of a filter have no gap.
+// TestListsOfTheNotifier: administrators read the lists that the notifier has written. The sealed
+// texts of mail and SMS are not in Redis. Filtered pages have no gap.
 func TestListsOfTheNotifier(t *testing.T) {
 	server, err := view.Embed()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"svc/schemas"
 )
 
-// TestModelOfAnotherRelease: during a change of releases a forecast is away for a moment. An
-// answer that there is too little history would be wrong.
+// TestModelOfAnotherRelease: during an update of svc, a forecast is unavailable for a moment. An
+// answer that reports too little history would be wrong.
 func TestModelOfAnotherRelease(t *testing.T) {
 	m := new(schemas.Model)
 	m.CopyFrom(forecast.NewModel("north"))
@@ -35,7 +35,7 @@ func TestModelOfAnotherRelease(t *testing.T) {
 	}
 }
 
-// TestTrendsBefore1970: Kafka is not asked for timestamps that have other meanings.
+// TestTrendsBefore1970: Kafka is not queried with negative timestamps, which have special meanings.
 func TestTrendsBefore1970(t *testing.T) {
 	for since, want := range map[time.Time]time.Time{
 		{}:                          {},

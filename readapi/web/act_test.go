@@ -21,7 +21,7 @@ type fakeAPI struct {
 	acts   []string
 	answer string
 	status int
-	away   error // of the audit log and of the alerts
+	away   error // error of the audit log and of the alerts
 }
 
 func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +31,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, f.answer) //nolint:errcheck // memory
 }
 
-// withAPI is the pages with an API behind them.
+// withAPI returns the pages with an API behind them.
 func withAPI(t *testing.T) (*pages, *fakeAPI) {
 	t.Helper()
 	p, f := newPages(t), &fakeAPI{answer: `{"ok":true,"data":{}}`, status: http.StatusOK}
@@ -55,15 +55,15 @@ func withAPI(t *testing.T) (*pages, *fakeAPI) {
 	return p, f
 }
 
-// TestStaffing: what is typed goes to the API as it is, and what it refuses is asked for
-// again with its words.
+// TestStaffing: the form's values are sent to the API unchanged. If the API refuses them, the form
+// is shown again with the API's message.
 func TestStaffing(t *testing.T) {
 	t.Parallel()
 	const refusal = `{"ok":false,"error":{"code":"invalid","message":"The body breaks a rule.","details":[{"path":"nursesOnDuty","rule":"range:0-1000"}]}}`
 	done := []string{"north usr_charge " + ActStaff}
 	for name, tt := range map[string]struct {
-		form, body string // sent to the API; "": nothing is
-		status     int    // of the API
+		form, body string // sent to the API; "" if nothing is sent
+		status     int    // of the API's answer
 		answer     string
 		code       int
 		says       string
@@ -102,7 +102,8 @@ func TestStaffing(t *testing.T) {
 	}
 }
 
-// TestNothingIsDoneUnrecorded: without a record nothing goes to the API.
+// TestNothingIsDoneUnrecorded: if the audit record cannot be written, no request is sent to the
+// API.
 func TestNothingIsDoneUnrecorded(t *testing.T) {
 	t.Parallel()
 	p, f := withAPI(t)
@@ -112,7 +113,7 @@ func TestNothingIsDoneUnrecorded(t *testing.T) {
 	}
 }
 
-// TestAlerts lists those that are open, and takes one of the hospital alone.
+// TestAlerts: the page lists open alerts, and acknowledges only an alert of its hospital.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	p, f := withAPI(t)
@@ -122,7 +123,7 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("%d: %s", got.Code, body)
 	}
 	for _, how := range []string{`data-poll="10"`, `<noscript><meta http-equiv="refresh" content="30"></noscript>`, `/integrations.js"`} {
-		if body := got.Body.String(); !strings.Contains(body, how) { // an alert shows by itself
+		if body := got.Body.String(); !strings.Contains(body, how) { // the page shows a new alert without a reload
 			t.Errorf("lacks %s: %s", how, body)
 		}
 	}

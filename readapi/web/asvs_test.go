@@ -14,7 +14,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// noted has the pages note what they refuse, as "user@hospital METHOD reason".
+// noted records the refusals of the pages as "user@hospital METHOD reason".
 func (p *pages) noted() *[]string {
 	var all []string
 	p.config.Refused = func(r *http.Request, hospital, user, reason string) {
@@ -24,7 +24,8 @@ func (p *pages) noted() *[]string {
 	return &all
 }
 
-// TestASVS1632RefusedActs (ASVS 16.3.2): what a person may not do is on record with the person.
+// TestASVS1632RefusedActs (ASVS 16.3.2): an action that a person may not perform is recorded with
+// the person.
 func TestASVS1632RefusedActs(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -46,8 +47,8 @@ func TestASVS1632RefusedActs(t *testing.T) {
 	}
 }
 
-// TestASVS751FreshActs (ASVS 7.5.1): each act of the pages is in the table, and the table has no act
-// that is not there. Keys, webhooks, recipients, users, walls and rules need a fresh sign-in.
+// TestASVS751FreshActs (ASVS 7.5.1): the table lists each action of the pages and nothing else.
+// Actions on keys, webhooks, recipients, users, walls and rules need a fresh sign-in.
 func TestASVS751FreshActs(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -78,8 +79,8 @@ func TestASVS751FreshActs(t *testing.T) {
 	}
 }
 
-// TestASVS752OwnSessions (ASVS 7.5.2): a person sees the own sessions and ends one or all of them, after
-// a fresh sign-in. One of somebody else is not there.
+// TestASVS752OwnSessions (ASVS 7.5.2): after a fresh sign-in, a person sees his or her sessions and
+// can end one or all of them. A session of another person is not found.
 func TestASVS752OwnSessions(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -107,7 +108,7 @@ func TestASVS752OwnSessions(t *testing.T) {
 	p.Time = noon
 	for _, id := range mine {
 		s, _ := p.Users.Session(id)
-		if !strings.Contains(list, id) { // the list has no button for its own browser
+		if !strings.Contains(list, id) { // the list has no button for the browser itself
 			continue
 		}
 		if got := p.Ask("POST", "/app/sessions/end", here, "session="+s.ID); got.Code != http.StatusSeeOther {
@@ -130,8 +131,8 @@ func TestASVS752OwnSessions(t *testing.T) {
 	}
 }
 
-// TestASVS1621LinesNameThePerson (ASVS 16.2.1): the line of a request of a page has the hospital and the
-// person, also when it is refused.
+// TestASVS1621LinesNameThePerson (ASVS 16.2.1): the log line of a page request contains the
+// hospital and the person, even if the request is refused.
 func TestASVS1621LinesNameThePerson(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

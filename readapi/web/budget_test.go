@@ -16,7 +16,7 @@ import (
 	"svc/internal/admin/users"
 )
 
-// TestWeight: a page with all that it needs is small on the wire.
+// TestWeight: a page and its assets are small when transferred.
 func TestWeight(t *testing.T) {
 	w := newWard(t, rooms(40))
 	w.forms = usual
@@ -61,7 +61,7 @@ func BenchmarkUnitOf40Rooms(b *testing.B) {
 	})
 }
 
-// slowest reports the time that 99 of 100 calls take at most.
+// slowest reports the 99th percentile of the durations of calls.
 func slowest(b *testing.B, call func()) {
 	var took []time.Duration
 	for b.Loop() {
@@ -87,14 +87,14 @@ func BenchmarkUnitsOf2700(b *testing.B) {
 		w.charts[id] = w.charts["north"]
 		w.alsoIn(users.User{ID: "usr_1", Hospital: id, Role: users.Viewer})
 	}
-	w.page("/app/units", "en") // all are known
+	w.page("/app/units", "en") // so that all units are cached
 	for b.Loop() {
 		w.page("/app/units", "en")
 	}
 }
 
-// BenchmarkStreams has 500 browsers follow a unit that changes four times a second. It measures the
-// time from a change until the last browser has it, and the memory of all.
+// BenchmarkStreams lets 500 browsers follow a unit that changes four times per second. It measures
+// the time from a change until the last browser has it, and the memory of all streams.
 func BenchmarkStreams(b *testing.B) {
 	w := newWard(b, rooms(40))
 	w.live()
@@ -113,7 +113,7 @@ func BenchmarkStreams(b *testing.B) {
 	for _, seen := range all {
 		<-seen
 	}
-	grown := float64(memory()-before) / (1 << 20) // with the browsers' own
+	grown := float64(memory()-before) / (1 << 20) // including the memory of the browsers
 	for b.Loop() {
 		w.change("north", restless)
 		began := time.Now()
@@ -125,7 +125,7 @@ func BenchmarkStreams(b *testing.B) {
 	b.ReportMetric(grown, "MiB")
 }
 
-// glance follows the unit with little memory: it tells that a state came, and no more.
+// glance follows the unit with little memory, and only signals that a state arrived.
 func glance(b *testing.B, server *httptest.Server, w *ward) chan struct{} {
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+"/app/events", http.NoBody)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 var noon = pagetest.Noon
 
-// fakeUnits is hospitals with a room each, whose label tells which it is.
+// fakeUnits has hospitals with one room each, whose label identifies the hospital.
 type fakeUnits struct{ err error }
 
 func (f *fakeUnits) Unit(_ context.Context, hospital string) (*readapi.Unit, error) {
@@ -43,7 +43,7 @@ func (f *fakeUnits) Room(context.Context, string, int32, time.Duration) (*readap
 	return nil, f.err
 }
 
-// pages is the pages of two hospitals, as they are mounted by a process.
+// pages are the pages of two hospitals, mounted as in a process.
 type pages struct {
 	*pagetest.Pages
 
@@ -71,7 +71,7 @@ func (p *pages) mount() {
 	Mount(p.Router, p.config)
 }
 
-// route is one method of one path of the pages, with what stands for its parameters.
+// route is one method of one path of the pages. In path, values replace its parameters.
 type route struct{ method, pattern, path string }
 
 // open are the routes that need no session.
@@ -79,10 +79,10 @@ var open = map[string]bool{
 	"GET /": true, "GET /assets/*": true, "GET /signin/{token}": true, "POST /signin/{token}": true, "POST /signout": true, "POST /theme": true, "GET /board/{token}": true, "POST /board/{token}": true,
 }
 
-// needs are the roles of the routes that need more than to look.
+// needs maps routes to the role that they need, if it is more than a viewer.
 var needs = map[string]users.Role{"POST /app/staffing": users.Charge, "GET /app/alerts": users.Charge, "POST /app/alerts/{id}": users.Charge}
 
-// guarded are the routes that need a session.
+// guarded returns the routes that need a session.
 func (p *pages) guarded() (all []route) {
 	p.Helper()
 	filled := strings.NewReplacer("{id}", "4", "{token}", "x", "{hospital}", "north", "*", "x")
@@ -108,7 +108,7 @@ func (r route) need() users.Role {
 	return users.Viewer
 }
 
-// streams reports whether the answer of a route does not end.
+// streams reports whether the answer of a route is a stream.
 func (r route) streams() bool { return strings.HasSuffix(r.pattern, "events") }
 
 var errAway = fmt.Errorf("redis: %w", readapi.ErrAway)

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// states are what a unit can look like, each with what is done to the ward.
+// states are the states of a unit, each with a function that sets it up in the ward.
 var states = map[string]func(*ward){
 	"usual":    func(*ward) {},
 	"drawn":    func(w *ward) { w.layouts["north"] = drawn() },
@@ -51,13 +51,13 @@ var states = map[string]func(*ward){
 	"silent": func(w *ward) { w.also(func(u *readapi.Unit) { u.Feeds = []readapi.Feed{{Channel: "adt"}} }) },
 }
 
-// also changes more of what is told of a unit.
+// also adds a change to the unit data.
 func (w *ward) also(do func(*readapi.Unit)) {
 	before := w.forms
 	w.forms = func(u *readapi.Unit) { before(u); do(u) }
 }
 
-// inState is a ward in one of the states.
+// inState returns a ward in one of the states.
 func inState(t testing.TB, name string) *ward {
 	w := newWard(t, unit())
 	w.forms = usual
@@ -71,8 +71,8 @@ var (
 	ruleName  = regexp.MustCompile(`Rules [0-9]+-[0-9a-f]+|Reglas [0-9]+-[0-9a-f]+`)
 )
 
-// TestGolden: each page of the usual unit as it was looked at, and of each other state and language the
-// parts that differ.
+// TestGolden compares each page of the usual unit with reviewed golden files, and for each other
+// state and language the parts that differ.
 func TestGolden(t *testing.T) {
 	for name := range states {
 		for _, path := range []string{"/board", "/app", "/app/rooms/13", "/app/print"} {
@@ -102,11 +102,11 @@ func TestGolden(t *testing.T) {
 	golden(t, "units.html", html)
 }
 
-// planClass matches how the rooms of a map are arranged.
+// planClass matches the arrangement of the rooms on a floor plan.
 var planClass = regexp.MustCompile(`<div class="plan [^"]*"`)
 
-// mostDifferent is how many lines of a page a golden file keeps of what differs from the usual one. The
-// first of a page are those of the level.
+// mostDifferent is the maximum number of lines in a golden file that differ from the usual page.
+// The first lines of a page are those of the level.
 const mostDifferent = 40
 
 // listDifferent returns the first lines of a page that another page does not have.
@@ -124,7 +124,7 @@ func listDifferent(html, other string) string {
 	return strings.Join(lines, "\n")
 }
 
-// splitTags gives each tag a line of its own, a figure one for itself.
+// splitTags puts each tag and each figure on a separate line.
 func splitTags(html string) string {
 	html = figures.ReplaceAllStringFunc(ruleName.ReplaceAllString(assetPath.ReplaceAllString(html, "/assets/x/"), "Rules x"), func(svg string) string {
 		return strings.ReplaceAll(svg, "><", "> <")
@@ -151,12 +151,12 @@ func golden(t *testing.T, name, html string) {
 	}
 }
 
-// TestNoGreenThatIsNotKnown: where the present is not known, no page says green without
-// saying since when it does not know.
+// TestNoGreenThatIsNotKnown: if the current state is unknown, no page says green without the time
+// since when it is unknown.
 func TestNoGreenThatIsNotKnown(t *testing.T) {
 	for name, want := range map[string]struct {
 		status int
-		says   string // on the page
+		says   string // text of the page
 		never  string
 	}{
 		"norecord":       {http.StatusOK, "No data yet", `class="level green`},
@@ -176,8 +176,7 @@ func TestNoGreenThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestWallTellsNothingOfAnybody: no factor, visit or link on the wall, whatever is the
-// matter with whom.
+// TestWallTellsNothingOfAnybody: in every state, the wall display shows no factor, visit or link.
 func TestWallTellsNothingOfAnybody(t *testing.T) {
 	for name := range states {
 		w := inState(t, name)
@@ -198,8 +197,8 @@ func TestWallTellsNothingOfAnybody(t *testing.T) {
 	}
 }
 
-// TestAnotherHospital: who may look at several sees each under its own path, with links
-// that stay there; one that is not his is not found.
+// TestAnotherHospital: a person with access to several hospitals sees each under its path, with
+// links to the same hospital. Any other hospital is not found.
 func TestAnotherHospital(t *testing.T) {
 	w := inState(t, "usual")
 	w.charts["south"] = rooms(30)

@@ -7,8 +7,8 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// TestShares adds streams to their shares. A session, a wall or a hospital that has all of its own must
-// leave room for others, and a stream that ends must give its place back.
+// TestShares adds streams up to their limits. A session, a wall or a hospital at its limit must not
+// affect others, and a stream that ends must release its slot.
 func TestShares(t *testing.T) {
 	h := newHub(&Config{})
 	open := func(session *auth.Session) (n int) {

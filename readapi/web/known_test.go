@@ -21,7 +21,7 @@ import (
 
 var anyTag = regexp.MustCompile(`<[^>]*>`)
 
-// readWords returns the words of a part of a page.
+// readWords returns the text of a part of a page.
 func readWords(page, from, to string) string {
 	_, page, _ = strings.Cut(page, from)
 	if to != "" {
@@ -30,9 +30,9 @@ func readWords(page, from, to string) string {
 	return strings.Join(strings.Fields(html.UnescapeString(anyTag.ReplaceAllString(page, " "))), " ")
 }
 
-// TestPagesStateWhatIsKnown compares the page of a unit, the wall, the sheet and the list of units with the
-// verdict that the API answers: with no data, with some of it, and with all. No level, count or sentence
-// claims to know what the verdict says is unknown.
+// TestPagesStateWhatIsKnown compares the page of a unit, the wall display, the downtime sheet and
+// the list of units with the verdict of the API: without data, with some data, and with all data.
+// No level, count or sentence contradicts a part of the verdict that is unknown.
 func TestPagesStateWhatIsKnown(t *testing.T) {
 	for _, staffed := range []bool{false, true} {
 		for _, counted := range []bool{false, true} {
@@ -55,7 +55,7 @@ func TestPagesStateWhatIsKnown(t *testing.T) {
 	}
 }
 
-// partlyKnown is a unit of which some is known.
+// partlyKnown returns a unit of which only some data is known.
 func partlyKnown(staffed, counted, rostered bool, occupied int) *acuity.Chart {
 	c := unit()
 	if !staffed {
@@ -73,7 +73,7 @@ func partlyKnown(staffed, counted, rostered bool, occupied int) *acuity.Chart {
 	return c
 }
 
-// headlines are where pages have the headline.
+// headlines are the parts of pages that contain the headline.
 var headlines = map[string][2]string{"/app": {`id="level"`, "<main"}, "/board": {`id="level"`, "<main"}, "/app/print": {`<p class="sum">`, "</p>"}, "/app/units": {`id="u-north"`, "</tr>"}}
 
 func checkHeadline(t *testing.T, path, page string, v *score.Verdict) {
@@ -106,7 +106,7 @@ func checkHeadline(t *testing.T, path, page string, v *score.Verdict) {
 	}
 }
 
-// checkMeasures: a measure that is not known has no level, and its place says so.
+// checkMeasures: an unknown measure has no level, and is shown as unknown.
 func checkMeasures(t *testing.T, page string, v *score.Verdict) {
 	t.Helper()
 	_, list, _ := strings.Cut(page, `<ol class="axes">`)
@@ -134,7 +134,8 @@ func checkMeasures(t *testing.T, page string, v *score.Verdict) {
 	}
 }
 
-// TestFormHoldsWhatHolds: the form of the nurses on duty is filled with what holds, and follows it.
+// TestFormHoldsWhatHolds: the form of the nurses on duty contains the current values and follows
+// their changes.
 func TestFormHoldsWhatHolds(t *testing.T) {
 	w := newWard(t, unit())
 	for _, tt := range []struct {
@@ -156,7 +157,8 @@ func TestFormHoldsWhatHolds(t *testing.T) {
 	}
 }
 
-// TestFeedsStateWhatIsKnown: without a record of the feeds, no page says that none has sent data.
+// TestFeedsStateWhatIsKnown: without a record of the feeds, no page claims that no feed has sent
+// data.
 func TestFeedsStateWhatIsKnown(t *testing.T) {
 	const none, unknown = "No feed has sent data yet", "Time of the last data is unknown"
 	for name, tt := range map[string]struct {
@@ -185,10 +187,10 @@ func TestFeedsStateWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestPastFactors: a factor that asks for nothing any more is in the table of its room alone.
+// TestPastFactors: a factor without a current demand is shown only in the table of its room.
 func TestPastFactors(t *testing.T) {
 	c := unit()
-	// a newborn of 50 hours beside its mother, which nobody has mentioned since
+	// A newborn of 50 hours with its mother, without a later update.
 	c.Rooms[17] = bed(18, "P12", "Postpartum", "pp-couplet@50h", "nb-stabilization@50h")
 	w := newWard(t, c)
 	for _, path := range []string{"/app", "/app/print", "/board"} {
@@ -215,7 +217,7 @@ func TestPastFactors(t *testing.T) {
 	}
 }
 
-// drawnHours are hours of which the nurses on duty and the levels are drawn.
+// drawnHours are hours with drawn levels and numbers of nurses on duty.
 type drawnHours []readapi.TrendHour
 
 func (d drawnHours) Trends(_ context.Context, _ string, since, _ time.Time) (*readapi.Trends, error) {
@@ -233,8 +235,8 @@ func (d drawnHours) Trends(_ context.Context, _ string, since, _ time.Time) (*re
 	return t, nil
 }
 
-// TestTrendsStateWhatIsKnown: whatever was recorded, the sentences and the table count the hours whose
-// nurses on duty are known, and no time in a level that needs what was not known.
+// TestTrendsStateWhatIsKnown: for any record, the sentences and the table count only hours with a
+// known number of nurses on duty, and no time in a level that depends on unknown data.
 func TestTrendsStateWhatIsKnown(t *testing.T) {
 	w := newWard(t, unit())
 	rapid.Check(t, func(r *rapid.T) {

@@ -16,12 +16,12 @@ import (
 	"svc/internal/httpapi"
 )
 
-// silent never tells of a change.
+// silent never reports a change.
 type silent struct{}
 
 func (silent) Watch(context.Context, ...string) <-chan string { return nil }
 
-// TestStreamEnds: who may look no longer is told so on the stream, too, and nothing after.
+// TestStreamEnds: the stream of a person whose access has ended reports that, and nothing more.
 func TestStreamEnds(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -57,7 +57,7 @@ func TestStreamEnds(t *testing.T) {
 			lines.Buffer(nil, 1<<20)
 			for lines.Scan() {
 				switch line := lines.Text(); {
-				case strings.HasPrefix(line, "event: beat"): // it has begun
+				case strings.HasPrefix(line, "event: beat"): // the stream has begun
 					tt.end(p, register)
 				case strings.HasPrefix(line, "event: "):
 					last = line
@@ -70,8 +70,8 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
-// TestStreamsEndWithTheProcess: a process that is asked to stop ends its streams, so that
-// nobody waits for them, and tells nobody that the session is over.
+// TestStreamsEndWithTheProcess: a process that is asked to stop ends its streams, so that the stop
+// does not wait for them. The streams do not report the end of the session.
 func TestStreamsEndWithTheProcess(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/board/events", "/app/events", "/app/units/events"} {
@@ -90,7 +90,7 @@ func TestStreamsEndWithTheProcess(t *testing.T) {
 			answer, _ := p.openStream(server, path, cookie)
 			lines := bufio.NewScanner(answer.Body)
 			lines.Buffer(nil, 1<<20)
-			for lines.Scan() { // to its end, which is hours away otherwise
+			for lines.Scan() { // until the stream ends, which without the stop is hours away
 				switch line := lines.Text(); {
 				case strings.HasPrefix(line, "event: beat"):
 					stop()
@@ -105,7 +105,7 @@ func TestStreamsEndWithTheProcess(t *testing.T) {
 	}
 }
 
-// openStream opens a stream, which end ends.
+// openStream opens a stream; end closes it.
 func (p *pages) openStream(server *httptest.Server, path string, cookie *http.Cookie) (answer *http.Response, end func()) {
 	p.Helper()
 	ctx, end := context.WithCancel(p.Context())
@@ -124,7 +124,7 @@ func (p *pages) openStream(server *httptest.Server, path string, cookie *http.Co
 	return answer, end
 }
 
-// TestStreamsOfAWallAreBounded: a link that got around keeps no others out.
+// TestStreamsOfAWallAreBounded: the streams of one widely shared link do not exclude other viewers.
 func TestStreamsOfAWallAreBounded(t *testing.T) {
 	t.Parallel()
 	p, register, cookie := withWall(t)
@@ -171,8 +171,8 @@ func (p *pages) endSessions(hospital, user string) {
 	p.Users.SetUser(u)
 }
 
-// TestTokensAreNotLogged: the words that open something are in no line of the log and in no
-// label of a metric, whether they do or not.
+// TestTokensAreNotLogged: no log line and no metric label contains a token, whether the token is
+// valid or not.
 func TestTokensAreNotLogged(t *testing.T) {
 	t.Parallel()
 	p, _, _ := withWall(t)

@@ -27,7 +27,7 @@ type viewer struct {
 // event is one event of a stream.
 type event struct{ kind, id, data string }
 
-// followStream opens a stream of the ward, which runs on the real clock then.
+// followStream opens a stream of the ward on the real clock.
 func followStream(t testing.TB, server *httptest.Server, w *ward, path string, header ...string) *viewer {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -97,7 +97,7 @@ func (v *viewer) state() (s stateData) {
 	return s
 }
 
-// serve puts a ward behind a server, with a clock that goes on from half past two.
+// serve starts a server for a ward, with a clock that runs from half past two.
 func serve(t testing.TB, w *ward) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(w)
@@ -105,7 +105,7 @@ func serve(t testing.TB, w *ward) *httptest.Server {
 	return server
 }
 
-// restless is what happens to the unit: a room turns red, and green again.
+// restless changes the unit: a room turns red, and green again with the next change.
 func restless(c *acuity.Chart) {
 	if c.Unit.Version%2 == 1 {
 		c.Rooms[1] = bed(2, "T2", "Triage", "labor-standard@6h", "labor-fhr-cat-iii@5m")
@@ -114,8 +114,8 @@ func restless(c *acuity.Chart) {
 	c.Rooms[1] = unit().Rooms[1]
 }
 
-// TestStreamTellsWhatChanged: a browser that has nothing gets all parts. One that has the state
-// before gets the parts that changed, and one that has the state gets none.
+// TestStreamTellsWhatChanged: a browser without a state gets all parts. A browser with the previous
+// state gets the parts that changed, and one with the current state gets none.
 func TestStreamTellsWhatChanged(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
@@ -149,7 +149,8 @@ func TestStreamTellsWhatChanged(t *testing.T) {
 	}
 }
 
-// TestWallStreamTellsNothingOfAnybody: the stream of the wall is as silent as its page.
+// TestWallStreamTellsNothingOfAnybody: the stream of the wall display, like its page, has no
+// patient data.
 func TestWallStreamTellsNothingOfAnybody(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
@@ -163,8 +164,8 @@ func TestWallStreamTellsNothingOfAnybody(t *testing.T) {
 	}
 }
 
-// TestLostUnitIsToldAtOnce: a unit that cannot be read any more is told as lost, and its
-// state when it is known again.
+// TestLostUnitIsToldAtOnce: the stream reports that a unit can no longer be read, and later its
+// state when it can be read again.
 func TestLostUnitIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
@@ -176,10 +177,11 @@ func TestLostUnitIsToldAtOnce(t *testing.T) {
 	v.next("lost")
 	w.fail(nil)
 	w.change("north", func(*acuity.Chart) {})
-	v.state() // however little of it has changed
+	v.state() // regardless of the size of the change
 }
 
-// TestStreamEndsWithSession: whose session an administrator ends sees no more of the unit.
+// TestStreamEndsWithSession: when an administrator ends a session, its streams send no more unit
+// data.
 func TestStreamEndsWithSession(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
@@ -194,15 +196,14 @@ func TestStreamEndsWithSession(t *testing.T) {
 	v.next("gone")
 }
 
-// TestOneRenderForAll: however many look in the same way, a unit is read once for each
-// change.
+// TestOneRenderForAll: for any number of equal viewers, a unit is read once for each change.
 func TestOneRenderForAll(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
 	w.live()
 	server := serve(t, w)
 	var all []*viewer
-	for range 20 { // as many as a session may have
+	for range 20 { // the maximum number of streams per session
 		all = append(all, followStream(t, server, w, "/app/events"))
 	}
 	for _, v := range all {
@@ -213,13 +214,13 @@ func TestOneRenderForAll(t *testing.T) {
 	for _, v := range all {
 		v.state()
 	}
-	if n := w.reads() - before; n > 3 { // one for the change, and what each few seconds are read
+	if n := w.reads() - before; n > 3 { // one read for the change, and the periodic ones
 		t.Errorf("20 browsers caused %d reads", n)
 	}
 }
 
-// TestStreamsAreBounded: beyond the share of a session its browsers are sent away, and come in
-// again after others have gone. A wall of the same hospital is not affected.
+// TestStreamsAreBounded: streams beyond the limit of a session are refused, and accepted after
+// others have ended. A wall display of the same hospital is not affected.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
@@ -233,7 +234,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		t.Errorf("one stream more than a session may have: %d", v.status)
 	}
 	all[0].cancel()
-	for range all[0].lines { // until it has ended
+	for range all[0].lines { // until the stream has ended
 	}
 	limit, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -244,7 +245,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// TestUnitsStream: rows that changed are told, with the place that they have now.
+// TestUnitsStream: the stream sends changed rows with their current position.
 func TestUnitsStream(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())

@@ -14,8 +14,8 @@ import (
 	"svc/internal/seal"
 )
 
-// TestNoPageWithoutASession tries every page with every session that does not hold: none
-// of them shows anything.
+// TestNoPageWithoutASession requests every page with every kind of invalid session. No page shows
+// any data.
 func TestNoPageWithoutASession(t *testing.T) {
 	t.Parallel()
 	change := func(change func(*users.User)) func(*pages, *http.Cookie) {
@@ -30,7 +30,7 @@ func TestNoPageWithoutASession(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		spoil func(*pages, *http.Cookie)
-		says  string // the page; "": the request leads to the sign-in
+		says  string // text of the page; "" if the request redirects to the sign-in
 	}{
 		"no cookie":            {func(_ *pages, c *http.Cookie) { c.Name = "other" }, ""},
 		"cookie of plain HTTP": {func(_ *pages, c *http.Cookie) { c.Name = "svc-dev" }, ""},
@@ -89,8 +89,7 @@ func TestNoPageWithoutASession(t *testing.T) {
 	}
 }
 
-// TestSessionsEnd holds the limits of each role: without a request of its person, and at
-// most.
+// TestSessionsEnd checks the limits of each role: without requests of the person, and in total.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	for role, limit := range map[users.Role]users.Limit{
@@ -126,7 +125,7 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestRoles tries every page in every role.
+// TestRoles requests every page in every role.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -144,10 +143,10 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// ownAddress matches the path that a page has of itself, for the form that switches the theme.
+// ownAddress matches the path of a page in the form that switches the theme.
 var ownAddress = regexp.MustCompile(`name="to" value="[^"]*"`)
 
-// TestOtherHospitalsStayUnseen: no page of a person of south shows anything of north.
+// TestOtherHospitalsStayUnseen: no page of a person of south shows data of north.
 func TestOtherHospitalsStayUnseen(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -157,7 +156,7 @@ func TestOtherHospitalsStayUnseen(t *testing.T) {
 		}
 		for _, path := range []string{r.path, r.path + "?hospital=north", r.path + "?hospitalId=north&h=north"} {
 			got := p.Ask(r.method, path, p.Cookie("south", "usr_south"))
-			body := ownAddress.ReplaceAllString(got.Body.String(), "") // the person typed it
+			body := ownAddress.ReplaceAllString(got.Body.String(), "") // the path contains what the person typed
 			if strings.Contains(body, "north") {
 				t.Errorf("%s shows something of north", path)
 			}
@@ -165,7 +164,7 @@ func TestOtherHospitalsStayUnseen(t *testing.T) {
 	}
 }
 
-// TestRoleChangesAtOnce: a session has the role that its user has now.
+// TestRoleChangesAtOnce: a session has its user's current role.
 func TestRoleChangesAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -178,8 +177,7 @@ func TestRoleChangesAtOnce(t *testing.T) {
 	}
 }
 
-// TestForeignForms: a form of another page is refused, and one that does not say where it
-// comes from.
+// TestForeignForms: a form of another site is refused, and so is one without an origin.
 func TestForeignForms(t *testing.T) {
 	t.Parallel()
 	for name, headers := range map[string][]string{
@@ -208,8 +206,7 @@ func TestForeignForms(t *testing.T) {
 	}
 }
 
-// TestCookie: what a browser keeps of a session says nothing to anybody, and goes nowhere
-// else.
+// TestCookie: the cookie of a session reveals nothing, and is sent only to this site.
 func TestCookie(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -223,7 +220,7 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-// TestMostHospitals: the session of a person of very many hospitals fits into a cookie.
+// TestMostHospitals: the session of a person with very many hospitals fits in a cookie.
 func TestMostHospitals(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -238,7 +235,7 @@ func TestMostHospitals(t *testing.T) {
 	}
 }
 
-// TestUse: what a page does by itself does not keep its session alive.
+// TestUse: automatic requests of a page do not extend its session.
 func TestUse(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -279,8 +276,8 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestSeveralHospitals: each is looked at by its path, in the role of the person there. A foreign
-// hospital is not there, nor is one where the session has ended.
+// TestSeveralHospitals: each hospital is shown at its path, in the role of the person there.
+// Another hospital is not found, and neither is one in which the session has ended.
 func TestSeveralHospitals(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -294,7 +291,7 @@ func TestSeveralHospitals(t *testing.T) {
 	ask("GET", "/app/u/north", 200, "canary of north")
 	ask("GET", "/app/u/south", 200, "canary of south")
 	ask("GET", "/app", 200, "canary of north")
-	ask("POST", "/app/u/south/staffing", 403, "") // a viewer there
+	ask("POST", "/app/u/south/staffing", 403, "") // the person is a viewer there
 	ask("GET", "/app/u/south/alerts", 403, "")
 	for _, path := range []string{"/app/u/west", "/app/u/west/print", "/app/u/", "/app/u/%2e%2e"} {
 		ask("GET", path, 404, "")
@@ -311,7 +308,7 @@ func TestSeveralHospitals(t *testing.T) {
 			t.Errorf("%s in one hospital: %d", name, got.Code)
 		}
 		ask("GET", "/app/u/north", 200, "canary of north")
-		if name == "ended" { // who signs in again has it back
+		if name == "ended" { // a new sign-in restores access
 			cookie = p.Cookie("north", "usr_both")
 			ask("GET", "/app/u/south", 200, "canary of south")
 			cookie = nil
@@ -321,8 +318,8 @@ func TestSeveralHospitals(t *testing.T) {
 	}
 }
 
-// TestThemeKeepsThePage: the switch of the theme leads back to the page that asked, with its query, and
-// never to another site or to a link that signs in.
+// TestThemeKeepsThePage: switching the theme returns to the same page and query, and never to
+// another site or a sign-in link.
 func TestThemeKeepsThePage(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -343,7 +340,7 @@ func TestThemeKeepsThePage(t *testing.T) {
 	}
 }
 
-// TestSlashAtTheEnd: a path with a slash behind it leads to its page.
+// TestSlashAtTheEnd: a path with a trailing slash redirects to its page.
 func TestSlashAtTheEnd(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

@@ -10,7 +10,7 @@ import (
 	"svc/readapi/web/text"
 )
 
-// hastyUnits fails for a caller that goes away, as a view on a network does.
+// hastyUnits fails if the caller disconnects, like a view on a network.
 type hastyUnits struct{ *fakeUnits }
 
 func (h hastyUnits) Unit(ctx context.Context, hospital string) (*readapi.Unit, error) {
@@ -20,8 +20,8 @@ func (h hastyUnits) Unit(ctx context.Context, hospital string) (*readapi.Unit, e
 	return h.fakeUnits.Unit(ctx, hospital)
 }
 
-// TestLookerGoesAway: who leaves the page of all hospitals while one is read does not make it unknown
-// to the others.
+// TestLookerGoesAway: a viewer who leaves the page of all hospitals while a hospital is read does
+// not make it unknown for others.
 func TestLookerGoesAway(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -35,8 +35,8 @@ func TestLookerGoesAway(t *testing.T) {
 	}
 }
 
-// TestNoticeAfterReading: a change that is noticed just after somebody else has read the hospital is
-// shown a moment later.
+// TestNoticeAfterReading: a change that is reported just after another request has read the
+// hospital is shown a moment later.
 func TestNoticeAfterReading(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -49,7 +49,7 @@ func TestNoticeAfterReading(t *testing.T) {
 	p.Time = p.Time.Add(100 * time.Millisecond)
 	noticed := map[string]time.Time{"north": p.Now()}
 	p.Time = p.Time.Add(100 * time.Millisecond)
-	if removeShown(noticed, read()); len(noticed) != 1 { // too early to be read again
+	if removeShown(noticed, read()); len(noticed) != 1 { // too early for another read
 		t.Fatal("the notice is gone, and the row shows the state before it")
 	}
 	p.Time = p.Time.Add(time.Second)

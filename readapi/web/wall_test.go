@@ -11,7 +11,7 @@ import (
 	"svc/internal/admin/walls"
 )
 
-// withWall is the pages with a wall of north, whose link has the token "screen".
+// withWall returns the pages with a wall display of north, whose link has the token "screen".
 func withWall(t *testing.T) (*pages, *walls.Register, *http.Cookie) {
 	t.Helper()
 	p := newPages(t)
@@ -26,7 +26,7 @@ func withWall(t *testing.T) (*pages, *walls.Register, *http.Cookie) {
 	return p, register, got.Result().Cookies()[0]
 }
 
-// screens are walls whose links work once.
+// screens are wall displays whose links work once.
 type screens struct{ *walls.Register }
 
 func (s *screens) Use(_ context.Context, token string) (walls.Wall, error) {
@@ -40,7 +40,7 @@ func (s *screens) Use(_ context.Context, token string) (walls.Wall, error) {
 }
 
 // TestWallLinkOpensOnce: opening a link changes nothing, its button signs in one screen, and the
-// address opens nothing after that.
+// link opens nothing after that.
 func TestWallLinkOpensOnce(t *testing.T) {
 	t.Parallel()
 	p, register, _ := withWall(t)
@@ -55,7 +55,7 @@ func TestWallLinkOpensOnce(t *testing.T) {
 			t.Fatalf("opened: %d", got.Code)
 		}
 	}
-	// At a browser at which somebody of another hospital works it changes nothing.
+	// In a browser in which a user of another hospital is signed in, the link changes nothing.
 	session := p.Cookie("north", "usr_viewer")
 	for _, method := range []string{"GET", "POST"} {
 		if got := p.Ask(method, "/board/other", session); got.Code != http.StatusConflict || len(got.Result().Cookies()) != 0 {
@@ -73,7 +73,7 @@ func TestWallLinkOpensOnce(t *testing.T) {
 	}
 }
 
-// TestWallSeesTheBoardAlone tries every page with the cookie of a wall.
+// TestWallSeesTheBoardAlone requests every page with the cookie of a wall display.
 func TestWallSeesTheBoardAlone(t *testing.T) {
 	t.Parallel()
 	p, _, cookie := withWall(t)
@@ -87,7 +87,7 @@ func TestWallSeesTheBoardAlone(t *testing.T) {
 		if strings.HasPrefix(r.pattern, "/board") {
 			continue
 		}
-		for _, name := range []string{cookie.Name, "__Host-svc"} { // nor as a session
+		for _, name := range []string{cookie.Name, "__Host-svc"} { // the cookie is not accepted as a session either
 			other := *cookie
 			other.Name = name
 			got := p.Ask(r.method, r.path, &other, "nurses=3")
@@ -98,7 +98,7 @@ func TestWallSeesTheBoardAlone(t *testing.T) {
 	}
 }
 
-// TestWallIsRevoked at once, also if its id is given again.
+// TestWallIsRevoked: a revoked wall display is refused at once, even if its id is assigned again.
 func TestWallIsRevoked(t *testing.T) {
 	t.Parallel()
 	for name, revoke := range map[string]func(*walls.Register){
@@ -118,7 +118,7 @@ func TestWallIsRevoked(t *testing.T) {
 	}
 }
 
-// TestWallsThatNeverWere: a wrong token and a tampered cookie open nothing.
+// TestWallsThatNeverWere: an unknown token and a tampered cookie open nothing.
 func TestWallsThatNeverWere(t *testing.T) {
 	t.Parallel()
 	p, _, cookie := withWall(t)

@@ -28,7 +28,7 @@ import (
 	"svc/readapi/web/signin"
 )
 
-// half past two at the ward, which is in Chicago.
+// half is 14:32 at the ward, which is in Chicago.
 var (
 	chicago = zone("America/Chicago")
 	half    = time.Date(2031, 4, 5, 14, 32, 0, 0, chicago)
@@ -44,24 +44,24 @@ func zone(name string) *time.Location {
 
 func ago(d time.Duration) acuity.Instant { return acuity.At(half.Add(-d)) }
 
-// ward is the pages of hospitals in memory, with somebody signed in.
+// ward has the pages of hospitals in memory, with a signed-in user.
 type ward struct {
 	http.Handler
 	t       testing.TB
 	mu      sync.Mutex
 	now     time.Time
 	charts  map[string]*acuity.Chart
-	forms   func(u *readapi.Unit) // changes what is told of a unit; nil: nothing
+	forms   func(u *readapi.Unit) // changes the unit data; nil: no change
 	err     error
 	layouts map[string]*layout.Layout
 	record  recorded
-	trends  trends // in place of the record; nil: the record
+	trends  trends // replaces the record; nil: the record
 	users   *users.Register
 	role    users.Role
 	watch   map[chan string][]string
 	cookie  string
 	read    int
-	goes    func() time.Duration // nil: the clock stands
+	goes    func() time.Duration // nil if the clock is stopped
 }
 
 func newWard(t testing.TB, chart *acuity.Chart) *ward {
@@ -74,7 +74,7 @@ func newWard(t testing.TB, chart *acuity.Chart) *ward {
 	return w
 }
 
-// mount makes the pages, and signs the user in.
+// mount creates the pages and signs the user in.
 func (w *ward) mount() {
 	r := chi.NewRouter()
 	acts := &web.API{Alerts: func(context.Context, string) ([]outbound.AlertRun, error) { return nil, nil }}
@@ -98,7 +98,7 @@ func (w *ward) clock() time.Time {
 	return w.at()
 }
 
-// at is the clock, for who has the lock.
+// at returns the time. The caller must hold the lock.
 func (w *ward) at() time.Time {
 	if w.goes != nil {
 		return w.now.Add(w.goes())
@@ -182,7 +182,7 @@ func (w *ward) Watch(ctx context.Context, hospitals ...string) <-chan string {
 	return c
 }
 
-// change replaces the chart of a hospital, and tells of it.
+// change replaces the chart of a hospital and reports the change.
 func (w *ward) change(hospital string, do func(*acuity.Chart)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -203,7 +203,7 @@ func (w *ward) change(hospital string, do func(*acuity.Chart)) {
 	}
 }
 
-// live has the clock of the ward go on.
+// live starts the clock of the ward.
 func (w *ward) live() {
 	began := time.Now()
 	w.mu.Lock()
@@ -212,21 +212,21 @@ func (w *ward) live() {
 	w.forms = usual
 }
 
-// skip has so much time pass at once.
+// skip advances the clock by d.
 func (w *ward) skip(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
 }
 
-// fail has every read fail; nil: none.
+// fail makes every read return err; nil ends that.
 func (w *ward) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.err = err
 }
 
-// reads is how often a unit was read.
+// reads returns the number of times that a unit was read.
 func (w *ward) reads() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -253,7 +253,7 @@ func (w *ward) UseLink(context.Context, string, users.SignIn) (users.Session, er
 	return s, nil
 }
 
-// alsoIn makes the session of the ward hold where a user of the person is.
+// alsoIn makes the session of the ward valid in the hospital of another user of the person.
 func (w *ward) alsoIn(u users.User) {
 	w.users.SetUser(u)
 	s, known := w.users.Session("session")
@@ -270,7 +270,7 @@ func (*ward) EndSessions(context.Context, string, ...users.Session) error { retu
 
 func (*ward) RefuseSignIn(context.Context, [][]byte, string) {}
 
-// plain seals by the name alone.
+// plain seals only with the name.
 type plain struct{}
 
 func (plain) Seal(name string, clear []byte) []byte { return append([]byte(name), clear...) }
@@ -310,7 +310,7 @@ func (w *ward) page(path, language string) (status int, html string) {
 	return answer.StatusCode, string(body)
 }
 
-// weight is how many bytes a path takes on the wire.
+// weight returns the number of bytes that are transferred for a path.
 func (w *ward) weight(path string) (bytes int, html string) {
 	w.t.Helper()
 	answer := w.do(http.MethodGet, path, http.Header{"Accept-Encoding": {"gzip"}})

@@ -13,8 +13,8 @@ import (
 	"svc/readapi"
 )
 
-// bed is a room with factors, by their ids; "@" and a duration after one tells for how
-// long it has been so.
+// bed returns a room with factors, by their ids. "@" and a duration after an id set the age of the
+// factor.
 func bed(id int32, label, area string, factors ...string) acuity.RoomChart {
 	r := acuity.RoomChart{ID: id, Label: label, Area: area, Status: acuity.RoomOccupied, Listed: true}
 	p := acuity.PatientChart{Visit: "canary-visit", Mother: true, Arrived: ago(6 * time.Hour)}
@@ -51,7 +51,7 @@ func bed(id int32, label, area string, factors ...string) acuity.RoomChart {
 	return r
 }
 
-// unit is the unit of the prototype: 23 rooms in four areas.
+// unit returns the unit of the prototype: 23 rooms in four areas.
 func unit() *acuity.Chart {
 	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{
 		Run:     acuity.LevelRun{Since: ago(24 * time.Minute), Prior: acuity.LevelYellow, HasPrior: true},
@@ -71,7 +71,7 @@ func unit() *acuity.Chart {
 	return c
 }
 
-// drawn is where the rooms of that unit lie.
+// drawn returns the layout of the rooms of that unit.
 func drawn() *layout.Layout {
 	l := &layout.Layout{Columns: 9, Rows: 5}
 	at := func(id, x, y int32) { l.Rooms = append(l.Rooms, layout.Place{Room: id, X: x, Y: y, W: 1, H: 1}) }
@@ -89,7 +89,7 @@ func drawn() *layout.Layout {
 	return l
 }
 
-// usual is what is known beside the chart on a usual day.
+// usual sets the data in addition to the chart on a usual day.
 func usual(u *readapi.Unit) {
 	u.Forecast = outlook(float64(u.Verdict.Required)/60, u.Verdict.OnDuty)
 	u.Plan = []acuity.Staffing{{AsOf: acuity.At(half.Add(268 * time.Minute)), Nurses: 14}}
@@ -136,7 +136,7 @@ func outlook(now float64, onDuty int32) *forecast.Forecast {
 	return f
 }
 
-// measured is the four full hours before half past two.
+// measured returns the four full hours before half past two.
 func measured() (list []forecast.Measured) {
 	for i, n := range []catalogue.Demand{13, 14, 15, 17} {
 		nurses := int32(15)
@@ -148,7 +148,7 @@ func measured() (list []forecast.Measured) {
 	return list
 }
 
-// rooms is a unit of so many rooms.
+// rooms returns a unit with n rooms.
 func rooms(n int) *acuity.Chart {
 	c := unit()
 	for i := len(c.Rooms); i < n; i++ {

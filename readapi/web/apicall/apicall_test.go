@@ -28,7 +28,7 @@ func send(t *testing.T, api http.Handler, body any) (*apicall.Answer, error) {
 	return apicall.Send(t.Context(), api, http.MethodPut, "/api/admin/layout", http.Header{}, body)
 }
 
-// TestAnswers: a refusal is an answer; without an answer nobody knows what was done.
+// TestAnswers: a refusal is an answer. If there is no answer, the outcome is unknown.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	const refused = `{"ok":false,"error":{"code":"invalid","message":"m","details":[{"path":"rows","rule":"range:1-24"}]}}`
@@ -36,7 +36,7 @@ func TestAnswers(t *testing.T) {
 		status     int
 		body       string
 		unclear    bool
-		page       int // status of the page; 0: not refused
+		page       int // status of the page; 0 if not refused
 		overtaken  bool
 		wantDetail string
 	}{
@@ -75,7 +75,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestBodies: a body is written as JSON once, whatever the page has.
+// TestBodies: a body is encoded as JSON exactly once, for any value of the page.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -102,7 +102,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestNotSent: a body that is no JSON is never sent, and the error does not say that it
+// TestNotSent: a body that cannot be encoded is never sent, and the error does not suggest that it
 // may have been.
 func TestNotSent(t *testing.T) {
 	t.Parallel()
@@ -112,7 +112,7 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// TestReaderLeaves: the request to the API ends when the request of the page does.
+// TestReaderLeaves: the request to the API ends when the request of the page ends.
 func TestReaderLeaves(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// named seals by writing the name before the text.
+// named seals a text by prefixing it with the name.
 type named struct{}
 
 func (named) Seal(name string, clear []byte) []byte { return append([]byte(name+"|"), clear...) }
@@ -34,7 +34,7 @@ type browser struct {
 	now     time.Time
 	people  *users.Register
 	cookies *Cookies
-	cookie  *http.Cookie // nil: none
+	cookie  *http.Cookie // nil if the browser has none
 }
 
 func newBrowser(t *testing.T) *browser {
@@ -51,7 +51,7 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// change stores the person of a hospital as do leaves it.
+// change applies do to the person of a hospital, and stores the result.
 func (b *browser) change(hospital string, do func(*users.User)) {
 	u, known := b.people.User(hospital, "usr_1")
 	if !known {
@@ -61,7 +61,7 @@ func (b *browser) change(hospital string, do func(*users.User)) {
 	b.people.SetUser(u)
 }
 
-// keep keeps the cookie that an answer sets; it returns false if the answer sets none.
+// keep stores the cookie of an answer. It returns false if the answer sets none.
 func (b *browser) keep(answer func(w http.ResponseWriter)) bool {
 	w := httptest.NewRecorder()
 	answer(w)
@@ -83,8 +83,8 @@ func (b *browser) request(headers ...string) *http.Request {
 	return r
 }
 
-// TestReadSession: a session holds until its person is idle for too long, has been there for too
-// long, or an administrator ends it.
+// TestReadSession: a session is valid until its idle or absolute limit, or until an administrator
+// ends it.
 func TestReadSession(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -123,19 +123,19 @@ func TestReadSession(t *testing.T) {
 	}
 }
 
-// TestRoleOfNow: a session has the role that its person has now.
+// TestRoleOfNow: a session has its person's current role.
 func TestRoleOfNow(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
 	b.change("north", func(u *users.User) { u.Role = users.Viewer })
-	b.now = noon.Add(2 * time.Hour) // beyond the limit of the role before
+	b.now = noon.Add(2 * time.Hour) // beyond the limit of the previous role
 	if s, err := b.cookies.ReadSession(b.request()); err != nil || s.Role != users.Viewer {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
 
-// TestTouchSession: what a person asks for prolongs the session, what a page asks for by itself
-// does not. Nothing prolongs it beyond its end.
+// TestTouchSession: a request of a person extends the session, and an automatic request of a page
+// does not. No request extends it beyond its absolute limit.
 func TestTouchSession(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -175,7 +175,7 @@ func TestTouchSession(t *testing.T) {
 	}
 }
 
-// TestMoveSession: a session holds in each hospital of its person, until it is ended there.
+// TestMoveSession: a session is valid in each hospital of its person until it is ended there.
 func TestMoveSession(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -199,7 +199,7 @@ func TestMoveSession(t *testing.T) {
 	}
 }
 
-// TestCookieOfHTTPS: by HTTPS the cookie has the prefix that binds it to its host.
+// TestCookieOfHTTPS: over HTTPS, the cookie has the prefix that binds it to its host.
 func TestCookieOfHTTPS(t *testing.T) {
 	t.Parallel()
 	for secure, name := range map[bool]string{true: "__Host-svc-x", false: "svc-dev-x"} {
@@ -216,8 +216,8 @@ func TestCookieOfHTTPS(t *testing.T) {
 	}
 }
 
-// TestSessionOfAnotherInstance: a session that began at an instance is waited for by another one, and
-// one that has ended is not.
+// TestSessionOfAnotherInstance: an instance waits for the record of a session that began at another
+// instance, but not for one that has ended.
 func TestSessionOfAnotherInstance(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)

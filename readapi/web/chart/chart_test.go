@@ -84,8 +84,7 @@ func wellFormed(t interface{ Fatal(...any) }, svg template.HTML) {
 	}
 }
 
-// TestAnyForecast: whatever the numbers are, the figure is well-formed and everything
-// lies within it.
+// TestAnyForecast: for any numbers, the figure is well-formed and every element is inside it.
 func TestAnyForecast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nurses := rapid.Float64Range(0, 200)

@@ -21,8 +21,9 @@ type textElement struct {
 	Words  string  `xml:",chardata"`
 }
 
-// TestLabelsNeverMeet draws 1,000 forecasts of units of every size, on pages and walls, and measures the
-// boxes of their words: no two meet, and the words of now are always there.
+// TestLabelsNeverMeet draws 1,000 forecasts of units of every size, on pages and wall displays, and
+// measures the boxes of their labels. No two labels overlap, and the label of the present is always
+// shown.
 func TestLabelsNeverMeet(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	duties := 0
@@ -73,7 +74,8 @@ func meet(a, b textElement, size float64) bool {
 	return al < bl+right(b) && bl < al+right(a) && a.Y-size*.8 < b.Y+size*.25 && b.Y-size*.8 < a.Y+size*.25
 }
 
-// drawForecast draws a forecast at random: small and large units, far from and near to those on duty.
+// drawForecast draws a random forecast: of small and large units, and with any distance from the
+// nurses on duty.
 func drawForecast(random *rand.Rand) *chart.Forecast {
 	level := 1 + random.Float64()*40
 	f := &chart.Forecast{Title: "t", Now: noon.Add(time.Duration(random.IntN(60)) * time.Minute), Clock: clock, Wall: random.IntN(3) == 0, Narrow: random.IntN(2) == 0}

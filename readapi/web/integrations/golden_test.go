@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var hashedAsset = regexp.MustCompile(`/assets/[0-9a-f]{16}/`)
 
-// TestGoldenIntegrations: each page of administrators, as it was looked at.
+// TestGoldenIntegrations compares each administrator page with a reviewed golden file.
 func TestGoldenIntegrations(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)
@@ -36,7 +36,7 @@ func TestGoldenIntegrations(t *testing.T) {
 			a.Router.ServeHTTP(w, r)
 			name := strings.Trim(strings.NewReplacer("/", "_", "?", "_", "=", "_").Replace(cmp.Or(path, "firstrun")), "_") + "_" + language + ".html"
 			html := strings.ReplaceAll(hashedAsset.ReplaceAllString(w.Body.String(), "/assets/x/"), "><", ">\n<") + "\n"
-			if _, main, has := strings.Cut(html, "<main"); has && path != "" { // one page shows what all have around
+			if _, main, has := strings.Cut(html, "<main"); has && path != "" { // only one page includes the common frame
 				html = "<main" + main
 			}
 			file := filepath.Join("testdata", name)

@@ -19,7 +19,7 @@ const (
 	told  = `{"commandId":"cmd_1","verb":"test","done":true,"stopped":false,"reason":null,"count":1,"delivered":0,"failed":1,"deliveryId":"dlv_1"}`
 )
 
-// withHooks is the pages with one endpoint.
+// withHooks returns the pages with one endpoint.
 func withHooks(t *testing.T) (*admins, *http.Cookie) {
 	a := withAdmins(t)
 	a.config.Administration.TestRequest = func(_ context.Context, _, _, command, _ string, _, _ time.Time) string {
@@ -31,8 +31,8 @@ func withHooks(t *testing.T) (*admins, *http.Cookie) {
 	return a, a.Cookie("north", "usr_admin")
 }
 
-// TestHooks shows an endpoint with why it is disabled, its deliveries, and what became of
-// a test with its request.
+// TestHooks: the pages show why an endpoint is disabled, its deliveries, and the result of a test
+// with its request.
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)
@@ -57,14 +57,14 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestHookActs: each form sends one request to the API, with the version that it showed.
+// TestHookActs: each form sends one request to the API, with the version that the form showed.
 func TestHookActs(t *testing.T) {
 	t.Parallel()
 	all := `"enabled":true,"events":["ping"],"ratePerSecond":50,"readerKeyIds":["key_a","key_b"],"rooms":[1,"x"],"timeoutSeconds":10,"url":"https://ops.example/new"`
 	form := "url=https://ops.example/new&events=ping&rooms=1,+x&readers=key_a+key_b&enabled=yes"
 	for name, tt := range map[string]struct {
 		path, form string
-		want       request // that is asked
+		want       request // the expected request
 		answer     string
 		leads      string
 	}{
@@ -103,8 +103,8 @@ func TestHookActs(t *testing.T) {
 	}
 }
 
-// TestHookRefused: the page shows a refused form again with the words of the API, but without
-// the secret. If somebody else was faster, it shows the values of now.
+// TestHookRefused: a refused form is shown again with the API's message, but without the secret. If
+// another person made a change first, the page shows the current values.
 func TestHookRefused(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)
@@ -120,7 +120,7 @@ func TestHookRefused(t *testing.T) {
 	}
 }
 
-// TestReplayIsCounted: before a replay begins, the page says how many deliveries would be sent
+// TestReplayIsCounted: before a replay begins, the page shows how many deliveries would be sent
 // again.
 func TestReplayIsCounted(t *testing.T) {
 	t.Parallel()
@@ -152,7 +152,7 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestWallsAndUsers: a page shows the link of a screen once. A change of a person carries the
+// TestWallsAndUsers: a page shows the link of a wall display once. A change of a person sends the
 // version that the page showed.
 func TestWallsAndUsers(t *testing.T) {
 	t.Parallel()
@@ -197,8 +197,8 @@ func TestWallsAndUsers(t *testing.T) {
 	}
 }
 
-// TestInvitePerson makes a one-time link in the name of the administrator, and shows it once.
-// A refusal stands at its field.
+// TestInvitePerson creates a one-time link on behalf of the administrator, and shows it once. A
+// refusal is shown at its field.
 func TestInvitePerson(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -223,8 +223,8 @@ func TestInvitePerson(t *testing.T) {
 	}
 }
 
-// TestWithdrawInvitation: a page asks before it withdraws an invitation in the name of the
-// administrator. An invitation that is gone is not found.
+// TestWithdrawInvitation: a page asks for confirmation before it withdraws an invitation on behalf
+// of the administrator. A withdrawn invitation is not found.
 func TestWithdrawInvitation(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -259,7 +259,8 @@ func TestWithdrawInvitation(t *testing.T) {
 	}
 }
 
-// TestAuditPages filters, names who did it, goes on at a cursor, and gives all as a file.
+// TestAuditPages: the audit log can be filtered, names the person of each entry, continues at a
+// cursor, and can be downloaded as a file.
 func TestAuditPages(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -290,8 +291,8 @@ func TestAuditPages(t *testing.T) {
 	}
 }
 
-// TestSecretsStayOut: only the page that shows a secret has it; no other answer does, and no
-// header.
+// TestSecretsStayOut: only the page that shows a secret contains it. No other answer and no header
+// does.
 func TestSecretsStayOut(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)

@@ -15,12 +15,12 @@ import (
 	"testing"
 )
 
-// hidden finds the fields that a form carries.
+// hidden matches the hidden fields of a form.
 var hidden = regexp.MustCompile(`<input type="hidden" name="(version|was)" value="([^"]*)">`)
 
-// TestFileOvertaken: the preview of a file carries the version of the table that it was made
-// from. If the table has changed by then, the file is not applied. The page shows what each row
-// said, what it says now and what the file says. The next try is of the table as it is now.
+// TestFileOvertaken: the preview of a file contains the version of its table. If the table has
+// changed before the file is applied, the file is refused, and the page shows the old, the current
+// and the new value of each row. The next attempt is based on the current table.
 func TestFileOvertaken(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ page, list, api, rows, before, now, did, says string }{
@@ -52,7 +52,7 @@ func TestFileOvertaken(t *testing.T) {
 					form.Set(m[1], html.UnescapeString(m[2]))
 				}
 			}
-			// To apply without a preview is to ask for one.
+			// Applying a file without a preview shows the preview.
 			got := a.Ask("POST", "/app/integrations/"+tt.page, cookie, form.Encode())
 			carry(got.Body.String())
 			if got.Code != http.StatusOK || len(a.acts()) != 1 || form.Get("version") != "4503599627370497" {
@@ -84,7 +84,7 @@ func TestFileOvertaken(t *testing.T) {
 	}
 }
 
-// TestFileFaultsInSpanish: a Spanish page says in Spanish what is wrong with a file.
+// TestFileFaultsInSpanish: a Spanish page describes the faults of a file in Spanish.
 func TestFileFaultsInSpanish(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ page, rows, says string }{
@@ -113,7 +113,7 @@ func TestFileFaultsInSpanish(t *testing.T) {
 	}
 }
 
-// TestFiles: an exported table can be imported again, as a file or pasted.
+// TestFiles: an exported table can be imported again, as a file or as pasted text.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)
@@ -157,7 +157,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreNot: the page refuses a text that is no table, without a request to the API.
+// TestFilesThatAreNot: the page refuses a text that is not a table without a request to the API.
 func TestFilesThatAreNot(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ rows, says string }{
@@ -181,8 +181,8 @@ func TestFilesThatAreNot(t *testing.T) {
 	}
 }
 
-// TestFewImportsAtOnce: a hospital imports two files at once. A third one is told to wait, and is not
-// read; when another has ended, it goes through.
+// TestFewImportsAtOnce: a hospital may import two files at once. A third import is refused without
+// being read, and succeeds when another has ended.
 func TestFewImportsAtOnce(t *testing.T) {
 	t.Parallel()
 	const path = "/app/integrations/terminology/import"
@@ -219,8 +219,8 @@ func TestFewImportsAtOnce(t *testing.T) {
 	}
 }
 
-// TestFewImportsOfAProcess: eight hospitals' imports run at once, whoever they are; the next hospital
-// is told that the service is busy, and goes first when one has ended.
+// TestFewImportsOfAProcess: a process runs imports of at most eight hospitals at once. The next
+// hospital is refused because the service is busy, and is first when an import has ended.
 func TestFewImportsOfAProcess(t *testing.T) {
 	t.Parallel()
 	var all imports
@@ -247,7 +247,7 @@ func TestFewImportsOfAProcess(t *testing.T) {
 	}
 }
 
-// TestFormsAreSmall: a form that is no file has no room for one.
+// TestFormsAreSmall: a form without a file is limited to a small size.
 func TestFormsAreSmall(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)

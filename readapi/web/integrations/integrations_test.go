@@ -24,19 +24,19 @@ import (
 	"svc/readapi/web/page/pagetest"
 )
 
-// admins is the pages with an API whose answers stand in a table, by "METHOD path".
+// admins is the pages with an API whose answers are in a table, by "METHOD path".
 type admins struct {
 	*pagetest.Pages
 
 	config  Config
-	empty   bool              // nothing was recorded of the unit
+	empty   bool              // no unit data was recorded
 	answers map[string]string // the data of an answer, or "status {error}"
 	got     []request
 	counts  map[string]int
-	after   func(what string) // is told of each request once it is answered; nil: nobody
+	after   func(what string) // called with each request after its answer; nil: not called
 }
 
-// request is what the API was asked.
+// request is a request to the API.
 type request struct{ What, Token, Match, Body string } // Match: If-Match, or "none" for If-None-Match
 
 func withAdmins(t *testing.T) *admins {
@@ -55,7 +55,7 @@ func withAdmins(t *testing.T) *admins {
 	return a
 }
 
-// mount puts the pages on a router, as the pages of the units do.
+// mount mounts the pages on a router, like the pages of the units.
 func (a *admins) mount() {
 	a.Router = chi.NewRouter()
 	shell := a.NewSite()
@@ -65,7 +65,7 @@ func (a *admins) mount() {
 	}
 }
 
-// verdict is a unit with one empty room and three nurses.
+// verdict returns a unit with one empty room and three nurses.
 func (a *admins) verdict(context.Context, string) (*score.Verdict, error) {
 	if a.empty {
 		return nil, nil
@@ -76,7 +76,7 @@ func (a *admins) verdict(context.Context, string) (*score.Verdict, error) {
 	}, nil
 }
 
-// route is one method of one path of the pages, with what stands for its parameters.
+// route is one method of one path of the pages. In path, values replace its parameters.
 type route struct{ method, pattern, path string }
 
 // routes returns the routes of the pages.
@@ -123,7 +123,7 @@ func (a *admins) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// acts are what the API was asked beside reads.
+// acts returns the requests to the API other than reads.
 func (a *admins) acts() (all []request) {
 	for _, r := range a.got {
 		if !strings.HasPrefix(r.What, "GET ") {
@@ -133,7 +133,7 @@ func (a *admins) acts() (all []request) {
 	return all
 }
 
-// follow asks for the page that an answer leads to, with the cookies it sets.
+// follow requests the page to which an answer redirects, with the cookies of the answer.
 func (a *admins) follow(from *httptest.ResponseRecorder, cookie *http.Cookie) *httptest.ResponseRecorder {
 	a.Helper()
 	r := httptest.NewRequest("GET", from.Header().Get("Location"), nil)
@@ -155,7 +155,7 @@ const (
 	freshly = `{"id":"key_n","name":"New one","status":"active","scopes":["ingest:census"],"createdAt":"2031-04-05T12:00:00.000Z","rate":50,"burst":200,"version":"v9","key":"svc_secretsecret","warnings":[]}`
 )
 
-// TestKeys lists keys with their marks. Expired and revoked keys are on a list of their own.
+// TestKeys: keys are listed with their marks. Expired and revoked keys are in a separate list.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -175,7 +175,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestMint makes a key in the name of the administrator, and shows it once.
+// TestMint creates a key on behalf of the administrator, and shows it once.
 func TestMint(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -208,7 +208,8 @@ func TestMint(t *testing.T) {
 	}
 }
 
-// TestFlashIsBound: a flash is for its person, hospital and page, for a minute.
+// TestFlashIsBound: a flash message is bound to its person, hospital and page, and expires after a
+// minute.
 func TestFlashIsBound(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*admins, *httptest.ResponseRecorder) *http.Cookie{
@@ -234,8 +235,8 @@ func TestFlashIsBound(t *testing.T) {
 	}
 }
 
-// TestRefusedAtTheField: what to enter stands at the field, without the words of the API, and the form keeps its
-// values.
+// TestRefusedAtTheField: a field shows what to enter, without the words of the API, and the form
+// keeps its values.
 func TestRefusedAtTheField(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -255,14 +256,14 @@ func TestRefusedAtTheField(t *testing.T) {
 	}
 }
 
-// TestStepUp: without a sign-in of the last hour no act of the table that needs one is done. A person
-// who signs in again comes back.
+// TestStepUp: without a sign-in within the last hour, no action that needs a fresh one is executed.
+// A person who signs in again returns to the page.
 func TestStepUp(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
 	a.answers["GET /api/admin/keys"], a.answers["GET /api/admin/keys/key_a"] = `{"keys":[`+keyA+`]}`, keyA
 	cookie := a.Cookie("north", "usr_admin")
-	for range 5 { // who works stays signed in
+	for range 5 { // an active person remains signed in
 		a.Time = a.Time.Add(13 * time.Minute)
 		cookie = a.Ask("GET", "/app/integrations/keys", cookie).Result().Cookies()[0]
 	}
@@ -298,7 +299,7 @@ func TestStepUp(t *testing.T) {
 	}
 }
 
-// TestOvertaken: the later person sees the change of the other one, and overwrites nothing.
+// TestOvertaken: the second of two persons sees the change of the first, and overwrites nothing.
 func TestOvertaken(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -314,7 +315,7 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// TestRevoke: nobody revokes a key without typing its name.
+// TestRevoke: a key can be revoked only by typing its name.
 func TestRevoke(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -332,8 +333,8 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
-// TestNothingOfOthers: a thing that the API does not know, as it is of another hospital, is
-// not found. When the API does not answer, the page says so and nothing else.
+// TestNothingOfOthers: an object that the API does not know, such as one of another hospital, is
+// not found. If the API does not answer, the page reports that and shows nothing else.
 func TestNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -352,7 +353,7 @@ func TestNothingOfOthers(t *testing.T) {
 	}
 }
 
-// TestFirstRun: a step is done when its fact has arrived.
+// TestFirstRun: a setup step is complete when its data has arrived.
 func TestFirstRun(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -383,7 +384,7 @@ func TestFirstRun(t *testing.T) {
 	want("all", "done done done done done done", states())
 }
 
-// TestWithoutAdministration: a process that cannot write says so.
+// TestWithoutAdministration: the pages of a process that cannot write say so.
 func TestWithoutAdministration(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -396,8 +397,8 @@ func TestWithoutAdministration(t *testing.T) {
 	}
 }
 
-// TestSamplesAreOfNow: the line that tries a key sends what happens now, and no past events if it can send
-// others.
+// TestSamplesAreOfNow: the command that tries a key sends a current event. It sends past events
+// only if the key allows nothing else.
 func TestSamplesAreOfNow(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)

@@ -28,7 +28,7 @@ const (
 
 const inCode = "system=local&code=MAGSO4-DRIP&kind=medication"
 
-// local is the pages with an API that has one of each of what administrators set.
+// local returns the pages with an API that has one of each object that administrators set.
 func local(t *testing.T) (*admins, *http.Cookie) {
 	t.Helper()
 	a := withAdmins(t)
@@ -115,8 +115,8 @@ func TestLocalPages(t *testing.T) {
 	}
 }
 
-// TestLocalActs: each act sends one request to the API, with the version of the form, and
-// leads on.
+// TestLocalActs: each action sends one request to the API, with the version of the form, and then
+// redirects.
 func TestLocalActs(t *testing.T) {
 	t.Parallel()
 	const code = inCode + "&factor=high-mag&rowkind=medication"
@@ -124,7 +124,7 @@ func TestLocalActs(t *testing.T) {
 		path, form string
 		answers    map[string]string
 		want       request
-		location   string // "": the page itself
+		location   string // "" for the page itself
 		says       string
 	}{
 		"preview of a code": {
@@ -285,5 +285,5 @@ func TestLocalActs(t *testing.T) {
 	}
 }
 
-// bare finds what the pages write where they lack a text.
+// bare matches the placeholder that the pages show for a missing text.
 var bare = regexp.MustCompile(`\[[a-z]+(\.[a-z0-9-]+)+\]`)

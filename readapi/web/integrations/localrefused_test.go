@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLocalOvertaken: the later person sees the change of the other one, and overwrites
+// TestLocalOvertaken: the second of two persons sees the change of the first, and overwrites
 // nothing.
 func TestLocalOvertaken(t *testing.T) {
 	t.Parallel()
@@ -32,8 +32,8 @@ func TestLocalOvertaken(t *testing.T) {
 	}
 }
 
-// TestTakenBackTooLate: who takes back what somebody else has changed sees it as it is now. The form
-// is not empty, as its button would unset all values then.
+// TestTakenBackTooLate: a person who undoes a change that another person has changed since sees the
+// current values. The form is not empty, because an empty form would delete all values.
 func TestTakenBackTooLate(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ path, form, refuses, says string }{
@@ -56,7 +56,7 @@ func TestTakenBackTooLate(t *testing.T) {
 	}
 }
 
-// TestLocalRefused: what to enter stands at the field, and the form keeps its values.
+// TestLocalRefused: a field shows what to enter, and the form keeps its values.
 func TestLocalRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ path, form, refuses, detail, field string }{

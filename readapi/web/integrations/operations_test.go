@@ -18,8 +18,8 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// covered says on which page an administrator does what an operation does, as "METHOD
-// path" below /app/integrations; or, after "no: ", why on none.
+// covered maps each operation to the page on which an administrator can execute it, as "METHOD
+// path" below /app/integrations; or, after "no: ", to the reason why there is none.
 var covered = map[string]string{
 	"mintKey": "POST /keys/new", "rotateKey": "POST /keys/{id}/rotate", "revokeKey": "POST /keys/{id}/revoke", "listKeys": "GET /keys", "getKey": "GET /keys/{id}/rotate",
 	"createWebhook": "POST /webhooks/new", "changeWebhook": "POST /webhooks/{id}/edit", "deleteWebhook": "POST /webhooks/{id}/delete", "rotateSecret": "POST /webhooks/{id}/rotate",
@@ -44,8 +44,8 @@ var covered = map[string]string{
 	"listAlertTiers": "GET /alerts", "putAlertTier": "POST /alerts/tiers/{id}", "listEpisodes": "GET /alerts/episodes", "acknowledgeAlert": "POST /alerts/episodes/{id}",
 }
 
-// TestEveryOperationHasAPage: every operation for administrators is on a page, or there is a
-// reason that it is not.
+// TestEveryOperationHasAPage: every administrator operation has a page, or a reason why it has
+// none.
 func TestEveryOperationHasAPage(t *testing.T) {
 	t.Parallel()
 	routes := map[string]bool{}

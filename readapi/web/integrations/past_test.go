@@ -10,7 +10,7 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// TestTrialGoesOn: during a trial on the past the page shows the progress, and looks again.
+// TestTrialGoesOn: during a trial on past data, the page shows the progress and refreshes itself.
 func TestTrialGoesOn(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[PastFault]string{"": "Comparing: 25%", PastNothing: "no recorded data", PastGone: "have been deleted", PastAway: "temporarily unavailable"} {
@@ -32,7 +32,7 @@ type trying struct{ PastResult }
 
 func (t trying) Try(context.Context, string, catalogue.Rule) PastResult { return t.PastResult }
 
-// TestTrialSaysItsSpan: a trial without a difference says which hours it has compared.
+// TestTrialSaysItsSpan: a trial without a difference shows which hours it compared.
 func TestTrialSaysItsSpan(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)

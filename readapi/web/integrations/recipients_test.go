@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestCommandIsNotReadYet: the page of a command that was just ordered waits until the notifier has
-// read it, also in a browser without scripts. A minute later not found: command.
+// TestCommandIsNotReadYet: the page of a new command waits until the notifier has read the command,
+// even in a browser without JavaScript. After a minute, the command is reported as not found.
 func TestCommandIsNotReadYet(t *testing.T) {
 	t.Parallel()
 	for path, tt := range map[string]struct{ order, says string }{
@@ -45,8 +45,8 @@ func TestCommandIsNotReadYet(t *testing.T) {
 	}
 }
 
-// TestLivePages: what arrives by itself shows by itself, also in a browser without scripts. The
-// answer to an act stays: its path has no page.
+// TestLivePages: new data is shown without a reload, even in a browser without JavaScript. The
+// answer to a form is not refreshed, because its path has no page.
 func TestLivePages(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)
@@ -62,8 +62,8 @@ func TestLivePages(t *testing.T) {
 	}
 }
 
-// TestAlertTestWaits: while the outcome of a test alert is open, its page looks again, also in a
-// browser without scripts. Once the outcome is known the page stays as it is.
+// TestAlertTestWaits: while the outcome of a test alert is pending, its page refreshes itself, even
+// in a browser without JavaScript. Once the outcome is known, the page no longer refreshes.
 func TestAlertTestWaits(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

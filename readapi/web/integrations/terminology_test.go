@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestUndo: the page of a new or changed mapping offers to take it back.
+// TestUndo: the page of a new or changed mapping has a button to undo the change.
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)
@@ -26,7 +26,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestRefusedPreview: a page that shows why the API refuses a trial does not say what would change.
+// TestRefusedPreview: if the API refuses a preview, the page shows the reason and no effects.
 func TestRefusedPreview(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)
@@ -38,8 +38,8 @@ func TestRefusedPreview(t *testing.T) {
 	}
 }
 
-// TestLongWorklist: a page of the worklist reads its own part alone. Beyond the end it is the
-// last page.
+// TestLongWorklist: a page of the worklist reads only its part. A page number beyond the end shows
+// the last page.
 func TestLongWorklist(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)
@@ -61,5 +61,3 @@ func TestLongWorklist(t *testing.T) {
 		t.Errorf("an empty list: %d %s", got.Code, got.Body)
 	}
 }
-
-// bare finds what the pages write where they lack a text.

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// How people see who lack one kind of cone: on linear light (Machado, Oliveira, Fernandes
-// 2009, severity 1).
+// visions are matrices that simulate the color vision of people who lack one kind of cone, in
+// linear RGB (Machado, Oliveira, Fernandes 2009, severity 1).
 var visions = map[string][3][3]float64{
 	"all cones": {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	"protan":    {{.152286, 1.052583, -.204868}, {.114503, .786281, .099216}, {-.003882, -.048116, 1.051998}},
@@ -17,7 +17,7 @@ var visions = map[string][3][3]float64{
 	"tritan":    {{1.255528, -.076749, -.178779}, {-.078411, .930809, .147602}, {.004733, .691367, .303900}},
 }
 
-// lab is a colour of the style sheet as somebody sees it, in CIELAB.
+// lab returns a color of the style sheet in CIELAB, as seen with the given vision.
 func lab(t *testing.T, hex string, sees [3][3]float64) [3]float64 {
 	t.Helper()
 	n, err := strconv.ParseUint(hex, 16, 32)
@@ -45,7 +45,7 @@ func lab(t *testing.T, hex string, sees [3][3]float64) [3]float64 {
 	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
 }
 
-// distance is CIEDE2000.
+// distance is the CIEDE2000 color difference.
 func distance(p, q [3]float64) float64 {
 	c7 := math.Pow((math.Hypot(p[1], p[2])+math.Hypot(q[1], q[2]))/2, 7)
 	g := .5 * (1 - math.Sqrt(c7/(c7+math.Pow(25, 7))))
@@ -79,7 +79,7 @@ func distance(p, q [3]float64) float64 {
 	return math.Sqrt(dl*dl + dc*dc + dhh*dhh + rt*dc*dhh)
 }
 
-// The colours of the levels differ for everybody, also without red, green or blue cones.
+// The colors of the levels are distinguishable with every vision.
 func TestLevelsDifferForEveryEye(t *testing.T) {
 	if d := distance([3]float64{50, 2.6772, -79.7751}, [3]float64{50, 0, -82.7485}); math.Abs(d-2.0425) > 1e-4 {
 		t.Fatalf("the distance of Sharma's first pair is %v", d)
@@ -107,8 +107,8 @@ func TestLevelsDifferForEveryEye(t *testing.T) {
 	}
 }
 
-// TestBandDiffersForEveryEye: everybody can tell the fillings of the forecast band apart, over
-// the paper of both themes.
+// TestBandDiffersForEveryEye: the fill colors of the forecast band are distinguishable with every
+// vision, on the background of both themes.
 func TestBandDiffersForEveryEye(t *testing.T) {
 	css := readStyles()
 	find := func(pattern string) []string {

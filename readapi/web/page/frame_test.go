@@ -9,8 +9,8 @@ import (
 	"svc/readapi/web/text"
 )
 
-// TestTimesNameTheirDay: an instant ahead names its weekday where the clock alone could be of another
-// day, and an instant of another day names its date.
+// TestTimesNameTheirDay: a future instant includes its weekday if the time alone could be of
+// another day, and an instant of another day includes its date.
 func TestTimesNameTheirDay(t *testing.T) {
 	zone, err := time.LoadLocation("America/Chicago")
 	if err != nil {

@@ -2,8 +2,8 @@ package page
 
 import "testing"
 
-// TestLayoutIsNoPartOfAPage: line breaks and indentation of a source are no white space of a page, but
-// between two words or attributes they are a space.
+// TestLayoutIsNoPartOfAPage: line breaks and indentation of a template are not part of a page.
+// Between two words or attributes they become a space.
 func TestLayoutIsNoPartOfAPage(t *testing.T) {
 	for source, want := range map[string]string{
 		"{{define \"x\"}}\n  <p>\n    {{.A}}\n  </p>\n{{end}}\n": `{{define "x"}}<p>{{.A}}</p>{{end}}`,
@@ -18,7 +18,7 @@ func TestLayoutIsNoPartOfAPage(t *testing.T) {
 	}
 }
 
-// TestCompact: a script and a style sheet say the same without their layout.
+// TestCompact: removing the layout of a script or a style sheet does not change its meaning.
 func TestCompact(t *testing.T) {
 	for source, want := range map[string]string{
 		"// why\nconst f = () => {\n  go();\n};\n\nf()\ng()\n": "const f = () => {go();};f()\ng()\n",

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestNoPageHidesTheFrame: a page has no field with the name of a field of its frame. Such
-// a field would be written in its place; Events, for one, is the stream that a page follows.
+// TestNoPageHidesTheFrame: a page has no field with the name of a field of its frame. Such a field
+// would be rendered instead of the frame's, such as Events, the stream that a page follows.
 func TestNoPageHidesTheFrame(t *testing.T) {
 	t.Parallel()
 	frames := map[string]map[string]bool{"Frame": {}, "adminPage": {}}
@@ -51,7 +51,7 @@ func TestNoPageHidesTheFrame(t *testing.T) {
 	}
 }
 
-// eachStruct calls do with each struct of the pages, and the name of its type.
+// eachStruct calls do with each struct of the pages and the name of its type.
 func eachStruct(t *testing.T, do func(file, name string, fields []*ast.Field)) {
 	t.Helper()
 	for _, pattern := range []string{"../*.go", "../*/*.go"} {
@@ -79,7 +79,7 @@ func eachStruct(t *testing.T, do func(file, name string, fields []*ast.Field)) {
 	}
 }
 
-// embedded returns the name of the type of an embedded field; "": the field has a name.
+// embedded returns the name of the type of an embedded field, or "" if the field has a name.
 func embedded(f *ast.Field) string {
 	if len(f.Names) > 0 {
 		return ""

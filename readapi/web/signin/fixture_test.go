@@ -12,7 +12,7 @@ import (
 	"svc/readapi/web/page/pagetest"
 )
 
-// pages is the pages of the sign-in, and a page of the unit that needs it.
+// pages are the sign-in pages, and a page of the unit that needs a session.
 type pages struct {
 	*pagetest.Pages
 

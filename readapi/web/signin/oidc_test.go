@@ -19,7 +19,7 @@ import (
 	"svc/readapi/web/page/pagetest"
 )
 
-// directory is users in memory.
+// directory has the users in memory.
 type directory struct{ p *pages }
 
 func (d directory) Hospitals() []string { return []string{"north", "south"} }
@@ -44,7 +44,7 @@ func (d directory) SignIn(
 	return s, all, nil
 }
 
-// provided is the pages with an issuer.
+// provided returns the pages with an issuer.
 func provided(t *testing.T) (*pages, *oidctest.Issuer) {
 	t.Helper()
 	p, i := newPages(t), oidctest.New(t, func() time.Time { return pagetest.Noon })
@@ -60,7 +60,8 @@ func provided(t *testing.T) (*pages, *oidctest.Issuer) {
 	return p, i
 }
 
-// begin goes to the issuer, and returns what it was asked with the cookie of the browser.
+// begin starts a sign-in, and returns the query of the redirect to the issuer and the cookie of the
+// browser.
 func (p *pages) begin(form ...string) (url.Values, *http.Cookie) {
 	p.Helper()
 	got := p.Ask("POST", startPath, nil, form...)
@@ -71,13 +72,13 @@ func (p *pages) begin(form ...string) (url.Values, *http.Cookie) {
 	return to.Query(), got.Result().Cookies()[0]
 }
 
-// TestProvider signs in by an identity provider.
+// TestProvider signs in with an identity provider.
 func TestProvider(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		claims map[string]any
 		to     string
-		role   users.Role // in north
+		role   users.Role // role in north
 	}{
 		"one hospital":     {nil, "/app", users.Viewer},
 		"two hospitals":    {map[string]any{"groups": []string{"other", "leads", "nurses"}}, "/app/units", users.Charge},
@@ -116,7 +117,7 @@ func TestProvider(t *testing.T) {
 			if u, _ := p.Users.User("north", "usr_ada"); u.Role != tt.role || u.Label != "AdaL." {
 				t.Errorf("user %+v", u)
 			}
-			// The same answer once more signs nobody in: the code is used.
+			// Repeating the answer signs in no user, because the code has been used.
 			if got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie); got.Code != http.StatusForbidden || !slices.Equal(p.links.Refused, []string{"unknown provider_replay"}) {
 				t.Errorf("once more: %d, on record %q", got.Code, p.links.Refused)
 			}
@@ -124,8 +125,8 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestProviderRefused: an answer that does not hold signs nobody in, and the page says what to
-// do.
+// TestProviderRefused: an invalid answer of the provider signs in no user, and the page says what
+// to do.
 func TestProviderRefused(t *testing.T) {
 	t.Parallel()
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -206,7 +207,8 @@ func TestProviderRefused(t *testing.T) {
 	}
 }
 
-// TestBrowserGoesAway: a browser that does not wait for the first page leaves the provider to others.
+// TestBrowserGoesAway: a browser that disconnects before the first page is complete does not affect
+// the provider for others.
 func TestBrowserGoesAway(t *testing.T) {
 	t.Parallel()
 	p, _ := provided(t)
@@ -243,14 +245,14 @@ func TestProviderIsAway(t *testing.T) {
 	}
 }
 
-// TestASVS684Freshness (ASVS 6.8.4, 7.6.2): an act that needs a fresh sign-in opens only after the
-// provider says that the person proved who he or she is: after the sign-in began again here, or within
+// TestASVS684Freshness (ASVS 6.8.4, 7.6.2): an action that needs a fresh sign-in is available only
+// after the provider confirms that the person authenticated: after a new sign-in here, or within
 // the last hour.
 func TestASVS684Freshness(t *testing.T) {
 	t.Parallel()
 	noon := pagetest.Noon
 	for name, tt := range map[string]struct {
-		proved any // auth_time
+		proved any // the auth_time claim
 		again  bool
 		code   int
 		fresh  bool
@@ -301,8 +303,8 @@ func TestASVS684Freshness(t *testing.T) {
 	}
 }
 
-// TestASVS762ExplicitSignIn (ASVS 7.6.2): no other site begins a sign-in at the provider, and no page
-// does by itself.
+// TestASVS762ExplicitSignIn (ASVS 7.6.2): another site cannot start a sign-in at the provider, and
+// no page starts one automatically.
 func TestASVS762ExplicitSignIn(t *testing.T) {
 	t.Parallel()
 	p, _ := provided(t)
@@ -327,8 +329,8 @@ func TestASVS762ExplicitSignIn(t *testing.T) {
 	}
 }
 
-// TestASVS1052Subject (ASVS 10.5.2): a person is known by the subject of the token alone. A token
-// without one, or with another name, is not that person.
+// TestASVS1052Subject (ASVS 10.5.2): a person is identified only by the subject of the token. A
+// token without a subject, or with another one, is not that person's.
 func TestASVS1052Subject(t *testing.T) {
 	t.Parallel()
 	p, i := provided(t)
@@ -352,8 +354,8 @@ func TestASVS1052Subject(t *testing.T) {
 	}
 }
 
-// TestCallbackAsksTheProviderOnce: the cookie of one sign-in makes one question to the provider,
-// however often it comes back.
+// TestCallbackAsksTheProviderOnce: the cookie of one sign-in causes one request to the provider,
+// regardless of how often it is sent.
 func TestCallbackAsksTheProviderOnce(t *testing.T) {
 	t.Parallel()
 	p, i := provided(t)

@@ -14,7 +14,7 @@ import (
 	"svc/readapi/web/page/pagetest"
 )
 
-// TestFrontIsNeverMissing: everybody gets a first page that leads on.
+// TestFrontIsNeverMissing: every visitor gets a first page that offers a next step.
 func TestFrontIsNeverMissing(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -37,7 +37,7 @@ func TestFrontIsNeverMissing(t *testing.T) {
 	}
 }
 
-// TestLinkSignsInOnce: opening a link changes nothing; its button signs in once.
+// TestLinkSignsInOnce: opening a link changes nothing, and its button signs in once.
 func TestLinkSignsInOnce(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -59,8 +59,7 @@ func TestLinkSignsInOnce(t *testing.T) {
 	}
 }
 
-// TestLinksThatDoNotSignIn: a link that was used, or never was, signs nobody in. The page says
-// what to do.
+// TestLinksThatDoNotSignIn: a used or unknown link signs in no user, and the page says what to do.
 func TestLinksThatDoNotSignIn(t *testing.T) {
 	t.Parallel()
 	for token, want := range map[string]int{"used": http.StatusGone, "old": http.StatusGone, "never": http.StatusNotFound, strings.Repeat("x", 5000): http.StatusNotFound} {
@@ -79,7 +78,7 @@ func TestLinksThatDoNotSignIn(t *testing.T) {
 	}
 }
 
-// TestSignInLeadsBack: a person who was asked to sign in again comes back to the page.
+// TestSignInLeadsBack: a person who was asked to sign in again returns to the page.
 func TestSignInLeadsBack(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

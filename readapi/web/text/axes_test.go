@@ -6,8 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// TestAxesHaveOneName: the pages call a measure, and the problem that it is above green, as the API
-// does.
+// TestAxesHaveOneName: the pages use the API's name for a measure, and for its problem above green.
 func TestAxesHaveOneName(t *testing.T) {
 	page := In("en")
 	for a := range acuity.Axis(acuity.AxisCount) {

@@ -6,8 +6,8 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// TestNoticesInTheLanguageOfThePage: what a feed was warned of or refused for is explained in the
-// language of the page, a broken rule too.
+// TestNoticesInTheLanguageOfThePage: warnings and refusals of a feed are explained in the language
+// of the page, including violated rules.
 func TestNoticesInTheLanguageOfThePage(t *testing.T) {
 	codes := []string{"413", "maxLength:100", "required"}
 	for i := range rules.Warnings {

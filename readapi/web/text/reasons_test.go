@@ -14,10 +14,11 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// reasons are what the API may refuse a form of an administrator for, as its source says.
-type reasons struct{ rules, messages map[string]string } // with the place
+// reasons are the rules and messages with which the API may refuse an administrator's form,
+// according to its source.
+type reasons struct{ rules, messages map[string]string } // each with its location
 
-// takesRule are the functions of the API that take a rule as their last text.
+// takesRule are the functions of the API whose last string argument is a rule.
 var takesRule = []string{"unless", "fits", "fault", "unfit", "add", "unprocessable", "Fault"}
 
 func reasonsOfAPI(t *testing.T) reasons {
@@ -32,7 +33,7 @@ func reasonsOfAPI(t *testing.T) reasons {
 	}
 	all := reasons{map[string]string{}, map[string]string{}}
 	for _, file := range files {
-		// What feeds and commands send, and the plan of the rooms, is typed into no form.
+		// No form sends feeds, commands or the layout of rooms.
 		name := filepath.Base(file)
 		forms := strings.Contains(file, "/internal/admin/") && !strings.Contains(file, "/layout/") && !strings.Contains(file, "/commands/") ||
 			slices.Contains([]string{"acts.go", "fields.go", "terminology.go", "locations.go", "rules.go", "deadletters.go"}, name)
@@ -78,7 +79,8 @@ func reasonsOfAPI(t *testing.T) reasons {
 	return all
 }
 
-// leftmost is the first text of an expression; "": it begins with none.
+// leftmost returns the leftmost string of an expression, or "" if the expression begins with
+// another value.
 func leftmost(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
@@ -91,12 +93,12 @@ func leftmost(e ast.Expr) string {
 	return ""
 }
 
-// notFromForm are rules that only a client can break that writes JSON or a URL itself: the pages
-// write both. The pages show these as the API explains them.
+// notFromForm are rules that only a client can violate that writes JSON or a URL itself, which the
+// pages generate. The pages show the API's explanation of these rules.
 var notFromForm = []string{"path", "name", "version", "type"}
 
-// TestReasonsInEachLanguage: every rule by which the API may refuse a form has a text in each
-// language, for the person at the form. It does not repeat what the API says to a developer.
+// TestReasonsInEachLanguage: every rule with which the API may refuse a form has a text for the
+// person in each language. The text does not repeat the API's message to developers.
 func TestReasonsInEachLanguage(t *testing.T) {
 	t.Parallel()
 	all := reasonsOfAPI(t)
@@ -133,7 +135,7 @@ func TestReasonsInEachLanguage(t *testing.T) {
 	}
 }
 
-// TestBoundsInTheSentence: a person reads the limit in the sentence, and no word of the API.
+// TestBoundsInTheSentence: the sentence for a person includes the limit, and no term of the API.
 func TestBoundsInTheSentence(t *testing.T) {
 	t.Parallel()
 	for rule, want := range map[string]string{

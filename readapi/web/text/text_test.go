@@ -23,11 +23,11 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// source is what the packages of the pages consist of.
+// source is the source of the packages of the pages.
 type source struct {
-	files     map[string]string // Go, without tests
+	files     map[string]string // Go files without tests
 	templates map[string]string
-	names     map[string]bool // of the templates
+	names     map[string]bool // names of the templates
 }
 
 func readSource(t *testing.T) *source {
@@ -62,7 +62,7 @@ func readSource(t *testing.T) *source {
 	return s
 }
 
-// listed returns the texts in the value of a variable: literals, and constants of package
+// listed returns the strings in the value of a variable: literals, and constants of package
 // outbound.
 func (s *source) listed(t *testing.T, variable string) (all []string) {
 	t.Helper()
@@ -98,7 +98,7 @@ func (s *source) listed(t *testing.T, variable string) (all []string) {
 	return all
 }
 
-// outboundConstant returns the value of a text of package outbound.
+// outboundConstant returns the value of a string constant of package outbound.
 func outboundConstant(t *testing.T, name string) string {
 	t.Helper()
 	files, err := filepath.Glob("../../../internal/outbound/*.go")
@@ -134,8 +134,8 @@ func (s *source) sections(t *testing.T) (all []string) {
 	return all
 }
 
-// keysUsed returns the keys that code and templates name, and those that they make of
-// words of the domain.
+// keysUsed returns the keys in code and templates, and those that are composed of terms of the
+// domain.
 func keysUsed(t *testing.T) map[string]bool {
 	t.Helper()
 	used := map[string]bool{}
@@ -177,7 +177,7 @@ func keysUsed(t *testing.T) map[string]bool {
 	for _, r := range users.Roles() {
 		used["role."+string(r)] = true
 	}
-	used["role.none"] = true // as the API writes users.NoRole
+	used["role.none"] = true // as the API encodes users.NoRole
 	for _, section := range source.sections(t) {
 		used["int."+section] = true
 	}
@@ -212,7 +212,7 @@ func keysUsed(t *testing.T) map[string]bool {
 	for _, step := range []string{"key", "feed", "room", "staffing", "tell", "wall"} {
 		used["run."+step], used["run."+step+".do"], used["run."+step+".link"] = true, true, true
 	}
-	for key := range allTexts["en"].words { // what a field is about, beside its label
+	for key := range allTexts["en"].words { // explanations of fields that have a label
 		if label, is := strings.CutSuffix(key, ".about"); is && used[label] {
 			used[key] = true
 		}
@@ -228,7 +228,7 @@ func keysUsed(t *testing.T) map[string]bool {
 			used[prefix+"."+code] = true
 		}
 	}
-	for key := range allTexts["en"].words { // of those rules that the API has; a form may have a text for a bound, too
+	for key := range allTexts["en"].words { // of rules that the API has; a form may have a text for a limit, too
 		rule, is := strings.CutPrefix(key, "rule.")
 		word, _, _ := strings.Cut(rule, ".")
 		if _, known := rules.Explain(word); is && known {
@@ -262,7 +262,7 @@ func keysUsed(t *testing.T) map[string]bool {
 	return used
 }
 
-// qualityCodes are those that the comment of the domain lists.
+// qualityCodes returns the codes in the comment of the domain type.
 func qualityCodes(t *testing.T) (all []string) {
 	t.Helper()
 	source, err := os.ReadFile("../../../acuity/score/verdict.go")
@@ -278,8 +278,8 @@ func qualityCodes(t *testing.T) (all []string) {
 	return all
 }
 
-// TestTexts: each language has the same keys with the same gaps. Every key is used, and every
-// used key has a text.
+// TestTexts: each language has the same keys with the same placeholders. Every key is used, and
+// every used key has a text.
 func TestTexts(t *testing.T) {
 	used := keysUsed(t)
 	gap := regexp.MustCompile(`\{[a-z]+\}`)
@@ -313,14 +313,14 @@ func TestTexts(t *testing.T) {
 		if _, ok := en.words[key+".other"]; ok {
 			continue
 		}
-		if key == "fault.behind.do" || key == "fault.away.do.do" { // said beside another one
+		if key == "fault.behind.do" || key == "fault.away.do.do" { // part of another text
 			continue
 		}
 		t.Errorf("there is no text of %s", key)
 	}
 }
 
-// TestNoWordsInTemplates: every word that a person reads or hears comes from the texts.
+// TestNoWordsInTemplates: every word that is shown or read aloud is in the texts.
 func TestNoWordsInTemplates(t *testing.T) {
 	action := regexp.MustCompile(`(?s)\{\{.*?\}\}`)
 	spoken := regexp.MustCompile(`(?:aria-label|title|alt|placeholder|content|data-lost|data-old|data-live|data-gone|data-in)="([^"]*)"`)
@@ -339,15 +339,15 @@ func TestNoWordsInTemplates(t *testing.T) {
 	}
 }
 
-// houseWords are words for which the field has a standard one (acknowledge, notify, recipient,
-// expired, rejected), and second words for a thing that has a name already.
+// houseWords are words for which the field has a standard term (acknowledge, notify, recipient,
+// expired, rejected), and synonyms of a term that is already used.
 var houseWords = map[string]*regexp.Regexp{
 	"en": regexp.MustCompile(`(?i)\b(told|said|heard|took|taken|stands|dead letters?|looks?|beside|own(?:,|\.|;|$)|few|anew|otherwise|whoever|somebody|nobody|please|take|e?mail box|wall links?|refused|begins?|begun|beneath)\b|!`),
 	"es": regexp.MustCompile(`(?i)\b(por favor|quien sea|alguien|enfermera (?:encargada|respons\w+|jefa)|petición|peticiones|cabeceras?|borrar|caduc\w+|ratio|avisos|suceso|en directo|añad\w+|introduc\w+)\b|!`),
 }
 
-// TestStandardWords: the texts use the standard words of the field, one word for one thing, and
-// neither beg nor shout.
+// TestStandardWords: the texts use the standard terms of the field, with one term for each concept,
+// and contain no "please" and no exclamation mark.
 func TestStandardWords(t *testing.T) {
 	t.Parallel()
 	for lang, texts := range allTexts {
