@@ -14,14 +14,14 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// fatal is the part of a test that testing and rapid share.
+// fatal is the part of a test that testing and rapid have in common.
 type fatal interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// readGeneric reads a record of a schema with the library's codec alone.
+// readGeneric decodes a record of a schema only with the library's codec.
 func readGeneric(t fatal, schema avro.Schema, b []byte) any {
 	t.Helper()
 	r := avro.NewReader(nil, 0, avro.WithReaderConfig(codec)).Reset(b[headerSize:])
@@ -36,8 +36,8 @@ func readGeneric(t fatal, schema avro.Schema, b []byte) any {
 	return value
 }
 
-// same compares a value of the domain with the value that the library read, by the names of
-// the schema. A failure names the field that is missing or misplaced.
+// same compares a value of the domain with the value that the library decoded, by the names in the
+// schema. A failure names the missing or misplaced field.
 func same(t fatal, path string, v reflect.Value, schema avro.Schema, generic any) {
 	t.Helper()
 	if ref, ok := schema.(*avro.RefSchema); ok {
@@ -112,7 +112,7 @@ func sameRecord(t fatal, path string, v reflect.Value, s *avro.RecordSchema, gen
 	}
 }
 
-// plain brings both sides to one form: milliseconds, ids, numbers, texts.
+// plain converts both sides to one form: milliseconds, ids, numbers, strings.
 func plain(v any) any {
 	switch v := v.(type) {
 	case catalogue.Factor:

@@ -24,8 +24,8 @@ var openRecords = []struct {
 	{Audit(), []*Schema{newest("audit")}},
 }
 
-// TestOpenFieldsAreDescribed checks that every field of these records has a description, and that
-// the page on topics links to their schemas.
+// TestOpenFieldsAreDescribed: every field of these records has a description, and the page about
+// topics links to their schemas.
 func TestOpenFieldsAreDescribed(t *testing.T) {
 	page, err := os.ReadFile("../docs/topics.md")
 	if err != nil {

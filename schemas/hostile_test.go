@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestEveryPrefixIsRefused checks that a record that ends early is refused.
+// TestEveryPrefixIsRefused: a truncated record is refused.
 func TestEveryPrefixIsRefused(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()
@@ -30,10 +30,10 @@ func TestEveryPrefixIsRefused(t *testing.T) {
 	})
 }
 
-// TestHostileNumbersCostNothing puts hostile numbers at every place of every record. A number may
-// be read as a length, a count, the size of a block, a branch or a symbol. The decoder may refuse
-// the bytes or read a value. It must not allocate more than a small multiple of the bytes
-// (GO-2026-5046, -5047, -5048).
+// TestHostileNumbersCostNothing puts hostile numbers at every position of every record, where they
+// may be decoded as a length, a count, the size of a block, a branch or a symbol. The decoder may
+// refuse the bytes or return a value, but must not allocate more than a small multiple of their
+// length (GO-2026-5046, -5047, -5048).
 func TestHostileNumbersCostNothing(t *testing.T) {
 	var numbers [][]byte
 	for _, n := range []int64{-1, -2, 1 << 20, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64, -(1 << 40)} {
@@ -69,8 +69,8 @@ func TestHostileNumbersCostNothing(t *testing.T) {
 			}
 		}
 		runtime.ReadMemStats(&after)
-		// A decode allocates the copy of the bytes, the value and an error: a small multiple of
-		// the input.
+		// A decode allocates the copy of the bytes, the value and an error: a small multiple of the
+		// input.
 		each := (after.TotalAlloc - before.TotalAlloc) / uint64(tries)
 		if limit := uint64(20*len(good) + 16<<10); each > limit {
 			t.Errorf("%d bytes allocated for each, want at most %d", each, limit)
@@ -78,8 +78,8 @@ func TestHostileNumbersCostNothing(t *testing.T) {
 	})
 }
 
-// TestLongFormOfBlocks reads a list in the form of other writers: several blocks, each with its
-// size.
+// TestLongFormOfBlocks decodes a list as other libraries may encode it: several blocks, each with
+// its size.
 func TestLongFormOfBlocks(t *testing.T) {
 	w := writer{}
 	w.long(-2)
@@ -99,8 +99,8 @@ func TestLongFormOfBlocks(t *testing.T) {
 	}
 }
 
-// TestFaultsHoldNoValues decodes damaged records full of canaries: an error names the place,
-// never the bytes there.
+// TestFaultsHoldNoValues decodes damaged records with canaries in every field. An error names the
+// position, never the bytes at it.
 func TestFaultsHoldNoValues(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()
@@ -176,7 +176,7 @@ func TestUnknownFactorIsRefused(t *testing.T) {
 }
 
 // fuzzRecord checks three properties of any bytes. Nothing panics. A decoded value is encoded and
-// decoded to the same value. Bytes that are decoded are valid by the schema.
+// decoded to the same value. Bytes that can be decoded are valid by the schema.
 func fuzzRecord(f *testing.F, name string) {
 	f.Helper()
 	var r record
@@ -260,7 +260,7 @@ func FuzzLink(f *testing.F)           { fuzzRecord(f, "link") }
 func FuzzUser(f *testing.F)           { fuzzRecord(f, "user") }
 func FuzzAlertRecipient(f *testing.F) { fuzzRecord(f, "alert-recipient") }
 
-// TestEveryRecordIsFuzzed checks that every record has a fuzz target above.
+// TestEveryRecordIsFuzzed: every record has a fuzz target above.
 func TestEveryRecordIsFuzzed(t *testing.T) {
 	source, err := os.ReadFile("hostile_test.go")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"svc/acuity/facts"
 )
 
-// An observation that is read into used memory equals the one that is read into new memory.
-// That holds whatever the memory held before, and after records that cannot be read.
+// An observation that is decoded into reused memory equals one that is decoded into new memory, for
+// any previous content of the memory, and after records that cannot be decoded.
 func TestIntakeReadsWhatReadInputReads(t *testing.T) {
 	observation := recordOf(newest("observation"), EncodeObservation, observationCodec.Decode)
 	rapid.Check(t, func(t *rapid.T) {
@@ -36,7 +36,7 @@ func TestIntakeReadsWhatReadInputReads(t *testing.T) {
 	})
 }
 
-// The memory of a bundle is not kept for the next input.
+// The memory of a large bundle is not kept for the next input.
 func TestIntakeForgetsLongLists(t *testing.T) {
 	o := &acuity.Observation{Hospital: "north", Signals: make([]acuity.Signal, 1000)}
 	value, err := EncodeObservation(nil, o)
@@ -52,8 +52,8 @@ func TestIntakeForgetsLongLists(t *testing.T) {
 	}
 }
 
-// A state that is read into used memory equals the one that is read into new memory. That
-// holds whatever the memory held before, and after records that cannot be read.
+// A state that is decoded into reused memory equals one that is decoded into new memory, for any
+// previous content of the memory, and after records that cannot be decoded.
 func TestStateIntakeReadsWhatDecodeStateReads(t *testing.T) {
 	kinds := []record{stateRecord[facts.StatementState](newest("statement-state")), stateRecord[facts.VisitState](newest("visit-state"))}
 	rapid.Check(t, func(t *rapid.T) {

@@ -71,7 +71,7 @@ func TestObservationKey(t *testing.T) {
 	}
 }
 
-// TestMurmur2 compares the hash with the values of Kafka's own UtilsTest.
+// TestMurmur2 compares the hash with the values in Kafka's UtilsTest.
 func TestMurmur2(t *testing.T) {
 	for in, want := range map[string]int32{
 		"21":                         -973932308,

@@ -14,15 +14,15 @@ import (
 	"svc/acuity/terminology"
 )
 
-// The limits of a hospital in docs/limits.md, and a bound for the bytes of each record of
-// the changelog.
+// These are the limits of a hospital in docs/limits.md, and a limit for the size of each record of
+// the changelog in bytes.
 const (
 	maxState    = 64 << 10
 	maxMappings = 20_000
 	maxCodes    = 50_000
 )
 
-// storing is a unit that counts and encodes the records it writes.
+// storing is a unit that counts and encodes the records that it writes.
 type storing struct {
 	*hospital.State
 	t       *testing.T
@@ -35,8 +35,8 @@ func newStoring(t *testing.T) *storing {
 	return &storing{t: t, State: hospital.New("st-mary"), now: acuity.At(time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC))}
 }
 
-// applyObservation applies an observation and returns how many records of each kind it writes.
-// Every record must be smaller than maxState.
+// applyObservation applies an observation and returns the number of records of each kind that it
+// writes. Every record must be smaller than maxState.
 func (s *storing) applyObservation(o acuity.Observation) (acuity.Change, map[string]int) {
 	s.t.Helper()
 	o.Hospital, o.ReceivedAt = "st-mary", s.now
@@ -81,8 +81,8 @@ func rowOf(n int) acuity.Mapping {
 	return m
 }
 
-// A terminology map is full. Each row is a record of its own, so no record grows with the map,
-// and a changed row writes only itself.
+// In a full terminology map, each row is a separate record, so no record grows with the map, and a
+// changed row writes only its record.
 func TestFullTerminologyMap(t *testing.T) {
 	s := newStoring(t)
 	act := func(rows ...acuity.Mapping) (acuity.Change, map[string]int) {
@@ -109,8 +109,8 @@ func TestFullTerminologyMap(t *testing.T) {
 	_, written = act(rows[:chunk]...)
 	wantWritten(t, "the same rows", written, "unit:1")
 
-	// A row about the same code has the same id, however the code is spelled. It replaces the
-	// old row, also in a map that is full.
+	// A row for the same code has the same id in any spelling of the code. It replaces the old row,
+	// even in a full map.
 	other := rows[7]
 	other.Code, other.Factor = " "+strings.ToLower(other.Code), rows[8].Factor
 	if other.ID = terminology.MappingID(&other); other.ID != rows[7].ID {
@@ -120,7 +120,7 @@ func TestFullTerminologyMap(t *testing.T) {
 		t.Errorf("a row that clashes: %v %s", c.Outcome, c.Reason)
 	}
 	wantWritten(t, "a row that clashes", written, "mapping:1 unit:1")
-	// Two rows for one code in one act are one record; the last row counts.
+	// Two rows for one code in one change are one record; the last row applies.
 	_, written = act(rows[9], other, rows[7])
 	wantWritten(t, "two rows that clash", written, "mapping:1 unit:1")
 	kept, all := "", 0
@@ -142,7 +142,7 @@ func TestFullTerminologyMap(t *testing.T) {
 }
 
 // A worklist is full of long codes, one of them seen in many rooms and hours. Each code is a
-// record of its own, and an input writes only the codes in it.
+// separate record, and an input writes only its codes.
 func TestFullWorklist(t *testing.T) {
 	s := newStoring(t)
 	signal := func(n int) acuity.Signal {

@@ -9,7 +9,7 @@ import (
 	"svc/schemas/ledger"
 )
 
-// TestMain has the records that other packages describe meet the same tests.
+// TestMain adds the records of other packages, so that they are tested in the same way.
 func TestMain(m *testing.M) {
 	schemas.AddRecord(administration.KeyCodec)
 	schemas.AddRecord(administration.HospitalCodec)

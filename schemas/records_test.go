@@ -61,8 +61,8 @@ func stateRecord[T any](s *Schema) record {
 		})
 }
 
-// records has every kind, with the newest version of its schema. Those of other packages are
-// added by [AddRecord].
+// records has every kind, with the newest version of its schema. Kinds of other packages are added
+// by [AddRecord].
 var records = []record{
 	recordOf(newest("observation"), EncodeObservation, observationCodec.Decode),
 	recordOf(newest("change"), ChangeCodec.Encode, ChangeCodec.Decode),
@@ -126,7 +126,7 @@ var lasts = map[reflect.Type]uint8{
 	reflect.TypeFor[acuity.ArrivalKind]():   lastArrivalKind,
 }
 
-// source chooses the values for filled: a random draw or a plain counter. Numbers lie in [low,
+// source chooses the values for filled: a random draw or a plain counter. Numbers are in [low,
 // high].
 type source interface {
 	number(name string, low, high int64) int64
@@ -135,7 +135,7 @@ type source interface {
 	reasons(name string) acuity.Reasons
 }
 
-// filled sets every field that v can reach, with values that differ on the wire. Lists are nil or
+// filled sets every field that v can reach, with values that differ when encoded. Lists are nil or
 // have items; times are in UTC and in whole milliseconds.
 func filled(s source, name string, v reflect.Value) {
 	switch v.Interface().(type) {
@@ -226,8 +226,8 @@ func (r record) random(t *rapid.T) any {
 	return v.Interface()
 }
 
-// counted fills by counting. Every number and every text differs from its neighbours, every list
-// has one or two items, and no field is left out.
+// counted fills by counting. Consecutive numbers and strings differ, every list has one or two
+// items, and no field is omitted.
 type counted struct{ n int64 }
 
 func (c *counted) number(_ string, low, high int64) int64 {
@@ -235,7 +235,7 @@ func (c *counted) number(_ string, low, high int64) int64 {
 	if low == 0 && high == 1 {
 		return 1
 	}
-	if low == 0 && high == 3 { // also small enumerations
+	if low == 0 && high == 3 { // even small enumerations
 		return 1 + c.n%2
 	}
 	if low < 0 {
@@ -249,7 +249,7 @@ func (c *counted) text(name string) string {
 	return fmt.Sprintf("%s-%d", strings.ToLower(name), c.n)
 }
 
-// factor and reasons use names, since numbers may change with the catalogue.
+// factor and reasons use names, because numbers may change with the catalogue.
 func (c *counted) factor(string) catalogue.Factor {
 	ids := [...]string{"high-mag", "labor-active-lt4", "nb-continuing"}
 	c.n++
@@ -264,7 +264,7 @@ func (c *counted) reasons(string) acuity.Reasons {
 	return adt.ReasonsOf([]string{"induction", "cesarean"})
 }
 
-// example returns a pointer to a value of the record, always the same.
+// example returns a pointer to a value of the record, which is always the same.
 func (r record) example() any {
 	v := reflect.New(reflect.TypeOf(r.value))
 	filled(&counted{}, r.schema.Record, v.Elem())

@@ -38,8 +38,9 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestBytesAreThoseOfTheSchema reads our bytes with the codec of the library. Every field of the
-// domain must have its name and its value there. The library must write the same bytes again.
+// TestBytesAreThoseOfTheSchema decodes encoded records with the codec of the library. The library
+// must return the name and the value of every field of the domain, and must encode the same bytes
+// again.
 func TestBytesAreThoseOfTheSchema(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()
@@ -63,8 +64,8 @@ func TestBytesAreThoseOfTheSchema(t *testing.T) {
 	})
 }
 
-// TestNewestReadsAll resolves every released version to the newest one of its record, and
-// reads the golden bytes of every version as the newest.
+// TestNewestReadsAll resolves every released version to the newest one of its record, and decodes
+// the golden bytes of every version as the newest.
 func TestNewestReadsAll(t *testing.T) {
 	for _, r := range records {
 		newest := parsedSchema(t, r.schema)
@@ -188,7 +189,7 @@ func fileName(s Schema, ext string) string {
 	return fmt.Sprintf("%s.v%d.%s", s.Record, s.Version, ext)
 }
 
-// golden reports whether got differs from the golden file, which -update writes.
+// golden reports whether got differs from the golden file. With -update, golden writes the file.
 func golden(t *testing.T, name, got string) bool {
 	t.Helper()
 	if *update {

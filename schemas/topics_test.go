@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// inRedisAlone are the records that lie in no topic.
+// inRedisAlone are the records that are in no topic.
 var inRedisAlone = []string{"unit-chart", "room-chart"}
 
-// TestTopicsHaveEveryRecord checks that a record lies in one topic. Otherwise it is in no schema
-// registry, and other systems cannot read it.
+// TestTopicsHaveEveryRecord: every other record is in a topic. A record without a topic would be in
+// no schema registry, so other systems could not decode it.
 func TestTopicsHaveEveryRecord(t *testing.T) {
 	topics := map[string][]string{}
 	for _, topic := range Topics() {

@@ -10,10 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Two versions of a record that was never released, with every kind of change that a new
-// version may make. Fields are added with a default: at the top, in an item of a list, in a
-// branch of a union. A field is dropped, the order changes, an int is widened, a symbol is
-// added.
+// These are two versions of a record that was never released, with every kind of change that a new
+// version may make. Fields are added with a default: at the top level, in an item of a list, in a
+// branch of a union. A field is removed, the order changes, an int is widened, a symbol is added.
 const (
 	olderText = `{"type":"record","name":"Sample","namespace":"svc","fields":[
 		{"name":"id","type":"string"},
@@ -127,8 +126,8 @@ func TestOlderBytesAreResolved(t *testing.T) {
 	})
 }
 
-// TestOlderVersionIsRead registers one more version of each record, older by its
-// id alone, and reads its bytes as the newest.
+// TestOlderVersionIsRead registers another version of each record that differs only in its older
+// id, and decodes its bytes as the newest version.
 func TestOlderVersionIsRead(t *testing.T) {
 	before := released
 	t.Cleanup(func() { released = before })

@@ -9,8 +9,8 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestAlertRules has promtool run the cases of each alert: series that fire it, and series that
-// must not.
+// TestAlertRules runs the cases of each alert with promtool: series for which the alert must fire,
+// and series for which it must not.
 func TestAlertRules(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), runtimes.Debian(t, "prometheus", "usr/bin/promtool"), "test", "rules", "rules_test.yaml")
@@ -20,8 +20,7 @@ func TestAlertRules(t *testing.T) {
 	}
 }
 
-// TestAlertRulesAreTried: each alert has a case in which it fires and one in which it stays
-// silent.
+// TestAlertRulesAreTried: each alert has a case in which it fires and one in which it does not.
 func TestAlertRulesAreTried(t *testing.T) {
 	t.Parallel()
 	cases := deployFile(t, "prometheus/rules_test.yaml")
@@ -41,8 +40,8 @@ func TestAlertRulesAreTried(t *testing.T) {
 	}
 }
 
-// TestEachHealthCheckHasAnAlert: each health check has exactly one rule, and each rule names a
-// health check that exists.
+// TestEachHealthCheckHasAnAlert: each health check has exactly one rule, and each rule names an
+// existing health check.
 func TestEachHealthCheckHasAnAlert(t *testing.T) {
 	t.Parallel()
 	asked := map[string]int{}

@@ -8,7 +8,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestChannelsOff: a channel that is not configured fails for good and says so.
+// TestChannelsOff: a channel that is not configured fails permanently and reports why.
 func TestChannelsOff(t *testing.T) {
 	all, err := channels(&config.Config{}, time.Now)
 	if err != nil {

@@ -33,7 +33,7 @@ func environment(pairs ...string) func(string) (string, bool) {
 	}
 }
 
-// say runs the command line with an empty environment and returns its output.
+// say runs a command with an empty environment and returns its output.
 func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, faults bytes.Buffer
@@ -41,13 +41,13 @@ func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), faults.String()
 }
 
-// TestFaultsOfACommandLine: all faults are reported together, one a line, on standard error. The
+// TestFaultsOfACommandLine: all faults are reported together on standard error, one per line. The
 // command does not start.
 func TestFaultsOfACommandLine(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "none")
 	for name, tt := range map[string]struct {
 		args []string
-		want []string // one substring a line
+		want []string // one substring per line
 	}{
 		"no such command": {[]string{"serve"}, []string{"unknown command"}},
 		"unknown role":    {[]string{"run", "read,write,ingest,think"}, []string{`"write"`, `"think"`}},
@@ -116,8 +116,8 @@ func TestFaultsOfACommandLine(t *testing.T) {
 	}
 }
 
-// TestFlagWinsOverVariables: a flag wins over its own variable, and over the variable of another
-// flag with the same purpose. A user who names a server must not reach the server of the
+// TestFlagWinsOverVariables: a flag takes precedence over its variable, and over the variable of
+// another flag with the same purpose. A user who names a server must not reach the server of the
 // environment.
 func TestFlagWinsOverVariables(t *testing.T) {
 	var asked []string
@@ -153,7 +153,7 @@ func TestFlagWinsOverVariables(t *testing.T) {
 	}
 }
 
-// TestKeyFile: the error says that a key file is empty, or holds more than a key.
+// TestKeyFile: the error says that a key file is empty, or contains more than a key.
 func TestKeyFile(t *testing.T) {
 	for name, content := range map[string]string{"empty": "", "blank": " \n", "two": "svc_1\nsvc_2\n"} {
 		file := filepath.Join(t.TempDir(), "key")
@@ -180,8 +180,8 @@ func writeDevFile(t *testing.T, dir string, d *cli.DevFile) {
 	}
 }
 
-// TestSvcDevHasEnded: dev.json stays when svc dev ends. A command that uses it then says that svc
-// dev has ended, and not that an address does not answer.
+// TestSvcDevHasEnded: dev.json remains when svc dev ends. A command that uses it then reports that
+// svc dev has ended, instead of an address that does not answer.
 func TestSvcDevHasEnded(t *testing.T) {
 	ended := httptest.NewServer(nil)
 	ended.Close()
@@ -199,7 +199,8 @@ func TestSvcDevHasEnded(t *testing.T) {
 	}
 }
 
-// TestStoppedBeforeKafkaAnswers: stopping a role that still waits for its brokers is no fault.
+// TestStoppedBeforeKafkaAnswers: stopping a role that is still waiting for its brokers is not an
+// error.
 func TestStoppedBeforeKafkaAnswers(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -13,8 +13,8 @@ var keysOf = map[string]string{
 	"ingest": "pseudonym secrets", "notify": "secrets", "admin": "secrets", "process": "", "read": "secrets", "verify": "",
 }
 
-// TestDeployGivesEachRoleItsKeys: Kubernetes, systemd and Compose give each role a secret of its
-// own, with only the keys that it needs.
+// TestDeployGivesEachRoleItsKeys: Kubernetes, systemd and Compose give each role a separate secret
+// with only the keys that the role needs.
 func TestDeployGivesEachRoleItsKeys(t *testing.T) {
 	t.Parallel()
 	named := func(pattern, text string) string {

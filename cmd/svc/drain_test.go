@@ -19,7 +19,7 @@ import (
 	"svc/internal/lifecycle"
 )
 
-// front serves the routes of ingest and of every process on one connection.
+// front serves the routes of ingest, and those of every process, on one connection.
 func front(t *testing.T, scopes ...access.Scope) (conn net.Conn, token string) {
 	t.Helper()
 	key, token := access.Mint(access.Key{Hospital: "north", Scopes: scopes}, time.Now())
@@ -55,7 +55,8 @@ func front(t *testing.T, scopes ...access.Scope) (conn net.Conn, token string) {
 }
 
 // TestRefusedBodiesAreRead: a client may send a whole body before it reads the answer. It then
-// finds an answer, however early the request was refused, and the connection stays open.
+// finds an answer, regardless of how early the request was refused, and the connection remains
+// open.
 func TestRefusedBodiesAreRead(t *testing.T) {
 	const large = 12 << 20
 	length := fmt.Sprintf("Content-Length: %d\r\n", large)

@@ -16,7 +16,8 @@ import (
 	"svc/readapi"
 )
 
-// reader returns a service with the routes of the read API, which forwards all others to an address.
+// reader returns a service with the routes of the read API, which forwards all other requests to an
+// address.
 func reader(to string) *service {
 	full := routed()
 	h := &service{config: &config.Config{}, shell: full.shell, now: full.now, Process: full.Process, log: slog.New(slog.DiscardHandler)}
@@ -28,7 +29,7 @@ func reader(to string) *service {
 	return h
 }
 
-// TestOneAddressServesAll compares the routes of a reader that forwards with those of all roles.
+// TestOneAddressServesAll compares the routes of a forwarding reader with those of all roles.
 func TestOneAddressServesAll(t *testing.T) {
 	h := reader("http://127.0.0.1:1")
 	if !h.forwardWrites() {
@@ -41,8 +42,8 @@ func TestOneAddressServesAll(t *testing.T) {
 	}
 }
 
-// TestForward sends a request through a reader. The answer must come from svc ingest, unchanged, with
-// each header once; and svc ingest must see who asked.
+// TestForward sends a request through a reader. The answer must come from svc ingest unchanged,
+// with each header once, and svc ingest must get the client's address.
 func TestForward(t *testing.T) {
 	var got *http.Request
 	var body string
@@ -84,7 +85,8 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// TestForwardWithoutIngest expects 503 with Retry-After in the envelope while svc ingest does not answer.
+// TestForwardWithoutIngest: while svc ingest does not answer, the answer is 503 with Retry-After in
+// an envelope.
 func TestForwardWithoutIngest(t *testing.T) {
 	h := reader("http://127.0.0.1:1")
 	h.forwardWrites()

@@ -19,8 +19,7 @@ func TestHealthPage(t *testing.T) {
 	docpage.Hold(t, "../../docs/operations.md", "health", table.String(), *update)
 }
 
-// TestSettlingChecksExist: each settling check is in the table, because add panics on other
-// names.
+// TestSettlingChecksExist: each settling check is in the table, because add panics on other names.
 func TestSettlingChecksExist(t *testing.T) {
 	t.Parallel()
 	for _, name := range settling {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestHelpTree compares the help of every command with testdata/help.txt, so that a change of the
-// command line is noticed.
+// command line is detected.
 func TestHelpTree(t *testing.T) {
 	const path = "testdata/help.txt"
 	var all bytes.Buffer
@@ -47,8 +47,8 @@ func each(c *cobra.Command, fn func(*cobra.Command)) {
 	}
 }
 
-// TestFlagsHaveTwoDashes: a flag with one dash is refused with a hint. It is never read as a row
-// of short flags, because no flag with a value has a short name.
+// TestFlagsHaveTwoDashes: a flag with one dash is refused with a hint. It is never read as a
+// sequence of short flags, because no flag with a value has a short name.
 func TestFlagsHaveTwoDashes(t *testing.T) {
 	each(tree(env{}), func(c *cobra.Command) {
 		tried := false
@@ -56,7 +56,7 @@ func TestFlagsHaveTwoDashes(t *testing.T) {
 			if f.Shorthand != "" {
 				t.Errorf("%s has the short flag -%s", c.CommandPath(), f.Shorthand)
 			}
-			if tried && f.Name[0] != 'h' { // -h exists, so pflag reads these in another way
+			if tried && f.Name[0] != 'h' { // -h exists, so pflag reads these differently
 				return
 			}
 			tried = true
@@ -69,7 +69,7 @@ func TestFlagsHaveTwoDashes(t *testing.T) {
 	})
 }
 
-// TestCompletion: completion offers commands, flags and the words of a flag, and prints a script
+// TestCompletion: completion offers commands, flags and the values of a flag, and prints a script
 // that a shell can load.
 func TestCompletion(t *testing.T) {
 	for words, want := range map[string][]string{
@@ -107,7 +107,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestManualPages: each command has a manual page with its flags and their variables.
+// TestManualPages: each command has a manual page with its flags and their environment variables.
 func TestManualPages(t *testing.T) {
 	dir := t.TempDir()
 	if code, _, stderr := say(t, "man", "--out", dir); code != 0 {

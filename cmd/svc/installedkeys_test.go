@@ -27,7 +27,7 @@ const (
 	anotherKey = "another key of the tests, of 32 characters and more"
 )
 
-// installation is a fresh embedded Kafka and Redis for the processes of a test.
+// installation is a new embedded Kafka and Redis for the processes of a test.
 type installation struct {
 	t            *testing.T
 	kafka, redis string
@@ -48,7 +48,7 @@ func newInstallation(t *testing.T) *installation {
 	return &installation{t, kafka.Addr(), redis.URL()}
 }
 
-// start runs some roles until the test ends or stop is called.
+// start runs the given roles until the test ends or stop is called.
 func (i *installation) start(names string, change func(*config.Config)) (h *service, stop func()) {
 	i.t.Helper()
 	c := &config.Config{
@@ -79,8 +79,8 @@ func (i *installation) start(names string, change func(*config.Config)) (h *serv
 	return h, stop
 }
 
-// await waits until the key check of a process has a result. want is part of its error; "": no
-// error.
+// await waits until the key check of a process has a result. want is part of its error, or "" if
+// the check must succeed.
 func (i *installation) await(h *service, want string) {
 	i.t.Helper()
 	var fault error
@@ -97,7 +97,7 @@ func (i *installation) await(h *service, want string) {
 	i.t.Fatalf("the keys: %v, want %q", fault, want)
 }
 
-// allReady reports whether the public port would open.
+// allReady reports whether the process would open its public port.
 func (h *service) allReady() bool {
 	for _, ready := range h.Ready {
 		select {
@@ -110,7 +110,7 @@ func (h *service) allReady() bool {
 }
 
 // TestKeysOfAnInstallation: the first start sets the keys of the installation. A process with
-// another key does not become ready, and says which key differs.
+// another key does not become ready, and reports which key differs.
 func TestKeysOfAnInstallation(t *testing.T) {
 	i := newInstallation(t)
 	first, _ := i.start("ingest", nil)
@@ -146,8 +146,8 @@ func TestKeysOfAnInstallation(t *testing.T) {
 	}
 }
 
-// TestFirstStartsAtOnce: processes with different keys start at once on an empty installation.
-// One of them sets the key; the others report a difference.
+// TestFirstStartsAtOnce: processes with different keys start at the same time on an empty
+// installation. One of them sets the key, and the others report a difference.
 func TestFirstStartsAtOnce(t *testing.T) {
 	for range 3 {
 		i := newInstallation(t)
@@ -201,8 +201,8 @@ func (i *installation) awaitCompared(h *service, id, key string) {
 	i.t.Fatalf("it does not settle: %v", fault)
 }
 
-// TestNotifyWithAnotherKeyTakesNothing: a notifier with a wrong key owns no partitions, so that
-// one with the right key can.
+// TestNotifyWithAnotherKeyTakesNothing: a notifier with a wrong key owns no partitions, so that a
+// notifier with the right key can own them.
 func TestNotifyWithAnotherKeyTakesNothing(t *testing.T) {
 	i := newInstallation(t)
 	front, _ := i.start("ingest", nil)
@@ -227,7 +227,7 @@ func TestNotifyWithAnotherKeyTakesNothing(t *testing.T) {
 	}
 }
 
-// TestPseudonymKeyIsWrapped: pseudonyms stay the same when the key changes.
+// TestPseudonymKeyIsWrapped: pseudonyms do not change when the key changes.
 func TestPseudonymKeyIsWrapped(t *testing.T) {
 	i := newInstallation(t)
 	first, stop := i.start("ingest", nil)
@@ -252,8 +252,8 @@ func (i *installation) secrets(verb string, lookup ...string) (code int, said st
 	return code, out.String()
 }
 
-// TestRotationOfTheSecretsKey: while all processes have both keys they go on. svc secrets reseal
-// makes the new key the installation's and seals all settings with it. Then the old key is no
+// TestRotationOfTheSecretsKey: processes that have both keys continue. svc secrets reseal makes the
+// new key that of the installation and seals all settings with it. After that, the old key is no
 // longer needed.
 func TestRotationOfTheSecretsKey(t *testing.T) {
 	i := newInstallation(t)
@@ -304,7 +304,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	if got := address(after); got != "nurse@north.example" {
 		t.Errorf("with the new key alone it reads %q", got)
 	}
-	// The key is lost. Another key takes its place, and the sealed values must be set again.
+	// If the key is lost, another key replaces it, and the sealed values must be set again.
 	const lastKey = "a third key of the tests, of 32 characters and more"
 	if code, said := i.secrets("reseal --lost", "SVC_SECRETS_KEY", lastKey); code != 1 || !strings.Contains(said, "1 are encrypted with a key that is not configured") {
 		t.Errorf("lost: %d, %s", code, said)
@@ -317,8 +317,8 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	}
 }
 
-// TestRotationOfThePseudonymKey: pseudonyms stay the same, so a visit from before the rotation
-// and after it is one visit.
+// TestRotationOfThePseudonymKey: pseudonyms do not change, so a visit before the rotation and after
+// it is one visit.
 func TestRotationOfThePseudonymKey(t *testing.T) {
 	i := newInstallation(t)
 	visit := func(h *service) string { return h.pseudonyms.Pseudonym("north", "visit", "VN1") }
@@ -330,7 +330,7 @@ func TestRotationOfThePseudonymKey(t *testing.T) {
 	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey, "SVC_PSEUDONYM_KEY_OLD", oneKey); code != 0 || strings.Contains(said, "tests") {
 		t.Fatalf("%d, %s", code, said)
 	}
-	i.await(before, "the pseudonym key (") // it makes the same pseudonyms until it is restarted
+	i.await(before, "the pseudonym key (") // the process computes the same pseudonyms until it is restarted
 	after, _ := i.start("ingest", func(c *config.Config) { c.Instance, c.PseudonymKey = "after", anotherKey })
 	i.await(after, "")
 	if visit(before) != visit(after) {
@@ -346,7 +346,7 @@ func TestRotationOfThePseudonymKey(t *testing.T) {
 }
 
 // TestSettingsOfAnotherRelease: another release wrote the settings in a form that this one cannot
-// read. The process does not become ready, and does not ask for another key.
+// read. The process does not become ready, and does not request another key.
 func TestSettingsOfAnotherRelease(t *testing.T) {
 	i := newInstallation(t)
 	first, stop := i.start("ingest", nil)

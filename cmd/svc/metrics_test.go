@@ -26,7 +26,7 @@ import (
 )
 
 // TestMetricsPage compares docs/operations.md with the metrics of a process with every role, and
-// of svc verify.
+// those of svc verify.
 func TestMetricsPage(t *testing.T) {
 	registered := registeredMetrics(t)
 	var table strings.Builder

@@ -20,9 +20,9 @@ import (
 	"svc/internal/lifecycle"
 )
 
-// TestWhatIsNoRequest: net/http refuses input that is not HTTP before there is a path or a
-// handler. The answer is in the envelope all the same. The connection is closed, and a log line
-// is written that repeats none of the input.
+// TestWhatIsNoRequest: net/http refuses input that is not HTTP before the path is known or a
+// handler is called. The answer is in the envelope nevertheless, the connection is closed, and the
+// log line contains no part of the input.
 func TestWhatIsNoRequest(t *testing.T) {
 	var log lines
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
@@ -119,7 +119,7 @@ func TestAnswersAreLeftAlone(t *testing.T) {
 	}
 }
 
-// lines is a log that several connections write to.
+// lines is a log to which several connections write.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer

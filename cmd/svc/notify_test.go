@@ -14,8 +14,8 @@ import (
 	"svc/internal/view"
 )
 
-// built returns a process with some roles on a fresh embedded Kafka and Redis. Its loops do not
-// run yet.
+// built returns a process with the given roles on a new embedded Kafka and Redis. Its loops are not
+// started.
 func built(t *testing.T, names ...string) *service {
 	t.Helper()
 	kafka, err := stream.Embed(stream.BrokerOptions{})
@@ -39,7 +39,7 @@ func built(t *testing.T, names ...string) *service {
 	return h
 }
 
-// TestStopBeforeStart: a loop that is stopped before it has done anything ends.
+// TestStopBeforeStart: a loop that is stopped before its first action ends.
 func TestStopBeforeStart(t *testing.T) {
 	all := slices.Sorted(maps.Keys(allRoles()))
 	for _, names := range append([][]string{all}, slices.Collect(slices.Chunk(all, 1))...) {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestRoomsOfTheVersion: an alert shows the rooms at its change or later. It waits while the view
-// is behind, and shows no rooms that the view does not get in time.
+// is behind, and omits rooms that the view does not receive in time.
 func TestRoomsOfTheVersion(t *testing.T) {
 	h := built(t, "notify")
 	projector := h.redis.Projector(h.generation, func(int32) {})

@@ -14,7 +14,7 @@ import (
 )
 
 // TestEveryRouteIsDescribed compares the routes with the OpenAPI document. A new route fails here
-// until its package registers it with an [contract.Operation]; see internal/openapi.
+// until its package registers it with a [contract.Operation]; see internal/openapi.
 func TestEveryRouteIsDescribed(t *testing.T) {
 	h := routed()
 	var mounted, described []string

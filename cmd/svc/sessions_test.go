@@ -18,7 +18,7 @@ import (
 	"svc/internal/view"
 )
 
-// newReader starts a svc read on a log, with a Redis of its own that is empty.
+// newReader starts a svc read on a log, with a separate, empty Redis.
 func newReader(t *testing.T, kafka string) *service {
 	t.Helper()
 	redis, err := view.Embed()
@@ -45,7 +45,7 @@ func newReader(t *testing.T, kafka string) *service {
 	return h
 }
 
-// askPage sends a request as a browser does from a page of ours.
+// askPage sends a request as a browser does from a page of svc.
 func askPage(h *service, method, path string, cookies ...*http.Cookie) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, http.NoBody)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -57,9 +57,9 @@ func askPage(h *service, method, path string, cookies ...*http.Cookie) *httptest
 	return w
 }
 
-// TestASVS741SessionsEndOnEveryReader (ASVS 7.4.1, 7.4.2, 7.5.2): of two readers on one log, each honors
-// at once what begins at the other one. What ends a session at one of them ends it at the other, with
-// its streams, and at a reader that starts later with an empty Redis.
+// TestASVS741SessionsEndOnEveryReader (ASVS 7.4.1, 7.4.2, 7.5.2): of two readers on one log, each
+// accepts at once a session that begins at the other. A session that ends at one of them ends at
+// the other with its streams, and at a reader that starts later with an empty Redis.
 func TestASVS741SessionsEndOnEveryReader(t *testing.T) {
 	kafka, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
@@ -106,7 +106,7 @@ func TestASVS741SessionsEndOnEveryReader(t *testing.T) {
 		}
 		all := one.settings.Users.Sessions(lastUser(one))
 		end(&all[0], cookie)
-		events, err := io.ReadAll(answer.Body) // half an hour otherwise
+		events, err := io.ReadAll(answer.Body) // half an hour if the session does not end
 		answer.Body.Close()
 		if err != nil || !strings.Contains(string(events), "event: gone") {
 			t.Errorf("%s: the stream of the other reader ends with %v: %s", name, err, events)
@@ -126,7 +126,7 @@ func TestASVS741SessionsEndOnEveryReader(t *testing.T) {
 	}
 }
 
-// newToken makes a link for a charge nurse.
+// newToken creates a link for a charge nurse.
 func newToken(t *testing.T, h *service) string {
 	t.Helper()
 	_, token, err := h.office().MakeLink(t.Context(), "key_1", "north", "desk", users.Charge, time.Hour)

@@ -26,7 +26,7 @@ func (noLog) Append(context.Context, *acuity.Observation) (ingest.Position, erro
 	return ingest.Position{}, errors.New("a slow body reached the log")
 }
 
-// TestSlowClientsAreCutOff speaks HTTP slowly, in several ways. Each time the server closes the
+// TestSlowClientsAreCutOff sends HTTP slowly, in several ways. In each case the server closes the
 // connection, and not before its patience ends. If there is an answer, it is in the envelope. The
 // first bytes are in the socket before the server accepts it, and only one limit is short, so the
 // speed of this machine does not matter.
@@ -44,9 +44,9 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		patience lifecycle.Patience
 		send     string
-		drip     string // sent again and again after send
+		drip     string // sent repeatedly after send
 		deaf     bool   // the client does not read before the server gives up
-		want     string // part of the answer; "": no answer
+		want     string // part of the answer; "" if there is none
 	}{
 		"says nothing":             {header, "", "", false, ""},
 		"half a line":              {header, "GET /api/v1/le", "", false, "400 Bad Request"}, // net/http itself answers, without the envelope

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// TestAlone holds that what the race detector does not watch starts nothing: neither the packages of
-// ALONE in the Makefile nor their tests have a go statement, a WaitGroup or a parallel test.
+// TestAlone checks that code without the race detector starts nothing in parallel: neither the
+// packages of ALONE in the Makefile nor their tests have a go statement, a WaitGroup or a parallel
+// test.
 func TestAlone(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
@@ -51,7 +52,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// starts reports a go statement, and calls that start one in other words.
+// starts reports whether a node is a go statement, or a call that starts a goroutine.
 func starts(n ast.Node) bool {
 	if call, ok := n.(*ast.CallExpr); ok {
 		called, ok := call.Fun.(*ast.SelectorExpr)

@@ -1,6 +1,6 @@
-// Package archtest holds the import rules of the house as a test: which room may
-// know which, and which libraries. It reads the tree as it is, so a new folder
-// without a plan, or a library outside its room, fails by name.
+// Package archtest tests the import rules of this repository: which packages of the repository, and
+// which libraries, each folder may import. It reads the source tree, so a new folder that is not in
+// the plan, or a library outside its folder, fails by name.
 package archtest
 
 import (
@@ -20,20 +20,20 @@ const module = "svc/"
 
 // room is what one folder may do.
 type room struct {
-	// imports are rooms of ours and libraries, with what lies below them, beside the
-	// standard library. A name that begins with "=" is that room alone.
+	// imports are packages of the repository and libraries, including packages below them, in
+	// addition to the standard library. A name that begins with "=" means only that package.
 	imports    []string
 	std        []string // if set, the only packages of the standard library
 	goroutines bool     // may start goroutines
 }
 
-// rooms is the plan of the house. A folder that is not here fails: name the
-// room first. Roles (ingest, processors, readapi) never import roles.
+// rooms is the plan. A folder that is not listed fails, so add a new one here first. Roles (ingest,
+// processors, readapi) never import roles.
 var rooms = map[string]room{
 	"acuity":                           {imports: []string{"=acuity/codes", "=acuity/catalogue"}, std: domainStd},
 	"acuity/codes":                     {std: domainStd},
 	"acuity/catalogue":                 {imports: []string{"=acuity/codes"}, std: domainStd},                                                                                                                                                                                                                            // what each factor asks for
-	"acuity/terminology":               {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // what a code stands for
+	"acuity/terminology":               {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // the meaning of codes
 	"acuity/score":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // a chart judged at an instant
 	"acuity/adt":                       {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology"}, std: domainStd},                                                                                                                                                                     // the events of a visit
 	"acuity/location":                  {imports: []string{"=acuity", "=acuity/adt"}, std: domainStd},                                                                                                                                                                                                                   // which room a location is
@@ -41,7 +41,7 @@ var rooms = map[string]room{
 	"acuity/facts":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/adt", "=acuity/location", "=acuity/evidence"}, std: domainStd},                                                                                                                                     // what was recorded of one hospital, by whom
 	"acuity/registry":                  {imports: []string{"=acuity", "=acuity/adt", "=acuity/location", "=acuity/score", "=acuity/evidence", "=acuity/facts"}, std: domainStd},                                                                                                                                         // its rooms and visits
 	"acuity/identity":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology", "=acuity/adt", "=acuity/location", "=acuity/score", "=acuity/evidence", "=acuity/facts", "=acuity/registry"}, std: domainStd},                                                        // whom and which place a name means
-	"acuity/stays":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/terminology", "=acuity/adt", "=acuity/location", "=acuity/evidence", "=acuity/facts", "=acuity/registry", "=acuity/identity"}, std: domainStd},                                                                          // who is where, when
+	"acuity/stays":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/terminology", "=acuity/adt", "=acuity/location", "=acuity/evidence", "=acuity/facts", "=acuity/registry", "=acuity/identity"}, std: domainStd},                                                                          // the MLLP listeners, with the key of each sender
 	"acuity/charts":                    {imports: []string{"=acuity", "=acuity/codes", "=acuity/adt", "=acuity/location", "=acuity/evidence", "=acuity/facts", "=acuity/registry", "=acuity/identity", "=acuity/stays"}, std: domainStd},                                                                                // what is known of a room
 	"acuity/hospital":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology", "=acuity/adt", "=acuity/location", "=acuity/score", "=acuity/evidence", "=acuity/facts", "=acuity/registry", "=acuity/identity", "=acuity/stays", "=acuity/charts"}, std: domainStd}, // observations, applied to the state of one hospital
 	"acuity/suggest":                   {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // asked by people who map codes, never by a verdict
@@ -52,7 +52,7 @@ var rooms = map[string]room{
 	"ingest/hl7":                       {imports: []string{"acuity", "golang.org/x/text"}},
 	"ingest/mllp":                      {goroutines: true},
 	"ingest/engines":                   {imports: []string{"ingest", "internal/config", "internal/httpapi", "internal/lifecycle"}},     // the listeners of MLLP, with the key of each sender
-	"ingest/outcomes":                  {imports: []string{"acuity", "ingest", "internal/feeds", "internal/httpapi/rules", "schemas"}}, // what became of the observations, for the status of a feed
+	"ingest/outcomes":                  {imports: []string{"acuity", "ingest", "internal/feeds", "internal/httpapi/rules", "schemas"}}, // the outcomes of observations, for the status of a feed
 	"ingest/fhir":                      {imports: []string{"acuity", "ingest/hl7"}},
 	"processors/verdict":               {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"readapi":                          {imports: []string{"acuity", "readapi/web/text", "internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/feeds", "internal/outbound", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
@@ -80,11 +80,11 @@ var rooms = map[string]room{
 	"internal/admin/keys":              {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "github.com/go-chi/chi"}},                                                                                                                                                                        // key administration, by two roles and the command line
 	"internal/httpapi/contract":        {imports: []string{"internal/httpapi", "github.com/go-chi/chi"}},
 	"internal/httpapi/rules":           {},
-	"internal/httpapi/limit":           {}, // how often a caller may ask: shared by the shell of every role and by Redis
+	"internal/httpapi/limit":           {}, // rate limits of callers, used by the shell of every role and by Redis
 	"internal/httpapi/limit/limittest": {imports: []string{"internal/httpapi/limit"}, goroutines: true},
 	"internal/view":                    {imports: []string{"internal/feeds", "internal/httpapi/limit", "internal/outbound", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
 	"internal/view/viewtest":           {imports: []string{"internal/view", "internal/feeds", "internal/outbound", "github.com/redis/go-redis"}, goroutines: true},
-	"internal/registry":                {imports: []string{"schemas", "github.com/go-chi/chi", "github.com/twmb/franz-go/pkg/sr"}}, // which schema an id on the wire names
+	"internal/registry":                {imports: []string{"schemas", "github.com/go-chi/chi", "github.com/twmb/franz-go/pkg/sr"}}, // maps a schema id on the wire to its schema
 	"internal/feeds":                   {},
 	"internal/stream/logfiles":         {imports: []string{"github.com/twmb/franz-go/pkg/kmsg"}}, // the files of the embedded Kafka, before it opens them
 	"internal/stream": {
@@ -92,24 +92,24 @@ var rooms = map[string]room{
 		goroutines: true,
 	},
 	"acuity/forecast":               {imports: []string{"=acuity", "=acuity/catalogue", "=acuity/score"}, std: forecastStd},
-	"acuity/help":                   {imports: []string{"=acuity", "=acuity/score"}, std: domainStd},                   // what would bring a unit to a better level
-	"processors/projection":         {imports: []string{"internal/stream", "internal/view", "processors/verdict"}},     // what they have made, in the view
+	"acuity/help":                   {imports: []string{"=acuity", "=acuity/score"}, std: domainStd},                   // the steps that would bring a unit to a better level
+	"processors/projection":         {imports: []string{"internal/stream", "internal/view", "processors/verdict"}},     // writes verdicts to the view
 	"processors/deadletter":         {imports: []string{"acuity", "schemas", "internal/stream", "processors/verdict"}}, // observations that could not be applied
 	"processors/history":            {imports: []string{"acuity", "schemas", "internal/stream", "processors/verdict"}}, // the models of the forecast
 	"notifier":                      {imports: []string{"acuity", "internal/outbound", "notifier", "golang.org/x/time"}, goroutines: true},
 	"notifier/event":                {imports: []string{"acuity", "internal/outbound"}},
 	"notifier/endpointqueue":        {imports: []string{"internal/outbound"}},
 	"notifier/policy":               {imports: []string{"acuity", "internal/outbound"}},
-	"notifier/alert":                {imports: []string{"acuity", "internal/outbound", "notifier/event", "notifier/policy", "golang.org/x/text"}}, // what people read
-	"notifier/people":               {imports: []string{"acuity", "internal/outbound", "notifier"}},                                               // which of them
-	"notifier/kafka":                {imports: []string{"schemas", "internal/stream", "notifier"}},                                                // its topics
-	"notifier/lists":                {imports: []string{"schemas", "internal/outbound", "internal/view", "notifier"}},                             // what it tells, in the view
-	"notifier/outcome":              {imports: []string{"internal/outbound"}},                                                                     // how an attempt ended
+	"notifier/alert":                {imports: []string{"acuity", "internal/outbound", "notifier/event", "notifier/policy", "golang.org/x/text"}}, // the texts for people
+	"notifier/people":               {imports: []string{"acuity", "internal/outbound", "notifier"}},                                               // chooses the recipients
+	"notifier/kafka":                {imports: []string{"schemas", "internal/stream", "notifier"}},                                                // the topics of the notifier
+	"notifier/lists":                {imports: []string{"schemas", "internal/outbound", "internal/view", "notifier"}},                             // writes the notifier's lists to the view
+	"notifier/outcome":              {imports: []string{"internal/outbound"}},                                                                     // the outcome of an attempt
 	"notifier/mail":                 {imports: []string{"internal/outbound", "notifier/outcome", "github.com/wneessen/go-mail"}},
 	"notifier/sms":                  {imports: []string{"internal/outbound", "notifier/outcome", "internal/signature"}},
 	"internal/outbound":             {},                                                                                                                                                                                                                                           // what leaves the service, to whom and how it went: ingest, readapi, notifier and schemas share the words
 	"internal/seal":                 {},                                                                                                                                                                                                                                           // secrets and addresses at rest: settings and the ledger use it
-	"internal/admin/subscribers":    {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}},                                                                               // administration of who is told, by two roles and the command line
+	"internal/admin/subscribers":    {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}},                                                                               // administration of recipients, by two roles and the command line
 	"internal/analysis/spreadsheet": {},                                                                                                                                                                                                                                           // text of a CSV file that a spreadsheet must not run: exports and the terminology map
 	"internal/analysis/inputlog":    {imports: []string{"acuity", "schemas", "internal/stream", "github.com/segmentio/kafka-go", "golang.org/x/time"}, goroutines: true},                                                                                                          // the log as an independent client reads it
 	"internal/analysis/tables":      {imports: []string{"acuity", "schemas", "internal/outbound", "internal/analysis/spreadsheet", "internal/stream", "github.com/parquet-go/parquet-go"}},                                                                                        // columns and formats
@@ -130,21 +130,21 @@ var rooms = map[string]room{
 	"internal/doctor":               {imports: []string{"internal/cli", "internal/config", "internal/kafkacli", "internal/stream", "internal/view", "schemas", "github.com/spf13"}},                                                                                                                                                    // what is wrong with the servers of an installation
 	"internal/admin/commands":       {imports: []string{"internal/admin", "internal/analysis/spreadsheet", "internal/cli", "internal/config", "internal/httpapi", "internal/kafkacli", "internal/stream", "internal/view", "readapi/web/signin", "github.com/spf13"}},                                                                  // keys, hospitals, links and secrets from the command line
 	"internal/analysis/commands":    {imports: []string{"acuity", "schemas", "internal/admin/keys", "internal/admin/settings", "internal/analysis", "internal/cli", "internal/config", "internal/kafkacli", "internal/lifecycle", "internal/metrics", "internal/registry", "internal/stream", "internal/view", "github.com/spf13"}},
-	"internal/metrics":              {imports: []string{"internal/lifecycle", "internal/outbound", "github.com/prometheus/client_golang"}}, // what Prometheus reads of a process
-	"internal/testkit/docpage":      {},                                                                                                    // parts of docs/ that are made of the code
+	"internal/metrics":              {imports: []string{"internal/lifecycle", "internal/outbound", "github.com/prometheus/client_golang"}}, // the metrics of a process for Prometheus
+	"internal/testkit/docpage":      {},                                                                                                    // parts of docs/ that are generated from code
 	"internal/lifecycle":            {imports: []string{"golang.org/x/sync", "github.com/KimMachineGun/automemlimit"}, goroutines: true},   // loops, servers and health of one process
 	"internal/openapi":              {imports: []string{"acuity", "internal/httpapi/access", "internal/httpapi", "internal/outbound", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
 	"internal/testkit/loadgen":      {imports: []string{"acuity"}},
-	"internal/e2e":                  {}, // tests alone
+	"internal/e2e":                  {}, // only tests
 
 	"notifier/webhook":               {imports: []string{"acuity", "internal/outbound", "internal/signature", "notifier/egress", "notifier/event", "notifier/outcome"}},
-	"notifier/egress":                {}, // which addresses may be called for a hospital: the sender asks it, and cmd gives it to ingest as a port
+	"notifier/egress":                {}, // the addresses that may be called for a hospital, for the sender and, by a port, for ingest
 	"internal/analysis/analysistest": {imports: []string{"acuity", "schemas", "processors/verdict", "internal/analysis", "internal/stream", "internal/testkit/loadgen", "golang.org/x/sync"}, goroutines: true},
 	"notifier/sendertest":            {imports: []string{"internal/outbound", "notifier/outcome"}, goroutines: true},
 	"notifier/egress/egresstest":     {imports: []string{"notifier/egress"}, goroutines: true},
-	"internal/testkit/oidctest":      {},                                            // an identity provider for tests, hostile if they ask for it
+	"internal/testkit/oidctest":      {},                                            // an identity provider for tests, which can be made hostile
 	"internal/testkit/runtimes":      {imports: []string{"github.com/gofrs/flock"}}, // runtimes of other languages for tests
-	"internal/signature":             {imports: []string{"internal/outbound"}},      // signs what leaves; checks what our own receivers and the receipts of providers get
+	"internal/signature":             {imports: []string{"internal/outbound"}},      // signs outgoing requests; checks requests to svc's receivers and receipts of providers
 
 	"internal/analysis/backtest/hours/hourstest": {imports: []string{"acuity", "internal/analysis/backtest/hours", "internal/analysis/simulate"}},
 	"internal/analysis/backtest/hours": {
@@ -154,20 +154,20 @@ var rooms = map[string]room{
 		imports: []string{
 			"acuity", "schemas", "ingest", "processors", "readapi", "notifier", "internal",
 			"github.com/go-chi/chi", "github.com/spf13",
-			"golang.org/x/crypto/x509roots", // authorities of certificates, where the system has none
+			"golang.org/x/crypto/x509roots", // certificate authorities, for systems without any
 		},
 		goroutines: true,
 	},
 }
 
-// domainStd is all of the standard library that the domain may see: no network,
-// no disk, no log, no context.
+// domainStd are the packages of the standard library that the domain may import: no network, no
+// disk, no log, no context.
 var domainStd = []string{
 	"bufio", "bytes", "cmp", "embed", "crypto/sha256", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/fnv", "hash/maphash", "iter", "maps", "math", "math/big", "math/bits", "regexp",
 	"slices", "sort", "strconv", "strings", "sync", "time", "unicode", "unicode/utf8",
 }
 
-// forecastStd is what the forecast needs of the standard library.
+// forecastStd are the packages of the standard library that the forecast needs.
 var forecastStd = []string{"cmp", "errors", "fmt", "math", "math/bits", "slices", "sort", "strconv", "strings", "time"}
 
 func TestImportRules(t *testing.T) {
@@ -199,7 +199,7 @@ func TestImportRules(t *testing.T) {
 	}
 }
 
-// TestRulesBite breaks each rule once and wants it named.
+// TestRulesBite violates each rule once, and expects that the violation is reported.
 func TestRulesBite(t *testing.T) {
 	plan := map[string]room{
 		"acuity": {std: []string{"time"}},
@@ -226,7 +226,7 @@ func TestRulesBite(t *testing.T) {
 	}
 }
 
-// faults returns what one file does that its room may not.
+// faults returns the violations of one file.
 func faults(file string, source []byte, plan map[string]room) []string {
 	name := path.Dir(file)
 	may, known := plan[name]

@@ -11,17 +11,17 @@ import (
 
 var (
 	comment = regexp.MustCompile(`(?:^|[\s;{}()])//[ \t].*`)
-	// citation is a page, perhaps with anchors: docs/decisions.md#birth, #turnover.
+	// citation matches a page with optional anchors, such as docs/decisions.md#birth, #turnover.
 	citation = regexp.MustCompile(`\b((?:docs|deploy|acuity)/[a-z/-]+\.md)((?:#[a-z0-9-]+(?:,\s+#[a-z0-9-]+)*)?)`)
-	// dangling are the ways to cite a rule by a number or by a page that is not in the repository.
+	// dangling matches citations of a rule by a number, or of a page that is not in the repository.
 	dangling = regexp.MustCompile(`\b(?:clinical|scoring)-(?:decisions|input)\b|\b(?:contract|house|style|language|stream-notes|notify)\.md\b|` +
 		`\b(?:[Dd]ecision|[Rr]ule|[Cc]ontract|[Ss]coring|[Ff]inding|[Ii]ssue) #?\d+\b|§|\((?:[B-DFHIJRSX]\d{1,2}|[PT]\d)(?:,? (?:and |to )?[A-Z]\d{1,2})*\)`)
-	// numbered is a case of a table that has the number of a rule for a name.
+	// numbered matches a table case whose name is the number of a rule.
 	numbered = regexp.MustCompile(`(?m)^\s*"(?:(?:clinical|scoring)-(?:decisions|input)\b|[CDFHPRSX]\d{1,2}\b)[^"]*": *\{`)
 )
 
-// TestCitations follows every citation of a document in a comment: its page exists, and so does its
-// anchor. A rule is cited by its anchor in docs/decisions.md, never by a number.
+// TestCitations follows every citation of a document in a comment: its page and its anchor exist. A
+// rule is cited by its anchor in docs/decisions.md, never by a number.
 func TestCitations(t *testing.T) {
 	root := filepath.Join("..", "..")
 	cited := 0
@@ -69,7 +69,7 @@ func TestCitations(t *testing.T) {
 	}
 }
 
-// commentsOf returns the comments of a Go file, each run of lines joined into one.
+// commentsOf returns the comments of a Go file, with consecutive lines joined.
 func commentsOf(text string) string {
 	var all strings.Builder
 	for line := range strings.Lines(text) {
@@ -82,7 +82,7 @@ func commentsOf(text string) string {
 	return strings.ReplaceAll(all.String(), "\n", " ")
 }
 
-// TestDanglingCitations has the forms that are refused, and some that only look like them.
+// TestDanglingCitations has the refused forms, and similar texts that are not refused.
 func TestDanglingCitations(t *testing.T) {
 	for text, refused := range map[string]bool{
 		"the last one counts (F9)":                  true,

@@ -17,7 +17,7 @@ var (
 	notSlug = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestLinks follows every relative link of every document: its file exists, and so does its heading.
+// TestLinks follows every relative link of every document: its file and its heading exist.
 func TestLinks(t *testing.T) {
 	root := filepath.Join("..", "..")
 	links := 0
@@ -63,7 +63,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// hasHeading reports whether a document has a heading or an anchor of that name, as GitHub forms it.
+// hasHeading reports whether a document has a heading or an anchor with that name, in GitHub's
+// notation.
 func hasHeading(t *testing.T, file, fragment string) bool {
 	t.Helper()
 	text, err := os.ReadFile(file)

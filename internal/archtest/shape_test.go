@@ -17,22 +17,22 @@ import (
 	"unicode/utf8"
 )
 
-// What a room holds at most. A reader must see all of it at a glance.
+// These limits keep a package small enough for one reader.
 const (
-	maxExported = 40  // names of a package that others may use; methods and fields not counted
-	maxMethods  = 40  // of a type
-	maxLines    = 400 // of a file
-	maxColumns  = 140 // of a line; tags of fields and raw texts cannot be broken
+	maxExported = 40  // exported names of a package, without methods and fields
+	maxMethods  = 40  // methods of a type
+	maxLines    = 400 // lines of a file
+	maxColumns  = 140 // columns of a line, except tags of fields and raw strings, which cannot be broken
 )
 
-// allowance is a size above the limit, with the reason that it stays.
+// allowance is a size above the limit, with the reason for it.
 type allowance struct {
 	size   int
 	reason string
 }
 
-// allowances by what is larger: a package, a package and its type, or a file. What
-// grows beyond its allowance fails, and so does a needless one: sizes only shrink.
+// allowances are the sizes above the limit, by package, by package and type, or by file. A size
+// above its allowance fails, and so does an allowance that is not needed, so sizes only decrease.
 var allowances = map[string]allowance{
 	"acuity":                  {160, "the words of observations, charts, changes and snapshots: a record refers to all below it"},
 	"internal/cli":            {43, "one command of the API each"},
@@ -43,8 +43,8 @@ var allowances = map[string]allowance{
 	"schemas":                 {61, "a codec and a topic for each record"},
 }
 
-// TestSentences wants a sentence for every room that says its one job. A room with two jobs is two
-// rooms, so the sentence has no "and".
+// TestSentences expects that the package comment of every package states one purpose. A package
+// with two purposes should be two packages, so the sentence has no "and".
 func TestSentences(t *testing.T) {
 	said := map[string]string{}
 	eachFile(t, func(file string, source []byte) {
@@ -70,14 +70,14 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// size is a room as it is counted.
+// size has the counted sizes of a package.
 type size struct{ exported, methods, lines, columns map[string]int }
 
 func newSize() size {
 	return size{map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}}
 }
 
-// TestSizes wants every package, type and file within its limit.
+// TestSizes expects that every package, type and file is within its limit.
 func TestSizes(t *testing.T) {
 	got := newSize()
 	eachFile(t, func(file string, source []byte) {
@@ -90,7 +90,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSizesBite breaks each limit once and wants it named.
+// TestSizesBite violates each limit once, and expects that the violation is reported.
 func TestSizesBite(t *testing.T) {
 	var names, methods strings.Builder
 	for i := range maxExported + 1 {
@@ -126,8 +126,8 @@ func TestSizesBite(t *testing.T) {
 	}
 }
 
-// TestProductionIsUsed wants every package of production to be imported by production:
-// what only tests import is in internal/testkit, or in a folder that ends in "test".
+// TestProductionIsUsed expects that production code imports every production package. A package
+// that only tests import is in internal/testkit, or in a folder whose name ends in "test".
 func TestProductionIsUsed(t *testing.T) {
 	packages, imported := map[string]bool{}, map[string]bool{}
 	eachFile(t, func(file string, source []byte) {
@@ -162,7 +162,7 @@ func forTests(name string) bool {
 	return strings.HasPrefix(name, "internal/testkit") || strings.HasSuffix(base, "test") && base != "backtest" || name == "internal/e2e"
 }
 
-// eachFile calls f with every file of production.
+// eachFile calls f with every production file.
 func eachFile(t *testing.T, f func(file string, source []byte)) {
 	t.Helper()
 	house := os.DirFS("../..")
@@ -241,7 +241,7 @@ func receiver(e ast.Expr) string {
 	return "?"
 }
 
-// faults returns what is above its limit.
+// faults returns the sizes above their limit.
 func (s *size) faults(allowed map[string]allowance) (found []string) {
 	needed := map[string]int{}
 	for _, kind := range []struct {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// colloquial are words that comments replace by standard ones: "notified" for "told", "again" for "anew". Words that
-// also have a technical meaning, such as "letter" or "take", are left to the reader.
+// colloquial matches words that comments replace with standard ones, such as "notified" for "told",
+// or "again" for "anew". Words that also have a technical meaning, such as "letter" or "take", are
+// not checked.
 var colloquial = regexp.MustCompile(`(?i)\b(?:told|said|heard|anew|whoever|somebody|nobody|anybody|beside)\b`)
 
 // plainPackages are the packages whose comments use standard words only. A package below one of them must be listed, too.
@@ -46,7 +47,7 @@ var plainPackages = []string{
 	"schemas", "schemas/administration", "schemas/ledger",
 }
 
-// TestPlainWords wants the comments of plainPackages to have no colloquial words.
+// TestPlainWords expects that the comments of plainPackages have no colloquial words.
 func TestPlainWords(t *testing.T) {
 	checked := map[string]bool{}
 	eachFile(t, func(file string, source []byte) {

@@ -32,7 +32,7 @@ func run(ctx context.Context, args []string, w Env) int {
 	return 1
 }
 
-// say runs a command line without an environment and returns its output.
+// say runs a command without an environment and returns its output.
 func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, faults bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestStoppedWhileItReads: a stopped command ends, even if standard input stays silent.
+// TestStoppedWhileItReads: a stopped command ends, even if standard input has no data.
 func TestStoppedWhileItReads(t *testing.T) {
 	in, writer, err := os.Pipe()
 	if err != nil {

@@ -51,7 +51,7 @@ func statusOf(t *testing.T, r *http.Request) int {
 	return answer.StatusCode
 }
 
-// lines is an output. A test can wait for its lines.
+// lines is an output whose lines a test can wait for.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -110,7 +110,7 @@ func TestListen(t *testing.T) {
 		{signedRequest(t, url, hookTestSecret, "evt_1", "first", now), 204, `verified  ping  evt_1  DUPLICATE, 2 times  first$`},
 		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `REFUSED \(X-Svc-Signature wrong, webhook-signature wrong\)  ping  evt_3$`},
 		{signedRequest(t, url, hookTestSecret, "evt_1", "first", now.Add(-time.Hour)), 401, `REFUSED \(X-Svc-Signature valid, webhook-signature stale\)  ping  evt_1  first$`},
-		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `ping  evt_3$`}, // not a duplicate: the first one was not verified
+		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `ping  evt_3$`}, // the first was not verified
 		{strange, 204, `verified  ping  evt_5  \[31mred$`},
 	} {
 		if got := statusOf(t, tt.request); got != tt.status {
@@ -123,7 +123,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// ownSecret is a secret of a partner, with blanks in it.
+// ownSecret is a secret of a partner that contains spaces.
 const ownSecret = "a secret of the partner's own"
 
 func TestListenForms(t *testing.T) {
@@ -158,8 +158,8 @@ func TestListenForms(t *testing.T) {
 	}
 }
 
-// TestListenToNoSecret: a file without a secret is a fault. Only without a file does svc listen
-// run without verification.
+// TestListenToNoSecret: a file without a secret is an error. svc listen runs without verification
+// only if no file is given.
 func TestListenToNoSecret(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
@@ -183,7 +183,7 @@ func TestListenFaults(t *testing.T) {
 	}
 }
 
-// TestHookRefusesWhatIsLarge: a body beyond the limit is refused, and none of it is printed.
+// TestHookRefusesWhatIsLarge: a body beyond the limit is refused, and no part of it is printed.
 func TestHookRefusesWhatIsLarge(t *testing.T) {
 	url, printed := listening(t)
 	answer, err := http.Post(url, "application/json", strings.NewReader(strings.Repeat("x", outbound.MaxBody+1)))

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// TestSimulateLines: the same arguments print the same lines; --from leaves out the first
-// lines.
+// TestSimulateLines: the same arguments print the same lines; --from omits the first lines.
 func TestSimulateLines(t *testing.T) {
 	args := []string{"simulate", "--profile", "small", "--for", "2d", "--seed", "3"}
 	code, all, stderr := say(t, args...)
@@ -38,8 +37,8 @@ func TestSimulateLines(t *testing.T) {
 	}
 }
 
-// TestSimulateTo sends to a server that is sometimes busy. Every request arrives once and in
-// order, and none before the time that the server named.
+// TestSimulateTo sends to a server that is sometimes busy. Every request arrives once and in order,
+// and none before the time in the server's Retry-After.
 func TestSimulateTo(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
@@ -97,7 +96,7 @@ func TestSimulateTo(t *testing.T) {
 	}
 }
 
-// TestSimulateStops: waiting for real time ends with the context.
+// TestSimulateStops: canceling the context ends the wait for real time.
 func TestSimulateStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stopping := writerFunc(func(p []byte) (int, error) {

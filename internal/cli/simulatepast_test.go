@@ -13,8 +13,8 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// TestSimulatePastByBatch sends days of a unit at once. Each ADT event comes once, in a batch.
-// All batches come first, because only batches fill the history of the forecast.
+// TestSimulatePastByBatch sends several days of a unit at once. Each ADT event is sent once, in a
+// batch. All batches precede other requests, because only batches fill the history of the forecast.
 func TestSimulatePastByBatch(t *testing.T) {
 	var paths []string
 	var events []string

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// asked is a server that records its requests and gives prepared answers.
+// asked is a server that records its requests and returns prepared answers.
 type asked struct {
 	*httptest.Server
 	requests []string // method, path with query, If-Match, body
@@ -46,8 +46,8 @@ func newAsked(t *testing.T, answers map[string]string) *asked {
 	return a
 }
 
-// TestWebhookCommands checks the requests, the output and the exit code of each subcommand. A
-// wrong command line must be explained without a request.
+// TestWebhookCommands checks the requests, the output and the exit code of each subcommand. An
+// invalid command line must be explained without a request.
 func TestWebhookCommands(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("a secret of the partner's own\n"), 0o600); err != nil {
@@ -86,9 +86,9 @@ func TestWebhookCommands(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args   []string
 		code   int
-		asks   string // lines, joined by line breaks
-		stdout string // part of it; after = all of it
-		stderr string // part of it
+		asks   string // expected requests, separated by line breaks
+		stdout string // part of the output; after = all of it
+		stderr string // part of the output
 	}{
 		"list":              {[]string{"webhooks", "list"}, 0, "GET /api/admin/webhooks", "whk_1", ""},
 		"add":               {[]string{"webhooks", "add", "https://x.example", "--rooms", "4,1", "--rate", "20"}, 0, `POST /api/admin/webhooks {"ratePerSecond":20,"rooms":[4,1],"url":"https://x.example"}`, "=whsec_new", "warning: url name_unresolved"},
@@ -169,8 +169,8 @@ func TestKeyOfDevGoesNowhereElse(t *testing.T) {
 	}
 }
 
-// TestProgressOutlastsAnOutage: the API accepted a command, but cannot report its progress for a
-// moment. That is not reported as a failure.
+// TestProgressOutlastsAnOutage: if the API has accepted a command, but cannot report its progress
+// for a moment, that is not reported as a failure.
 func TestProgressOutlastsAnOutage(t *testing.T) {
 	asked := 0
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

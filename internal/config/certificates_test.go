@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestExpiry: a chain expires with its first certificate, a list of authorities with its last.
+// TestExpiry: a chain expires with its first certificate, and a list of authorities with its last.
 func TestExpiry(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestChannelFaults: every fault of e-mail, SMS and links is reported together.
+// TestChannelFaults: all faults of e-mail, SMS and links are reported together.
 func TestChannelFaults(t *testing.T) {
 	_, err := parseConfig(t, "notify", NeedTopics|NeedRedis|NeedNotify, []string{
 		"--smtp-host", "relay.example:25", "--smtp-port", "x", "--smtp-tls", "perhaps", "--sms-driver", "pigeon",

@@ -32,7 +32,7 @@ func environment(pairs ...string) func(string) (string, bool) {
 	}
 }
 
-// parseConfig parses flags and environment. All faults are reported together, and none repeats a
+// parseConfig parses flags and environment. All faults are reported together, and none contains a
 // secret.
 func parseConfig(t *testing.T, command string, needs Need, args []string, lookup func(string) (string, bool)) (*Config, error) {
 	t.Helper()
@@ -71,7 +71,7 @@ func TestConfigPrecedence(t *testing.T) {
 	}
 }
 
-// TestConfigFaultsTogether: every fault is reported at once, without its secret.
+// TestConfigFaultsTogether: all faults are reported at once, without secrets.
 func TestConfigFaultsTogether(t *testing.T) {
 	_, err := parseConfig(t, "run", everything, []string{"--partitions", "0", "--kafka-tls-cert", "config.go"}, environment(
 		"SVC_LISTEN", "nonsense", "SVC_KAFKA", "nohost", "SVC_REDIS", "redis:hunter2", "SVC_PSEUDONYM_KEY", "hunter2",
@@ -112,8 +112,8 @@ func TestRedisURL(t *testing.T) {
 	}
 }
 
-// TestKeysAreGood: a short, empty or malformed key is refused, whether a flag, a variable or a
-// file holds it. Older keys may be weak, so that they can be replaced.
+// TestKeysAreGood: a short, empty or malformed key is refused, whether it is in a flag, a variable
+// or a file. Older keys may be weak, so that they can be replaced.
 func TestKeysAreGood(t *testing.T) {
 	file := func(content string) string {
 		path := filepath.Join(t.TempDir(), "key")
@@ -177,8 +177,8 @@ func TestConfigurationPage(t *testing.T) {
 	docpage.Hold(t, "../../docs/configuration.md", "options", table.String(), *update)
 }
 
-// TestDocsAddress: errors link to an absolute address: the configured one, else the public one,
-// else that of the request.
+// TestDocsAddress: errors link to an absolute address: the configured one, or else the public one,
+// or else that of the request.
 func TestDocsAddress(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
@@ -195,7 +195,7 @@ func TestDocsAddress(t *testing.T) {
 	}
 }
 
-// TestFrontOptions: the error names an option that is no address, network or rate.
+// TestFrontOptions: the error names an option that is not a valid address, network or rate.
 func TestFrontOptions(t *testing.T) {
 	c, err := parseConfig(t, "run", everything, []string{"--trusted-proxies", "10.0.0.0/8, 192.0.2.1,fd00::/8"}, environment("SVC_PSEUDONYM_KEY", key32))
 	if err != nil || fmt.Sprint(c.Proxies) != "[10.0.0.0/8 192.0.2.1/32 fd00::/8]" || c.StrangersRate != 20 {

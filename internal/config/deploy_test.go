@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDeployGivesOptionsThatExist: each variable of svc in deploy/ is that of an option.
+// TestDeployGivesOptionsThatExist: each svc variable in deploy/ belongs to an option.
 func TestDeployGivesOptionsThatExist(t *testing.T) {
 	known := map[string]bool{"SVC_IMAGE": true} // used by the Compose file itself
 	for _, o := range new(Config).options() {

@@ -9,7 +9,7 @@ import (
 	"svc/readapi/web/signin"
 )
 
-// TestOIDCRoles: the roles of groups are parsed. A group may have the distinguished name of a
+// TestOIDCRoles: the roles of groups are parsed. A group may have a distinguished name of a
 // directory.
 func TestOIDCRoles(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestOIDCRoles(t *testing.T) {
 	}
 	for text, good := range map[string]bool{
 		"": true, "https://login.example/realms/a": true, "http://127.0.0.1:9": true, "http://login.example": false, "login.example": false, "https://": false, "ftp://x": false,
-		"http://[::1": false, // no address at all: it was a panic
+		"http://[::1": false, // not an address, which once caused a panic
 	} {
 		if err := c.setOIDCIssuer(text); (err == nil) != good {
 			t.Errorf("issuer %q: %v", text, err)

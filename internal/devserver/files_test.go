@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSecret: a key is made once and then read. A file that a crash has damaged is refused in
-// one line, and stays as it is.
+// TestSecret: a key is created once and read later. A file that a crash has damaged is refused with
+// one line, and is not changed.
 func TestSecret(t *testing.T) {
 	o := &Options{data: t.TempDir()}
 	made, err := o.secret(secretsKey)
@@ -38,7 +38,7 @@ func TestSecret(t *testing.T) {
 			t.Errorf("%s: the file is another now, %v", name, err)
 		}
 	}
-	if err := os.WriteFile(path, []byte(made+"\n"), 0o600); err != nil { // as an editor leaves it
+	if err := os.WriteFile(path, []byte(made+"\n"), 0o600); err != nil { // as an editor saves it
 		t.Fatal(err)
 	}
 	if again, err := o.secret(secretsKey); err != nil || again != made {
@@ -46,7 +46,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// TestWriteWhole: a file is replaced whole, and a failed write leaves no other file.
+// TestWriteWhole: a file is replaced as a whole, and a failed write leaves no temporary file.
 func TestWriteWhole(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "dev.json")

@@ -133,8 +133,8 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// TestHookWithoutWebhooks: without webhooks each request is refused, also one signed with an
-// empty secret.
+// TestHookWithoutWebhooks: without webhooks each request is refused, even one that is signed with
+// an empty secret.
 func TestHookWithoutWebhooks(t *testing.T) {
 	url := hookServer(t)
 	for _, secret := range []string{"", hookTestSecret} {

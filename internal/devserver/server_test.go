@@ -12,7 +12,7 @@ import (
 	"svc/internal/cli"
 )
 
-// TestOpen: what Open refuses has one line and leaves nothing open, so the next Open of the same
+// TestOpen: a refusal of Open has one line and leaves nothing open, so the next Open of the same
 // folder works.
 func TestOpen(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -30,7 +30,7 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	refused("choose another with --listen")
-	refused("ARGS=") // for those who use make
+	refused("ARGS=") // for users of make
 	_, port, err := net.SplitHostPort(taken.Addr().String())
 	if err != nil {
 		t.Fatal(err)

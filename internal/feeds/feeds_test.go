@@ -11,7 +11,7 @@ import (
 
 var midnight = time.Date(2031, 4, 5, 0, 0, 0, 0, time.UTC)
 
-// arrivals returns the history of a day in which a message comes after each gap.
+// arrivals returns the history of a day in which a message arrives after each gap.
 func arrivals(gaps ...time.Duration) (h feeds.History, end time.Time) {
 	at := midnight
 	quarters := map[time.Time]time.Duration{}
@@ -45,7 +45,7 @@ func TestRhythm(t *testing.T) {
 	for name, tt := range map[string]struct {
 		gaps     []time.Duration
 		expected time.Duration
-		stale    time.Duration // silence after which the feed is stale; 0: never
+		stale    time.Duration // silence after which the feed is stale; 0 if never
 	}{
 		"nothing":            {nil, 0, 0},
 		"too few":            {every(time.Hour, 4*time.Hour), 0, 0},
@@ -77,7 +77,7 @@ func TestRhythm(t *testing.T) {
 	}
 }
 
-// TestDayGoesOn: gaps older than a day do not count as a rhythm.
+// TestDayGoesOn: gaps that are older than a day are not part of the rhythm.
 func TestDayGoesOn(t *testing.T) {
 	h, end := arrivals(every(time.Hour, 20*time.Hour)...)
 	if h.Expected(end.Add(25*time.Hour)) != 0 {
@@ -108,8 +108,8 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestNoticesAreBounded: a Counter keeps the newest hundred notices of each kind and
-// feed, and at most ten thousand while nobody drains it.
+// TestNoticesAreBounded: a Counter keeps the newest hundred notices of each kind and feed, and at
+// most ten thousand until it is drained.
 func TestNoticesAreBounded(t *testing.T) {
 	var counter feeds.Counter
 	f := feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}

@@ -33,10 +33,10 @@ type outer struct {
 	}
 }
 
-// labor counts the work for a request outside of its handler.
+// labor counts the work for a request outside its handler.
 type labor struct {
-	lookups int // lookups of keys
-	used    int // records of the use of a key
+	lookups int // number of lookups of keys
+	used    int // number of records of the use of a key
 }
 
 // fixture is a router with one endpoint of each kind.
@@ -152,8 +152,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestEveryRefusedKeyLooksTheSame: every refused key gets the same answer for the same
-// work. A key of another hospital costs as much as an unknown one.
+// TestEveryRefusedKeyLooksTheSame: every refused key gets the same answer for the same work. A key
+// of another hospital costs the same work as an unknown one.
 func TestEveryRefusedKeyLooksTheSame(t *testing.T) {
 	h, work := counted(new(bytes.Buffer))
 	answers := map[string]bool{}
@@ -252,8 +252,8 @@ func TestOneLogLineWithoutValues(t *testing.T) {
 	}
 }
 
-// Orchestrators poll the readiness of a process every few seconds. A "not ready", as at
-// each start, is no request error, and no line at the usual log level.
+// Orchestrators poll the readiness of a process every few seconds. "Not ready", as at each start,
+// is not a request error, and is not logged at the usual log level.
 func TestReadinessIsNoErrorLine(t *testing.T) {
 	var log bytes.Buffer
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
@@ -267,8 +267,8 @@ func TestReadinessIsNoErrorLine(t *testing.T) {
 	}
 }
 
-// TestLogOfRefusedKeys: the log names the address, and the key if it was valid once. The
-// answer has neither.
+// TestLogOfRefusedKeys: the log contains the address, and the id of the key if it was valid once.
+// The answer contains neither.
 func TestLogOfRefusedKeys(t *testing.T) {
 	for token, want := range map[string]string{
 		"svc_revoked": "192.0.2.1 north key_3 401", "svc_expired": "192.0.2.1 north key_4 401", "svc_unknown": "192.0.2.1   401",

@@ -15,8 +15,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// BenchmarkLayers adds the layers around a handler one by one. The difference of two rows
-// is the cost of a layer.
+// BenchmarkLayers adds the layers around a handler one by one. The difference between two rows is
+// the cost of a layer.
 func BenchmarkLayers(b *testing.B) {
 	register := access.NewRegister(time.Now)
 	key, token := access.Mint(access.Key{Hospital: "north", Scopes: access.Scopes(), Rate: 1e5, Burst: 1e6}, time.Now())

@@ -13,7 +13,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// read reads one body as the endpoints of administrators do.
+// read reads one body as the administration endpoints do.
 func read(t *testing.T, body string) (got string, status int) {
 	t.Helper()
 	s := &httpapi.Shell{Now: time.Now, Lookup: access.NewRegister(time.Now).Lookup, Log: slog.New(slog.DiscardHandler)}
@@ -54,7 +54,7 @@ func read(t *testing.T, body string) (got string, status int) {
 	return string(answer.Data), w.Code
 }
 
-// The bodies of administrators follow the rules of the feeds: no field twice, no deep
+// The bodies of administration endpoints follow the rules of the feeds: no duplicate field, no deep
 // nesting, no text that is not UTF-8.
 func TestBodiesOfAdministrators(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -72,9 +72,9 @@ func TestRateOfAKey(t *testing.T) {
 	})
 }
 
-// TestAwait sends one message after another, as a sender does that waits for each answer.
-// A burst passes at once, then messages pass at the rate. At a rate slower than the
-// patience, one message passes in each patience.
+// TestAwait sends messages in sequence, like a sender that waits for each answer. A burst passes at
+// once, and then messages pass at the rate. If the rate is slower than the patience, one message
+// passes in each patience.
 func TestAwait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rate        float64
@@ -121,7 +121,7 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestAcknowledgeAlone: the scope of one act opens that act and nothing else of the administration.
+// TestAcknowledgeAlone: the scope of one action permits only that action of the administration.
 func TestAcknowledgeAlone(t *testing.T) {
 	var denied []string
 	shell := &httpapi.Shell{

@@ -12,8 +12,8 @@ import (
 	"svc/internal/stream"
 )
 
-// TestInterrupted: a command that a signal has ended before it was done does not end as if it had
-// succeeded. One that was done has.
+// TestInterrupted: a command that a signal ends before it is complete does not report success. A
+// command that is complete does.
 func TestInterrupted(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {

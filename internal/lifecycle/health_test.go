@@ -14,7 +14,7 @@ import (
 )
 
 // TestHealthIsLogged starts processes whose checks become healthy, fail again, or never become
-// healthy. Failures of the first second are not logged; a start that makes no progress is.
+// healthy. Failures of the first second are not logged; a start without progress is.
 func TestHealthIsLogged(t *testing.T) {
 	for name, tt := range map[string]struct {
 		check string
@@ -62,7 +62,7 @@ func TestHealthIsLogged(t *testing.T) {
 	}
 }
 
-// TestProfilesAreForLoopback: profiles are answered to this machine only.
+// TestProfilesAreForLoopback: only this machine can read profiles.
 func TestProfilesAreForLoopback(t *testing.T) {
 	t.Parallel()
 	handler := NewProcess(nil, nil).Private("", http.HandlerFunc(Alive)).Handler
@@ -99,7 +99,7 @@ func TestProfilesAreForLoopback(t *testing.T) {
 	}
 }
 
-// TestReadiness: readiness lists the checks that fail, except for those left out.
+// TestReadiness: readiness lists the failing checks, except those that the request excludes.
 func TestReadiness(t *testing.T) {
 	well := func(context.Context) error { return nil }
 	fails := func(text string) func(context.Context) error {

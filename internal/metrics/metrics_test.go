@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestFiguresOfFailuresBeginAtZero: an alert on an increase sees the first failure.
+// TestFiguresOfFailuresBeginAtZero: an alert on an increase detects the first failure.
 func TestFiguresOfFailuresBeginAtZero(t *testing.T) {
 	m := New("unknown")
 	m.Notifier()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestReceiverForgets: the oldest ids are forgotten beyond the bound.
+// TestReceiverForgets: beyond the limit, the oldest ids are dropped.
 func TestReceiverForgets(t *testing.T) {
 	r := &Receiver{}
 	for i := range maxIDs + 1 {

@@ -46,7 +46,7 @@ func serve(t *testing.T) string {
 	return server.URL + "/registry"
 }
 
-// TestServe is the table of what deserializers ask, and of what they may not.
+// TestServe has the requests of deserializers, and requests that are refused.
 func TestServe(t *testing.T) {
 	url := serve(t)
 	quoted := func(s string) string { return string(asJSON(t, s)) }
@@ -109,7 +109,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestRegisterFindsWhatIsThere: who registers what a registry has needs no right to write.
+// TestRegisterFindsWhatIsThere: registering a schema that a registry already has needs no write
+// permission.
 func TestRegisterFindsWhatIsThere(t *testing.T) {
 	client, err := registry.NewClient(registry.Config{URL: serve(t)})
 	if err != nil {
@@ -126,11 +127,11 @@ func TestRegisterFindsWhatIsThere(t *testing.T) {
 	}
 }
 
-// keeping is a registry that takes schemas, gives ids from 1, and answers nothing at first.
+// keeping is a registry that accepts schemas, assigns ids from 1, and is unavailable at first.
 type keeping struct {
 	t        *testing.T
 	mu       sync.Mutex
-	away     int // requests that are answered by 503
+	away     int // number of requests that are answered with 503
 	ids      map[string]int
 	levels   map[string]string
 	requests []string
@@ -177,7 +178,7 @@ func (k *keeping) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestRegister registers at a registry that has nothing, twice: the second time it only reads.
+// TestRegister registers twice at an empty registry: the second time it only reads.
 func TestRegister(t *testing.T) {
 	k := &keeping{t: t, ids: map[string]int{}, levels: map[string]string{}}
 	server := httptest.NewServer(k)

@@ -22,7 +22,7 @@ var (
 	noon = time.Unix(1772373900, 0)
 )
 
-// TestVector checks the request that docs/webhooks.md prints.
+// TestVector checks the example request in docs/webhooks.md.
 func TestVector(t *testing.T) {
 	if got, want := Body(generated, body), "sha256=567670cd292942a9e6f297f2820ac7a664b7399092a393fc01e05599c4a32056"; got != want {
 		t.Errorf("%s: %s, want %s", HeaderBody, got, want)
@@ -102,8 +102,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// rotation replaces a secret at noon with an overlap of two hours. The settings hold
-// it as it was written at the start.
+// rotation replaces a secret at noon with an overlap of two hours. The settings contain it as it
+// was stored at the start.
 var rotation = []outbound.Secret{
 	{ID: "new", Value: generated, State: outbound.SecretNext, Until: noon.Add(time.Hour)},
 	{ID: "old", Value: chosen, State: outbound.SecretCurrent, Until: noon.Add(2 * time.Hour)},
@@ -140,8 +140,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestRotationIsSeamless: at any instant and in any state a request is signed. A
-// receiver with any valid secret accepts it, and one of those made X-Svc-Signature.
+// TestRotationIsSeamless: at any instant and in any state, a request is signed. A receiver with any
+// valid secret accepts it, and X-Svc-Signature uses one of the valid secrets.
 func TestRotationIsSeamless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secrets := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) outbound.Secret {
@@ -183,7 +183,7 @@ func TestNothingToSignWith(t *testing.T) {
 	if _, ok := Sign(nil, "evt_1", noon, body); ok {
 		t.Error("signed without a secret")
 	}
-	for _, closed := range []int{0, 1} { // one did not open
+	for _, closed := range []int{0, 1} { // one secret could not be opened
 		secrets := []outbound.Secret{{Value: "a secret of the endpoint", State: outbound.SecretNext, Until: noon.Add(time.Hour)}, {Value: "another secret of the endpoint", State: outbound.SecretCurrent}}
 		secrets[closed].Value = ""
 		if s, ok := Sign(secrets, "evt_1", noon, body); ok {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestScaledDown: a pod that is scaled down differs from one that is replaced. If the answer is
-// unclear the pod stays a member of its group.
+// TestScaledDown: a pod that is scaled down is distinguished from one that is replaced. If the
+// answer is unclear, the pod remains a member of its group.
 func TestScaledDown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pod    string

@@ -8,10 +8,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// filled is how many inputs the benchmarks read.
+// filled is the number of inputs that the benchmarks read.
 const filled = 200_000
 
-// fill appends them, of 200 bytes each, in batches of a few.
+// fill appends inputs of 200 bytes each, in small batches.
 func fill(tb testing.TB, c *Cluster) {
 	tb.Helper()
 	value := make([]byte, 200)
@@ -50,7 +50,7 @@ func (c *copier) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// Catching up with a trivial task, in inputs per second.
+// BenchmarkCatchUp measures catching up with a trivial task, in inputs per second.
 func BenchmarkCatchUp(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
@@ -81,8 +81,8 @@ func BenchmarkCatchUp(b *testing.B) {
 	b.ReportMetric(filled*float64(b.N)/b.Elapsed().Seconds(), "inputs/s")
 }
 
-// The baseline of BenchmarkCatchUp: the same records copied by bare clients,
-// without transactions, groups or tasks.
+// BenchmarkBareCopy is the baseline of BenchmarkCatchUp: bare clients copy the same records without
+// transactions, groups or tasks.
 func BenchmarkBareCopy(b *testing.B) {
 	broker, c := embedded(b, b.TempDir())
 	defer broker.Close()
@@ -112,7 +112,7 @@ func BenchmarkBareCopy(b *testing.B) {
 	b.ReportMetric(filled*float64(b.N)/b.Elapsed().Seconds(), "inputs/s")
 }
 
-// Restoring: bytes of changelog read up to a barrier per second.
+// BenchmarkRestore measures the bytes of changelog that are read up to a barrier per second.
 func BenchmarkRestore(b *testing.B) {
 	broker, c := embedded(b, b.TempDir())
 	defer broker.Close()

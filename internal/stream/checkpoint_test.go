@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// After a checkpoint a restore begins with it, and what lies before it may be
-// deleted; nothing is lost by either.
+// A restore after a checkpoint begins with the checkpoint, and earlier records may be deleted.
+// Neither loses data.
 func TestRestoreBeginsWithCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -68,7 +68,7 @@ func TestRestoreBeginsWithCheckpoint(t *testing.T) {
 		if copies == 0 {
 			t.Error("no record says that a checkpoint wrote it")
 		}
-		// The counts come from before, between and after.
+		// The counts come from records before, during and after the checkpoint.
 		_, last := r.changes()
 		sum := 0
 		for n := range parts {
@@ -86,8 +86,8 @@ func TestRestoreBeginsWithCheckpoint(t *testing.T) {
 	})
 }
 
-// A checkpoint that goes on does not wait for records; but a transaction that has
-// begun is waited for until it ends. To look again at once would turn in circles.
+// A checkpoint in progress does not wait for records, but it waits until a transaction that has
+// begun ends. Polling again at once would be a busy loop.
 func TestCheckpointWaitsWithTheTransaction(t *testing.T) {
 	now := time.Now()
 	l := loop{
@@ -109,8 +109,8 @@ type hoard struct {
 	live map[string]string
 }
 
-// Live hands out one key at a time, as if pieces were small; of a key that is gone
-// by then it says nothing.
+// Live emits one key per call, as if pieces were small. It emits nothing for a key that has been
+// deleted by then.
 func (h *hoard) Live() func(emit func(key, value []byte)) (more bool, err error) {
 	left := slices.Collect(maps.Keys(h.live))
 	return func(emit func(key, value []byte)) (bool, error) {
@@ -125,8 +125,8 @@ func (h *hoard) Live() func(emit func(key, value []byte)) (more bool, err error)
 	}
 }
 
-// Whatever is written while a checkpoint is under way, a log that begins with
-// its first record gives the state that the whole log gives.
+// Regardless of what is written during a checkpoint, a log that begins with the checkpoint's first
+// record results in the same state as the whole log.
 func TestCheckpointEqualsWholeLog(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		task := &hoard{live: map[string]string{}}
@@ -134,7 +134,7 @@ func TestCheckpointEqualsWholeLog(t *testing.T) {
 		for range rapid.IntRange(0, 5).Draw(t, "before") {
 			task.live[keys.Draw(t, "key")] = "old"
 		}
-		log := map[string]string{} // folded from the checkpoint's first record on
+		log := map[string]string{} // folded from the first record of the checkpoint
 		next := task.Live()
 		for more, step := true, 0; more; step++ {
 			var err error

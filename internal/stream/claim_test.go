@@ -22,7 +22,7 @@ func (r *rig) claim(c *Cluster, names ...string) *Claim {
 	return claim
 }
 
-// wait is how a loop ends, or that it does not.
+// wait returns the error with which a loop ends, or an error if it does not end.
 func wait(ended <-chan error) error {
 	select {
 	case err := <-ended:
@@ -32,7 +32,7 @@ func wait(ended <-chan error) error {
 	}
 }
 
-// The older process must not join its group again: it would throw the newer one out.
+// The older process must not rejoin its group, because it would replace the newer one.
 func TestOlderProcessDoesNotJoinAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -56,8 +56,8 @@ func TestOlderProcessDoesNotJoinAgain(t *testing.T) {
 	})
 }
 
-// An older process that joined after the newer one, because it had asked a moment
-// before, ends; the newer one, thrown out, joins again.
+// If the older process joins after the newer one, because it checked its claim a moment earlier,
+// the older one ends, and the replaced newer one rejoins.
 func TestNewestJoinsAgain(t *testing.T) {
 	for name, start := range map[string]func(r *rig, c *Cluster, claim *Claim) (owned func() int64, ended chan error, stop func()){
 		"process": func(r *rig, c *Cluster, claim *Claim) (func() int64, chan error, func()) {
@@ -105,8 +105,7 @@ func TestNewestJoinsAgain(t *testing.T) {
 	}
 }
 
-// Pairs of processes with two roles: each time the older ends, and both its roles
-// know it.
+// Of each pair of processes with two roles, the older one ends, and both its roles report it.
 func TestOlderOfTwoEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -157,7 +156,7 @@ func TestOlderOfTwoEnds(t *testing.T) {
 	})
 }
 
-// TestOneOfManyRemains: several processes take two names at once. One remains, never none.
+// TestOneOfManyRemains: several processes claim two names concurrently. Exactly one remains.
 func TestOneOfManyRemains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -189,13 +188,13 @@ func TestOneOfManyRemains(t *testing.T) {
 	})
 }
 
-// Two that took the second name in the other order: the first name decides.
+// If two processes claim the second name in the opposite order, the first name decides.
 func TestFirstNameDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		newer := r.claim(r.cluster, "p", "n")
-		r.claim(r.cluster, "n") // of an older one, which was slow
+		r.claim(r.cluster, "n") // of an older process that was slow
 		if err := newer.Check(t.Context()); err != nil {
 			t.Fatalf("at once: %v", err)
 		}
@@ -210,7 +209,7 @@ func TestFirstNameDecides(t *testing.T) {
 	})
 }
 
-// Kafka forgets an id that was not used for long.
+// Kafka drops a transactional id that has not been used for a long time.
 func TestClaimIsForgotten(t *testing.T) {
 	for name, tt := range map[string]struct {
 		taken *kerr.Error

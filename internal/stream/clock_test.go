@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// diary is a task whose timers fire before an input that is later, as those of
-// the verdicts do. It writes down what it did, in order: "+10m" an input and its
-// time, "10m by record" and "10m by clock" a timer and who fired it.
+// diary is a task whose timers fire before a later input, like those of the verdicts. It records
+// its actions in order: "+10m" is an input and its time, and "10m by record" or "10m by clock" is a
+// timer and its trigger.
 type diary struct {
 	counter
 	start time.Time
-	hold  func(r Record) // before each input
+	hold  func(r Record) // called before each input
 	lines int
 }
 
@@ -56,7 +56,7 @@ func (d *diary) Advance(upTo time.Time) error {
 	return nil
 }
 
-// diaries starts a loop whose tasks write them, and returns what one says.
+// diaries starts a loop whose tasks are diaries. read returns the lines of one task.
 func (r *rig) diaries(start time.Time, hold func(Record), stats *Stats) (read func(partition int32) []string, stop func() error) {
 	stop = r.process(r.cluster, Config{Stats: stats, NewTask: func(n int32) Task {
 		c, ok := newCounter(n).(*counter)
@@ -81,7 +81,7 @@ func (r *rig) diaries(start time.Time, hold func(Record), stats *Stats) (read fu
 	}, stop
 }
 
-// appends puts a record of some time.
+// appends appends a record with the given time.
 func appends(t *testing.T, l *Loader, partition int32, at time.Time, value string) {
 	t.Helper()
 	if err := l.Put(&Record{Partition: partition, Key: []byte("k"), Value: []byte(value), Timestamp: at}); err != nil {
@@ -89,9 +89,8 @@ func appends(t *testing.T, l *Loader, partition int32, at time.Time, value strin
 	}
 }
 
-// A log of the past, of many polls: each timer fires before the first record
-// that is later, whatever the wall clock says, and the last one when nothing
-// more has come for a while.
+// In a log of past records that spans many polls, each timer fires before the first later record,
+// regardless of the wall clock. The last timer fires when no record has arrived for a while.
 func TestTimeFollowsTheRecordsOfABacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -100,7 +99,7 @@ func TestTimeFollowsTheRecordsOfABacklog(t *testing.T) {
 		start := time.Now().Add(-1000 * time.Hour).Truncate(time.Hour)
 		var want []string
 		noise := rand.New(rand.NewPCG(1, 2))
-		large := make([]byte, 2000) // several polls: a fetch has a limit, and this does not compress
+		large := make([]byte, 2000) // several polls, because a fetch has a size limit and random bytes do not compress
 		for i := range records {
 			at := time.Duration(i) * time.Hour
 			value := "wait 30m"
@@ -134,8 +133,8 @@ func TestTimeFollowsTheRecordsOfABacklog(t *testing.T) {
 	})
 }
 
-// A log of the past that somebody writes more slowly than it is applied, also
-// across a restart of the loop that finds nothing left to apply.
+// The same applies if a log of past records is written more slowly than it is applied, even across
+// a restart of the loop that finds no more records to apply.
 func TestTimeFollowsTheRecordsOfASlowWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -174,8 +173,8 @@ func TestTimeFollowsTheRecordsOfASlowWriter(t *testing.T) {
 	})
 }
 
-// In live operation the wall clock fires, at once; what is little behind waits
-// for the records before it.
+// In live operation, the wall clock fires timers at once. A timer that is slightly late waits for
+// the records before it.
 func TestTimersFireByTheWallClockWhereTheLogEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -196,8 +195,8 @@ func TestTimersFireByTheWallClockWhereTheLogEnds(t *testing.T) {
 	})
 }
 
-// A loop that was held up, by another partition here, learns what came before it
-// fires a timer that it missed.
+// A loop that was delayed, here by another partition, applies earlier records before it fires a
+// timer that it missed.
 func TestMissedTimerWaitsForTheRecordsBeforeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

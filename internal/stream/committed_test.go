@@ -9,7 +9,7 @@ import (
 )
 
 // TestCommittedInputs: each input is reported once, with its timestamp, after the commit of its
-// transaction. Restores report how long they took.
+// transaction. Restores report their duration.
 func TestCommittedInputs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

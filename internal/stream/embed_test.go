@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// childEnv names the folder in which a child process of this test runs a broker
-// and a loop until it kills itself.
+// childEnv names the folder in which a child process of this test runs a broker and a loop until it
+// kills itself.
 const childEnv = "STREAM_TEST_BROKER_DIR"
 
-// embedded starts a broker in dir with its topics.
+// embedded starts a broker in dir and creates its topics.
 func embedded(tb testing.TB, dir string) (*Broker, *Cluster) {
 	tb.Helper()
 	b, err := Embed(BrokerOptions{Dir: dir})
@@ -36,7 +36,7 @@ func embedded(tb testing.TB, dir string) (*Broker, *Cluster) {
 	return b, c
 }
 
-// TestMain is the child when the environment says so.
+// TestMain runs the child process if the environment says so.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
 		child(dir)
@@ -44,8 +44,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child appends inputs beside a loop, prints each acknowledged position and
-// dies by SIGKILL in the midst.
+// child appends inputs while a loop runs, prints each acknowledged position, and kills itself with
+// SIGKILL.
 func child(dir string) {
 	ctx := context.Background()
 	b, err := Embed(BrokerOptions{Dir: dir})
@@ -78,8 +78,8 @@ func child(dir string) {
 	select {}
 }
 
-// What an embedded broker has acknowledged survives kill -9 of its process, and
-// is applied exactly once, however the transactions were torn.
+// Records that an embedded broker has acknowledged survive kill -9 of its process and are applied
+// exactly once, regardless of interrupted transactions.
 func TestEmbeddedBrokerSurvivesKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kafka")
 	acked := 0
@@ -107,8 +107,8 @@ func TestEmbeddedBrokerSurvivesKill(t *testing.T) {
 	r.exact(acked)
 }
 
-// A broker with 200,000 records is ready in well under half a second: the time
-// of one iteration.
+// BenchmarkEmbed measures the start of a broker with 200,000 records, which should be ready in well
+// under half a second.
 func BenchmarkEmbed(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "kafka")
 	broker, cluster := embedded(b, dir)

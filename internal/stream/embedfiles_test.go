@@ -21,7 +21,7 @@ import (
 	"svc/internal/stream/logfiles"
 )
 
-// onDisk starts a broker with so many bytes free on its disk.
+// onDisk starts a broker whose disk has the given number of free bytes.
 func onDisk(t *testing.T, free *atomic.Uint64) (*Broker, *Cluster, *lines) {
 	t.Helper()
 	out := &lines{}
@@ -44,8 +44,8 @@ func onDisk(t *testing.T, free *atomic.Uint64) (*Broker, *Cluster, *lines) {
 	return b, c, out
 }
 
-// On a full disk, publishers and the broker reject records at once with the reason. They resume by
-// themselves when space is free again.
+// On a full disk, publishers and the broker reject records at once with the reason. They resume
+// automatically when space is free again.
 func TestFullDisk(t *testing.T) {
 	var free atomic.Uint64
 	free.Store(reserveBytes)
@@ -58,7 +58,7 @@ func TestFullDisk(t *testing.T) {
 	if _, err := in.Append(t.Context(), []byte("k"), []byte("v"), 0); !errors.Is(err, ErrAway) || !strings.Contains(err.Error(), "no space") {
 		t.Errorf("on a full disk: %v", err)
 	}
-	c.full = nil // a client that does not ask: the broker refuses it for as long as it tries
+	c.full = nil // a client that does not check: the broker refuses its records until it gives up
 	done := make(chan error, 1)
 	go func() {
 		_, err := in.Append(t.Context(), []byte("k"), []byte("late"), 0)
@@ -92,8 +92,8 @@ func TestFullDiskAtStart(t *testing.T) {
 	}
 }
 
-// After a write has failed memory and disk may differ, so nothing is taken until the
-// process starts again.
+// After a failed write, memory and disk may differ, so no record is accepted until the process
+// restarts.
 func TestFailedWrite(t *testing.T) {
 	var free atomic.Uint64
 	free.Store(1 << 40)
@@ -110,7 +110,7 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// cut takes the last batches from the newest file of a partition.
+// cut removes the last batches from the newest file of a partition.
 func cut(t *testing.T, dir, partition string, batches int) {
 	t.Helper()
 	name := filepath.Join(dir, "partitions", partition, "0.dat")
@@ -130,9 +130,9 @@ func cut(t *testing.T, dir, partition string, batches int) {
 	}
 }
 
-// When the machine dies each log may lose another part of its end. The changelog is
-// made anew from the input; of an input that was lost what came of it is kept, and
-// its offsets are not given to others.
+// When the machine crashes, each log may lose a different part of its end. The changelog is
+// recomputed from the input. If an input was lost, its results are kept and its offset is not
+// reused.
 func TestLostEnds(t *testing.T) {
 	for name, lost := range map[string]map[string]int{
 		"of the changelog": {"log-0": 1, "log-1": 2},
@@ -159,7 +159,7 @@ func TestLostEnds(t *testing.T) {
 			defer b.Close()
 			defer c.Close()
 			r.cluster = c
-			r.send(after) // before anybody has looked at what is lost
+			r.send(after) // before any process has detected the loss
 			stop = r.process(c, Config{Instance: "dev"})
 			r.await("applied", int64(before+after), r.applied)
 			if err := stop(); err != nil {
@@ -179,7 +179,7 @@ func TestLostEnds(t *testing.T) {
 	}
 }
 
-// What damages the files is an error that names the file, through the broker too.
+// Damage in the files is an error that names the file, also when the broker reports it.
 func TestEmbedNamesDamage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kafka")
 	b, c := embedded(t, dir)
@@ -207,15 +207,15 @@ func TestEmbedNamesDamage(t *testing.T) {
 	b.Close()
 }
 
-// A read that ends at its limit of bytes is told which transactions were aborted, as
-// any other is: by a range, by a restore, and by a client of others.
+// A read that ends at its byte limit excludes aborted transactions, like any other read: by a
+// range, by a restore, and by an independent client.
 func TestAbortedIsNeverShown(t *testing.T) {
 	b, c := embedded(t, filepath.Join(t.TempDir(), "kafka"))
 	defer b.Close()
 	defer c.Close()
 	const transactions = 90
 	writer, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()), kgo.TransactionalID("w"), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.TransactionTimeout(15*time.Minute), // a machine may stand still for a minute
+		kgo.TransactionTimeout(15*time.Minute), // longer than a stall of the machine
 		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(0))
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// TestEmbeddedForJava: administrative clients in Java break off at the answer of the embedded
-// broker to one request, unless it says that it does not know the request.
+// TestEmbeddedForJava: administrative clients in Java fail at one answer of the embedded broker,
+// unless the broker reports that it does not support the request.
 func TestEmbeddedForJava(t *testing.T) {
 	b, err := Embed(BrokerOptions{})
 	if err != nil {

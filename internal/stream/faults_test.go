@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// cable is a network that can be cut, as the death of a process does it.
+// cable is a network that can be disconnected, like the death of a process.
 type cable struct {
 	net *kfake.VirtualNetwork
 
@@ -67,8 +67,8 @@ func transactional(req kmsg.Request) bool {
 	return ok && p.TransactionID != nil
 }
 
-// Each fault strikes several times while inputs flow; whatever the session
-// makes of it, every input is applied exactly once.
+// Each fault occurs several times while inputs arrive. Regardless of its effect on the session,
+// every input is applied exactly once.
 func TestFaultsDoNotLoseOrRepeat(t *testing.T) {
 	faults := map[string]kfake.Fault{
 		"offset commit refused":    {Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.IllegalGeneration, Count: 3},
@@ -108,10 +108,8 @@ func TestFaultsDoNotLoseOrRepeat(t *testing.T) {
 	}
 }
 
-// A killed instance is replaced by one of the same name, again and again, also
-// in the middle of transactions.
-// A restore whose barrier was sent, and whose answer was lost with the broker,
-// ends when it is told to: else nobody could stop a process while Kafka is away.
+// A restore whose barrier was sent, and whose answer was lost with the broker, ends when it is
+// asked to. If it did not, a process could not be stopped while Kafka is unavailable.
 func TestRestoreEndsWhileAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -184,7 +182,7 @@ func TestInstancesShareAndTakeOver(t *testing.T) {
 		if n := one.Partitions.Load() + two.Partitions.Load(); n != parts {
 			t.Fatalf("%d partitions owned by two", n)
 		}
-		// The second dies; the first takes all back after the session timeout.
+		// The second instance dies, and the first gets all partitions after the session timeout.
 		wire.pull()
 		r.send(30)
 		total += 30
@@ -194,7 +192,7 @@ func TestInstancesShareAndTakeOver(t *testing.T) {
 		}
 		_ = second() //nolint:errcheck // it may end as it likes
 		other.Close()
-		// A third comes and leaves: its partitions are given back at once.
+		// A third instance joins and leaves: its partitions are reassigned at once.
 		third := r.dial()
 		var three Stats
 		leave := r.process(third, Config{Instance: "three", Leave: func() bool { return true }, Stats: &three})
@@ -218,7 +216,7 @@ func TestInstancesShareAndTakeOver(t *testing.T) {
 	})
 }
 
-// Two processes under one name: exactly one of them must go.
+// Of two processes with the same name, exactly one ends.
 func TestSecondProcessOfTheSameNameIsFenced(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -249,8 +247,7 @@ func TestSecondProcessOfTheSameNameIsFenced(t *testing.T) {
 	})
 }
 
-// A restore waits for a transaction of somebody else that is still open, and
-// takes what it commits.
+// A restore waits for an open transaction of another client, and applies its committed records.
 func TestRestoreWaitsForOpenTransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -264,7 +261,7 @@ func TestRestoreWaitsForOpenTransaction(t *testing.T) {
 		if err := cl.BeginTransaction(); err != nil {
 			t.Fatal(err)
 		}
-		// The other instance has applied 1:0, and has not yet committed.
+		// The other instance has applied 1:0, and has not committed yet.
 		for _, kv := range [][2]string{{"in", "0"}, {"n/k1", "1"}} {
 			if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: logTopic, Partition: 1, Key: []byte(kv[0]), Value: []byte(kv[1])}).FirstErr(); err != nil {
 				t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// run runs a long thing until the returned function is called.
+// run runs a function until the returned function is called.
 func run(t *testing.T, long func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -64,7 +64,7 @@ func TestSenderLearnsThatItsInputIsApplied(t *testing.T) {
 					return
 				}
 				if i%2 == 0 {
-					time.Sleep(time.Second) // the change comes long before the wait
+					time.Sleep(time.Second) // the change arrives long before the wait
 				}
 				change, known, err := applied.Wait(t.Context(), at)
 				if err != nil || !known || change != strconv.FormatInt(at.Offset, 10) {
@@ -90,7 +90,7 @@ func TestWaitersAreReleasedByALaterInput(t *testing.T) {
 		a.See(Record{Key: []byte("in"), Value: strconv.AppendInt(nil, at, 10)})
 	}
 	see(4)
-	see(4) // a due instant of the same input: not its answer, and nothing new
+	see(4) // a timer after the same input: not the answer to the input, and no new input
 	var wait sync.WaitGroup
 	var known, passed atomic.Int64
 	for _, at := range []int64{5, 5, 6, 7} {
@@ -216,7 +216,7 @@ func TestAppendFailsAtOnceWhileAway(t *testing.T) {
 	})
 }
 
-// A process that only follows, and sends nothing, sees the broker go as well.
+// A process that only follows a topic, and sends nothing, detects the loss of the broker as well.
 func TestAwayIsSeenWithoutAppending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -226,7 +226,7 @@ func TestAwayIsSeenWithoutAppending(t *testing.T) {
 		tail := cluster.Tail(inTopic, func(Record) {})
 		stop := run(t, tail.Run)
 		<-tail.Ready()
-		time.Sleep(90 * time.Second) // its other connections have nothing to wait for any more
+		time.Sleep(90 * time.Second) // until no request of its other connections is pending
 		wire.pull()
 		time.Sleep(2 * time.Second)
 		if cluster.Away().IsZero() {
@@ -241,7 +241,8 @@ func TestAwayIsSeenWithoutAppending(t *testing.T) {
 	})
 }
 
-// A broker that accepts and never answers: within 5 s, and then at once.
+// If a broker accepts connections and never answers, an append fails within 5 s, and later appends
+// fail at once.
 func TestAppendFailsWithinFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// freshRig is a cluster of brokers on which nothing was made yet.
+// freshRig returns a cluster of brokers without topics.
 func freshRig(t *testing.T, options func(*Options), ports ...int) (*Cluster, *kfake.Cluster, *lines) {
 	t.Helper()
 	net, said := &kfake.VirtualNetwork{}, &lines{}
@@ -32,7 +32,7 @@ func freshRig(t *testing.T, options func(*Options), ports ...int) (*Cluster, *kf
 	return c, broker, said
 }
 
-// unknown answers a question for topics as a broker does that has not heard of them.
+// unknown returns the answer of a broker that does not know the topics of a request yet.
 func unknown(req *kmsg.MetadataRequest, code int16) *kmsg.MetadataResponse {
 	resp := req.ResponseKind().(*kmsg.MetadataResponse) //nolint:forcetypeassert,errcheck // of this request
 	for _, asked := range req.Topics {
@@ -43,8 +43,8 @@ func unknown(req *kmsg.MetadataRequest, code int16) *kmsg.MetadataResponse {
 	return resp
 }
 
-// A topic that another process creates between our look and our own creation is
-// checked like one that was there before.
+// A topic that another process creates between the check and the creation is validated like one
+// that existed before.
 func TestEnsureChecksTopicsThatAppear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, broker, _ := freshRig(t, nil, 9092)
@@ -69,14 +69,14 @@ func TestEnsureChecksTopicsThatAppear(t *testing.T) {
 	})
 }
 
-// A new topic is ready once every broker knows it: one that hears of it late denies
-// it until then, and roles would end with that.
+// A new topic is ready once every broker knows it. A broker that learns of the topic late returns
+// an error until then, which would end a role.
 func TestEnsureWaitsForEveryBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, broker, _ := freshRig(t, nil, 9092, 9093, 9094)
 		defer broker.Close()
 		defer c.Close()
-		const late = 2 // node
+		const late = 2 // node id
 		hears := time.Now().Add(7 * time.Second)
 		broker.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
 			broker.KeepControl()
@@ -95,8 +95,8 @@ func TestEnsureWaitsForEveryBroker(t *testing.T) {
 	})
 }
 
-// A broker that does not answer holds nobody up: it has caught up with the others
-// before it answers again.
+// A broker that does not answer delays nothing, because it catches up with the others before it
+// answers again.
 func TestEnsureWithoutOneBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, broker, _ := freshRig(t, nil, 9092, 9093, 9094)
@@ -107,7 +107,7 @@ func TestEnsureWithoutOneBroker(t *testing.T) {
 		}
 		broker.ControlKey(int16(kmsg.Metadata), func(kmsg.Request) (kmsg.Response, error, bool) {
 			broker.KeepControl()
-			return nil, nil, broker.CurrentNode() == 2 // a question without an answer
+			return nil, nil, broker.CurrentNode() == 2 // a request without an answer
 		})
 		began := time.Now()
 		if err := c.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1}); err != nil {
@@ -119,8 +119,8 @@ func TestEnsureWithoutOneBroker(t *testing.T) {
 	})
 }
 
-// When brokers start together, the first one answers alone. Topics wait for as many brokers as
-// they have replicas, or as are named.
+// If brokers start together, the first one initially answers alone. Topics wait for at least as
+// many brokers as they have replicas, or as are configured.
 func TestEnsureWaitsForBrokersOfReplicas(t *testing.T) {
 	for name, options := range map[string]func(*Options){
 		"asked for":     func(o *Options) { o.Replicas = 3 },
@@ -157,8 +157,8 @@ func TestEnsureWaitsForBrokersOfReplicas(t *testing.T) {
 	}
 }
 
-// What a broker answers while it starts is asked again; what no patience helps with
-// is an error at once.
+// An error that a starting broker returns is retried. An error that a retry cannot fix is returned
+// at once.
 func TestEnsurePersists(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer *kerr.Error

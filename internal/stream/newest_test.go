@@ -10,17 +10,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is written, a restore hands out the newest record of each key that
-// is not gone, in the order of the log, with its own bytes.
+// For any sequence of records, a restore emits the newest record of each live key with the record's
+// bytes, in the order of the log.
 func TestNewestOfEachKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := newNewest()
-		n.index(rapid.SampledFrom([]int{1, newestPlaces}).Draw(t, "lists at first")) // the index grows, or need not
+		n.index(rapid.SampledFrom([]int{1, newestPlaces}).Draw(t, "lists at first")) // the index grows in one of the two cases
 		if rapid.Bool().Draw(t, "one hash for all") {
 			n.hash = func([]byte) uint32 { return 1 }
 		}
 		model := map[string]Record{}
-		buffer := make([]byte, 0, 64) // reused, as that of a fetch
+		buffer := make([]byte, 0, 64) // reused, like the buffer of a fetch
 		for offset := range rapid.IntRange(0, 60).Draw(t, "records") {
 			key := rapid.SampledFrom([]string{"a", "b", "a/b", "c", "d", "e"}).Draw(t, "key")
 			r := Record{Partition: 7, Offset: int64(offset), Timestamp: time.UnixMilli(int64(offset))}

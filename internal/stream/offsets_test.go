@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Where logs end is told of every leader that answers, though another says nothing.
+// The ends of logs are returned for every leader that answers, even if another does not.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := &kfake.VirtualNetwork{}

@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Who asks is told that a log has been read to its end, behind which lies nothing but
-// the marker of a transaction, committed or aborted; also after a restart.
+// A log counts as read to its end if only the marker of a committed or aborted transaction follows,
+// even after a restart.
 func TestPassedReachesTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

@@ -108,7 +108,7 @@ func TestLostChangelogStopsWithAlarm(t *testing.T) {
 		if err := r.broker.DeleteTopic(logTopic); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Second) // virtual: until the client has forgotten the topic
+		time.Sleep(10 * time.Second) // virtual: until the client has dropped the topic
 		if err := r.cluster.Ensure(t.Context(), Topic{Name: logTopic, Partitions: parts, Compact: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestLostChangelogStopsWithAlarm(t *testing.T) {
 	})
 }
 
-// sulky fails on one input until it was met often enough.
+// sulky fails on one input until the input was tried often enough.
 type sulky struct {
 	counter
 	left *atomic.Int64
@@ -135,14 +135,14 @@ func (s *sulky) Apply(r Record) error {
 	return s.counter.Apply(r)
 }
 
-// An error that is no poison holds the partition and is met again, at a
-// measured pace, until it goes away; nothing is skipped.
+// An error that is not poison blocks the partition and is retried at a limited rate until it is
+// resolved. No input is skipped.
 func TestErrorHoldsPartitionUntilItIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		var left atomic.Int64
-		left.Store(40 * parts) // each partition meets it
+		left.Store(40 * parts) // each partition gets the error
 		stop := r.process(r.cluster, Config{NewTask: func(n int32) Task {
 			c, ok := newCounter(n).(*counter)
 			if !ok {
@@ -163,7 +163,7 @@ func TestErrorHoldsPartitionUntilItIsGone(t *testing.T) {
 	})
 }
 
-// What was applied is skipped when it comes again, and what is missing is told.
+// An input that was already applied is skipped when it is repeated, and a missing one is reported.
 func TestApplySkipsKnownAndTellsMissing(t *testing.T) {
 	task := newCounter(0)
 	if err := task.Restore(Record{Key: []byte("in"), Value: []byte("2")}); err != nil {
@@ -189,7 +189,7 @@ func TestApplySkipsKnownAndTellsMissing(t *testing.T) {
 	}
 }
 
-// verbose writes one large output, in many records, to another topic than the changelog.
+// verbose writes one large output, in many records, to a topic other than the changelog.
 type verbose struct{ counter }
 
 func (v *verbose) Outputs(emit func(key, value []byte)) error {
@@ -202,8 +202,8 @@ func (v *verbose) Outputs(emit func(key, value []byte)) error {
 	return v.counter.Outputs(emit)
 }
 
-// The batches of a transaction are no larger than their topic allows, though the changelog
-// allows larger ones.
+// The batches of a transaction are no larger than their topic allows, even if the changelog allows
+// larger ones.
 func TestOutputsFitEachTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -14,15 +14,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// TestAppendsThatHang: a broker does not answer. Each append ends in time with its reason,
-// and appends are stored again once the broker answers.
+// TestAppendsThatHang: if a broker does not answer, each append ends in time with its reason, and
+// appends succeed again once the broker answers.
 func TestAppendsThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		p := r.cluster.Publisher(inTopic)
 		r.send(parts)
-		var each atomic.Int64 // time that a produce request takes
+		var each atomic.Int64 // duration of a produce request
 		each.Store(int64(time.Minute))
 		r.broker.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
 			r.broker.KeepControl()
@@ -31,7 +31,7 @@ func TestAppendsThatHang(t *testing.T) {
 			}
 			return nil, nil, false
 		})
-		defer time.Sleep(time.Minute) // virtual, for what hangs in the broker
+		defer time.Sleep(time.Minute) // virtual, for requests that hang in the broker
 		var all sync.WaitGroup
 		began := time.Now()
 		for n := range 5 {
@@ -55,14 +55,14 @@ func TestAppendsThatHang(t *testing.T) {
 			if _, err := p.Append(t.Context(), nil, []byte("x"), 0); err == nil {
 				return
 			}
-			time.Sleep(100 * time.Millisecond) // virtual: until the scout and the client have seen it
+			time.Sleep(100 * time.Millisecond) // virtual: until the probe and the client have detected it
 		}
 		t.Error("nothing is stored any more")
 	})
 }
 
-// TestASenderWhoLeaves: the broker refuses records for a while, and the sender of the first
-// one leaves. The records of the others in the partition are stored all the same.
+// TestASenderWhoLeaves: the broker refuses records for a while, and the sender of the first record
+// gives up. The records of other senders in the partition are stored nevertheless.
 func TestASenderWhoLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -84,7 +84,7 @@ func TestASenderWhoLeaves(t *testing.T) {
 			synctest.Wait() // the records are sent in this order
 		}
 		cancel()
-		time.Sleep(time.Second) // virtual: the client tries again
+		time.Sleep(time.Second) // virtual: the client retries
 		fault.Remove()
 		all.Wait()
 	})

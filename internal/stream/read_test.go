@@ -47,7 +47,7 @@ func TestBackReadsNewestFirst(t *testing.T) {
 		if got := back(5, 3); !slices.Equal(got, []string{"4", "3", "2"}) {
 			t.Errorf("before 5: %v", got)
 		}
-		if got := back(n+1000, 1); !slices.Equal(got, want[:1]) { // it does not wait for what may come
+		if got := back(n+1000, 1); !slices.Equal(got, want[:1]) { // the read does not wait for future records
 			t.Errorf("before one that is not there yet: %v", got)
 		}
 	})
@@ -98,7 +98,7 @@ func TestRangeReadsFromAnInstant(t *testing.T) {
 		if got := read(spans[1], 2); !slices.Equal(got, []byte{3, 4}) {
 			t.Errorf("read %v until the stop", got)
 		}
-		// What retention has deleted is left out.
+		// Records that retention has deleted are omitted.
 		deleted := kadm.Offsets{}
 		deleted.Add(kadm.Offset{Topic: inTopic, Partition: 1, At: 4})
 		if _, err := r.cluster.admin.DeleteRecords(t.Context(), deleted); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// settings opens a table of the topic "settings" on a cluster of its own, as another
-// process has one.
+// settings opens a table of the topic "settings" on a separate cluster client, like that of another
+// process.
 func (r *rig) settings() (table *Table, stop func()) {
 	r.t.Helper()
 	cluster := r.dial()
@@ -29,8 +29,8 @@ func (r *rig) settings() (table *Table, stop func()) {
 	}
 }
 
-// Processes that add to what they have seen lose nothing, however they meet, and
-// the keys of one change are never apart.
+// Concurrent processes that increment a value that they have read lose no update, and the keys of
+// one change are always consistent.
 func TestReplaceLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -77,8 +77,7 @@ func TestReplaceLosesNothing(t *testing.T) {
 	})
 }
 
-// Many processes that change something at the same moment wait for each other: none
-// of them fails.
+// Many processes that change a value at the same moment wait for each other, and none fails.
 func TestReplaceWaitsForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -103,7 +102,8 @@ func TestReplaceWaitsForOthers(t *testing.T) {
 	})
 }
 
-// What was not seen is not overwritten, be it gone; what others own is of no account.
+// A value that was not read is not overwritten, even if it was deleted. Keys outside the prefix are
+// not compared.
 func TestReplaceComparesThePrefix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -115,7 +115,7 @@ func TestReplaceComparesThePrefix(t *testing.T) {
 		replace := func(table *Table, key string, value []byte) {
 			t.Helper()
 			err := table.Replace(t.Context(), []string{key[:2]}, table.Seen(key), Entry{key, value})
-			for errors.Is(err, ErrOvertaken) { // by what the other table has just written
+			for errors.Is(err, ErrOvertaken) { // by the write of the other table
 				err = table.Replace(t.Context(), []string{key[:2]}, table.Seen(key), Entry{key, value})
 			}
 			if err != nil {
@@ -145,7 +145,7 @@ func TestReplaceComparesThePrefix(t *testing.T) {
 	})
 }
 
-// A process that died within a change holds up nobody who writes.
+// A process that died during a change does not block other writers.
 func TestReplaceEndsTheTransactionOfTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -179,7 +179,7 @@ func TestReplaceEndsTheTransactionOfTheDead(t *testing.T) {
 	})
 }
 
-// Who has put a value goes on when everybody of the process was told of it.
+// Put returns only after every observer in the process was called with the value.
 func TestTableTellsBeforeItAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -209,8 +209,8 @@ func TestTableTellsBeforeItAnswers(t *testing.T) {
 	})
 }
 
-// A transaction that was aborted although its end was answered with success has
-// stored nothing, and is done again.
+// If a transaction was aborted although its end was answered with success, nothing was stored, and
+// the transaction is repeated.
 func TestReplaceIsNotTakenAtItsWord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -36,7 +36,7 @@ type rig struct {
 	lines   *lines
 }
 
-// lines is the log of a test, shown if it fails.
+// lines is the log of a test, which is printed if the test fails.
 type lines struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -96,7 +96,7 @@ func (r *rig) close() {
 	r.broker.Close()
 }
 
-// send appends n inputs, spread over partitions and five keys.
+// send appends n inputs, spread over all partitions and five keys.
 func (r *rig) send(n int) {
 	r.t.Helper()
 	p := r.cluster.Publisher(inTopic)
@@ -107,7 +107,7 @@ func (r *rig) send(n int) {
 	}
 }
 
-// load appends as many as send would, at once.
+// load appends the same inputs as send, in bulk.
 func (r *rig) load(n int) {
 	r.t.Helper()
 	r.fill(func(l *Loader) {
@@ -119,7 +119,7 @@ func (r *rig) load(n int) {
 	})
 }
 
-// fill appends what put gives to a loader.
+// fill passes a loader to put, which appends its inputs.
 func (r *rig) fill(put func(*Loader)) {
 	r.t.Helper()
 	l, err := r.cluster.Loader(r.t.Context(), inTopic)
@@ -132,7 +132,7 @@ func (r *rig) fill(put func(*Loader)) {
 	}
 }
 
-// process starts a loop; the returned function ends it and gives its error.
+// process starts a loop. The returned function stops the loop and returns its error.
 func (r *rig) process(cluster *Cluster, cfg Config) (stop func() error) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	if cfg.Group == "" {
@@ -153,8 +153,8 @@ func (r *rig) process(cluster *Cluster, cfg Config) (stop func() error) {
 	}
 }
 
-// changes reads the committed changelog: per partition the input offsets that
-// were applied, in order, and the last value of each key.
+// changes reads the committed changelog. It returns the offsets of the applied inputs by partition,
+// in order, and the last value of each key.
 func (r *rig) changes() (applied map[int32][]int64, last map[string]string) {
 	r.t.Helper()
 	applied, last = map[int32][]int64{}, map[string]string{}
@@ -175,7 +175,7 @@ func (r *rig) changes() (applied map[int32][]int64, last map[string]string) {
 	return applied, last
 }
 
-// await blocks until the figure reaches want.
+// await blocks until have returns at least want.
 func (r *rig) await(what string, want int64, have func() int64) {
 	r.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); have() < want; {
@@ -186,7 +186,7 @@ func (r *rig) await(what string, want int64, have func() int64) {
 	}
 }
 
-// applied counts the inputs in the committed changelog.
+// applied returns the number of inputs in the committed changelog.
 func (r *rig) applied() int64 {
 	applied, _ := r.changes()
 	n := 0
@@ -196,8 +196,8 @@ func (r *rig) applied() int64 {
 	return int64(n)
 }
 
-// exact fails unless each of the first n inputs was applied exactly once, in
-// order, and the counts say so too.
+// exact fails unless each of the first n inputs was applied exactly once, in order, and the counts
+// agree.
 func (r *rig) exact(n int) {
 	r.t.Helper()
 	applied, last := r.changes()
@@ -228,8 +228,8 @@ func (r *rig) exact(n int) {
 	}
 }
 
-// counter is a small task: it counts inputs per key. "in" is its change record,
-// "n/<key>" its state, "fired/<key>" what a timer leaves.
+// counter is a small task that counts inputs per key. "in" is the key of its change record,
+// "n/<key>" that of its state, and "fired/<key>" that of a fired timer.
 type counter struct {
 	partition int32
 	counts    map[string]int
@@ -327,7 +327,7 @@ func (c *counter) Outputs(emit func(key, value []byte)) error {
 
 func (c *counter) Committed() {}
 
-// Live hands out one key at a time.
+// Live emits one key per call.
 func (c *counter) Live() func(emit func(key, value []byte)) (more bool, err error) {
 	left := append(slices.Collect(maps.Keys(c.counts)), "in")
 	return func(emit func(key, value []byte)) (bool, error) {

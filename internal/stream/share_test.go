@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// What was committed, and the note beside it, is what the next session begins with.
+// The next session begins with the committed offset and its note.
 func TestShareGoesOn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -47,7 +47,7 @@ func TestShareGoesOn(t *testing.T) {
 	})
 }
 
-// finish has a transaction write a record to each partition, and ends it so.
+// finish writes a record to each partition in a transaction, and ends the transaction with how.
 func (r *rig) finish(how kgo.TransactionEndTry, values ...string) {
 	r.t.Helper()
 	c, err := kgo.NewClient(r.cluster.with(kgo.TransactionalID("writer"), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
@@ -70,8 +70,8 @@ func (r *rig) finish(how kgo.TransactionEndTry, values ...string) {
 	}
 }
 
-// That a log has been read is said when it has, however long that takes, and then
-// surely: behind the last record may lie what no reader is ever given.
+// A log is reported as read only when it has been read, regardless of the time needed, and then
+// always: the last record may be followed by entries that no reader gets.
 func TestShareReadsToTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -109,7 +109,8 @@ func TestShareReadsToTheEnd(t *testing.T) {
 	})
 }
 
-// A partition that cannot be taken is tried again, with the others of its assignment.
+// If acquiring a partition fails, it is retried, together with the other partitions of the
+// assignment.
 func TestShareIsTakenLater(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -126,8 +127,8 @@ func TestShareIsTakenLater(t *testing.T) {
 	})
 }
 
-// A fault ends the session: all is lost without a commit, and taken anew where the
-// last commit was.
+// A fault ends the session: all partitions are lost without a commit, and acquired again at the
+// last committed offset.
 func TestShareFaults(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -146,7 +147,7 @@ func TestShareFaults(t *testing.T) {
 	})
 }
 
-// Who is full is handed nothing, keeps its membership, and goes on.
+// A full sharer gets no records, keeps its membership, and continues later.
 func TestShareIsFull(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -160,7 +161,7 @@ func TestShareIsFull(t *testing.T) {
 		r.await("commits while it is full", 1, func() int64 { return r.committed("s", note(0, false)) })
 		time.Sleep(15 * time.Second) // longer than a session
 		s.mu.Lock()
-		if s.has(parts + 1) { // a poll may have been under way
+		if s.has(parts + 1) { // a poll may have been in flight
 			t.Error("records are handed over while it is full")
 		}
 		s.mu.Unlock()
@@ -174,7 +175,7 @@ func TestShareIsFull(t *testing.T) {
 	})
 }
 
-// committed counts the partitions whose offset was committed with a note.
+// committed returns the number of partitions whose offset was committed with the note.
 func (r *rig) committed(group, note string) (n int64) {
 	r.t.Helper()
 	all, err := r.cluster.admin.FetchOffsets(r.t.Context(), group)
@@ -189,8 +190,8 @@ func (r *rig) committed(group, note string) (n int64) {
 	return n
 }
 
-// Each record of the topic beside is passed on once, without the marks of restores, and only
-// those of owned partitions.
+// Each record of the side topic is passed on once, without restore markers, and only for owned
+// partitions.
 func TestShareFollowsBeside(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -227,7 +228,7 @@ func TestShareFollowsBeside(t *testing.T) {
 		allEnd(t, second, first)
 		for partition := range int32(parts) {
 			want := []string{fmt.Sprint(partition), fmt.Sprint(partition + 3), fmt.Sprint(partition + 6)}
-			if slices.Contains(moved, partition) { // the second has it from its start
+			if slices.Contains(moved, partition) { // the second owner has the log from its start
 				if got := two.side[partition]; !slices.Equal(got, want) || !slices.Equal(one.side[partition], want[:2]) {
 					t.Errorf("partition %d: first %v, then %v", partition, one.side[partition], got)
 				}
@@ -238,8 +239,8 @@ func TestShareFollowsBeside(t *testing.T) {
 	})
 }
 
-// What is written beside one after the other is fetched together: most of it the
-// sharer wrote itself.
+// Consecutive records of the side topic are fetched together, because the sharer itself wrote most
+// of them.
 func TestShareGathersBeside(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -255,7 +256,7 @@ func TestShareGathersBeside(t *testing.T) {
 				t.Fatal(err)
 			}
 			if i%10 == 9 {
-				time.Sleep(5 * time.Millisecond) // the pace of writing
+				time.Sleep(5 * time.Millisecond) // the pace of writes
 			}
 		}
 		s.until("all of it", func() bool { return len(s.side[0])+len(s.side[1])+len(s.side[2]) == records })
@@ -266,7 +267,7 @@ func TestShareGathersBeside(t *testing.T) {
 	})
 }
 
-// A commit that fails is made again; nothing is handed over twice for it.
+// A failed commit is retried, and no record is passed twice because of it.
 func TestShareCommitsLater(t *testing.T) {
 	for name, fault := range map[string]*kerr.Error{"coordinator loads": kerr.CoordinatorLoadInProgress, "refused": kerr.RebalanceInProgress} {
 		t.Run(name, func(t *testing.T) {

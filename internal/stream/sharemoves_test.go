@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A partition that moves is given before it is taken, and begins where Give left
-// it: what it says then is committed.
+// A partition that moves is released before it is acquired, and continues where Give ended: the
+// position at that time is committed.
 func TestShareMoves(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -43,8 +43,8 @@ func TestShareMoves(t *testing.T) {
 	})
 }
 
-// Who is gone without a word is taken over once its session is over; what it did
-// not commit is handed over again, and it hears that the partitions are lost.
+// A member that disappears is replaced once its session has expired. Records that it did not commit
+// are passed again, and it is notified that the partitions are lost.
 func TestShareOfTheDead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -66,7 +66,7 @@ func TestShareOfTheDead(t *testing.T) {
 	})
 }
 
-// Two processes under one name: exactly one of them must go.
+// Of two processes with the same name, exactly one ends.
 func TestShareOfTheSameName(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -91,8 +91,8 @@ func TestShareOfTheSameName(t *testing.T) {
 	})
 }
 
-// With Leave the others have the partitions at once; without it they wait for the
-// session, so that a restart moves nothing.
+// With Leave, the others get the partitions at once. Without Leave, they wait until the session
+// expires, so that a restart moves no partition.
 func TestShareLeaves(t *testing.T) {
 	for name, leave := range map[string]bool{"leaves": true, "comes back": false} {
 		t.Run(name, func(t *testing.T) {

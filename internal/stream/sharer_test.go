@@ -10,29 +10,28 @@ import (
 	"time"
 )
 
-// sharer does nothing but note what it is given, and holds its caller to the
-// order that Sharer promises.
+// sharer only records its calls, and checks that they have the order that Sharer promises.
 type sharer struct {
 	t       *testing.T
-	refuse  error                 // of Take
-	giving  func(partition int32) // in Give, while the partition is still ours
-	moved   chan struct{}         // something has happened
+	refuse  error                 // error of Take
+	giving  func(partition int32) // called in Give, while the partition is still owned
+	moved   chan struct{}         // signals that a call has happened
 	mu      sync.Mutex
-	next    map[int32]int64 // of the partitions that are ours
+	next    map[int32]int64 // next offset, by owned partition
 	taken   []took
 	given   []int32
 	lost    []int32
-	records map[int32][]int64 // offsets, over all times that the partition was ours
+	records map[int32][]int64 // offsets, over all periods of ownership
 	side    map[int32][]string
-	asked   int           // times that positions were, with all partitions ours
-	read    map[int32]int // records of a partition when its log was said to be read
-	full    chan struct{} // open: no more records are wanted
+	asked   int           // number of calls of Positions while all partitions are owned
+	read    map[int32]int // number of records of a partition when its log was reported as read
+	full    chan struct{} // while open, no more records are accepted
 	fault   error
 	unsaved bool // no position may be committed
-	ending  bool // a Give was seen
+	ending  bool // a Give was called
 }
 
-// took is one Take.
+// took is one call of Take.
 type took struct {
 	partition int32
 	committed int64
@@ -44,7 +43,7 @@ func newSharer(t *testing.T) *sharer {
 	return &sharer{t: t, moved: make(chan struct{}, 1), next: map[int32]int64{}, records: map[int32][]int64{}, side: map[int32][]string{}, read: map[int32]int{}}
 }
 
-// happened notes a call; do has the lock.
+// happened records a call. do runs with the lock held.
 func (s *sharer) happened(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +139,7 @@ func (s *sharer) WaitForCapacity(ctx context.Context) bool {
 	}
 }
 
-// Positions says what was handed over, and beside it how much that was.
+// Positions returns the next offsets, with a note of the same number.
 func (s *sharer) Positions() map[int32]Mark {
 	all := map[int32]Mark{}
 	s.happened(func() {
@@ -157,7 +156,7 @@ func (s *sharer) Positions() map[int32]Mark {
 	return all
 }
 
-// note is what is committed beside a position; the work that Give ends adds to it.
+// note returns the note that is committed with a position. ending marks a position after a Give.
 func note(next int64, ending bool) string {
 	if ending {
 		return "end " + strconv.FormatInt(next, 10)
@@ -172,10 +171,10 @@ func (s *sharer) Fault() error {
 	return s.fault
 }
 
-// set changes what it answers.
+// set changes the answers.
 func (s *sharer) set(do func()) { s.happened(do) }
 
-// until waits for something to be true; is has the lock.
+// until waits until is returns true. is runs with the lock held.
 func (s *sharer) until(what string, is func() bool) {
 	s.t.Helper()
 	timeout := time.After(2 * time.Minute)
@@ -200,7 +199,7 @@ func (s *sharer) owned() []int32 {
 	return slices.Sorted(maps.Keys(s.next))
 }
 
-// has is whether so many records were handed over; the lock is held.
+// has reports whether n records were passed on. The caller must hold the lock.
 func (s *sharer) has(n int) bool {
 	for _, list := range s.records {
 		n -= len(list)
@@ -208,8 +207,7 @@ func (s *sharer) has(n int) bool {
 	return n <= 0
 }
 
-// exact fails unless each record of so many was handed over once, in order, to one
-// of the sharers.
+// exact fails unless each of n records was passed once, in order, to one of the sharers.
 func exact(t *testing.T, n int, all ...*sharer) {
 	t.Helper()
 	for partition := range int32(parts) {
@@ -232,7 +230,7 @@ func exact(t *testing.T, n int, all ...*sharer) {
 	}
 }
 
-// share starts a member; the returned function ends it and gives its error.
+// share starts a member. The returned function stops the member and returns its error.
 func (r *rig) share(cluster *Cluster, instance string, s Sharer, change ...func(*ShareConfig)) (stop func() error) {
 	cfg := ShareConfig{Group: "s", Instance: instance, Topic: inTopic, Beside: logTopic}
 	for _, do := range change {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// tally counts the inputs of each transaction, over all partitions, and keeps the
-// largest count.
+// tally counts the inputs of each transaction over all partitions, and keeps the maximum.
 type tally struct {
 	Task
 	open, most *atomic.Int64
@@ -20,15 +19,15 @@ func (c *tally) Apply(r Record) error {
 }
 
 func (c *tally) Outputs(emit func(key, value []byte)) error {
-	if n := c.open.Swap(0); n > c.most.Load() { // of a transaction's partitions one sees them all
+	if n := c.open.Swap(0); n > c.most.Load() { // one of the partitions of a transaction sees the total
 		c.most.Store(n)
 	}
 	return c.Task.Outputs(emit)
 }
 
-// What a transaction writes is held in memory, so one that is far behind takes no
-// more inputs than it may; unless they leave little, and those who gather them
-// long when they are not behind gather them for longer.
+// The output of a transaction is held in memory, so a transaction that is far behind has a limited
+// number of inputs. Inputs with little output are not limited, and a loop that gathers for longer
+// when it is not behind continues to do so.
 func TestHowMuchATransactionTakes(t *testing.T) {
 	const n = 3*turnRecords - turnRecords/2
 	for _, c := range []struct {
@@ -62,7 +61,7 @@ func TestHowMuchATransactionTakes(t *testing.T) {
 	}
 }
 
-// slowOutputs is a task whose outputs take a while, as a commit does.
+// slowOutputs is a task whose outputs last a while, like a commit.
 type slowOutputs struct {
 	Task
 	began chan struct{}
@@ -76,8 +75,8 @@ func (s *slowOutputs) Outputs(emit func(key, value []byte)) error {
 	return s.Task.Outputs(emit)
 }
 
-// What comes during a transaction is all in the next one, though the client had
-// fetched the first input of it alone.
+// Inputs that arrive during a transaction are all part of the next one, even if the client had
+// fetched only the first of them.
 func TestTheNextTransactionTakesAllThatCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -112,10 +111,10 @@ func TestTheNextTransactionTakesAllThatCame(t *testing.T) {
 	})
 }
 
-// Who gathers for long, and follows on a loop that catches up, is behind after each
-// of its transactions and has caught up a moment later. That ends no transaction.
+// A loop that gathers for long, and follows a loop that is catching up, is behind after each of its
+// transactions and up to date a moment later. That does not end a transaction.
 func TestWhoGathersLongDoesSoOnceBehind(t *testing.T) {
-	const n = turnRecords + farBehind + 1 // the first poll leaves some
+	const n = turnRecords + farBehind + 1 // the first poll leaves several inputs
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()

@@ -44,7 +44,8 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// TLS with a certificate authority of the test, and a user with a password.
+// TestTLSAndUser connects over TLS with a certificate authority of the test, as a user with a
+// password.
 func TestTLSAndUser(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

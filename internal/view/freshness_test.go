@@ -10,8 +10,8 @@ import (
 
 var zero = time.Unix(1_900_000_000, 0)
 
-// TestFreshnessTellsTheTruth draws a growing log, the progress of its reader and questions for its
-// end, in any order. What Freshness says of the log must be true of it.
+// TestFreshnessTellsTheTruth draws a growing log, the progress of its reader and requests for its
+// end, in any order. Every result of Freshness must be true of the log.
 func TestFreshnessTellsTheTruth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var f Freshness
@@ -54,8 +54,7 @@ func TestFreshnessTellsTheTruth(t *testing.T) {
 	})
 }
 
-// TestStandingStill checks that a record that has waited for an hour is known to have waited so
-// long.
+// TestStandingStill: if a record has waited for an hour, the reported wait is an hour.
 func TestStandingStill(t *testing.T) {
 	var f Freshness
 	f.Reached(4)
@@ -76,7 +75,7 @@ func TestStandingStill(t *testing.T) {
 	}
 }
 
-// TestNeverAnswered checks that a log that never answers is unknown since it was first asked.
+// TestNeverAnswered: a log that never answers is unknown since the first request.
 func TestNeverAnswered(t *testing.T) {
 	f := FreshnessSince(zero)
 	f.Reached(4)
@@ -86,14 +85,14 @@ func TestNeverAnswered(t *testing.T) {
 	if got := f.Behind(zero.Add(time.Minute)); got != time.Minute || !errors.Is(f.Fault(zero.Add(time.Minute), 0), ErrBehind) {
 		t.Errorf("after a minute without an answer: %v behind", got)
 	}
-	f.Ended(zero.Add(-time.Minute), 5) // the first record that waits was written then
+	f.Ended(zero.Add(-time.Minute), 5) // time at which the first pending record was written
 	f.Ended(zero, 9)
 	if got := f.Behind(zero); got != time.Minute || f.Unasked() {
 		t.Errorf("a record has waited for a minute: %v behind", got)
 	}
 }
 
-// TestHeaderFault is the table of the headers that make a partition readable.
+// TestHeaderFault has the headers that make a partition readable or unreadable.
 func TestHeaderFault(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	said := func(pulse, asOf, waiting int) header { // ms ago, ms ago, ms
@@ -127,7 +126,7 @@ func TestHeaderFault(t *testing.T) {
 	}
 }
 
-// TestHeaderOf checks that a written header is read, and that other bytes make the view not whole.
+// TestHeaderOf: a written header can be read, and other bytes make the view incomplete.
 func TestHeaderOf(t *testing.T) {
 	want := header{generation: "g", whole: true, position: 7, versions: 12, signs: signs{time.UnixMilli(9000), time.UnixMilli(8000), 3 * time.Second}}
 	if h := headerOf([]any{"g", "1", "7", "9000 8000 3000", "12"}); h != want {

@@ -17,8 +17,8 @@ import (
 	"svc/internal/view/viewtest"
 )
 
-// Whatever happens to Redis and its connection, a read returns an error or exactly one committed
-// version, never a mixture. At the end it returns the last one.
+// In any sequence of faults of Redis and its connection, a read returns an error or exactly one
+// committed version, never a mixture. At the end it returns the last version.
 func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 	embedded, err := view.Embed()
 	if err != nil {
@@ -29,7 +29,7 @@ func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 	gate := viewtest.NewGate(t, embedded.URL())
 	run := 0
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := checks.Value.Set("25"); err != nil { // each waits 0.1 s for real connections
+		if err := checks.Value.Set("25"); err != nil { // each check waits 0.1 s for real connections
 			t.Fatal(err)
 		}
 	}
@@ -58,7 +58,7 @@ func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 			<-done
 		}()
 
-		// The expected rooms of one hospital after each version.
+		// versions are the expected rooms of one hospital after each version.
 		versions := []string{""}
 		rooms := map[int32]string{}
 		version := int64(0)
@@ -92,7 +92,7 @@ func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 			versions = append(versions, show())
 			projector.Put(view.Projection{Position: version, Units: []view.Unit{u}})
 		}
-		// One reader reads all rooms, the other those that changed.
+		// One reader reads all rooms, and the other reads only changed rooms.
 		type reader struct {
 			last  view.Token
 			rooms map[int32]string
@@ -146,7 +146,7 @@ func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 			}
 		}
 		gate.Open()
-		commit(0) // so that a loss is noticed by a write, not a second later
+		commit(0) // so that a write detects a loss, instead of a check a second later
 		end, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		for {

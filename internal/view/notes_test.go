@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// written records the keys of a pipeline in their order.
+// written records the keys of a pipeline in order.
 type written struct {
 	redis.Hook
 	keys []string
@@ -22,7 +22,7 @@ func (w *written) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return func(ctx context.Context, all []redis.Cmder) error {
 		for _, one := range all {
 			if one.Name() == "script" || one.Name() == "evalsha" {
-				continue // the count of writes
+				continue // the counter of writes
 			}
 			w.keys = append(w.keys, fmt.Sprint(one.Args()[1]))
 		}
@@ -30,7 +30,7 @@ func (w *written) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// TestCommandsAreNotedLast checks the order of notes: a reader of a finished command must find its
+// TestCommandsAreNotedLast checks the order of writes: a reader of a finished command must find its
 // effects.
 func TestCommandsAreNotedLast(t *testing.T) {
 	server, err := Embed()
@@ -63,12 +63,12 @@ func TestCommandsAreNotedLast(t *testing.T) {
 			t.Fatalf("%s is written behind a command", key)
 		}
 	}
-	if commands != 40 { // the field and how long it is kept
+	if commands != 40 { // the field and its expiry
 		t.Errorf("%d writes of commands in %q", commands, seen.keys)
 	}
 }
 
-// TestLinksAreHashed: Redis does not hold the tokens that answer alerts.
+// TestLinksAreHashed: Redis does not store the tokens that acknowledge alerts.
 func TestLinksAreHashed(t *testing.T) {
 	server, err := Embed()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"svc/internal/view"
 )
 
-// While processors are replaced, a build without the field recent may write versions beside an
-// older one. Then all rooms are read.
+// During an update of the processors, an older build without the field recent may write versions in
+// alternation with a newer one. Then all rooms are read.
 func TestOlderWriter(t *testing.T) {
 	embedded, err := view.Embed()
 	if err != nil {
@@ -65,7 +65,7 @@ func TestOlderWriter(t *testing.T) {
 			t.Errorf("since %d: %+v", version, s)
 		}
 	}
-	// Other bytes in the field count as absent.
+	// Any other bytes in the field are treated as absent.
 	for _, other := range []string{"", "\x02", "\x02\x06\x00\xff"} {
 		older.HSet(t.Context(), "svc:{0}unit:north", "d", other)
 		if s := since(2); s.Partial || len(s.Rooms) != 2 {

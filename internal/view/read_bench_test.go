@@ -55,9 +55,9 @@ func (charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
 	return schemas.RoomChartCodec.DecodeInto([]byte(encoded), r)
 }
 
-// changing is a view in which the unit changes with every read. It shows two hospitals of Redis in
-// turn, as successive versions. Both were the same at version 7. So a reader of one may get the
-// other as changes since 7.
+// changing is a view in which the unit changes with every read. It alternates between two hospitals
+// in Redis as successive versions. Both were equal at version 7, so a reader of one may get the
+// other as changes since version 7.
 type changing struct {
 	charts
 	hospitals [2]string
@@ -81,7 +81,7 @@ func (c changing) Read(ctx context.Context, _ string, since readapi.Token) (read
 	return s, err
 }
 
-// busy returns a unit at a version, with that many busy rooms of five factors each.
+// busy returns a unit at a version, with the given number of busy rooms, each with five factors.
 func busy(b *testing.B, hospital string, version int64, now, arrived acuity.Instant, rooms int32) view.Unit {
 	b.Helper()
 	u := view.Unit{Hospital: hospital, Version: version, Rooms: map[int32][]byte{}}
@@ -114,12 +114,12 @@ func busy(b *testing.B, hospital string, version int64, now, arrived acuity.Inst
 	return u
 }
 
-// BenchmarkRead compares the read endpoints with a bare handler of the same router and Redis
+// BenchmarkRead compares the read endpoints with a bare handler on the same router and Redis
 // client. The handler checks the same key, reads the same bytes and writes the same answer. The
 // benchmark runs on the embedded Redis, or on the one at E2E_REDIS.
 //
-// In "one-changed" one room changes with every request, in "all-changed" every room. "one" sends
-// one request after another, "many" several at once. Requests that find the same change share the
+// In "one-changed", one room changes with every request; in "all-changed", every room does. "one"
+// sends requests in sequence, "many" in parallel. Requests that read the same change share the
 // work.
 func BenchmarkRead(b *testing.B) {
 	url := os.Getenv("E2E_REDIS")

@@ -9,15 +9,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A reader with any version from recent.from on gets the newest one by taking the rooms of recent.
-// recent reaches back as far as its bytes allow.
+// A reader with any version since recent.from gets the newest version by applying the rooms of
+// recent. recent covers as many versions as its size limit permits.
 func TestRecentLeadsToTheNewest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		version := rapid.Int64Range(0, 9).Draw(t, "first")
 		r := recent{from: version, to: version}
 		now := map[int32]string{}
 		all := map[int64]map[int32]string{version: {}}
-		changed := map[int64]int{} // about how many bytes each version changed
+		changed := map[int64]int{} // approximate number of changed bytes, by version
 		for range rapid.IntRange(8, 30).Draw(t, "changes") {
 			version += rapid.Int64Range(1, 3).Draw(t, "step")
 			rooms := map[int32][]byte{}
@@ -71,7 +71,7 @@ func taken(rooms map[int32]string, r *recent) map[int32]string {
 	return rooms
 }
 
-// Bytes of another build cause no panic, and are not read as a recent.
+// Bytes of another build cause no panic, and are not decoded as a recent.
 func TestRecentOfOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")
@@ -83,7 +83,7 @@ func TestRecentOfOthers(t *testing.T) {
 	encoded := r.encode()
 	for n := range len(encoded) {
 		read, ok := decodeRecent(encoded[:n])
-		if whole := n == 2 || n == len(encoded)-2; ok != whole { // ends between rooms
+		if whole := n == 2 || n == len(encoded)-2; ok != whole { // the end is between rooms
 			t.Errorf("%d of %d bytes are read as %+v, %v", n, len(encoded), read, ok)
 		}
 	}

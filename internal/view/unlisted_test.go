@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestBeyondTheBound: lists that lack a delivery do not count as listed, also if Redis is away when
-// that is to be written.
+// TestBeyondTheBound: lists that lack a delivery do not count as complete, even if Redis is
+// unavailable when that must be written.
 func TestBeyondTheBound(t *testing.T) {
 	server, err := Embed()
 	if err != nil {
@@ -42,7 +42,7 @@ func TestBeyondTheBound(t *testing.T) {
 	for n := range 3 {
 		put("north", n)
 	}
-	put("north", 2) // a new version of what waits already
+	put("north", 2) // a new version of an already pending delivery
 	if err := d.flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestBeyondTheBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed("[true false]")
-	if err := b.Lists().SetListed(t.Context(), 1); err != nil { // made anew
+	if err := b.Lists().SetListed(t.Context(), 1); err != nil { // the lists are rebuilt
 		t.Fatal(err)
 	}
 	if err := d.flush(t.Context()); err != nil {

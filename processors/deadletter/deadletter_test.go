@@ -13,8 +13,8 @@ import (
 	"svc/schemas"
 )
 
-// TestObservationOfADeadLetter reads records back from a real log. An older release rejected one
-// of them that this release understands; the others it does not.
+// TestObservationOfADeadLetter reads records from a real log. An older release rejected all of
+// them; this release can decode one.
 func TestObservationOfADeadLetter(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {

@@ -47,7 +47,7 @@ func newLog(t *testing.T) *log {
 	return l
 }
 
-// start makes a new task and restores it.
+// start creates a new task and restores it.
 func (l *log) start() {
 	l.t.Helper()
 	l.view = &seenView{models: map[string]verdict.Chart{}}
@@ -84,7 +84,7 @@ func (l *log) start() {
 	}
 }
 
-// apply feeds the task a change of the verdicts.
+// apply passes a change of the verdicts to the task.
 func (l *log) apply(offset int64, c acuity.Change) {
 	l.t.Helper()
 	value, err := schemas.ChangeCodec.Encode(nil, &c)
@@ -130,7 +130,7 @@ func (l *log) model(hospital string) *schemas.Model {
 	return nil
 }
 
-// hours returns the hours of a hospital's snapshots in their order.
+// hours returns the hours of a hospital's snapshots in order.
 func (l *log) hours(hospital string) (hours []string) {
 	l.t.Helper()
 	for _, value := range l.snapshots {
@@ -189,7 +189,7 @@ func past(hospital string, n, generation, left int32) acuity.Change {
 	return c
 }
 
-// learnt returns the model that learnt all these hours in their order.
+// learnt returns the model that has learned all these hours in order.
 func learnt(hospital string, offset int64, changes ...acuity.Change) *forecast.Model {
 	m := forecast.NewModel(hospital)
 	for _, c := range changes {
@@ -218,8 +218,8 @@ func wantModel(t *testing.T, got *schemas.Model, want *forecast.Model) {
 	}
 }
 
-// TestRestartsChangeNothing stops the task at random places, before and after a
-// commit. Each hour is copied once and learnt once.
+// TestRestartsChangeNothing stops the task at random positions, before and after a commit. Each
+// hour is copied once and learned once.
 func TestRestartsChangeNothing(t *testing.T) {
 	const n = 120
 	random := rand.New(rand.NewPCG(5, 6))
@@ -239,7 +239,7 @@ func TestRestartsChangeNothing(t *testing.T) {
 		}
 		l.apply(at, input)
 		l.apply(at+1, c)
-		if random.IntN(4) == 0 { // a checkpoint of the verdicts writes the newest change again
+		if random.IntN(4) == 0 { // a checkpoint of the verdicts repeats the newest change
 			l.apply(at+2, c)
 		}
 		at += 3
@@ -258,9 +258,8 @@ func TestRestartsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestBackfillIsLearntInOrder copies hours that lie before those already learnt. Once
-// the last one is there all hours are learnt in order. A backfill that another one
-// cuts short does not count.
+// TestBackfillIsLearntInOrder copies hours that precede those already learned. Once the last one is
+// available, all hours are learned in order. A backfill that another one interrupts does not count.
 func TestBackfillIsLearntInOrder(t *testing.T) {
 	for name, everyCommit := range map[string]bool{"one transaction": false, "many": true} {
 		t.Run(name, func(t *testing.T) {
@@ -280,7 +279,7 @@ func TestBackfillIsLearntInOrder(t *testing.T) {
 			live := []acuity.Change{hour("north", 1, 50), hour("north", 2, 51)}
 			send(live...)
 			send(hour("south", 1, 51))
-			send(past("north", 1, 1, 9), past("north", 2, 1, 8)) // cut short
+			send(past("north", 1, 1, 9), past("north", 2, 1, 8)) // interrupted
 			var first []acuity.Change
 			for n := range int32(40) {
 				first = append(first, past("north", n, 2, 40-n))
@@ -301,8 +300,7 @@ func TestBackfillIsLearntInOrder(t *testing.T) {
 	}
 }
 
-// TestAnotherVersionIsLearntAnew learns from the snapshots if this release cannot
-// read the model.
+// TestAnotherVersionIsLearntAnew learns from the snapshots if this release cannot decode the model.
 func TestAnotherVersionIsLearntAnew(t *testing.T) {
 	l := newLog(t)
 	var all []acuity.Change
@@ -326,7 +324,7 @@ func TestAnotherVersionIsLearntAnew(t *testing.T) {
 	wantModel(t, l.model("north"), learnt("north", 61, all...))
 }
 
-// TestCheckpointIsEnough restores from what Live emits alone.
+// TestCheckpointIsEnough restores only from the output of Live.
 func TestCheckpointIsEnough(t *testing.T) {
 	l := newLog(t)
 	for n := range int32(30) {
@@ -350,7 +348,7 @@ func TestCheckpointIsEnough(t *testing.T) {
 	}
 }
 
-// TestPoison: a change that cannot be read is skipped.
+// TestPoison: a change that cannot be decoded is skipped.
 func TestPoison(t *testing.T) {
 	l := newLog(t)
 	if err := l.task.Apply(stream.Record{Offset: 0, Key: []byte("north"), Value: []byte("no record")}); err == nil {
@@ -367,7 +365,7 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// BenchmarkHour learns an hour of a hospital and writes its outputs.
+// BenchmarkHour learns an hour of a hospital and writes the outputs.
 func BenchmarkHour(b *testing.B) {
 	l := newLog(&testing.T{})
 	n := int32(0)

@@ -21,8 +21,9 @@ import (
 )
 
 // TestHoursPassByThemselves runs both processors through two thirds of a day on a fake Kafka. The
-// wall clock takes the snapshot of a full hour ten seconds late; an input before that takes it
-// earlier. After 12 hours without facts a hospital gets one more snapshot, and then none.
+// wall clock cuts the snapshot of a full hour ten seconds late; an input in that time cuts it
+// before it is applied. After 12 hours without facts a hospital gets one more snapshot, and then
+// none.
 func TestHoursPassByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := &kfake.VirtualNetwork{}
@@ -78,7 +79,7 @@ func TestHoursPassByThemselves(t *testing.T) {
 		say("north")
 		say("south")
 		pass(time.Hour + 4*time.Second)
-		say("north") // this input takes the first snapshot of north
+		say("north") // this input cuts the first snapshot of north
 		pass(16 * time.Hour)
 		cancel()
 		for range 2 {
@@ -122,7 +123,7 @@ func TestHoursPassByThemselves(t *testing.T) {
 					south = append(south, word)
 				}
 			}
-			if h == 14 { // a minute or so past one
+			if h == 14 { // about a minute past one
 				word += " unobserved"
 			}
 			north = append(north, word)

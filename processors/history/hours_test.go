@@ -9,7 +9,7 @@ import (
 )
 
 // A snapshot has the seconds of each level in the hour before it, as far as the task has observed
-// it. A restored task has observed nothing yet.
+// them. A restored task has observed none.
 func TestSnapshotsSayHowLongEachLevelWas(t *testing.T) {
 	l := newLog(t)
 	version := int64(0)
@@ -26,7 +26,7 @@ func TestSnapshotsSayHowLongEachLevelWas(t *testing.T) {
 		c.Level = level
 		l.apply(version, c)
 	}
-	change(acuity.LevelYellow, at(0, 30)) // the first that is seen
+	change(acuity.LevelYellow, at(0, 30)) // the first observed change
 	change(acuity.LevelRed, at(0, 40))
 	full(1, acuity.LevelRed)
 	change(acuity.LevelGreen, at(1, 15))

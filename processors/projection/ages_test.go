@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestAgesFromOutside: the age of the oldest input counts from when the log was seen to end behind it,
-// or from its timestamp once that is known. A partition without a processor is no exception, and a
-// silent log counts as unknown.
+// TestAgesFromOutside: the age of the oldest input counts from the time at which the log was first
+// seen to extend beyond it, or from its timestamp once that is known. This includes a partition
+// without a processor. A log that does not respond counts as unknown.
 func TestAgesFromOutside(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	a := NewAges(3, func() time.Time { return at })
@@ -39,5 +39,5 @@ func TestAgesFromOutside(t *testing.T) {
 	want("all are applied", 0, 0, 0)
 	at = at.Add(time.Minute)
 	want("Kafka does not respond", time.Minute, time.Minute, time.Minute)
-	a.Applied(7, 1) // no such partition
+	a.Applied(7, 1) // the partition does not exist
 }

@@ -16,7 +16,7 @@ import (
 	"svc/schemas"
 )
 
-// moved is a partition that goes from one task of this process to another, as when the group
+// moved is a partition that moves from one task of this process to another, as when the group
 // revokes it and assigns it again.
 type moved struct {
 	t          *testing.T
@@ -88,7 +88,7 @@ func (m *moved) commit(task stream.Task) {
 	task.Committed()
 }
 
-// shows waits until the view has all inputs.
+// shows waits until the view contains all inputs.
 func (m *moved) shows() {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
@@ -101,8 +101,8 @@ func (m *moved) shows() {
 	}
 }
 
-// TestTaskReplacesItself: when a broker pauses, a partition is revoked and assigned again to the
-// same process. The new task may be restored, and may even commit, before the loop closes the old
+// TestTaskReplacesItself: when a broker pauses, a partition is revoked and assigned to the same
+// process again. The new task may be restored, and may even commit, before the loop closes the old
 // one.
 func TestTaskReplacesItself(t *testing.T) {
 	for _, order := range []string{
@@ -129,7 +129,7 @@ func TestTaskReplacesItself(t *testing.T) {
 					m.shows()
 				case "old closes":
 					old.Close()
-				case "old shows": // a commit by time alone that changed nothing
+				case "old shows": // a commit of a timer that changed nothing
 					if err := old.Outputs(func([]byte, []byte) {}); err != nil {
 						t.Fatal(err)
 					}
@@ -153,8 +153,8 @@ func TestTaskReplacesItself(t *testing.T) {
 	}
 }
 
-// TestOldestSinceTakeOver: a record that waited before its partition became ours counts from its
-// timestamp. If Kafka does not respond, the wait counts from the take-over.
+// TestOldestSinceTakeOver: the age of a record that was pending before this process acquired its
+// partition counts from its timestamp. If Kafka does not respond, the age counts from the takeover.
 func TestOldestSinceTakeOver(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	v := &Projection{now: func() time.Time { return at }, partitions: map[int32]*partitionCharts{}}

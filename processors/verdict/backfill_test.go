@@ -30,8 +30,8 @@ func past(t testing.TB, until acuity.Instant, offset int64, days int) stream.Rec
 	return stream.Record{Offset: offset, Key: []byte(o.Hospital), Value: value}
 }
 
-// TestPastIsToldInSlices: after a restart, or a change of its past, a backfill applies its events
-// again in slices. No slice is much heavier than before.
+// TestPastIsToldInSlices: after a restart, or a change of its past, a backfill replays its events
+// in slices. No slice costs much more than before.
 func TestPastIsToldInSlices(t *testing.T) {
 	const days = 20
 	l := newLog(t)

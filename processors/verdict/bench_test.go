@@ -31,7 +31,7 @@ func ownedTask(tb testing.TB) stream.Task {
 
 var morning = acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC))
 
-// inputs returns n records of the observations of one partition.
+// inputs returns n observation records of one partition.
 func inputs(tb testing.TB, n, hospitals int, step time.Duration) []stream.Record {
 	tb.Helper()
 	feeds := loadgen.New(hospitals, 20, morning, step)
@@ -47,8 +47,8 @@ func inputs(tb testing.TB, n, hospitals int, step time.Duration) []stream.Record
 	return records
 }
 
-// cpu returns the processor time that the process has used. Unlike wall time it shows
-// the cost of the work on a machine that others use too.
+// cpu returns the processor time that the process has used. Unlike wall time, it shows the cost of
+// the work on a shared machine.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
@@ -58,7 +58,7 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// live returns the bytes of the heap in use after a collection.
+// live returns the number of heap bytes in use after a garbage collection.
 func live() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -66,10 +66,9 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// BenchmarkTask measures the processor without Kafka: one record from its bytes to
-// those of its change, of the state it touched and of the charts for the view. A
-// transaction has 208 records, the share of one partition if 24 partitions have
-// 5,000.
+// BenchmarkTask measures the processor without Kafka: from the bytes of one record to those of its
+// change, of the changed state and of the charts for the view. A transaction has 208 records, the
+// share of one partition if 24 partitions have 5,000.
 func BenchmarkTask(b *testing.B) {
 	const n, hospitals, perCommit = 21_667, 13, 208
 	records := inputs(b, n, hospitals, 12*time.Hour/n)
@@ -79,7 +78,7 @@ func BenchmarkTask(b *testing.B) {
 	b.ReportAllocs()
 	spent := cpu(b)
 	for b.Loop() {
-		if done == len(records) { // the shift of 12 hours is over; another begins
+		if done == len(records) { // the shift of 12 hours has ended, and another begins
 			task, done = ownedTask(b), 0
 		}
 		if err := task.Apply(records[done]); err != nil {
@@ -94,7 +93,7 @@ func BenchmarkTask(b *testing.B) {
 		task.Committed()
 	}
 	spent = cpu(b) - spent
-	b.ReportMetric(float64(live()-before)/hospitals, "live-B/hospital") // with the part of the shift that they have had
+	b.ReportMetric(float64(live()-before)/hospitals, "live-B/hospital") // with the inputs of the shift so far
 	runtime.KeepAlive(task)
 	runtime.KeepAlive(records)
 	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "cpu-ns/op")
@@ -103,8 +102,8 @@ func BenchmarkTask(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }
 
-// BenchmarkCheckpoint walks through the live state of a partition. Senders wait for
-// the longest piece, not for the whole.
+// BenchmarkCheckpoint iterates over the live state of a partition. Senders wait for the longest
+// piece, not for the whole.
 func BenchmarkCheckpoint(b *testing.B) {
 	const n, hospitals = 20_000, 25
 	task := Tasks(nil)(0)

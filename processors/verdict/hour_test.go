@@ -11,7 +11,7 @@ import (
 	"svc/schemas"
 )
 
-// wards returns census records of many hospitals, each with that many rooms.
+// wards returns census records of many hospitals, each with the given number of rooms.
 func wards(t testing.TB, hospitals, rooms int) (records []stream.Record) {
 	t.Helper()
 	labor, _ := catalogue.FactorByID("labor-standard")
@@ -31,8 +31,8 @@ func wards(t testing.TB, hospitals, rooms int) (records []stream.Record) {
 	return records
 }
 
-// TestHourIsCutInSlices: a full hour is due at many hospitals at once. Their snapshots are taken
-// in slices, exactly one for each hospital.
+// TestHourIsCutInSlices: a full hour is due at many hospitals at once. Their snapshots are cut in
+// slices, exactly one for each hospital.
 func TestHourIsCutInSlices(t *testing.T) {
 	const hospitals = 100
 	l := newLog(t)
@@ -69,7 +69,7 @@ func TestHourIsCutInSlices(t *testing.T) {
 	}
 }
 
-// BenchmarkHour takes the snapshots of a full hour of 60 hospitals with 40 rooms, the share of one
+// BenchmarkHour cuts the snapshots of a full hour of 60 hospitals with 40 rooms, the share of one
 // partition of 2,700 hospitals. A slice is the work between two polls.
 func BenchmarkHour(b *testing.B) {
 	t := &testing.T{}

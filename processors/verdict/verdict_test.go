@@ -34,7 +34,7 @@ func newLog(t *testing.T) *log {
 	return l
 }
 
-// start makes a new task and restores it from the changelog.
+// start creates a new task and restores it from the changelog.
 func (l *log) start() {
 	l.t.Helper()
 	l.view = &seenView{charts: map[string]Chart{}}
@@ -53,8 +53,7 @@ func (l *log) start() {
 	}
 }
 
-// apply feeds the task one input. Afterwards it overwrites the bytes, because the loop reuses
-// them.
+// apply passes one input to the task, and then overwrites the bytes, because the loop reuses them.
 func (l *log) apply(r stream.Record) {
 	l.t.Helper()
 	r.Key, r.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
@@ -112,7 +111,7 @@ func (l *log) changes() (all []acuity.Change) {
 	return all
 }
 
-// seenView keeps the newest charts, as the view in Redis does.
+// seenView stores the newest charts, like the view in Redis.
 type seenView struct {
 	applied int64
 	charts  map[string]Chart
@@ -159,9 +158,8 @@ func sameChart(a, b Chart) bool {
 		maps.EqualFunc(a.LocalSettings, b.LocalSettings, bytes.Equal)
 }
 
-// TestRestartsChangeNothing restores the task at random commits. Changes and view
-// equal those of a task that was never stopped, also when uncommitted inputs are
-// applied again.
+// TestRestartsChangeNothing restores the task at random commits. Changes and view equal those of a
+// task that was never stopped, even when uncommitted inputs are applied again.
 func TestRestartsChangeNothing(t *testing.T) {
 	records := inputs(t, 600, 3, 20*time.Second)
 	steady, stopped := newLog(t), newLog(t)
@@ -203,7 +201,7 @@ func TestRestartsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestCheckpointIsEnough restores from what Live emits alone.
+// TestCheckpointIsEnough restores only from the output of Live.
 func TestCheckpointIsEnough(t *testing.T) {
 	records := inputs(t, 400, 2, time.Minute)
 	l := newLog(t)
@@ -228,8 +226,7 @@ func TestCheckpointIsEnough(t *testing.T) {
 	}
 }
 
-// TestTimers: a due instant fires at its time without an input, for each hospital
-// exactly once.
+// TestTimers: a timer fires at its due instant without an input, exactly once for each hospital.
 func TestTimers(t *testing.T) {
 	l := newLog(t)
 	for i, hospital := range []string{"north", "south"} {
@@ -245,7 +242,7 @@ func TestTimers(t *testing.T) {
 		l.apply(stream.Record{Offset: int64(i), Key: []byte(hospital), Value: value})
 	}
 	l.commit()
-	want := morning.Add(time.Hour).Time() // magnesium falls to 1:2
+	want := morning.Add(time.Hour).Time() // the demand of magnesium decreases to 1:2
 	if due := l.task.Due(); !due.Equal(want) {
 		t.Fatalf("due %v, want %v", due, want)
 	}
@@ -268,8 +265,8 @@ func TestTimers(t *testing.T) {
 			t.Errorf("fired %+v", c)
 		}
 	}
-	// The instant is also a full hour. north gets its snapshot and its verdict in one change,
-	// south in two.
+	// The instant is also a full hour. north gets its snapshot and its verdict in one change, south
+	// in two.
 	if !slices.Equal(fired, []string{"north 0s 0 true", "south 0s 1 true", "south 1m0s 1 false"}) {
 		t.Errorf("fired %q", fired)
 	}
@@ -278,8 +275,8 @@ func TestTimers(t *testing.T) {
 	}
 }
 
-// TestPoison rejects an input that can never be applied: it makes a change and a dead
-// letter, and the work goes on.
+// TestPoison: an input that can never be applied is rejected. It results in a change and a dead
+// letter, and processing continues.
 func TestPoison(t *testing.T) {
 	good := inputs(t, 1, 1, time.Minute)[0]
 	other, err := schemas.EncodeObservation(nil, &acuity.Observation{Hospital: "elsewhere", ReceivedAt: morning, Staffing: &acuity.Staffing{Nurses: 1}})
@@ -319,8 +316,8 @@ func TestPoison(t *testing.T) {
 	l.start() // a rejected input is not applied again
 }
 
-// TestRejectedInputMovesTimeOn: timers due before an unreadable input fire before it,
-// at their own instants, as before any other input.
+// TestRejectedInputMovesTimeOn: timers that are due before an unreadable input fire before it, at
+// their due instants, as before any other input.
 func TestRejectedInputMovesTimeOn(t *testing.T) {
 	l := newLog(t)
 	o := &acuity.Observation{

@@ -39,7 +39,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestNotDone: a failed act is listed with acts of its kind, under an action of its own.
+// TestNotDone: a failed action is listed with actions of its kind, under a separate action name.
 func TestNotDone(t *testing.T) {
 	var got []Act
 	record := Record(func(ctx context.Context, act Act) error {
@@ -66,8 +66,8 @@ func TestNotDone(t *testing.T) {
 	}
 }
 
-// TestActsAreRecordedAtOnce: acts that belong together are put on record at the same time,
-// so many at most, and are done only when all of them are on record.
+// TestActsAreRecordedAtOnce: actions that belong together are recorded in parallel, up to a
+// maximum, and executed only when all of them are recorded.
 func TestActsAreRecordedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var writing, done atomic.Int32
@@ -102,8 +102,8 @@ func TestActsAreRecordedAtOnce(t *testing.T) {
 	})
 }
 
-// TestOneRecordFails: what cannot be put on record is not done, and acts that were put on record
-// with it are on record as failed.
+// TestOneRecordFails: if the record of an action cannot be written, the action is not executed, and
+// actions that were recorded with it are recorded as failed.
 func TestOneRecordFails(t *testing.T) {
 	away := errors.New("away")
 	var mu sync.Mutex

@@ -17,7 +17,7 @@ import (
 	"svc/internal/stream"
 )
 
-// say runs the command line with an empty environment and returns its output.
+// say runs a command with an empty environment and returns its output.
 func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, faults bytes.Buffer
@@ -45,8 +45,8 @@ func manyHospitals(n int) (rows []string) {
 	return rows
 }
 
-// TestImportHospitals: hundreds of hospitals are made at once, and each key is shown once. A
-// second import makes nothing; a third makes only the lines that were added.
+// TestImportHospitals: hundreds of hospitals are created in one import, and each key is shown once.
+// A second import creates nothing; a third creates only the hospitals of added lines.
 func TestImportHospitals(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
@@ -105,8 +105,8 @@ func TestImportHospitals(t *testing.T) {
 		t.Errorf("%v: %+v", err, made)
 	}
 
-	// A hospital that exists with another name or time zone is a fault. The import does not
-	// guess.
+	// A hospital that exists with another name or time zone is an error, because the import does
+	// not guess.
 	code, stdout, stderr := say(t, append([]string{"hospitals", "import", hospitalsFile(t, "other,Other,UTC,", "h-0001,Another,UTC,"), "--scopes", "all"}, kafka...)...)
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "line 3: name:") || !strings.Contains(stderr, "line 3: timezone:") || !strings.Contains(stderr, "nothing was imported: 2 errors") {
 		t.Errorf("code %d, says %q, %q", code, stdout, stderr)
@@ -116,8 +116,8 @@ func TestImportHospitals(t *testing.T) {
 	}
 }
 
-// TestImportHospitalsJSON: a file of JSON lines means the same as a CSV file, and its faults name line
-// and rule, and no value.
+// TestImportHospitalsJSON: a file of JSON lines means the same as a CSV file, and its errors name
+// line and rule without a value.
 func TestImportHospitalsJSON(t *testing.T) {
 	rows, faults, err := readHospitals(strings.NewReader("\ufeff\n" +
 		`{"id":"a","name":"A; \"one\"","timezone":"UTC","keys":["ADT; lab","Board"]}` + "\r\n\n" +
@@ -152,7 +152,7 @@ func TestImportHospitalsJSON(t *testing.T) {
 	}
 }
 
-// TestImportHospitalsFaults: each fault names its line and the rule, and no value.
+// TestImportHospitalsFaults: each error names its line and the rule, without a value.
 func TestImportHospitalsFaults(t *testing.T) {
 	rows, faults, err := readHospitals(strings.NewReader("\ufeffname, id,timezone,keys\n" +
 		"Good,good,UTC,A; B ;\n" +

@@ -20,7 +20,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// fixture is the endpoints over a register in memory, with its own clock.
+// fixture has the endpoints over a register in memory, with a simulated clock.
 type fixture struct {
 	*chi.Mux
 	t         *testing.T
@@ -28,8 +28,8 @@ type fixture struct {
 	register  *access.Register
 	acts      []audit.Act
 	puts      int
-	meanwhile func() // called once, between the look-up of a key and the next write
-	fail      error  // error of the audit
+	meanwhile func() // called once, between reading a key and the next write
+	fail      error  // error of the audit log
 	tokens    map[string]string
 }
 
@@ -158,18 +158,17 @@ func TestLifeOfAKey(t *testing.T) {
 	}
 }
 
-// Another process may change a key after it was looked up. If two requests name the same
-// version, only one succeeds. A request that accepts any version applies to the new
-// state.
+// Another process may change a key after it was read. If two requests name the same version, only
+// one succeeds. A request that accepts any version applies to the new state.
 func TestAKeyThatIsChangedMeanwhile(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, path, match string
 		want                int
-		puts                int // writes of the request
+		puts                int // number of writes of the request
 	}{
 		"revoke that version": {"DELETE", "", "that", 412, 0},
 		"rotate that version": {"POST", "/rotate", "that", 412, 0},
-		"revoke whatever":     {"DELETE", "", "", 200, 0}, // the key is revoked already
+		"revoke whatever":     {"DELETE", "", "", 200, 0}, // the key is already revoked
 		"rotate whatever":     {"POST", "/rotate", "", 422, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -210,8 +209,8 @@ func TestOthersSeeAndDoNothing(t *testing.T) {
 	}
 }
 
-// TestUnknownFields: a mistyped expiry would make a key that never expires. A mistyped
-// overlap would keep one for a day.
+// TestUnknownFields: a mistyped expiry would create a key that never expires. A mistyped overlap
+// would keep a key valid for a day.
 func TestUnknownFields(t *testing.T) {
 	h := open(t)
 	made, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"],"expires":"90d"}`, 200)
@@ -268,8 +267,8 @@ func TestBodiesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestFailedActsAreOnRecord: another process changes a key meanwhile, so the second
-// attempt revokes it. The audit log has the first attempt as a failed one.
+// TestFailedActsAreOnRecord: another process changes a key in the meantime, so only the second
+// attempt revokes it. The audit log contains the first attempt as failed.
 func TestFailedActsAreOnRecord(t *testing.T) {
 	h := open(t)
 	made, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 200)
@@ -286,7 +285,7 @@ func TestFailedActsAreOnRecord(t *testing.T) {
 	}
 }
 
-// An act that cannot be recorded is not done.
+// An action that cannot be recorded is not executed.
 func TestNothingWithoutARecord(t *testing.T) {
 	h := open(t)
 	mine, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 200)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestLastUse: a key that is used all the time is written once a minute, with
-// the time of its last use. A store that is away ends nothing.
+// TestLastUse: the last use of a key that is in constant use is written once a minute. An
+// unavailable store does not stop that.
 func TestLastUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -29,7 +29,7 @@ func TestLastUse(t *testing.T) {
 				return errors.New("a store that is away")
 			})
 		}()
-		time.Sleep(500 * time.Millisecond) // so that no use falls on a write
+		time.Sleep(500 * time.Millisecond) // so that no use coincides with a write
 		for range 150 {
 			u.Note("key_1")
 			time.Sleep(time.Second)

@@ -8,11 +8,11 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestKeysOfAHospitalAreBounded: a hospital has at most 200 valid keys. Revoking one makes
-// room. The keys of another hospital do not count.
+// TestKeysOfAHospitalAreBounded: a hospital has at most 200 valid keys. Revoking a key permits
+// another. The keys of another hospital do not count.
 func TestKeysOfAHospitalAreBounded(t *testing.T) {
 	h := open(t)
-	for n := range keys.Most + 50 { // of another hospital, and some that have ended
+	for n := range keys.Most + 50 { // keys of another hospital, and keys that have ended
 		key, _ := access.Mint(access.Key{Hospital: "south", Scopes: access.Scopes()}, h.now)
 		if n%2 == 0 {
 			key, _ = access.Mint(access.Key{Hospital: "north", Scopes: access.Scopes()}, h.now)
@@ -34,12 +34,12 @@ func TestKeysOfAHospitalAreBounded(t *testing.T) {
 	last, _ = h.ask("admin", "POST", "/api/admin/keys/"+last.ID+"/rotate", `{"overlap":"1h"}`, 200)
 	h.ask("admin", "POST", "/api/admin/keys/"+last.ID+"/rotate", `{"overlap":"1h"}`, 422)
 	h.ask("admin", "DELETE", "/api/admin/keys/"+last.ID, "", 200)
-	h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 422) // the rotated one is valid for an hour
+	h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 422) // the rotated key is valid for another hour
 	h.now = h.now.Add(2 * 3600e9)
 	h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 200)
 }
 
-// TestOnlyTheCommandLineMakesKeysWithoutALimit: 0 is out of range over HTTP.
+// TestOnlyTheCommandLineMakesKeysWithoutALimit: over HTTP, a rate of 0 is out of range.
 func TestOnlyTheCommandLineMakesKeysWithoutALimit(t *testing.T) {
 	h := open(t)
 	for _, rate := range []string{"0", "0.0", "-0", "-1"} {

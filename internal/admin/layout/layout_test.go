@@ -15,12 +15,12 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// world is the endpoints over a log.
+// world has the endpoints over a log.
 type world struct {
 	office *Office
 	acts   int
 	at     int64
-	before func() // a change that comes between
+	before func() // makes a concurrent change before a write
 	away   error
 	ask    func(method, key, match, body string) (int, string, string)
 }
@@ -71,7 +71,7 @@ func newWorld(t *testing.T) *world {
 
 const drawn = `{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1},{"roomId":2,"x":2,"y":1,"w":2}],"landmarks":[{"label":" desk ","x":1,"y":2,"w":4}]}`
 
-// TestLayout draws a unit, and draws it again.
+// TestLayout sets the layout of a unit, and replaces it.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -108,7 +108,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestLayoutsRefused names each broken rule, and changes nothing.
+// TestLayoutsRefused: a refusal names each violated rule, and changes nothing.
 func TestLayoutsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,7 +21,7 @@ import (
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// follow returns a store of its own over the log of a broker, as another process has one.
+// follow returns a separate store over the log of a broker, like that of another process.
 func follow(t *testing.T, broker *stream.Broker) *Store {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -47,18 +47,18 @@ func follow(t *testing.T, broker *stream.Broker) *Store {
 	return s
 }
 
-// TestCapsHoldUnderRaces: many callers create keys, walls and invitations at once, through one or
-// two instances on one log. The hospital ends with exactly as many as it may have, whoever comes
-// first; each other caller is told that there are too many. Another hospital is not affected.
+// TestCapsHoldUnderRaces: many callers create keys, wall displays and invitations concurrently,
+// through one or two instances on one log. The hospital ends with exactly the maximum number, and
+// every other caller gets an error. Another hospital is not affected.
 func TestCapsHoldUnderRaces(t *testing.T) {
 	t.Parallel()
-	const room, callers = 4, 16 // free places, and who wants one
+	const room, callers = 4, 16 // number of free slots, and of callers
 	clock := func() time.Time { return noon }
 	var record audit.Record = func(context.Context, audit.Act) error { return nil }
 	for name, tt := range map[string]struct {
 		most    int
 		tooMany error
-		entry   func(n int) (stream.Entry, error) // of one that exists
+		entry   func(n int) (stream.Entry, error) // an existing entry
 		creator func(s *Store) func(ctx context.Context, hospital string) error
 		count   func(s *Store) int
 	}{

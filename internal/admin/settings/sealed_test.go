@@ -25,8 +25,8 @@ func ringOf(t interface{ Fatal(...any) }, keys ...string) *seal.Keyring {
 	return ring
 }
 
-// TestRecordsNeverHoldWhatIsSealed writes webhooks and recipients as they go to Kafka. Their
-// secrets are not in the bytes, and can be read back.
+// TestRecordsNeverHoldWhatIsSealed encodes webhooks and recipients as for Kafka. The bytes do not
+// contain their secrets, which decoding returns.
 func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 	ring := ringOf(t, testKey)
 	rapid.Check(t, func(t *rapid.T) {
@@ -86,7 +86,7 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 }
 
 // TestSealedValuesStayInTheirPlace moves sealed values between fields, records and hospitals, and
-// opens them with other keys. They do not open, have no value then, and are not overwritten.
+// opens them with other keys. They cannot be opened, have no value, and are not overwritten.
 func TestSealedValuesStayInTheirPlace(t *testing.T) {
 	ring, other := ringOf(t, testKey), ringOf(t, testKey+"other")
 	w := &outbound.Webhook{ID: "whk_1", Hospital: "north", Secrets: []outbound.Secret{

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// texts are what faults say.
+// texts returns the messages of faults.
 func texts(faults []*spreadsheet.Fault) (all []string) {
 	for _, f := range faults {
 		all = append(all, f.Error())
@@ -21,7 +21,7 @@ func texts(faults []*spreadsheet.Fault) (all []string) {
 	return all
 }
 
-// TestThanIsANumberOfJSON: a fault names the line of a value that is no JSON number.
+// TestThanIsANumberOfJSON: a fault names the line of a value that is not a JSON number.
 func TestThanIsANumberOfJSON(t *testing.T) {
 	rows, faults, err := ReadMappings(strings.NewReader("system,code,factorId,op,than\n"+
 		"local,A,high-mag,>=,4\nlocal,B,high-mag,>=,nan\nlocal,C,high-mag,>=,0x10\nlocal,D,high-mag,>=,-2.5e1\nlocal,E,high-mag,>=,\n"), 0)
@@ -40,8 +40,8 @@ func TestFaultsOfLocations(t *testing.T) {
 	}
 }
 
-// TestUnknownColumn: a file with a column that nobody reads is refused as a whole. The fault
-// has the number of the column: a file without a head begins with values.
+// TestUnknownColumn: a file with an unknown column is refused as a whole. The fault has the number
+// of the column instead of its name, because a file without a header begins with values.
 func TestUnknownColumn(t *testing.T) {
 	_, _, err := ReadLocations(strings.NewReader("pointOfCare,rooom\nA,1\n"), 0)
 	if err == nil || !strings.HasPrefix(err.Error(), "line 1: column 2 is none of pointOfCare, ") || strings.Contains(err.Error(), "rooom") {
@@ -52,7 +52,7 @@ func TestUnknownColumn(t *testing.T) {
 	}
 }
 
-// TestSheetsRoundTrip: what is written is read again, whatever the text.
+// TestSheetsRoundTrip: for any text, reading a written sheet returns its rows.
 func TestSheetsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`([-=+@'",;A-Za-z0-9&ñ][-=+@'",; A-Za-z0-9&ñ]{0,10}[A-Za-z0-9'"])?`)

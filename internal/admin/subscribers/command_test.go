@@ -9,8 +9,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestReplayDryRun: a dry run is counted, and no act is put on record. One that is misspelled
-// is refused.
+// TestReplayDryRun: a dry run returns a count, and no action is recorded. A misspelled parameter is
+// refused.
 func TestReplayDryRun(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
@@ -38,7 +38,7 @@ func TestCommands(t *testing.T) {
 	h.ask("admin", "POST", hooks+"/"+hook+"/test", `{"event":"room.rescored"}`, 200)
 	h.ask("admin", "POST", "/api/admin/deliveries/dlv_1/retry", ``, 200)
 	h.ask("foreign", "POST", "/api/admin/deliveries/dlv_1/retry", ``, 404)
-	h.lists.away = context.DeadlineExceeded // then the count is unknown, and the answer does not wait for it
+	h.lists.away = context.DeadlineExceeded // the count is unknown, and the answer does not wait for it
 	again := h.ask("admin", "POST", hooks+"/"+hook+"/replay", `{"since":"2031-04-05T05:00:00","events":["surge.level_changed"]}`, 200)
 	h.lists.away = nil
 	if again.Data.Count != nil {

@@ -22,7 +22,8 @@ func TestEpisodes(t *testing.T) {
 	}
 	h.ask("admin", "POST", path+"/epi_1/ack", `{}`, 422)
 	h.ask("admin", "POST", path+"/epi_3/ack", `{}`, 404)
-	// The notifier shows the answer in the list, then says that the command is done.
+	// The notifier shows the acknowledgment in the list, and then reports that the command is
+	// complete.
 	h.takes = func(c *outbound.Command) {
 		h.lists.progress[c.ID] = outbound.Progress{ID: c.ID, Hospital: c.Hospital, Verb: c.Verb, Done: true}
 	}
@@ -36,7 +37,7 @@ func TestEpisodes(t *testing.T) {
 	if rules := h.ask("admin", "POST", path+"/epi_2/ack", ``, 422); rules.rules() != "alertId newer_alert" {
 		t.Errorf("an answer to the raise before: %s", rules.raw)
 	}
-	h.takes = func(*outbound.Command) { h.lists.away = context.DeadlineExceeded } // its progress is unknown
+	h.takes = func(*outbound.Command) { h.lists.away = context.DeadlineExceeded } // so that the progress is unknown
 	if h.ask("admin", "POST", path+"/epi_2/ack", ``, 200).Data.Done {
 		t.Error("done, though nobody knows")
 	}

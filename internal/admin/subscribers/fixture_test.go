@@ -20,7 +20,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// fixture is the endpoints over settings in memory, with its own clock.
+// fixture has the endpoints over settings in memory, with a simulated clock.
 type fixture struct {
 	*chi.Mux
 	t        *testing.T
@@ -31,8 +31,8 @@ type fixture struct {
 	ids      map[string]string
 	acts     []audit.Act
 	orders   []outbound.Command
-	takes    func(*outbound.Command) // what the notifier does with a command
-	refuses  map[string]string       // why the check of addresses refuses a URL
+	takes    func(*outbound.Command) // the effect of a command in the notifier
+	refuses  map[string]string       // reasons for which the address check refuses URLs
 	warns    string
 	storing  error
 	auditing error
@@ -40,7 +40,7 @@ type fixture struct {
 	lists    fakeLists
 }
 
-// fakeLists is what the notifier would have reported.
+// fakeLists has the data that the notifier would report.
 type fakeLists struct {
 	deliveries []outbound.Delivery
 	asked      outbound.Query
@@ -153,7 +153,7 @@ func open(t *testing.T) *fixture {
 	return h
 }
 
-// store does a write, unless the test makes writes fail.
+// store executes a write, unless the test makes writes fail.
 func (h *fixture) store(do func()) error {
 	if len(h.acts) == 0 {
 		h.t.Error("a write before its act was on record")
@@ -186,7 +186,7 @@ func (h *fixture) PutTier(_ context.Context, _ int64, tier *outbound.Tier) error
 	return h.store(func() { h.register.SetTier(tier) })
 }
 
-// said holds the parts of an answer that tests look at.
+// said has the parts of an answer that tests read.
 type said struct {
 	header http.Header
 	raw    string

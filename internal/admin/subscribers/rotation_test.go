@@ -8,8 +8,8 @@ import (
 	"svc/internal/signature"
 )
 
-// TestRotation follows the secrets of an endpoint through two rotations. Each rotation is
-// one write; the other changes come with time.
+// TestRotation follows the secrets of an endpoint through two rotations. Each rotation is one
+// write; the other changes happen with time.
 func TestRotation(t *testing.T) {
 	h := open(t)
 	made := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200)
@@ -44,7 +44,8 @@ func TestRotation(t *testing.T) {
 			t.Errorf("after %v: %s, want %s", step.after, states(), step.want)
 		}
 	}
-	// This rotation comes while the secret before last still signs, which makes three.
+	// This rotation happens while the secret before the previous one still signs, so three secrets
+	// are listed.
 	h.now = began.Add(13 * time.Hour)
 	third := h.ask("admin", "POST", path+"/rotate", `{"overlapHours":1,"secret":"a secret of the partner's own"}`, 200)
 	if states() != "next current previous" || third.Data.Secret != "a secret of the partner's own" {
@@ -58,7 +59,7 @@ func TestRotation(t *testing.T) {
 	if at := signature.At(hook.Secrets, h.now); at[0].Value != third.Data.Secret || at[1].Value != made.Data.Secret {
 		t.Errorf("signs %+v", at)
 	}
-	// After a leak all old secrets end at once, also during an overlap.
+	// After a leak, all old secrets end at once, even during an overlap.
 	h.ask("admin", "POST", path+"/rotate", `{}`, 200)
 	last := h.ask("admin", "POST", path+"/rotate", `{"overlapHours":0}`, 200)
 	if states() != "current" || len(last.Data.Secrets) != 1 || !last.Data.PromoteAt.Equal(last.Data.RetireAt) {

@@ -9,8 +9,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestASlowSenderStopsNobody: while the body of a change arrives, others change settings. If they
-// change the same one, the first change is refused.
+// TestASlowSenderStopsNobody: while the body of a change arrives, other requests can change
+// settings. If they change the same object, the slow change is refused.
 func TestASlowSenderStopsNobody(t *testing.T) {
 	for path, change := range map[string]struct {
 		first, rest, other string
@@ -37,7 +37,7 @@ func TestASlowSenderStopsNobody(t *testing.T) {
 				defer close(ended)
 				h.ServeHTTP(slow, r)
 			}()
-			if _, err := io.WriteString(sender, change.first); err != nil { // returns once it was read
+			if _, err := io.WriteString(sender, change.first); err != nil { // returns once the server has read it
 				t.Fatal(err)
 			}
 			h.ask("foreign", http.MethodPost, "/api/admin/alerts/recipients", `{"label":"supervisor","phone":"+15555550100"}`, http.StatusOK)

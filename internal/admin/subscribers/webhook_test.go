@@ -68,8 +68,8 @@ func TestLifeOfAWebhook(t *testing.T) {
 	}
 }
 
-// TestRefusals: a refusal names each broken rule with its place, and no value. The act is
-// not done.
+// TestRefusals: a refusal names each violated rule with its location, without a value. The action
+// is not executed.
 func TestRefusals(t *testing.T) {
 	const url = `"url":"https://canary.example/canary"`
 	for name, tt := range map[string]struct {
@@ -139,8 +139,8 @@ func TestAsManyWebhooksAsAHospitalCanHave(t *testing.T) {
 	h.ask("foreign", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200)
 }
 
-// TestFailedActsAreOnRecord: the audit log distinguishes an endpoint that was not removed
-// from one that was.
+// TestFailedActsAreOnRecord: the audit log distinguishes an endpoint that was not removed from one
+// that was.
 func TestFailedActsAreOnRecord(t *testing.T) {
 	for how, fault := range map[string]error{"webhook.delete.failed": access.ErrOvertaken, "webhook.delete.unclear": errors.New("away")} {
 		h := open(t)

@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// served is the endpoints over a world with the user usr_1 of north and of south.
+// served returns the endpoints over a world with the user usr_1 of north and of south.
 func served(t *testing.T) (*world, *Office, func(method, path, body string, headers ...string) (int, string)) {
 	t.Helper()
 	w := &world{now: noon}
@@ -47,7 +47,7 @@ func served(t *testing.T) (*world, *Office, func(method, path, body string, head
 	}
 }
 
-// TestListUsers: a hospital sees its own users.
+// TestListUsers: a hospital sees only its users.
 func TestListUsers(t *testing.T) {
 	t.Parallel()
 	_, _, ask := served(t)
@@ -67,14 +67,14 @@ func TestListUsers(t *testing.T) {
 	}
 }
 
-// TestChangeUser: what is given changes, in the caller's hospital alone; who is refused
-// changes nothing.
+// TestChangeUser: a request changes only the given fields, and only in the caller's hospital. A
+// refused request changes nothing.
 func TestChangeUser(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		id, body, match string
 		code            int
-		want            User // of what may change
+		want            User // the fields that may change
 	}{
 		"nothing":              {"usr_1", `{}`, "", 200, User{Label: "of north", Role: Charge, Version: 4}},
 		"end of sessions":      {"usr_1", `{"endSessions":true}`, `"3"`, 200, User{Label: "of north", Role: Charge, Epoch: 1, Version: 4}},
@@ -122,7 +122,7 @@ func TestChangeUser(t *testing.T) {
 	}
 }
 
-// TestChangeWhileTheLogIsAway is refused, to be tried again.
+// TestChangeWhileTheLogIsAway: a change is refused with an error that permits a retry.
 func TestChangeWhileTheLogIsAway(t *testing.T) {
 	t.Parallel()
 	w, _, ask := served(t)
@@ -132,8 +132,8 @@ func TestChangeWhileTheLogIsAway(t *testing.T) {
 	}
 }
 
-// TestInvite: an administrator makes a link that signs a person in, once. It is in the answer,
-// and on record without its token.
+// TestInvite: an administrator creates a link that signs a person in once. The link is in the
+// answer, and in the audit log without its token.
 func TestInvite(t *testing.T) {
 	t.Parallel()
 	w, o, ask := served(t)
@@ -157,13 +157,13 @@ func TestInvite(t *testing.T) {
 	if _, err := o.UseLink(t.Context(), token, SignIn{}); !errors.Is(err, ErrNoLink) {
 		t.Errorf("a second time: %v", err)
 	}
-	// Without a ttl a link lasts as long as one of the command line.
+	// Without a ttl, a link lasts as long as one from the command line.
 	if _, body := ask("POST", "/api/admin/users", `{"label":"x","role":"viewer"}`); !strings.Contains(body, `"expiresAt":"2031-04-05T12:15:00.000Z"`) {
 		t.Error(body)
 	}
 }
 
-// TestRefusedInvitations name the field and make no link.
+// TestRefusedInvitations: a refusal names the field and creates no link.
 func TestRefusedInvitations(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ body, want string }{
@@ -189,8 +189,8 @@ func TestRefusedInvitations(t *testing.T) {
 	}
 }
 
-// TestInvitationsAreBounded: links of a hospital are counted until a day after their end,
-// those of another hospital are not.
+// TestInvitationsAreBounded: links of a hospital are counted until a day after they end. Links of
+// another hospital are not.
 func TestInvitationsAreBounded(t *testing.T) {
 	t.Parallel()
 	w, o, ask := served(t)

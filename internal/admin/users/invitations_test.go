@@ -30,7 +30,7 @@ func invited(t *testing.T, ask func(method, path, body string, headers ...string
 	return all
 }
 
-// TestListInvitations: a hospital sees its own links that somebody may still use, oldest first.
+// TestListInvitations: a hospital sees only its valid links, oldest first.
 func TestListInvitations(t *testing.T) {
 	t.Parallel()
 	_, o, ask := served(t)
@@ -55,8 +55,8 @@ func TestListInvitations(t *testing.T) {
 	}
 }
 
-// TestWithdrawInvitation: the link signs nobody in any more and is listed no more. It stays on
-// record as an ended one, so a program cannot make links without end.
+// TestWithdrawInvitation: a withdrawn link cannot be used and is not listed. It is kept as an ended
+// link, so that a program cannot create links without limit.
 func TestWithdrawInvitation(t *testing.T) {
 	t.Parallel()
 	w, o, ask := served(t)
@@ -86,7 +86,8 @@ func TestWithdrawInvitation(t *testing.T) {
 	}
 }
 
-// TestWithdrawNothing: what is no invitation of the hospital is not found, and nothing is done.
+// TestWithdrawNothing: any id that is not an invitation of the hospital is not found, and nothing
+// changes.
 func TestWithdrawNothing(t *testing.T) {
 	t.Parallel()
 	w, o, ask := served(t)
@@ -127,7 +128,7 @@ func TestWithdrawNothing(t *testing.T) {
 }
 
 // TestWithdrawOrUse: if a person uses a link while an administrator withdraws it at another
-// instance, the first of them succeeds and the other finds no link.
+// instance, the first request succeeds and the other finds no link.
 func TestWithdrawOrUse(t *testing.T) {
 	t.Parallel()
 	for name, useFirst := range map[string]bool{"used meanwhile": true, "withdrawn meanwhile": false} {
@@ -147,7 +148,7 @@ func TestWithdrawOrUse(t *testing.T) {
 			}
 			record, asked := slow.Audit, false
 			slow.Audit = func(ctx context.Context, act audit.Act) error {
-				if !asked { // the slow one has looked the link up, and not yet written
+				if !asked { // the slow instance has read the link and not yet written
 					asked = true
 					if err := first(); err != nil {
 						t.Errorf("the first: %v", err)

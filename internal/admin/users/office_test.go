@@ -21,10 +21,10 @@ type world struct {
 	acts []audit.Act
 	now  time.Time
 	all  []*Register
-	away error // of the log
+	away error // error of the log
 }
 
-// instance is one process: it hears every change.
+// instance returns an Office like that of one process, which receives every change.
 func (w *world) instance() *Office {
 	o := &Office{Register: NewRegister(), Now: func() time.Time { return w.now }}
 	w.all = append(w.all, o.Register)
@@ -70,19 +70,19 @@ func (w *world) instance() *Office {
 	return o
 }
 
-// actions are those on record, by name.
+// actions returns the sorted names of the recorded actions.
 func (w *world) actions() (all []string) {
 	for _, act := range w.acts {
 		all = append(all, act.Action)
 	}
-	slices.Sort(all) // acts of several hospitals have no order
+	slices.Sort(all) // actions of several hospitals have no order
 	return all
 }
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// TestFirstUseOfALinkWins: of many who use a link at once, at several instances, one is
-// signed in.
+// TestFirstUseOfALinkWins: of many concurrent uses of a link at several instances, exactly one
+// signs in.
 func TestFirstUseOfALinkWins(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -137,7 +137,8 @@ func TestFirstUseOfALinkWins(t *testing.T) {
 	}
 }
 
-// TestLinksThatDoNotSignIn are refused, those that are known with a record.
+// TestLinksThatDoNotSignIn: used and unknown links are refused. A refusal of a known link is
+// recorded.
 func TestLinksThatDoNotSignIn(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -160,7 +161,7 @@ func TestLinksThatDoNotSignIn(t *testing.T) {
 	}
 }
 
-// TestNothingIsDoneWithoutARecord: while Kafka does not respond nobody is signed in.
+// TestNothingIsDoneWithoutARecord: while Kafka does not respond, no sign-in succeeds.
 func TestNothingIsDoneWithoutARecord(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -179,8 +180,8 @@ func TestNothingIsDoneWithoutARecord(t *testing.T) {
 	}
 }
 
-// TestWhatIsOverIsRemoved: links and users that nobody can use any more go with the next
-// link, a day later.
+// TestWhatIsOverIsRemoved: links and users that can no longer be used are removed a day later, when
+// the next link is created.
 func TestWhatIsOverIsRemoved(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -210,8 +211,8 @@ func TestWhatIsOverIsRemoved(t *testing.T) {
 	}
 }
 
-// TestRolesCover: each role may do what those before it may, and a word that is no role
-// nothing.
+// TestRolesCover: each role includes the permissions of the previous ones, and an unknown role has
+// none.
 func TestRolesCover(t *testing.T) {
 	t.Parallel()
 	for i, a := range Roles() {
@@ -226,8 +227,8 @@ func TestRolesCover(t *testing.T) {
 	}
 }
 
-// TestProviderSignsIn: a person has the same id in each hospital and under each key, the
-// roles of the moment, and nothing where an administrator says so.
+// TestProviderSignsIn: a person has the same id in each hospital and under each key, and the roles
+// in the current token, except where an administrator has disabled the person.
 func TestProviderSignsIn(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -277,8 +278,8 @@ func TestProviderSignsIn(t *testing.T) {
 	}
 }
 
-// TestLostRoleUndoesNothing: a lock and an ended session stay, whatever the identity provider says
-// between two sign-ins.
+// TestLostRoleUndoesNothing: a disabled user and an ended session remain so, regardless of what the
+// identity provider reports between two sign-ins.
 func TestLostRoleUndoesNothing(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -309,7 +310,8 @@ func TestLostRoleUndoesNothing(t *testing.T) {
 	}
 }
 
-// TestEpochNeverFalls: in any order of sign-ins, roles, locks and ends of sessions.
+// TestEpochNeverFalls: the epoch never decreases, in any order of sign-ins, roles, locks and ends
+// of sessions.
 func TestEpochNeverFalls(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

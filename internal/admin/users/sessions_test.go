@@ -21,8 +21,8 @@ func signIn(t *testing.T, o *Office, who string, in SignIn) Session {
 	return s
 }
 
-// TestASVS712ConcurrentSessions (ASVS 7.1.2): a person has ten sessions at most. One more ends the
-// oldest, with a record.
+// TestASVS712ConcurrentSessions (ASVS 7.1.2): a person has at most ten sessions. Another one ends
+// the oldest, with an audit record.
 func TestASVS712ConcurrentSessions(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -42,7 +42,7 @@ func TestASVS712ConcurrentSessions(t *testing.T) {
 	}
 }
 
-// ends returns the records of ended sessions of a reason.
+// ends returns the records of sessions that ended for the reason.
 func (w *world) ends(reason string) (all []audit.Act) {
 	for _, act := range w.acts {
 		if act.Action == ActEnd && act.Reason == reason {
@@ -52,8 +52,9 @@ func (w *world) ends(reason string) (all []audit.Act) {
 	return all
 }
 
-// TestASVS724NewSessionForEachSignIn (ASVS 7.2.4): a sign-in begins a session of another name, and ends
-// the one that the browser had, also of another person. It ends no other session.
+// TestASVS724NewSessionForEachSignIn (ASVS 7.2.4): a sign-in begins a session with a new name, and
+// ends the previous session of the browser, even if it is of another person. It ends no other
+// session.
 func TestASVS724NewSessionForEachSignIn(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -75,8 +76,8 @@ func TestASVS724NewSessionForEachSignIn(t *testing.T) {
 	}
 }
 
-// TestASVS742LockEndsSessions (ASVS 7.4.2): a locked person, and one with another role, has no session
-// left in the hospital. One that begins elsewhere does not hold there.
+// TestASVS742LockEndsSessions (ASVS 7.4.2): a person who is disabled or whose sessions are ended
+// has no session in the hospital. A session that begins elsewhere is not valid there.
 func TestASVS742LockEndsSessions(t *testing.T) {
 	t.Parallel()
 	yes := true
@@ -129,8 +130,9 @@ func TestSecretIsShownOnce(t *testing.T) {
 	}
 }
 
-// TestASVS1631RefusedSignIn (ASVS 16.3.1): who could not sign in is on record where the person is known,
-// and one whom nobody knows for the installation. The records of one who goes on and on are bounded.
+// TestASVS1631RefusedSignIn (ASVS 16.3.1): a refused sign-in is recorded in the hospitals of a
+// known person, and for the installation if the person is unknown. The number of records of
+// repeated attempts is limited.
 func TestASVS1631RefusedSignIn(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestWordsOfBodies: the words that a body may have are those that the service knows.
+// TestWordsOfBodies: the documented values of fields are those that the service accepts.
 func TestWordsOfBodies(t *testing.T) {
 	var roles []string
 	for _, role := range Roles() {

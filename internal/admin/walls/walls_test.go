@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// world is the endpoints over a log that may be away.
+// world has the endpoints over a log that may be unavailable.
 type world struct {
 	office *Office
 	acts   []string
@@ -68,7 +68,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// TestWall makes a wall, finds it by its token alone, lists it without, and revokes it.
+// TestWall creates a wall display, finds it only by its token, lists it without the token, and
+// revokes it.
 func TestWall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -109,7 +110,7 @@ func TestWall(t *testing.T) {
 	}
 }
 
-// TestWallsRefused changes nothing.
+// TestWallsRefused: a refused request changes nothing.
 func TestWallsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -133,7 +134,8 @@ func TestWallsRefused(t *testing.T) {
 	}
 }
 
-// TestWallLinkWorksOnce: a link signs in one screen within a day. Another link ends that screen.
+// TestWallLinkWorksOnce: a link signs in one screen within a day. A new link ends the session of
+// that screen.
 func TestWallLinkWorksOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

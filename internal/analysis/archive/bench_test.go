@@ -11,8 +11,8 @@ import (
 	"svc/schemas"
 )
 
-// BenchmarkExport exports the observations of a few hospitals, beside a plain reading of the
-// same records by kafka-go.
+// BenchmarkExport exports the observations of six hospitals. The baseline reads the same records
+// with kafka-go.
 func BenchmarkExport(b *testing.B) {
 	const n = 400_000
 	bed := analysistest.NewKafka(b)
@@ -46,7 +46,7 @@ func BenchmarkExport(b *testing.B) {
 	}
 }
 
-// export returns an export of all observations.
+// export returns an Export of all observations.
 func export(l *inputlog.Log, f tables.Format) *archive.Export {
 	return &archive.Export{Table: archive.Tables()[0], Topic: schemas.Observations().Name, Format: f, Source: l.Source()}
 }

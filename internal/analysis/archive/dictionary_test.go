@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/export.md")
 
-// The dictionary of columns in docs/export.md describes the tables.
+// docs/export.md describes every column of the tables.
 func TestDictionary(t *testing.T) {
 	var want strings.Builder
 	list := func(name string, columns []analysistest.Column) {

@@ -30,7 +30,7 @@ import (
 	"svc/schemas"
 )
 
-// rowsOf reads the observations of an export, in any format, in the order of the manifest.
+// rowsOf reads the observations of an export in any format, in the order of the manifest.
 func rowsOf(tb testing.TB, dir string, m *archive.Manifest) (rows []tables.ObservationRow) {
 	tb.Helper()
 	for _, f := range m.Files {
@@ -62,8 +62,8 @@ func rowsOf(tb testing.TB, dir string, m *archive.Manifest) (rows []tables.Obser
 	return rows
 }
 
-// An export has each record of the log once and in order, in every format. Undecodable records
-// are counted and named.
+// An export has each record of the log once and in order, in every format. Undecodable records are
+// counted and named.
 func TestExportHoldsTheLog(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(3000, 4, time.Minute)
@@ -117,7 +117,7 @@ func TestExportHoldsTheLog(t *testing.T) {
 	}
 }
 
-// texts returns rows as JSON, in which an empty list and no list are equal.
+// texts returns rows as JSON, in which an empty list equals a missing one.
 func texts(t *testing.T, rows []tables.ObservationRow) (all []string) {
 	t.Helper()
 	for i := range rows {
@@ -130,8 +130,8 @@ func texts(t *testing.T, rows []tables.ObservationRow) (all []string) {
 	return all
 }
 
-// A file ends with its day, and a late record begins another file. Every record is in a file
-// of its hospital and day, in any order of arrival.
+// A file ends with its day, and a late record begins another file. In any order of arrival, every
+// record is in a file of its hospital and day.
 func TestExportEndsDays(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(900, 2, 20*time.Minute) // 12 days, in one segment of each partition
@@ -183,7 +183,8 @@ func TestExportEndsDays(t *testing.T) {
 	}
 }
 
-// An export of one hospital and some hours has exactly those records, and its manifest tells so.
+// An export of one hospital and several hours has exactly those records, and its manifest describes
+// the selection.
 func TestExportOfSome(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(2000, 3, time.Minute)
@@ -221,7 +222,7 @@ func TestExportOfSome(t *testing.T) {
 	}
 }
 
-// inner counts the columns that are inside other columns.
+// inner returns the number of columns that are inside other columns.
 func inner(table string) (n int) {
 	for _, c := range analysistest.Columns(table) {
 		if strings.Contains(c.Name, ".") {
@@ -232,7 +233,7 @@ func inner(table string) (n int) {
 }
 
 // An interrupted export continues after its last segment, and ends with the bytes of an
-// uninterrupted one. Records that are written to the log meanwhile are not part of it.
+// uninterrupted one. Records that are written to the log in the meantime are not part of it.
 func TestExportGoesOn(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(4000, 3, time.Minute)
@@ -275,7 +276,7 @@ func TestExportGoesOn(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		// A crash leaves more: half a file and half a line of the journal.
+		// A crash leaves further remains: half a file and half a line of the journal.
 		leave(t, filepath.Join(dir, "h000", "date=2026-03-02"), "part-9-000000000000.parquet.partial", "half")
 		journal, err := os.OpenFile(filepath.Join(dir, "_export.journal"), os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
@@ -332,9 +333,8 @@ func TestExportStream(t *testing.T) {
 	}
 }
 
-// Changes are exported as they were made; records of state beside them are counted. So are
-// changes that the log has twice: copies of a checkpoint, or of a processor that repeated
-// itself.
+// Changes are exported as they were made. Records of state are counted, and so are repeated
+// changes: copies in a checkpoint, or repetitions of a processor.
 func TestExportVerdicts(t *testing.T) {
 	for name, read := range map[string]func(first, r stream.Record) []stream.Record{
 		"as written": func(_, r stream.Record) []stream.Record { return []stream.Record{r} },
@@ -356,8 +356,8 @@ func TestExportVerdicts(t *testing.T) {
 	}
 }
 
-// exportVerdicts exports changes; read returns the records that the export sees for each
-// stored one.
+// exportVerdicts exports changes. read returns the records that the export reads for each stored
+// one.
 func exportVerdicts(t *testing.T, read func(first, r stream.Record) []stream.Record) {
 	t.Helper()
 	b := analysistest.NewKafka(t)

@@ -15,7 +15,7 @@ import (
 	"svc/internal/analysis/backtest"
 )
 
-// unit makes up the hours of a unit. Women come by day, need one nurse each and leave after
+// unit generates the hours of a unit. Patients arrive by day, need one nurse each and leave after
 // about half a day.
 func unit(seed uint64, hours int) []acuity.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 7))
@@ -61,7 +61,7 @@ func run(t *testing.T, list []acuity.Snapshot, o backtest.Options) *backtest.Rep
 	return r
 }
 
-// TestCounts: the number of forecasts that are compared.
+// TestCounts checks the number of forecasts that are compared.
 func TestCounts(t *testing.T) {
 	list := unit(1, 30*24)
 	const first = 490_000
@@ -73,7 +73,7 @@ func TestCounts(t *testing.T) {
 		"after the warm-up": {backtest.Options{Warmup: 240}, false, (720-240)*8 - 28},
 		"from an hour":      {backtest.Options{Warmup: 24, From: first + 700}, false, 20*8 - 36},
 		"up to an hour":     {backtest.Options{Warmup: 24, From: first + 300, To: first + 310}, false, 10 * 8},
-		// Eight origins lose one to eight hours to a gap of one.
+		// A gap of one hour removes one to eight hours from each of eight origins.
 		"around a gap": {backtest.Options{Warmup: 24, From: first + 290, To: first + 310}, true, 10*8 - 36 + 9*8},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,13 +88,13 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestErrorsByHand: a unit needs two nurses by day and one by night, for weeks. Persistence errs
-// only in hours of the other half of the day.
+// TestErrorsByHand: for weeks, a unit needs two nurses by day and one by night. Persistence has
+// errors only in hours of the other half of the day.
 func TestErrorsByHand(t *testing.T) {
 	list := make([]acuity.Snapshot, 6*168)
 	for i := range list {
 		s := &list[i]
-		*s = acuity.Snapshot{Hour: 490_008 + int32(i), Observed: true, Nurses: 3, Call: acuity.Yes, Occupied: 1, Rooms: 9} // 490,008 is midnight
+		*s = acuity.Snapshot{Hour: 490_008 + int32(i), Observed: true, Nurses: 3, Call: acuity.Yes, Occupied: 1, Rooms: 9} // midnight
 		v := acuity.SnapshotVisit{Visit: 1, Class: acuity.StageOther, Age: int32(60 * i)}
 		for h := range v.Demand {
 			v.Demand[h], v.Score[h] = 60, 20
@@ -162,11 +162,11 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestGateBites: on a unit without a pattern no forecast beats the best rival by a tenth, and the
-// gate does not pass.
+// TestGateBites: for a unit without a pattern, no forecast is a tenth better than the best rival,
+// so the gate does not pass.
 func TestGateBites(t *testing.T) {
 	list := unit(3, 60*24)
-	for i := range list { // all patients leave each hour, and others come
+	for i := range list { // all patients leave each hour, and others arrive
 		list[i].Arrivals = nil
 		for j := range list[i].Visits {
 			list[i].Visits[j].Visit += uint64(i) << 32

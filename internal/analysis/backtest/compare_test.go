@@ -16,7 +16,8 @@ import (
 	"svc/internal/analysis/backtest"
 )
 
-// foreign writes the forecasts of a model that equals persistence, for a list of hours.
+// foreign returns a file with the forecasts of a model that equals persistence, for a list of
+// hours.
 func foreign(list []acuity.Snapshot, columns string) string {
 	var file strings.Builder
 	file.WriteString(columns + "\n")
@@ -42,8 +43,8 @@ func readForeign(t *testing.T, text string) *backtest.Foreign {
 	return f
 }
 
-// TestCompared: a model that equals persistence has its errors. The main tables are the same as
-// without it.
+// TestCompared: a compared model that equals persistence has the same errors. It does not change
+// the main tables.
 func TestCompared(t *testing.T) {
 	list := unit(5, 30*24)
 	o := backtest.Options{Warmup: 240}
@@ -95,7 +96,7 @@ func TestCompared(t *testing.T) {
 	}
 }
 
-// TestComparedInPart: both models are measured on the hours that the foreign model forecast.
+// TestComparedInPart: both models are measured on the hours that the compared model forecasts.
 func TestComparedInPart(t *testing.T) {
 	list := unit(6, 30*24)
 	r := run(t, list, backtest.Options{Warmup: 240, Models: []string{"blend"}, Compare: readForeign(t, foreign(list[500:600], "at,hours_ahead,nurses"))})

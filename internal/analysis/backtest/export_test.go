@@ -1,4 +1,4 @@
 package backtest
 
-// BandTolerance is bandTolerance, for the tests.
+// BandTolerance exports bandTolerance for the tests.
 var BandTolerance = bandTolerance

@@ -14,10 +14,10 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// year also runs the tests that take minutes: make backtest.
+// year enables the tests that last minutes: make backtest.
 var year = flag.Bool("year", false, "the gates on whole years of small and medium units, and what docs/forecast.md tells")
 
-// madeUnit is a made-up unit.
+// madeUnit is a simulated unit.
 type madeUnit struct {
 	profile string
 	seed    uint64
@@ -61,7 +61,7 @@ func hoursOf(tb testing.TB, m madeUnit) []*acuity.Snapshot {
 	return list
 }
 
-// TestGates: the forecast was not tuned on these units. It must pass the gate on each.
+// TestGates: the forecast must pass the gate on each of these units, on which it was not tuned.
 func TestGates(t *testing.T) {
 	units := []madeUnit{{"small", 1, 26}, {"small", 2, 26}}
 	if *year {
@@ -77,7 +77,7 @@ func TestGates(t *testing.T) {
 			if !r.Gate.Passed {
 				t.Errorf("gate: %q", r.Gate.Faults)
 			}
-			for h, b := range r.Band { // half a year, so nearly without the tolerance of a short period
+			for h, b := range r.Band { // half a year, so almost without the tolerance of a short period
 				if b < .75 || b > .85 {
 					t.Errorf("%d h: %.3f within the band", h+1, b)
 				}
@@ -86,7 +86,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// TestGateOfDemo: the 28 days of the demo pass the gate, on whatever day it begins.
+// TestGateOfDemo: the 28 days of the demo pass the gate, on any weekday of their start.
 func TestGateOfDemo(t *testing.T) {
 	for day := range 7 {
 		start := time.Date(2026, 10, 1+day*31, 3*day, 17, 0, 0, chicago)
@@ -104,8 +104,8 @@ func TestGateOfDemo(t *testing.T) {
 	}
 }
 
-// TestBandTolerance: a short period has a wide tolerance, a long one the limits of the gate, and hours
-// further ahead a wider one.
+// TestBandTolerance: the tolerance is wide for a short period and for hours further ahead, and
+// equals the limits of the gate for a long period.
 func TestBandTolerance(t *testing.T) {
 	for _, c := range []struct {
 		ahead, days int
@@ -117,7 +117,7 @@ func TestBandTolerance(t *testing.T) {
 	}
 }
 
-// TestOthers measures units without a gate for docs/forecast.md: other seeds, a large unit, a
+// TestOthers measures units without a gate for docs/forecast.md: other seeds, a large unit, and a
 // unit that sends only censuses.
 func TestOthers(t *testing.T) {
 	if !*year {
@@ -132,8 +132,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestFirstDays: after some days of history the forecast is no worse than persistence. It
-// takes the mean of several units, because two days of one unit depend on chance.
+// TestFirstDays: after several days of history, the forecast is no worse than persistence. The test
+// uses the mean of several units, because two days of one unit depend on chance.
 func TestFirstDays(t *testing.T) {
 	const units = 6
 	var ours, persistence [2]float64 // days 2-3, 4-7
@@ -155,7 +155,8 @@ func TestFirstDays(t *testing.T) {
 	}
 }
 
-// measure checks a unit of any kind: the band holds, and the error is below that of persistence.
+// measure checks a unit of any kind: the coverage of the band is in its limits, and the error is
+// below that of persistence.
 func measure(t *testing.T, m madeUnit, warmup int) {
 	t.Helper()
 	t.Run(m.String(), func(t *testing.T) {
@@ -195,8 +196,7 @@ func logReport(t *testing.T, r *backtest.Report) {
 	}
 }
 
-// BenchmarkYear runs the backtest of a unit's year on hours that are already cut. Goal: below 10
-// s.
+// BenchmarkYear runs the backtest of a unit's year on hours that are already cut. Goal: below 10 s.
 func BenchmarkYear(b *testing.B) {
 	list := hoursOf(b, madeUnit{"small", 1, 52})
 	for b.Loop() {

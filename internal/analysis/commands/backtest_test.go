@@ -27,7 +27,7 @@ import (
 	"svc/schemas"
 )
 
-// say runs the command line with an empty environment and returns its output.
+// say runs a command with an empty environment and returns its output.
 func say(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, faults bytes.Buffer
 	w := cli.Env{LookupEnv: func(string) (string, bool) { return "", false }, Stdout: &out, Stderr: &faults, Now: time.Now}
@@ -37,8 +37,8 @@ func say(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), faults.String()
 }
 
-// TestBacktestSources: a file of the feeds, the log of observations and the recorded hours of the
-// same weeks give the same report.
+// TestBacktestSources: a file of the feeds, the log of observations, and the recorded hours of the
+// same weeks result in the same report.
 func TestBacktestSources(t *testing.T) {
 	dir := t.TempDir()
 	zone, err := time.LoadLocation("America/Chicago")
@@ -89,7 +89,7 @@ func TestBacktestSources(t *testing.T) {
 	for i, s := range list {
 		value, unfit := schemas.SnapshotCodec.Encode(nil, &schemas.Snapshot{Hospital: "north", Snapshot: *s})
 		put(schemas.Snapshots(), value, unfit)
-		if i == 30 { // of another hospital in the same partition
+		if i == 30 { // a record of another hospital in the same partition
 			value, unfit = schemas.SnapshotCodec.Encode(nil, &schemas.Snapshot{Hospital: "south", Snapshot: acuity.Snapshot{Hour: s.Hour + 1, Observed: true, Moves: 90}})
 			put(schemas.Snapshots(), value, unfit)
 		}
@@ -125,7 +125,7 @@ func TestBacktestSources(t *testing.T) {
 			t.Errorf("%s: another report than that of the feeds", source)
 		}
 	}
-	// A foreign model that knows the future.
+	// The compared model makes perfect forecasts.
 	oracle := filepath.Join(dir, "oracle.csv")
 	rows := "at,hours_ahead,nurses\n"
 	for _, s := range list {
@@ -142,13 +142,13 @@ func TestBacktestSources(t *testing.T) {
 	if code, _, stderr := say(t.Context(), append([]string{"backtest", "--hospital", "west", "--out", dir}, kafka...)...); code != 1 || !strings.Contains(stderr, `unknown hospital "west"`) {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
-	// The gate does not pass with so few days.
+	// The gate does not pass with such a short period.
 	if code, _, stderr := say(t.Context(), "backtest", "--source", file, "--gate", "--warmup", "24h", "--to", "2026-01-08", "--model", "persistence", "--out", dir); code != 1 || !strings.Contains(stderr, "forecast quality is below the limits") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 }
 
-// TestBacktestFaults: all faults of the command line are reported together.
+// TestBacktestFaults: all errors of the command line are reported together.
 func TestBacktestFaults(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "none")
 	code, stdout, stderr := say(t.Context(), "backtest", "--data", nowhere, "--from", "monday", "--to", "x", "--model", "oracle", "--warmup", "long", "--timezone", "Mars/Base")
@@ -165,7 +165,7 @@ func TestBacktestFaults(t *testing.T) {
 	}
 }
 
-// TestBacktestForeignFaults: the error names the file that cannot be compared, and the line.
+// TestBacktestForeignFaults: the error names the line and the file that cannot be compared.
 func TestBacktestForeignFaults(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine.csv")
@@ -184,8 +184,7 @@ func TestBacktestForeignFaults(t *testing.T) {
 	}
 }
 
-// TestBacktestStops: the command ends when it is stopped, even if it still waits for standard
-// input.
+// TestBacktestStops: the command ends when it is stopped, even if it is waiting for standard input.
 func TestBacktestStops(t *testing.T) {
 	in, writer, err := os.Pipe()
 	if err != nil {

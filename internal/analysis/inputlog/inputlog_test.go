@@ -11,7 +11,7 @@ import (
 	"svc/schemas"
 )
 
-// Inputs come once each, in the order of the log. Inputs that cannot be read are among them.
+// Each input is returned once, in the order of the log, including inputs that cannot be decoded.
 func TestInputs(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(300, 2, time.Minute)

@@ -16,8 +16,8 @@ import (
 	"svc/schemas"
 )
 
-// Exported observations, imported into an empty system, make the same log: every record to the
-// byte, and the same verdict at every hour. Import refuses a system that has observations.
+// Importing exported observations into an empty system reproduces the log: the same bytes of every
+// record, and the same verdict at every hour. Import refuses a system that has observations.
 func TestExportThenImport(t *testing.T) {
 	list := analysistest.Shifts(2000, 4, time.Minute)
 	b := analysistest.NewKafka(t)
@@ -67,8 +67,7 @@ func TestExportThenImport(t *testing.T) {
 	}
 }
 
-// verdictAt is a digest of everything that the log makes of a hospital up to an instant: its
-// inputs, its changes and its verdict.
+// verdictAt returns a digest of a hospital's inputs, changes and verdict up to an instant.
 func verdictAt(b *analysistest.Kafka, hospital string, at acuity.Instant) string {
 	b.TB.Helper()
 	f, err := replay.NewRefold(hospital, nil)

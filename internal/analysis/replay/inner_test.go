@@ -7,10 +7,10 @@ import (
 	"svc/internal/stream"
 )
 
-// What only the tests of package replay_test call.
+// The methods in this file are used only by the tests of package replay_test.
 
-// Chart returns the unit as it is now. It is valid until the next call of Apply or ElapseTo, and
-// must not be changed.
+// Chart returns the current unit. It is valid until the next call of Apply or ElapseTo, and must
+// not be changed.
 func (f *Refold) Chart() *acuity.Chart { return f.unit.Chart() }
 
 // ElapseTo calls each with the changes that the live processor has made up to an instant of its
@@ -23,7 +23,7 @@ func (f *Refold) ElapseTo(now acuity.Instant, each func(*acuity.Change)) {
 	}
 }
 
-// Run calls each with the changes, partition after partition.
+// Run calls each with the changes of one partition after another.
 func (r *Rerun) Run(ctx context.Context, each func(partition int32, c *acuity.Change) error) error {
 	return r.foldPartitions(ctx, 1, func(_ context.Context, s stream.Span, in inputs) error {
 		return r.remake(in, func(c *acuity.Change) error { return each(s.Partition, c) })

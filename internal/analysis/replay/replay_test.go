@@ -14,7 +14,7 @@ import (
 	"svc/schemas"
 )
 
-// refold makes all changes of a hospital from the log.
+// refold computes all changes of a hospital from the log.
 func refold(tb testing.TB, l *inputlog.Log, hospital string, until acuity.Instant) (changes []acuity.Change, chart *acuity.Chart) {
 	tb.Helper()
 	f, err := replay.NewRefold(hospital, nil)
@@ -32,7 +32,7 @@ func refold(tb testing.TB, l *inputlog.Log, hospital string, until acuity.Instan
 	return changes, f.Chart()
 }
 
-// The log, as the second client reads it, makes the changes that the plain reference makes
+// The log, as a second client reads it, results in the changes that the plain reference computes
 // from the sent observations.
 func TestRefoldIsTheReference(t *testing.T) {
 	b := analysistest.NewKafka(t)
@@ -47,7 +47,7 @@ func TestRefoldIsTheReference(t *testing.T) {
 		}
 		for i := range got {
 			a, z := got[i], want.Changes[i]
-			a.Offset, z.Offset = 0, 0 // the reference numbers its inputs
+			a.Offset, z.Offset = 0, 0 // the reference uses its own numbers for inputs
 			if a.Snapshot != nil && z.Snapshot != nil {
 				a.Snapshot.Position, z.Snapshot.Position = 0, 0
 			}

@@ -22,14 +22,13 @@ import (
 	"svc/internal/stream"
 )
 
-// rerun returns the replay of some hospitals, or of all.
+// rerun returns the replay of the given hospitals, or of all if none are given.
 func rerun(b *analysistest.Kafka, hospitals ...string) replay.Rerun {
 	l := b.Log()
 	return replay.Rerun{Inputs: l.Source(), Hospitals: hospitals}
 }
 
-// A second replay writes the same bytes, and a replay of a window writes the rows of that
-// window.
+// A second replay writes the same bytes, and a replay of a window writes the rows of that window.
 func TestReplayIsRepeatable(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(1500, 2, time.Minute)
@@ -64,7 +63,7 @@ func TestReplayIsRepeatable(t *testing.T) {
 	}
 }
 
-// Each kind of replay reports a hospital that the log does not have.
+// Each kind of replay reports a hospital that is not in the log.
 func TestReplayOfNobody(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(100, 2, time.Minute))
@@ -79,14 +78,14 @@ func TestReplayOfNobody(t *testing.T) {
 		}
 	}
 	r := rerun(b, "h001")
-	r.From = time.Now() // a window without a change is no fault
+	r.From = time.Now() // a window without a change is not an error
 	if rows, err := r.Write(t.Context(), replay.Output{To: io.Discard, Format: tables.NDJSON}); rows != 0 || err != nil {
 		t.Error(rows, err)
 	}
 }
 
-// A replay of all hospitals has the same rows of each hospital as a replay of it alone. To a
-// folder it writes the same bytes each time, and to one writer the same rows.
+// A replay of all hospitals has the same rows of each hospital as a replay of that hospital alone.
+// In a folder, it writes the same bytes each time, and to a single writer the same rows.
 func TestReplayOfAll(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(2000, 6, time.Minute))
@@ -185,8 +184,8 @@ func diff(l *analysistest.Processed, b *analysistest.Kafka, rules replay.Overrid
 	return rows, summary
 }
 
-// A replay under the rules of the time has no difference. A wrongly recorded level is found in
-// its hour. Another rule changes axes and rooms.
+// A replay with the rules of the time has no difference. A wrongly recorded level is found in its
+// hour. Another rule changes axes and rooms.
 func TestReplayDiff(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	l := analysistest.Live(t, list)
@@ -232,7 +231,7 @@ func TestReplayDiff(t *testing.T) {
 	}
 }
 
-// A difference that cannot begin leaves no file, so the same folder can be named again.
+// A comparison that cannot begin leaves no file, so the same folder can be used again.
 func TestReplayDiffLeavesNoFile(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(30, 1, time.Minute))
@@ -250,7 +249,7 @@ func TestReplayDiffLeavesNoFile(t *testing.T) {
 	}
 }
 
-// A rule of a file holds before and after any rule of the log for its factor.
+// A rule of a file takes precedence over every rule of its factor in the log.
 func TestReplayRulesWin(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(600, 1, time.Minute)

@@ -23,7 +23,7 @@ type adt struct {
 	Diagnoses                                                               []struct{ Code string }
 }
 
-// The births, cesareans, stays and codes of a simulated year are like in a real unit.
+// The births, cesareans, stays and codes of a simulated year resemble those of a real unit.
 func TestUnitIsBelievable(t *testing.T) {
 	o := simulate.Options{Seed: 1, Profile: "small", Start: start, For: 52 * 7 * 24 * time.Hour}
 	born := map[string]time.Time{}
@@ -78,7 +78,7 @@ func TestUnitIsBelievable(t *testing.T) {
 			t.Errorf("%s: %.3g, want %v to %v", what, got, low, high)
 		}
 	}
-	// The change of regime adds 15 % from week 30 on.
+	// The change of regime adds 15% from week 30 on.
 	between("births", float64(len(born)), 850, 1080)
 	sections, stays, n := 0, [2]float64{}, [2]float64{}
 	for visit, at := range born {
@@ -121,8 +121,8 @@ func TestUnitIsBelievable(t *testing.T) {
 	}
 }
 
-// A simulated unit shows every part of the service: emergencies, boarders, all four levels,
-// and codes for the worklist.
+// A simulated unit uses every part of the service: emergencies, boarders, all four levels, and
+// codes for the worklist.
 func TestUnitShowsWhatTheServiceHas(t *testing.T) {
 	levels, axes := map[acuity.Level]int{}, map[acuity.Axis]int{}
 	active := map[string]bool{}

@@ -10,7 +10,7 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// With any turns, real time never runs backwards, and Unit undoes Real.
+// For any turns, real time never decreases, and Unit reverses Real.
 func TestCourse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c simulate.Course
@@ -33,7 +33,8 @@ func TestCourse(t *testing.T) {
 	})
 }
 
-// A unit in motion writes real times, to the millisecond; everything else stays the same.
+// A unit with a changed speed writes real times, to the millisecond. All other values are
+// unchanged.
 func TestUnitInMotion(t *testing.T) {
 	turn := start.Add(24 * time.Hour)
 	course := simulate.Course{{Unit: turn, Real: turn, Speed: 60}}

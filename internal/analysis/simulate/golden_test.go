@@ -13,8 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata")
 
-// TestBytesAreFrozen pins the simulated bytes: goldens and gates of the forecast depend on
-// them. It covers the change of regime, a change of daylight saving time and all profiles.
+// TestBytesAreFrozen compares the simulated bytes with their digests, because golden files and
+// gates of the forecast depend on them. It covers the change of regime, a change of daylight saving
+// time and all profiles.
 func TestBytesAreFrozen(t *testing.T) {
 	chicago, err := time.LoadLocation("America/Chicago")
 	if err != nil {

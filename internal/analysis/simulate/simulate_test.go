@@ -76,17 +76,17 @@ func TestLongerRunGoesOn(t *testing.T) {
 	}
 }
 
-// usual are warnings that real senders get, too. For example, a message that was charted late
-// arrives after the woman has moved.
+// usual are warnings that real senders also get. For example, a message that was charted late
+// arrives after the patient has moved.
 var usual = []string{"room_not_occupied", "place_differs", "prior_place_differs"}
 
-// Every line is JSON that the decoders accept, in the order of time. It causes only the usual
-// warnings.
+// Every line is JSON that the decoders accept, and lines are ordered by time. They cause only the
+// usual warnings.
 func TestEveryLineIsAccepted(t *testing.T) {
 	for _, profile := range simulate.Profiles() {
 		t.Run(profile, func(t *testing.T) {
 			allowed := usual
-			if profile == "chaos" { // a cancel may overtake the event that it cancels
+			if profile == "chaos" { // a cancel may arrive before the event that it cancels
 				allowed = append(slices.Clone(usual), "cancel_waiting")
 			}
 			u := newUnit()

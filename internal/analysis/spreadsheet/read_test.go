@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFaults: a fault of a file names the line, the column and the rule, and has no value of
+// TestFaults: a fault of a file names the line, the column and the rule, and contains no value of
 // the file.
 func TestFaults(t *testing.T) {
 	t.Parallel()

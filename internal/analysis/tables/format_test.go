@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestParquetKeepsNulls writes rows of each table with values in few, many or most of the
-// nullable columns, in rows and in elements of lists. A reader must find each value and each
-// null in its place.
+// TestParquetKeepsNulls writes rows of each table with values in a small part, half or most of the
+// nullable columns, in rows and in elements of lists. A reader must find each value and each null
+// in its place.
 func TestParquetKeepsNulls(t *testing.T) {
 	t.Run("observations", keepsNulls[ObservationRow])
 	t.Run("verdicts", keepsNulls[VerdictRow])
@@ -60,12 +60,12 @@ func keepsNulls[R any](t *testing.T) {
 	})
 }
 
-// fill gives every column a value; a nullable column gets one if has says so.
+// fill sets every column to a value. A nullable column gets one if has draws true.
 func fill(t *rapid.T, v reflect.Value, has *rapid.Generator[bool]) {
 	switch v.Kind() { //nolint:exhaustive // those that columns have
 	case reflect.Struct:
 		for f, field := range v.Fields() {
-			// In a file either all rows have a record or none has.
+			// In a file, either all rows have a record or none has.
 			null := f.Name != "Record" && strings.Contains(f.Tag.Get("parquet"), ",optional")
 			if null && field.Kind() != reflect.Pointer {
 				t.Fatalf("%s may be null and is no pointer: see some", f.Name)
@@ -98,7 +98,7 @@ func fill(t *rapid.T, v reflect.Value, has *rapid.Generator[bool]) {
 	}
 }
 
-// text returns a row as JSON, in which an empty list and no list are equal.
+// text returns a row as JSON, in which an empty list equals a missing one.
 func text(t *rapid.T, row any) string {
 	content, err := json.Marshal(row)
 	if err != nil {

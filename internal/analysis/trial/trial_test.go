@@ -40,8 +40,8 @@ func TestPastSum(t *testing.T) {
 	}
 }
 
-// TestTrials: a trial runs once, however often it is requested, and trials run one after the
-// other. A trial ends when no page requests it. One that failed begins again.
+// TestTrials: a trial runs once, regardless of the number of requests, and trials run in sequence.
+// A trial ends when no page requests it. A failed trial starts again.
 func TestTrials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -109,8 +109,8 @@ func TestTrials(t *testing.T) {
 	})
 }
 
-// TestHospitalsTakeTurns: a hospital has at most three trials that are not done, and those of one
-// hospital do not make another one wait for all of them.
+// TestHospitalsTakeTurns: a hospital has at most three unfinished trials, and another hospital does
+// not wait for all of them.
 func TestHospitalsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

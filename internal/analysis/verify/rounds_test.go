@@ -14,8 +14,8 @@ import (
 	"svc/schemas"
 )
 
-// A hospital that differs keeps no changes: svc verify --continuous goes on for as long as the
-// process lives, and nothing compares them any more.
+// For a hospital with a difference, no changes are kept, because they are no longer compared and
+// svc verify --continuous runs indefinitely.
 func TestNoChangeIsKeptAfterADifference(t *testing.T) {
 	value, err := schemas.ChangeCodec.Encode(nil, &acuity.Change{Version: 1})
 	if err != nil {
@@ -45,7 +45,7 @@ func TestNoChangeIsKeptAfterADifference(t *testing.T) {
 	}
 }
 
-// A round that another partition has ended folds its next input in the next round.
+// If another partition ends a round, the next input is folded in the next round.
 func TestInputsAfterARoundThatFailed(t *testing.T) {
 	feeds := loadgen.New(1, 12, acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC)), time.Minute)
 	var records []stream.Record
@@ -73,7 +73,7 @@ func TestInputsAfterARoundThatFailed(t *testing.T) {
 	defer p.written.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	hourly := rate.NewLimiter(rate.Every(time.Hour), 1) // the second input would wait for longer than the context lives
+	hourly := rate.NewLimiter(rate.Every(time.Hour), 1) // the second input would wait beyond the end of the context
 	if err := p.fold(ctx, inputlog.NewShare(hourly, nil), stream.Span{End: 3}); err == nil {
 		t.Fatal("the round did not fail")
 	}

@@ -16,8 +16,8 @@ import (
 	"svc/schemas"
 )
 
-// Changelog and view of a processor agree with the log, also for the plain reference and in
-// later rounds.
+// Changelog and view of a processor agree with the log, also with the plain reference and in later
+// rounds.
 func TestVerifyFindsNothing(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	b := analysistest.NewKafka(t)
@@ -92,8 +92,8 @@ var further = map[string]planted{
 	}, verify.MissingState},
 	"a view that was left behind": {func(l *analysistest.Processed) (string, int64) {
 		v := l.Views[victim]
-		// The newest view with an old version would be stale in its fields. So the view is the
-		// one that Redis had at the beginning.
+		// The newest view with an old version would be stale in its fields, so the view is the one
+		// that Redis had at the beginning.
 		*v = verify.View{Version: 0, Rooms: map[int32]string{}, Site: map[string]string{}}
 		v.Version = 1
 		first := analysistest.Live(l.TB, analysistest.Shifts(2400, 3, 40*time.Second)[:firstOf(victim)])
@@ -117,8 +117,8 @@ func firstOf(hospital string) int {
 	return 0
 }
 
-// TestVerifyFindsFaults plants each fault alone. Verify must name it with key and version, and
-// report no other hospital.
+// TestVerifyFindsFaults plants each fault alone. Verify must name the fault with key and version,
+// and report no other hospital.
 func TestVerifyFindsFaults(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	faults := maps.Clone(further)
@@ -150,7 +150,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 	}
 }
 
-// Changes that compaction has removed are no fault. The changes after them are compared again.
+// Changes that compaction has removed are not a fault. The changes after them are compared again.
 func TestVerifyAfterCompaction(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	l := analysistest.Live(t, list)
@@ -192,14 +192,14 @@ func TestVerifyAfterCompaction(t *testing.T) {
 	}
 }
 
-// A round checks the changes that are new; inputs that are not applied yet are pending.
+// A round checks new changes; inputs that are not applied yet are pending.
 func TestVerifyInRounds(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	whole := analysistest.Live(t, list)
 	b := analysistest.NewKafka(t)
 	first := analysistest.Live(t, list[:1200])
 	v := first.Verify(b)
-	l := first // the views that are served now
+	l := first // the views that are currently served
 	v.View = func(_ context.Context, hospital string) (*verify.View, error) { return l.Views[hospital], nil }
 	check := func(pending int64) {
 		t.Helper()
@@ -224,7 +224,7 @@ func TestVerifyInRounds(t *testing.T) {
 	b.Write(schemas.Verdicts().Name, rest)
 	l = whole
 	check(0)
-	// A fault that comes later is found later.
+	// A fault that occurs later is found later.
 	whole.Views[victim].Rooms[99] = "x"
 	report, err := v.Round(t.Context())
 	if err != nil {
@@ -235,7 +235,7 @@ func TestVerifyInRounds(t *testing.T) {
 	}
 }
 
-// A failed read ends a round with an error and is no difference.
+// A failed read ends a round with an error and is not a difference.
 func TestVerifyCannotRead(t *testing.T) {
 	l := analysistest.Live(t, analysistest.Shifts(60, 1, time.Minute))
 	v := l.Verify(analysistest.NewKafka(t))
@@ -246,8 +246,8 @@ func TestVerifyCannotRead(t *testing.T) {
 	}
 }
 
-// A view that stays behind until patience ends is stale. A read that the end of patience cuts short
-// would fail, and hide that.
+// A view that is still behind when patience ends is stale. If the end of patience interrupted the
+// read, the read would fail and hide that.
 func TestVerifyStaleView(t *testing.T) {
 	l := analysistest.Live(t, analysistest.Shifts(60, 1, time.Minute))
 	v := l.Verify(analysistest.NewKafka(t))
@@ -255,10 +255,10 @@ func TestVerifyStaleView(t *testing.T) {
 	v.View = func(ctx context.Context, hospital string) (*verify.View, error) {
 		if _, hurried := ctx.Deadline(); hurried {
 			<-ctx.Done()
-			return nil, os.ErrDeadlineExceeded // as a connection says it
+			return nil, os.ErrDeadlineExceeded // as a connection reports it
 		}
 		old := *l.Views[hospital]
-		old.Version = -1 // none that the log had, so that only its age is judged
+		old.Version = -1 // a version that was never in the log, so that only its age is judged
 		return &old, nil
 	}
 	report, err := v.Round(t.Context())

@@ -36,22 +36,22 @@ type plain struct{}
 func (plain) Seal(_ string, clear []byte) []byte           { return clear }
 func (plain) Open(_ string, sealed []byte) ([]byte, error) { return sealed, nil }
 
-// runs implements [people.AlertRunList]: the last state of each alert run.
+// runs implements [people.AlertRunList] and stores the last state of each alert run.
 type runs map[string]outbound.AlertRun
 
 func (r runs) AlertRun(e outbound.AlertRun) { r[e.ID] = e }
 func (runs) Link(string, outbound.AckLink)  {}
 func (runs) Written(context.Context)        {}
 
-// TestPast: the alerts of the past are of their time, and the first step of the present sends only
-// what is due now.
+// TestPast: the alerts of the past have the times of the past, and the first step of the present
+// sends only messages that are due now.
 func TestPast(t *testing.T) {
 	const days = 60
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	all, ready := runs{}, make(chan struct{})
 	p := pastalerts.New(people.Config{Settings: unit{}, Seals: plain{}, Lists: all}, "h", ready)
 	var changes []notifier.LevelChange
-	for day := days; day > 0; day-- { // an hour of orange, each day
+	for day := days; day > 0; day-- { // an hour of orange each day
 		at := now.AddDate(0, 0, -day)
 		for i, level := range []acuity.Level{acuity.LevelOrange, acuity.LevelGreen} {
 			changes = append(changes, notifier.LevelChange{

@@ -1,4 +1,4 @@
 package limit
 
-// Kept returns how many addresses are in the table.
+// Kept returns the number of addresses in the table.
 func (s *Strangers) Kept() int { return len(s.buckets) }

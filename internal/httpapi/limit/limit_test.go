@@ -20,7 +20,7 @@ func TestMemory(t *testing.T) {
 	limittest.Run(t, limittest.Server{Open: func(*testing.T) limit.Source { return memory }})
 }
 
-// away is a source that a test can make unreachable.
+// away is a source that a test can make unavailable.
 type away struct {
 	limit.Source
 	is atomic.Bool
@@ -35,7 +35,7 @@ func (a *away) TakeTokens(ctx context.Context, caller string, r limit.Rate, want
 	return a.Source.TakeTokens(ctx, caller, r, want)
 }
 
-// instance is a limiter that runs until the test ends.
+// instance returns a limiter that runs until the test ends.
 func instance(t *testing.T, source limit.Source) *limit.Limiter {
 	t.Helper()
 	l := limit.New(source, time.Now)
@@ -49,8 +49,8 @@ func instance(t *testing.T, source limit.Source) *limit.Limiter {
 	return l
 }
 
-// A caller at a single instance gets its burst at once, then its rate, whether the source
-// is there or not.
+// A caller at a single instance gets its burst at once, and then its rate, whether the source is
+// available or not.
 func TestBurstThenRate(t *testing.T) {
 	for name, gone := range map[string]bool{"with the source": false, "alone": true} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestBurstThenRate(t *testing.T) {
 						if l.Allow("a", rate).Allowed {
 							allowed++
 						}
-						synctest.Wait() // the portion comes in the background
+						synctest.Wait() // the portion arrives in the background
 					}
 					return allowed
 				}
@@ -99,7 +99,7 @@ func TestBurstThenRate(t *testing.T) {
 	}
 }
 
-// slow is a source that answers slowly and counts to millionths, as Redis does.
+// slow is a source that answers slowly and has a precision of millionths, like Redis.
 type slow struct{ limit.Source }
 
 func (s slow) TakeTokens(ctx context.Context, caller string, r limit.Rate, want float64) (float64, float64, error) {
@@ -108,8 +108,7 @@ func (s slow) TakeTokens(ctx context.Context, caller string, r limit.Rate, want 
 	return math.Floor(got*1e6) / 1e6, left, err
 }
 
-// A caller that is faster than the source still gets its burst. After that it is refused
-// at once.
+// A caller that is faster than the source still gets its burst, and then is refused at once.
 func TestBurstOfAFastCaller(t *testing.T) {
 	for _, rate := range []limit.Rate{{PerSecond: 50, Burst: 200}, {PerSecond: 1, Burst: 50}, {PerSecond: 5, Burst: 10}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -136,7 +135,7 @@ func TestBurstOfAFastCaller(t *testing.T) {
 // A request waits for a portion no longer than its patience.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := limit.New(limit.NewMemory(time.Now), time.Now) // Run does not run, so no portion comes
+		l := limit.New(limit.NewMemory(time.Now), time.Now) // Run is not called, so no portion arrives
 		rate, began, refused := limit.Rate{PerSecond: 1, Burst: 50}, time.Now(), limit.Decision{Allowed: true}
 		for refused.Allowed {
 			refused = l.Await(t.Context(), "a", rate, 100*time.Millisecond)
@@ -147,8 +146,8 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// Two instances together allow at most the rate and one lease, however the requests are
-// spread over them and over time.
+// Two instances together allow at most the rate and one lease, for any distribution of the requests
+// over instances and time.
 func TestTwoInstancesKeepToOneRate(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rate := limit.Rate{PerSecond: float64(rapid.IntRange(1, 100).Draw(rt, "rate")), Burst: rapid.IntRange(1, 200).Draw(rt, "burst")}
@@ -179,7 +178,7 @@ func TestTwoInstancesKeepToOneRate(t *testing.T) {
 					synctest.Wait()
 				}
 				log = append(log, moment{time.Now(), allowed})
-				for i := range log { // check every window that ends here
+				for i := range log { // checks every window that ends here
 					sum := 0
 					for _, m := range log[i:] {
 						sum += m.allowed
@@ -195,8 +194,8 @@ func TestTwoInstancesKeepToOneRate(t *testing.T) {
 	})
 }
 
-// While the source is away each instance grants the rate by itself. When it is back they
-// share its buckets again.
+// While the source is unavailable, each instance grants the full rate. When the source is available
+// again, the instances share its buckets.
 func TestSourceGoesAndComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &away{Source: limit.NewMemory(time.Now)}

@@ -8,8 +8,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// TestLargeBodiesComeOutOfOneBucket: the large bodies of a hospital share one bucket at
-// all instances. Small bodies are free, and another hospital has its own bucket.
+// TestLargeBodiesComeOutOfOneBucket: the large bodies of a hospital share one bucket at all
+// instances. Small bodies are not limited, and another hospital has a separate bucket.
 func TestLargeBodiesComeOutOfOneBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -48,7 +48,7 @@ func TestLargeBodiesComeOutOfOneBucket(t *testing.T) {
 	})
 }
 
-// TestAwaitLargeBodies: a sender whose protocol has no "come later" waits, but not
+// TestAwaitLargeBodies: a sender whose protocol cannot be asked to retry later waits, but not
 // forever.
 func TestAwaitLargeBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestAwaitLargeBodies(t *testing.T) {
 	})
 }
 
-// TestShareWithoutItsSource: while the buckets are away, each instance counts alone.
+// TestShareWithoutItsSource: while the buckets are unavailable, each instance counts separately.
 func TestShareWithoutItsSource(t *testing.T) {
 	source := &away{}
 	source.is.Store(true)
@@ -80,8 +80,8 @@ func TestShareWithoutItsSource(t *testing.T) {
 	}
 }
 
-// TestUnapplied: a hospital that sends faster than it is applied waits, and no other
-// does.
+// TestUnapplied: a hospital that sends faster than the processor applies must wait, and no other
+// hospital does.
 func TestUnapplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -121,11 +121,11 @@ func TestUnapplied(t *testing.T) {
 		if !enter("north", limit.FactsUnapplied-1) || enter("north", 1) {
 			t.Error("what is applied is not what counts no more")
 		}
-		time.Sleep(5 * time.Second) // the processor stands still
+		time.Sleep(5 * time.Second) // the processor is stalled
 		if !enter("north", limit.FactsUnapplied) {
 			t.Error("what was sent long ago counts")
 		}
-		s.Applied(3, offset+1) // the change of the next input comes before its acknowledgment
+		s.Applied(3, offset+1) // the change of the next input arrives before its acknowledgment
 		if !enter("north", 800) || !enter("north", 900) {
 			t.Error("what was applied before its acknowledgment counts")
 		}
@@ -147,7 +147,7 @@ func TestUnapplied(t *testing.T) {
 	})
 }
 
-// TestLargeBodiesAtOnce: the third large body waits. A hospital with an empty bucket is
+// TestLargeBodiesAtOnce: the third concurrent large body waits. A hospital with an empty bucket is
 // refused before its body is read.
 func TestLargeBodiesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -45,13 +45,13 @@ func TestStrangers(t *testing.T) {
 			t.Fatal("limited without a rate")
 		}
 	}
-	if ok, _ := s.Allow(netip.Addr{}); !ok { // a request of a test has no address
+	if ok, _ := s.Allow(netip.Addr{}); !ok { // a request in a test has no address
 		t.Error("limited without an address")
 	}
 }
 
-// TestStrangersAreBounded: a flood of addresses takes bounded memory. It evicts no
-// address that still owes while others could go.
+// TestStrangersAreBounded: a flood of addresses uses a limited amount of memory. An address with an
+// empty bucket is not evicted while others can be.
 func TestStrangersAreBounded(t *testing.T) {
 	now := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	s := limit.NewStrangers(limit.Rate{PerSecond: 1, Burst: 2}, func() time.Time { return now })
@@ -59,7 +59,7 @@ func TestStrangersAreBounded(t *testing.T) {
 	for n := range uint32(9_990) {
 		s.Allow(address(n))
 	}
-	now = now.Add(time.Hour) // all buckets are full again, as if the addresses had never come
+	now = now.Add(time.Hour) // all buckets are full again, as if the addresses had never sent a request
 	busy := netip.MustParseAddr("192.0.2.1")
 	s.Allow(busy)
 	s.Allow(busy)

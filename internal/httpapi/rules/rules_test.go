@@ -2,7 +2,7 @@ package rules
 
 import "testing"
 
-// TestBoundsAreFilled: the explanation of a rule has the bound of the rule in its sentence.
+// TestBoundsAreFilled: the explanation of a rule contains the rule's limit.
 func TestBoundsAreFilled(t *testing.T) {
 	for rule, want := range map[string]string{
 		"maxLength:100":   "Use at most 100 characters.",

@@ -7,11 +7,12 @@ import (
 	"testing"
 )
 
-// codeInSentence matches what a sentence must keep in every language: names of segments, fields, codes,
-// elements and limits.
+// codeInSentence matches the words that a sentence must keep in every language: names of segments,
+// fields, codes and elements, and limits.
 var codeInSentence = regexp.MustCompile(`[A-Z][A-Z0-9]+(-[0-9.]+)?|[a-z]+[A-Z][A-Za-z]*|[0-9][0-9,]*`)
 
-// TestSpanish: every sentence has a Spanish one that names the same segments, fields and limits.
+// TestSpanish: every sentence has a Spanish translation that contains the same segments, fields and
+// limits.
 func TestSpanish(t *testing.T) {
 	want := maps.Clone(statuses)
 	for i := range Warnings {
@@ -39,5 +40,5 @@ func TestSpanish(t *testing.T) {
 	}
 }
 
-// sameInWords are names that a Spanish sentence says in words.
+// sameInWords are names that a Spanish sentence spells out.
 var sameInWords = map[string]bool{"MR": true, "ID": true}

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated parts of docs/")
 
-// takesCode are the functions that raise a code, with the index of the argument that is it, by folder.
-// Folders with "" hold for all.
+// takesCode maps each folder to the functions that raise a code, with the index of the code's
+// argument. Functions under "" apply to all folders.
 var takesCode = map[string]map[string]int{
 	"":            {"warn": 0, "warnAt": 0, "refuse": 0, "Warn": 0, "Refuse": 0},
 	"ingest/fhir": {"warn": 1, "reject": 1, "useless": 1, "issue": 2, "decline": 1, "addIssue": 1},
@@ -26,17 +26,17 @@ var takesCode = map[string]map[string]int{
 
 var code = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
-// folders are where codes are raised.
+// folders are the folders in which codes are raised.
 var folders = map[string]Raised{"acuity/adt": ByState, "acuity/facts": ByState, "acuity/identity": ByState, "acuity/registry": ByState, "acuity/hospital": ByState, "ingest": ByJSON, "ingest/hl7": ByHL7, "ingest/fhir": ByFHIR}
 
-// place is where a code is raised.
+// place is the location at which a code is raised.
 type place struct {
 	file   string
 	raised Raised
 }
 
-// raised returns every code that the feeds and the domain can raise, with its places: the literal
-// arguments of the functions that take one, the constants named warn… and reason…, the codes of
+// raised returns every code that the feeds and the domain can raise, with its location: the literal
+// arguments of the functions in takesCode, the constants named warn… and reason…, the codes of
 // remarks and dispositions, and the reasons of outcomes.
 func raised(t *testing.T) map[string]place {
 	t.Helper()
@@ -88,7 +88,7 @@ func addRaised(t *testing.T, all map[string]place, folder, file string) {
 				constant := strings.HasPrefix(name.Name, "warn") || strings.HasPrefix(name.Name, "reason")
 				switch {
 				case i >= len(n.Values):
-				case constant && name.Name != "reasonDryRun": // of an administrator, who gets no warning
+				case constant && name.Name != "reasonDryRun": // a code for an administrator, who gets no warning
 					add(n.Values[i])
 				case name.Name == "remarkCodes":
 					addElements(n.Values[i], add)
@@ -115,7 +115,7 @@ func addRaised(t *testing.T, all map[string]place, folder, file string) {
 	})
 }
 
-// addElements adds the texts of all composite literals below a node.
+// addElements adds the strings of all composite literals below a node.
 func addElements(n ast.Node, add func(ast.Expr)) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if list, ok := n.(*ast.CompositeLit); ok {
@@ -130,11 +130,11 @@ func addElements(n ast.Node, add func(ast.Expr)) {
 	})
 }
 
-// renamed are codes of dispositions that no answer shows by that name.
+// renamed are codes of dispositions that answers show by another name.
 var renamed = map[string]string{"event_type": "event_ignored"}
 
-// TestEveryCodeHasASentence: each code that can be raised is in the table, each of the table can be
-// raised, and its sentence says what to do after a semicolon.
+// TestEveryCodeHasASentence: each code that can be raised is in the table, each code of the table
+// can be raised, and its sentence says after a semicolon what to do.
 func TestEveryCodeHasASentence(t *testing.T) {
 	codes := raised(t)
 	if len(codes) < 50 {
@@ -165,7 +165,7 @@ func TestEveryCodeHasASentence(t *testing.T) {
 	}
 }
 
-// TestPageOfWarnings: docs/hl7.md has each code that a sender of HL7 can get, with its sentence.
+// TestPageOfWarnings: docs/hl7.md lists each code that a sender of HL7 can get, with its sentence.
 func TestPageOfWarnings(t *testing.T) {
 	for part, raised := range map[string]Raised{"warnings-hl7": ByHL7, "warnings-state": ByState} {
 		var table strings.Builder

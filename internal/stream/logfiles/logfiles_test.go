@@ -22,7 +22,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The topics of the tests: one written outside of transactions, one in them.
+// These are the topics of the tests: truth is written outside transactions, derived in
+// transactions.
 const (
 	truth   = "truth"
 	derived = "derived"
@@ -57,14 +58,14 @@ func client(t testing.TB, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
 	return cl
 }
 
-// lived makes a folder as a killed broker leaves it: both topics with records, the
-// last transaction without its end, positions committed.
+// lived creates a folder in the state after a broker was killed: both topics with records, the last
+// transaction without its end, and committed offsets.
 func lived(t testing.TB) (killed string) {
 	killed, _ = livedAndClosed(t)
 	return killed
 }
 
-// livedAndClosed returns also the folder as a broker leaves it that ends in order.
+// livedAndClosed also returns the folder in the state after a broker has shut down gracefully.
 func livedAndClosed(t testing.TB) (killed, closed string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "log")
@@ -119,7 +120,7 @@ func copyDir(t testing.TB, from, to string) {
 	}
 }
 
-// files returns the content of all files of a folder but those that are kept.
+// files returns the content of all files of a folder except backups.
 func files(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -137,14 +138,14 @@ func files(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// spot is where a record lies.
+// spot is the position of a record.
 type spot struct {
 	topic     string
 	partition int32
 	offset    int64
 }
 
-// committed opens a folder and reads what is committed.
+// committed opens a folder and reads the committed records.
 func committed(t testing.TB, dir string) map[spot]string {
 	t.Helper()
 	c := broker(t, dir)
@@ -153,7 +154,8 @@ func committed(t testing.TB, dir string) map[spot]string {
 	defer reader.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	// Until a record of our own in each partition: an end may be a mark.
+	// Read up to a record of this test in each partition, because the end may be a transaction
+	// marker.
 	var marks []*kgo.Record
 	for _, topic := range []string{truth, derived} {
 		for p := range int32(2) {
@@ -184,7 +186,7 @@ func committed(t testing.TB, dir string) map[spot]string {
 	return all
 }
 
-// whole is what is committed in a folder that nothing happened to.
+// whole returns the committed records of an undamaged folder.
 func whole(t testing.TB, dir string) map[spot]string {
 	t.Helper()
 	copied := filepath.Join(t.TempDir(), "whole")
@@ -195,7 +197,7 @@ func whole(t testing.TB, dir string) map[spot]string {
 	return committed(t, copied)
 }
 
-// segments returns those of a partition.
+// segments returns the segments of a partition.
 func segments(t testing.TB, dir, partition string) []*segment {
 	t.Helper()
 	p, err := (&mender{Options: options(dir)}).read(partition)
@@ -216,8 +218,8 @@ func edit(t testing.TB, dir, name string, change func(content []byte) []byte) {
 	}
 }
 
-// What the broker writes is what this package knows of it; a new release of the
-// library that writes otherwise fails here.
+// The format in which the broker writes is the one that this package knows. If a new release of the
+// library changes the format, this test fails.
 func TestSoundAsLeft(t *testing.T) {
 	dir := lived(t)
 	m := &mender{Options: options(dir)}
@@ -242,8 +244,8 @@ func TestSoundAsLeft(t *testing.T) {
 	}
 }
 
-// A kill between a batch and its entry in the index must not show what no
-// transaction ended, now or after later kills.
+// If the broker is killed between writing a batch and its index entry, records of an unfinished
+// transaction must not become visible, even after later kills.
 func TestIndexBehindItsBatches(t *testing.T) {
 	dir := lived(t)
 	want := whole(t, dir)
@@ -272,8 +274,8 @@ func TestIndexBehindItsBatches(t *testing.T) {
 	}
 }
 
-// An end that was not written whole is cut off wherever it was torn, and kept; all
-// before it stands.
+// A partly written end is cut off and kept, wherever it was interrupted, and all records before it
+// are intact.
 func TestTornEnd(t *testing.T) {
 	dir := lived(t)
 	want := whole(t, dir)
@@ -295,7 +297,7 @@ func TestTornEnd(t *testing.T) {
 			if content, err := os.ReadFile(kept[0]); err != nil || !bytes.Equal(content, lost[:cut]) {
 				t.Errorf("kept %d bytes, want %d: %v", len(content), cut, err)
 			}
-			if cut%5 != 0 { // opening takes its time
+			if cut%5 != 0 { // opening a folder is slow
 				continue
 			}
 			got := committed(t, left)
@@ -309,9 +311,9 @@ func TestTornEnd(t *testing.T) {
 	}
 }
 
-// A byte is damaged at each of many random places. Either the log opens and has all
-// that it had, or the file and the remedy are named and nothing is changed; and then
-// with the remedy it opens and has all but what was named.
+// A byte is damaged at each of many random places. Either the log opens with all its records, or
+// the error names the file and the remedy, and nothing is changed. With the remedy, the log opens
+// with all records except the reported ones.
 func TestDamagedByte(t *testing.T) {
 	killed, closed := livedAndClosed(t)
 	t.Run("killed", func(t *testing.T) { t.Parallel(); damageBytes(t, killed, 120) })
@@ -399,8 +401,8 @@ func damageBytes(t *testing.T, dir string, times int) {
 	}
 }
 
-// A derived log whose beginning was trimmed has nothing to go back to: all of it is
-// made anew, and each offset stands.
+// A derived log whose beginning was trimmed has no earlier state, so it is recomputed as a whole,
+// and its offsets do not change.
 func TestDerivedWithoutBeginning(t *testing.T) {
 	dir := lived(t)
 	all := segments(t, dir, "derived-0")
@@ -434,7 +436,7 @@ func TestDerivedWithoutBeginning(t *testing.T) {
 	}
 }
 
-// What is missing between two segments is found as damage is.
+// A missing segment is reported like damage.
 func TestMissingSegment(t *testing.T) {
 	dir := lived(t)
 	all := segments(t, dir, "truth-0")
@@ -448,7 +450,7 @@ func TestMissingSegment(t *testing.T) {
 	}
 }
 
-// Each entry of the positions stands for itself.
+// Each entry of the committed offsets is independent of the others.
 func TestPositions(t *testing.T) {
 	dir := lived(t)
 	raw, err := os.ReadFile(filepath.Join(dir, groupsFile))
@@ -476,12 +478,12 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// The list of topics is restored from the sealed copy; without one it is taken as it
-// is, if it can be read at all.
+// The list of topics is restored from the sealed copy. Without a copy, the list is used as it is if
+// it can be read.
 func TestTopicList(t *testing.T) {
 	for name, row := range map[string]struct {
 		list, seal func([]byte) []byte
-		restored   bool // else taken as it is
+		restored   bool // if false, used as it is
 		final      bool
 	}{
 		"sound":                  {nil, nil, false, false},
@@ -514,7 +516,8 @@ func TestTopicList(t *testing.T) {
 	}
 }
 
-// All is its owner's alone, also what an earlier release left otherwise.
+// Only the owner can access the files, even those that an earlier release created with wider
+// permissions.
 func TestOwnersAlone(t *testing.T) {
 	dir := lived(t)
 	if err := Mend(options(dir)); err != nil {
@@ -535,8 +538,8 @@ func TestOwnersAlone(t *testing.T) {
 	}
 }
 
-// A batch is damaged, and so is the offset of the batch behind it. Both are lost, and no more
-// offsets are filled than their bytes could have held. The third batch tells where they ended.
+// A batch is damaged, and so is the offset of the next batch. Both are lost, and at most the number
+// of offsets that their bytes could contain is filled. The third batch shows where they ended.
 func TestDamagedOffsetAfterDamage(t *testing.T) {
 	one, two, three := filling(filler, 5, 8, 1000), filling(filler, 8, 10, 1000), filling(filler, 10, 12, 1000)
 	one[len(one)-1] ^= 1
@@ -553,7 +556,7 @@ func TestDamagedOffsetAfterDamage(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, a segment is read to its end, and what is made of it is sound.
+// For any bytes, a segment is read to its end, and the result is consistent.
 func TestAnyBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var raw []byte

@@ -1,10 +1,10 @@
-// Package loadgen makes observations at a constant rate. Benchmarks and tests of the log choose the
-// number of hospitals and rooms; every step is one observation. Patients come, move, are measured,
-// get drugs and go, while censuses and staffing arrive. Nobody in it exists. The same arguments
-// make the same observations.
+// Package loadgen generates observations at a constant rate for benchmarks and tests of the log,
+// which choose the number of hospitals and rooms. Each step is one observation. Patients arrive,
+// move, are measured, get drugs and leave, while censuses and staffing arrive. All patients are
+// fictitious. The same arguments generate the same observations.
 //
-// The units of internal/analysis/simulate are believable, so their rate is that of a real unit:
-// 540 requests a day, 5,600 at most. A benchmark needs 200,000 a day in one unit.
+// The units of internal/analysis/simulate are realistic, so their rate is that of a real unit: 540
+// requests per day, at most 5,600. A benchmark needs 200,000 per day in one unit.
 package loadgen
 
 import (
@@ -17,7 +17,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// Feeds are the observations of several hospitals, in the order of receipt.
+// Feeds generates the observations of several hospitals in the order of receipt.
 type Feeds struct {
 	units  []*unit
 	rooms  int
@@ -35,13 +35,13 @@ type unit struct {
 
 // room is a room and its patient.
 type room struct {
-	visit   string // empty: nobody
-	moves   int    // ADT events so far
+	visit   string // empty if the room is empty
+	moves   int    // number of ADT events so far
 	started acuity.Instant
 }
 
-// New returns the feeds of hospitals h000, h001 … with so many rooms each. From the instant
-// on, one observation is received every step.
+// New returns the feeds of hospitals h000, h001 … with the given number of rooms each. Starting at
+// from, one observation is received every step.
 func New(hospitals, rooms int, from acuity.Instant, step time.Duration) *Feeds {
 	random := rand.New(rand.NewPCG(1, uint64(hospitals))) //nolint:gosec // repeatable on purpose
 	f := &Feeds{rooms: rooms, now: from, step: step, random: random}
@@ -51,8 +51,8 @@ func New(hospitals, rooms int, from acuity.Instant, step time.Duration) *Feeds {
 	return f
 }
 
-// Next returns the next observation. About 87 of a hundred are clinical, 10 are ADT, 2 are
-// staffing and 1 is a census of the whole unit.
+// Next returns the next observation. About 87% are clinical, 10% are ADT, 2% are staffing and 1%
+// are a census of the whole unit.
 func (f *Feeds) Next() *acuity.Observation {
 	f.now = f.now.Add(f.step)
 	u := f.units[f.random.IntN(len(f.units))]
@@ -71,7 +71,7 @@ func (f *Feeds) Next() *acuity.Observation {
 	return o
 }
 
-// event moves one patient: in, from room to room, a diagnosis, out.
+// event generates an admission, a transfer, a diagnosis or a discharge of one patient.
 func (f *Feeds) event(u *unit, o *acuity.Observation) {
 	id := f.random.IntN(f.rooms)
 	r := &u.rooms[id]
@@ -107,8 +107,7 @@ func (f *Feeds) event(u *unit, o *acuity.Observation) {
 	o.Channel, o.Events = acuity.ChannelHL7, []acuity.Event{e}
 }
 
-// clinical reports one sign of one occupied room, or of any room if three draws find none
-// occupied.
+// clinical reports one sign of one occupied room, or of any room if three draws find none occupied.
 func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 	id := f.random.IntN(f.rooms)
 	for range 3 {

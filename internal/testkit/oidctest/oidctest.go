@@ -19,29 +19,29 @@ import (
 	"time"
 )
 
-// The client that the provider knows.
+// These are the credentials of the only client of the provider.
 const (
 	ClientID     = "svc"
 	ClientSecret = "s3cret"
 )
 
-// Issuer is the provider. Its fields may change at any time under the lock.
+// Issuer is the provider. Its fields may be changed at any time under the lock.
 type Issuer struct {
 	*httptest.Server
 	sync.Mutex
 
-	Claims map[string]any        // of the next token, over the right ones
-	Codes  map[string]url.Values // what was asked for at the authorization endpoint, by the code that answers it
-	Sign   *rsa.PrivateKey       // that signs; nil: the key that the provider publishes
+	Claims map[string]any        // claims of the next token, which override the default claims
+	Codes  map[string]url.Values // parameters of the authorization request, by the code of its answer
+	Sign   *rsa.PrivateKey       // key that signs tokens; nil: the key that the provider publishes
 	Away   bool
-	Lost   bool // its keys cannot be fetched
-	Tokens int  // how often it was asked for a token
+	Lost   bool // the published keys cannot be fetched
+	Tokens int  // number of token requests
 
 	key *rsa.PrivateKey
 	now func() time.Time
 }
 
-// New starts a provider whose clock is now. It signs in the person "ada".
+// New starts a provider that uses the clock now. It signs in the person "ada".
 func New(t testing.TB, now func() time.Time) *Issuer {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -89,7 +89,7 @@ func New(t testing.TB, now func() time.Time) *Issuer {
 
 func raw(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// token exchanges a code, once, for who has the verifier.
+// token exchanges a code once, for a client that has the verifier.
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.Lock()
 	defer i.Unlock()

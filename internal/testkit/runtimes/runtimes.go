@@ -1,9 +1,10 @@
-// Package runtimes gives tests the runtimes of other languages with packages of their registries, as partners use
-// them for verification, code generation or analysis.
+// Package runtimes provides runtimes of other languages to tests, with packages of their
+// registries, as partners use them for verification, code generation or analysis.
 //
-// Packages are installed once, into the cache of the user. If a runtime is not available, the test fails where
-// everything must run (CI=true, or SVC_E2E=1 as in make e2e). Elsewhere the test is skipped and leaves a note of one
-// line, which `make test` prints (internal/e2e/notice) until the test has run.
+// Packages are installed once in the user's cache. If a runtime is not available, the test fails
+// where everything must run (CI=true, or SVC_E2E=1 as in make e2e). Elsewhere the test is skipped
+// and leaves a note of one line, which `make test` prints (internal/e2e/notice) until the test has
+// run.
 package runtimes
 
 import (
@@ -60,8 +61,8 @@ func Node(t testing.TB, packages ...string) (folder string) {
 	})
 }
 
-// Maven returns a folder in which a project was built: its classes in target/classes, their
-// dependencies in target/lib. Downloads are kept in the cache, too.
+// Maven returns a folder in which a project was built, with its classes in target/classes and their
+// dependencies in target/lib. Downloads are also kept in the cache.
 func Maven(t testing.TB, project string) (folder string) {
 	t.Helper()
 	Program(t, "java")
@@ -89,8 +90,8 @@ func Maven(t testing.TB, project string) (folder string) {
 	})
 }
 
-// Debian returns the path of a program: that of this machine or, if it has none, of a
-// package of its distribution, which is unpacked and not installed.
+// Debian returns the path of a program of this machine. If the machine does not have the program,
+// Debian downloads a package of the distribution and unpacks it without installing it.
 func Debian(t testing.TB, name, program string) (path string) {
 	t.Helper()
 	if path, err := exec.LookPath(filepath.Base(program)); err == nil {
@@ -106,8 +107,8 @@ func Debian(t testing.TB, name, program string) (path string) {
 	return filepath.Join(folder, program)
 }
 
-// Compose returns the variables with which `docker compose` works: none if this machine has Compose,
-// else those of a Compose that is built from module, a folder whose go.mod names it.
+// Compose returns the environment variables that `docker compose` needs: none if this machine has
+// Compose. If it does not, Compose is built from module, a folder whose go.mod requires it.
 func Compose(t testing.TB, module string) (env []string) {
 	t.Helper()
 	docker := Program(t, "docker")
@@ -127,17 +128,18 @@ func Compose(t testing.TB, module string) (env []string) {
 	return []string{"DOCKER_CONFIG=" + folder}
 }
 
-// patience bounds an installation. The notebook takes half a minute, Compose minutes on a busy machine.
+// patience limits the duration of an installation. The notebook needs half a minute; Compose needs
+// minutes on a busy machine.
 const patience = 20 * time.Minute
 
-// installed returns a folder of the cache in which commands have put packages, now or in an
-// earlier run. The file inside exists once they are done.
+// installed returns a folder of the cache in which commands have installed packages, now or in an
+// earlier run. The file inside exists once the installation is complete.
 func installed(t testing.TB, language string, packages []string, inside string, commands func(folder string) [][]string) (folder string) {
 	t.Helper()
 	sum := sha256.Sum256([]byte(strings.Join(packages, " ")))
 	folder = filepath.Join(cache(t), language+"-"+hex.EncodeToString(sum[:6]))
 	done := folder + ".complete"
-	lock := flock.New(folder + ".lock") // packages are tested at the same time
+	lock := flock.New(folder + ".lock") // packages are tested in parallel
 	if err := lock.Lock(); err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +164,8 @@ func installed(t testing.TB, language string, packages []string, inside string, 
 	return folder
 }
 
-// requireOrSkip lets a test go on if its runtime was found, and else ends the test by the rule of the
-// package.
+// requireOrSkip lets a test continue if its runtime was found. If err is set, it ends the test by
+// the rule of the package.
 func requireOrSkip(t testing.TB, what string, err error) {
 	t.Helper()
 	note := filepath.Join(cache(t), "missing", strings.ReplaceAll(t.Name(), "/", "."))
@@ -210,9 +212,9 @@ func last(said string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// Browser returns the program of a Chromium without a window, and the variables that it
-// needs: that of this machine or, if it has none, that of its distribution, which is
-// unpacked with the libraries that the machine lacks and not installed.
+// Browser returns a headless Chromium and the environment variables that it needs. If the machine
+// has no Chromium, Browser downloads that of the distribution, which is unpacked with missing
+// libraries and not installed.
 func Browser(t testing.TB) (program string, env []string) {
 	t.Helper()
 	for _, name := range []string{"chromium-headless-shell", "chromium", "google-chrome"} {
@@ -223,16 +225,16 @@ func Browser(t testing.TB) (program string, env []string) {
 	}
 	inside := filepath.Join("usr", "lib", "chromium", browserPackage)
 	folder := installed(t, "browser", browserPackages, inside, func(folder string) [][]string {
-		// apt-get takes no lock, as nothing is installed. Libraries that are there already it
-		// leaves out, but never the packages that are named: the program looks for its data
-		// beside itself.
+		// apt-get needs no lock, because nothing is installed. It skips libraries that are
+		// installed, but not the named packages, because the program loads its data from its
+		// folder.
 		const unpack = `mkdir -p "$0/lists/partial" "$0/archives/partial" && cd "$0" && ` +
 			`get() { apt-get -qq -o Dir::State::lists="$0/lists" -o Dir::Cache="$0" -o APT::Sandbox::User="" -o Debug::NoLocking=1 "$@"; } && ` +
 			`get update && get install --yes --no-install-recommends --reinstall --download-only "$@" >/dev/null && ` +
 			`for package in archives/*.deb; do dpkg-deb -x "$package" . || exit 1; done && rm -rf lists archives ./*.bin`
 		return [][]string{{"rm", "-rf", folder}, append([]string{"sh", "-c", unpack, folder}, browserPackages...)}
 	})
-	// libpulse finds a part of itself by an absolute path, which is not that of the folder.
+	// libpulse loads a part of itself by an absolute path, which differs from the folder.
 	var libraries []string
 	for _, below := range []string{"", "pulseaudio"} {
 		found, err := filepath.Glob(filepath.Join(folder, "usr", "lib", "*-linux-gnu", below))
@@ -252,5 +254,5 @@ func Browser(t testing.TB) (program string, env []string) {
 // browserPackage is the package of the distribution, and its program.
 const browserPackage = "chromium-headless-shell"
 
-// browserPackages are unpacked: the program, its data, and a font.
+// browserPackages are the packages to unpack: the program, its data, and a font.
 var browserPackages = []string{browserPackage, "chromium-common", "fonts-dejavu-core"}

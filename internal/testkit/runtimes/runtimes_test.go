@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// observedTest is a test under observation: it keeps its name and how it ended.
+// observedTest is a test under observation, which records its name and its result.
 type observedTest struct {
 	testing.TB
 	name, skipped, failed string
@@ -27,7 +27,7 @@ func (s *observedTest) Fatal(args ...any) {
 	runtime.Goexit()
 }
 
-// try runs a test and says how it ended.
+// try runs a test and returns its result.
 func try(t *testing.T, name string, test func(t testing.TB)) *observedTest {
 	t.Helper()
 	s := &observedTest{TB: t, name: name}
@@ -40,8 +40,7 @@ func try(t *testing.T, name string, test func(t testing.TB)) *observedTest {
 	return s
 }
 
-// machine prepares an environment with these programs alone, as shell scripts, and an empty
-// cache.
+// machine prepares an environment with only these programs, as shell scripts, and an empty cache.
 func machine(t *testing.T, programs map[string]string) (notes func() string) {
 	t.Helper()
 	bin, home := t.TempDir(), t.TempDir()
@@ -72,14 +71,14 @@ func machine(t *testing.T, programs map[string]string) (notes func() string) {
 	}
 }
 
-// python3 makes folders as venv does; their interpreter installs by writing a line.
+// python3 creates folders like venv. Their interpreter only records what it installs.
 const python3 = `[ "$2" = venv ] || exit 3
 mkdir -p "$4/bin"
 printf '#!/bin/sh\necho "$@" >>"%s.installs"\n' "$4" >"$4/bin/python"
 chmod +x "$4/bin/python"
 `
 
-// npm refuses packages that are called absent, as if the registry were away.
+// npm refuses packages that are named absent, as if the registry were unavailable.
 const npm = `case "$*" in *absent*) echo "npm error E404" >&2; exit 1 ;; esac
 mkdir -p "$3/node_modules"
 echo {} >"$3/node_modules/.package-lock.json"
@@ -110,7 +109,7 @@ func TestTheRule(t *testing.T) {
 	}
 }
 
-// TestNotesEnd: the note of a test goes once the test runs again.
+// TestNotesEnd: the note of a test is removed once the test runs again.
 func TestNotesEnd(t *testing.T) {
 	notes := machine(t, nil)
 	needs := func(t testing.TB) { Python(t, "duckdb==1.0") }
@@ -126,8 +125,8 @@ func TestNotesEnd(t *testing.T) {
 	}
 }
 
-// TestInstalledOnce: the second test finds the installation of the first, unless it was cut
-// short or the interpreter has gone.
+// TestInstalledOnce: the second test uses the installation of the first, unless it was interrupted
+// or the interpreter is missing.
 func TestInstalledOnce(t *testing.T) {
 	machine(t, map[string]string{"python3": python3})
 	interpreter := Python(t, "duckdb==1.0", "numpy==2.0")
@@ -162,7 +161,7 @@ func TestInstalledOnce(t *testing.T) {
 	}
 }
 
-// mvn makes the folder that a build leaves, and counts its calls.
+// mvn creates the result of a build, and records its calls.
 const mvn = `folder=$(dirname "$4")
 mkdir -p "$folder/target/lib"
 echo built >>"$folder.builds"

@@ -19,8 +19,7 @@ func made(t *testing.T, days int) simulate.Options {
 	return simulate.Options{Seed: 3, Profile: "small", Start: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), For: time.Duration(days) * 24 * time.Hour}
 }
 
-// TestFileIsTheFeed: hours cut from a file are the same as hours cut from the feed that was
-// written to the file.
+// TestFileIsTheFeed: the hours from a file equal those from the feed that was written to the file.
 func TestFileIsTheFeed(t *testing.T) {
 	requests, err := simulate.Requests(made(t, 4))
 	if err != nil {
@@ -64,7 +63,7 @@ func TestLinesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestOrdered: an hour of a backfill comes late and replaces the hour it repeats.
+// TestOrdered: an hour of a backfill arrives late and replaces the earlier version of the hour.
 func TestOrdered(t *testing.T) {
 	list, err := hours.Ordered(func(yield func(*acuity.Snapshot, error) bool) {
 		for _, s := range []*acuity.Snapshot{
