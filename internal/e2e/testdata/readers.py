@@ -64,7 +64,7 @@ for name, kind in zip(table.columns, table.types):
     types |= duck_types(name, kind)
 rows = [plain(dict(zip(table.columns, row))) for row in table.fetchall()]
 
-# date=… is a column where a reader wants it.
+# date=… is a column if the reader asks for it.
 folders = db.sql(f"""
     SELECT hospital, CAST(date AS VARCHAR), count(*) FROM read_parquet('{files}', hive_partitioning = true) GROUP BY ALL ORDER BY ALL
 """).fetchall()

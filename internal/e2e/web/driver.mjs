@@ -1,5 +1,5 @@
-// Drives a browser for the tests of the pages: a command a line on standard input, its
-// answer a line on standard output. The tests say what must hold (internal/e2e).
+// Drives a browser for the tests of the pages: one command per line on standard input, one
+// answer per line on standard output. The tests of internal/e2e have the expectations.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const browser = await chromium.launch({
 
 const open = new Map(); // by name: {context, page, faults}
 
-// Whatever the browser complains about, and whatever it asks another origin for.
+// Errors and warnings of the browser, and its requests to other origins.
 function watch(page, faults, origin) {
   page.on("console", m => faults.push(`console ${m.type()}: ${m.text()} ${m.location().url}`));
   page.on("pageerror", e => faults.push(`error: ${e.message}`));
@@ -23,11 +23,11 @@ function watch(page, faults, origin) {
     const url = r.url();
     if (!url.startsWith(origin + "/") && !url.startsWith("data:") && url !== "about:blank") faults.push(`foreign request: ${url}`);
   });
-  // A page that is left ends what it was loading.
+  // Leaving a page cancels its pending requests.
   page.on("requestfailed", r => r.failure()?.errorText !== "net::ERR_ABORTED" && faults.push(`failed request: ${new URL(r.url()).pathname} ${r.failure()?.errorText}`));
 }
 
-// find returns what a step names as people know it: by its role and name, or by its label.
+// find returns the element of a step by its role and accessible name, or by its label.
 function find(page, { role, label }) {
   let main = page.locator("main .stack");
   const [group, within] = label.split(" > ");
@@ -38,9 +38,8 @@ function find(page, { role, label }) {
   return main.getByRole(role, { name, exact: role !== "checkbox" && role !== "radio" });
 }
 
-// tabs presses Tab until what is looked for has the focus, and refuses a focus that cannot be
-// seen on the way, or one that goes back. It looks again after as many presses as there are
-// stops at least.
+// tabs presses Tab until the target has the focus. It refuses an invisible focus, and a focus
+// that moves back. It continues for at least one round over all focusable elements.
 async function tabs(page, target) {
   for (let n = 0; n < 40; n++) {
     const { here, wrong, left, rest } = await target.evaluate(wanted => {
@@ -53,7 +52,7 @@ async function tabs(page, target) {
           const say = what => window.stops.wrong ||= `the focus ${what} ${of(target)}`;
           if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) say("cannot be seen on");
           if (box.width === 0 || box.bottom < 0 || box.top > innerHeight) say("is out of sight on");
-          const again = target.matches("a.skip"); // after the last stop comes the first one
+          const again = target.matches("a.skip"); // the first element follows the last one
           if (before?.isConnected && !alike(before, target) && !again && !(before.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING)) say("goes back to");
           window.stops.before = target;
         });
@@ -69,7 +68,7 @@ async function tabs(page, target) {
   throw new Error("Tab never gets there");
 }
 
-// keys types what a date field shows in its parts, in the order of American English.
+// keys types the parts of a date in the order of American English.
 async function keys(page, type, value) {
   const [date, time] = value.split("T"), [year, month, day] = date.split("-");
   if (type !== "date" && type !== "datetime-local") {
@@ -83,7 +82,7 @@ async function keys(page, type, value) {
   await page.keyboard.type(two(hour % 12 || 12) + two(minute) + (hour < 12 ? "A" : "P"));
 }
 
-// by has one step done with the mouse, or with the keyboard alone.
+// by executes one step with the mouse, or only with the keyboard.
 const by = {
   async mouse(page, target, { role, value }) {
     if (role === "combobox") await target.selectOption({ label: value });
@@ -111,7 +110,7 @@ const by = {
 };
 
 const commands = {
-  // step does one thing, and returns the status of the page that this leads to, if any.
+  // step executes one step, and returns the status of the resulting page, if any.
   async step({ page, hand, role, label, value, leads }) {
     const target = find(page, { role: role === "file" ? "field" : role, label }), act = () => by[hand](page, target, { role, value });
     if (leads === "file") {
@@ -148,7 +147,7 @@ const commands = {
     await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce", forcedColors: forced ? "active" : "none" });
   },
   async eval({ page, code }) { return await page.evaluate(code) ?? null; },
-  // wait asks again and again: a page that allows no eval cannot wait by itself.
+  // wait polls, because a page that forbids eval cannot wait itself.
   async wait({ page, code, timeout }) {
     const began = performance.now();
     for (;;) {
@@ -166,13 +165,13 @@ const commands = {
   async content({ page }) { return await page.content(); },
   async shot({ page, path, full }) { await page.screenshot({ path, fullPage: full, animations: "disabled" }); },
   async media({ page, media }) { await page.emulateMedia({ media }); },
-  // pdf prints the page, and returns how many sheets that takes.
+  // pdf prints the page, and returns the number of sheets.
   async pdf({ page, path, format }) {
     const file = await page.pdf({ path, format, preferCSSPageSize: false });
     return file.toString("latin1").match(/\/Type\s*\/Page\b/g).length;
   },
   async cookies({ context }) { return await context.cookies(); },
-  // tamper changes the last letter of every cookie.
+  // tamper changes the last character of every cookie.
   async tamper({ context }) {
     const all = await context.cookies();
     await context.addCookies(all.map(c => ({ ...c, value: c.value.slice(0, -2) + (c.value.at(-2) === "A" ? "B" : "A") + c.value.at(-1) })));
@@ -181,7 +180,7 @@ const commands = {
     const r = await context.request.fetch(url, { method, headers, maxRedirects: 0 });
     return { status: r.status(), url: r.headers().location ?? "", body: await r.text() };
   },
-  // axe names what keeps people from using the page: by all rules, or by some of them.
+  // axe returns the accessibility faults of the page by all rules, or by the given ones.
   async axe({ page, rules }) {
     if (!await page.evaluate("typeof axe === 'object'")) await page.evaluate(axe);
     return await page.evaluate(async rules => {
@@ -190,7 +189,7 @@ const commands = {
       return r.violations.map(v => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + (n.any[0] ?? n.all[0] ?? n.none[0])?.message).join(" | ")} (${v.nodes.length})`);
     }, rules);
   },
-  // wide is how far the page can be scrolled sideways.
+  // wide returns the distance by which the page can be scrolled horizontally.
   async wide({ page }) { return await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"); },
   async faults({ faults }) { return faults.splice(0); },
 };

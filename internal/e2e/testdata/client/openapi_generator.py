@@ -43,7 +43,7 @@ def plain(value):
     return value
 
 
-# Each answer that the document shows is read, and nothing of it is lost.
+# Each example answer of the document can be read without loss.
 with open("answers.json") as file:
     answers = json.load(file)
 for name, answer in answers.items():

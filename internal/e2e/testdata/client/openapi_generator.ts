@@ -1,4 +1,4 @@
-// A partner's program, on a client that openapi-generator made of the document.
+// A partner's program with a client that openapi-generator generated from the document.
 import { readFileSync } from "fs";
 import * as api from "./client";
 
@@ -8,7 +8,7 @@ function configured(key: string): api.Configuration {
   return new api.Configuration({ basePath: process.env.SVC, accessToken: key });
 }
 
-/** A value without what says nothing. */
+/** A value without its empty parts. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(plain);
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
     console.log("refused", (await (refused as api.ResponseError).response.json()).error.code);
   }
 
-  // Each answer that the document shows is read, and nothing of it is lost.
+  // Each example answer of the document can be read without loss.
   const answers: Record<string, unknown> = JSON.parse(readFileSync("answers.json", "utf8"));
   const models = api as unknown as Record<string, (value: unknown) => unknown>;
   for (const [name, answer] of Object.entries(answers)) {

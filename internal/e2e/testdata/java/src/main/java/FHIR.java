@@ -12,7 +12,7 @@ import org.hl7.fhir.r4.model.Observation;
 import org.hl7.fhir.r4.model.OperationOutcome;
 import org.hl7.fhir.r4.model.Reference;
 
-/** An EHR that tells a visit by HAPI's client of FHIR, as it comes: it asks for the metadata first. */
+/** An EHR that sends a visit with HAPI's default FHIR client, which requests the metadata first. */
 public class FHIR {
     static final FhirContext context = FhirContext.forR4();
 
@@ -35,7 +35,7 @@ public class FHIR {
         return client;
     }
 
-    /** A visit with a condition that an EHR has just noted. */
+    /** A visit with a condition that an EHR has just recorded. */
     static Bundle visit(Bundle.BundleType type) {
         Encounter encounter = new Encounter();
         encounter.setId("hapi-1");

@@ -7,13 +7,13 @@ import ca.uhn.hl7v2.model.v251.segment.PV1;
 import ca.uhn.hl7v2.util.Terser;
 import java.util.Date;
 
-/** An interface engine that sends by HAPI's client of HL7 v2, with its usual validation. */
+/** An interface engine that sends with HAPI's HL7 v2 client and its default validation. */
 public class HL7 {
     public static void main(String[] args) throws Exception {
         try (HapiContext context = new DefaultHapiContext()) {
             Connection connection = context.newClient(args[0], Integer.parseInt(args[1]), false);
             send(connection, admission("HAPI1"));
-            send(connection, admission("HAPI1")); // again
+            send(connection, admission("HAPI1")); // repeated
             ADT_A01 nobody = admission("HAPI2");
             nobody.getPID().getPatientIdentifierList(0).clear();
             nobody.getPV1().getVisitNumber().clear();
