@@ -1,7 +1,7 @@
-// Package loadgen generates observations at a constant rate for benchmarks and tests of the log,
-// which choose the number of hospitals and rooms. Each step is one observation. Patients arrive,
-// move, are measured, get drugs and leave, while censuses and staffing arrive. All patients are
-// fictitious. The same arguments generate the same observations.
+// Package loadgen generates observations at a constant rate. Benchmarks and tests of the log choose
+// the number of hospitals and rooms; each step is one observation. Patients arrive, move, are
+// measured, get drugs and leave, while censuses and staffing arrive. All patients are fictitious.
+// The same arguments generate the same observations.
 //
 // The units of internal/analysis/simulate are realistic, so their rate is that of a real unit: 540
 // requests per day, at most 5,600. A benchmark needs 200,000 per day in one unit.
