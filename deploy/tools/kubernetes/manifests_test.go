@@ -1,5 +1,5 @@
-// Package kubernetes checks the chart and the Kustomize base of deploy/. It is a separate module,
-// so that svc does not depend on Helm.
+// Package kubernetes checks the chart and the Kustomize base of deploy/. It is a module of its own, so
+// that svc does not depend on Helm.
 package kubernetes
 
 import (
@@ -62,8 +62,8 @@ func render(values string) (map[string]string, error) {
 	return found, err
 }
 
-// known decodes the types of Kubernetes, of the Gateway API and of the Prometheus Operator. A field
-// that a type does not have is an error.
+// known are the types of Kubernetes, of the Gateway API and of the Prometheus Operator. A field that
+// a type does not have is an error.
 var known = func() runtime.Decoder {
 	types := scheme.Scheme
 	for _, add := range []func(*runtime.Scheme) error{gateway.Install, monitoring.AddToScheme} {
@@ -119,8 +119,7 @@ func pods(objects []runtime.Object) map[string]core.PodTemplateSpec {
 	return found
 }
 
-// podFaults returns the violations of the promises about security and operation in
-// docs/deployment.md.
+// podFaults returns what a pod lacks of the security and the operation that docs/deployment.md promises.
 func podFaults(name string, pod *core.PodTemplateSpec) (faults []string) {
 	require := func(holds bool, what string) {
 		if !holds {
@@ -161,8 +160,8 @@ func podFaults(name string, pod *core.PodTemplateSpec) (faults []string) {
 	return faults
 }
 
-// TestManifests renders the chart with several sets of values. Every object decodes into the types
-// of its API without an unknown field, and every pod is as secure as promised.
+// TestManifests renders the chart with several sets of values. Every object decodes into the types of
+// its API without an unknown field, and every pod is as secure as promised.
 func TestManifests(t *testing.T) {
 	for name, tt := range map[string]struct {
 		values string
@@ -218,8 +217,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// TestValuesAreChecked: the schema of the values refuses values that are misspelled, out of range,
-// or secret.
+// TestValuesAreChecked: the schema of the values refuses what is misspelled, out of range, or a secret.
 func TestValuesAreChecked(t *testing.T) {
 	for values, want := range map[string]string{
 		`{ingress: {enable: true}}`:                  "enable",
@@ -240,7 +238,7 @@ func TestValuesAreChecked(t *testing.T) {
 	}
 }
 
-// madeFrom is the first line of each base file that is generated from the chart.
+// madeFrom begins each file of the base that the chart makes.
 const madeFrom = "# Made from deploy/chart by `make base`; change it there.\n"
 
 // TestBase compares the Kustomize base with the chart. `make base` rewrites it.
@@ -293,7 +291,7 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// TestPodFaultsAreFound makes each fault in a pod, and expects that it is reported.
+// TestPodFaultsAreFound breaks a pod in each way and wants it named.
 func TestPodFaultsAreFound(t *testing.T) {
 	files, err := render("")
 	if err != nil {
