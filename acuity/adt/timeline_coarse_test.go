@@ -119,8 +119,8 @@ func TestTimelineOfCoarseTimes(t *testing.T) {
 	}
 }
 
-// If the times of a stay have any precision, and each message is sent at once, the stay equals that
-// of exact times, in any order of the messages.
+// A stay with coarse times equals the stay with exact times, in any order of the messages, if each
+// message is sent at once.
 func TestCoarseTimesTellTheSameStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.IntRange(0, 10).Draw(t, "admitted")

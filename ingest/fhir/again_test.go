@@ -98,7 +98,7 @@ func (w *writer) keep(f *Facts) {
 		if !w.left[e.Resource] {
 			e.Reasons = 0 // the text of the reason was not written
 			if e.AtFrom != 0 {
-				e.AtFrom, e.AtTo, e.Precision = 0, 0, acuity.Millisecond // see when
+				e.AtFrom, e.AtTo, e.Precision = 0, 0, acuity.Millisecond // as [writer.when] writes it
 			}
 			events = append(events, e)
 		}

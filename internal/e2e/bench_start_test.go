@@ -38,8 +38,8 @@ func BenchmarkRestore(b *testing.B) {
 		}
 		return nil
 	})
-	// Wait until the history has processed and committed all changes. If it had not, it would
-	// process the rest during the restore.
+	// Wait until the history has processed and committed all changes, so that it does not process
+	// them during the restore.
 	eventually(b, time.Minute, func() error {
 		lag, err := figure(private, "svc_history_lag_records")
 		if err != nil || lag > 0 {
