@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -90,14 +91,12 @@ func TestCoarseTimesAreAsLongAsInTheirZone(t *testing.T) {
 		}
 	}
 	// A repeated hour lasts until its second end. A skipped hour means the hour after it.
-	for text, span := range map[string]time.Duration{
+	maps.Copy(spans, map[string]time.Duration{
 		"America/New_York 2026-11-01T01": 2 * time.Hour, "America/New_York 2026-11-01T00": time.Hour, "America/New_York 2026-11-01T02": time.Hour,
 		"America/New_York 2026-03-08T01": time.Hour, "America/New_York 2026-03-08T02": time.Hour, "America/New_York 2026-03-08T03": time.Hour,
 		"Pacific/Auckland 2026-04-05T02": 2 * time.Hour, "Pacific/Auckland 2026-09-27T02": time.Hour,
 		"Australia/Lord_Howe 2026-04-05T01": 90 * time.Minute, "Australia/Lord_Howe 2026-10-04T02": 30 * time.Minute,
-	} {
-		spans[text] = span
-	}
+	})
 	for text, span := range spans {
 		name, iso, _ := strings.Cut(text, " ")
 		zone := zoneOf(t, name)

@@ -73,11 +73,13 @@ func show(c *kafkacli.Command, all []Finding) error {
 		return cli.PrintItems(c.Stdout, all)
 	}
 	for _, f := range all {
-		fmt.Fprintf(c.Stdout, "%-8s %s: %s", f.Result, f.Check, f.Message)
+		line := fmt.Sprintf("%-8s %s: %s", f.Result, f.Check, f.Message)
 		if f.Remedy != "" {
-			fmt.Fprintf(c.Stdout, "; %s", f.Remedy)
+			line += "; " + f.Remedy
 		}
-		fmt.Fprintln(c.Stdout)
+		if _, err := fmt.Fprintln(c.Stdout, line); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -245,7 +247,7 @@ func (e *examination) redis(ctx context.Context) {
 	defer v.Close() //nolint:errcheck // the process ends
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	if err := v.Ping(limited); err != nil {
+	if err = v.Ping(limited); err != nil {
 		e.add(Fault, "redis", remedyOfRedis(err), "%v", err)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -143,6 +144,12 @@ type hangs struct {
 	admin   *kadm.Client
 }
 
+// unverified counts the tests that need a broker, by its address, which does not verify transactions.
+var unverified = struct {
+	sync.Mutex
+	tests map[string]int
+}{tests: map[string]int{}}
+
 func hangingOn(t *testing.T, address string) *hangs {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(address))
@@ -161,8 +168,19 @@ func hangingOn(t *testing.T, address string) *hangs {
 			t.Fatal(err)
 		}
 	}
-	alter(kadm.SetConfig, "false")
-	t.Cleanup(func() { alter(kadm.DeleteConfig, ""); client.Close() })
+	unverified.Lock()
+	defer unverified.Unlock()
+	if unverified.tests[address]++; unverified.tests[address] == 1 {
+		alter(kadm.SetConfig, "false")
+	}
+	t.Cleanup(func() {
+		unverified.Lock()
+		defer unverified.Unlock()
+		if unverified.tests[address]--; unverified.tests[address] == 0 {
+			alter(kadm.DeleteConfig, "")
+		}
+		client.Close()
+	})
 	return h
 }
 

@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -43,7 +44,12 @@ func TestCurrency(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- p.Run(ctx) }()
-	defer func() { cancel(); <-done }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}()
 	p.Put(view.Projection{Partition: 0, Position: 4, Whole: true})
 	if at := <-written; at != 4 {
 		t.Errorf("position %d was written", at)

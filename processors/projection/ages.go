@@ -74,7 +74,7 @@ func (a *Ages) Each(fn func(partition int32, oldest time.Duration)) {
 func (a *Ages) Run(ctx context.Context, inputs Log, known func(context.Context) map[int32]int64, log *slog.Logger) error {
 	all := make([]int32, len(a.partitions))
 	for i := range all {
-		all[i] = int32(i) //nolint:gosec // Kafka counts them so
+		all[i] = int32(i)
 	}
 	every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision looks at it
 	defer every.Stop()
