@@ -15,7 +15,7 @@ import (
 // ErrStop is returned by a callback to end the read early, without an error.
 var ErrStop = errors.New("stop reading")
 
-// Newest, as the end of [Cluster.Back], means the end of the committed records.
+// Newest means the end of the committed records, as the end of [Cluster.Back].
 const Newest = int64(-1)
 
 const (

@@ -108,7 +108,6 @@ func (v *visit) need() float64 {
 
 // wanted returns the number of nurses that a shift should have: a weighted mean of the unit's plan and the current
 // need, plus a reserve of one.
-// wanted returns how many nurses a shift should have: a mean of the unit's plan and the present
 func (s *staff) wanted(u *unit) float64 { return 1.1*(.55*s.grid+.45*u.need()) + 1.2 }
 
 // change begins a shift with nurses according to the plan and the current patients.
