@@ -72,6 +72,7 @@ var released = []*Schema{
 	{"webhook", 1, 1400002701},
 	{"alert-tier", 1, 1400002801},
 	{"alert-recipient", 1, 1400002901},
+	{"alert-recipient", 2, 1400002902},
 	{"installed-key", 1, 1400003001},
 	{"link", 1, 1400003101},
 	{"user", 1, 1400003201},

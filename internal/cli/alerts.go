@@ -66,6 +66,7 @@ var recipientFields = fields(
 	field{"email", "email", "e-mail `address`", nullField},
 	field{"phone", "phone", "`number` for SMS, as +15555550100", nullField},
 	field{"webhook", "webhookId", "`id` of a webhook that gets surge.alert for this role", nullField},
+	field{"language", "language", "language of e-mails and SMS: en or es", wordField("en", "es")},
 )
 
 // tierData is a tier in the form of the API.
@@ -126,15 +127,15 @@ func setTier(ctx context.Context, c *client) error {
 
 // recipientData is a recipient as the API has it.
 type recipientData struct {
-	ID, Label               string
+	ID, Label, Language     string
 	Email, Phone, WebhookID *string
 	Version                 int64
 }
 
 func printRecipients(c *client, all []recipientData) error {
 	return printTable(c, all, func(r *recipientData) []any {
-		return []any{r.ID, r.Label, orDash(r.Email), orDash(r.Phone), orDash(r.WebhookID), r.Version}
-	}, "ID", "ROLE", "E-MAIL", "PHONE", "WEBHOOK", "VERSION")
+		return []any{r.ID, r.Label, orDash(r.Email), orDash(r.Phone), orDash(r.WebhookID), r.Language, r.Version}
+	}, "ID", "ROLE", "E-MAIL", "PHONE", "WEBHOOK", "LANGUAGE", "VERSION")
 }
 
 // episodeData is an alert from its beginning to its end, in the form of the API.

@@ -123,6 +123,7 @@ func TestWebhookCommands(t *testing.T) {
 		"tier keeps":        {[]string{"alerts", "set-tier", "T2", "--ack", "7"}, 0, "GET /api/admin/alerts/tiers\n" + `PUT /api/admin/alerts/tiers/T2 if "4" {"ackMinutes":7,"action":"","channels":["sms"],"enabled":true,"escalateTo":null,"expireMinutes":30,"recipients":["rcp_1"],"repeatMinutes":0}`, "T2", ""},
 		"no such tier":      {[]string{"alerts", "set-tier", "T4"}, 2, "GET /api/admin/alerts/tiers", "", `unknown tier "T4"`},
 		"recipient":         {[]string{"alerts", "add", "--label", "Charge nurse", "--phone", "+15555550100"}, 0, `POST /api/admin/alerts/recipients {"label":"Charge nurse","phone":"+15555550100"}`, "=rcp_2", ""},
+		"in Spanish":        {[]string{"alerts", "set", "rcp_2", "--language", "es"}, 0, `PATCH /api/admin/alerts/recipients/rcp_2 {"language":"es"}`, "rcp_2", ""},
 		"address away":      {[]string{"alerts", "set", "rcp_2", "--email", "", "--webhook", "whk_1"}, 0, `PATCH /api/admin/alerts/recipients/rcp_2 {"email":null,"webhookId":"whk_1"}`, "rcp_2", ""},
 		"recipient removed": {[]string{"alerts", "remove", "rcp_2"}, 0, "DELETE /api/admin/alerts/recipients/rcp_2", "=removed rcp_2", ""},
 		"alert test":        {[]string{"alerts", "test", "rcp_2", "--channel", "sms"}, 1, `POST /api/admin/alerts/test {"channel":"sms","recipientId":"rcp_2"}` + "\nGET /api/admin/commands/cmd_no\nGET /api/admin/deliveries/dlv_2", "", "not delivered"},

@@ -86,6 +86,7 @@ type Recipient struct {
 	Email     string // encrypted at rest; "": none, or the process has no key to decrypt it
 	Phone     string // E.164; encrypted like Email
 	WebhookID string
+	Language  string // of its messages: en or es; "" means en
 
 	EmailShown string // masked for lists
 	PhoneShown string

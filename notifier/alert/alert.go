@@ -6,7 +6,6 @@ package alert
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -17,7 +16,8 @@ import (
 	"svc/notifier/policy"
 )
 
-// Alert is the content of one alert, which is the same for all recipients.
+// Alert is the content of one alert, which is the same for all recipients. Its messages are written in the language of
+// each recipient; all their texts are in en.json and es.json.
 type Alert struct {
 	Reason policy.Reason
 	Tier   policy.Rank // tier of the alert; 0 if Reason is Cleared
@@ -49,47 +49,44 @@ func (a *Alert) unit() string {
 
 // level returns the level in capitals. was is the previous level if the level has changed, or the worst level of a
 // digest.
-func (a *Alert) level() (now, was string) {
-	now = strings.ToUpper(a.Level.String())
+func (a *Alert) level(t *texts) (now, was string) {
+	now = t.level(a.Level)
 	switch a.Reason { //nolint:exhaustive // the other reasons report no change
 	case policy.Raised, policy.Lowered, policy.Cleared:
 		before := a.Prior
 		if a.Effect.Prior != a.Level { // otherwise no change was observed
 			before = a.Effect.Prior
 		}
-		was = " (was " + strings.ToUpper(before.String()) + ")"
+		was = " " + t.text("was", "level", t.level(before))
 	case policy.Digest:
-		was = " (worst " + strings.ToUpper(a.Worst.String()) + ")"
+		was = " " + t.text("worst", "level", t.level(a.Worst))
 	}
 	return now, was
 }
 
-// short returns the number of missing nurses in words; "" if none is missing.
-func (a *Alert) short() string {
-	switch n := a.Effect.Shortfall; n {
-	case 0:
+// short returns the text of the given key for the number of missing nurses; "" if none is missing.
+func (a *Alert) short(t *texts, key string) string {
+	n := a.Effect.Shortfall
+	if n == 0 {
 		return ""
-	case 1:
-		return "1 nurse"
-	default:
-		return strconv.Itoa(int(n)) + " nurses"
 	}
+	return t.text(key+count(n), "nurses", t.nurses(n))
 }
 
-// axis returns the label of the axis that drives the level.
-func (a *Alert) axis() string { return event.Level(&a.Effect, a.Cause).DrivingAxisLabel }
+// axis returns the problem of the axis that drives the level. It is used only if the level is above green.
+func (a *Alert) axis(t *texts) string { return t.text("axis." + a.Effect.Driving.String()) }
 
 // why returns the text next to the level; "" for Raised and Lowered.
-func (a *Alert) why() string {
+func (a *Alert) why(t *texts) string {
 	switch a.Reason { //nolint:exhaustive // the other reasons have no such text
 	case policy.Cleared:
-		return "Cleared"
+		return t.text("why.cleared")
 	case policy.Digest:
-		return "Level changing often"
+		return t.text("why.digest")
 	case policy.Escalated:
-		return "Not acknowledged"
+		return t.text("why.escalated")
 	case policy.Repeated:
-		return "Still " + a.Level.String()
+		return t.text("why.repeated", "color", t.text("color."+a.Level.String()))
 	}
 	return ""
 }
@@ -97,40 +94,40 @@ func (a *Alert) why() string {
 // driven reports whether an axis drives the level, which is never the case at green.
 func (a *Alert) driven() bool { return a.Reason != policy.Cleared && a.Level > acuity.LevelGreen }
 
-// Summary returns the subject of the e-mail without the level at its start, on one line.
-func (a *Alert) Summary() string {
-	said := a.why()
+// summary returns the subject of the e-mail without the level at its start, on one line.
+func (a *Alert) summary(t *texts) string {
+	summary := a.why(t)
 	if a.driven() {
-		state := a.axis()
-		if short := a.short(); short != "" {
-			state = short + " short"
+		state := a.axis(t)
+		if short := a.short(t, "short"); short != "" {
+			state = short
 		}
-		if said != "" {
-			said += ", "
+		if summary != "" {
+			summary += ", "
 		}
-		said += state
+		summary += state
 	}
-	return said
+	return summary
 }
 
-// line returns the summary of the event.
+// line returns the summary of the event. Events are in English.
 func (a *Alert) line() string {
-	said := fmt.Sprintf("Alert %s: level %s", a.Reason, a.Level)
+	line := fmt.Sprintf("Alert %s: level %s", a.Reason, a.Level)
 	if a.Reason == policy.Digest {
-		said += ", worst " + a.Worst.String()
+		line += ", worst " + a.Worst.String()
 	}
-	if summary := a.Summary(); a.Reason != policy.Cleared {
-		said += ", " + summary
+	if summary := a.summary(textsIn(defaultLanguage)); a.Reason != policy.Cleared {
+		line += ", " + summary
 	}
-	return said
+	return line
 }
 
-// Subject returns the subject of the e-mail:
+// subject returns the subject of the e-mail:
 //
 //	[ORANGE] L&D: 2 nurses short (was YELLOW) 14:05
-func (a *Alert) Subject() string {
-	now, was := a.level()
-	return fmt.Sprintf("[%s] %s: %s%s %s", now, a.unit(), a.Summary(), was, a.At.Format("15:04"))
+func (a *Alert) subject(t *texts) string {
+	now, was := a.level(t)
+	return fmt.Sprintf("[%s] %s: %s%s %s", now, a.unit(), a.summary(t), was, a.At.Format(clock))
 }
 
 // Event returns the surge.alert of the alert. Its id is derived from the number of the decision and its content: a
@@ -138,7 +135,7 @@ func (a *Alert) Subject() string {
 // part identifies a further event of the same decision for other endpoints.
 func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Event, error) {
 	e := outbound.Event{
-		ID:       event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.subject()+part),
+		ID:       event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.decided()+part),
 		Hospital: hospital, Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: a.At.UTC().Truncate(time.Millisecond),
 	}
 	data := event.AlertData{
@@ -175,11 +172,11 @@ func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Ev
 
 // EventID returns the id of the decision's surge.alert, which its messages share.
 func (a *Alert) EventID(hospital string, decision int64) string {
-	return event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.subject())
+	return event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.decided())
 }
 
-// subject distinguishes decisions with the same number. If the level changed between a crash and the restart, the
+// decided distinguishes decisions with the same number. If the level changed between a crash and the restart, the
 // repeated decision is a different one.
-func (a *Alert) subject() string {
+func (a *Alert) decided() string {
 	return string(a.Reason) + " " + a.Tier.String() + " " + a.Level.String()
 }

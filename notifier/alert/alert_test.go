@@ -3,8 +3,10 @@ package alert
 import (
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,35 +78,43 @@ func alerts() map[string]Alert {
 	}
 }
 
-// TestGolden compares the text of alerts with golden files, byte for byte.
+// TestGolden compares the text of alerts, in each language, with golden files, byte for byte. The event is the
+// same in all languages.
 func TestGolden(t *testing.T) {
-	for name, a := range alerts() {
-		t.Run(name, func(t *testing.T) {
-			mail, err := a.Mail()
+	for _, language := range slices.Sorted(maps.Keys(allTexts)) {
+		ending := map[bool]string{true: "", false: "." + language}[language == defaultLanguage]
+		for name, a := range alerts() {
+			t.Run(language+" "+name, func(t *testing.T) {
+				mail, err := a.Mail(language)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text := "SMS: " + a.SMS(language) + "\n\nSubject: " + mail.Subject + "\n\n" + mail.Text
+				if language == defaultLanguage {
+					e, err := a.Event("mercy", 7, "")
+					if err != nil {
+						t.Fatal(err)
+					}
+					text += "\n" + string(e.Body) + "\n"
+				}
+				compareGolden(t, name+ending+".txt", text)
+				if name == "raised" {
+					compareGolden(t, name+ending+".html", mail.HTML)
+				}
+			})
+		}
+		t.Run(language+" tests and notices", func(t *testing.T) {
+			mail, err := TestMail(language, "L&D", at)
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := a.Event("mercy", 7, "")
+			notice, err := (&Notice{Unit: "L&D", Endpoint: "whk_01", Host: "partner.example", State: "failing_1h", Since: at.Add(-time.Hour), At: at}).Mail(language)
 			if err != nil {
 				t.Fatal(err)
 			}
-			compareGolden(t, name+".txt", "SMS: "+a.SMS()+"\n\nSubject: "+mail.Subject+"\n\n"+mail.Text+"\n"+string(e.Body)+"\n")
-			if name == "raised" {
-				compareGolden(t, name+".html", mail.HTML)
-			}
+			compareGolden(t, "other"+ending+".txt", TestSMS(language, "L&D", at)+"\n\n"+mail.Subject+"\n\n"+mail.Text+"\n"+notice.Subject+"\n\n"+notice.Text)
 		})
 	}
-	t.Run("tests and notices", func(t *testing.T) {
-		mail, err := TestMail("L&D", at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		notice, err := (&Notice{Unit: "L&D", Endpoint: "whk_01", Host: "partner.example", State: "failing for 1 hour", Since: at.Add(-time.Hour), At: at}).Mail()
-		if err != nil {
-			t.Fatal(err)
-		}
-		compareGolden(t, "other.txt", TestSMS("L&D", at)+"\n\n"+mail.Subject+"\n\n"+mail.Text+"\n"+notice.Subject+"\n\n"+notice.Text)
-	})
 }
 
 func compareGolden(t *testing.T, name, got string) {
@@ -129,22 +139,26 @@ func TestNoCanary(t *testing.T) {
 	for name, a := range alerts() {
 		a.Rooms = raised().Rooms
 		a.Effect.RoomLabel, a.Effect.Factors = "Canary", []catalogue.Factor{1, 2}
-		mail, err := a.Mail()
-		if err != nil {
-			t.Fatal(err)
-		}
 		e, err := a.Event("mercy", 1, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for what, said := range map[string]string{"sms": a.SMS(), "subject": mail.Subject, "text": mail.Text, "html": mail.HTML, "event": string(e.Body)} {
+		texts := map[string]string{"event": string(e.Body)}
+		for _, language := range slices.Sorted(maps.Keys(allTexts)) {
+			mail, err := a.Mail(language)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.ContainsAny(mail.Subject, "\r\n") {
+				t.Errorf("%s, %s: a subject of two lines", name, language)
+			}
+			texts["sms "+language], texts["mail "+language] = a.SMS(language), mail.Subject+mail.Text+mail.HTML
+		}
+		for what, text := range texts {
 			for _, canary := range []string{"Canary", "O14", a.Effect.Factors[0].ID(), a.Effect.Factors[1].ID()} {
-				if strings.Contains(said, canary) {
+				if strings.Contains(text, canary) {
 					t.Errorf("%s, %s: %q is in it", name, what, canary)
 				}
-			}
-			if strings.Contains(what, "subject") && strings.ContainsAny(said, "\r\n") {
-				t.Errorf("%s: a subject of two lines", name)
 			}
 		}
 	}
@@ -160,7 +174,7 @@ func TestSMSFits(t *testing.T) {
 		a.Effect.Driving = acuity.Axis(rapid.IntRange(0, acuity.AxisCount-1).Draw(t, "axis"))
 		a.Effect.Shortfall = rapid.Int32Range(0, 99).Draw(t, "short")
 		a.AckURL = "https://" + strings.Repeat("x", rapid.IntRange(1, 72).Draw(t, "host")) + "/a/7KQ2M9XW3PTD"
-		sms := a.SMS()
+		sms := a.SMS(rapid.SampledFrom(slices.Sorted(maps.Keys(allTexts))).Draw(t, "language"))
 		if n := septets(sms); n > maxSMS {
 			t.Fatalf("%d units: %s", n, sms)
 		}
@@ -178,11 +192,17 @@ func TestAxisGoesBeforeTheName(t *testing.T) {
 	a := raised()
 	a.Effect.Driving = acuity.AxisReserve
 	a.Unit = strings.Repeat("N", maxUnit)
-	for n := range 80 {
-		a.AckURL = "https://" + strings.Repeat("x", n) + ".example/a/7KQ2M9XW3PTD"
-		sms := a.SMS()
-		if hasAxis, whole := strings.Contains(sms, a.axis()), strings.Contains(sms, a.Unit); hasAxis && !whole {
-			t.Fatalf("the name was cut before the axis: %s", sms)
+	for _, language := range slices.Sorted(maps.Keys(allTexts)) {
+		axis := gsm(a.axis(textsIn(language)))
+		if short := raised(); !strings.Contains(short.SMS(language), gsm(short.axis(textsIn(language)))) {
+			t.Fatalf("without the axis: %s", short.SMS(language))
+		}
+		for n := range 80 {
+			a.AckURL = "https://" + strings.Repeat("x", n) + ".example/a/7KQ2M9XW3PTD"
+			sms := a.SMS(language)
+			if hasAxis, whole := strings.Contains(sms, axis), strings.Contains(sms, a.Unit); hasAxis && !whole {
+				t.Fatalf("the name was cut before the axis: %s", sms)
+			}
 		}
 	}
 }
@@ -238,13 +258,15 @@ func TestEventIsStable(t *testing.T) {
 func TestNothingDrivesGreen(t *testing.T) {
 	a := raised()
 	a.Reason, a.Level, a.Effect = policy.Digest, acuity.LevelGreen, effectAt(acuity.LevelGreen)
-	text, err := a.Mail()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for what, said := range map[string]string{"subject": text.Subject, "mail": text.Text, "SMS": a.SMS()} {
-		if !strings.Contains(said, "Level changing often") || strings.Contains(strings.ToLower(said), "within limits") || strings.Contains(said, "Cause") {
-			t.Errorf("%s: %s", what, said)
+	for language, want := range map[string]string{"en": "Level changing often", "es": "Nivel inestable"} {
+		mail, err := a.Mail(language)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, text := range map[string]string{"subject": mail.Subject, "mail": mail.Text, "SMS": a.SMS(language)} {
+			if !strings.Contains(text, want) || strings.Contains(text, textsIn(language).text("field.cause")) || strings.Contains(text, a.axis(textsIn(language))) {
+				t.Errorf("%s: %s", what, text)
+			}
 		}
 	}
 }

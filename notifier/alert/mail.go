@@ -8,61 +8,61 @@ import (
 	"time"
 )
 
-// fullTime is the format of times in an e-mail.
-const fullTime = "15:04 MST, January 2, 2006"
-
 // field is one line of an e-mail.
 type field struct{ Name, Value, Link string }
 
 // fields returns the lines of an e-mail, most urgent first, for a reader who was just woken up.
-func (a *Alert) fields() []field {
-	now, was := a.level()
-	lines := []field{{Name: "Level", Value: now + was}, {Name: "Unit", Value: a.unit()}, {Name: "Time", Value: a.At.Format(fullTime)}}
-	if why := a.why(); why != "" {
-		lines = append(lines, field{Name: "Status", Value: why})
+func (a *Alert) fields(t *texts) []field {
+	now, was := a.level(t)
+	lines := []field{
+		{Name: t.text("field.level"), Value: now + was},
+		{Name: t.text("field.unit"), Value: a.unit()},
+		{Name: t.text("field.time"), Value: t.fullTime(a.At)},
+	}
+	if why := a.why(t); why != "" {
+		lines = append(lines, field{Name: t.text("field.status"), Value: why})
 	}
 	if a.driven() {
-		lines = append(lines, field{Name: "Cause", Value: a.axis()})
-		short := a.short()
-		if short == "" {
-			short = "none"
+		short := t.text("nurses.none")
+		if n := a.Effect.Shortfall; n > 0 {
+			short = t.nurses(n)
 		}
-		lines = append(lines, field{Name: "Short", Value: short})
+		lines = append(lines, field{Name: t.text("field.cause"), Value: a.axis(t)}, field{Name: t.text("field.short"), Value: short})
 	}
 	if rooms := a.Rooms; rooms != nil {
-		lines = append(lines, field{Name: "Empty rooms", Value: strconv.Itoa(rooms.Open)})
+		lines = append(lines, field{Name: t.text("field.rooms"), Value: strconv.Itoa(rooms.Open)})
 		for i := range rooms.Top {
 			r := &rooms.Top[i]
-			lines = append(lines, field{Name: r.Name(), Value: r.Color.String() + ", " + r.Nursing})
+			lines = append(lines, field{Name: t.room(r), Value: t.text("color."+r.Color.String()) + ", " + r.Nursing})
 		}
 		if p := rooms.Peak; p != nil {
-			at := p.At.In(a.At.Location()).Format("15:04")
-			lines = append(lines, field{Name: "Expected peak", Value: fmt.Sprintf("up to %.1f nurses needed at %s", p.Nurses, at)})
+			at := p.At.In(a.At.Location()).Format(clock)
+			lines = append(lines, field{Name: t.text("field.peak"), Value: t.text("peak", "n", t.decimal(p.Nurses), "time", at)})
 		}
 	}
 	if a.Action != "" {
-		lines = append(lines, field{Name: "Instructions", Value: strings.Join(strings.Fields(a.Action), " ")})
+		lines = append(lines, field{Name: t.text("field.action"), Value: strings.Join(strings.Fields(a.Action), " ")})
 	}
 	if a.AckURL != "" {
-		lines = append(lines, field{Name: "Acknowledge", Value: a.AckURL, Link: a.AckURL})
+		lines = append(lines, field{Name: t.text("field.ack"), Value: a.AckURL, Link: a.AckURL})
 	}
 	return lines
 }
 
-const footer = "Sent by svc to a role on duty. Not clinically validated: check the unit before you act."
-
 // mail returns an e-mail with these lines, as text and as an HTML table. The table has no images, no external styles,
 // and no link except the acknowledgment.
-func mail(subject string, lines []field) (Message, error) {
+func mail(t *texts, subject string, lines []field) (Message, error) {
 	var text, page strings.Builder
 	for _, l := range lines {
 		fmt.Fprintf(&text, "%s: %s\n", l.Name, l.Value)
 	}
+	footer := t.text("footer")
 	text.WriteString("\n" + footer + "\n")
 	err := mailPage.Execute(&page, struct {
-		Lines  []field
-		Footer string
-	}{lines, footer})
+		Language string
+		Lines    []field
+		Footer   string
+	}{t.language, lines, footer})
 	if err != nil {
 		return Message{}, fmt.Errorf("write e-mail: %w", err)
 	}
@@ -70,7 +70,7 @@ func mail(subject string, lines []field) (Message, error) {
 }
 
 var mailPage = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
-<html lang="en"><body>
+<html lang="{{.Language}}"><body>
 <table cellpadding="4" style="font-family:sans-serif;font-size:16px;border-collapse:collapse">
 {{- range .Lines}}
 <tr><th align="left" style="border-bottom:1px solid #ccc">{{.Name}}</th>
@@ -89,16 +89,19 @@ type Message struct {
 	HTML    string `json:"html,omitempty"` // only for e-mail
 }
 
-// Mail returns the e-mail of the alert.
-func (a *Alert) Mail() (Message, error) { return mail(a.Subject(), a.fields()) }
+// Mail returns the e-mail of the alert in the language en or es.
+func (a *Alert) Mail(language string) (Message, error) {
+	t := textsIn(language)
+	return mail(t, a.subject(t), a.fields(t))
+}
 
 // TestMail returns the e-mail that verifies that a recipient receives e-mail.
-func TestMail(unit string, at time.Time) (Message, error) {
-	a := Alert{Unit: unit}
-	return mail(fmt.Sprintf("[TEST] %s: test alert %s", a.unit(), at.Format("15:04")), []field{
-		{Name: "Test", Value: "This address receives alerts for the unit. No action is needed."},
-		{Name: "Unit", Value: a.unit()},
-		{Name: "Time", Value: at.Format(fullTime)},
+func TestMail(language, unit string, at time.Time) (Message, error) {
+	t, a := textsIn(language), Alert{Unit: unit}
+	return mail(t, t.text("test.subject", "unit", a.unit(), "time", at.Format(clock)), []field{
+		{Name: t.text("field.test"), Value: t.text("test.mail")},
+		{Name: t.text("field.unit"), Value: a.unit()},
+		{Name: t.text("field.time"), Value: t.fullTime(at)},
 	})
 }
 
@@ -107,21 +110,26 @@ type Notice struct {
 	Unit     string
 	Endpoint string
 	Host     string // never the path, which may contain a secret
-	State    string // "failing for 1 hour"
+	State    string // name of an endpointqueue.Notice, such as failing_1h
 	Since    time.Time
 	At       time.Time // Since and At are in the zone of the hospital
 }
 
-// Mail returns the e-mail of the notice.
-func (n *Notice) Mail() (Message, error) {
-	a := Alert{Unit: n.Unit}
-	lines := []field{{Name: "Webhook", Value: n.State}, {Name: "Unit", Value: a.unit()}, {Name: "Endpoint", Value: n.Endpoint}}
+// Mail returns the e-mail of the notice in the language en or es.
+func (n *Notice) Mail(language string) (Message, error) {
+	t, a := textsIn(language), Alert{Unit: n.Unit}
+	state := t.text("notice." + n.State)
+	lines := []field{
+		{Name: t.text("field.webhook"), Value: state},
+		{Name: t.text("field.unit"), Value: a.unit()},
+		{Name: t.text("field.endpoint"), Value: n.Endpoint},
+	}
 	if n.Host != "" {
-		lines = append(lines, field{Name: "Host", Value: n.Host})
+		lines = append(lines, field{Name: t.text("field.host"), Value: n.Host})
 	}
 	if !n.Since.IsZero() {
-		lines = append(lines, field{Name: "Since", Value: n.Since.Format(fullTime)})
+		lines = append(lines, field{Name: t.text("field.since"), Value: t.fullTime(n.Since)})
 	}
-	lines = append(lines, field{Name: "Time", Value: n.At.Format(fullTime)})
-	return mail(fmt.Sprintf("[svc] %s: webhook %s %s", a.unit(), n.Endpoint, n.State), lines)
+	lines = append(lines, field{Name: t.text("field.time"), Value: t.fullTime(n.At)})
+	return mail(t, t.text("notice.subject", "unit", a.unit(), "endpoint", n.Endpoint, "state", state), lines)
 }

@@ -12,30 +12,34 @@ import (
 // arrive separately or not at all.
 const maxSMS = 160
 
-// SMS returns the alert as the text of one SMS. If it is too long, SMS omits the axis, then truncates the name of the
-// unit, then omits the nurses. It never omits level and link.
-func (a *Alert) SMS() string {
-	now, was := a.level()
+// SMS returns the alert as the text of one SMS, in the language en or es. If it is too long, SMS omits the
+// axis, then truncates the name of the unit, then omits the nurses. It never omits level and link.
+//
+// The text has only characters of the GSM alphabet, because one other character, such as á, í, ó or ú, would reduce
+// the capacity of the SMS from 160 septets to 70 characters (UCS-2), and the alert would be split.
+func (a *Alert) SMS(language string) string {
+	t := textsIn(language)
+	now, was := a.level(t)
 	ack := ""
 	if a.AckURL != "" {
-		ack = " Ack " + a.AckURL
+		ack = " " + t.text("ack", "link", a.AckURL)
 	}
 	why := ""
-	if said := a.why(); said != "" {
-		why = " " + said + "."
+	if text := a.why(t); text != "" {
+		why = " " + text + "."
 	}
 	short, state := "", ""
 	if a.driven() {
-		state = " " + a.axis() + "."
-		if said := a.short(); said != "" {
-			short, state = " Short "+said+".", " Short "+said+": "+a.axis()+"."
+		state = " " + a.axis(t) + "."
+		if text := a.short(t, "sms.short"); text != "" {
+			short, state = " "+text+".", " "+text+": "+a.axis(t)+"."
 		}
 	}
 	write := func(unit, state string) string {
 		if unit != "" {
 			unit = " " + unit
 		}
-		return gsm(now + was + unit + " " + a.At.Format("15:04") + "." + why + state + ack)
+		return gsm(now + was + unit + " " + a.At.Format(clock) + "." + why + state + ack)
 	}
 	unit := a.unit()
 	if full := write(unit, state); septets(full) <= maxSMS {
@@ -53,9 +57,9 @@ func (a *Alert) SMS() string {
 }
 
 // TestSMS returns the SMS that verifies that a recipient receives SMS.
-func TestSMS(unit string, at time.Time) string {
+func TestSMS(language, unit string, at time.Time) string {
 	a := Alert{Unit: unit}
-	return cutTo(gsm("TEST " + a.unit() + " " + at.Format("15:04") + ". This number receives alerts for the unit. No action is needed."))
+	return cutTo(gsm(textsIn(language).text("test.sms", "unit", a.unit(), "time", at.Format(clock))))
 }
 
 func cutTo(s string) string {

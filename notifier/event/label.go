@@ -13,7 +13,7 @@ import (
 // number, because many flowers are first names. One gap remains: a short surname in capitals followed by a number,
 // such as "LEE 4", has the same form as "HRU 4".
 func NameRoom(id int32, label string) string {
-	if isLabel(label) {
+	if IsLabel(label) {
 		return label
 	}
 	return "Room " + strconv.Itoa(int(id))
@@ -22,7 +22,8 @@ func NameRoom(id int32, label string) string {
 // maxLabel is the maximum number of characters of a displayed label.
 const maxLabel = 24
 
-func isLabel(text string) bool {
+// IsLabel reports whether a label of a room contains nothing more than a label.
+func IsLabel(text string) bool {
 	if text == "" || len(text) > maxLabel {
 		return false
 	}

@@ -36,10 +36,10 @@ func TestNoNameIsALabel(t *testing.T) {
 		first, last := rapid.SampledFrom(names).Draw(t, "first"), rapid.SampledFrom(names).Draw(t, "last")
 		form := rapid.SampledFrom([]string{"F L", "L F", "F-L", "f l", "I. L", "F L 3", "L/F", "F (L)", "Baby L", "F L OB", "LDR F L"}).Draw(t, "form")
 		label := strings.NewReplacer("f", strings.ToLower(first), "l", strings.ToLower(last), "F", first, "LDR", "LDR", "L", last, "I", first[:1]).Replace(form)
-		if isLabel(label) {
+		if IsLabel(label) {
 			t.Fatalf("%q is shown", label)
 		}
-		if upper := strings.ToUpper(first + " " + last); isLabel(upper) {
+		if upper := strings.ToUpper(first + " " + last); IsLabel(upper) {
 			t.Fatalf("%q is shown", upper)
 		}
 	})

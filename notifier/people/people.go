@@ -16,7 +16,6 @@ import (
 	"svc/internal/outbound"
 	"svc/notifier"
 	"svc/notifier/alert"
-	"svc/notifier/endpointqueue"
 	"svc/notifier/event"
 	"svc/notifier/policy"
 )
@@ -134,6 +133,12 @@ func (d *Alerting) currentAddress(hospital, recipient string, channel outbound.C
 	return open, "", false
 }
 
+// language returns the language of messages to a recipient; "" for an unknown one.
+func (d *Alerting) language(hospital, recipient string) string {
+	r, _ := d.config.Settings.Recipient(hospital, recipient)
+	return r.Language
+}
+
 // sealedName returns the name under which the text of a delivery is sealed: the key
 // of its record.
 func sealedName(d *outbound.Delivery) string {
@@ -173,10 +178,11 @@ func (d *Alerting) Test(now time.Time, c *outbound.Command) (l outbound.Entry, r
 		return l, reason
 	}
 	name, zone := d.config.Settings.Unit(c.Hospital)
-	words := alert.Message{Text: alert.TestSMS(name, now.In(zone))}
+	language := d.language(c.Hospital, c.Endpoint)
+	words := alert.Message{Text: alert.TestSMS(language, name, now.In(zone))}
 	if c.Channel == outbound.ChannelMail {
 		var err error
-		if words, err = alert.TestMail(name, now.In(zone)); err != nil {
+		if words, err = alert.TestMail(language, name, now.In(zone)); err != nil {
 			return l, reasonSealed
 		}
 	}
@@ -191,25 +197,21 @@ func (d *Alerting) Test(now time.Time, c *outbound.Command) (l outbound.Entry, r
 // noticeFor is how long a message about an endpoint is retried.
 const noticeFor = 2 * time.Hour
 
-var noticeStates = map[endpointqueue.Notice]string{
-	endpointqueue.FailingHour: "failing for 1 hour", endpointqueue.FailingDay: "failing for 24 hours",
-	endpointqueue.Disabled: "disabled", endpointqueue.Recovered: "recovered",
-}
-
 // notice returns the messages about an endpoint to the recipients of tier T1.
 func (d *Alerting) notice(now time.Time, hospital string, p *policy.Policy, n *notifier.Notice) ([]outbound.Entry, error) {
 	name, zone := d.config.Settings.Unit(hospital)
-	words, err := (&alert.Notice{
-		Unit: name, Endpoint: n.Endpoint, Host: n.Host, State: noticeStates[n.Kind], Since: local(n.Since, zone), At: local(n.At, zone),
-	}).Mail()
-	if err != nil {
-		return nil, err
+	content := alert.Notice{
+		Unit: name, Endpoint: n.Endpoint, Host: n.Host, State: n.Kind.String(), Since: local(n.Since, zone), At: local(n.At, zone),
 	}
 	id := event.ID(hospital, hospital+"/"+n.Endpoint+"/lane", n.At.UnixMilli(), "notice", n.Kind.String())
 	var all []outbound.Entry
 	for _, recipient := range p.Tier(1).Recipients {
 		if _, reason, later := d.currentAddress(hospital, recipient, outbound.ChannelMail); reason != "" && !later {
 			continue
+		}
+		words, err := content.Mail(d.language(hospital, recipient))
+		if err != nil {
+			return nil, err
 		}
 		l, err := d.message(hospital, id, "notice", recipient, outbound.ChannelMail, words, stamp(now), noticeFor)
 		if err != nil {

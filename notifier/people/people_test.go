@@ -34,6 +34,21 @@ func TestRaiseByMailAndSMS(t *testing.T) {
 	})
 }
 
+// TestLanguageOfRecipients: each recipient gets alerts, test messages and notices in the recipient's language.
+func TestLanguageOfRecipients(t *testing.T) {
+	run(t, func(r *rig) {
+		charge := r.settings.recipients["charge"]
+		charge.Language = "es"
+		r.settings.recipients["charge"] = charge
+		r.level(orange)
+		r.want("mail charge NARANJA", "mail manager ORANGE", "sms charge NARANJA", "sms manager ORANGE")
+		r.order(outbound.Command{ID: "cmd_1", Verb: outbound.VerbTest, Endpoint: "charge", Channel: outbound.ChannelMail})
+		r.order(outbound.Command{ID: "cmd_2", Verb: outbound.VerbTest, Endpoint: "charge", Channel: outbound.ChannelSMS})
+		r.order(outbound.Command{ID: "cmd_3", Verb: outbound.VerbTest, Endpoint: "manager", Channel: outbound.ChannelSMS})
+		r.want("mail charge PRUEBA", "sms charge PRUEBA", "sms manager TEST")
+	})
+}
+
 // TestNobodyIsToldOfThePast: while the log has more changes, the known level may be outdated, so no
 // alert is sent.
 func TestNobodyIsToldOfThePast(t *testing.T) {

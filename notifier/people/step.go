@@ -139,11 +139,12 @@ func (s *step) sendAlert(d policy.Decision) {
 func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee, tier *outbound.Tier) {
 	words := alert.Message{}
 	if to.State == outbound.Pending {
+		language := s.alerting.language(s.hospital, to.Recipient)
 		if to.Channel == outbound.ChannelSMS {
-			words.Text = a.SMS()
+			words.Text = a.SMS(language)
 		} else {
 			var err error
-			if words, err = a.Mail(); err != nil {
+			if words, err = a.Mail(language); err != nil {
 				return
 			}
 		}

@@ -212,6 +212,7 @@ type AlertRecipient struct {
 	PhoneShown string
 	Version    int64
 	CreatedAt  time.Time
+	Language   string // of the messages
 }
 
 func alertRecipientFields(c *schemas.Coder, a *AlertRecipient) {
@@ -225,6 +226,7 @@ func alertRecipientFields(c *schemas.Coder, a *AlertRecipient) {
 	c.Text(&a.PhoneShown)
 	c.Long(&a.Version)
 	c.When(&a.CreatedAt)
+	c.Text(&a.Language)
 }
 
 func alertTierFields(c *schemas.Coder, t *outbound.Tier) {

@@ -74,7 +74,7 @@ func sealRecipient(seals *seal.Keyring, p *outbound.Recipient) (*administration.
 	}
 	kept := &administration.AlertRecipient{
 		ID: p.ID, Hospital: p.Hospital, Label: p.Label, WebhookID: p.WebhookID, EmailShown: p.EmailShown, PhoneShown: p.PhoneShown,
-		Version: p.Version, CreatedAt: p.CreatedAt,
+		Version: p.Version, CreatedAt: p.CreatedAt, Language: p.Language,
 	}
 	if seals != nil {
 		key := recipientKey(p.Hospital, p.ID)
@@ -88,8 +88,7 @@ func sealRecipient(seals *seal.Keyring, p *outbound.Recipient) (*administration.
 func openRecipient(seals *seal.Keyring, kept *administration.AlertRecipient) (*outbound.Recipient, error) {
 	p := &outbound.Recipient{
 		ID: kept.ID, Hospital: kept.Hospital, Label: kept.Label, WebhookID: kept.WebhookID, EmailShown: kept.EmailShown,
-		PhoneShown: kept.PhoneShown,
-		Version:    kept.Version, CreatedAt: kept.CreatedAt,
+		PhoneShown: kept.PhoneShown, Version: kept.Version, CreatedAt: kept.CreatedAt, Language: kept.Language,
 	}
 	if seals == nil {
 		return p, nil

@@ -63,6 +63,7 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 		p := &outbound.Recipient{
 			ID: "rcp_1", Hospital: "north", Label: "Charge nurse", EmailShown: "c***@x***.example", PhoneShown: "***42", CreatedAt: time.UnixMilli(1).UTC(),
 			Email: rapid.StringMatching(`[a-z]{8,30}@[a-z]{8,30}\.example`).Draw(t, "email"), Phone: rapid.StringMatching(`\+[1-9][0-9]{10,14}`).Draw(t, "phone"),
+			Language: rapid.SampledFrom([]string{"", "en", "es"}).Draw(t, "language"),
 		}
 		sealed, err := sealRecipient(ring, p)
 		if err != nil {

@@ -1,6 +1,7 @@
 package subscribers
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/mail"
@@ -30,6 +31,9 @@ const (
 	recipientsMax = 200 // per hospital
 )
 
+// defaultLanguage is the language of messages to a recipient that sets none.
+const defaultLanguage = "en"
+
 func recipientWrites() []contract.Route[*alerts] {
 	id := idOf("recipient", "rcp_0123456789abcdef")
 	return []contract.Route[*alerts]{
@@ -37,13 +41,13 @@ func recipientWrites() []contract.Route[*alerts] {
 			Method: http.MethodPost, Path: "/api/admin/alerts/recipients", ID: "createRecipient", Summary: "Add a recipient of alerts",
 			About: "A recipient is a role, never a person by name. Address and number are encrypted; lists show them masked.",
 			Bodies: body(recipientShape{}, contract.Example{
-				Name: "The house supervisor", Text: `{"label":"House supervisor","email":"supervisor@hospital.example","phone":"+15555550100"}`,
+				Name: "The house supervisor", Text: `{"label":"House supervisor","email":"supervisor@hospital.example","phone":"+15555550100","language":"es"}`,
 			}),
 			Data: savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Limits: map[string]int64{"alertRecipients": recipientsMax},
 		}, Serve: (*alerts).createRecipient},
 		{Operation: contract.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/alerts/recipients/{id}", ID: "changeRecipient", Summary: "Change a recipient",
-			About:      "Omitted fields are unchanged; null removes an address.",
+			About:      "Omitted fields are unchanged; null removes an address and resets the language.",
 			Parameters: []contract.Parameter{id, ifMatch},
 			Bodies:     body(recipientChangeShape{}, contract.Example{Name: "Another number", Text: `{"phone":"+15555550101"}`}),
 			Data:       savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
@@ -72,11 +76,17 @@ func recipientReads() []contract.Route[*alerts] {
 type recipientShape struct {
 	Label string `json:"label" pattern:"label" maxLength:"60" doc:"The role."`
 	recipientAddresses
+	recipientLanguage
 }
 
 type recipientChangeShape struct {
 	Label *string `json:"label,omitempty" pattern:"label" maxLength:"60"`
 	recipientAddresses
+	recipientLanguage
+}
+
+type recipientLanguage struct {
+	Language *string `json:"language,omitempty" enum:"en,es" doc:"Language of e-mails and SMS. Default en; null resets it."`
 }
 
 // recipientAddresses are the addresses of a recipient. At least one is required.
@@ -97,6 +107,7 @@ type recipientRow struct {
 	Email     *string      `json:"email"` // masked
 	Phone     *string      `json:"phone"` // masked
 	WebhookID *string      `json:"webhookId"`
+	Language  string       `json:"language"`
 	Version   int64        `json:"version"` // also the entity tag
 	CreatedAt httpapi.Time `json:"createdAt"`
 }
@@ -111,7 +122,10 @@ type recipientList struct {
 }
 
 func recipientOf(p *outbound.Recipient) recipientRow {
-	return recipientRow{p.ID, p.Label, some(p.EmailShown), some(p.PhoneShown), some(p.WebhookID), p.Version, httpapi.Time(p.CreatedAt)}
+	return recipientRow{
+		ID: p.ID, Label: p.Label, Email: some(p.EmailShown), Phone: some(p.PhoneShown), WebhookID: some(p.WebhookID),
+		Language: cmp.Or(p.Language, defaultLanguage), Version: p.Version, CreatedAt: httpapi.Time(p.CreatedAt),
+	}
 }
 
 func (s *alerts) listRecipients(w http.ResponseWriter, r *http.Request) {
@@ -134,8 +148,10 @@ func (s *alerts) recipient(w http.ResponseWriter, r *http.Request) (*outbound.Re
 }
 
 func (s *alerts) createRecipient(w http.ResponseWriter, r *http.Request) {
-	p := outbound.Recipient{Hospital: hospitalOf(r), Version: 1, CreatedAt: cut(s.Shell.Now())}
-	in := recipientShape{recipientAddresses: recipientAddresses{&p.Email, &p.Phone, &p.WebhookID}}
+	p := outbound.Recipient{Hospital: hospitalOf(r), Language: defaultLanguage, Version: 1, CreatedAt: cut(s.Shell.Now())}
+	in := recipientShape{
+		recipientAddresses: recipientAddresses{&p.Email, &p.Phone, &p.WebhookID}, recipientLanguage: recipientLanguage{&p.Language},
+	}
 	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
 	if !ok {
 		return
@@ -163,7 +179,11 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	}
 	p := *old
 	p.Version++
-	in := recipientChangeShape{Label: &p.Label, recipientAddresses: recipientAddresses{&p.Email, &p.Phone, &p.WebhookID}}
+	p.Language = cmp.Or(p.Language, defaultLanguage)
+	in := recipientChangeShape{
+		Label: &p.Label, recipientAddresses: recipientAddresses{&p.Email, &p.Phone, &p.WebhookID},
+		recipientLanguage: recipientLanguage{&p.Language},
+	}
 	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in) // changes only the given fields of p
 	if !ok {
 		return
@@ -176,6 +196,9 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	}
 	if in.WebhookID == nil {
 		p.WebhookID = ""
+	}
+	if in.Language == nil {
+		p.Language = defaultLanguage
 	}
 	seen, end := s.begin() // begin after reading the body, because a slow sender must not block other changes
 	defer end()

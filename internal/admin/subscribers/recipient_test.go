@@ -1,6 +1,7 @@
 package subscribers_test
 
 import (
+	"strings"
 	"testing"
 
 	"svc/internal/outbound"
@@ -41,4 +42,38 @@ func TestRecipients(t *testing.T) {
 		t.Errorf("order %+v", c)
 	}
 	h.ask("admin", "DELETE", one, "", 200)
+}
+
+// TestLanguageOfRecipient: messages are in English until the recipient has another language, and no change of
+// something else changes the language.
+func TestLanguageOfRecipient(t *testing.T) {
+	h := open(t)
+	const path = "/api/admin/alerts/recipients"
+	id := h.ask("admin", "POST", path, `{"label":"Charge nurse","phone":"+15550199742"}`, 200).Data.ID
+	for _, step := range []struct{ body, want string }{
+		{`{"label":"Charge"}`, "en"},
+		{`{"language":"es"}`, "es"},
+		{`{"label":"Charge nurse"}`, "es"},
+		{`{"language":null}`, "en"},
+	} {
+		changed := h.ask("admin", "PATCH", path+"/"+id, step.body, 200)
+		if p, _ := h.register.Recipient("north", id); p.Language != step.want || !strings.Contains(changed.raw, `"language":"`+step.want+`"`) {
+			t.Errorf("after %s the language is %q: %s", step.body, p.Language, changed.raw)
+		}
+	}
+	made := h.ask("admin", "POST", path, `{"label":"Supervisor","email":"a@canary-hospital.example","language":"es"}`, 200)
+	if p, _ := h.register.Recipient("north", made.Data.ID); p.Language != "es" {
+		t.Errorf("made in %q", p.Language)
+	}
+	if list := h.ask("admin", "GET", path, "", 200); strings.Count(list.raw, `"language":"es"`) != 1 || strings.Count(list.raw, `"language":"en"`) != 1 {
+		t.Errorf("listed %s", list.raw)
+	}
+	for _, language := range []string{"", "ES", "es-US", "fr"} {
+		body := `{"label":"A","phone":"+15550199742","language":"` + language + `"}`
+		for method, at := range map[string]string{"POST": path, "PATCH": path + "/" + id} {
+			if got := h.ask("admin", method, at, body, 400); got.rules() != "language enum:en|es" {
+				t.Errorf("%s, language %q: %s", method, language, got.raw)
+			}
+		}
+	}
 }

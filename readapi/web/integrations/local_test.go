@@ -22,7 +22,7 @@ const (
 	overtook   = `412 {"code":"precondition_failed","message":"It has changed."}`
 	oneRule    = `{"rules":[{"factorId":"high-mag","label":"Mag","values":{"floor":"1 until 90m, 1/2"},"defaults":{"floor":"1 until 1h, 1/2"},"comment":"ours","version":7,"by":"key_a","at":"2031-04-01T00:00:00.000Z"}],"rulesVersion":"1-abc"}`
 	twoTiers   = `{"tiers":[{"id":"T1","enabled":true,"recipients":[],"channels":["email"],"ackMinutes":0,"escalateTo":[],"repeatMinutes":0,"expireMinutes":120,"action":"","version":0},{"id":"T2","enabled":true,"recipients":["rcp_2","rcp_1"],"channels":["email","sms"],"ackMinutes":10,"escalateTo":[],"repeatMinutes":0,"expireMinutes":30,"action":"Call","version":3}]}`
-	twoPeople  = `{"recipients":[{"id":"rcp_1","label":"Charge nurse","email":"c***@e***.org","phone":null,"webhookId":null,"version":1},{"id":"rcp_2","label":"Supervisor","email":null,"phone":"***00","webhookId":null,"version":2}]}`
+	twoPeople  = `{"recipients":[{"id":"rcp_1","label":"Charge nurse","email":"c***@e***.org","phone":null,"webhookId":null,"language":"en","version":1},{"id":"rcp_2","label":"Supervisor","email":null,"phone":"***00","webhookId":null,"language":"es","version":2}]}`
 	places     = `{"locations":[{"id":"room-9","pointOfCare":"BIRTH","room":"B9","bed":"","roomId":9,"roomLabel":"Birth 9","area":"LDR","outside":false,"primaryFactor":null,"version":5}],"unknownLocations":[{"roomId":1000001,"roomLabel":"B10","pointOfCare":"BIRTH","room":"B10"}]}`
 )
 
@@ -93,10 +93,11 @@ func TestLocalPages(t *testing.T) {
 		"rules/high-mag":                             {`name="l.floor" type="text" value="1 until 90m, 1/2"`, `name="was.l.floor" value="1 until 90m, 1/2"`, `name="version" value="7"`, "Restore defaults"},
 		"rules/labor-standard":                       {`name="version" value=""`},
 		"rules/high-mag/past?l.floor=2+until+90m,+1": {"The level would have been different for", `<span class="tag red">`, "2 rooms", `name="l.floor" value="2 until 90m, 1"`, "Apr 4 12:00"},
-		"alerts":                  {"Supervisor, Charge nurse", "c***@e***.org", "***00", `<b class="late">none</b>`, "Alerts are sent at all hours", "the same recipients"},
+		"alerts":                  {"<td>English</td>", "<td>Spanish</td>", "Supervisor, Charge nurse", "c***@e***.org", "***00", `<b class="late">none</b>`, "Alerts are sent at all hours", "the same recipients"},
 		"alerts/tiers/T2":         {`name="recipients" value="rcp_1" checked`, `name="was.recipients" value="rcp_2, rcp_1"`, `value="10"`},
 		"alerts/recipients/new":   {`name="label"`, "https://hook.example"},
-		"alerts/recipients/rcp_1": {"Current: c***@e***.org.", `name="version" value="1"`, `name="email" type="text" value=""`},
+		"alerts/recipients/rcp_2": {`<option value="es" selected>Spanish</option>`},
+		"alerts/recipients/rcp_1": {`<option value="en" selected>English</option>`, "Current: c***@e***.org.", `name="version" value="1"`, `name="email" type="text" value=""`},
 		"alerts/tests/cmd_1":      {"Test sent: the channel accepted it.", "84 ms", "250", "2.0.0 &lt;queued&gt;"},
 		"alerts/episodes":         {"no recipient reached", `action="/app/integrations/alerts/episodes/epi_1"`},
 	} {
@@ -224,9 +225,9 @@ func TestLocalActs(t *testing.T) {
 			"alerts", "",
 		},
 		"a recipient": {
-			"alerts/recipients/new", "label=Charge&email=c%40example.org&webhookId=whk_1",
+			"alerts/recipients/new", "label=Charge&email=c%40example.org&webhookId=whk_1&language=es",
 			map[string]string{"POST /api/admin/alerts/recipients": `{"id":"rcp_1","version":1}`},
-			request{"POST /api/admin/alerts/recipients", "", "", `{"email":"c@example.org","label":"Charge","webhookId":"whk_1"}`},
+			request{"POST /api/admin/alerts/recipients", "", "", `{"email":"c@example.org","label":"Charge","language":"es","webhookId":"whk_1"}`},
 			"alerts", "",
 		},
 		"a recipient that changes": {

@@ -13,7 +13,7 @@ const recipientsAPI = alertsAPI + "/recipients"
 
 // apiRecipient is an alert recipient in an API response, with masked addresses.
 type apiRecipient struct {
-	ID, Label               string
+	ID, Label, Language     string
 	Email, Phone, WebhookID *string
 	Version                 int64
 }
@@ -21,14 +21,14 @@ type apiRecipient struct {
 var recipientList = list[apiRecipient]{recipientsAPI, "recipients"}
 
 type recipientRow struct {
-	ID, Label, Email, Phone, Webhook, Link string
-	Channels                               []option // channels that a test can use
+	ID, Label, Email, Phone, Webhook, Language, Link string
+	Channels                                         []option // channels that a test can use
 }
 
 func newRecipientRow(d *adminRequest, p *apiRecipient) recipientRow {
 	row := recipientRow{
 		ID: p.ID, Label: p.Label, Email: textOrEmpty(p.Email), Phone: textOrEmpty(p.Phone), Webhook: textOrEmpty(p.WebhookID),
-		Link: d.pathTo("recipients", p.ID),
+		Language: d.Or("recipients.language."+p.Language, p.Language), Link: d.pathTo("recipients", p.ID),
 	}
 	for _, c := range []struct{ name, address string }{{"email", row.Email}, {"sms", row.Phone}, {"webhook", row.Webhook}} {
 		if c.address != "" {
@@ -41,9 +41,10 @@ func newRecipientRow(d *adminRequest, p *apiRecipient) recipientRow {
 // recipientPage shows one recipient, or the form for a new one.
 type recipientPage struct {
 	adminPage
-	ID       string       // "": the recipient is new
-	Shown    recipientRow // current masked addresses
-	Webhooks []option
+	ID        string       // "": the recipient is new
+	Shown     recipientRow // current masked addresses
+	Webhooks  []option
+	Languages []option
 }
 
 // recipientFields are the fields of a recipient.
@@ -52,6 +53,7 @@ var recipientFields = []formField{
 	{name: "email", label: "recipients.email"},
 	{name: "phone", label: "recipients.phone"},
 	{name: "webhookId", label: "recipients.webhook"},
+	{name: "language", label: "recipients.language"},
 }
 
 // showRecipient shows the recipient of the path, or the form for a new one.
@@ -70,8 +72,8 @@ func showRecipient(d *adminRequest) {
 		}
 		row := newRecipientRow(d, p)
 		out.Heading, out.Shown, out.Version = p.Label, row, formatVersion(p.Version)
-		now = url.Values{"label": {p.Label}, "email": {row.Email}, "phone": {row.Phone}, "webhookId": {row.Webhook}}
-		values = url.Values{"label": {p.Label}, "webhookId": {row.Webhook}}
+		now = url.Values{"label": {p.Label}, "email": {row.Email}, "phone": {row.Phone}, "webhookId": {row.Webhook}, "language": {p.Language}}
+		values = url.Values{"label": {p.Label}, "webhookId": {row.Webhook}, "language": {p.Language}}
 	}
 	hooks, ok := webhookList.read(d)
 	if !ok {
@@ -80,6 +82,9 @@ func showRecipient(d *adminRequest) {
 	d.useForm(&out.adminPage, values, now, recipientFields...)
 	for i := range hooks {
 		out.Webhooks = append(out.Webhooks, option{hooks[i].ID, hooks[i].URL, out.Form.Value("webhookId") == hooks[i].ID})
+	}
+	for _, language := range [...]string{"en", "es"} {
+		out.Languages = append(out.Languages, option{language, d.T("recipients.language." + language), out.Form.Value("language") == language})
 	}
 	d.show("alerts.recipient", &out)
 }
@@ -100,6 +105,9 @@ func readRecipientForm(f url.Values, id string) map[string]any {
 		body["webhookId"] = hook
 	} else if id != "" {
 		body["webhookId"] = nil
+	}
+	if language := f.Get("language"); language != "" {
+		body["language"] = language
 	}
 	return body
 }

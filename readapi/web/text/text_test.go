@@ -218,7 +218,7 @@ func keysUsed(t *testing.T) map[string]bool {
 		}
 	}
 	for prefix, codes := range map[string][]string{
-		"channel": source.listed(t, "channelsOfAlerts"), "kind": source.listed(t, "kindsOfCodes"), "feeds.status": {"ok", "degraded", "stale", "down"},
+		"channel": source.listed(t, "channelsOfAlerts"), "recipients.language": {"en", "es"}, "kind": source.listed(t, "kindsOfCodes"), "feeds.status": {"ok", "degraded", "stale", "down"},
 		"feeds.reason":    {"viewaway", "logaway", "logfull", "processorsilent", "feedstale", "nothingrecorded", "viewincomplete", "processingbehind", "deadletters"},
 		"letters.reason":  {"unknownschema", "malformedrecord", "wronghospital"},
 		"terms.reason":    {"knowngap", "iftrialoflabor", "codeneighborhood", "displaywords", "factorid"},

@@ -1,0 +1,107 @@
+package alert
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/acuity"
+	"svc/notifier/event"
+)
+
+//go:embed en.json es.json
+var files embed.FS
+
+// texts are the texts of all messages in one language, by key. All languages have the same keys.
+type texts struct {
+	language string
+	words    map[string]string
+}
+
+// defaultLanguage is the language of messages to a recipient that has none, and of events.
+const defaultLanguage = "en"
+
+var allTexts = loadTexts()
+
+func loadTexts() map[string]*texts {
+	all := map[string]*texts{}
+	for _, language := range []string{defaultLanguage, "es"} {
+		content, err := files.ReadFile(language + ".json")
+		if err != nil {
+			panic(err) // embedded
+		}
+		t := &texts{language: language}
+		if err := json.Unmarshal(content, &t.words); err != nil {
+			panic(fmt.Errorf("%s.json: %w", language, err))
+		}
+		all[language] = t
+	}
+	return all
+}
+
+// textsIn returns the texts of a recipient's language. A language without texts gives the default language, because
+// an alert must be sent in any case.
+func textsIn(language string) *texts {
+	if t := allTexts[language]; t != nil {
+		return t
+	}
+	return allTexts[defaultLanguage]
+}
+
+// text returns the text of a key. Pairs of a name and a value fill its gaps, such as {name}. Gaps in the values are
+// not filled.
+func (t *texts) text(key string, pairs ...string) string {
+	text, ok := t.words[key]
+	if !ok {
+		return "[" + key + "]" // seen by the tests
+	}
+	if len(pairs) == 0 {
+		return text
+	}
+	gaps := make([]string, len(pairs))
+	for i, p := range pairs {
+		if gaps[i] = p; i%2 == 0 {
+			gaps[i] = "{" + p + "}"
+		}
+	}
+	return strings.NewReplacer(gaps...).Replace(text)
+}
+
+// count returns the ending of a key for n things; English and Spanish have the same two.
+func count(n int32) string {
+	if n == 1 {
+		return ".one"
+	}
+	return ".other"
+}
+
+// fullTime returns an instant with its zone and date, as an e-mail has it.
+func (t *texts) fullTime(at time.Time) string {
+	return t.text("time", "clock", at.Format(clock), "zone", at.Format("MST"), "month", t.text("month."+strconv.Itoa(int(at.Month()))),
+		"day", strconv.Itoa(at.Day()), "year", strconv.Itoa(at.Year()))
+}
+
+// clock is the format of the time of day.
+const clock = "15:04"
+
+// level returns the name of a level in capitals.
+func (t *texts) level(l acuity.Level) string { return strings.ToUpper(t.text("color." + l.String())) }
+
+// room returns the name of a room: its label, or its number in the language.
+func (t *texts) room(r *Room) string {
+	if event.IsLabel(r.Label) {
+		return r.Label
+	}
+	return t.text("room", "n", strconv.Itoa(int(r.ID)))
+}
+
+// nurses returns a number of nurses in words.
+func (t *texts) nurses(n int32) string { return t.text("nurses"+count(n), "n", strconv.Itoa(int(n))) }
+
+// decimal returns a number with one decimal.
+func (t *texts) decimal(n float64) string {
+	return strings.Replace(strconv.FormatFloat(n, 'f', 1, 64), ".", t.text("decimal"), 1)
+}
