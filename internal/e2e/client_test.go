@@ -169,6 +169,7 @@ func into(t testing.TB, data []byte, v any) {
 type unitState struct {
 	Level, DrivingAxis string
 	RatioShortfall     int
+	UnplacedPatients   int
 	NursesRequired     float64
 	Version            int64
 	AsOf               time.Time
