@@ -22,8 +22,10 @@ type Observation struct {
 	Room     *RoomRef  // clinical: the room of the request, even without signals
 	Census   *Census   // census
 	Staffing *Staffing // staffing
-	Roster   *Roster   // roster
-	Mappings []Mapping // terminology
+	// PastStaffing is the staffing that a batch reports of past hours, at most one entry per instant, in any order.
+	PastStaffing []Staffing
+	Roster       *Roster   // roster
+	Mappings     []Mapping // terminology
 
 	References []Reference // fhir: resources that others refer to
 	Creates    []Create    // fhir: parts that are applied only if the resource that they create is not known

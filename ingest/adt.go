@@ -221,7 +221,7 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	got := nothingAppended
-	if len(o.Events) > 0 {
+	if len(o.Events) > 0 || len(o.PastStaffing) > 0 {
 		if got, ok = s.submit(w, r, in, o); !ok {
 			return
 		}
@@ -233,8 +233,9 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, answer)
 }
 
-// batch parses the events of a body. Valid events are added to the observation, invalid ones to the results. The
-// reader collects errors of the body as a whole.
+// batch parses the events and the staffing of a body. Valid events are added to the observation, invalid ones to the
+// results. The reader collects errors of the body as a whole, and all errors of the staffing: a sender whose list of
+// shifts is wrong in one place should not see hours with part of it.
 func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 	b, ok := r.open(body, "", shapeOf[batchShape]())
 	if !ok {
@@ -242,7 +243,10 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 	}
 	defer b.close()
 	r.places.adt = true
-	list, _ := b.list("events")
+	list, present := b.list("events")
+	if !present && b.peek("events") == nil && b.peek("staffing") == nil {
+		b.fault("events", "required")
+	}
 	results := make([]batchResult, len(list))
 	o.Events = make([]acuity.Event, 0, len(list))
 	for i, raw := range list {
@@ -264,6 +268,7 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 		}
 		o.Events = append(o.Events, r.prepareEvent(event, "events", i))
 	}
+	o.PastStaffing = b.pastStaffing()
 	return results
 }
 
@@ -348,5 +353,6 @@ type diagnosisShape struct {
 }
 
 type batchShape struct {
-	Events []adtShape `json:"events" minItems:"1" maxItems:"500" open:"true"`
+	Events   []adtShape          `json:"events,omitempty" minItems:"1" maxItems:"500" open:"true" doc:"May be omitted if there is staffing."`
+	Staffing []pastStaffingShape `json:"staffing,omitempty" minItems:"1" maxItems:"500" doc:"Nurses on duty in past hours, in any order. Each entry holds until the next one."`
 }

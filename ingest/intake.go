@@ -88,6 +88,9 @@ func newestTime(o *acuity.Observation) (at acuity.Instant) {
 		take(o.Signals[i].ObservedAt)
 		take(o.Signals[i].StartedAt)
 	}
+	for i := range o.PastStaffing {
+		take(o.PastStaffing[i].AsOf)
+	}
 	switch {
 	case o.Census != nil:
 		take(o.Census.AsOf)

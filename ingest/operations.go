@@ -42,16 +42,20 @@ func feedRoutes() []contract.Route[*server] {
 		}, Serve: (*server).adt},
 		{Operation: contract.Operation{
 			Path: "/api/ingest/batch", Scope: access.IngestBatch, ID: "sendBatch", Summary: "Send up to 500 admission, discharge and " +
-				"transfer events",
-			About: "Valid events are applied; invalid ones are listed with their faults.",
+				"transfer events, and past staffing",
+			About: "Valid events are applied; invalid ones are listed with their faults. Hours of the last 28 days that svc did not observe " +
+				"live are evaluated from the events; staffing has the nurses on duty of these hours. It changes past hours only: send the " +
+				"current number to /api/ingest/staffing. A fault in staffing rejects the whole body.",
 			Bodies: jsonBody(maxBatchBody, batchShape{},
 				contract.Example{
 					Name: "Backfill",
 					Text: `{"events":[{"eventType":"A04","occurredAt":"2026-03-04T08:14:00-06:00","visitId":"V-1002","roomId":21,` +
-						`"patientClass":"O"},{"eventType":"A03","occurredAt":"2026-03-04T09:10:00-06:00","visitId":"V-1002"}]}`,
+						`"patientClass":"O"},{"eventType":"A03","occurredAt":"2026-03-04T09:10:00-06:00","visitId":"V-1002"}],` +
+						`"staffing":[{"asOf":"2026-03-04T07:00:00-06:00","nursesOnDuty":6,"callStaffAvailable":true},` +
+						`{"asOf":"2026-03-04T19:00:00-06:00","nursesOnDuty":5}]}`,
 				}),
 			Data: batchAnswer{}, Limits: map[string]int64{
-				"eventsPerBatch": itemsAtMost[batchShape]("events"), "smallBodyFacts": limit.LargeFacts, "smallBodyBytes": limit.LargeBytes,
+				"eventsPerBatch": itemsAtMost[batchShape]("events"), "staffingsPerBatch": itemsAtMost[batchShape]("staffing"), "smallBodyFacts": limit.LargeFacts, "smallBodyBytes": limit.LargeBytes,
 				"factsPerSecond": limit.FactsPerSecond, "factsAtOnce": limit.FactsAtOnce, "factsUnapplied": limit.FactsUnapplied,
 			},
 		}, Serve: (*server).batch},

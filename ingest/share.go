@@ -61,6 +61,7 @@ const (
 func factsOf(o *acuity.Observation) int {
 	n := eventFacts*len(o.Events) + len(o.Signals) + len(o.References) +
 		len(o.Mappings) + len(o.Rules) + len(o.Locations) + len(o.Marks)
+	n += len(o.PastStaffing)
 	if o.Census != nil {
 		n += rowFacts * len(o.Census.Rooms)
 	}

@@ -53,6 +53,33 @@ func (r *reader) staffing(body []byte) *acuity.Staffing {
 	return s
 }
 
+// pastStaffing reads the staffing of past hours. A coarse asOf is the start of its interval: a shift from 07:00 counts
+// for the full hour.
+func (o object) pastStaffing() []acuity.Staffing {
+	list, _ := o.list("staffing")
+	all := make([]acuity.Staffing, 0, len(list))
+	known := make(map[acuity.Instant]acuity.Staffing, len(list))
+	for in := range o.each("staffing", list) {
+		nurses, _ := in.integer("nursesOnDuty")
+		s := acuity.Staffing{
+			AsOf:   in.plan("asOf").From,
+			Nurses: int32(nurses), //nolint:gosec // within the bounds
+			Call:   in.boolean("callStaffAvailable"),
+		}
+		switch other, twice := known[s.AsOf]; {
+		case s.AsOf == 0: // the fault is reported
+		case s.AsOf.Sub(o.now) > maxSkew:
+			in.fault(in.at("asOf"), "max:now")
+		case twice && other != s:
+			in.fault(in.at("asOf"), "unique")
+		case !twice:
+			known[s.AsOf] = s
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 type rosterAnswer struct {
 	common
 	Nurses   int          `json:"nurses"`
@@ -168,6 +195,12 @@ type nurseShape struct {
 	SkillLevel      int     `json:"skillLevel,omitempty" minimum:"0" maximum:"2" doc:"0 novice, 1 experienced, 2 expert or charge."`
 	HireDate        string  `json:"hireDate,omitempty" pattern:"day"`
 	AssignedRoomIDs []int32 `json:"assignedRoomIds,omitempty" maxItems:"50" minimum:"0" maximum:"2147483647"`
+}
+
+type pastStaffingShape struct {
+	AsOf               string `json:"asOf" pattern:"time" doc:"Start, not in the future. At most 28 days ago; older entries are ignored with a warning."`
+	NursesOnDuty       int32  `json:"nursesOnDuty" minimum:"0" maximum:"1000"`
+	CallStaffAvailable bool   `json:"callStaffAvailable,omitempty" doc:"Default: as in the entry before."`
 }
 
 type staffingShape struct {

@@ -247,6 +247,7 @@ func FuzzRuleState(f *testing.F)      { fuzzRecord(f, "rule-state") }
 func FuzzReferenceState(f *testing.F) { fuzzRecord(f, "reference-state") }
 func FuzzPlaceState(f *testing.F)     { fuzzRecord(f, "place-state") }
 func FuzzSwitchesState(f *testing.F)  { fuzzRecord(f, "switches-state") }
+func FuzzPastStaffing(f *testing.F)   { fuzzRecord(f, "past-staffing-state") }
 func FuzzAudit(f *testing.F)          { fuzzRecord(f, "audit") }
 func FuzzWebhook(f *testing.F)        { fuzzRecord(f, "webhook") }
 func FuzzAlertTier(f *testing.F)      { fuzzRecord(f, "alert-tier") }

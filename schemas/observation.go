@@ -48,6 +48,7 @@ func observationFields(c *Coder, o *acuity.Observation) {
 	optional(c, &o.Request, requestFields)
 	List(c, &o.References, referenceFields)
 	List(c, &o.Creates, createFields)
+	List(c, &o.PastStaffing, staffingFields)
 }
 
 func createFields(c *Coder, n *acuity.Create) {

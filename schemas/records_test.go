@@ -85,6 +85,7 @@ var records = []record{
 	stateRecord[facts.PlaceState](newest("place-state")),
 	stateRecord[facts.SwitchesState](newest("switches-state")),
 	stateRecord[facts.ReferenceState](newest("reference-state")),
+	stateRecord[facts.PastStaffingState](newest("past-staffing-state")),
 	recordOf(newest("dead-letter"), DeadLetterCodec.Encode, DeadLetterCodec.Decode),
 	recordOf(newest("snapshot"), SnapshotCodec.Encode, SnapshotCodec.Decode),
 	recordOf(newest("model"), ModelCodec.Encode, ModelCodec.Decode),

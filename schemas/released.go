@@ -28,6 +28,7 @@ var released = []*Schema{
 	{"observation", 3, 1400000103},
 	{"observation", 4, 1400000104},
 	{"observation", 5, 1400000105},
+	{"observation", 6, 1400000106},
 	{"reference-state", 1, 1400000201},
 	{"change", 1, 1400000301},
 	{"unit-chart", 1, 1400000401},
@@ -81,6 +82,7 @@ var released = []*Schema{
 	{"layout", 1, 1400003401},
 	{"session", 1, 1400003501},
 	{"alert-run", 1, 1400003601},
+	{"past-staffing-state", 1, 1400003701},
 }
 
 // newest returns the newest version of a record.

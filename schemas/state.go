@@ -24,6 +24,7 @@ var states = []stateCodec{
 	stateOf("place-state", placeStateFields),
 	stateOf("switches-state", switchesStateFields),
 	stateOf("reference-state", referenceStateFields),
+	stateOf("past-staffing-state", pastStaffingStateFields),
 }
 
 // stateCodec is the codec of one kind of state.
@@ -119,6 +120,8 @@ func unitStateFields(c *Coder, u *facts.UnitState) {
 	c.Int(&u.Backfill.Next)
 	levelRunFields(c, &u.Run)
 }
+
+func pastStaffingStateFields(c *Coder, s *facts.PastStaffingState) { List(c, &s.List, staffingFields) }
 
 func hourSpanFields(c *Coder, s *facts.HourSpan) {
 	c.Int(&s.From)

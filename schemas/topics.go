@@ -32,7 +32,7 @@ func Observations() Topic {
 func Verdicts() Topic {
 	records := []string{
 		"change", "unit-state", "room-state", "visit-state", "statement-state", "dedup-state", "mapping-state",
-		"code-state", "rule-state", "place-state", "switches-state", "reference-state",
+		"code-state", "rule-state", "place-state", "switches-state", "reference-state", "past-staffing-state",
 	}
 	return Topic{Name: "svc.v1.verdicts", Records: records, Compacted: true, CompactionLag: 7 * day, MaxRecord: maxRecord, Copartitioned: true}
 }

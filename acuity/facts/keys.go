@@ -20,6 +20,8 @@ const (
 
 	kindSwitches  = "switches"
 	KindReference = "reference"
+
+	KindPastStaffing = "past-staffing"
 )
 
 // Keys writes the keys of the records of a hospital, and lists those to delete.
@@ -59,6 +61,9 @@ func (k *Keys) Dedup(id string) []byte { return k.key(KindDedup, id) }
 
 // Unit writes the key of the record of the unit.
 func (k *Keys) Unit() []byte { return k.key(KindUnit, "") }
+
+// PastStaffing writes the key of the staffing of past hours.
+func (k *Keys) PastStaffing() []byte { return k.key(KindPastStaffing, "") }
 
 // Code writes the key of an unmapped code, by its key in the worklist.
 func (k *Keys) Code(key string) []byte { return k.key(KindCode, digest(key)) }

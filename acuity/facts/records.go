@@ -22,7 +22,7 @@ const reasonExists = "exists"
 
 // Record is one record of the changelog. It contains facts of one hospital.
 // The kinds are [UnitState], [RoomState], [VisitState], [StatementState],
-// [ReferenceState], [DedupState] and [CodeState]; [MappingState], [RuleState],
+// [ReferenceState], [DedupState], [CodeState] and [PastStaffingState]; [MappingState], [RuleState],
 // [PlaceState] and [SwitchesState] are local settings. The caps of the packages above keep
 // each below 64 KiB. A Record of [State.Dirty] is valid until its callback returns.
 type Record interface{ state() }
@@ -48,6 +48,8 @@ func (*PlaceState) state() {}
 func (*SwitchesState) state() {}
 
 func (*ReferenceState) state() {}
+
+func (*PastStaffingState) state() {}
 
 // UnitState has the state of the hospital as a whole. Its key is the hospital. Version, Since, Level and Run are stored
 // although they are derived, because they record what was published at a past time and cannot be recomputed from the

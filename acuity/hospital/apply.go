@@ -1,6 +1,8 @@
 package hospital
 
 import (
+	"cmp"
+
 	"svc/acuity"
 	"svc/acuity/facts"
 	"svc/acuity/registry"
@@ -39,6 +41,9 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	}
 	if o.Staffing != nil {
 		takeStaffing(&u.registry.Facts, &in, o.Staffing)
+		if in.Outcome == acuity.Applied {
+			u.hours.endPastStaffing(cmp.Or(o.Staffing.AsOf, o.ReceivedAt))
+		}
 	}
 	if o.Roster != nil {
 		takeRoster(&u.registry.Facts, &in, o.Roster)

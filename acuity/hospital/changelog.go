@@ -31,6 +31,10 @@ func (u *State) Dirty(write func(key []byte, s facts.Record)) {
 		r.Marks &^= registry.Unsaved
 		write(u.registry.Keys.Room(r.ID), &r.RoomState)
 	}
+	if s := &u.hours.staffed; s.unsaved {
+		write(u.registry.Keys.PastStaffing(), &s.PastStaffingState)
+	}
+	u.hours.staffed.unsaved = false
 	if u.changed {
 		write(u.registry.Keys.Unit(), &u.registry.Facts)
 	}
@@ -72,6 +76,9 @@ func (u *State) Records(write func(key []byte, s facts.Record)) {
 	for _, r := range u.names.BySubject {
 		u.statements.WriteResourceStatements(r.Statements, stays.HolderName{Named: &r.SubjectName}, write)
 	}
+	if s := &u.hours.staffed; len(s.List) > 0 {
+		write(u.registry.Keys.PastStaffing(), &s.PastStaffingState)
+	}
 	write(u.registry.Keys.Unit(), &u.registry.Facts)
 }
 
@@ -88,6 +95,8 @@ func (u *State) Restore(key string, s facts.Record) error {
 		return u.erase(key, kind, id)
 	case *facts.UnitState:
 		u.registry.Facts = *s
+	case *facts.PastStaffingState:
+		u.hours.staffed.List = s.List
 	case *facts.RoomState:
 		u.registry.RestoreRoom(s)
 	case *facts.VisitState:
@@ -111,6 +120,8 @@ func (u *State) erase(key, kind, id string) error {
 	switch kind {
 	case facts.KindUnit:
 		u.registry.Facts = facts.UnitState{}
+	case facts.KindPastStaffing:
+		u.hours.staffed.List = nil
 	case facts.KindRoom:
 		n, err := strconv.ParseInt(id, 10, 32)
 		if err != nil {

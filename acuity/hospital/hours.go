@@ -25,6 +25,8 @@ const closingHour = score.QuietAfter + time.Hour
 type observedHours struct {
 	*registry.Registry
 
+	staffed pastStaffing
+
 	past   *past // the past that a backfill replays; nil: it must be built
 	isPast bool  // this unit is a replayed past, which cuts its own hours and removes nothing
 }
@@ -170,7 +172,7 @@ func (h *observedHours) backfillDue() acuity.Instant {
 	return max(h.Facts.Backfill.Due, h.Facts.Clock)
 }
 
-// noticePast begins or postpones a backfill if a batch has events of closed hours. Any change of the past of a backfill
+// noticePast begins or postpones a backfill if a batch has events or staffing of closed hours. Any change of the past of a backfill
 // discards the replayed state.
 func (h *observedHours) noticePast(in *registry.Intake) {
 	o, f := in.Observation, &h.Facts
@@ -181,14 +183,21 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 			oldest = codes.Soonest(oldest, at)
 		}
 	}
-	if oldest != 0 || o.Census != nil || isAdministration(o) {
+	staffed := h.addPastStaffing(in)
+	if oldest != 0 || staffed != 0 || o.Census != nil || isAdministration(o) {
 		h.Work.DropPast = true
 	}
-	if o.Channel != acuity.ChannelBatch || oldest == 0 {
+	if o.Channel != acuity.ChannelBatch || oldest == 0 && staffed == 0 {
 		return
 	}
 	b := f.Backfill
-	from := max(oldest, f.Clock.Add(-backfillDays)).Hour() + 1
+	from := closed.Hour()
+	if oldest != 0 {
+		from = max(oldest, f.Clock.Add(-backfillDays)).Hour() + 1
+	}
+	if staffed != 0 {
+		from = min(from, (staffed + registry.HourOf - 1).Hour()) // a shift that begins at a full hour counts for that hour
+	}
 	if b.Due != 0 {
 		from = min(from, b.From)
 	}
@@ -232,7 +241,7 @@ func (u *State) cutPast(in *registry.Intake) {
 	f := &u.registry.Facts
 	b := &f.Backfill
 	u.ensurePast()
-	s := u.hours.past.cut(b.Next)
+	s := u.hours.past.cut(b.Next, u.hours.staffed.At)
 	s.Generation, s.Position, s.Backfill = f.Generation, f.Offset, b.Left(f.Live)
 	in.Snapshot = s
 	b.Next++
@@ -257,8 +266,8 @@ type pastEvent struct {
 	*adt.Event
 }
 
-// newPast builds the past from the stored events of the unit. Only ADT reports hours before its receipt; places and
-// rules are the current ones.
+// newPast builds the past from the stored events of the unit. Only ADT and the staffing of batches report hours before
+// their receipt; places and rules are the current ones.
 func newPast(u *State) *past {
 	p := &past{unit: New(u.registry.Keys.Hospital)}
 	p.unit.hours.isPast, p.unit.registry.Limits = true, u.registry.Limits
@@ -311,11 +320,15 @@ func (p *past) applyUntil(before acuity.Instant, most int) bool {
 	return len(p.events) == 0 || p.events[0].At >= before
 }
 
-// cut returns the snapshot of an hour.
-func (p *past) cut(hour int32) *acuity.Snapshot {
+// cut returns the snapshot of an hour. staffing returns the staffing at an instant, if it is known.
+func (p *past) cut(hour int32, staffing func(acuity.Instant) (acuity.Staffing, bool)) *acuity.Snapshot {
 	u, at := p.unit, acuity.Instant(hour)*registry.HourOf
 	p.applyUntil(at, len(p.events))
 	u.pass(at)
+	u.registry.Facts.Staffing = nil
+	if s, known := staffing(at); known {
+		u.registry.Facts.Staffing = []acuity.Staffing{s}
+	}
 	in := registry.Intake{Change: acuity.Change{Cause: acuity.CauseTime, Outcome: acuity.Time}}
 	u.begin(max(at, u.registry.Facts.Clock), 0)
 	u.derive()

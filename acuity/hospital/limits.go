@@ -59,6 +59,9 @@ const (
 	capNewborns = 8
 	// capPlans is the maximum number of future staffing plans; the earliest are stored.
 	capPlans = 48
+	// capPastStaffing is the maximum number of staffing entries of past hours: one per hour of 28 days and more. The
+	// newest are stored.
+	capPastStaffing = 1000
 	// capRoster is the maximum number of nurses of a roster.
 	capRoster = 500
 	// capMoves is the maximum number of moves that count for the flow axis: as many as there can be nurses. The newest

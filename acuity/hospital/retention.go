@@ -18,6 +18,7 @@ import (
 // restored unit runs it at the same steps.
 func (u *State) applyRetention(now acuity.Instant) {
 	u.dedup.ForgetOld(now)
+	u.hours.dropOldStaffing()
 	for _, r := range u.registry.Rooms {
 		u.statements.SettleStatements(r, now)
 		old := func(s facts.CensusStay) bool { return s.To.Add(registry.SettleAfter) <= now }

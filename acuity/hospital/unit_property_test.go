@@ -46,6 +46,14 @@ func (w *world) next() acuity.Observation {
 		for range pick(w.t, "events", 1, 1, 1, 3) {
 			o.Events = append(o.Events, w.event())
 		}
+		if o.Channel == acuity.ChannelBatch {
+			for range pick(w.t, "past", 0, 1, 3) {
+				o.PastStaffing = append(o.PastStaffing, acuity.Staffing{
+					AsOf:   w.ago(0, 5000)/registry.HourOf*registry.HourOf + pick(w.t, "into", acuity.Instant(0), 1),
+					Nurses: pick(w.t, "nurses", int32(0), 1, 5), Call: pick(w.t, "call", acuity.Unsaid, acuity.No, acuity.Yes),
+				})
+			}
+		}
 	case 's':
 		o.Channel = acuity.ChannelClinical
 		room := pick(w.t, "room", int32(1), 2, 3, 7, w.ownRoom())
@@ -382,6 +390,8 @@ func (l changelog) write(u *State) {
 		case *facts.SwitchesState:
 			l[key] = copied(s)
 		case *facts.ReferenceState:
+			l[key] = copied(s)
+		case *facts.PastStaffingState:
 			l[key] = copied(s)
 		}
 	})

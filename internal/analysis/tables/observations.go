@@ -24,13 +24,22 @@ type ObservationRow struct {
 	Signals []SignalRow `parquet:"signals,list" json:"signals,omitempty" about:"Clinical statements in request order"`
 	Census  []CensusRow `parquet:"census,list" json:"census,omitempty" about:"Rooms listed by a census"`
 
-	CensusAt     *Moment `parquet:"census_at,timestamp(millisecond),optional" json:"census_at,omitzero" about:"Time of the census"`
-	StaffingAt   *Moment `parquet:"staffing_at,timestamp(millisecond),optional" json:"staffing_at,omitzero" about:"Start of the staffing"`
-	Nurses       *int32  `parquet:"nurses,optional" json:"nurses,omitempty" about:"Assignable nurses on duty, excluding the charge nurse"`
-	Call         *string `parquet:"call,dict,optional" json:"call,omitempty" about:"Call staff available: yes or no"`
-	RosterNurses *int32  `parquet:"roster_nurses,optional" json:"roster_nurses,omitempty" about:"Number of nurses on the roster"`
+	CensusAt     *Moment           `parquet:"census_at,timestamp(millisecond),optional" json:"census_at,omitzero" about:"Time of the census"`
+	StaffingAt   *Moment           `parquet:"staffing_at,timestamp(millisecond),optional" json:"staffing_at,omitzero" about:"Start of the staffing"`
+	Nurses       *int32            `parquet:"nurses,optional" json:"nurses,omitempty" about:"Assignable nurses on duty, excluding the charge nurse"`
+	Call         *string           `parquet:"call,dict,optional" json:"call,omitempty" about:"Call staff available: yes or no"`
+	PastStaffing []PastStaffingRow `parquet:"past_staffing,list" json:"past_staffing,omitempty" about:"Staffing of past hours in a batch"`
+
+	RosterNurses *int32 `parquet:"roster_nurses,optional" json:"roster_nurses,omitempty" about:"Number of nurses on the roster"`
 
 	Record []byte `parquet:"record" json:"record" about:"The stored record: Avro in the Confluent wire format, base64 in text formats. svc import writes these bytes"`
+}
+
+// PastStaffingRow is one entry of the past staffing of a batch.
+type PastStaffingRow struct {
+	At     *Moment `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"Start; the entry holds until the next one"`
+	Nurses int32   `parquet:"nurses" json:"nurses" about:"Assignable nurses on duty, excluding the charge nurse"`
+	Call   *string `parquet:"call,dict,optional" json:"call,omitempty" about:"Call staff available: yes or no; null: as in the entry before"`
 }
 
 // EventRow is one ADT event.
@@ -99,6 +108,7 @@ func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 		row.StaffingAt, row.Nurses = nullable(Moment(o.Staffing.AsOf)), &o.Staffing.Nurses
 		row.Call = nullable(word(tristateWords[:], o.Staffing.Call))
 	}
+	row.PastStaffing = rowsOf(o.PastStaffing, pastStaffingRow)
 	if o.Roster != nil {
 		n := int32(len(o.Roster.Nurses)) //nolint:gosec // bounded by the size of a record
 		row.RosterNurses = &n
@@ -120,6 +130,10 @@ func eventRow(e *acuity.Event) EventRow {
 		row.Diagnoses = append(row.Diagnoses, string(e.Diagnoses[i].System)+" "+e.Diagnoses[i].Code)
 	}
 	return row
+}
+
+func pastStaffingRow(s *acuity.Staffing) PastStaffingRow {
+	return PastStaffingRow{nullable(Moment(s.AsOf)), s.Nurses, nullable(word(tristateWords[:], s.Call))}
 }
 
 func censusRow(c *acuity.CensusRoom) CensusRow {

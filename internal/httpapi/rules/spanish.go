@@ -128,8 +128,12 @@ var spanish = map[string]string{
 		`no con los dos caracteres \r.`,
 	"several_open_visits": "La paciente tiene varias visitas abiertas y el mensaje no identifica ninguna, así que no se aplicó; " +
 		"envíe el número de visita.",
+	"staffing_not_past": "Este dato de personal empieza después de la última hora completa, así que aún no cambió ninguna hora; " +
+		"envíe el número actual de enfermeras a /api/ingest/staffing.",
 	"staffing_older": "Ya se aplicó un dato de personal más reciente, así que este no cambió nada; " +
 		"revise asOf si este es el más reciente.",
+	"staffing_too_old": "Este dato de personal empieza hace más de 28 días, así que no se usó; " +
+		"indique un asOf de los últimos 28 días.",
 	"status_not_used": "Un recurso con este estado aún no aporta datos; envíelo de nuevo cuando cambie su estado.",
 	"status_unknown":  "No se admite este estado; envíe uno de los que indica la documentación.",
 	"subject_differs": "El subject no es la paciente del encounter, así que el dato se aplicó a la paciente del encounter; " +
@@ -149,6 +153,8 @@ var spanish = map[string]string{
 	"too_many_references": "El hospital alcanzó su límite de visitas y pacientes sin ingreso; envíe antes sus ingresos.",
 	"too_many_rooms": "El hospital alcanzó su límite de habitaciones; " +
 		"envíe un censo solo con las habitaciones de la unidad.",
+	"too_many_staffings": "Se enviaron más de 1,000 datos de personal de los últimos 28 días, así que se descartaron los más antiguos; " +
+		"envíe solo los cambios del número de enfermeras.",
 	"too_many_statements":        "El hospital alcanzó su límite de datos clínicos; dé de alta las visitas que terminaron.",
 	"too_many_visits":            "El hospital alcanzó su límite de visitas; dé de alta las visitas que terminaron.",
 	"too_many_visits_of_patient": "La paciente alcanzó el límite de visitas por paciente; dé de alta las visitas que terminaron.",

@@ -297,8 +297,17 @@ var Warnings = []Warning{
 		"The patient has several open visits and the message identifies none of them, so it was not applied; send the visit number.",
 	},
 	{
+		"staffing_not_past", Unused, ByState,
+		"This staffing begins after the last full hour, so it changed no hour yet; " +
+			"send the current number of nurses to /api/ingest/staffing.",
+	},
+	{
 		"staffing_older", Known, ByState,
 		"A newer staffing record was already applied, so this one changed nothing; check asOf if this record is the newest.",
+	},
+	{
+		"staffing_too_old", Unused, ByState,
+		"This staffing begins more than 28 days ago, so it was not used; give an asOf within the last 28 days.",
 	},
 	{
 		"status_not_used", Unused, ByFHIR,
@@ -337,6 +346,10 @@ var Warnings = []Warning{
 	{
 		"too_many_rooms", Refused, ByState,
 		"The hospital has reached its limit of rooms; send a census that lists only the rooms of the unit.",
+	},
+	{
+		"too_many_staffings", Unused, ByState,
+		"More than 1,000 staffings of the last 28 days were sent, so the oldest were dropped; send only changes of the number of nurses.",
 	},
 	{
 		"too_many_statements", Refused, ByState,

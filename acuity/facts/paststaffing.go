@@ -1,0 +1,71 @@
+package facts
+
+import (
+	"cmp"
+	"slices"
+
+	"svc/acuity"
+)
+
+// PastStaffingState is the staffing of past hours that batches reported. An entry holds until the
+// next one.
+type PastStaffingState struct {
+	List []acuity.Staffing // ascending by AsOf; Nurses -1: unknown from then on. Its memory is never changed.
+}
+
+// Set adds an entry, in place of one with the same AsOf. It reports whether that changes the list.
+func (s *PastStaffingState) Set(n acuity.Staffing) bool {
+	i, found := s.find(n.AsOf)
+	switch {
+	case !found:
+		s.List = slices.Insert(slices.Clone(s.List), i, n)
+	case s.List[i] == n:
+		return false
+	default:
+		s.List = slices.Clone(s.List)
+		s.List[i] = n
+	}
+	return true
+}
+
+// End makes the staffing unknown from an instant to the next entry, because the hospital then
+// reported a staffing that is not in the list. It reports whether that changes the list.
+func (s *PastStaffingState) End(at acuity.Instant) bool {
+	i, found := s.find(at)
+	return !found && i > 0 && s.List[i-1].Nurses >= 0 && s.Set(acuity.Staffing{AsOf: at, Nurses: -1})
+}
+
+// DropOld drops the entries that have no effect at oldest or later. It reports whether there were any.
+func (s *PastStaffingState) DropOld(oldest acuity.Instant) bool {
+	i, found := s.find(oldest)
+	if !found {
+		i--
+	}
+	i = max(i, 0)
+	for i < len(s.List) && s.List[i].Nurses < 0 {
+		i++ // nothing is known before the first entry
+	}
+	s.List = s.List[i:]
+	return i > 0
+}
+
+// At returns the entry that holds at an instant; false: the staffing is unknown. An entry that does
+// not mention staff on call has what the entry before it says.
+func (s *PastStaffingState) At(at acuity.Instant) (n acuity.Staffing, known bool) {
+	i, found := s.find(at)
+	if !found {
+		i--
+	}
+	if i < 0 || s.List[i].Nurses < 0 {
+		return acuity.Staffing{}, false
+	}
+	n = s.List[i]
+	for i--; n.Call == acuity.Unsaid && i >= 0 && s.List[i].Nurses >= 0; i-- {
+		n.Call = s.List[i].Call
+	}
+	return n, true
+}
+
+func (s *PastStaffingState) find(at acuity.Instant) (i int, found bool) {
+	return slices.BinarySearchFunc(s.List, at, func(n acuity.Staffing, at acuity.Instant) int { return cmp.Compare(n.AsOf, at) })
+}

@@ -1,0 +1,70 @@
+package hospital
+
+import (
+	"svc/acuity"
+	"svc/acuity/codes"
+	"svc/acuity/facts"
+	"svc/acuity/registry"
+)
+
+// pastStaffing is the staffing of past hours. It has no effect on the present: whoever sends the past
+// in pieces would otherwise change the level with each piece.
+type pastStaffing struct {
+	facts.PastStaffingState
+
+	unsaved bool // the record must be written
+}
+
+// addPastStaffing adds the staffing of a batch. It returns the start of the earliest entry that
+// changes a closed hour; 0: there is none.
+func (h *observedHours) addPastStaffing(in *registry.Intake) (earliest acuity.Instant) {
+	f, list := &h.Facts, in.Observation.PastStaffing
+	if len(list) == 0 {
+		return 0
+	}
+	closed, oldest := f.Clock/registry.HourOf*registry.HourOf, f.Clock.Add(-backfillDays)
+	for i := range list {
+		s, path := list[i], registry.ItemPath("staffing", i)+".asOf"
+		if s.AsOf < oldest {
+			in.Warn("staffing_too_old", path)
+			continue
+		}
+		if s.AsOf > closed {
+			in.Warn("staffing_not_past", path)
+		}
+		if h.staffed.Set(s) {
+			h.staffed.unsaved = true
+			if s.AsOf <= closed {
+				earliest = codes.Soonest(earliest, s.AsOf)
+			}
+		}
+	}
+	if len(f.Staffing) > 0 {
+		h.endPastStaffing(f.Staffing[0].AsOf)
+	}
+	h.dropOldStaffing()
+	if n := len(h.staffed.List) - capPastStaffing; n > 0 {
+		h.staffed.List = h.staffed.List[n:]
+		in.Warn("too_many_staffings", "staffing")
+	}
+	return earliest
+}
+
+// endPastStaffing makes the staffing of past hours unknown from the start of a staffing that came
+// by another feed.
+func (h *observedHours) endPastStaffing(at acuity.Instant) {
+	if h.staffed.End(at) {
+		h.staffed.unsaved = true
+	}
+}
+
+// dropOldStaffing drops the staffing that no backfill can need, and the record if nothing is left.
+func (h *observedHours) dropOldStaffing() {
+	if !h.staffed.DropOld(h.Facts.Clock.Add(-backfillDays)) {
+		return
+	}
+	if h.staffed.unsaved = len(h.staffed.List) > 0; !h.staffed.unsaved {
+		h.staffed.List = nil
+		h.Keys.Drop(h.Keys.PastStaffing())
+	}
+}

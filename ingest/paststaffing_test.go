@@ -1,0 +1,52 @@
+package ingest_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"svc/acuity"
+)
+
+// A batch carries the staffing of past hours, alone or with events. The clock of the tests is 15:30.
+func TestBatchCarriesPastStaffing(t *testing.T) {
+	const event = `{"eventType":"A01","occurredAt":"2026-03-04T15:00:00Z","visitId":"V1"}`
+	for name, c := range map[string]struct{ body, want string }{
+		"with an event":          {`{"events":[` + event + `],"staffing":[{"asOf":"2026-03-04T07:00:00Z","nursesOnDuty":6,"callStaffAvailable":true}]}`, "1 07:00:00=6/2"},
+		"alone, in any order":    {`{"staffing":[{"asOf":"2026-03-04T08:00:00Z","nursesOnDuty":0,"callStaffAvailable":false},{"asOf":"2026-03-04T07:00:00Z","nursesOnDuty":6}]}`, "0 08:00:00=0/1 07:00:00=6/0"},
+		"the same twice":         {`{"staffing":[{"asOf":"2026-03-04T07:00:00Z","nursesOnDuty":6},{"nursesOnDuty":6,"asOf":"2026-03-04T07:00:00Z"}]}`, "0 07:00:00=6/0"},
+		"to the minute":          {`{"staffing":[{"asOf":"2026-03-04T07:00Z","nursesOnDuty":6}]}`, "0 07:00:00=6/0"},
+		"without a good event":   {`{"events":[7],"staffing":[{"asOf":"2026-03-04T07:00:00Z","nursesOnDuty":6}]}`, "0 07:00:00=6/0"},
+		"of a clock that is off": {`{"staffing":[{"asOf":"2026-03-04T15:34:00Z","nursesOnDuty":6}]}`, "0 15:34:00=6/0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t)
+			o := d.wantTaken(t, d.post(t, "batch", c.body))
+			got := fmt.Sprint(len(o.Events))
+			for _, s := range o.PastStaffing {
+				got += fmt.Sprintf(" %s=%d/%d", s.AsOf.Time().UTC().Format("15:04:05"), s.Nurses, s.Call)
+			}
+			if got != c.want || o.Channel != acuity.ChannelBatch || o.Staffing != nil {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+	entry := `{"asOf":"2026-03-04T07:00:00Z","nursesOnDuty":6}`
+	for name, c := range map[string]struct{ body, want string }{
+		"no start":               {`{"nursesOnDuty":6}`, "staffing[0].asOf required"},
+		"no number":              {`{"asOf":"2026-03-04T07:00:00Z"}`, "staffing[0].nursesOnDuty required"},
+		"a start that is none":   {`{"asOf":"noon","nursesOnDuty":6}`, "staffing[0].asOf date-time"},
+		"letters":                {`{"asOf":"2026-03-04T07:00:00Z","nursesOnDuty":"six"}`, "staffing[0].nursesOnDuty type:integer"},
+		"the future":             {`{"asOf":"2026-03-04T15:36:00Z","nursesOnDuty":6}`, "staffing[0].asOf max:now"},
+		"two numbers of one day": {entry + `,{"asOf":"2026-03-04T07:00:00Z","nursesOnDuty":5}`, "staffing[1].asOf unique"},
+		"no object":              {`7`, "staffing[0] type:object"},
+		"none":                   {``, "staffing minItems:1"},
+		"501":                    {strings.Repeat(entry+",", 500) + entry, "staffing maxItems:500"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t)
+			d.wantRefused(t, d.post(t, "batch", `{"events":[`+event+`],"staffing":[`+c.body+`]}`), http.StatusBadRequest, "invalid_request", c.want)
+		})
+	}
+}
