@@ -55,7 +55,8 @@ func feedRoutes() []contract.Route[*server] {
 						`{"asOf":"2026-03-04T19:00:00-06:00","nursesOnDuty":5}]}`,
 				}),
 			Data: batchAnswer{}, Limits: map[string]int64{
-				"eventsPerBatch": itemsAtMost[batchShape]("events"), "staffingsPerBatch": itemsAtMost[batchShape]("staffing"), "smallBodyFacts": limit.LargeFacts, "smallBodyBytes": limit.LargeBytes,
+				"eventsPerBatch": itemsAtMost[batchShape]("events"), "staffingsPerBatch": itemsAtMost[batchShape]("staffing"),
+				"smallBodyFacts": limit.LargeFacts, "smallBodyBytes": limit.LargeBytes,
 				"factsPerSecond": limit.FactsPerSecond, "factsAtOnce": limit.FactsAtOnce, "factsUnapplied": limit.FactsUnapplied,
 			},
 		}, Serve: (*server).batch},

@@ -8,7 +8,7 @@ import (
 
 // These are the kinds of records. The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
 const (
-	KindUnit      = "unit"
+	kindUnit      = "unit"
 	KindRoom      = "room"
 	KindVisit     = "visit"
 	KindStatement = "statement"
@@ -21,7 +21,7 @@ const (
 	kindSwitches  = "switches"
 	KindReference = "reference"
 
-	KindPastStaffing = "past-staffing"
+	kindPastStaffing = "past-staffing"
 )
 
 // Keys writes the keys of the records of a hospital, and lists those to delete.
@@ -60,10 +60,10 @@ func (k *Keys) Statement(n int64) []byte { return k.numbered(KindStatement, n) }
 func (k *Keys) Dedup(id string) []byte { return k.key(KindDedup, id) }
 
 // Unit writes the key of the record of the unit.
-func (k *Keys) Unit() []byte { return k.key(KindUnit, "") }
+func (k *Keys) Unit() []byte { return k.key(kindUnit, "") }
 
 // PastStaffing writes the key of the staffing of past hours.
-func (k *Keys) PastStaffing() []byte { return k.key(KindPastStaffing, "") }
+func (k *Keys) PastStaffing() []byte { return k.key(kindPastStaffing, "") }
 
 // Code writes the key of an unmapped code, by its key in the worklist.
 func (k *Keys) Code(key string) []byte { return k.key(KindCode, digest(key)) }

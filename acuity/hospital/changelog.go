@@ -117,11 +117,15 @@ func (u *State) Restore(key string, s facts.Record) error {
 
 // erase removes the record with a key, which has the given kind and id.
 func (u *State) erase(key, kind, id string) error {
-	switch kind {
-	case facts.KindUnit:
+	switch key {
+	case string(u.registry.Keys.Unit()):
 		u.registry.Facts = facts.UnitState{}
-	case facts.KindPastStaffing:
+		return nil
+	case string(u.registry.Keys.PastStaffing()):
 		u.hours.staffed.List = nil
+		return nil
+	}
+	switch kind {
 	case facts.KindRoom:
 		n, err := strconv.ParseInt(id, 10, 32)
 		if err != nil {

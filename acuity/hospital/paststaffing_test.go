@@ -189,6 +189,10 @@ func TestPastStaffingIsBounded(t *testing.T) {
 	if log.write(u); log[key] == nil {
 		t.Error("no record")
 	}
+	restored := log.restore(t)
+	if err := restored.Restore(key, nil); err != nil || restored.hours.staffed.List != nil {
+		t.Errorf("deleted: %v, %d entries", err, len(restored.hours.staffed.List))
+	}
 	feed(u, acuity.Observation{ReceivedAt: now.Add(time.Minute), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 1}})
 	u.advance(nil, now.Add(24*time.Hour))
 	feed(u, acuity.Observation{ReceivedAt: now.Add(29 * 24 * time.Hour), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 2}})
