@@ -14,7 +14,7 @@ import (
 	"svc/schemas"
 )
 
-// unseen is a view that nobody reads.
+// unseen is a view without readers.
 type unseen struct{}
 
 func (unseen) Own(int32, int64, []verdict.Chart) verdict.OwnedView { return unseen{} }

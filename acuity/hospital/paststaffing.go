@@ -7,8 +7,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// pastStaffing is the staffing of past hours. It has no effect on the present: whoever sends the past
-// in pieces would otherwise change the level with each piece.
+// pastStaffing is the staffing of past hours. It has no effect on the present: a sender of the past
+// in pieces would otherwise change the current level with each piece.
 type pastStaffing struct {
 	facts.PastStaffingState
 
