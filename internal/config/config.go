@@ -78,6 +78,7 @@ type option struct {
 	secret bool // the value may also be in the file that SVC_…_FILE names
 	filled bool // the value must not be empty if it is given
 	text   string
+	given  bool // Set was called
 }
 
 // variable returns the environment variable of the option.
@@ -142,9 +143,13 @@ func (c *Config) Faults(flags *pflag.FlagSet, needs Need) (faults []error) {
 // String implements [pflag.Value].
 func (o *option) String() string { return o.text }
 
-// Set implements [pflag.Value].
+// Set implements [pflag.Value]. An option has one value, which may be a list. A second one is an error, because it
+// would silently replace the first: of two --mllp, the first sender would not be served.
 func (o *option) Set(text string) error {
-	o.text = text
+	if o.given {
+		return errors.New("is given more than once; give one value")
+	}
+	o.given, o.text = true, text
 	return o.set(text)
 }
 

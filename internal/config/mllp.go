@@ -29,8 +29,8 @@ type MLLP struct {
 // the certificate of a peer identify the key. If several senders match a peer, the first one is used.
 type MLLPSender struct {
 	Address string
-	Key     string       // id as in svc keys list; stands for the key and its successors
-	From    netip.Prefix // id as in svc keys list; identifies the key and its successors
+	Key     string       // id as in svc keys list; identifies the key and its successors
+	From    netip.Prefix // network of the peers; zero: any
 	Client  string       // name in the certificate of the peer; "": any, or no certificate
 }
 

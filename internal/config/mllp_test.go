@@ -65,3 +65,18 @@ func TestMLLPFaults(t *testing.T) {
 		t.Errorf("MLLP is not off by default: %v %+v", err, c.MLLP)
 	}
 }
+
+// An option that is given twice is an error: the second value would replace the first without a word.
+func TestRepeatedOptionIsRefused(t *testing.T) {
+	sender := "addr=127.0.0.1:2575,key=key_1"
+	for name, args := range map[string][]string{
+		"two senders":      {"--mllp", sender, "--mllp", sender},
+		"two addresses":    {"--kafka", "a:1", "--kafka=b:2"},
+		"the same address": {"--listen", "127.0.0.1:1", "--listen", "127.0.0.1:1"},
+	} {
+		_, err := parseConfig(t, "run", everything, args, environment("SVC_PSEUDONYM_KEY", key32))
+		if err == nil || !strings.Contains(err.Error(), "is given more than once") || !strings.Contains(err.Error(), args[0]) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
