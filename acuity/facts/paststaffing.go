@@ -15,7 +15,7 @@ type PastStaffingState struct {
 
 // Set adds an entry, in place of one with the same AsOf. It reports whether that changes the list.
 func (s *PastStaffingState) Set(n acuity.Staffing) bool {
-	i, found := s.find(n.AsOf)
+	i, found := s.Find(n.AsOf)
 	switch {
 	case !found:
 		s.List = slices.Insert(slices.Clone(s.List), i, n)
@@ -31,13 +31,13 @@ func (s *PastStaffingState) Set(n acuity.Staffing) bool {
 // End makes the staffing unknown from an instant to the next entry, because the hospital then
 // reported a staffing that is not in the list. It reports whether that changes the list.
 func (s *PastStaffingState) End(at acuity.Instant) bool {
-	i, found := s.find(at)
+	i, found := s.Find(at)
 	return !found && i > 0 && s.List[i-1].Nurses >= 0 && s.Set(acuity.Staffing{AsOf: at, Nurses: -1})
 }
 
 // DropOld drops the entries that have no effect at oldest or later. It reports whether there were any.
 func (s *PastStaffingState) DropOld(oldest acuity.Instant) bool {
-	i, found := s.find(oldest)
+	i, found := s.Find(oldest)
 	if !found {
 		i--
 	}
@@ -52,7 +52,7 @@ func (s *PastStaffingState) DropOld(oldest acuity.Instant) bool {
 // At returns the entry that holds at an instant; false: the staffing is unknown. An entry that does
 // not mention staff on call has what the entry before it says.
 func (s *PastStaffingState) At(at acuity.Instant) (n acuity.Staffing, known bool) {
-	i, found := s.find(at)
+	i, found := s.Find(at)
 	if !found {
 		i--
 	}
@@ -66,6 +66,7 @@ func (s *PastStaffingState) At(at acuity.Instant) (n acuity.Staffing, known bool
 	return n, true
 }
 
-func (s *PastStaffingState) find(at acuity.Instant) (i int, found bool) {
+// Find returns the index of the entry that begins at an instant, or where such an entry would be inserted.
+func (s *PastStaffingState) Find(at acuity.Instant) (i int, found bool) {
 	return slices.BinarySearchFunc(s.List, at, func(n acuity.Staffing, at acuity.Instant) int { return cmp.Compare(n.AsOf, at) })
 }

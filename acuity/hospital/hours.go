@@ -196,7 +196,7 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 		from = max(oldest, f.Clock.Add(-backfillDays)).Hour() + 1
 	}
 	if staffed != 0 {
-		from = min(from, (staffed + registry.HourOf - 1).Hour()) // a shift that begins at a full hour counts for that hour
+		from = min(from, firstHour(staffed)) // a shift that begins at a full hour counts for that hour
 	}
 	if b.Due != 0 {
 		from = min(from, b.From)

@@ -23,6 +23,7 @@ func (h *observedHours) addPastStaffing(in *registry.Intake) (earliest acuity.In
 		return 0
 	}
 	closed, oldest := f.Clock/registry.HourOf*registry.HourOf, f.Clock.Add(-backfillDays)
+	var changed []int
 	for i := range list {
 		s, path := list[i], registry.ItemPath("staffing", i)+".asOf"
 		if s.AsOf < oldest {
@@ -36,7 +37,13 @@ func (h *observedHours) addPastStaffing(in *registry.Intake) (earliest acuity.In
 			h.staffed.unsaved = true
 			if s.AsOf <= closed {
 				earliest = codes.Soonest(earliest, s.AsOf)
+				changed = append(changed, i)
 			}
+		}
+	}
+	for _, i := range changed { // now that it is known where each entry ends
+		if !h.hasPastHours(list[i].AsOf, closed) {
+			in.Warn("staffing_of_live_hours", registry.ItemPath("staffing", i)+".asOf")
 		}
 	}
 	if len(f.Staffing) > 0 {
@@ -49,6 +56,20 @@ func (h *observedHours) addPastStaffing(in *registry.Intake) (earliest acuity.In
 	}
 	return earliest
 }
+
+// hasPastHours reports whether the entry that begins at an instant holds at a closed hour that a backfill evaluates. A
+// backfill does not evaluate the hours that were observed live.
+func (h *observedHours) hasPastHours(at, closed acuity.Instant) bool {
+	end := closed + 1
+	if i, _ := h.staffed.Find(at); i+1 < len(h.staffed.List) {
+		end = min(end, h.staffed.List[i+1].AsOf)
+	}
+	hours := facts.Backfill{Next: firstHour(at), Until: firstHour(end) - 1}
+	return hours.Next > hours.Until || hours.Left(h.Facts.Live) > 0 // an entry between two full hours holds at none
+}
+
+// firstHour returns the first full hour at or after an instant.
+func firstHour(at acuity.Instant) int32 { return (at + registry.HourOf - 1).Hour() }
 
 // endPastStaffing makes the staffing of past hours unknown from the start of a staffing that came
 // by another feed.

@@ -86,6 +86,13 @@ func TestBatchStaffsPastHours(t *testing.T) {
 			[]acuity.Observation{batchOfPast(now, staffedAt(2*hour, 5, acuity.No)), staffing(now.Add(time.Second), clockAt(4*hour)), batchOfPast(now.Add(time.Minute), staffedAt(hour, 7, acuity.No))},
 			"1:7n 2:5n 3:5n 4:-1 5:-1 6:-1", "",
 		},
+		"of hours that were observed live, which are 4 to 6": {
+			[]acuity.Observation{
+				arrival(clockAt(3*hour+30), acuity.Event{ID: "live", Type: acuity.A01, Visit: "v2", Class: 'I', Place: acuity.Location{PointOfCare: "LDR", Room: "L2"}}),
+				batchOfPast(now, staffedAt(2*hour, 5, acuity.No), staffedAt(5*hour, 3, acuity.No)),
+			},
+			"1:-1 2:5n 3:5n 4:-1 5:-1 6:-1", "staffing_of_live_hours staffing[1].asOf",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := New(testHospital)

@@ -130,6 +130,8 @@ var spanish = map[string]string{
 		"envíe el número de visita.",
 	"staffing_not_past": "Este dato de personal empieza después de la última hora completa, así que aún no cambió ninguna hora; " +
 		"envíe el número actual de enfermeras a /api/ingest/staffing.",
+	"staffing_of_live_hours": "Todas las horas de este dato de personal se observaron en vivo y no se evalúan de nuevo, " +
+		"así que no cambió nada; envíe los cambios de personal a /api/ingest/staffing cuando ocurran.",
 	"staffing_older": "Ya se aplicó un dato de personal más reciente, así que este no cambió nada; " +
 		"revise asOf si este es el más reciente.",
 	"staffing_too_old": "Este dato de personal empieza hace más de 28 días, así que no se usó; " +

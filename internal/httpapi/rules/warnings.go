@@ -298,8 +298,12 @@ var Warnings = []Warning{
 	},
 	{
 		"staffing_not_past", Unused, ByState,
-		"This staffing begins after the last full hour, so it changed no hour yet; " +
-			"send the current number of nurses to /api/ingest/staffing.",
+		"This staffing begins after the last full hour, so it changed no hour yet; send the current number to /api/ingest/staffing.",
+	},
+	{
+		"staffing_of_live_hours", Unused, ByState,
+		"All hours of this staffing were observed live and are not evaluated again, so it changed nothing; " +
+			"send changes of staffing to /api/ingest/staffing when they occur.",
 	},
 	{
 		"staffing_older", Known, ByState,
