@@ -352,19 +352,8 @@ type diagnosisShape struct {
 	OnsetAt string `json:"onsetAt,omitempty" pattern:"time"`
 }
 
-// batchShape has every field of a batch. The API lists eventBatchShape and staffingBatchShape, because a batch has
-// at least one of the two lists.
 type batchShape struct {
+	_        struct{}            `anyRequired:"events,staffing"`
 	Events   []adtShape          `json:"events,omitempty" minItems:"1" maxItems:"500" open:"true" doc:"May be omitted if there is staffing."`
 	Staffing []pastStaffingShape `json:"staffing,omitempty" minItems:"1" maxItems:"500" doc:"Nurses on duty in past hours, in any order. Each entry holds until the next one."`
-}
-
-type eventBatchShape struct {
-	Events   []adtShape          `json:"events" minItems:"1" maxItems:"500" open:"true" doc:"May be omitted if there is staffing."`
-	Staffing []pastStaffingShape `json:"staffing,omitempty" minItems:"1" maxItems:"500" doc:"Nurses on duty in past hours, in any order. Each entry holds until the next one."`
-}
-
-type staffingBatchShape struct {
-	Events   []adtShape          `json:"events,omitempty" minItems:"1" maxItems:"500" open:"true" doc:"May be omitted if there is staffing."`
-	Staffing []pastStaffingShape `json:"staffing" minItems:"1" maxItems:"500" doc:"Nurses on duty in past hours, in any order. Each entry holds until the next one."`
 }

@@ -46,7 +46,7 @@ func feedRoutes() []contract.Route[*server] {
 			About: "Valid events are applied; invalid ones are listed with their faults. Hours of the last 28 days that svc did not observe " +
 				"live are evaluated from the events; staffing has the nurses on duty of these hours. It changes past hours only: send the " +
 				"current number to /api/ingest/staffing. A fault in staffing rejects the whole body.",
-			Bodies: jsonBody(maxBatchBody, contract.AnyOf{eventBatchShape{}, staffingBatchShape{}},
+			Bodies: jsonBody(maxBatchBody, batchShape{},
 				contract.Example{
 					Name: "Backfill",
 					Text: `{"events":[{"eventType":"A04","occurredAt":"2026-03-04T08:14:00-06:00","visitId":"V-1002","roomId":21,` +

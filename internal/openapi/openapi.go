@@ -144,7 +144,7 @@ func (w *writer) operation(o *contract.Operation) {
 	for _, kind := range o.Refusals() {
 		w.refusal(op, kind)
 	}
-	for _, kind := range o.Told {
+	for _, kind := range o.RefusesOnPage {
 		addBareRefusal(op, kind, o.Bare)
 	}
 	if slices.Contains(o.Bare, httpapi.FHIRType) {

@@ -107,6 +107,13 @@ func (s *shapes) name(t reflect.Type) string {
 func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
 	var embedded []reflect.StructField
 	for f := range t.Fields() {
+		if names := f.Tag.Get("anyRequired"); names != "" { // at least one of these lists, which may otherwise be null
+			for name := range strings.SplitSeq(names, ",") {
+				o.AnyOf = append(o.AnyOf, &huma.Schema{
+					Required: []string{name}, Properties: map[string]*huma.Schema{name: {Type: huma.TypeArray}},
+				})
+			}
+		}
 		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && tag == "" {
 			embedded = append(embedded, f)
