@@ -161,3 +161,31 @@ func TestRedisFailsOver(t *testing.T) {
 	}
 	s.verify(nil)
 }
+
+// TestNewReaderWaitsForAProcessor: a reader that starts cannot know whether Redis has just come back with older
+// data. It serves the view only after a processor has checked it.
+func TestNewReaderWaitsForAProcessor(t *testing.T) {
+	needServers(t)
+	t.Parallel()
+	s := startSystem(t, "north")
+	p1 := s.processor("p1")
+	p := s.partners[0]
+	p.accepted(t, "staffing", `{"nursesOnDuty":5,"callStaffAvailable":true}`)
+	p.readUnit(t)
+	p1.kill() // for five seconds, readers that know Redis serve what it wrote
+	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
+	second := start(t, "second", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
+	second.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
+	reader := newPartner("http://"+listen, p.hospital, p.key)
+	reader.honored(t)
+	if a := reader.get(t, "/api/v1/unit-state"); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+		t.Errorf("before a processor has checked Redis: %v", a)
+	}
+	s.processor("p1")
+	eventually(t, time.Minute, func() error {
+		if a := reader.get(t, "/api/v1/unit-state"); a.status != http.StatusOK {
+			return fmt.Errorf("with a processor: %v", a)
+		}
+		return nil
+	})
+}

@@ -28,11 +28,11 @@ type connection struct {
 
 	meeting sync.Mutex
 	process string                   // id of the Redis process; "": it does not report one
-	another atomic.Pointer[newcomer] // the process that responds since the last change of processes; nil: there was no change
+	another atomic.Pointer[newcomer] // the process that responds; nil: none has, or it does not report an id
 }
 
-// newcomer is a Redis process that responds in place of an earlier one, after a restart or a failover to a replica.
-// Its data may be older than that of its predecessor.
+// newcomer is a Redis process that this connection has met. It may have replaced another one just before, in a restart
+// or a failover to a replica, and its data may be older than that of its predecessor.
 type newcomer struct {
 	at    time.Time // when the process was first met, by its clock
 	first sync.Map  // when the header at a key was last written, as first read: string to time.Time
@@ -58,7 +58,7 @@ func (c *connection) meet(ctx context.Context, conn *redis.Conn) error {
 	}
 	c.meeting.Lock()
 	defer c.meeting.Unlock()
-	if c.process != "" && c.process != id {
+	if c.process != id {
 		at, err := conn.Time(ctx).Result()
 		if err != nil {
 			return fmt.Errorf("meet Redis: %w", err)
@@ -321,15 +321,16 @@ func (w *writer) lastFault() error {
 }
 
 // run writes until ctx ends, and returns the error of ctx. It calls write after a signal, after the time that write has
-// returned, and again after a failure. anew reports whether the last call failed, or whether this call is the first.
-func (w *writer) run(ctx context.Context, write func(anew bool) (next time.Duration, err error)) error {
+// returned, and again after a failure. uncertain reports whether Redis may lack what was written before: at the first call,
+// and after a failed one.
+func (w *writer) run(ctx context.Context, write func(uncertain bool) (next time.Duration, err error)) error {
 	retry := time.Duration(0)
-	for anew := true; ; {
-		next, err := write(anew)
+	for uncertain := true; ; {
+		next, err := write(uncertain)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if anew = err != nil; anew {
+		if uncertain = err != nil; uncertain {
 			w.last.Store(&err)
 			if retry == 0 {
 				w.log.WarnContext(ctx, "view not written; the latest charts are kept", "what", w.what, "error", err)

@@ -24,7 +24,7 @@ func (b *View) Currency(ctx context.Context, n int32) Currency {
 
 // Currency returns how current the lists of the partitions 0 to n-1 are.
 func (l *Lists) Currency(ctx context.Context, n int32) Currency {
-	return l.view.currency(ctx, l.view.listedKey, n, BesideAtMost)
+	return l.view.currency(ctx, l.view.listedKey, n, DerivedAtMost)
 }
 
 func (c *connection) currency(ctx context.Context, key func(int32) string, n int32, most time.Duration) Currency {

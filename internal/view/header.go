@@ -31,8 +31,8 @@ func (*BehindError) Is(target error) bool { return target == ErrBehind }
 const (
 	knownWithin = 5 * time.Second // maximum age of the instant up to which no input is missing
 	waitsAtMost = 2 * time.Second // maximum age of the oldest known pending input
-	// BesideAtMost is waitsAtMost for forecasts and lists, which are derived from verdicts a second later.
-	BesideAtMost = 3 * time.Second
+	// DerivedAtMost is waitsAtMost for forecasts and lists, which are derived from verdicts a second later.
+	DerivedAtMost = 3 * time.Second
 )
 
 // header describes the view of a partition. Its instants are by the clock of Redis, which all writers and readers
@@ -73,7 +73,7 @@ func (h *header) fault(now time.Time, most time.Duration) error {
 	case h.older:
 		return &BehindError{0, "Redis returned with an older state"}
 	case h.unproved:
-		return &BehindError{0, "another Redis answers, and no processor has checked yet what it has"}
+		return &BehindError{0, "no processor has checked yet what Redis has"}
 	case h.pulse.IsZero():
 		return &BehindError{0, "no processor has written yet"}
 	}

@@ -47,7 +47,7 @@ func (l *Lists) SetListed(ctx context.Context, partition int32) error {
 // Faults returns for which of the partitions 0 to n-1 the lists cannot be read, and why. The error
 // is [ErrAway].
 func (l *Lists) Faults(ctx context.Context, n int32) (map[int32]error, error) {
-	return l.view.faults(ctx, l.view.listedKey, n, BesideAtMost)
+	return l.view.faults(ctx, l.view.listedKey, n, DerivedAtMost)
 }
 
 // fault returns why the lists of a hospital may be incomplete, or nil. It is called after reading them, so that lists
@@ -60,7 +60,7 @@ func (l *Lists) fault(ctx context.Context, hospital string) error {
 	if err != nil {
 		return err
 	}
-	return headers[0].fault(l.view.redisNow(), BesideAtMost)
+	return headers[0].fault(l.view.redisNow(), DerivedAtMost)
 }
 
 // Mark is a position in a list of deliveries. The zero value is the beginning.
@@ -255,7 +255,7 @@ func (d *Deliveries) Fault(now time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, partition := range slices.Sorted(maps.Keys(d.partitions)) {
-		if err := d.partitions[partition].fresh.Fault(now, BesideAtMost); err != nil {
+		if err := d.partitions[partition].fresh.Fault(now, DerivedAtMost); err != nil {
 			return fmt.Errorf("lists of partition %d: %w", partition, err)
 		}
 	}

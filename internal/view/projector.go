@@ -184,8 +184,8 @@ func (p *Projector) Release(partition int32) {
 // Run writes until ctx ends, and returns the error of ctx. While Redis is unavailable, Run retries.
 func (p *Projector) Run(ctx context.Context) error {
 	nextCheck := p.view.now()
-	return p.run(ctx, func(anew bool) (time.Duration, error) {
-		if anew { // another Redis may be responding
+	return p.run(ctx, func(uncertain bool) (time.Duration, error) {
+		if uncertain { // another Redis may be responding
 			if err := p.view.loadScripts(ctx); err != nil {
 				return 0, err
 			}

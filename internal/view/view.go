@@ -102,13 +102,13 @@ func Open(cfg Config) (*View, error) {
 	return &View{c, keys{cfg.Prefix, cfg.Partition}, cfg, waitsAtMost}, nil
 }
 
-// Beside returns a view on the same connections with an additional word in the prefix of its keys. It shares no keys
+// Derived returns a view on the same connections with an additional word in the prefix of its keys. It shares no keys
 // with this view, and is used for data that is derived from verdicts.
-func (b *View) Beside(word string) *View {
-	beside := *b
-	beside.prefix += word
-	beside.waitsAtMost = BesideAtMost
-	return &beside
+func (b *View) Derived(word string) *View {
+	derived := *b
+	derived.prefix += word
+	derived.waitsAtMost = DerivedAtMost
+	return &derived
 }
 
 // Dated returns a view on the same connections and keys that can be read even if it is not current. Its readers compare

@@ -15,6 +15,16 @@ func demanding(t *testing.T, url string, now func() time.Time) *view.View {
 	return openWith(t, url, func(c *view.Config) { c.Current, c.Now = true, now })
 }
 
+// known returns such a view that has read a hospital before pulse. A view does not serve the first state that it
+// reads, because Redis may have come back just before with older data.
+func known(t *testing.T, url string, now func() time.Time, pulse func()) *view.View {
+	t.Helper()
+	b := demanding(t, url, now)
+	b.Read(t.Context(), "north") //nolint:errcheck // may be refused
+	pulse()
+	return b
+}
+
 // readable reads a hospital in all possible forms, which must agree. It returns why the hospital cannot be read.
 func readable(t *testing.T, b *view.View) error {
 	t.Helper()
