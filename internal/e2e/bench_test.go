@@ -113,9 +113,9 @@ func figure(private, name string) (float64, error) {
 	return 0, fmt.Errorf("no figure %s", name)
 }
 
-// status reads a line of /proc/<pid>/status in MiB. VmHWM is the peak of the resident memory, VmRSS
-// its current size.
-func (n *node) status(b *testing.B, name string) float64 {
+// status reads a line of /proc/<pid>/status in MiB. VmHWM is the peak of the resident memory,
+// VmRSS its current size.
+func (n *node) status(b testing.TB, name string) float64 {
 	b.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.cmd.Process.Pid))
 	if err != nil {

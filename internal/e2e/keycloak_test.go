@@ -115,7 +115,8 @@ func (v *visitor) proves(form, password string) (back string) {
 // although the session of Keycloak continues.
 func TestKeycloak(t *testing.T) {
 	needReaders(t)
-	p := startPair(t, func(public string) []string {
+	kafka, redis := embedServers(t, func(string, []string) string { return "" })
+	p := startPair(t, kafka, redis, func(public string) []string {
 		return []string{
 			"SVC_OIDC_ISSUER=" + startKeycloak(t, public), "SVC_OIDC_CLIENT_ID=svc", "SVC_OIDC_CLIENT_SECRET=keycloak-secret",
 			"SVC_OIDC_ROLES=ob-admins=north:admin",

@@ -34,9 +34,9 @@ const (
 	seenByProxy = "198.51.100.7"  // the address of all clients that the proxy reports
 )
 
-// startPair starts a pair. If with is set, it is called with the address of the pages before any
-// process starts, and returns additional environment variables.
-func startPair(t *testing.T, with func(public string) (env []string), hospitals ...string) *pair {
+// startPair starts a pair on a Kafka and a Redis. with gets the address of the pages before anything
+// starts, and returns more variables.
+func startPair(t *testing.T, kafka, redis *server, with func(public string) (env []string), hospitals ...string) *pair {
 	t.Helper()
 	p := &pair{t: t}
 	p.proxy = httptest.NewUnstartedServer(&httputil.ReverseProxy{
@@ -59,7 +59,6 @@ func startPair(t *testing.T, with func(public string) (env []string), hospitals 
 	env := append([]string{
 		"SVC_PUBLIC_URL=" + p.proxy.URL, "SVC_TRUSTED_PROXIES=127.0.0.1/32", "SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef",
 	}, with(p.proxy.URL)...)
-	kafka, redis := embedServers(t, func(string, []string) string { return "" })
 	p.system = startSystemOn(t, kafka, redis, env, hospitals...)
 	p.processor("p1")
 	_, ingest := p.role("ingest")
@@ -169,10 +168,16 @@ func (v *visitor) post(reader int, path string, form url.Values) *visited {
 	return p
 }
 
-// signIn signs in with a link, and returns the cookie of the session.
+// signIn uses a link to the first hospital, and returns the cookie of the session.
 func (p *pair) signIn(t testing.TB, v *visitor, role string) (session *http.Cookie) {
 	t.Helper()
-	link := cli(t, p.env, "admin", "link", "--hospital", p.admin.hospital, "--role", role, "--label", role+" desk")
+	return p.signInTo(t, v, p.admin.hospital, role)
+}
+
+// signInTo uses a link to a hospital, and returns the cookie of the session.
+func (p *pair) signInTo(t testing.TB, v *visitor, hospital, role string) (session *http.Cookie) {
+	t.Helper()
+	link := cli(t, p.env, "admin", "link", "--hospital", hospital, "--role", role, "--label", role+" desk")
 	if !strings.HasPrefix(link, p.proxy.URL+"/signin/") {
 		t.Fatalf("a link is %s", link)
 	}

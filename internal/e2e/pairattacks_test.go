@@ -17,8 +17,21 @@ import (
 // change that one of them accepts is effective on the other.
 func TestTwoReadersBehindTLS(t *testing.T) {
 	t.Parallel()
+	kafka, redis := embedServers(t, func(string, []string) string { return "" })
+	attacksPair(t, kafka, redis)
+}
+
+// TestTwoReadersBehindTLSOnServers is the same on a real Kafka and a real Redis. It empties Redis.
+func TestTwoReadersBehindTLSOnServers(t *testing.T) {
+	kafka, redis := ownRedis(t)
+	attacksPair(t, kafka, redis)
+}
+
+// attacksPair starts a pair on a Kafka and a Redis, and tries each use and attack on it.
+func attacksPair(t *testing.T, kafka, redis *server) {
+	t.Helper()
 	provider := oidctest.New(t, time.Now)
-	p := startPair(t, func(string) []string {
+	p := startPair(t, kafka, redis, func(string) []string {
 		return []string{
 			"SVC_OIDC_ISSUER=" + provider.URL, "SVC_OIDC_CLIENT_ID=" + oidctest.ClientID, "SVC_OIDC_CLIENT_SECRET=" + oidctest.ClientSecret,
 			"SVC_OIDC_ROLES=nurses=north:viewer,it=*:admin", "SVC_UNAUTHORIZED_RATE=0",

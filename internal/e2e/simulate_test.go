@@ -273,16 +273,27 @@ func demoAlerts(t *testing.T, p, admin *partner) {
 			Attempts       []struct{ At time.Time }
 		}
 	}
-	into(t, admin.get(t, "/api/admin/deliveries?limit=200&until="+time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)).Data, &sent)
+	path := "/api/admin/deliveries?limit=200&until=" + time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	channels := map[string]int{}
+	eventually(t, time.Minute, func() error { // deliveries are listed after the alerts
+		a := admin.get(t, path)
+		if a.status != http.StatusOK {
+			return fmt.Errorf("%d: %s", a.status, a.raw)
+		}
+		into(t, a.Data, &sent)
+		clear(channels)
+		for i := range sent.Items {
+			channels[sent.Items[i].Channel]++
+		}
+		if channels["email"] < 20 || channels["sms"] < 5 {
+			return fmt.Errorf("messages by channel: %v", channels)
+		}
+		return nil
+	})
 	for _, d := range sent.Items {
-		channels[d.Channel]++
 		if d.State != "delivered" && d.State != "suppressed" || d.State == "delivered" && (len(d.Attempts) != 1 || !d.Attempts[0].At.Equal(d.OccurredAt)) {
 			t.Errorf("delivery %+v", d)
 		}
-	}
-	if channels["email"] < 20 || channels["sms"] < 5 {
-		t.Errorf("messages by channel: %v", channels)
 	}
 }
 
