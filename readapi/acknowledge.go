@@ -60,7 +60,7 @@ func acknowledgeRoutes() []contract.Route[*acknowledge] {
 			Name: "token", In: "path", Example: "7KQ2M9XW3PTD",
 			About: "Token from the link in the message, or from ackUrl in surge.alert; valid for 24 hours.",
 		}}
-		o.Told = []httpapi.Kind{httpapi.Missing, httpapi.RateLimited, httpapi.Unavailable}
+		o.RefusesOnPage = []httpapi.Kind{httpapi.Missing, httpapi.RateLimited, httpapi.Unavailable}
 	}
 	return all
 }

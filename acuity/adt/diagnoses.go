@@ -8,8 +8,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// StandingDiagnosis is a diagnosis that currently applies, as an unbroken run of statements.
-type StandingDiagnosis struct {
+// CurrentDiagnosis is a diagnosis that currently applies, as an unbroken run of statements.
+type CurrentDiagnosis struct {
 	acuity.Diagnosis
 	Start acuity.Instant // onset in the first statement of the run, or else that statement's time (docs/decisions.md#diagnosis-since)
 	Last  acuity.Instant // time of the newest statement
@@ -80,13 +80,13 @@ func (n *builder) delta(t *AppliedEvent, d *acuity.Diagnosis) {
 
 // start begins a run. An onset later than the receipt is ignored.
 func (n *builder) start(t *AppliedEvent, d *acuity.Diagnosis, room int) {
-	run := StandingDiagnosis{Diagnosis: *d, Start: t.At, Last: t.At, Feed: t.Event.Feed}
+	run := CurrentDiagnosis{Diagnosis: *d, Start: t.At, Last: t.At, Feed: t.Event.Feed}
 	run.Delete = false
 	if d.OnsetAt != 0 && (t.Event.ReceivedAt == 0 || d.OnsetAt <= t.Event.ReceivedAt) {
 		run.Start = d.OnsetAt
 	}
 	if n.Diagnoses == nil {
-		n.Diagnoses = make([]StandingDiagnosis, 0, room)
+		n.Diagnoses = make([]CurrentDiagnosis, 0, room)
 	}
 	n.Diagnoses = append(n.Diagnoses, run)
 }
@@ -143,9 +143,9 @@ func IsBirth(d *acuity.Diagnosis) bool { return hasICD10(d, "Z37") }
 // (docs/decisions.md#delivered-first, #trial-of-labor).
 func IsCesarean(d *acuity.Diagnosis) bool { return hasICD10(d, "O82") }
 
-// TellsDelivery reports whether a diagnosis determines the course of a stay. Such a diagnosis activates no factor and
+// DescribesDelivery reports whether a diagnosis determines the course of a stay. Such a diagnosis activates no factor and
 // needs no mapping.
-func TellsDelivery(d *acuity.Diagnosis) bool { return IsBirth(d) || IsCesarean(d) }
+func DescribesDelivery(d *acuity.Diagnosis) bool { return IsBirth(d) || IsCesarean(d) }
 
 // hasICD10 reports whether a diagnosis belongs to an ICD-10-CM category, which is the first three characters of its
 // code.

@@ -20,7 +20,7 @@ type Timeline struct {
 	Stays  []Stay           // ascending; a stay with a zero location is a time without a location
 	Moves  []acuity.Instant // that count toward turnover (docs/decisions.md#turnover), ascending
 	// Diagnoses are the current diagnoses, in the order of their first mention.
-	Diagnoses []StandingDiagnosis
+	Diagnoses []CurrentDiagnosis
 	// Waiting lists the receipt times of cancels whose event is not known yet, ascending.
 	Waiting []acuity.Instant
 
@@ -193,9 +193,9 @@ func (s *Timeline) PlacedAbout(t acuity.Instant) bool {
 	})
 }
 
-// PatientSaid returns the patient id of the newest event that has one, even if the event had no effect; "": no event
+// NewestPatient returns the patient id of the newest event that has one, even if the event had no effect; "": no event
 // has one.
-func (s *Timeline) PatientSaid() string {
+func (s *Timeline) NewestPatient() string {
 	for i := range slices.Backward(s.Events) {
 		if e := s.Events[i].Event; e.Patient != "" && !e.Void {
 			return e.Patient

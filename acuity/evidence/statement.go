@@ -147,7 +147,7 @@ func isRetraction(s orderedStatement) bool { return s.Status == acuity.SignalRet
 // takeBack removes the last statement that a retraction refers to.
 func takeBack(list []orderedStatement, retraction *terminology.MatchedSignal) []orderedStatement {
 	for i, one := range slices.Backward(list) {
-		if retraction.TakesBack(one.MatchedSignal) {
+		if retraction.Retracts(one.MatchedSignal) {
 			return slices.Delete(list, i, i+1)
 		}
 	}
@@ -167,7 +167,7 @@ func winner(same []orderedStatement) int {
 		}
 		stated = true
 		if !slices.ContainsFunc(same[i+1:], func(s orderedStatement) bool {
-			return s.Status == acuity.SignalRetracted && s.TakesBack(same[i].MatchedSignal)
+			return s.Status == acuity.SignalRetracted && s.Retracts(same[i].MatchedSignal)
 		}) {
 			return i
 		}

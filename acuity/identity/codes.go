@@ -121,7 +121,7 @@ func (l *Worklist) NoteUnmappedSignals(in *registry.Intake) {
 			room = -1
 		}
 		if kind == catalogue.KindCondition {
-			if adt.TellsDelivery(&acuity.Diagnosis{System: h.System, Code: h.Code}) {
+			if adt.DescribesDelivery(&acuity.Diagnosis{System: h.System, Code: h.Code}) {
 				continue
 			}
 			kind = 0
@@ -134,7 +134,7 @@ func (l *Worklist) NoteUnmappedSignals(in *registry.Intake) {
 
 // NoteUnmappedDiagnosis adds a diagnosis of an ADT event or a census row if it is unmapped. Room -1 means no room.
 func (l *Worklist) NoteUnmappedDiagnosis(in *registry.Intake, d *acuity.Diagnosis, room int32) {
-	if !d.Delete && !l.Matcher.Reader.Diagnosis(d).Known && !adt.TellsDelivery(d) {
+	if !d.Delete && !l.Matcher.Reader.Diagnosis(d).Known && !adt.DescribesDelivery(d) {
 		l.noteCode(in, d.System, d.Code, d.Display, 0, room)
 	}
 }

@@ -83,7 +83,7 @@ func (l *Timelines) buildOwn(v *registry.Visit, how adt.Options) {
 	v.Primary = registry.Chosen{}
 	v.NewbornByEvents = v.Timeline.Newborn
 	if v.Timeline.Patient == "" && len(v.Timeline.Subjects) == 0 {
-		v.Timeline.Patient = v.Timeline.PatientSaid() // the events are only discharges and cancels
+		v.Timeline.Patient = v.Timeline.NewestPatient() // the events are only discharges and cancels
 	}
 	v.Timeline.Newborn = v.NewbornByEvents || v.InNewborns // decided again later
 	l.Work.TurnOver(moved, v.Moves())

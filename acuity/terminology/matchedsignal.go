@@ -107,8 +107,8 @@ func (r *MatchedSignal) findRetracted(c *catalogue.Catalogue) {
 	}
 }
 
-// TakesBack reports whether the retraction r retracts the statement o.
-func (r *MatchedSignal) TakesBack(o *MatchedSignal) bool {
+// Retracts reports whether the retraction r retracts the statement o.
+func (r *MatchedSignal) Retracts(o *MatchedSignal) bool {
 	if len(r.TakenBack) == 0 {
 		return true
 	}

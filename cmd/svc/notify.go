@@ -62,7 +62,7 @@ func wireNotify(ctx context.Context, h *service) error {
 	h.settings.Subscribers.OnChange(n.SettingsChanged)
 	share := stream.ShareConfig{
 		Group: h.config.TopicPrefix + notifyGroup, Instance: h.config.Instance, Claim: h.claim,
-		Topic: h.config.Topic(schemas.Verdicts()), Beside: h.config.Topic(schemas.Deliveries()),
+		Topic: h.config.Topic(schemas.Verdicts()), SideTopic: h.config.Topic(schemas.Deliveries()),
 		Leave: func() bool { return h.leaves() || h.keyCheck.Healthy(ctx) != nil },
 	}
 	work := kafka.NewMember(n, h.log)

@@ -96,7 +96,7 @@ func wireHistory(ctx context.Context, h *service) error {
 	h.Run("view of models", learnt.Projector.Run)
 	h.Run("pulse of models", learnt.Pulse(projection.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Verdicts())}, h.log))
 	h.Health.Add("forecast", writes("the view of models", learnt.Projector))
-	h.Health.Add("forecast", processes(learnt, view.BesideAtMost))
+	h.Health.Add("forecast", processes(learnt, view.DerivedAtMost))
 
 	snapshots, stats := h.config.Topic(schemas.Snapshots()), &stream.Stats{}
 	config := stream.Config{

@@ -220,7 +220,7 @@ func newKeyCheck(c *config.Config, s *settings.Store, now func() time.Time) (k *
 const notifyGroup = "svc-notifier"
 
 // models returns the view of the forecast models. It has separate keys, because reads of a unit do not need the models.
-func (h *service) models() *view.View { return h.redis.Beside("forecast:") }
+func (h *service) models() *view.View { return h.redis.Derived("forecast:") }
 
 // writeSettings registers this process as a writer of the settings topic.
 func writeSettings(h *service) {

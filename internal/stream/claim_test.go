@@ -71,7 +71,7 @@ func TestNewestJoinsAgain(t *testing.T) {
 			ctx, cancel := context.WithCancel(r.t.Context())
 			s, ended := newSharer(r.t), make(chan error, 1)
 			go func() {
-				ended <- c.Share(ctx, ShareConfig{Group: "s", Instance: "one", Claim: claim, Topic: inTopic, Beside: logTopic}, s)
+				ended <- c.Share(ctx, ShareConfig{Group: "s", Instance: "one", Claim: claim, Topic: inTopic, SideTopic: logTopic}, s)
 			}()
 			return func() int64 {
 				s.mu.Lock()
@@ -125,7 +125,7 @@ func TestOlderOfTwoEnds(t *testing.T) {
 				p.ended <- p.cluster.Process(ctx, Config{Group: "g", Instance: "one", Claim: claim, Input: inTopic, Changelog: logTopic, NewTask: newCounter, Stats: &p.stats})
 			}()
 			go func() {
-				p.ended <- p.cluster.Share(ctx, ShareConfig{Group: "s", Instance: "one", Claim: claim, Topic: inTopic, Beside: logTopic}, newSharer(t))
+				p.ended <- p.cluster.Share(ctx, ShareConfig{Group: "s", Instance: "one", Claim: claim, Topic: inTopic, SideTopic: logTopic}, newSharer(t))
 			}()
 			go func() { p.ended <- claim.Run(ctx) }()
 			return p

@@ -24,7 +24,7 @@ type Sharer interface {
 	// that the log has more records, or had when the partition was assigned. Records is called at least once for each
 	// Assign.
 	Records(partition int32, records []Record, through int64, behind bool)
-	// Side processes a record of the Beside topic. It may be called shortly after the partition was revoked, and
+	// Side processes a record of the SideTopic. It may be called shortly after the partition was revoked, and
 	// again when the partition is reassigned.
 	Side(r Record)
 	// WaitForCapacity waits until more records are wanted. It returns false if ctx ends first.
@@ -43,12 +43,12 @@ type Mark struct {
 
 // ShareConfig configures Share.
 type ShareConfig struct {
-	Group    string
-	Instance string // stable name of this process within the group
-	Claim    *Claim // claim of the instance name
-	Topic    string
-	Beside   string      // optional topic with as many partitions, read on the owned partitions
-	Leave    func() bool // see [Config]
+	Group     string
+	Instance  string // stable name of this process within the group
+	Claim     *Claim // claim of the instance name
+	Topic     string
+	SideTopic string      // optional topic with as many partitions, read on the owned partitions
+	Leave     func() bool // see [Config]
 }
 
 // Share joins a group and passes its part of a topic to s, until ctx ends (nil) or another process claims the
@@ -60,7 +60,7 @@ func (c *Cluster) Share(ctx context.Context, cfg ShareConfig, s Sharer) error {
 	}
 	return all.sessions(ctx, func(ctx context.Context) (worked bool, err error) {
 		m := &member{
-			membership: all, beside: cfg.Beside, sharer: s,
+			membership: all, sideTopic: cfg.SideTopic, sharer: s,
 			ours: map[int32]bool{}, read: map[int32]int64{}, committed: map[int32]Mark{}, notes: map[int32]string{},
 		}
 		err = m.run(ctx)
@@ -71,11 +71,11 @@ func (c *Cluster) Share(ctx context.Context, cfg ShareConfig, s Sharer) error {
 // member is one session of a group.
 type member struct {
 	membership
-	beside string // name of the Beside topic
-	sharer Sharer
-	client *kgo.Client
-	side   *kgo.Client // reads the Beside topic
-	worked bool        // records were received
+	sideTopic string // name of the SideTopic
+	sharer    Sharer
+	client    *kgo.Client
+	side      *kgo.Client // reads the SideTopic
+	worked    bool        // records were received
 
 	mu        sync.Mutex
 	ours      map[int32]bool
@@ -87,7 +87,7 @@ type member struct {
 const (
 	shareEvery  = 200 * time.Millisecond // interval between commits
 	shareAtOnce = 1000                   // maximum records per poll
-	sideAtOnce  = 64 << 10               // minimum bytes per fetch of the Beside topic
+	sideAtOnce  = 64 << 10               // minimum bytes per fetch of the SideTopic
 	sideWait    = 50 * time.Millisecond  // maximum wait for sideAtOnce
 	shareEnd    = 8 * time.Second        // time limit for revoking all partitions at the end
 )
@@ -192,7 +192,7 @@ func (m *member) turn(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// followSide reads the Beside topic on the owned partitions.
+// followSide reads the SideTopic on the owned partitions.
 func (m *member) followSide(ctx context.Context) {
 	for {
 		fetches := m.side.PollFetches(ctx)

@@ -61,7 +61,7 @@ func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
 		delete(m.committed, w.partition)
 	}
 	m.mu.Unlock()
-	m.side.AddConsumePartitions(map[string]map[int32]kgo.Offset{m.beside: side})
+	m.side.AddConsumePartitions(map[string]map[int32]kgo.Offset{m.sideTopic: side})
 	return all, nil
 }
 
@@ -131,7 +131,7 @@ func (m *member) forget(gone []int32) {
 		delete(m.committed, n)
 	}
 	m.mu.Unlock()
-	m.side.RemoveConsumePartitions(map[string][]int32{m.beside: gone})
+	m.side.RemoveConsumePartitions(map[string][]int32{m.sideTopic: gone})
 }
 
 // commit writes the positions that have changed.

@@ -74,7 +74,7 @@ func TestShareOfTheSameName(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		ends := make(chan error, 2)
-		cfg := ShareConfig{Group: "s", Instance: "one", Topic: inTopic, Beside: logTopic}
+		cfg := ShareConfig{Group: "s", Instance: "one", Topic: inTopic, SideTopic: logTopic}
 		one, two := newSharer(t), newSharer(t)
 		go func() { ends <- r.cluster.Share(ctx, cfg, one) }()
 		one.until("all partitions", func() bool { return len(one.next) == parts })

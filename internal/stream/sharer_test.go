@@ -232,7 +232,7 @@ func exact(t *testing.T, n int, all ...*sharer) {
 
 // share starts a member. The returned function stops the member and returns its error.
 func (r *rig) share(cluster *Cluster, instance string, s Sharer, change ...func(*ShareConfig)) (stop func() error) {
-	cfg := ShareConfig{Group: "s", Instance: instance, Topic: inTopic, Beside: logTopic}
+	cfg := ShareConfig{Group: "s", Instance: instance, Topic: inTopic, SideTopic: logTopic}
 	for _, do := range change {
 		do(&cfg)
 	}

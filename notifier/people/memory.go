@@ -226,15 +226,15 @@ func (m *memory) reopens(opens func(*sent) bool) bool {
 func (m *memory) alertRun(hospital string, p *policy.Policy) outbound.AlertRun {
 	h := &m.History
 	e := outbound.AlertRun{
-		ID: h.Episode, Hospital: hospital, Tier: cmp.Or(h.Told, m.RaiseTier).String(), Level: h.Level.String(), OpenedAt: h.StartedAt,
-		ToldAt: h.ToldAt, Reason: string(m.Alert.Reason), Round: h.Round, AckedAt: h.AckedAt, AckedBy: h.AckedBy,
+		ID: h.Episode, Hospital: hospital, Tier: cmp.Or(h.AlertedTier, m.RaiseTier).String(), Level: h.Level.String(), OpenedAt: h.StartedAt,
+		ToldAt: h.AlertedAt, Reason: string(m.Alert.Reason), Round: h.Round, AckedAt: h.AckedAt, AckedBy: h.AckedBy,
 		Alert: m.Raise, Unreached: m.unreached(),
 	}
 	if m.Alert.Reason == policy.Digest && h.DigestAt.After(e.ToldAt) {
 		e.ToldAt = h.DigestAt
 	}
-	if h.Told > 0 && h.AckedAt.IsZero() && h.Round < policy.MaxRounds {
-		if tier := p.Tier(h.Told); tier.AckMinutes > 0 {
+	if h.AlertedTier > 0 && h.AckedAt.IsZero() && h.Round < policy.MaxRounds {
+		if tier := p.Tier(h.AlertedTier); tier.AckMinutes > 0 {
 			e.AckBy = h.AskedAt.Add(time.Duration(tier.AckMinutes) * time.Minute)
 		}
 	}

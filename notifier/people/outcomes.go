@@ -67,9 +67,9 @@ func (s *step) updateReach() bool {
 		_, reason, _ := s.alerting.currentAddress(s.hospital, one.Recipient, one.Channel)
 		return reason == ""
 	}) {
-		h.Unheard = true
+		h.Unaddressed = true
 	}
-	return h.Unreached != before.Unreached || h.Unheard != before.Unheard
+	return h.Unreached != before.Unreached || h.Unaddressed != before.Unaddressed
 }
 
 // applyOutcomes applies messages and commands to the memory, and returns those that match no remembered message.

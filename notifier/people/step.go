@@ -103,8 +103,8 @@ func (s *step) sendAlert(d policy.Decision) {
 		return s.alerting.config.Settings.Recipient(s.hospital, id)
 	})
 	h.ApplyDecision(s.hospital, d, to, s.now)
-	m.Alert = sentAlert{Episode: h.Episode, Reason: d.Reason, Tier: d.Tier, Level: h.Level, Prior: before.Said, Worst: before.Worst()}
-	if before.Unheard { // the raise had no recipient
+	m.Alert = sentAlert{Episode: h.Episode, Reason: d.Reason, Tier: d.Tier, Level: h.Level, Prior: before.AlertedLevel, Worst: before.Worst()}
+	if before.Unaddressed { // the raise had no recipient
 		m.Alert.Prior = acuity.LevelGreen
 	}
 	if d.Reason == policy.Cleared {
@@ -121,7 +121,7 @@ func (s *step) sendAlert(d policy.Decision) {
 		m.Raise, m.RaiseTier = "", 0
 	}
 	s.supersede(d.Reason, to)
-	tier := s.policy.Tier(max(d.Tier, min(before.Told, 3), 1))
+	tier := s.policy.Tier(max(d.Tier, min(before.AlertedTier, 3), 1))
 	var hooks []string
 	for _, one := range to {
 		if one.Channel == outbound.ChannelWebhook {
@@ -158,7 +158,7 @@ func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee,
 		l.Delivery.State, l.Delivery.Reason, l.Sealed, l.Expires = to.State, to.Reason, nil, time.Time{}
 	}
 	s.out.Messages = append(s.out.Messages, l)
-	if to.Reason == policy.NotTold { // this addressee does not need to be notified
+	if to.Reason == policy.NotNotified { // this addressee does not need to be notified
 		return
 	}
 	s.memory.add(&sent{
@@ -238,7 +238,7 @@ func (s *step) listAlertRun() {
 		return
 	}
 	c.Lists.AlertRun(s.memory.alertRun(s.hospital, &s.policy))
-	if until := h.ToldAt.Add(policy.TokenLifetime); len(c.TokenKey) > 0 && until.After(s.now) {
+	if until := h.AlertedAt.Add(policy.TokenLifetime); len(c.TokenKey) > 0 && until.After(s.now) {
 		c.Lists.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{
 			Hospital: s.hospital, Episode: h.Episode, Alert: s.memory.Raise, Until: until,
 		})

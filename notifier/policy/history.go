@@ -13,7 +13,7 @@ import (
 )
 
 // History is the past of one hospital as far as [Step] needs it. The zero value is a unit at green without alerts.
-// Its size is limited, however often the level changes.
+// Its size is limited, however often the level changes. It is stored as JSON; tags are names of earlier releases.
 type History struct {
 	Level acuity.Level
 	Under [3]time.Time // since when the level has been below T1, T2, T3; zero: it is not below
@@ -24,20 +24,20 @@ type History struct {
 	Before   []acuity.Level
 	DigestAt time.Time // when the open digest was sent; zero: none is open
 
-	Told      Rank         // tier of the last alert
-	Said      acuity.Level // level of the last alert
-	Episode   string       // id of the alert run, from the first raise above green to Cleared; "": none
-	StartedAt time.Time
-	Raise     int64 // number of the decision that waits for an acknowledgment
-	AskedAt   time.Time
-	ToldAt    time.Time // when the whole tier was last alerted
-	Round     int       // escalations since the raise
-	Unreached bool      // no message reached a recipient; escalates immediately
-	Unheard   bool      // the tiers had no recipient when the raise was sent
-	AckedAt   time.Time // when the raise was acknowledged
-	AckedBy   string    // id of a key, "command line" or "link"
-	Reached   []Reached
-	Decisions int64 // number of decisions that sent an alert; numbers the alerts
+	AlertedTier  Rank         `json:"Told"` // tier of the last alert
+	AlertedLevel acuity.Level `json:"Said"` // level of the last alert
+	Episode      string       // id of the alert run, from the first raise above green to Cleared; "": none
+	StartedAt    time.Time
+	Raise        int64 // number of the decision that waits for an acknowledgment
+	AskedAt      time.Time
+	AlertedAt    time.Time `json:"ToldAt"` // when the whole tier was last alerted
+	Round        int       // escalations since the raise
+	Unreached    bool      // no message reached a recipient; escalates immediately
+	Unaddressed  bool      `json:"Unheard"` // the tiers had no recipient when the raise was sent
+	AckedAt      time.Time // when the raise was acknowledged
+	AckedBy      string    // id of a key, "command line" or "link"
+	Reached      []Reached
+	Decisions    int64 // number of decisions that sent an alert; numbers the alerts
 }
 
 // Reached is a recipient that was alerted in the run, with the channel.
@@ -116,9 +116,9 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 		}
 		h.Raise, h.Round = h.Decisions, 0
 		h.AckedAt, h.AckedBy = time.Time{}, ""
-		h.Told, h.AskedAt, h.ToldAt = d.Tier, now, now
+		h.AlertedTier, h.AskedAt, h.AlertedAt = d.Tier, now, now
 	case Lowered:
-		h.Told, h.AskedAt, h.ToldAt = d.Tier, now, now
+		h.AlertedTier, h.AskedAt, h.AlertedAt = d.Tier, now, now
 		h.dropOldChanges(now)
 	case Cleared:
 		*h = History{
@@ -127,16 +127,16 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 		h.dropOldChanges(now)
 		return
 	case Digest:
-		h.DigestAt, h.Told = now, d.Tier
+		h.DigestAt, h.AlertedTier = now, d.Tier
 	case Escalated:
 		h.Round++
-		h.AskedAt, h.ToldAt = now, now
+		h.AskedAt, h.AlertedAt = now, now
 	case Repeated:
-		h.ToldAt = now
+		h.AlertedAt = now
 	case Lowering, Flapping, Acknowledged, Steady: // no alert
 		return
 	}
-	h.Said = h.Level
+	h.AlertedLevel = h.Level
 	sent := false
 	for _, a := range to {
 		if a.State != outbound.Pending {
@@ -149,11 +149,11 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 		}
 	}
 	if d.Reason == Raised {
-		h.Unheard = len(to) == 0
+		h.Unaddressed = len(to) == 0
 	}
 	// A Lowered or Cleared is not sent to recipients who did not get the raise. An escalation that reaches no
 	// recipient is followed by the next round at its regular time.
-	h.Unreached = !sent && slices.ContainsFunc(to, func(a Addressee) bool { return a.Reason != NotTold }) && d.Reason != Escalated
+	h.Unreached = !sent && slices.ContainsFunc(to, func(a Addressee) bool { return a.Reason != NotNotified }) && d.Reason != Escalated
 }
 
 // Missed removes a recipient from Reached because the message failed permanently.

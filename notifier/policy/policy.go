@@ -146,9 +146,9 @@ func (h *History) instants(p *Policy) []time.Time {
 	for _, since := range h.Under {
 		all = append(all, since.Add(LowerAfter))
 	}
-	if alerted := p.highest(h.Told); alerted > 0 {
+	if alerted := p.highest(h.AlertedTier); alerted > 0 {
 		tier := p.Tier(alerted)
-		all = append(all, h.AskedAt.Add(minutes(tier.AckMinutes)), h.ToldAt.Add(minutes(tier.RepeatMinutes)))
+		all = append(all, h.AskedAt.Add(minutes(tier.AckMinutes)), h.AlertedAt.Add(minutes(tier.RepeatMinutes)))
 	}
 	if n := len(h.Changes); n > 0 {
 		all = append(all, h.Changes[n-1].Add(QuietAfter))
@@ -157,19 +157,19 @@ func (h *History) instants(p *Policy) []time.Time {
 }
 
 func decide(p *Policy, h *History, now time.Time) Decision {
-	cur, alerted := p.highest(Rank(h.Level)), p.highest(h.Told)
+	cur, alerted := p.highest(Rank(h.Level)), p.highest(h.AlertedTier)
 	switch {
-	case cur > alerted, cur > 0 && h.Level > h.Said, cur == alerted && alerted > 0 && h.Unheard && len(p.upTo(alerted)) > 0:
+	case cur > alerted, cur > 0 && h.Level > h.AlertedLevel, cur == alerted && alerted > 0 && h.Unaddressed && len(p.upTo(alerted)) > 0:
 		return Decision{Reason: Raised, Tier: cur}
 	case h.Episode == "" || p.highest(3) == 0:
 		return Decision{Reason: Steady}
-	case cur == 0 && (h.below(h.Said, now) || h.below(p.lowest(), now)):
+	case cur == 0 && (h.below(h.AlertedLevel, now) || h.below(p.lowest(), now)):
 		return Decision{Reason: Cleared}
-	case cur > 0 && h.below(h.Said, now):
+	case cur > 0 && h.below(h.AlertedLevel, now):
 		return Decision{Reason: Lowered, Tier: cur}
 	case h.flaps(now):
 		return Decision{Reason: Digest, Tier: cur}
-	case h.Level < h.Said:
+	case h.Level < h.AlertedLevel:
 		return Decision{Reason: Lowering, Tier: alerted}
 	}
 	answered := !h.AckedAt.IsZero()
@@ -178,7 +178,7 @@ func decide(p *Policy, h *History, now time.Time) Decision {
 		switch {
 		case h.Round < MaxRounds && (h.Unreached || overdue(h.AskedAt, tier.AckMinutes, now)):
 			return Decision{Reason: Escalated, Tier: alerted}
-		case overdue(h.ToldAt, tier.RepeatMinutes, now):
+		case overdue(h.AlertedAt, tier.RepeatMinutes, now):
 			return Decision{Reason: Repeated, Tier: alerted}
 		}
 	}

@@ -357,13 +357,13 @@ func TestEveryRaiseIsTold(t *testing.T) {
 		before := Rank(0)
 		play(t, u, func() {
 			cur := u.policy.highest(Rank(u.history.Level))
-			if u.history.Told < cur || cur > 0 && u.history.Said < u.history.Level {
-				t.Fatalf("at %v, told %v, said %v", cur, u.history.Told, u.history.Said)
+			if u.history.AlertedTier < cur || cur > 0 && u.history.AlertedLevel < u.history.Level {
+				t.Fatalf("at %v, told %v, said %v", cur, u.history.AlertedTier, u.history.AlertedLevel)
 			}
 			if cur > before && (len(u.alerts) == 0 || !slices.ContainsFunc(u.alerts, func(d sentAlert) bool { return d.Reason == Raised && d.Tier == cur })) {
 				t.Fatalf("%v was reached and never told", cur)
 			}
-			before = u.history.Told
+			before = u.history.AlertedTier
 		})
 	})
 }
@@ -430,7 +430,7 @@ func TestFlapping(t *testing.T) {
 		for range 40 {
 			u.level((u.history.Level + acuity.Level(rapid.IntRange(1, 3).Draw(t, "by"))) % 4)
 			u.wait(time.Duration(rapid.IntRange(0, 599).Draw(t, "seconds")) * time.Second)
-			if u.history.Told > 0 && u.history.AckedAt.IsZero() {
+			if u.history.AlertedTier > 0 && u.history.AckedAt.IsZero() {
 				u.ack()
 			}
 			if rapid.IntRange(0, 30).Draw(t, "settle") == 0 {

@@ -8,8 +8,8 @@ import (
 
 // The reasons why an addressee of an alert gets no message.
 const (
-	NotTold   = "not_told"   // did not get the raise, so need not know that it has ended
-	NoAddress = "no_address" // the recipient has no address for the channel
+	NotNotified = "not_told"   // did not get the raise, so need not know that it has ended
+	NoAddress   = "no_address" // the recipient has no address for the channel
 )
 
 // Addressee is one recipient of an alert by one channel.
@@ -38,7 +38,7 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 	case Escalated:
 		tier, ids = p.Tier(d.Tier), p.above(d.Tier)
 	case Lowered, Cleared, Digest:
-		alerted := p.highest(h.Told)
+		alerted := p.highest(h.AlertedTier)
 		tier, ids = p.Tier(max(alerted, 1)), p.upTo(alerted)
 		for _, r := range h.Reached {
 			if !slices.Contains(ids, r.Recipient) {
@@ -65,7 +65,7 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 			case !hasAddress(&r, channel):
 				a.State, a.Reason = outbound.Suppressed, NoAddress
 			case lowers && !follows:
-				a.State, a.Reason = outbound.Suppressed, NotTold
+				a.State, a.Reason = outbound.Suppressed, NotNotified
 			}
 			all = append(all, a)
 		}

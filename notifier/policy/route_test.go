@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestRoute(t *testing.T) {
 	not := func(id string, c outbound.Channel, reason string) Addressee {
 		return Addressee{id, c, outbound.Suppressed, reason}
 	}
-	toldCharge := History{Told: 2, Level: acuity.LevelOrange, Reached: []Reached{{"charge", mail}, {"director", mail}}}
+	toldCharge := History{AlertedTier: 2, Level: acuity.LevelOrange, Reached: []Reached{{"charge", mail}, {"director", mail}}}
 	for name, tt := range map[string]struct {
 		change   func(*Policy)
 		history  History
@@ -54,8 +55,8 @@ func TestRoute(t *testing.T) {
 		"cleared to those told": {
 			history: toldCharge, decision: Decision{Reason: Cleared},
 			want: []Addressee{
-				send("charge", mail), not("charge", sms, NotTold), not("manager", mail, NotTold), not("manager", sms, NoAddress),
-				send("director", mail), not("director", sms, NotTold),
+				send("charge", mail), not("charge", sms, NotNotified), not("manager", mail, NotNotified), not("manager", sms, NoAddress),
+				send("director", mail), not("director", sms, NotNotified),
 			},
 		},
 		"who is gone is left out": {
@@ -87,5 +88,17 @@ func TestFallback(t *testing.T) {
 	}
 	if _, ok := Fallback(p.Tier(1), &outbound.Recipient{}, outbound.ChannelMail); ok {
 		t.Error("an SMS without a number")
+	}
+}
+
+// A history that an earlier release stored is read: its alert is neither sent again nor forgotten.
+func TestHistoryOfAnEarlierRelease(t *testing.T) {
+	var h History
+	stored := `{"Level":2,"Told":2,"Said":2,"ToldAt":"2026-03-04T12:00:00Z","Unheard":true,"Episode":"epi_1"}`
+	if err := json.Unmarshal([]byte(stored), &h); err != nil {
+		t.Fatal(err)
+	}
+	if h.AlertedTier != 2 || h.AlertedLevel != acuity.LevelOrange || h.AlertedAt.Hour() != 12 || !h.Unaddressed || h.Episode != "epi_1" {
+		t.Errorf("%+v", h)
 	}
 }

@@ -229,7 +229,6 @@ func (p *partitionCheck) fold(ctx context.Context, shared *inputlog.Share, s str
 }
 
 // wants reports whether a hospital must be checked.
-// wants reports whether a hospital is to be checked.
 func (p *partitionCheck) wants(hospital string) bool {
 	return p.only == nil || slices.Contains(p.only, hospital)
 }

@@ -32,10 +32,10 @@ type Operation struct {
 	// of the types in Bare. If both are empty, the response is 204.
 	Data any
 	Bare []string
-	// Refuses are the error kinds of this operation, in the envelope, in addition to those of all operations. Told are
-	// error kinds whose responses are pages for people: they have a type in Bare, like a success.
+	// Refuses are the error kinds of this operation, in the envelope, in addition to those of all operations.
 	Refuses []httpapi.Kind
-	Told    []httpapi.Kind
+	// RefusesOnPage are error kinds whose responses are pages for people: they have a type in Bare, like a success.
+	RefusesOnPage []httpapi.Kind
 	// Limits are further limits by name, in addition to those of Bodies.
 	Limits map[string]int64
 }
