@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-var updatePage = flag.Bool("update-page", false, "rewrite the table of factors in docs/scoring.md")
+var updatePage = flag.Bool("update-page", false, "rewrite the table of factors in docs/reference/factors.md")
 
-// TestScoringPage compares the table of factors in docs/scoring.md with the catalogue.
-func TestScoringPage(t *testing.T) {
-	const path, begin, end = "../../docs/scoring.md", "<!-- factors -->\n", "<!-- /factors -->"
+// TestFactorsPage compares the table of factors in docs/reference/factors.md with the catalogue.
+func TestFactorsPage(t *testing.T) {
+	const path, begin, end = "../../docs/reference/factors.md", "<!-- factors -->\n", "<!-- /factors -->"
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestScoringPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Fatalf("%s is not what the catalogue says; run go test ./acuity/catalogue -run ScoringPage -update-page", path)
+		t.Fatalf("%s is not what the catalogue says; run go test ./acuity/catalogue -run FactorsPage -update-page", path)
 	}
 }
 

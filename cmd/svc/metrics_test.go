@@ -25,7 +25,7 @@ import (
 	"svc/internal/view"
 )
 
-// TestMetricsPage compares docs/operations.md with the metrics of a process with every role, and
+// TestMetricsPage compares docs/reference/metrics.md with the metrics of a process with every role, and
 // those of svc verify.
 func TestMetricsPage(t *testing.T) {
 	registered := registeredMetrics(t)
@@ -38,7 +38,7 @@ func TestMetricsPage(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| `%s%s` | %s |\n", name, labels, registered[name].help)
 	}
-	docpage.Hold(t, "../../docs/operations.md", "metrics", table.String(), *update)
+	docpage.Hold(t, "../../docs/reference/metrics.md", "metrics", table.String(), *update)
 }
 
 // TestDeployAsksForMetricsThatExist: each metric in the rules and the dashboard of deploy/

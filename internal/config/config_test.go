@@ -159,8 +159,8 @@ func TestConfigKnowsOnlyWhatACommandNeeds(t *testing.T) {
 	}
 }
 
-// TestConfigurationPage compares docs/configuration.md with the options.
-func TestConfigurationPage(t *testing.T) {
+// TestOptionsPage compares docs/reference/options.md with the options.
+func TestOptionsPage(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| flag | variable | default | what |\n|---|---|---|---|\n")
 	for _, o := range new(Config).options() {
@@ -174,7 +174,7 @@ func TestConfigurationPage(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| `--%s` | %s | %s | %s |\n", o.name, variable, preset, strings.ReplaceAll(o.help, "|", `\|`))
 	}
-	docpage.Hold(t, "../../docs/configuration.md", "options", table.String(), *update)
+	docpage.Hold(t, "../../docs/reference/options.md", "options", table.String(), *update)
 }
 
 // TestDocsAddress: errors link to an absolute address: the configured one, or else the public one,

@@ -7,7 +7,7 @@ import (
 // everywhere is the need of options that all commands have.
 const everywhere Need = 0
 
-// options returns all options of the server roles, in the order of --help and of docs/configuration.md. The options set
+// options returns all options of the server roles, in the order of --help and of docs/reference/options.md. The options set
 // the values of c.
 func (c *Config) options() []*option {
 	return []*option{

@@ -17,7 +17,7 @@ var rowTypes = map[string]reflect.Type{
 	"replay --diff": reflect.TypeFor[replay.DiffRow](),
 }
 
-// Columns lists the columns of a table, as docs/export.md does. A list is followed by its fields, named by the list,
+// Columns lists the columns of a table, as docs/reference/columns.md does. A list is followed by its fields, named by the list,
 // a dot and the field.
 func Columns(table string) (all []Column) {
 	row := rowTypes[table]

@@ -165,17 +165,26 @@ func TestEveryCodeHasASentence(t *testing.T) {
 	}
 }
 
-// TestPageOfWarnings: docs/hl7.md lists each code that a sender of HL7 can get, with its sentence.
+// TestPageOfWarnings: docs/reference/warnings.md lists each code with the feeds that can get it and its
+// sentence.
 func TestPageOfWarnings(t *testing.T) {
-	for part, raised := range map[string]Raised{"warnings-hl7": ByHL7, "warnings-state": ByState} {
-		var table strings.Builder
-		table.WriteString("\n| Code | The fact is | Message |\n|---|---|---|\n")
-		for _, w := range Warnings {
-			if w.Raised&raised != 0 && code.MatchString(w.Code) && (raised == ByHL7 || w.Raised&ByHL7 == 0) {
-				fmt.Fprintf(&table, "| `%s` | %s | %s |\n", w.Code, w.Effect, w.Message)
+	var table strings.Builder
+	table.WriteString("| Code | Feeds | The fact is | Message |\n|---|---|---|---|\n")
+	for _, w := range Warnings {
+		feeds := "all"
+		if w.Raised&ByState == 0 {
+			var some []string
+			for _, feed := range []struct {
+				by   Raised
+				name string
+			}{{ByHL7, "HL7"}, {ByFHIR, "FHIR"}, {ByJSON, "JSON"}} {
+				if w.Raised&feed.by != 0 {
+					some = append(some, feed.name)
+				}
 			}
+			feeds = strings.Join(some, ", ")
 		}
-		table.WriteString("\n")
-		docpage.Hold(t, "../../../docs/hl7.md", part, table.String(), *update)
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", w.Code, feeds, w.Effect, strings.ReplaceAll(w.Message, "|", `\|`))
 	}
+	docpage.Hold(t, "../../../docs/reference/warnings.md", "warnings", table.String(), *update)
 }
