@@ -18,7 +18,7 @@ import (
 type outlook struct {
 	Finding finding // without a figure, there is no forecast
 	Rows    []outlookRow
-	Known   bool // the nurses on duty, and therefore the shortfall, are known
+	Known   bool // the nurses on duty, and therefore the shortfall, are known for at least one hour
 	InWords string
 	Levels  finding // probability of each level
 }
@@ -40,7 +40,7 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 		return &outlook{Finding: finding{Heading: p.T("forecast.none")}, InWords: p.formatMissing(u.Missing)}
 	}
 	about := p.T("forecast.about")
-	o := &outlook{Known: f.Hours[0].ShortfallP50 >= 0}
+	o := &outlook{Known: slices.ContainsFunc(f.Hours[:], isStaffed)}
 	if f.Calibration.Status != forecast.Prior {
 		about += " " + p.T("forecast.held", "share", int(f.Calibration.Coverage80*100+.5), "days", f.Calibration.WindowDays)
 	}
@@ -56,8 +56,11 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 			At: p.FormatInstant(h.End), Low: p.formatNeed(h.Nurses[forecast.P10]),
 			Likely: p.formatNeed(h.Nurses[forecast.P50]), High: p.formatNeed(h.Nurses[forecast.P90]),
 		}
-		if o.Known {
+		switch {
+		case isStaffed(*h):
 			row.ShortLikely, row.ShortHigh = strconv.Itoa(int(h.ShortfallP50)), strconv.Itoa(int(h.ShortfallP90))
+		case o.Known:
+			row.ShortLikely, row.ShortHigh = p.T("unknown"), p.T("unknown")
 		}
 		o.Rows = append(o.Rows, row)
 		if h.ShortfallP50 > worst.ShortfallP50 {
@@ -76,9 +79,17 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	}
 	o.Finding = finding{heading, about, p.drawForecast(u, highest, wall), p.T("forecast.chart"), true}
 	if !wall {
-		o.Levels = p.drawLevels(f)
+		o.Levels = p.drawLevels(u)
 	}
 	return o
+}
+
+// isStaffed reports whether the nurses on duty in an hour of a forecast are known.
+func isStaffed(h forecast.Hour) bool { return h.ShortfallP50 >= 0 }
+
+// isStaffedAt reports whether the current or planned nurses on duty at an instant of a forecast are known.
+func isStaffedAt(u *readapi.Unit, at acuity.Instant) bool {
+	return u.Verdict.OnDuty >= 0 || slices.ContainsFunc(u.Plan, func(plan acuity.Staffing) bool { return plan.AsOf <= at })
 }
 
 // shownPast is how much measured past a forecast shows.
@@ -128,8 +139,8 @@ func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool
 	duty := p.T("unknown")
 	if v.OnDuty >= 0 {
 		duty = strconv.Itoa(int(v.OnDuty))
-		p.drawDutyLine(figure, u)
 	}
+	p.drawDutyLine(figure, u)
 	high := p.formatNeed(highest.Nurses[forecast.P90])
 	figure.Words.Highest = p.T("chart.high", "n", high)
 	figure.Title = p.T("chart.title", "now", p.formatNeed(required), "onduty", duty,
@@ -139,7 +150,8 @@ func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool
 	return wide + figure.SVG()
 }
 
-// drawDutyLine draws the past, current and planned nurses on duty.
+// drawDutyLine draws the past, current and planned nurses on duty. The line begins after the last instant at which they
+// were unknown.
 func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 	line := func(at acuity.Instant, nurses int32, words string) {
 		if n := len(figure.OnDuty); n > 0 && figure.OnDuty[n-1].Nurses == float64(nurses) {
@@ -149,15 +161,24 @@ func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 		figure.OnDuty = append(figure.OnDuty, chart.Sample{At: at.Time(), Nurses: float64(nurses)})
 		figure.Words.OnDuty = append(figure.Words.OnDuty, words)
 	}
-	f := u.Forecast
+	reset := func() { figure.OnDuty, figure.Words.OnDuty = nil, nil }
+	f, hour := u.Forecast, int32(0)
 	for _, h := range selectMeasured(f) {
-		if h.Nurses < 0 {
-			figure.OnDuty, figure.Words.OnDuty = nil, nil // the previous number is unknown
-			continue
+		if h.Nurses < 0 || h.Hour != hour+1 {
+			reset()
 		}
-		line(h.At(), h.Nurses, "")
+		if hour = h.Hour; h.Nurses >= 0 {
+			line(h.At(), h.Nurses, "")
+		}
 	}
-	line(f.At, u.Verdict.OnDuty, p.T("chart.duty", "n", u.Verdict.OnDuty))
+	if f.At.Hour() != hour {
+		reset()
+	}
+	if u.Verdict.OnDuty >= 0 {
+		line(f.At, u.Verdict.OnDuty, p.T("chart.duty", "n", u.Verdict.OnDuty))
+	} else {
+		reset()
+	}
 	for _, plan := range u.Plan {
 		if plan.AsOf > f.At {
 			figure.OnDuty = append(figure.OnDuty, chart.Sample{At: plan.AsOf.Time(), Nurses: float64(plan.Nurses)})
@@ -166,9 +187,11 @@ func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 	}
 }
 
-// describeForecast returns the forecast on one line. It begins with the current shortfall, if any.
+// describeForecast returns the forecast on one line. It begins with the current shortfall, if any, or with the fact that
+// it is unknown.
 func (p *writer) describeForecast(f *forecast.Forecast, now int32, worst *forecast.Hour) string {
-	if worst.ShortfallP50 < 0 {
+	first := slices.IndexFunc(f.Hours[:], isStaffed)
+	if first < 0 {
 		return p.T("forecast.unstaffed")
 	}
 	bad := &f.Hours[0]
@@ -179,11 +202,18 @@ func (p *writer) describeForecast(f *forecast.Forecast, now int32, worst *foreca
 	}
 	likely := p.T("forecast.covered")
 	covered := slices.IndexFunc(f.Hours[:], func(h forecast.Hour) bool { return h.ShortfallP50 == 0 })
-	switch short := p.T("forecast.short", "n", worst.ShortfallP50, "time", p.FormatInstant(worst.End)); {
-	case now > 0 && covered < 0:
-		likely = p.T("forecast.shortnow", "n", now) + "; " + short
+	begin := ""
+	switch {
 	case now > 0:
-		likely = p.T("forecast.shortnow", "n", now) + "; " + p.T("forecast.coveredfrom", "time", p.FormatInstant(f.Hours[covered].End))
+		begin = p.T("forecast.shortnow", "n", now) + "; "
+	case first > 0:
+		begin = p.T("forecast.unstaffed.now") + "; "
+	}
+	switch short := p.T("forecast.short", "n", worst.ShortfallP50, "time", p.FormatInstant(worst.End)); {
+	case covered < 0, first > 0 && worst.ShortfallP50 > 0:
+		likely = begin + short
+	case begin != "":
+		likely = begin + p.T("forecast.coveredfrom", "time", p.FormatInstant(f.Hours[covered].End))
 		again, found := selectShortest(f.Hours[covered:])
 		if found {
 			likely += ", " + p.T("forecast.shortagain", "n", again.ShortfallP50, "time", p.FormatInstant(again.End))
@@ -211,32 +241,61 @@ func selectShortest(hours []forecast.Hour) (worst *forecast.Hour, found bool) {
 // mostTurns is the maximum number of level changes in a heading.
 const mostTurns = 3
 
-// drawLevels draws the probability of each level. The heading says when the level changes.
-func (p *writer) drawLevels(f *forecast.Forecast) finding {
-	heading, turns := "", 0
-	for i := range f.Points {
-		level := p.T("level." + f.Points[i].Level.String())
+// drawLevels draws the probability of each level. The heading says when the level changes. What depends on unknown data
+// is striped, and its level has a question mark.
+func (p *writer) drawLevels(u *readapi.Unit) finding {
+	points := u.Forecast.Points[:]
+	heading, last, turns := "", "", 0
+	l, about := &chart.Levels{}, p.T("levels.about")
+	for i := range points {
+		q := &points[i]
+		at, level, known := p.FormatInstant(q.At), p.T("level."+q.Level.String()), lowestKnown(u, q.At)
+		if q.Level < known {
+			level += "?"
+		}
 		switch {
 		case i == 0:
 			heading = p.T("levels.first", "level", level)
-		case f.Points[i].Level != f.Points[i-1].Level && turns < mostTurns:
-			heading += ", " + p.T("levels.then", "level", level, "time", p.FormatInstant(f.Points[i].At))
+		case level != last && turns < mostTurns:
+			heading += ", " + p.T("levels.then", "level", level, "time", at)
 			turns++
 		}
-	}
-	if turns == 0 {
-		heading = p.T("levels.all", "level", p.T("level."+f.Points[0].Level.String()))
-	}
-	l := &chart.Levels{Title: p.T("levels") + ". " + heading + "."}
-	for i := range f.Points {
-		q := &f.Points[i]
-		column := chart.LevelColumn{At: p.FormatInstant(q.At), Likely: int(q.Level)}
-		for level := range column.Shares {
-			column.Shares[level] = float64(q.P[level]) / 1000 //nolint:mnd // in thousandths
+		last = level
+		column := chart.LevelColumn{At: at, Likely: int(q.Level), Unsure: q.Level < known}
+		for level, thousandths := range q.P {
+			share := float64(thousandths) / 1000 //nolint:mnd // in thousandths
+			if acuity.Level(level) < known {     //nolint:gosec // one of four levels
+				column.Unknown += share
+			} else {
+				column.Shares[level] = share
+			}
 		}
 		l.Columns = append(l.Columns, column)
 	}
+	if turns == 0 {
+		heading = p.T("levels.all", "level", last)
+	}
+	switch lowestKnown(u, points[0].At) {
+	case acuity.LevelRed:
+		about += " " + p.T("levels.unstaffed")
+	case acuity.LevelYellow:
+		about += " " + p.T("levels.uncounted")
+	}
+	l.Title = p.T("levels") + ". " + heading + "."
 	wide := l.SVG()
 	l.Narrow = true
-	return finding{heading, p.T("levels.about"), wide + l.SVG(), p.T("levels"), true}
+	return finding{heading, about, wide + l.SVG(), p.T("levels"), true}
+}
+
+// lowestKnown returns the lowest level that a forecast for an instant can state; data that is unknown could raise a lower
+// one. Without the nurses on duty, which three of seven measures need, this is red, as in the trends. Without a census, it
+// is yellow, as on the unit page.
+func lowestKnown(u *readapi.Unit, at acuity.Instant) acuity.Level {
+	switch {
+	case !isStaffedAt(u, at):
+		return acuity.LevelRed
+	case !u.Verdict.Axes[acuity.AxisCapacity].Known:
+		return acuity.LevelYellow
+	}
+	return acuity.LevelGreen
 }

@@ -258,6 +258,7 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 			}
 		}
 		column.Unknown = float64(sum.unstaffed) / whole
+		column.Unsure = sum.unstaffed > 0 && column.Likely < int(acuity.LevelRed)
 		figure.Columns = append(figure.Columns, column)
 	}
 	out.Figure = figure.SVG()

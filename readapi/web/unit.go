@@ -32,6 +32,7 @@ type unitPage struct {
 	Look     []tile
 	More     string // number of further rooms that need attention
 	Help     []helpRow
+	NoHelp   string // why there is no measure that would help
 	Axes     []axisRow
 	Quality  []string
 	Feeds    []feedRow
@@ -58,6 +59,10 @@ func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.La
 	look, more := p.selectWorst(u)
 	if out.Look = look; more > 0 {
 		out.More = p.T("look.more", "n", more)
+	}
+	out.NoHelp = p.T("help.none")
+	if u.Verdict.OnDuty < 0 {
+		out.NoHelp = p.T("help.unstaffed")
 	}
 	out.Why, out.Duty = p.T("axes."+u.Verdict.Level.String()), newDutyForm(u.Verdict)
 	return out
@@ -237,6 +242,8 @@ func (p *writer) listHelp(u *readapi.Unit) (rows []helpRow) {
 			row.What, row.After = p.T("help.clock", "time", p.FormatAhead(h.At, u.At)), p.T("help.ifnobody")
 		}
 		switch {
+		case u.Verdict.OnDuty < 0 && h.Level == acuity.LevelGreen:
+			row.Class, row.To = "none", p.T("level.green")+"?"
 		case u.Verdict.OnDuty < 0:
 			row.To = p.T("level." + row.Class)
 		case h.Shortfall > 0:

@@ -92,7 +92,9 @@ func drawn() *layout.Layout {
 // usual sets the data in addition to the chart on a usual day.
 func usual(u *readapi.Unit) {
 	u.Forecast = outlook(float64(u.Verdict.Required)/60, u.Verdict.OnDuty)
-	u.Plan = []acuity.Staffing{{AsOf: acuity.At(half.Add(268 * time.Minute)), Nurses: 14}}
+	if u.Verdict.OnDuty >= 0 {
+		u.Plan = []acuity.Staffing{{AsOf: acuity.At(half.Add(268 * time.Minute)), Nurses: 14}}
+	}
 	u.Feeds = []readapi.Feed{
 		{Channel: "adt", LastReceived: u.At.Add(-12 * time.Second)},
 		{Channel: "census", LastReceived: u.At.Add(-4 * time.Minute)},

@@ -25,7 +25,7 @@ func clock(t time.Time) string { return t.Format("15:04") }
 func forecast() *chart.Forecast {
 	f := &chart.Forecast{
 		Title: `Nurses needed "now" & ahead`, Now: noon, Clock: clock,
-		Past:   []chart.Sample{{noon.Add(-4 * time.Hour), 13.2}, {noon.Add(-time.Hour), 15.1}, {noon.Add(-10 * time.Minute), 16.8}},
+		Past:   []chart.Sample{{noon.Add(-4 * time.Hour), 13.2}, {noon.Add(-100 * time.Minute), 15.1}, {noon.Add(-40 * time.Minute), 16.8}},
 		OnDuty: []chart.Sample{{noon.Add(-8 * time.Hour), 15}, {noon.Add(4*time.Hour + 28*time.Minute), 14}},
 		Ahead:  []chart.Band{{noon, 16.8, 16.8, 16.8}},
 		Words:  chart.ForecastWords{Now: "16.8 now", Highest: "up to 19.0", OnDuty: []string{"15 on duty", "14 planned"}, Short: [4]string{"covered", "1 short", "2 short", "3 or more"}},
@@ -45,7 +45,7 @@ func TestGolden(t *testing.T) {
 		"forecast": forecast().SVG(),
 		"unknown":  unknown.SVG(),
 		"levels": (&chart.Levels{Title: "Levels", Columns: []chart.LevelColumn{
-			{"15:02", [4]float64{.1, .6, .25, .05}, 1, 0}, {"15:32", [4]float64{0, 0, 0, 1}, 3, 0}, {"16:02", [4]float64{0, 0, .25, 0}, 2, .5}, {"16:32", [4]float64{}, -1, 1},
+			{"15:02", [4]float64{.1, .6, .25, .05}, 1, 0, false}, {"15:32", [4]float64{0, 0, 0, 1}, 3, 0, false}, {"16:02", [4]float64{0, 0, .25, 0}, 2, .5, true}, {"16:32", [4]float64{}, -1, 1, true},
 		}}).SVG(),
 		"wall": wall.SVG(),
 		"ladder": (&chart.Ladder{Title: "Ladder", Counts: 1.25, CountsLabel: "counts: 1.3", Rungs: []chart.Rung{

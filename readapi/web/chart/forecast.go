@@ -13,11 +13,11 @@ import (
 type Forecast struct {
 	Title string // text with the content of the chart
 	Now   time.Time
-	// Past is the past need, oldest first; each value applies until the next.
+	// Past is the past need, oldest first; each value applies until the next, but at most an hour.
 	Past []Sample
 	// Ahead is the forecast of the need; the first value is now.
 	Ahead []Band
-	// OnDuty is the nurses on duty, oldest first; each value applies until the next. Empty: unknown.
+	// OnDuty is the nurses on duty, oldest first; each value applies until the next. Before the first, they are unknown.
 	OnDuty []Sample
 	Clock  func(time.Time) string // time of day in the unit
 	Words  ForecastWords
@@ -168,8 +168,12 @@ func (g *forecastFigure) clipBand() {
 // fillBand fills the band according to the shortfall of nurses.
 func (g *forecastFigure) fillBand() {
 	g.add(`<g clip-path="url(#%s)" class="soft">`, g.clip)
-	if len(g.duty) == 0 {
-		g.path("fl", block(g.x.atTime(g.Now), g.x.atTime(g.Ahead[len(g.Ahead)-1].At), fieldTop, g.foot))
+	known := g.Ahead[len(g.Ahead)-1].At
+	if len(g.duty) > 0 {
+		known = g.duty[0].from
+	}
+	if known.After(g.Now) {
+		g.path("fl", block(g.x.atTime(g.Now), g.x.atTime(known), fieldTop, g.foot))
 	}
 	for short, letter := range letters {
 		for _, d := range g.duty {
@@ -202,10 +206,19 @@ func (g *forecastFigure) drawLines() {
 			return point{g.x.atTime(g.duty[i].from), g.y.at(g.duty[i].nurses)}
 		}, g.x.atTime(g.duty[len(g.duty)-1].to))...)
 	}
-	if len(g.Past) > 0 {
-		g.line("was", held(len(g.Past), func(i int) point {
-			return point{g.x.atTime(g.Past[i].At), g.y.at(g.Past[i].Nurses)}
-		}, g.x.atTime(g.Now))...)
+	for past := g.Past; len(past) > 0; { // without an hour that was not measured
+		n := 1
+		for n < len(past) && past[n].At.Sub(past[n-1].At) <= time.Hour {
+			n++
+		}
+		end := past[n-1].At.Add(time.Hour)
+		if end.After(g.Now) {
+			end = g.Now
+		}
+		g.line("was", held(n, func(i int) point {
+			return point{g.x.atTime(past[i].At), g.y.at(past[i].Nurses)}
+		}, g.x.atTime(end))...)
+		past = past[n:]
 	}
 	likely := make([]point, len(g.Ahead))
 	for i, b := range g.Ahead {
@@ -293,12 +306,13 @@ type Levels struct {
 }
 
 // LevelColumn is one instant, or one span of time. Shares, green first, and Unknown add up to at most 1; the rest was
-// not recorded. Likely is the level with which the column is marked, or -1 for none.
+// not recorded. Likely is the level with which the column is marked, or -1 for none; Unsure adds a question mark.
 type LevelColumn struct {
 	At      string
 	Shares  [4]float64
 	Likely  int
-	Unknown float64 // part with an unknown level: striped, with a question mark above
+	Unknown float64 // part with an unknown level: striped; with Likely -1, a question mark is above
+	Unsure  bool    // the level may be worse than Likely
 }
 
 // SVG draws a column for each instant, green at its foot.
@@ -335,7 +349,7 @@ func (l *Levels) SVG() template.HTML {
 		c.add(`</g>`)
 		middle := (left + right) / 2
 		switch {
-		case column.Likely >= 0 && column.Unknown > 0:
+		case column.Likely >= 0 && column.Unsure:
 			c.shape(column.Likely, middle-size/2-4, 6, size)
 			c.text("k", "start", middle+size/2-3, 18, "?")
 		case column.Likely >= 0:
