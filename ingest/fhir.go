@@ -55,7 +55,7 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.Events, o.Signals, o.References, o.Creates = facts.Events, facts.Signals, facts.References, facts.Creates
-	in.places.encounters, in.places.resource = facts.Places, facts.PlaceOfSignal
+	in.places.encounters, in.places.resource = facts.Places, facts.PlaceOf
 	in.issues(facts.Issues)
 	got := nothingAppended
 	switch {

@@ -16,12 +16,12 @@ type Places struct {
 	list    string
 	origins []int
 
-	controlIDs   []string           // control ids of HL7 messages, in the order of the body
-	triggers     []string           // trigger events of the messages
-	adt          bool               // the body has events of the JSON feeds
-	encounters   []string           // FHIR only: the resource that each event was made from
-	resource     func(i int) string // FHIR only: the resource that signal i was made from
-	readWarnings []acuity.Warning   // warnings that were reported while the body was parsed
+	controlIDs   []string                        // control ids of HL7 messages, in the order of the body
+	triggers     []string                        // trigger events of the messages
+	adt          bool                            // the body has events of the JSON feeds
+	encounters   []string                        // FHIR only: the resource that each event was made from
+	resource     func(list string, i int) string // FHIR only: the resource that element i of a list was made from
+	readWarnings []acuity.Warning                // warnings that were reported while the body was parsed
 	pseudonym    func(kind, value string) string
 }
 
@@ -133,7 +133,7 @@ func (p *Places) part(path string) string {
 	case event && n < len(p.encounters):
 		return p.encounters[n]
 	case signal && p.resource != nil:
-		return p.resource(s)
+		return p.resource("signals", s)
 	case event && n == 0 && p.list == "": // the body is a single event
 		return ""
 	}
@@ -147,11 +147,14 @@ var statementWarnings = []string{"reference_waiting", "value_unreadable"}
 func (p *Places) encounter(w acuity.Warning) string {
 	n, _, ok := eventPath(w.Path)
 	s, _, signal := pathIn("signals", w.Path)
+	r, _, reference := pathIn("references", w.Path)
 	switch {
 	case ok && n < len(p.encounters):
 		return p.encounters[n]
 	case signal && p.resource != nil && w.Code == "subject_differs":
-		return p.resource(s) + ".subject"
+		return p.resource("signals", s) + ".subject"
+	case reference && p.resource != nil:
+		return p.resource("references", r)
 	case w.Path == "" && len(p.encounters) == 1 && !slices.Contains(statementWarnings, w.Code):
 		return p.encounters[0]
 	}

@@ -41,6 +41,8 @@ func TestSubjectOfAnotherPatient(t *testing.T) {
 		"the condition first, once":    {[]string{bleeds(of(reference("p2"))), encounter(reference("p1")), encounter(reference("p1"))}, ""},
 		"her own condition first":      {[]string{bleeds(of(reference("p1"))), encounter(reference("p1"))}, ""},
 		"her fetus first":              {[]string{tracing(of(reference("p2"))), encounter(reference("p1"))}, ""},
+		"the Patient last":             {[]string{admitted, bleeds(strings.Replace(of(reference("p2")), `"reference":"Encounter/e1"`, `"identifier":{"value":"V1"}`, 1)), "[" + patient("p3", "3") + "," + patient("p2", "2") + "]"}, "subject_differs@[1]"},
+		"her Patient last":             {[]string{admitted, bleeds(strings.Replace(of(reference("p2")), `"reference":"Encounter/e1"`, `"identifier":{"value":"V1"}`, 1)), patient("p2", "MRN1")}, ""},
 		"the drug first, in a body":    {[]string{runs(of(reference("p2"))), "[" + encounter(reference("p1")) + "]"}, "subject_differs@[0]"},
 		"a drug":                       {[]string{encounter(reference("p1")), runs(of(reference("p2")))}, "subject_differs@MedicationAdministration.subject"},
 		"by numbers":                   {[]string{encounter(number("1")), bleeds(of(number("2")))}, "subject_differs@Condition.subject"},

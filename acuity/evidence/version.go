@@ -19,7 +19,7 @@ type Version struct {
 	// StartedFrom is the start of the interval that was sent as the start of the resource; 0 means that the start was
 	// exact.
 	StartedFrom acuity.Instant
-	// Subject is the patient in the version, until the patient of the visit in the version is known. nil means that it
+	// Subject is the patient in the version, until it is known whether the visit has the same patient. nil means that it
 	// is not needed.
 	Subject *Subject
 

@@ -59,7 +59,6 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	u.events.answerEvents(&in)
 	in.AnswerClinical()
 	u.names.AnswerWaiting(&in)
-	u.names.WarnOfSubjects(&in)
 	answerCreates(&in)
 	u.hours.observe(&in)
 	u.conclude(&in)

@@ -1,8 +1,6 @@
 package hospital
 
 import (
-	"strings"
-
 	"svc/acuity"
 	"svc/acuity/adt"
 	"svc/acuity/evidence"
@@ -114,8 +112,8 @@ func (k *clinicalIntake) takeStatement(in *registry.Intake, i int, s *acuity.Sig
 		return
 	}
 	k.statements.Number(&h.Statement)
-	if h.Version != nil && s.Patient != "" && to.V != nil && to.V.Whole().IsName() {
-		h.Version.Subject = &evidence.Subject{Patient: strings.Clone(s.Patient), Subject: strings.Clone(s.Subject)}
+	if h.Version != nil && s.Patient != "" && to.V != nil {
+		in.Subjects = append(in.Subjects, registry.StatedSubject{Signal: i, V: to.V, Version: h.Version})
 	}
 	k.statements.AddStatement(to, h)
 	if v := to.V; v != nil {

@@ -30,7 +30,7 @@ func (u *State) applyRetention(now acuity.Instant) {
 	u.statements.SettleUnassigned(now)
 	u.forgetVisits(now)
 	u.registry.TouchedAfter(now - registry.HourOf) // that hour has been cut
-	if len(u.names.Versions)+len(u.names.ByEncounter)+len(u.names.Resources) > 0 {
+	if len(u.names.Versions)+len(u.names.ByEncounter)+len(u.names.Resources)+len(u.names.Undecided) > 0 {
 		u.names.Index()
 	}
 	u.registry.Work.RecountWaiting = true // which statements wait depends on the hour

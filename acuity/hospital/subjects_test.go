@@ -1,11 +1,14 @@
 package hospital
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/identity"
 )
 
 // A statement that names another patient than its Encounter has counts for the Encounter. The event
@@ -51,5 +54,94 @@ func TestLaterEncounterWarnsOfAnotherSubject(t *testing.T) {
 		if n := warned(unit.Apply(encounter(2), 3)); n != 0 {
 			t.Errorf("%s: %d warnings of its next version, want 0", name, n)
 		}
+	}
+}
+
+// If the subject of a statement is not the patient of its visit, exactly one answer has the warning: that to the last
+// fact needed to know it. This holds in every order of arrival, with restarts in between, and whether the two patients
+// are known by number, by reference, by their FHIR Patients, by another visit, or by a visit that this one is part of.
+func TestSubjectsDifferInEveryOrder(t *testing.T) {
+	encounter := func(id, part string, names ...string) acuity.Observation {
+		e := acuity.Event{
+			ID: "of " + id, Type: acuity.A01, At: day, UpdatedAt: day, Class: 'I', Place: ldr("L1"), MotherVisit: part,
+			Visit: "v" + id, Encounter: "Encounter/" + id, Resource: "Encounter/" + id, Patient: names[0], Subject: names[len(names)-1],
+		}
+		return acuity.Observation{Channel: acuity.ChannelFHIR, Events: []acuity.Event{e}}
+	}
+	hl7 := func(id string) acuity.Observation {
+		return acuity.Observation{Channel: acuity.ChannelHL7, Events: []acuity.Event{
+			{ID: "hl7 " + id, Digest: "d", Type: acuity.A01, At: day, Class: 'I', Place: ldr("L1"), Visit: "v" + id, Patient: "mr " + id},
+		}}
+	}
+	person := func(id string) acuity.Observation {
+		return acuity.Observation{Channel: acuity.ChannelFHIR, References: []acuity.Reference{{Name: "ref " + id, Patient: "mr " + id, UpdatedAt: day}}}
+	}
+	visits := map[string][]acuity.Observation{
+		"v1":             {hl7("1")},
+		"Encounter/1":    {encounter("1", "", "ref 1")},
+		"Encounter/1 ":   {encounter("1", "", "mr 1", "ref 1")},
+		"Encounter/part": {encounter("1", "", "ref 1"), encounter("part", "Encounter/1", "ref 1")},
+		"v1 ":            {hl7("1"), encounter("1", "", "ref 1")},
+	}
+	more := [][]acuity.Observation{nil, {person("1")}, {person("2")}, {encounter("2", "", "mr 2", "ref 2")}, {hl7("2"), encounter("2", "", "ref 2")}}
+	seen := map[identity.Sameness]int{}
+	for visit, known := range visits {
+		for _, named := range [][]string{{"mr 1"}, {"ref 1"}, {"mr 2"}, {"ref 2"}, {"mr 2", "ref 2"}} {
+			s := acuity.Signal{
+				Kind: catalogue.KindCondition, System: codes.ICD10CM, Code: "O72.1", Resource: "Condition/c", Visit: strings.TrimSpace(visit), Patient: named[0],
+			}
+			if last := named[len(named)-1]; strings.HasPrefix(last, "ref") {
+				s.Subject = last
+			}
+			for _, others := range more {
+				all := slices.Concat([]acuity.Observation{{Channel: acuity.ChannelFHIR, Signals: []acuity.Signal{s}}}, known, others)
+				inEveryOrder(all, 0, func(order []acuity.Observation) { seen[warnsOfSubject(t, &s, order)]++ })
+			}
+		}
+	}
+	for _, same := range []identity.Sameness{identity.Unknown, identity.Same, identity.Different} {
+		if seen[same] == 0 {
+			t.Errorf("no case ends with %d", same)
+		}
+	}
+}
+
+// warnsOfSubject applies observations, one of which states s, with a restart after each. It expects one warning if at
+// any time the patients are known to differ, and otherwise none. It returns what is known in the end.
+func warnsOfSubject(t *testing.T, s *acuity.Signal, order []acuity.Observation) (same identity.Sameness) {
+	t.Helper()
+	u, log := New(testHospital), changelog{}
+	warnings, want, stated := 0, 0, false
+	for i, o := range order {
+		o.Hospital, o.Source, o.ReceivedAt = testHospital, "key", day+acuity.Instant(i*1000)
+		for _, w := range u.Apply(&o, int64(i+1)).Warnings {
+			if w.Code == "subject_differs" {
+				warnings++
+			}
+		}
+		stated = stated || len(o.Signals) > 0
+		if v := u.names.VisitCalled(s.Visit).Whole(); v != nil && stated {
+			if same = u.names.CompareSubject(s, v); same == identity.Different {
+				want = 1
+			}
+		}
+		log.write(u)
+		u = log.restore(t)
+	}
+	if warnings != want {
+		t.Errorf("%d warnings, want %d: %+v", warnings, want, order)
+	}
+	return same
+}
+
+// inEveryOrder calls f with each permutation of the elements from index n.
+func inEveryOrder(list []acuity.Observation, n int, f func([]acuity.Observation)) {
+	if n == len(list) {
+		f(list)
+	}
+	for i := n; i < len(list); i++ {
+		list[n], list[i] = list[i], list[n]
+		inEveryOrder(list, n+1, f)
+		list[n], list[i] = list[i], list[n]
 	}
 }

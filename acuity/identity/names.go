@@ -33,6 +33,9 @@ type Names struct {
 	BySubject map[registry.SubjectName]*registry.Unassigned
 	ByPatient map[string][]*registry.Unassigned // by the names of the patients
 	Resources map[string]Holder                 // holder of the statements of a resource
+	// Undecided has the visits with a statement whose patient may be another than the visit has, by the names of the
+	// patient in the statement. Outdated entries remain until the next Index.
+	Undecided map[string][]*registry.Visit
 }
 
 // VisitOf returns the newest open visit of a patient or, if none is open, the newest visit. It returns nil if there is
@@ -249,6 +252,7 @@ func (ns *Names) VisitCalled(name string) *registry.Visit {
 func (ns *Names) Index() {
 	ns.Work.RecountWaiting = true
 	ns.Versions, ns.ByEncounter, ns.Resources = map[string]*registry.Visit{}, map[string]*registry.Visit{}, map[string]Holder{}
+	ns.Undecided = map[string][]*registry.Visit{}
 	for _, v := range ns.Visits {
 		for i := range v.Events {
 			e := &v.Events[i]
@@ -271,6 +275,9 @@ func (ns *Names) Index() {
 func (ns *Names) indexResources(by Holder) {
 	list := by.ResourceStatements()
 	for i := range list {
+		if v := list[i].Version; by.V != nil && v != nil && v.Subject != nil {
+			ns.AddUndecided(by.V, v.Subject)
+		}
 		if whole := list[i].WholeResource(); whole != "" && !list[i].Version.IsDescribed() {
 			ns.Resources[whole] = by
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/evidence"
 	"svc/acuity/registry"
 	"svc/acuity/terminology"
 )
@@ -17,44 +18,67 @@ func (ns *Names) AnswerWaiting(in *registry.Intake) {
 	}
 }
 
-// WarnOfSubjects warns of statements whose subject is not the patient of the visit that they name. Such statements
-// count for the visit.
-func (ns *Names) WarnOfSubjects(in *registry.Intake) {
-	for i := range in.Observation.Signals {
-		s := &in.Observation.Signals[i]
-		if s.Visit == "" || s.Patient == "" || in.SignalExists(i) {
-			continue
-		}
-		if v := ns.VisitCalled(s.Visit).Whole(); v != nil && ns.IsOfAnother(s, v) {
-			in.Warn("subject_differs", registry.ItemPath("signals", i))
-		}
-	}
-}
-
 // isFetal reports whether a rule maps one of the codes of a signal to a factor of one fetus.
 func isFetal(s *acuity.Signal) bool {
 	return terminology.IsFetal(s.System, s.Code) ||
 		slices.ContainsFunc(s.Also, func(c acuity.Coding) bool { return terminology.IsFetal(c.System, c.Code) })
 }
 
-// IsOfAnother reports whether a signal names another patient than a visit has. As in bornOf, names
-// distinguish patients only if they are of one kind. A fetus or child may be the subject of a statement
-// about one fetus.
-func (ns *Names) IsOfAnother(s *acuity.Signal, v *registry.Visit) bool {
+// Sameness says whether two sets of names are those of one patient.
+type Sameness uint8
+
+// These are the results of a comparison of patients.
+const (
+	Unknown   Sameness = iota // not known yet: one may be a number, the other a reference
+	Same                      // one patient
+	Different                 // two patients
+)
+
+// CompareSubject compares the patient in a signal with the patient of a visit. As in bornOf, names distinguish patients
+// only if they are of one kind. A fetus or child may be the subject of a statement about one fetus.
+func (ns *Names) CompareSubject(s *acuity.Signal, v *registry.Visit) Sameness {
 	if s.Fetus != "" && isFetal(s) {
-		return false
+		return Same
 	}
 	hers := v.AllNames()
-	if slices.Contains(hers, s.Patient) || len(hers) == 0 {
-		return false
+	if slices.Contains(hers, s.Patient) {
+		return Same
+	}
+	if len(hers) == 0 {
+		return Unknown
 	}
 	named := []string{s.Patient}
 	if s.Subject != "" {
 		named = append(named, s.Subject)
 	}
 	named, hers = ns.NamesOf(named), ns.NamesOf(hers)
-	if len(v.Timeline.Subjects) == 0 && len(named) == 1 && len(hers) == 1 {
-		return false // one may be a number, the other a reference
+	switch {
+	case slices.ContainsFunc(named, func(n string) bool { return slices.Contains(hers, n) }):
+		return Same
+	case len(v.Timeline.Subjects) == 0 && len(named) == 1 && len(hers) == 1:
+		return Unknown
 	}
-	return !slices.ContainsFunc(named, func(n string) bool { return slices.Contains(hers, n) })
+	return Different
+}
+
+// AddUndecided adds a visit to the index of visits with statements whose patient may be another.
+func (ns *Names) AddUndecided(v *registry.Visit, s *evidence.Subject) {
+	for _, name := range [...]string{s.Patient, s.Subject} {
+		if name != "" && !slices.Contains(ns.Undecided[name], v) {
+			ns.Undecided[name] = append(ns.Undecided[name], v)
+		}
+	}
+}
+
+// ConcernedBy calls f for the visits whose patient, or whose undecided statements, new names of a patient may concern.
+func (ns *Names) ConcernedBy(names []string, f func(v *registry.Visit)) {
+	for _, name := range ns.NamesOf(names) {
+		for _, list := range [...][]*registry.Visit{ns.Patients[name], ns.Undecided[name]} {
+			for _, v := range list {
+				if !v.Forgotten {
+					f(v.Whole())
+				}
+			}
+		}
+	}
 }

@@ -17,6 +17,7 @@ type Intake struct {
 	Statements  []evidence.Statement // statements of this request
 	// WaitingFor has the statements that name a patient without a visit.
 	WaitingFor []WaitingStatement
+	Subjects   []StatedSubject // the signals that name both a visit and a patient
 	Room       *Room           // room of a clinical request
 	Existing   []acuity.Create // parts that would create something that exists, so they are ignored
 	Census     bool            // a census was applied
@@ -74,6 +75,13 @@ type WaitingStatement struct {
 	V          *Visit // visit in the statement; nil: the statement names a patient
 	Unassigned *Unassigned
 	At         acuity.Instant // receipt
+}
+
+// StatedSubject is a signal that names both a visit and a patient.
+type StatedSubject struct {
+	Signal  int
+	V       *Visit
+	Version *evidence.Version
 }
 
 // EventExists reports whether an event would create something that exists.

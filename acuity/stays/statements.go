@@ -89,6 +89,9 @@ func (k *Statements) AddStatement(to identity.Holder, h evidence.ResourceStateme
 		h.Owner = evidence.Owner{ID: v.Whole().Slot, Kind: registry.ToVisit}
 		h.Settled = true
 		k.keepResourceStatement(&v.ResourceStatements, h, HolderName{Visit: v.ID})
+		if h.Version.Subject != nil {
+			k.Names.AddUndecided(v, h.Version.Subject)
+		}
 		k.TouchRoomOf(v)
 	}
 }

@@ -1,44 +1,75 @@
 package stays
 
 import (
-	"slices"
+	"strings"
 
 	"svc/acuity/evidence"
+	"svc/acuity/identity"
 	"svc/acuity/registry"
 )
 
-// WarnOfSubjects warns of statements that came before the visit that they name, if their subject is not the patient
-// of the visit. They count for the visit, as they do if they come after it. The warning names the event that made the
-// patient known.
+// WarnOfSubjects warns of statements whose subject is not the patient of the visit that they name. Such statements
+// count for the visit. The warning names the statement if the patient of the visit is known when it arrives. Otherwise
+// it names the event or the FHIR Patient that makes the difference known, whichever comes last.
 func (k *Statements) WarnOfSubjects(in *registry.Intake) {
+	if len(k.Names.Undecided) > 0 {
+		k.decideSubjects(in)
+	}
+	for i := range in.Subjects {
+		of := &in.Subjects[i]
+		s := &in.Observation.Signals[of.Signal]
+		switch k.Names.CompareSubject(s, of.V.Whole()) {
+		case identity.Different:
+			in.Warn("subject_differs", registry.ItemPath("signals", of.Signal))
+		case identity.Unknown:
+			of.Version.Subject = &evidence.Subject{Patient: strings.Clone(s.Patient), Subject: strings.Clone(s.Subject)}
+			k.Names.AddUndecided(of.V, of.Version.Subject)
+		}
+	}
+}
+
+// decideSubjects compares the subjects of earlier statements with the patients that this request makes known.
+func (k *Statements) decideSubjects(in *registry.Intake) {
 	for i := range in.Events {
 		v := in.Events[i].V.Whole()
-		if v == nil || len(v.AllNames()) == 0 {
+		if v == nil {
 			continue
 		}
-		for _, o := range append([]*registry.Visit{v}, v.Joined.Rest()...) {
-			for n := range o.ResourceStatements {
-				if k.isOfAnother(&o.ResourceStatements[n], o, v) {
-					in.Warn("subject_differs", in.EventPath(i))
-				}
+		k.Names.ConcernedBy(v.AllNames(), func(o *registry.Visit) { k.warnOfVisit(in, o, in.EventPath(i)) })
+	}
+	for i := range in.Observation.References {
+		if r := &in.Observation.References[i]; r.Patient != "" {
+			k.Names.ConcernedBy([]string{r.Name}, func(o *registry.Visit) {
+				k.warnOfVisit(in, o, registry.ItemPath("references", i))
+			})
+		}
+	}
+}
+
+// warnOfVisit warns once of each statement on a visit, or on one joined with it, that names another patient.
+func (k *Statements) warnOfVisit(in *registry.Intake, v *registry.Visit, path string) {
+	for _, o := range append([]*registry.Visit{v}, v.Joined.Rest()...) {
+		for n := range o.ResourceStatements {
+			if k.isOfAnother(&o.ResourceStatements[n], o, v) {
+				in.Warn("subject_differs", path)
 			}
 		}
 	}
 }
 
-// isOfAnother reports whether a statement that came before the visit names another patient than the visit has. Once
-// that is decided, it forgets the name.
+// isOfAnother reports whether an earlier statement names another patient than the visit has. Once that is decided, it
+// forgets the name.
 func (k *Statements) isOfAnother(h *evidence.ResourceStatement, kept, v *registry.Visit) bool {
 	if h.Version == nil || h.Version.Subject == nil {
 		return false
 	}
 	s := h.Signal()
 	s.Patient, s.Subject = h.Version.Subject.Patient, h.Version.Subject.Subject
-	differs := k.Names.IsOfAnother(&s, v)
-	if differs || slices.Contains(v.AllNames(), s.Patient) {
+	compared := k.Names.CompareSubject(&s, v)
+	if compared != identity.Unknown {
 		version := *h.Version
 		version.Subject, h.Version = nil, &version
 		k.changed = append(k.changed, StatementRecord{Statement: h.Statement, version: h.Version, holder: HolderName{Visit: kept.ID}})
 	}
-	return differs
+	return compared == identity.Different
 }

@@ -162,13 +162,19 @@ func (o origin) path(containers []container) string {
 	return c.before + "[" + strconv.Itoa(int(o.index)) + "]" + c.after
 }
 
-// PlaceOfSignal returns the path of the resource of a signal, as in an Issue; "" if there
-// is no such signal.
-func (f *Facts) PlaceOfSignal(i int) string {
-	if i >= len(f.signalOrigins) {
+// origins returns the origins of a list of the facts: "events", "signals" or "references".
+func (f *Facts) origins(list string) []origin {
+	return map[string][]origin{"events": f.eventOrigins, "signals": f.signalOrigins, "references": f.referenceOrigins}[list]
+}
+
+// PlaceOf returns the path of the resource of an element of a list of the facts, as in an Issue; "" if there is no such
+// element.
+func (f *Facts) PlaceOf(list string, i int) string {
+	origins := f.origins(list)
+	if i >= len(origins) {
 		return ""
 	}
-	return f.signalOrigins[i].path(f.containers)
+	return origins[i].path(f.containers)
 }
 
 // RefuseEvent counts the resource of an event as rejected, because its facts exceed a
@@ -201,7 +207,7 @@ func (f *Facts) refuse(o origin, code string) {
 
 // Exists counts the resource of an event as known to the hospital, so that nothing of it was created.
 func (f *Facts) Exists(list string, i int) {
-	origins := map[string][]origin{"events": f.eventOrigins, "signals": f.signalOrigins, "references": f.referenceOrigins}[list]
+	origins := f.origins(list)
 	if i >= len(origins) || f.refused[origins[i]] {
 		return
 	}
