@@ -92,12 +92,3 @@ func hasCrossEffect(m terminology.Match) bool {
 func isCategory(ix *terminology.Index, factor catalogue.Factor) bool {
 	return factor != 0 && (factor == ix.CategoryII || factor == ix.CategoryIII)
 }
-
-// isOlder reports whether an effect on other codes is from a statement before an instant.
-func (n *crossEffects) isOlder(than acuity.Instant) bool {
-	if n == nil {
-		return false
-	}
-	older := func(at acuity.Instant) bool { return at != 0 && at < than }
-	return older(n.acknowledged) || older(n.categoryI) || older(n.calm) || older(n.below) || older(n.traced)
-}

@@ -56,14 +56,14 @@ func (f *builder) foldSignals() {
 	cache := f.e.Cache
 	if cache == nil {
 		cache = &f.e.scratch
-		cache.known = false
+		cache.cat = nil // it is of another patient
 	}
 	for _, l := range f.e.Listed {
 		if l.Factor == terminology.CatalogueIndex().Acknowledged {
 			f.acknowledged = max(f.acknowledged, l.Since)
 		}
 	}
-	f.apart = cache.known && cache.apart || f.isMultiple()
+	f.apart = cache.cat != nil && cache.apart || f.isMultiple()
 	f.foldAll(cache)
 	if several := f.isMultiple(); several != f.apart { // only signals imply several fetuses, or they no longer do
 		f.apart, f.out = several, f.out[:0]
@@ -224,9 +224,10 @@ type Input struct {
 
 	scratch Cache // for a patient without a cache
 	sortedResources
-	sorted []orderedStatement   // memory for the statements that are folded
-	said   [][]orderedStatement // statements of each identity
-	out    []acuity.Evidence
+	sorted  []orderedStatement   // memory for the statements that are folded
+	said    [][]orderedStatement // statements of each code
+	members []member             // identities with statements
+	out     []acuity.Evidence
 
 	fetuses  []string // memory, like the next field
 	tracings []tracing

@@ -344,14 +344,15 @@ func (v *Version) follows(other *Version) bool { return v == nil || other == nil
 // leastMissed returns the index of the least important statement: a statement with a newer one about the same subject;
 // then an observation with a newer one of the same code; then an unmapped one; then the oldest.
 func leastMissed(list []ResourceStatement) int {
-	at := func(i int) acuity.Instant { return list[i].placeInTime() }
+	at, first := func(i int) acuity.Instant { return list[i].placeInTime() }, -1
+	oldest := func(i int) { first = i }
 	things := func(i int) (uint64, bool) { return list[i].thingHash(), true }
-	if i := superseded(len(list), things, func(i, j int) bool { return list[i].sameThing(&list[j]) }, at); i >= 0 {
-		return i
+	if superseded(len(list), things, func(i, j int) bool { return list[i].sameThing(&list[j]) }, at, oldest); first >= 0 {
+		return first
 	}
 	codes := func(i int) (uint64, bool) { return list[i].IdentityHash, !list[i].runs() }
-	if i := superseded(len(list), codes, func(i, j int) bool { return *list[i].Identity == *list[j].Identity }, at); i >= 0 {
-		return i
+	if superseded(len(list), codes, func(i, j int) bool { return *list[i].Identity == *list[j].Identity }, at, oldest); first >= 0 {
+		return first
 	}
 	return max(0, slices.IndexFunc(list, func(h ResourceStatement) bool {
 		return h.State == terminology.Unmapped && h.Status == acuity.SignalActive

@@ -63,6 +63,9 @@ func (h *Statement) firstOf(a, b acuity.Instant) acuity.Instant {
 	return h.ReceivedAt
 }
 
+// Matters reports whether the statement can change the evidence of its owner.
+func (h *Statement) Matters() bool { return h.Concept != 0 || h.Counts() }
+
 // orderedStatement is one clinical statement with its order and clock times.
 type orderedStatement struct {
 	*Statement
@@ -178,19 +181,18 @@ func winner(same []orderedStatement) int {
 	return last
 }
 
-// superseded returns the index of the first of n statements, in order of arrival, that a later one about the same
-// subject replaces, or -1 if there is none. The time of the later one must not be earlier. hash distinguishes most
-// subjects; it returns false for a statement that does not count. superseded visits each statement once.
-func superseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool, at func(i int) acuity.Instant) int {
+// superseded calls found with each of n statements, in order of arrival, that a later one about the same subject replaces,
+// the latest first. The time of the later one must not be earlier. hash distinguishes most subjects; it returns false for
+// a statement that does not count. superseded visits each statement once.
+func superseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool, at func(i int) acuity.Instant, found func(i int)) {
 	if n < 2 {
-		return -1
+		return
 	}
-	var array [2 * MaxStatements]int32
+	var array [2 * (MaxStatements + spareStatements)]int32
 	places := array[:] // by hash: 1 + the index of the statement about a subject that has the latest time
 	if 2*n > len(places) {
 		places = make([]int32, 2*n)
 	}
-	first := -1
 	for i := n - 1; i >= 0; i-- {
 		h, counts := hash(i)
 		if !counts {
@@ -202,14 +204,10 @@ func superseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool
 				p = 0
 			}
 		}
-		switch {
-		case places[p] == 0:
-			places[p] = int32(i + 1) //nolint:gosec // the list is capped
-		case at(i) <= at(int(places[p]-1)):
-			first = i
-		default:
+		if places[p] != 0 && at(i) <= at(int(places[p]-1)) {
+			found(i)
+		} else {
 			places[p] = int32(i + 1) //nolint:gosec // the list is capped
 		}
 	}
-	return first
 }

@@ -11,15 +11,19 @@ import (
 	"svc/acuity/terminology"
 )
 
-// MaxStatements is the maximum number of statements in a list. Beyond it, the oldest statements that have a newer one
-// of the same identity are dropped.
-const MaxStatements = 240
+// MaxStatements is how many statements a list keeps. Beyond it, the oldest statements that have a newer one of the same
+// identity are dropped. A list may grow to spareStatements more, so that it drops many at once and [Fold] begins again
+// only then.
+const (
+	MaxStatements   = 240
+	spareStatements = 16
+)
 
 // thinWithin is the time span within which equal repetitions of a statement are merged. It is shorter than every window
 // of the catalogue, so it never interrupts an assertion.
 const thinWithin = 15 * time.Minute
 
-// Statements are clinical statements by identity, at most [MaxStatements]. A new statement concerns only its own
+// Statements are clinical statements by identity, about [MaxStatements] at most. A new statement concerns only its own
 // identity.
 type Statements struct {
 	list []codeStatements
@@ -112,12 +116,9 @@ func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 			l.dropAt(t, i)
 		}
 	}
-	for l.size >= MaxStatements {
-		t, i := l.leastMissed()
-		lose(&t.statements[i])
-		l.dropAt(t, i)
+	if l.Add(h); l.size > MaxStatements+spareStatements {
+		l.trim(lose)
 	}
-	l.Add(h)
 }
 
 // Add adds a statement that was stored before. It drops no other statement.
@@ -242,32 +243,35 @@ func (l *Statements) saidOtherwise(h *Statement) bool {
 	return false
 }
 
-// superseded returns the index of the oldest statement that has a newer one about the same subject, or -1 if there is
-// none.
-func (t *codeStatements) superseded() int {
-	subjects := func(i int) (uint64, bool) { return t.statements[i].SubjectHash, true }
-	return superseded(len(t.statements), subjects,
-		func(i, j int) bool { return sameSubject(&t.statements[i], &t.statements[j]) },
-		func(i int) acuity.Instant { return t.statements[i].OrderTime() })
-}
-
-// leastMissed returns the least important statement: the oldest that has a newer one about the same subject or, if
-// there is none, the oldest of all.
-func (l *Statements) leastMissed() (of *codeStatements, at int) {
-	oldest := &l.list[0]
+// trim drops the least important statements beyond the maximum: the oldest that have a newer one about the same subject
+// or, if these are too few, the oldest of all.
+func (l *Statements) trim(lose func(*Statement)) {
+	var old []int64
 	for i := range l.list {
-		t := &l.list[i]
-		if t.statements[0].Number < oldest.statements[0].Number {
-			oldest = t
-		}
-		if j := t.superseded(); j >= 0 && (of == nil || t.statements[j].Number < of.statements[at].Number) {
-			of, at = t, j
-		}
+		list := l.list[i].statements
+		superseded(len(list), func(j int) (uint64, bool) { return list[j].SubjectHash, true },
+			func(j, k int) bool { return sameSubject(&list[j], &list[k]) },
+			func(j int) acuity.Instant { return list[j].OrderTime() },
+			func(j int) { old = append(old, list[j].Number) })
 	}
-	if of == nil {
-		return oldest, 0
+	slices.Sort(old)
+	isOld := func(h *Statement) bool { _, found := slices.BinarySearch(old, h.Number); return found }
+	if excess := l.size - MaxStatements; len(old) >= excess {
+		old = old[:excess]
+	} else {
+		newest := l.ByArrival(func(h *Statement) bool { return !isOld(h) })
+		for i := range newest[:excess-len(old)] {
+			old = append(old, newest[i].Number)
+		}
+		slices.Sort(old)
 	}
-	return of, at
+	l.Remove(func(h *Statement) bool {
+		if isOld(h) {
+			lose(h)
+			return true
+		}
+		return false
+	})
 }
 
 // tight grows the capacity of a full list by the length divided by part, at least by one. A hospital has much data, and

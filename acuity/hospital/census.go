@@ -255,7 +255,6 @@ func (t *censusIntake) unlistRoom(r *registry.Room) {
 		h := &list[i]
 		if v := u.registry.VisitOfStatement(h); v != nil {
 			u.statements.AddToVisit(v, *h)
-			v.Cache.Forget()
 		} else {
 			u.statements.Lose(h)
 		}

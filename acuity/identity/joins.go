@@ -364,8 +364,6 @@ func (j *Joins) claim(v *registry.Visit) {
 			v.ResourceStatements[i].Owner = owner
 		}
 		v.Joined.HasForeign = foreign
-		v.Cache.Forget()
-		v.Whole().Cache.Forget()
 	}
 }
 

@@ -114,17 +114,6 @@ func (g *Registry) BindingOf(h *evidence.Statement) Binding {
 	return Binding{g.VisitOfStatement(h), h.Owner.Kind}
 }
 
-// CacheOf returns the cache of the owner of a statement, or nil if there is none.
-func (g *Registry) CacheOf(h *evidence.Statement) *evidence.Cache {
-	if v := g.VisitOfStatement(h); v != nil {
-		return v.Cache
-	}
-	if r := g.Room(h.Room); r != nil {
-		return r.Cache
-	}
-	return nil
-}
-
 // TouchOwner touches the room of the owner of statements. r is nil if the room is no longer known.
 func (g *Registry) TouchOwner(r *Room, b Binding) {
 	switch {

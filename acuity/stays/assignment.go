@@ -25,30 +25,18 @@ func (k *Statements) assignStatement(r *registry.Room, h *evidence.Statement, b 
 	if before == b {
 		return
 	}
-	fresh := before.Kind == registry.NotBound
-	if !fresh { // the old owner loses it, and the new one gets it in the middle of its list
-		k.CacheOf(h).Forget()
-		k.TouchOwner(r, before)
-	}
+	k.touchEvidence(h)
 	h.Owner = b.Owner()
-	if fresh {
-		k.touchEvidence(h, false)
-		return
-	}
-	k.CacheOf(h).Forget()
-	k.TouchOwner(r, b)
+	k.touchEvidence(h)
 }
 
-// touchEvidence touches the room of the owner of a statement that was added or removed.
-func (k *Statements) touchEvidence(h *evidence.Statement, lost bool) {
-	if h.Owner.Kind == registry.NotBound {
-		return
+// touchEvidence touches the room of the owner of a statement that the owner gets or loses. A room without a visit is in
+// use while it has recent statements, even those that are not evidence.
+func (k *Statements) touchEvidence(h *evidence.Statement) {
+	b := k.BindingOf(h)
+	if b.Kind != registry.NotBound && (b.V == nil || h.Matters()) {
+		k.TouchOwner(k.Room(h.Room), b)
 	}
-	v := k.VisitOfStatement(h)
-	if !k.CacheOf(h).Invalidate(h, lost) && v != nil {
-		return
-	}
-	k.TouchOwner(k.Room(h.Room), k.BindingOf(h))
 }
 
 // bindingFor returns the owner of a statement of a room (docs/decisions.md#statement-owner): the patient in the room at

@@ -122,7 +122,7 @@ func (l *Builder) moveVisit(v *registry.Visit, to []registry.LocationSpan) {
 	l.TouchIfListed(v)
 	l.updateRoomStays(v, to)
 	v.Spans = append(v.Spans[:0], to...)
-	if v.Cache.Forget(); l.WhereIs(v) == nil {
+	if l.WhereIs(v) == nil {
 		v.Cache = nil // the visit has no chart any more
 	}
 	if unplaced := v.IsUnplaced(); unplaced != v.CountedUnplaced {

@@ -71,7 +71,7 @@ func (k *Statements) keepForVisit(v *registry.Visit, h *evidence.Statement) {
 // AddToVisit adds a statement that permanently belongs to the visit.
 func (k *Statements) AddToVisit(v *registry.Visit, h evidence.Statement) {
 	k.keepForVisit(v, &h)
-	k.touchEvidence(&h, false)
+	k.touchEvidence(&h)
 }
 
 // AddStatement adds a statement to a holder.
@@ -99,7 +99,7 @@ func (k *Statements) AddStatement(to identity.Holder, h evidence.ResourceStateme
 // Lose drops the record of a statement, and touches the room of its owner.
 func (k *Statements) Lose(h *evidence.Statement) {
 	k.dropRecord(h)
-	k.touchEvidence(h, true)
+	k.touchEvidence(h)
 }
 
 // dropRecord drops the record of a statement.
