@@ -195,10 +195,14 @@ func senderOf(s *settings.Store) func(access.Key) hl7.Sender {
 func (h *service) mllp(messages *ingest.Messages) (err error) {
 	counts := &mllp.Counts{}
 	mllpMetrics(h.metrics, counts)
-	h.mllpFronts, err = engines.New(&engines.Config{
+	c := &engines.Config{
 		MLLP: h.config.MLLP, Shell: h.shell, Register: h.settings.Register, Messages: messages, Counts: counts,
 		Now: h.now, Log: h.log, Drain: h.config.Drain, Stop: h.config.ShutdownWithin,
-	})
+	}
+	if h.tracer != nil {
+		c.Trace = h.tracer.Message
+	}
+	h.mllpFronts, err = engines.New(c)
 	for _, front := range h.mllpFronts {
 		front.After = h.Ready
 		h.Ports = append(h.Ports, front.Opened)

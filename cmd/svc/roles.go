@@ -121,6 +121,9 @@ func runConfigured(ctx context.Context, c *config.Config, needs config.Need, nam
 // build connects the process and wires its roles.
 func (h *service) build(ctx context.Context, names []string) error {
 	h.metrics.Roles(names)
+	if err := h.trace(ctx, names); err != nil {
+		return err
+	}
 	if err := h.connect(ctx, names); err != nil {
 		return err
 	}

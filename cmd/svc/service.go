@@ -24,6 +24,7 @@ import (
 	"svc/internal/metrics"
 	"svc/internal/registry"
 	"svc/internal/stream"
+	"svc/internal/tracing"
 	"svc/internal/view"
 	"svc/notifier"
 	"svc/notifier/people"
@@ -59,6 +60,7 @@ type service struct {
 	writers    []stream.Writers // groups that write in transactions
 	claim      *stream.Claim    // claim of the instance name
 	metrics    *metrics.Registry
+	tracer     *tracing.Tracer // nil: no traces
 
 	dialed atomic.Bool // the cluster is set
 	// rehearse returns the alerting of a demo, which also runs its past. It is nil if there is no demo.
@@ -75,7 +77,7 @@ func newLog(out io.Writer, level string) *slog.Logger {
 	if err := least.UnmarshalText([]byte(level)); err != nil {
 		least = slog.LevelInfo // the word was already checked with the configuration
 	}
-	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least}))
+	return slog.New(tracing.Log(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least})))
 }
 
 // newService returns a service without connections. Its health checks report that.
@@ -155,6 +157,9 @@ func (h *service) openParts() (err error) {
 		Now: h.now, Lookup: h.actors.Lookup, DocsURL: c.Docs(), Log: h.log,
 		Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.Requests(), Denied: h.denied,
 	}
+	if h.tracer != nil {
+		h.shell.Trace = h.tracer.Request
+	}
 	return nil
 }
 
@@ -174,6 +179,9 @@ func (h *service) leaves() bool {
 }
 
 func (h *service) close() {
+	if err := h.tracer.Close(context.Background()); err != nil {
+		h.log.Warn("traces not exported", "error", err)
+	}
 	if h.redis != nil {
 		h.redis.Close() //nolint:errcheck // the process ends
 	}

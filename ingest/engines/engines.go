@@ -43,6 +43,9 @@ type Config struct {
 	Log      *slog.Logger
 	Drain    time.Duration // see [lifecycle.Server]
 	Stop     time.Duration // time for started messages at a graceful stop
+	// Trace starts the span of a message, for the hospital of its key. It returns the context of the span, and the
+	// function that ends it. nil: no traces.
+	Trace func(ctx context.Context, hospital string) (spanned context.Context, end func(error))
 }
 
 // Front listens for MLLP at one address.
@@ -142,7 +145,7 @@ func (c *Config) admit(senders []config.MLLPSender, p mllp.Peer) (mllp.Sender, e
 			if key, refused = c.validKey(id); refused != nil { // it may have been revoked during the wait
 				return nil, refused
 			}
-			ack, fault := c.Messages.IngestBody(ctx, key, message)
+			ack, fault := c.ingest(ctx, key, message)
 			if errors.Is(fault, ingest.ErrForbidden) {
 				fault = fmt.Errorf("%w: %w", mllp.ErrRefused, fault)
 			}
@@ -157,4 +160,14 @@ func (c *Config) validKey(id string) (access.Key, error) {
 		return key, fmt.Errorf("%w: the key is unknown, expired or revoked", mllp.ErrRefused)
 	}
 	return key, nil
+}
+
+// ingest processes one message of a key.
+func (c *Config) ingest(ctx context.Context, key access.Key, message []byte) (ack []byte, err error) {
+	if c.Trace != nil {
+		spanned, end := c.Trace(ctx, key.Hospital)
+		defer func() { end(err) }()
+		ctx = spanned
+	}
+	return c.Messages.IngestBody(ctx, key, message) //nolint:wrapcheck // the caller knows its errors
 }

@@ -29,6 +29,7 @@ func (s *Shell) Allow(scope access.Scope, parts ...access.Scope) func(http.Handl
 				return
 			}
 			from(r.Context()).key = key
+			r = s.trace(r, &key)
 			if s.Used != nil {
 				s.Used(key.ID)
 			}

@@ -48,6 +48,9 @@ type Shell struct {
 	// Answered is called for every response, with the pattern of its route ("" for an unknown path); it may be nil. It
 	// runs before the next request of the connection, so it must not block.
 	Answered func(method, route string, status int, took time.Duration)
+	// Trace starts the span of a request with a valid key, for the hospital of the key. It returns the context of the
+	// span, and the function that ends it. A request without a valid key has no span. nil: no traces.
+	Trace func(r *http.Request, hospital string, at time.Time) (ctx context.Context, end func(route string, status int))
 }
 
 // Router returns a router whose responses all have the envelope, also for an unknown path or method. The roles mount
@@ -69,6 +72,10 @@ type request struct {
 	many   bool       // the address exceeds its limit of requests without a valid key, so this request gets no log line
 
 	hospital, user string // person on a page; see [Identify]
+
+	start   time.Time
+	traced  context.Context                //nolint:containedctx // context of the span, for the log line; nil: none
+	endSpan func(route string, status int) // nil: none
 
 	refused Problem // the last refusal; see [Refusal]
 
@@ -125,7 +132,7 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 			r.URL.Path = fhirBase
 		}
 		start := s.Now()
-		q := &request{id: requestID(r), shell: s}
+		q := &request{id: requestID(r), shell: s, start: start}
 		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, q))
 		if r.Body != nil && r.Body != http.NoBody {
 			q.body.ReadCloser = r.Body
@@ -175,11 +182,26 @@ func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.
 	if s.Answered != nil {
 		s.Answered(method(r.Method), route, seen.status, took)
 	}
-	s.line(seen, r, q, route, took)
+	ctx := r.Context()
+	if q.endSpan != nil {
+		q.endSpan(route, seen.status)
+		ctx = q.traced
+	}
+	s.line(ctx, seen, r, q, route, took)
+}
+
+// trace starts the span of a request with a valid key.
+func (s *Shell) trace(r *http.Request, key *access.Key) *http.Request {
+	q := from(r.Context())
+	if s.Trace == nil || q.endSpan != nil {
+		return r
+	}
+	q.traced, q.endSpan = s.Trace(r, key.Hospital, q.start)
+	return r.WithContext(q.traced)
 }
 
 // line writes the access log. It logs the route, never the path, and the request id only if that is a UUID.
-func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
+func (s *Shell) line(ctx context.Context, seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
 	case quiet(route), q.many: // "not ready yet" is a response, not a fault
@@ -187,7 +209,7 @@ func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, 
 	case seen.status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	}
-	if !s.Log.Enabled(r.Context(), level) {
+	if !s.Log.Enabled(ctx, level) {
 		return
 	}
 	key := &q.key
@@ -199,7 +221,7 @@ func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, 
 		hospital = q.hospital
 	}
 	//nolint:sloglint // typed: no allocation per value
-	s.Log.LogAttrs(r.Context(), level, "request",
+	s.Log.LogAttrs(ctx, level, "request",
 		slog.String("method", method(r.Method)),
 		slog.String("route", route),
 		slog.Int("status", seen.status),

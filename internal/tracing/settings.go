@@ -1,0 +1,99 @@
+package tracing
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// These are the values of OTEL_EXPORTER_OTLP_PROTOCOL.
+const (
+	protocolGRPC = "grpc"
+	protocolHTTP = "http/protobuf"
+)
+
+// settings are the standard variables that the SDK does not read, or whose faults it ignores.
+type settings struct {
+	on       bool
+	protocol string
+	queue    int    // spans
+	ignored  string // propagators that are not supported
+}
+
+// readSettings reads the variables. An error names the variable and what it may be. It contains no value, because an
+// endpoint may contain a password.
+func readSettings(getenv func(string) string) (s settings, err error) {
+	first := func(names ...string) (name, value string) {
+		for _, name = range names {
+			if value = strings.TrimSpace(getenv(name)); value != "" {
+				return name, value
+			}
+		}
+		return name, ""
+	}
+	name, endpoint := first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+	_, exporter := first("OTEL_TRACES_EXPORTER")
+	_, disabled := first("OTEL_SDK_DISABLED")
+	switch {
+	case exporter != "" && exporter != "otlp" && exporter != "none":
+		return s, fmt.Errorf("OTEL_TRACES_EXPORTER must be otlp or none")
+	case exporter == "none", strings.EqualFold(disabled, "true"), endpoint == "" && exporter == "":
+		return s, nil
+	}
+	s.on = true
+	if endpoint != "" {
+		at, fault := url.Parse(endpoint)
+		if fault != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
+			return s, fmt.Errorf("%s must be a URL, such as http://collector:4318", name)
+		}
+	}
+	if name, s.protocol = first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); s.protocol == "" {
+		s.protocol = protocolHTTP
+	}
+	if s.protocol != protocolGRPC && s.protocol != protocolHTTP {
+		return s, fmt.Errorf("%s must be %s or %s", name, protocolHTTP, protocolGRPC)
+	}
+	s.queue = sdktrace.DefaultMaxQueueSize
+	if name, size := first("OTEL_BSP_MAX_QUEUE_SIZE"); size != "" {
+		if s.queue, err = strconv.Atoi(size); err != nil || s.queue < 1 {
+			return s, fmt.Errorf("%s must be a number of spans from 1", name)
+		}
+	}
+	s.ignored = unsupportedPropagators(getenv("OTEL_PROPAGATORS"))
+	return s, checkSampler(getenv)
+}
+
+// unsupportedPropagators returns the propagators that would carry the trace in another header. Baggage is not carried,
+// but most installations list it, because it is in the default of the variable.
+func unsupportedPropagators(list string) string {
+	var others []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); !slices.Contains([]string{"", "tracecontext", "baggage", "none"}, name) {
+			others = append(others, name)
+		}
+	}
+	return strings.Join(others, ",")
+}
+
+// checkSampler checks the variables of the sampler. The SDK would record all traces if one of them were wrong.
+func checkSampler(getenv func(string) string) error {
+	names := []string{
+		"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio",
+	}
+	sampler := strings.ToLower(strings.TrimSpace(getenv("OTEL_TRACES_SAMPLER")))
+	if sampler != "" && !slices.Contains(names, sampler) {
+		return fmt.Errorf("OTEL_TRACES_SAMPLER must be one of %s", strings.Join(names, ", "))
+	}
+	argument := strings.TrimSpace(getenv("OTEL_TRACES_SAMPLER_ARG"))
+	if argument == "" || !strings.HasSuffix(sampler, "traceidratio") {
+		return nil
+	}
+	if ratio, err := strconv.ParseFloat(argument, 64); err != nil || !(ratio >= 0 && ratio <= 1) {
+		return fmt.Errorf("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1")
+	}
+	return nil
+}
