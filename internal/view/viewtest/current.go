@@ -15,13 +15,16 @@ func demanding(t *testing.T, url string, now func() time.Time) *view.View {
 	return openWith(t, url, func(c *view.Config) { c.Current, c.Now = true, now })
 }
 
-// known returns such a view that has read a hospital before pulse. A view does not serve the first state that it
-// reads, because Redis may have come back just before with older data.
+// known returns such a view that serves a hospital. A view does not serve the first state that it reads, because Redis
+// may have come back just before with older data: it waits for another pulse.
 func known(t *testing.T, url string, now func() time.Time, pulse func()) *view.View {
 	t.Helper()
 	b := demanding(t, url, now)
-	b.Read(t.Context(), "north") //nolint:errcheck // may be refused
-	pulse()
+	until(t, func() bool {
+		pulse()
+		_, err := b.Read(t.Context(), "north")
+		return err == nil
+	})
 	return b
 }
 
@@ -166,12 +169,11 @@ func skewed(t *testing.T, s Server) {
 // dethroned tests that a processor that has lost its partition without knowing it writes no signs.
 func dethroned(t *testing.T, s Server) {
 	old, v := start(t, s.URL, "g1"), start(t, s.URL, "g1")
-	b := demanding(t, s.URL, v.now)
 	old.whole(10, unit("north", 5, 1))
 	old.settle(t, 10)
 	v.whole(12, unit("north", 6, 1))
 	v.settle(t, 12)
-	v.Pulse(v.now(), map[int32]int64{partition: 13})
+	b := known(t, s.URL, v.now, func() { v.Pulse(v.now(), map[int32]int64{partition: 13}) })
 	knows(t, b, nil)
 	old.Pulse(v.now().Add(-4*time.Second), map[int32]int64{partition: 13})
 	for range 100 {

@@ -100,7 +100,6 @@ func older(t *testing.T, s Server) {
 			v.whole(10, unit("north", 5, 1), unit("south", 1, 1))
 			v.settle(t, 10)
 			pulse := func() { v.Pulse(v.now(), map[int32]int64{partition: 11}) }
-			pulse()
 			knows(t, known(t, s.URL, v.now, pulse), nil)
 			restore := Dump(t, s.URL, t.Name()+":")
 			v.change(test.position, test.lost)
@@ -185,9 +184,10 @@ func olderLists(t *testing.T, s Server) {
 			}
 			reader := demanding(t, s.URL, now)
 			read := func() error { return readBy(reader) }
-			read() //nolint:errcheck // refused, unless the embedded Redis is read: see known
-			pulse(t, d, now(), 7)
-			fatal(t, read())
+			until(t, func() bool { // see known
+				pulse(t, d, now(), 7)
+				return read() == nil
+			})
 			restore := Dump(t, s.URL, t.Name()+":")
 			lost(d)
 			d.Written(t.Context())
