@@ -113,11 +113,11 @@ func startProgram(t testing.TB, name, program string, args []string, env ...stri
 	return n
 }
 
-// withoutAnswers drops the log lines of answered requests, which would hide why the test failed.
+// withoutAnswers drops the log lines of answered requests and of refused acts, which would hide why the test failed.
 func withoutAnswers(log string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(log) {
-		if !strings.Contains(line, `"level":"INFO","msg":"request"`) {
+		if !strings.Contains(line, `"level":"INFO","msg":"request"`) && !strings.Contains(line, `"msg":"refused","action"`) {
 			kept.WriteString(line)
 		}
 	}

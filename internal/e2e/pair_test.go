@@ -121,13 +121,29 @@ func (p *pair) visitor(t testing.TB) *visitor {
 	}}
 }
 
-// ask sends a request with a form, or without one if form is nil. reader is the index of the reader
-// that answers, or -1 for any.
+// ask sends a request with a form, or without one if form is nil. reader is the index of the reader that answers, or -1
+// for any. It repeats a request that is answered 503 with Retry-After, as people do: on a busy machine, the pages may
+// be without Kafka or Redis for a moment.
 func (v *visitor) ask(reader int, method, path string, form url.Values, headers ...string) (*visited, error) {
 	if !strings.Contains(path, "://") {
 		path = v.base + path
 	}
-	request, err := http.NewRequest(method, path, strings.NewReader(form.Encode()))
+	var got *visited
+	for end := time.Now().Add(20 * time.Second); ; {
+		var err error
+		if got, err = v.send(reader, method, path, form, headers); err != nil {
+			return nil, err
+		}
+		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" || time.Now().After(end) {
+			return got, nil
+		}
+		v.t.Logf("%s %s: 503, again", method, path)
+		time.Sleep(time.Second)
+	}
+}
+
+func (v *visitor) send(reader int, method, address string, form url.Values, headers []string) (*visited, error) {
+	request, err := http.NewRequest(method, address, strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, err
 	}
