@@ -11,7 +11,7 @@ import (
 )
 
 // healthCheck is a reason why a process may not be ready. Its name is the label check of svc_healthy, a line of
-// /readyz, and a row of docs/operations.md.
+// /readyz, and a row of docs/reference/health.md.
 type healthCheck struct {
 	name      string
 	roles     string
@@ -19,7 +19,7 @@ type healthCheck struct {
 	meanwhile string // effect on callers
 }
 
-// healthChecks has all reasons, in the order of docs/operations.md. A role registers the check itself with
+// healthChecks has all reasons, in the order of docs/reference/health.md. A role registers the check itself with
 // [lifecycle.Health.Add].
 var healthChecks = []healthCheck{
 	{

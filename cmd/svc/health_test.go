@@ -9,14 +9,14 @@ import (
 	"svc/internal/testkit/docpage"
 )
 
-// TestHealthPage compares the table of docs/operations.md with the checks.
+// TestHealthPage compares docs/reference/health.md with the checks.
 func TestHealthPage(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| check | role | not ready when | meanwhile |\n|---|---|---|---|\n")
 	for _, c := range healthChecks {
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", c.name, c.roles, c.fails, c.meanwhile)
 	}
-	docpage.Hold(t, "../../docs/operations.md", "health", table.String(), *update)
+	docpage.Hold(t, "../../docs/reference/health.md", "health", table.String(), *update)
 }
 
 // TestSettlingChecksExist: each settling check is in the table, because add panics on other names.

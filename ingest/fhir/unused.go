@@ -2,8 +2,9 @@ package fhir
 
 import "strings"
 
-// unusedElements are the elements of FHIR R4 that are deliberately not used, for each kind of resource; docs/fhir.md
-// lists them. Any other unread element is reported to the sender, because it may be a fact under another name.
+// unusedElements are the elements of FHIR R4 that are deliberately not used, for each kind of resource;
+// docs/reference/fhir-elements.md lists them. Any other unread element is reported to the sender, because it may be a
+// fact under another name.
 var unusedElements = [...]map[string]bool{
 	encounterKind: words(`account appointment basedOn classHistory diagnosis episodeOfCare hospitalization length participant
 		priority reasonReference serviceProvider statusHistory type`),

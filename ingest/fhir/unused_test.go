@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// docs/fhir.md lists every element that is ignored by design, and the code reads none of them.
+// docs/reference/fhir-elements.md lists every element that is ignored by design, and the code reads none of them.
 func TestUnusedElementsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/fhir.md")
+	page, err := os.ReadFile("../../docs/reference/fhir-elements.md")
 	if err != nil {
 		t.Fatal(err)
 	}
