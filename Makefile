@@ -18,7 +18,7 @@ REVISION = -X main.revision=$(shell git describe --always --dirty 2>/dev/null ||
 TAG ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: run test unraced check race e2e readers compose charts base cluster contract bench fuzz backtest build image help
+.PHONY: run test unraced check race e2e torture readers compose charts base cluster contract bench fuzz backtest build image help
 
 run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
@@ -52,6 +52,15 @@ race: ## run all tests with the race detector (domain, forecast and simulator ha
 
 e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)
 	@SVC_E2E=1 $(GOTEST) -vet=off -count=1 -parallel 4 -timeout 30m $(if $(SKIP),-skip '$(SKIP)') ./internal/e2e
+
+DURATION ?= 1h
+RATE ?= 40
+SEED ?=
+FAULTS ?=
+
+torture: ## make random faults for DURATION (1h) on three brokers and a Redis with Sentinel (Docker, root), and print a table
+	@SVC_E2E=1 SVC_TORTURE=$(DURATION) SVC_TORTURE_SEED=$(SEED) SVC_TORTURE_FAULTS='$(FAULTS)' SVC_TORTURE_RATE=$(RATE) \
+		$(GOTEST) -vet=off -count=1 -v -timeout 24h -run '^TestTorture$$' ./internal/e2e
 
 readers: ## run the notebooks and the readers of exports and topics in Python, Java and Spark, a third-party registry, and a sign-in by Keycloak (a gigabyte of packages)
 	@SVC_READERS=1 CI=true $(GOTEST) -count=1 -timeout 30m -v -run '^Test(TopicsIn|TopicsRead|ForeignRegistry|Notebook|ExportRead|Keycloak)' ./internal/e2e

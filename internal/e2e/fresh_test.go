@@ -38,6 +38,17 @@ func TestFreshBrokers(t *testing.T) {
 // startBrokers starts three brokers of one cluster without waiting for them.
 func startBrokers(t *testing.T, pool *dockertest.Pool) (addresses string) {
 	t.Helper()
+	var all []string
+	for _, s := range startThreeBrokers(t, pool, func(int, *dockertest.RunOptions) {}) {
+		all = append(all, s.address)
+	}
+	return strings.Join(all, ",")
+}
+
+// startThreeBrokers is like startBrokers. adjust may change the options of each broker, numbered
+// from 1.
+func startThreeBrokers(t *testing.T, pool *dockertest.Pool, adjust func(i int, options *dockertest.RunOptions)) (all []*server) {
+	t.Helper()
 	stamp := time.Now().UnixNano() // container names are unique on the whole machine
 	network, err := pool.CreateNetwork(fmt.Sprintf("svc-fresh-%d", stamp))
 	if err != nil {
@@ -51,10 +62,9 @@ func startBrokers(t *testing.T, pool *dockertest.Pool) (addresses string) {
 	repository, tag := image("E2E_KAFKA_IMAGE", kafkaImage)
 	name := func(i int) string { return fmt.Sprintf("fk%d-%d", i, stamp) }
 	voters := fmt.Sprintf("1@%s:9093,2@%s:9093,3@%s:9093", name(1), name(2), name(3))
-	var all []string
 	for i := 1; i <= 3; i++ {
 		port := mustFreePort(t)
-		container, err := pool.RunWithOptions(&dockertest.RunOptions{
+		options := &dockertest.RunOptions{
 			Repository: repository, Tag: tag, Hostname: name(i), Name: name(i),
 			NetworkID: network.Network.ID,
 			Env: append(kafkaEnvironment(port),
@@ -64,16 +74,19 @@ func startBrokers(t *testing.T, pool *dockertest.Pool) (addresses string) {
 				"KAFKA_DEFAULT_REPLICATION_FACTOR=3", "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR=2", "KAFKA_MIN_INSYNC_REPLICAS=2",
 			),
 			PortBindings: map[docker.Port][]docker.PortBinding{"9092/tcp": {{HostIP: "127.0.0.1", HostPort: port}}},
-		})
+		}
+		adjust(i, options)
+		container, err := pool.RunWithOptions(options)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := &server{address: "127.0.0.1:" + port, pool: pool, container: container}
+		s.answers = s.kafkaAnswers
 		t.Cleanup(s.purge)
 		t.Cleanup(func() { s.logs(t) })
-		all = append(all, s.address)
+		all = append(all, s)
 	}
-	return strings.Join(all, ",")
+	return all
 }
 
 // startAllRoles starts each role once on topics that do not exist yet, and expects that it becomes

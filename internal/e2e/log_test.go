@@ -125,7 +125,7 @@ func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	admin, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.AlwaysRetryEOF())
+	admin, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(broker, ",")...), kgo.AlwaysRetryEOF())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 	if len(left) == 0 {
 		return
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.AlwaysRetryEOF(), kgo.ConsumePartitions(from),
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(broker, ",")...), kgo.AlwaysRetryEOF(), kgo.ConsumePartitions(from),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func canaries(t testing.TB, broker, prefix string, texts ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	admin, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.AlwaysRetryEOF())
+	admin, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(broker, ",")...), kgo.AlwaysRetryEOF())
 	if err != nil {
 		t.Fatal(err)
 	}

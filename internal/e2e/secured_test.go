@@ -145,9 +145,8 @@ func principals(users ...string) (all []string) {
 	return all
 }
 
-// allow grants kafkaRights under a topic prefix.
-func allow(t *testing.T, admin *kadm.Client, prefix string) {
-	t.Helper()
+// rights are the ACLs of kafkaRights under a topic prefix.
+func rights(prefix string) (all []*kadm.ACLBuilder) {
 	for _, b := range []*kadm.ACLBuilder{
 		kadm.NewACLs().Topics(prefix+"svc.v1.").ResourcePatternType(kadm.ACLPatternPrefixed).
 			Operations(kadm.OpDescribe, kadm.OpDescribeConfigs, kadm.OpRead, kadm.OpWrite, kadm.OpCreate).Allow(principals(kafkaUsers...)...),
@@ -162,7 +161,16 @@ func allow(t *testing.T, admin *kadm.Client, prefix string) {
 		kadm.NewACLs().Groups(prefix + "svc-notifier").ResourcePatternType(kadm.ACLPatternLiteral).
 			Operations(kadm.OpRead).Allow(principals("notify")...),
 	} {
-		created, err := admin.CreateACLs(t.Context(), b.AllowHosts("*"))
+		all = append(all, b.AllowHosts("*"))
+	}
+	return all
+}
+
+// allow grants kafkaRights under a topic prefix.
+func allow(t *testing.T, admin *kadm.Client, prefix string) {
+	t.Helper()
+	for _, b := range rights(prefix) {
+		created, err := admin.CreateACLs(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +199,7 @@ func makeCertificates(t *testing.T) (dir string, signer *authority) {
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(err)
 	root := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	authorityDER, err := x509.CreateCertificate(rand.Reader, root, root, &authorityKey.PublicKey, authorityKey)

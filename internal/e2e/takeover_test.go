@@ -33,7 +33,8 @@ func (s *system) witness(t *testing.T) *witness {
 	t.Helper()
 	w := &witness{written: map[position]time.Time{}, visible: map[position]time.Time{}, owner: map[position]string{}}
 	observations, verdicts := s.prefix+schemas.Observations().Name, s.prefix+schemas.Verdicts().Name
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.address), kgo.AlwaysRetryEOF(), kgo.ConsumeTopics(observations, verdicts),
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(s.kafka.address, ",")...), kgo.AlwaysRetryEOF(),
+		kgo.ConsumeTopics(observations, verdicts),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.MetadataMinAge(100*time.Millisecond), kgo.DialTimeout(time.Second), kgo.RetryBackoffFn(func(int) time.Duration { return 100 * time.Millisecond }))
 	if err != nil {

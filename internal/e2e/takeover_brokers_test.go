@@ -1,0 +1,97 @@
+package e2e
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ory/dockertest/v3"
+)
+
+// TestBrokerFailover measures on three brokers with replication factor 3 how long hospitals wait
+// for a verdict when a broker is killed or paused, a processor is paused, or all brokers are away.
+// It runs if SVC_FAILOVER is set. With SVC_FAILOVER=3s, the brokers have this session timeout
+// instead of their default of 9 s.
+func TestBrokerFailover(t *testing.T) {
+	session := os.Getenv("SVC_FAILOVER")
+	if session == "" {
+		t.Skip("measures for minutes: SVC_FAILOVER=9s")
+	}
+	timeout, err := time.ParseDuration(session)
+	if err != nil {
+		t.Fatal("SVC_FAILOVER:", err)
+	}
+	kafka, view := needServers(t)
+	if kafka.pool == nil {
+		t.Skip("needs Docker to start brokers of its own")
+	}
+	brokers := startThreeBrokers(t, kafka.pool, func(_ int, o *dockertest.RunOptions) {
+		o.Env = append(o.Env, "KAFKA_HEAP_OPTS=-Xms256m -Xmx512m", "KAFKA_BROKER_SESSION_TIMEOUT_MS="+strconv.FormatInt(timeout.Milliseconds(), 10),
+			"KAFKA_BROKER_HEARTBEAT_INTERVAL_MS="+strconv.FormatInt(timeout.Milliseconds()*2/9, 10))
+	})
+	var all []string
+	for _, b := range brokers {
+		eventually(t, 5*time.Minute, b.answers)
+		all = append(all, b.address)
+	}
+	must := func(t *testing.T, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, row := range []struct {
+		name  string
+		lasts time.Duration
+		begin func(n *node) error
+		end   func(n *node) error
+	}{
+		{"broker 1 killed", 40 * time.Second, func(*node) error { return brokers[0].killNow() }, func(*node) error { return brokers[0].run() }},
+		{"broker 2 killed", 40 * time.Second, func(*node) error { return brokers[1].killNow() }, func(*node) error { return brokers[1].run() }},
+		{"broker 3 paused", 25 * time.Second, func(*node) error { return brokers[2].freeze() }, func(*node) error { return brokers[2].thaw() }},
+		{"processor paused", 30 * time.Second, func(n *node) error { n.freeze(); return nil }, func(n *node) error { n.thaw(); return nil }},
+		{
+			"all brokers away", 60 * time.Second,
+			func(*node) error {
+				return errors.Join(brokers[0].killNow(), brokers[1].killNow(), brokers[2].killNow())
+			},
+			func(*node) error { return errors.Join(brokers[0].run(), brokers[1].run(), brokers[2].run()) },
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := startSystemOn(t, &server{address: strings.Join(all, ",")}, view, nil, everyPartition()...)
+			nodes := []*node{s.processor("p1"), s.processor("p2")}
+			w := s.witness(t)
+			l := feed(t, 60, s.partners...)
+			l.more(t, 100)
+			for _, n := range nodes {
+				<-n.says(restored)
+			}
+			l.more(t, 100)
+			calm := time.Now()
+			must(t, row.begin(nodes[0]))
+			<-after(row.lasts)
+			must(t, row.end(nodes[0]))
+			at := time.Now()
+			eventually(t, 3*time.Minute, func() error { return w.applied(at, s.partners) })
+			again := time.Since(at)
+			l.more(t, 100)
+			s.verify(l.finish())
+			t.Logf("%s for %v, broker session %v: longest wait %.1f s, all hospitals applied %.1f s after its end; %s",
+				row.name, row.lasts, timeout, w.longest(t, calm).Seconds(), again.Seconds(), cmp.Or(loadAverage(), "load unknown"))
+		})
+	}
+}
+
+// loadAverage returns the load of the machine, "" if it does not report one.
+func loadAverage() string {
+	content, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	return "load average " + strings.Fields(string(content))[0]
+}
