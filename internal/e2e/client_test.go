@@ -92,7 +92,7 @@ func (p *partner) do(method, path, contentType, body string, headers ...string) 
 // honored waits until the server accepts the partner's new key.
 func (p *partner) honored(t testing.TB) {
 	t.Helper()
-	eventually(t, 10*time.Second, func() error {
+	eventually(t, time.Minute, func() error {
 		a, err := p.do(http.MethodGet, "/api/v1/level", "", "")
 		if err == nil && a.status == http.StatusUnauthorized {
 			err = fmt.Errorf("a key of %s is not honored yet", p.hospital)

@@ -150,7 +150,7 @@ func (p *partnerSide) hook(t testing.TB, s *system, hospital, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 5*time.Second, func() error {
+	eventually(t, time.Minute, func() error {
 		a, err := admin.do(http.MethodPost, "/api/admin/webhooks", "application/json", string(body))
 		if err == nil && a.status != http.StatusOK {
 			err = fmt.Errorf("%d %s", a.status, a.raw)
