@@ -96,7 +96,7 @@ func (f *fold) event(offset int64, e *outbound.Event) {
 	if e.Event == outbound.LevelChanged && e.Command == "" {
 		if effect, cause, ok := event.LevelOf(e.Body); ok {
 			h.level, h.known = effect.Level, true
-			change := LevelChange{Version: e.Version, OccurredAt: e.OccurredAt, Cause: cause, Effect: effect}
+			change := LevelChange{Version: e.Version, OccurredAt: e.OccurredAt, Cause: cause, Effect: effect, Traceparent: e.Traceparent}
 			h.unseen = append(h.unseen, unseenChange{offset, change})
 		}
 	}

@@ -154,7 +154,7 @@ func (h *hospital) addChange(c *acuity.Change, events []outbound.Event) {
 		h.ids[e.ID] = true
 		var change *LevelChange
 		if e.Event == outbound.LevelChanged {
-			change = &LevelChange{Version: c.Version, OccurredAt: e.OccurredAt, Cause: c.Cause, Effect: c.Effects[i]}
+			change = &LevelChange{Version: c.Version, OccurredAt: e.OccurredAt, Cause: c.Cause, Effect: c.Effects[i], Traceparent: e.Traceparent}
 		}
 		h.publish(e, change)
 	}

@@ -13,9 +13,10 @@ import (
 
 // Change is one committed change with its offset in the verdicts.
 type Change struct {
-	Offset int64
-	Change *acuity.Change
-	events []outbound.Event
+	Offset      int64
+	Change      *acuity.Change
+	Traceparent string // trace of the request that caused the change; "": it is not traced
+	events      []outbound.Event
 }
 
 // Changes accepts the committed changes of a partition, in order, up to the offset through. behind reports that the
@@ -26,6 +27,9 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 		c := &changes[i]
 		if c.events, err = event.FromChange(c.Change, c.Offset); err != nil {
 			return fmt.Errorf("change at %d: %w", c.Offset, err)
+		}
+		for k := range c.events {
+			c.events[k].Traceparent = c.Traceparent
 		}
 	}
 	n.saves.Add(1) // until the loop has handled them

@@ -20,6 +20,7 @@ package notifier
 import (
 	"cmp"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -103,4 +104,12 @@ func New(cfg Config) *Notifier {
 	}
 	n.queue = queue{notifier: n, hosts: map[string]*host{}}
 	return n
+}
+
+// traced returns the log for the lines of a delivery, with the id of its trace if it has one.
+func (n *Notifier) traced(traceparent string) *slog.Logger {
+	if parts := strings.Split(traceparent, "-"); len(parts) > 1 {
+		return n.log.With("trace_id", parts[1])
+	}
+	return n.log
 }

@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -28,9 +29,10 @@ func (h *hospital) consider() {
 		Hospital: h.id, Memory: h.policy, Level: h.level, Known: h.known,
 		Commands: h.commands, Notices: h.notices,
 	}
-	seen := len(h.unseen)
+	seen, traceparent := len(h.unseen), ""
 	for _, u := range h.unseen {
 		happening.Changes = append(happening.Changes, u.change)
+		traceparent = cmp.Or(u.change.Traceparent, traceparent)
 	}
 	for i := range h.ended {
 		happening.Ended = append(happening.Ended, h.ended[i].entry)
@@ -43,14 +45,14 @@ func (h *hospital) consider() {
 		ctx, cancel := context.WithTimeout(owner.saving, stepWithin)
 		defer cancel()
 		s := n.cfg.People.Step(ctx, now, happening)
-		n.post(func() { h.applyStep(s, seen) })
+		n.post(func() { h.applyStep(s, seen, traceparent) })
 	}()
 }
 
 // applyStep executes a step. The state of People is stored after the messages. After a crash between the two, the
 // step is repeated, and messages with the same id are not sent twice. Until the state is stored, a restore still
-// finds the input of the step.
-func (h *hospital) applyStep(s Step, seen int) {
+// finds the input of the step. traceparent is the trace of the latest change of the step.
+func (h *hospital) applyStep(s Step, seen int, traceparent string) {
 	owner := h.owner
 	n := owner.n
 	if owner.gone {
@@ -66,13 +68,14 @@ func (h *hospital) applyStep(s Step, seen int) {
 		}
 	}
 	for i := range s.Messages {
+		s.Messages[i].Traceparent = traceparent
 		h.post(&s.Messages[i], "")
 	}
 	for i := range s.Events {
 		e := &s.Events[i]
 		if !h.sent[e.ID] {
 			h.sent[e.ID] = true
-			e.Source, e.RoomID = -1, -1
+			e.Source, e.RoomID, e.Traceparent = -1, -1, traceparent
 			h.publish(e, nil)
 		}
 	}
@@ -143,12 +146,13 @@ func (m *message) begin() {
 func (h *hospital) resend(e *outbound.Entry, c *command) {
 	if old := h.messages[e.Delivery.ID]; old != nil {
 		old.entry.Delivery.NextAttemptAt = time.Time{}
-		old.entry.Command = c.order.Command.ID
+		old.entry.Command, old.entry.Traceparent = c.order.Command.ID, ""
 		old.schedule()
 		return
 	}
 	m := &message{h: h, entry: *e, at: h.owner.end}
 	m.entry.Command, m.entry.Expires = c.order.Command.ID, h.owner.n.clock.readTime().Add(retryWindow)
+	m.entry.Traceparent = "" // the command sends it, no longer the request
 	d := &m.entry.Delivery
 	d.State, d.Reason, d.NextAttemptAt = outbound.Pending, "", time.Time{}
 	delete(h.sent, d.ID)
@@ -218,7 +222,7 @@ func (m *message) schedule() {
 				return out, false
 			}
 			out.Hospital, out.DeliveryID, out.EventID, out.Event = d.Hospital, d.ID, d.EventID, d.Event
-			out.Attempt, out.Expires = nextAttempt(d.Attempts), m.entry.Expires
+			out.Attempt, out.Expires, out.Traceparent = nextAttempt(d.Attempts), m.entry.Expires, m.entry.Traceparent
 			return out, true
 		},
 		dropped: func() {
@@ -259,7 +263,7 @@ func (m *message) ended(began time.Time, r outbound.Result) {
 		}
 	}
 	d.NextAttemptAt = now.Add(wait)
-	n.log.Info("delivery attempt",
+	n.traced(m.entry.Traceparent).Info("delivery attempt",
 		"hospital", d.Hospital, "endpoint", d.EndpointID, "channel", d.Channel, "delivery", d.ID, "event", d.Event, "attempt", a.N,
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", d.NextAttemptAt)
 	switch {

@@ -79,10 +79,11 @@ type Happening struct {
 
 // LevelChange is one committed change of a level.
 type LevelChange struct {
-	Version    int64
-	OccurredAt time.Time
-	Cause      acuity.Cause
-	Effect     acuity.Effect // its kind is LevelChanged
+	Version     int64
+	OccurredAt  time.Time
+	Cause       acuity.Cause
+	Effect      acuity.Effect // its kind is LevelChanged
+	Traceparent string        // trace of the request that caused it; "": it is not traced
 }
 
 // Notice informs administrators that an endpoint has a problem, or that the problem has ended.

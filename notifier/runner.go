@@ -151,7 +151,8 @@ func (r *runner) attempt(w *waiting) *task {
 			began = n.clock.readTime()
 			r.queue.Begin(began, r.rate())
 			return outbound.Message{
-				Hospital: r.e.h.id, DeliveryID: r.deliveryID(w), EventID: w.ID, Event: w.Event.Event,
+				Traceparent: r.traceparent(w),
+				Hospital:    r.e.h.id, DeliveryID: r.deliveryID(w), EventID: w.ID, Event: w.Event.Event,
 				Attempt: nextAttempt(r.triesOf(w)), Webhook: hook, Body: w.Body,
 			}, true
 		},
@@ -161,6 +162,14 @@ func (r *runner) attempt(w *waiting) *task {
 		},
 		ended: func(result outbound.Result) { r.ended(w, began, result) },
 	}
+}
+
+// traceparent returns the trace of an attempt. What a command sends belongs to no request.
+func (r *runner) traceparent(w *waiting) string {
+	if r.second() {
+		return ""
+	}
+	return w.Traceparent
 }
 
 // triesOf returns the attempts of the head or of the probe.
@@ -245,7 +254,7 @@ func kept(all []outbound.Attempt) []outbound.Attempt {
 
 func (r *runner) line(w *waiting, a *outbound.Attempt) {
 	n := r.e.h.owner.n
-	n.log.Info("delivery attempt",
+	n.traced(r.traceparent(w)).Info("delivery attempt",
 		"hospital", r.e.h.id, "endpoint", r.e.id, "host", r.e.host,
 		"delivery", r.deliveryID(w), "event", w.Event.Event, "attempt", a.N,
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.queue.NextAt)

@@ -20,6 +20,7 @@ import (
 	"svc/internal/httpapi/access"
 	"svc/internal/metrics"
 	"svc/internal/stream"
+	"svc/internal/tracing"
 	"svc/internal/view"
 	"svc/processors/verdict"
 	"svc/schemas"
@@ -52,7 +53,7 @@ func wireIngest(_ context.Context, h *service) error {
 	letters := h.deadLetters()
 	config := ingest.Config{
 		Shell:      h.shell,
-		Log:        observationLog{h.cluster.Publisher(h.config.Topic(schemas.Observations())), h.partitions},
+		Log:        h.observationLog(),
 		Applied:    changes{applied},
 		Repeated:   repeated(verdict.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Verdicts()), Partitions: h.partitions}),
 		View:       watermarkView{h.watermark},
@@ -97,6 +98,13 @@ const factsAtMost = 4 << 20
 type observationLog struct {
 	publisher  *stream.Publisher
 	partitions int32
+	topic      string
+	tracer     *tracing.Tracer
+}
+
+func (h *service) observationLog() observationLog {
+	topic := h.config.Topic(schemas.Observations())
+	return observationLog{h.cluster.Publisher(topic), h.partitions, topic, h.tracer}
 }
 
 // Append implements [ingest.Log].
@@ -109,7 +117,9 @@ func (l observationLog) Append(ctx context.Context, o *acuity.Observation) (inge
 		return ingest.Position{}, ingest.ErrTooLarge
 	}
 	key := []byte(schemas.ObservationKey(o).String())
-	at, err := l.publisher.Append(ctx, key, value, schemas.Partition(key, l.partitions))
+	span := l.tracer.Send(ctx, l.topic, o.Hospital)
+	at, err := l.publisher.AppendTraced(ctx, key, value, schemas.Partition(key, l.partitions), span.Traceparent())
+	span.Sent(at.Partition, at.Offset, err)
 	if err != nil {
 		return ingest.Position{}, fmt.Errorf("%w: %w", ingest.ErrAway, err)
 	}

@@ -56,7 +56,7 @@ func wireNotify(ctx context.Context, h *service) error {
 		Settings: h.settings.Subscribers, Ledger: ledger, LedgerID: ledger.ID(),
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
 		Lists:     told, Metrics: h.metrics.Notifier(),
-		Senders: senders, People: people,
+		Senders: h.tracedSenders(senders), People: people,
 		Log: h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for everything else
 	})
 	h.settings.Subscribers.OnChange(n.SettingsChanged)

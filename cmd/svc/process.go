@@ -17,7 +17,7 @@ import (
 
 // wireProcess wires svc process, which turns observations into verdicts, and writes the view and the forecast models.
 func wireProcess(ctx context.Context, h *service) error {
-	view := projection.New(h.redis, h.generation, h.now)
+	view, spans := projection.New(h.redis, h.generation, h.now), newViewSpans(h.tracer)
 	h.Run("view", view.Projector.Run)
 
 	h.Run("pulse", view.Pulse(projection.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Observations())}, h.log))
@@ -34,7 +34,7 @@ func wireProcess(ctx context.Context, h *service) error {
 		Claim:       h.claim,
 		Input:       h.config.Topic(schemas.Observations()),
 		Changelog:   h.config.Topic(schemas.Verdicts()),
-		NewTask:     verdict.Tasks(view),
+		NewTask:     verdict.Tasks(spans.of(view)),
 		CommitEvery: h.config.CommitEvery,
 		Stats:       stats,
 		Leave:       h.leaves,
@@ -55,7 +55,8 @@ func wireProcess(ctx context.Context, h *service) error {
 			return min(history, notified), err
 		}
 	}
-	h.measureStages(&config, view.Projector)
+	h.measureStages(&config, view.Projector, spans)
+	h.traceInputs(&config)
 	h.writers = append(h.writers, config.Writers(letters))
 	h.Run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
 	h.Health.Add("verdict", func(context.Context) error {

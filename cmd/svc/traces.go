@@ -2,8 +2,15 @@ package main
 
 import (
 	"context"
+	"sync"
+	"time"
 
+	"svc/acuity"
+	"svc/internal/outbound"
+	"svc/internal/stream"
 	"svc/internal/tracing"
+	"svc/processors/verdict"
+	"svc/schemas"
 )
 
 // trace opens the tracer that the standard variables of OpenTelemetry describe. Without them, traces are off.
@@ -23,4 +30,139 @@ func (h *service) trace(ctx context.Context, roles []string) (err error) {
 		h.metrics.Labelled("svc_trace_spans_total", help, "result", result, count)
 	}
 	return nil
+}
+
+// traceInputs makes the verdict processor continue the traces of its inputs.
+func (h *service) traceInputs(c *stream.Config) {
+	if h.tracer == nil {
+		return
+	}
+	c.Trace = func(r stream.Record) interface{ Traceparent() string } {
+		span := h.tracer.Apply(&tracing.Input{
+			Topic: c.Input, Group: c.Group, Hospital: schemas.InputHospital(r.Key),
+			Partition: r.Partition, Offset: r.Offset, Traceparent: r.Traceparent,
+		})
+		if span == (tracing.Span{}) {
+			return nil
+		}
+		return span
+	}
+	c.Cause = func(key, value []byte) (offset int64, ok bool) {
+		if !schemas.IsChange(key) {
+			return 0, false
+		}
+		head, err := schemas.PeekChange(value)
+		return head.Offset, err == nil && head.Cause == acuity.CauseIngest
+	}
+}
+
+// viewSpans ends the spans of committed inputs, and records how long each then waits until the view includes it. A nil
+// viewSpans does nothing.
+type viewSpans struct {
+	tracer *tracing.Tracer
+
+	mu      sync.Mutex
+	waiting map[int32][]waitingSpan // by partition, in the order of the offsets
+}
+
+type waitingSpan struct {
+	offset int64
+	span   tracing.Span
+}
+
+// waitingAtMost is the maximum number of spans of a partition that wait for the view. While Redis is unavailable, the
+// spans of later inputs are not recorded.
+const waitingAtMost = 256
+
+// newViewSpans returns nil if traces are off.
+func newViewSpans(t *tracing.Tracer) *viewSpans {
+	if t == nil {
+		return nil
+	}
+	return &viewSpans{tracer: t, waiting: map[int32][]waitingSpan{}}
+}
+
+// committed ends the span of an input, and starts the span of its write to the view.
+func (v *viewSpans) committed(partition int32, in *stream.Input, at time.Time) {
+	applied, ok := in.Span.(tracing.Span)
+	if v == nil || !ok {
+		return
+	}
+	applied.End(at)
+	shown := v.tracer.Show(applied, at)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.waiting[partition]) < waitingAtMost {
+		v.waiting[partition] = append(v.waiting[partition], waitingSpan{in.Offset, shown})
+	}
+}
+
+// written ends the spans of the inputs that the view of a partition includes since an instant.
+func (v *viewSpans) written(partition int32, position int64, at time.Time) {
+	if v == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	all := v.waiting[partition]
+	n := 0
+	for n < len(all) && all[n].offset <= position {
+		all[n].span.End(at)
+		n++
+	}
+	v.waiting[partition] = all[n:]
+}
+
+// of returns a view that drops the waiting spans of a partition when the partition is assigned again, because another
+// process may have written the view in the meantime.
+func (v *viewSpans) of(view verdict.View) verdict.View { //nolint:ireturn // one of two
+	if v == nil {
+		return view
+	}
+	return spannedView{view, v}
+}
+
+type spannedView struct {
+	verdict.View
+	spans *viewSpans
+}
+
+// Own implements [verdict.View].
+func (s spannedView) Own(partition int32, applied int64, charts []verdict.Chart) verdict.OwnedView { //nolint:ireturn // of the view
+	s.spans.mu.Lock()
+	delete(s.spans.waiting, partition)
+	s.spans.mu.Unlock()
+	return s.View.Own(partition, applied, charts)
+}
+
+// tracedSenders returns senders whose attempts are spans.
+func (h *service) tracedSenders(all map[outbound.Channel]outbound.Sender) map[outbound.Channel]outbound.Sender {
+	if h.tracer == nil {
+		return all
+	}
+	traced := make(map[outbound.Channel]outbound.Sender, len(all))
+	for channel, sender := range all {
+		traced[channel] = tracedSender{sender, channel, h.tracer}
+	}
+	return traced
+}
+
+type tracedSender struct {
+	outbound.Sender
+	channel outbound.Channel
+	tracer  *tracing.Tracer
+}
+
+// Send implements [outbound.Sender].
+func (s tracedSender) Send(ctx context.Context, m outbound.Message) outbound.Result {
+	span := s.tracer.Deliver(ctx, &tracing.Attempt{
+		Channel: string(s.channel), Hospital: m.Hospital, Event: m.Event, Number: m.Attempt, Traceparent: m.Traceparent,
+	})
+	result := s.Sender.Send(ctx, m)
+	fault := string(result.Class)
+	if result.Class == outbound.ClassOK {
+		fault = ""
+	}
+	span.Delivered(result.Status, fault)
+	return result
 }

@@ -102,7 +102,7 @@ var rooms = map[string]room{
 	"notifier/policy":               {imports: []string{"acuity", "internal/outbound"}},
 	"notifier/alert":                {imports: []string{"acuity", "internal/outbound", "notifier/event", "notifier/policy", "golang.org/x/text"}}, // the texts for people
 	"notifier/people":               {imports: []string{"acuity", "internal/outbound", "notifier"}},                                               // chooses the recipients
-	"notifier/kafka":                {imports: []string{"schemas", "internal/stream", "notifier"}},                                                // the topics of the notifier
+	"notifier/kafka":                {imports: []string{"schemas", "internal/outbound", "internal/stream", "notifier"}},                           // the topics of the notifier
 	"notifier/lists":                {imports: []string{"schemas", "internal/outbound", "internal/view", "notifier"}},                             // writes the notifier's lists to the view
 	"notifier/outcome":              {imports: []string{"internal/outbound"}},                                                                     // the outcome of an attempt
 	"notifier/mail":                 {imports: []string{"internal/outbound", "notifier/outcome", "github.com/wneessen/go-mail"}},

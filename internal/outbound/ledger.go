@@ -21,6 +21,9 @@ type Event struct {
 	Command    string   // for a test: id of the command that sends the event; no other command may send it
 	Body       []byte
 	Term       int64
+	// Traceparent is the trace of the request that caused the event; "": it is not traced. The ledger keeps it in a
+	// header of the record.
+	Traceparent string
 }
 
 // Entry is the record of a delivery in the ledger.
@@ -31,6 +34,8 @@ type Entry struct {
 	Expires  time.Time // when the message expires, for mail and SMS; zero: never
 	Sealed   []byte    // encrypted text, for mail and SMS
 	Term     int64
+
+	Traceparent string // as in Event, for mail and SMS
 }
 
 // EndpointQueue is the stored state of the queue of one endpoint.

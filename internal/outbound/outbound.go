@@ -109,6 +109,8 @@ type Message struct {
 	Attempt    int       // from 1
 	Expires    time.Time // when the message expires; zero: never
 
+	Traceparent string // trace of the request that caused the message; "": it is not traced. It is not sent.
+
 	Webhook *Webhook // for ChannelWebhook
 	Body    []byte   // for ChannelWebhook: the same bytes at every attempt
 

@@ -143,7 +143,10 @@ func (l *loop) gather(partition int32, p *part, now time.Time) error {
 			if topic == l.cfg.Changelog {
 				p.grown += int64(len(key) + len(value))
 			}
-			p.out = append(p.out, &kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value, Timestamp: now})
+			p.out = append(p.out, &kgo.Record{
+				Topic: topic, Partition: partition, Key: key, Value: value, Timestamp: now,
+				Headers: traceHeaders(l.traceparent(p, key, value)),
+			})
 		})
 		if err != nil {
 			return err
@@ -203,14 +206,15 @@ func (l *loop) keep(ctx context.Context, begun time.Time) {
 	stats.Records.Add(int64(l.applied))
 	stats.LastCommit.Store(l.lastCommit.UnixMilli())
 	for n, p := range l.parts {
-		p.out = nil // durable
+		p.out = nil            // durable
+		if len(p.inputs) > 0 { // before the task, whose view may be written at once
+			l.cfg.Committed(n, p.inputs, l.lastCommit)
+			clear(p.inputs)
+			p.inputs, p.traced = p.inputs[:0], false
+		}
 		if p.dirty {
 			p.dirty = false
 			p.task.Committed()
-		}
-		if len(p.inputs) > 0 {
-			l.cfg.Committed(n, p.inputs, l.lastCommit)
-			p.inputs = p.inputs[:0]
 		}
 		if p.rewrite.done() {
 			p.mark, p.grown, p.rewrite = p.nextMark(), 0, nil

@@ -50,6 +50,13 @@ type Config struct {
 	// Committed gets the inputs of each committed transaction of a partition. It must return immediately and must not
 	// retain the slice; it may be nil.
 	Committed func(partition int32, inputs []Input, at time.Time)
+	// Trace starts the span of an input with a traceparent, before it is applied; nil: none. Committed gets the span with
+	// its input. The span of a transaction that is not committed is dropped, so each input has one span, however often
+	// it was tried. Calls for different partitions run in parallel. Trace is used only if Committed is set.
+	Trace func(r Record) interface{ Traceparent() string }
+	// Cause returns the offset of the input that caused an output, if one did; nil: none is known. The output gets the
+	// traceparent of the span of that input.
+	Cause func(key, value []byte) (offset int64, ok bool)
 	// Restored gets the duration of each restore of one or more partitions; it may be nil.
 	Restored func(took time.Duration)
 	// Stats receives the metrics; it may be nil.
@@ -77,7 +84,8 @@ type Stats struct {
 // Input is one input of a committed transaction.
 type Input struct {
 	Offset    int64
-	Timestamp time.Time // set by the producer, in milliseconds
+	Timestamp time.Time                         // set by the producer, in milliseconds
+	Span      interface{ Traceparent() string } // from Trace; nil: the input is not traced
 }
 
 // gapError ends a session. If it recurs, offsets are permanently missing.
@@ -189,6 +197,7 @@ type part struct {
 
 	out    []*kgo.Record // records of the current transaction
 	inputs []Input       // inputs of the current transaction, if Committed is set
+	traced bool          // one of the inputs has a span
 }
 
 // run opens the session and runs turns until it breaks or ctx ends.

@@ -36,10 +36,16 @@ func (c *Cluster) Publisher(topic string) *Publisher {
 	return &Publisher{cluster: c, topic: topic}
 }
 
-// Append stores one record and returns its position once it is acknowledged. A nil value is a tombstone. It returns
-// [ErrTooLarge], or [ErrAway] within 5 s; it returns ErrAway immediately if the cluster is known to be unavailable or
-// full. After ErrAway or if ctx has ended, the record may have been stored.
+// Append is AppendTraced for a record that is not traced.
 func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int32) (Position, error) {
+	return p.AppendTraced(ctx, key, value, partition, "")
+}
+
+// AppendTraced stores one record and returns its position once it is acknowledged. A nil value is a tombstone. It returns
+// [ErrTooLarge], or [ErrAway] within 5 s; it returns ErrAway immediately if the cluster is known to be unavailable or
+// full. After ErrAway or if ctx has ended, the record may have been stored. traceparent is the trace that readers of the
+// record continue; "": none.
+func (p *Publisher) AppendTraced(ctx context.Context, key, value []byte, partition int32, traceparent string) (Position, error) {
 	if p.cluster.health.away.Load() != 0 {
 		return Position{}, fmt.Errorf("append to %s: %w", p.topic, ErrAway)
 	}
@@ -51,7 +57,7 @@ func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int
 	ctx, cancel := context.WithTimeoutCause(ctx, appendTimeout, ErrAway)
 	defer cancel()
 	// The callback may run after Append has returned, and owns the record until then.
-	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value}
+	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value, Headers: traceHeaders(traceparent)}
 	err := p.send(ctx, rec)
 	// The client fails all records of a partition when the first of them times out, even if this record has time left.
 	for errors.Is(err, kgo.ErrRecordTimeout) && ctx.Err() == nil {
@@ -127,9 +133,11 @@ func (c *Cluster) Appender(topic string) (*Appender, error) {
 
 // Append appends one record. stored is called once, in order, from a goroutine of the client, with the offset or an
 // error. After an error, the state of this record and of later ones is unknown. When ctx ends, records that were not
-// sent fail.
-func (a *Appender) Append(ctx context.Context, key, value []byte, partition int32, stored func(offset int64, err error)) {
-	r := &kgo.Record{Topic: a.topic, Partition: partition, Key: key, Value: value}
+// sent fail. traceparent is the trace that readers of the record continue; "": none.
+func (a *Appender) Append(
+	ctx context.Context, key, value []byte, partition int32, traceparent string, stored func(offset int64, err error),
+) {
+	r := &kgo.Record{Topic: a.topic, Partition: partition, Key: key, Value: value, Headers: traceHeaders(traceparent)}
 	a.client.Produce(ctx, r, func(r *kgo.Record, err error) { stored(r.Offset, err) })
 }
 

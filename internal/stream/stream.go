@@ -46,10 +46,15 @@ type Record struct {
 	Key, Value []byte
 	Timestamp  time.Time
 	Copy       bool // written by a checkpoint
+	// Traceparent is the header of that name, by which a reader continues the trace of the writer; "": none.
+	Traceparent string
 }
 
 func recordOf(r *kgo.Record) Record {
-	return Record{Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp, Copy: isCopy(r)}
+	return Record{
+		Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp, Copy: isCopy(r),
+		Traceparent: traceparentOf(r),
+	}
 }
 
 // Cluster is a connection to one Kafka. It is safe for concurrent use.

@@ -101,14 +101,13 @@ func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
 			return applied, gapError{partition: r.Partition, want: p.next, have: r.Offset}
 		}
 		p.dirty = true
-		if err := l.applyOne(p.task, recordOf(r)); err != nil {
+		in := recordOf(r)
+		l.addInput(p, &in)
+		if err := l.applyOne(p.task, in); err != nil {
 			return applied, fmt.Errorf("apply %d:%d: %w", r.Partition, r.Offset, err)
 		}
 		p.next = r.Offset + 1
 		p.clock.newest = r.Timestamp
-		if l.cfg.Committed != nil {
-			p.inputs = append(p.inputs, Input{Offset: r.Offset, Timestamp: r.Timestamp})
-		}
 		applied++
 	}
 	if applied > 0 {

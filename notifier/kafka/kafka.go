@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"svc/internal/outbound"
 	"svc/internal/stream"
 	"svc/notifier"
 	"svc/schemas"
@@ -55,7 +56,7 @@ func (m Member) Records(partition int32, records []stream.Record, through int64,
 			m.Fail(fmt.Errorf("change at %d:%d: %w", r.Partition, r.Offset, err))
 			return
 		}
-		changes = append(changes, notifier.Change{Offset: r.Offset, Change: change})
+		changes = append(changes, notifier.Change{Offset: r.Offset, Change: change, Traceparent: r.Traceparent})
 	}
 	if err := m.Changes(partition, changes, through, behind); err != nil {
 		m.Fail(err)
@@ -119,7 +120,7 @@ func (l *Ledger) Append(ctx context.Context, partition int32, entry any, stored 
 		stored(-1, err)
 		return
 	}
-	l.appender.Append(ctx, []byte(key.String()), value, partition, stored)
+	l.appender.Append(ctx, []byte(key.String()), value, partition, traceparentOf(entry), stored)
 }
 
 // Read implements [notifier.Ledger].
@@ -145,6 +146,7 @@ func (l *Ledger) read(
 			fault = fmt.Errorf("ledger at %d:%d: %w", r.Partition, r.Offset, err)
 			return false
 		}
+		setTraceparent(entry, r.Traceparent)
 		return entry == nil || each(r.Offset, entry)
 	})
 	return end, errors.Join(err, fault)
@@ -153,4 +155,24 @@ func (l *Ledger) read(
 // At implements [notifier.Ledger].
 func (l *Ledger) At(ctx context.Context, partition int32, instant time.Time) (int64, error) {
 	return l.cluster.At(ctx, l.topic, partition, instant)
+}
+
+// traceparentOf returns the traceparent of an entry, which is a header of its record.
+func traceparentOf(entry any) string {
+	switch e := entry.(type) {
+	case *outbound.Event:
+		return e.Traceparent
+	case *outbound.Entry:
+		return e.Traceparent
+	}
+	return ""
+}
+
+func setTraceparent(entry any, traceparent string) {
+	switch e := entry.(type) {
+	case *outbound.Event:
+		e.Traceparent = traceparent
+	case *outbound.Entry:
+		e.Traceparent = traceparent
+	}
 }

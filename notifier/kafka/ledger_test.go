@@ -92,6 +92,28 @@ func TestLedger(t *testing.T) {
 	if at, fault := l.At(t.Context(), 1, time.Unix(1, 0)); fault != nil || at != 0 {
 		t.Errorf("the first is at %d, %v", at, fault)
 	}
+	const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	for _, entry := range []any{
+		&outbound.Event{ID: "evt_1", Hospital: "west", Event: outbound.LevelChanged, Traceparent: traceparent},
+		&outbound.Entry{Delivery: outbound.Delivery{ID: "dlv_1", Hospital: "west", Channel: outbound.ChannelMail}, Traceparent: traceparent},
+		&outbound.Event{ID: "evt_2", Hospital: "west", Event: outbound.LevelChanged},
+	} {
+		if err = add(entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var traces []string
+	if _, fault := l.Read(t.Context(), 1, 0, "west/", func(_ int64, entry any) bool {
+		switch e := entry.(type) {
+		case *outbound.Event:
+			traces = append(traces, e.Traceparent)
+		case *outbound.Entry:
+			traces = append(traces, e.Traceparent)
+		}
+		return true
+	}); fault != nil || !slices.Equal(traces, []string{traceparent, traceparent, ""}) {
+		t.Errorf("traces %q, %v", traces, fault)
+	}
 	key, _, err := ledger.Encode(nil, &outbound.EndpointQueue{Hospital: "north", Endpoint: "whk_3"})
 	if err != nil {
 		t.Fatal(err)
