@@ -29,7 +29,6 @@ type Options struct {
 
 	data      string
 	ephemeral bool
-	repair    bool
 	listen    string
 	kafkaPort int
 	demo      bool
@@ -44,7 +43,6 @@ func Command(o *Options) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.data, "data", cli.DefaultData, "`folder` of the data and of dev.json")
 	flags.BoolVar(&o.ephemeral, "ephemeral", false, "store nothing except dev.json")
-	flags.BoolVar(&o.repair, "repair", false, "start without the damaged parts of the embedded Kafka's files; a copy of them is kept")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the API, on this machine; port 0 selects a free port")
 	flags.IntVar(&o.kafkaPort, "kafka-port", 0, "`port` of the embedded Kafka (default: a free one)")
 	flags.BoolVar(&o.demo, "demo", false, "simulate a unit, with 28 days of history")
@@ -171,7 +169,7 @@ func (s *Server) listen(ctx context.Context, address string) (net.Listener, erro
 
 // embed starts the embedded Kafka.
 func (o *Options) embed(log *slog.Logger) (*stream.Broker, error) {
-	options := stream.BrokerOptions{Port: o.kafkaPort, Repair: o.repair, Log: log}
+	options := stream.BrokerOptions{Port: o.kafkaPort, Log: log}
 	if !o.ephemeral {
 		options.Dir = filepath.Join(o.data, "kafka")
 	}

@@ -26,10 +26,9 @@ const reserveBytes = 32 << 20
 
 // BrokerOptions configure a [Broker]. All are optional.
 type BrokerOptions struct {
-	Dir    string // data folder, locked by the caller; "": data is not stored
-	Port   int    // port to listen on; 0: any
-	Repair bool   // continue without the damaged data
-	Log    *slog.Logger
+	Dir  string // data folder, locked by the caller; "": data is not stored
+	Port int    // port to listen on; 0: any
+	Log  *slog.Logger
 
 	free func(dir string) (uint64, error) // free bytes on the disk; nil: ask the operating system
 }
@@ -67,7 +66,7 @@ func Embed(o BrokerOptions) (*Broker, error) {
 		if _, err := b.space(); err != nil {
 			return nil, err
 		}
-		files := logfiles.Options{Dir: o.Dir, ClusterID: embeddedID, Filler: barrierKey, Repair: o.Repair, Log: b.log}
+		files := logfiles.Options{Dir: o.Dir, ClusterID: embeddedID, Filler: barrierKey, Log: b.log}
 		if err := logfiles.Mend(files); err != nil {
 			return nil, err //nolint:wrapcheck // the error names the file
 		}

@@ -200,11 +200,6 @@ func TestEmbedNamesDamage(t *testing.T) {
 	if damage, ok := errors.AsType[*logfiles.DamageError](err); !ok || damage.File != name {
 		t.Fatal(err)
 	}
-	b, err = Embed(BrokerOptions{Dir: dir, Repair: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Close()
 }
 
 // A read that ends at its byte limit excludes aborted transactions, like any other read: by a

@@ -77,40 +77,17 @@ func intact(raw []byte) (batch, bool) {
 	return b, b.sums()
 }
 
-// recordsPerByte is the assumed maximum number of records in a damaged byte, even if compressed. It is a default of
-// this project. No checksum covers the first offset of a batch, so an offset further ahead counts as damaged; without
-// this limit, up to 2³¹ offsets would be filled.
-const recordsPerByte = 16
-
-// resume returns the position after the start of raw of the next intact batch whose offset may follow next, or -1 if
-// there is none.
-func resume(raw []byte, next int64) int {
+// isFollowed reports whether an intact batch follows after the start of raw, at an offset after next.
+func isFollowed(raw []byte, next int64) bool {
 	for at := 1; at+headerBytes <= len(raw); at++ {
-		if raw[at+atMagic] != magic {
-			continue
-		}
-		if first := batch(raw[at:]).first(); first < next || first-next > recordsPerByte*int64(at) {
+		if raw[at+atMagic] != magic || batch(raw[at:]).first() < next {
 			continue
 		}
 		if _, ok := intact(raw[at:]); ok {
-			return at
+			return true
 		}
 	}
-	return -1
-}
-
-// restoreHeader returns raw as the batch at an offset, if only bytes before its checksum are damaged. The values of
-// these bytes are known.
-func restoreHeader(raw []byte, first int64) (batch, bool) {
-	if !batch(raw).sums() {
-		return nil, false
-	}
-	b := append(batch(nil), raw...)
-	binary.BigEndian.PutUint64(b, uint64(first))                            //nolint:gosec // not negative
-	binary.BigEndian.PutUint32(b[atLength:], uint32(len(raw)-beforeLength)) //nolint:gosec // a file in memory is small enough
-	binary.BigEndian.PutUint32(b[atEpoch:], leaderEpoch)
-	b[atMagic] = magic
-	return b, true
+	return false
 }
 
 // fillAtOnce is the maximum number of records in one filler batch.

@@ -1,11 +1,9 @@
-// Package logfiles repairs the files of the embedded Kafka before they are opened. The broker is a test library that
+// Package logfiles checks the files of the embedded Kafka before they are opened. The broker is a test library that
 // trusts its files and truncates everything after a damaged byte. After a kill it may show records of transactions that
-// never ended. So this package reads all files before the broker opens them. If damage remains that cannot be repaired,
-// no file is changed.
+// never ended. So this package reads all files before the broker opens them. If it finds damage, no file is changed.
 //
-//   - partitions/TOPIC-N/BASE.dat has the records, in batches with checksums. A damaged header is restored from its
-//     position. An incomplete last batch is truncated and saved. Any other damage is a [DamageError]. With Repair,
-//     the damaged batch is omitted, its offsets are filled, and derived records are derived again.
+//   - partitions/TOPIC-N/BASE.dat has the records, in batches with checksums. An incomplete last batch is truncated and
+//     saved. Anything else that is not a batch is a [DamageError].
 //   - BASE.idx says for each batch whether it belongs to a transaction. The batches have this information, too, so the
 //     index is rewritten where it differs.
 //   - groups.log has the positions of consumers, each with a checksum. Damaged ones are omitted, and earlier ones
@@ -40,66 +38,46 @@ var disposable = map[string]bool{
 	"acls.json": true, "sasl.json": true, "quotas.json": true, "broker_configs.json": true,
 }
 
-// Options configure the repair.
+// Options configure the check.
 type Options struct {
 	Dir       string
 	ClusterID string
 	Filler    []byte // key of records that every reader skips
-	Repair    bool   // omit damaged data
 	Log       *slog.Logger
 }
 
 // DamageError is damage that cannot be repaired without data loss.
 type DamageError struct {
-	File  string
-	Byte  int
-	Lost  string // data that cannot be read
-	Final bool   // Repair does not help
-	More  int    // number of further damaged places
+	File string
+	Byte int
+	Lost string // data that cannot be read
 }
 
 // Error returns the file, the place and the remedy on one line.
 func (e *DamageError) Error() string {
-	more := ""
-	if e.More > 0 {
-		more = fmt.Sprintf(" (and %d more places)", e.More)
-	}
-	remedy := "start once with --repair, which keeps a copy and goes on without them"
-	if e.Final {
-		remedy = "move the folder away, which starts with an empty one"
-	}
-	return fmt.Sprintf("%s is damaged at byte %d%s: %s cannot be read. Nothing was changed. Put back a copy of the folder, or %s",
-		e.File, e.Byte, more, e.Lost, remedy)
+	return fmt.Sprintf("%s is damaged at byte %d: %s cannot be read. Nothing was changed. "+
+		"Put back a copy of the folder, or move the folder away, which starts with an empty one", e.File, e.Byte, e.Lost)
 }
 
 // mender reads all files before it changes any, and collects the changes.
 type mender struct {
 	Options
 	stamp string
-	names []string // names of the partitions
-	found []*DamageError
+	names []string       // names of the partitions
 	tasks []func() error // changes, made after everything is read
 }
 
 func (m *mender) path(name string) string  { return filepath.Join(m.Dir, name) }
 func (m *mender) todo(change func() error) { m.tasks = append(m.tasks, change) }
 
-// Mend repairs the files. The error is a [DamageError] or a file system error.
+// Mend checks the files, and makes the changes that lose no record. The error is a [DamageError] or a file system error.
 func Mend(o Options) error {
 	m := &mender{Options: o, stamp: time.Now().UTC().Format("20060102T150405.000000Z")}
 	if err := m.readAll(); err != nil {
+		if damage, ok := errors.AsType[*DamageError](err); ok {
+			return damage
+		}
 		return fmt.Errorf("check the log: %w", err)
-	}
-	if len(m.found) > 0 {
-		first := m.found[0]
-		for _, d := range m.found {
-			if d.Final {
-				first = d
-			}
-		}
-		if first.More = len(m.found) - 1; first.Final || !m.Repair {
-			return first
-		}
 	}
 	for _, change := range m.tasks {
 		if err := change(); err != nil {
@@ -141,11 +119,6 @@ func (m *mender) readAll() error {
 		if p.sound() {
 			continue
 		}
-		found := p.damages(m)
-		m.found = append(m.found, found...)
-		if len(found) > 0 && p.derived {
-			m.todo(m.dropPositions)
-		}
 		m.todo(func() error {
 			p, err := m.read(name) // read again, because memory holds one partition at a time
 			if err != nil {
@@ -181,18 +154,6 @@ func (m *mender) sweep() error {
 		}
 		return nil
 	})
-}
-
-// dropPositions removes the committed positions, because offsets of a derived log are written again.
-func (m *mender) dropPositions() error {
-	raw, err := m.load(groupsFile)
-	if err != nil || raw == nil {
-		return err
-	}
-	if _, err := m.keep(groupsFile, raw); err != nil {
-		return err
-	}
-	return os.Remove(m.path(groupsFile)) //nolint:wrapcheck // the error names the file
 }
 
 // keep saves bytes that a change removes, and returns the path of the copy.

@@ -71,7 +71,7 @@ func (m *mender) topics() (bool, error) {
 		Topics []struct{ Name string }
 	}
 	if json.Unmarshal(list, &known) != nil && (list != nil || len(m.names) > 0) {
-		m.found = append(m.found, &DamageError{File: m.path(topicsFile), Lost: "the list of topics", Final: true})
+		return false, &DamageError{File: m.path(topicsFile), Lost: "the list of topics"}
 	}
 	return list != nil, nil
 }
