@@ -60,7 +60,6 @@ func healthRoutes() []contract.Route[*service] {
 func (h *service) limits() {
 	limits := limit.New(h.redis, h.now)
 	h.shell.Limits = limits
-	h.Run("limits", limits.Run)
 	h.metrics.Counter("svc_rate_limited_requests_total",
 		"Requests refused or messages delayed because their key exceeded its rate.", limits.Limited)
 	h.metrics.Gauge("svc_rate_limited_keys", "Keys that were throttled at least once recently.", limits.Clients)

@@ -35,7 +35,6 @@ func TestMLLPFollowsRotation(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		limits := limit.New(limit.NewMemory(time.Now), time.Now)
-		go limits.Run(ctx) //nolint:errcheck // ends with the test
 		register := access.NewRegister(time.Now)
 		register.SetHospital(access.Hospital{ID: "north", Zone: "UTC"})
 		ring := keys.Ring{

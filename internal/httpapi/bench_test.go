@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -22,9 +21,6 @@ func BenchmarkLayers(b *testing.B) {
 	key, token := access.Mint(access.Key{Hospital: "north", Scopes: access.Scopes(), Rate: 1e5, Burst: 1e6}, time.Now())
 	register.SetKey(key)
 	limits := limit.New(limit.NewMemory(time.Now), time.Now)
-	ctx, stop := context.WithCancel(b.Context())
-	defer stop()
-	go limits.Run(ctx) //nolint:errcheck // ends with the benchmark
 	empty := func(http.ResponseWriter, *http.Request) {}
 	shell := httpapi.Shell{Now: time.Now, Lookup: register.Lookup, Log: slog.New(slog.DiscardHandler)}
 	limited := shell

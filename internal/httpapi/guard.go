@@ -144,10 +144,6 @@ var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.Met
 // policyName is the name of a key's only rate limit policy in the response headers.
 const policyName = `"key"`
 
-// held is the maximum time that a request waits for the rest of its key's burst. Redis usually returns it within a
-// millisecond.
-const held = 250 * time.Millisecond
-
 // admit counts a request of a key and sets its rate headers. They have the form of
 // draft-ietf-httpapi-ratelimit-headers-10: q requests in a window of w seconds, r of them left, t seconds until all
 // are left again. If the key exceeds its limit, admit sends an error response and returns false.
@@ -156,7 +152,7 @@ func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) b
 		return true
 	}
 	rate := rateOf(key)
-	d := s.Limits.Await(r.Context(), key.ID, rate, held)
+	d := s.Limits.Allow(r.Context(), key.ID, rate)
 	h, values := w.Header(), []string{
 		policy(";q=", int64(rate.Burst), ";w=", max(seconds(rate.Whole()), 1)),
 		policy(";r=", int64(d.Remaining), ";t=", seconds(d.Reset)),
@@ -176,7 +172,7 @@ func (s *Shell) Await(ctx context.Context, key *access.Key, patience time.Durati
 		return nil
 	}
 	for patience > 0 {
-		d := s.Limits.Allow(key.ID, rateOf(key))
+		d := s.Limits.Allow(ctx, key.ID, rateOf(key))
 		if d.Allowed {
 			return nil
 		}

@@ -19,24 +19,23 @@ var limitSource string
 var limitScript = redis.NewScript(limitSource)
 
 // TakeTokens implements [limit.Source]. The buckets are in Redis. If Redis loses them, they are full again.
-func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want float64) (got, left float64, err error) {
+func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want float64) (taken bool, left float64, err error) {
 	answer, err := b.script(ctx, limitScript, []string{b.prefix + "limit:" + caller}, r.PerSecond, r.Burst, want)
 	if err != nil {
-		return 0, 0, err
+		return false, 0, err
 	}
 	reply, err := answer.StringSlice()
 	if err != nil {
-		return 0, 0, fmt.Errorf("take of a bucket: %w", err)
+		return false, 0, fmt.Errorf("take of a bucket: %w", err)
 	}
 	if len(reply) != 2 {
-		return 0, 0, errors.New("take of a bucket: unexpected reply")
+		return false, 0, errors.New("take of a bucket: unexpected reply")
 	}
-	got, err1 := strconv.ParseFloat(reply[0], 64)
-	left, err2 := strconv.ParseFloat(reply[1], 64)
-	if err := errors.Join(err1, err2); err != nil {
-		return 0, 0, fmt.Errorf("take of a bucket: %w", err)
+	left, err = strconv.ParseFloat(reply[1], 64)
+	if err != nil {
+		return false, 0, fmt.Errorf("take of a bucket: %w", err)
 	}
-	return got, left, nil
+	return reply[0] == "1", left, nil
 }
 
 // Use stores when API keys were last used.

@@ -12,8 +12,10 @@ if now > at then
   tokens = math.min(tokens + (now - at) * rate, burst)
   at = now
 end
-local got = math.min(math.max(tokens, 0), want)
-tokens = tokens - got
+local taken = '0'
+if tokens >= want then
+  taken, tokens = '1', tokens - want
+end
 redis.call('HSET', KEYS[1], 't', string.format('%.6f', tokens), 'a', string.format('%.6f', at))
 redis.call('PEXPIRE', KEYS[1], math.ceil(burst / rate * 1000) + 60000)
-return {string.format('%.6f', got), string.format('%.6f', tokens)}
+return {taken, string.format('%.6f', tokens)}

@@ -32,12 +32,13 @@ func (b *Bucket) fill(r Rate, now time.Time) {
 	b.At = now
 }
 
-// TakeTokens removes up to want tokens, as many as there are, and returns how many.
-func (b *Bucket) TakeTokens(r Rate, now time.Time, want float64) float64 {
-	b.fill(r, now)
-	got := min(max(b.Tokens, 0), want)
-	b.Tokens -= got
-	return got
+// TakeTokens removes want tokens if there are as many, and reports whether it did.
+func (b *Bucket) TakeTokens(r Rate, now time.Time, want float64) bool {
+	if b.fill(r, now); b.Tokens < want {
+		return false
+	}
+	b.Tokens -= want
+	return true
 }
 
 // wait returns how long the bucket needs to gain this many tokens.
@@ -50,17 +51,6 @@ func (r Rate) wait(tokens float64) time.Duration {
 
 // Whole returns how long an empty bucket needs to become full.
 func (r Rate) Whole() time.Duration { return r.wait(float64(r.Burst)) }
-
-// Lease is the maximum number of requests by which two instances together may exceed a rate. Each may hold a quarter of
-// the lease in advance and owe the shared bucket another quarter.
-func (r Rate) Lease() int { return max(r.Burst/5, 4) }
-
-// slack is the maximum number of tokens that one instance may hold in advance, and the maximum that it may owe.
-func (r Rate) slack() float64 { return float64(r.Lease()) / 4 }
-
-// portion is how many tokens an instance requests from a shared bucket that has left tokens. The portion exceeds the
-// slack while the bucket is nearly full, so that a burst is served.
-func (r Rate) portion(left float64) float64 { return max(r.slack(), left/4) }
 
 // Memory is a [Source] within one process, for a single instance and for tests.
 type Memory struct {
@@ -76,7 +66,7 @@ func NewMemory(now func() time.Time) *Memory {
 }
 
 // TakeTokens implements [Source].
-func (m *Memory) TakeTokens(_ context.Context, caller string, r Rate, want float64) (got, left float64, err error) {
+func (m *Memory) TakeTokens(_ context.Context, caller string, r Rate, want float64) (taken bool, left float64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b := m.buckets[caller]
@@ -84,6 +74,6 @@ func (m *Memory) TakeTokens(_ context.Context, caller string, r Rate, want float
 		b = new(Bucket)
 		m.buckets[caller] = b
 	}
-	got = b.TakeTokens(r, m.now(), want)
-	return got, b.Tokens, nil
+	taken = b.TakeTokens(r, m.now(), want)
+	return taken, b.Tokens, nil
 }

@@ -75,8 +75,8 @@ const (
 	recent       = 5 * time.Second        // older unapplied facts do not count
 	openPatience = 2 * time.Second        // wait for other large bodies to be read
 	bucketHeld   = 250 * time.Millisecond // delay of a refusal, for senders that retry too early
-	sourceWithin = time.Second
-	enterSoon    = 20 * time.Millisecond // interval between two checks
+	shareWithin  = time.Second            // a source that takes longer is unavailable
+	enterSoon    = 20 * time.Millisecond  // interval between two checks
 	tryAgain     = time.Second
 )
 
@@ -185,24 +185,17 @@ func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Dur
 		return 0
 	}
 	cost = min(cost, FactsAtOnce)
-	// Two instances that check at the same time may both find enough tokens, once.
-	if left := s.takeTokens(ctx, id, 0); left < cost {
-		return max(share.wait(cost-left), time.Millisecond)
-	}
-	s.takeTokens(ctx, id, cost)
-	return 0
-}
-
-// takeTokens removes tokens from the bucket of a hospital, and returns how many are left.
-func (s *Share) takeTokens(ctx context.Context, id string, want float64) (left float64) {
-	within, cancel := context.WithTimeout(ctx, sourceWithin)
+	within, cancel := context.WithTimeout(ctx, shareWithin)
 	defer cancel()
 	id = "facts:" + id
-	_, left, err := s.source.TakeTokens(within, id, share, want)
+	taken, left, err := s.source.TakeTokens(within, id, share, cost)
 	if err != nil {
-		_, left, _ = s.alone.TakeTokens(ctx, id, share, want) //nolint:errcheck // memory does not fail
+		taken, left, _ = s.alone.TakeTokens(ctx, id, share, cost) //nolint:errcheck // memory does not fail
 	}
-	return left
+	if taken {
+		return 0
+	}
+	return max(share.wait(cost-left), time.Millisecond)
 }
 
 // Enter waits, at most for patience, until the given number of facts of a hospital may be appended to the log. They

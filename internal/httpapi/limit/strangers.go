@@ -41,12 +41,10 @@ func (s *Strangers) Allow(from netip.Addr) (ok bool, retry time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.bucket(from, now)
-	b.fill(s.rate, now)
-	if b.Tokens < 1 {
+	if !b.TakeTokens(s.rate, now, 1) {
 		s.limited.Add(1)
 		return false, s.rate.wait(1 - b.Tokens)
 	}
-	b.Tokens--
 	return true, 0
 }
 
