@@ -47,14 +47,14 @@ type codeFold struct {
 }
 
 // has reports whether an identity is part of the fold.
-func (f *codeFold) has(m *member) bool {
-	if f.apart && f.fetus != m.of.Identity.Fetus {
+func (d *codeFold) has(m *member) bool {
+	if d.apart && d.fetus != m.of.Identity.Fetus {
 		return false
 	}
-	if f.of == nil {
-		return f.concept == m.concept
+	if d.of == nil {
+		return d.concept == m.concept
 	}
-	return m.concept == 0 && f.of.HasCodeOf(m.of)
+	return m.concept == 0 && d.of.HasCodeOf(m.of)
 }
 
 // refresh updates the cache with the statements. The assertions are updated later, when all cross effects are known.

@@ -15,12 +15,12 @@ import (
 // AssignStatements decides the owners of the statements of a room, and touches the rooms of old and new owners.
 func (k *Statements) AssignStatements(r *registry.Room) {
 	for h := range r.Statements.All {
-		k.assignStatement(r, h, k.bindingFor(r, h))
+		k.assignStatement(h, k.bindingFor(r, h))
 	}
 }
 
 // assignStatement assigns a statement to an owner.
-func (k *Statements) assignStatement(r *registry.Room, h *evidence.Statement, b registry.Binding) {
+func (k *Statements) assignStatement(h *evidence.Statement, b registry.Binding) {
 	before := k.BindingOf(h)
 	if before == b {
 		return

@@ -74,8 +74,8 @@ func (l *Limiter) take(ctx context.Context, bucket string, r Rate) (taken bool, 
 	if away == 0 || now.UnixNano() >= away && l.away.CompareAndSwap(away, now.Add(aloneFor).UnixNano()) {
 		within, cancel := context.WithTimeout(ctx, sourceWithin)
 		defer cancel()
-		taken, left, err := l.source.TakeTokens(within, bucket, r, 1)
-		switch {
+		var err error
+		switch taken, left, err = l.source.TakeTokens(within, bucket, r, 1); {
 		case err == nil:
 			if away != 0 {
 				l.away.Store(0)
