@@ -35,6 +35,19 @@ const misfits = `(() => {
 	for (const part of [".slab h1", ".slab .why", ".slab .foot", ".plan", ".next", ".wall footer", "#changed"])
 		if (!inside(box(document.querySelector(part)), screen)) bad.push(part + " is cut");
 	if (box(document.querySelector(".slab")).top !== 0) bad.push("a strip above the level");
+	return [...bad, ...` + cutLabels + `];
+})()`
+
+// cutLabels is a script that returns the labels of rooms that their rooms cut, and the texts of the forecast that lie
+// outside the map's edges.
+const cutLabels = `(() => {
+	const bad = [], plan = document.querySelector(".plan").getBoundingClientRect();
+	for (const label of document.querySelectorAll(".plan .r > b"))
+		if (label.scrollWidth > label.clientWidth + 1 || label.scrollHeight > 1.3 * label.clientHeight) bad.push("the label " + label.textContent + " is cut");
+	for (const text of document.querySelectorAll("#outlook .chart text")) {
+		const at = text.getBoundingClientRect();
+		if (at.width > 0 && (at.left < plan.left - 1 || at.right > plan.right + 1)) bad.push("the forecast's " + text.textContent + " passes the edge of the map");
+	}
 	return bad;
 })()`
 
@@ -60,14 +73,28 @@ func TestWallFits(t *testing.T) {
 	past.tell(t, simulatedEvents(t, 1, 3))
 	past.predicted(t, time.Minute) // a unit with a forecast, but without nurses on duty
 	open("past", past)
-	for name, v := range v {
-		for _, as := range screens {
+	check := func(name string, v *view) {
+		for _, as := range append(screens, viewing{width: 390, height: 844}) {
+			script := misfits
+			if as.width < 900 {
+				script = cutLabels // a phone scrolls
+			}
 			v.look(as)
-			v.wants("/board", http.StatusOK)
-			for _, bad := range ask[[]string](v, misfits) {
+			eventually(t, time.Minute, func() error { // a busy machine may be behind
+				if status, at := v.visit("/board"); status != http.StatusOK {
+					return fmt.Errorf("%d at %s", status, at)
+				}
+				return nil
+			})
+			for _, bad := range ask[[]string](v, script) {
 				t.Errorf("%s at %d by %d: %s", name, as.width, as.height, bad)
 			}
 			v.shoot(fmt.Sprintf("wall-%s-%d", name, as.width))
 		}
 	}
+	for name, v := range v {
+		check(name, v)
+	}
+	past.accepted(t, "staffing", staffing(4, true)) // the forecast has a legend
+	check("past-staffed", v["past"])
 }

@@ -206,8 +206,10 @@ func (t *tile) Size() string {
 	switch n := utf8.RuneCountInString(t.Label); {
 	case n > longLabel:
 		return " long"
-	case n > 6: //nolint:mnd // letters
+	case n > 7: //nolint:mnd // letters
 		return " l9"
+	case n > 6: //nolint:mnd // letters
+		return " l7"
 	case n > 5: //nolint:mnd // letters
 		return " l6"
 	}

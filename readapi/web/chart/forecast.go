@@ -73,17 +73,21 @@ func (f *Forecast) SVG() template.HTML {
 	if len(f.Ahead) < 2 || !f.Ahead[len(f.Ahead)-1].At.After(f.Now) {
 		return ""
 	}
-	g := &forecastFigure{Forecast: f, left: 34, right: 742, foot: 244, words: 13, clip: "band"}
+	g := &forecastFigure{Forecast: f, left: 34, foot: 244, words: 13, clip: "band"}
 	count := 5
 	switch {
 	case f.Narrow:
 		g.left, g.right, g.foot, g.clip = 26, 376, 204, "narrowband"
 		g.canvas = newCanvas(380, 276, " narrow", f.Title)
 	case f.Wall:
-		g.left, g.right, g.foot, g.words, count = 48, 790, 228, 19, 3
+		g.left, g.right, g.foot, g.words, count = 48, 940, 228, 19, 3
 		g.canvas = newCanvas(940, 262, " wide", f.Title)
 	default:
+		g.right = 860
 		g.canvas = newCanvas(860, 270, " wide", f.Title)
+	}
+	if !f.Narrow {
+		g.right = g.endOfPlot()
 	}
 	begin, end := f.Now, f.Ahead[len(f.Ahead)-1].At
 	if len(f.Past) > 0 && f.Past[0].At.Before(begin) {
@@ -100,6 +104,21 @@ func (f *Forecast) SVG() template.HTML {
 	g.labelLines()
 	return g.done()
 }
+
+// endOfPlot returns the right edge of the plot area of a wide chart, given that of the canvas: the legend is on its right.
+func (g *forecastFigure) endOfPlot() float64 {
+	labels := labeler{size: g.words}
+	widest := labels.width(g.Clock(g.Now)) / 2 //nolint:mnd // without a legend, half of the last label of the time axis
+	if len(g.OnDuty) > 0 {
+		for _, words := range g.Words.Short {
+			widest = max(widest, g.legendIndent()+labels.width(words))
+		}
+	}
+	return g.right - widest
+}
+
+// legendIndent is the distance of the words of a legend beside the chart from the plot area.
+func (g *forecastFigure) legendIndent() float64 { return 18 + g.words }
 
 // bounds returns the limits of all values, with a margin of one nurse below.
 func (f *Forecast) bounds() (low, high float64) {
@@ -291,7 +310,7 @@ func (g *forecastFigure) drawLegend(base float64) {
 	for short, words := range g.Words.Short {
 		y := base + row/2 - float64(short)*row
 		g.shape(short, g.right+12, y, g.words*.85)
-		g.text("", "start", g.right+18+g.words, y+g.words*.75, words)
+		g.text("", "start", g.right+g.legendIndent(), y+g.words*.75, words)
 	}
 }
 

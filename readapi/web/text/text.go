@@ -116,15 +116,16 @@ func (t *Texts) FormatAge(d time.Duration) string {
 	return t.T("age.d", "n", int(d.Hours()/24))
 }
 
-// FormatHours formats minutes as hours.
+// FormatHours formats minutes as hours. No line break can separate the number from its unit.
 func (t *Texts) FormatHours(minutes int) string {
-	if minutes%60 == 0 {
-		return t.T("age.h", "n", minutes/60)
+	text := t.T("age.h", "n", t.FormatNumber(float64(minutes)/60, 1)) //nolint:mnd // minutes of an hour
+	switch {
+	case minutes%60 == 0:
+		text = t.T("age.h", "n", minutes/60) //nolint:mnd // minutes of an hour
+	case minutes < 100: //nolint:mnd // shown as minutes
+		text = t.T("age.min", "n", minutes)
 	}
-	if minutes < 100 {
-		return t.T("age.min", "n", minutes)
-	}
-	return t.T("age.h", "n", t.FormatNumber(float64(minutes)/60, 1))
+	return strings.ReplaceAll(text, " ", "\u00a0")
 }
 
 // FactorName returns the name of a factor.
