@@ -40,13 +40,44 @@ func (h *hospital) consider() {
 	for _, id := range slices.Sorted(maps.Keys(h.messages)) {
 		happening.Waiting = append(happening.Waiting, h.messages[id].entry)
 	}
+	handed := h.ended
 	h.commands, h.ended, h.notices = nil, nil, nil
 	go func() {
 		ctx, cancel := context.WithTimeout(owner.saving, stepWithin)
 		defer cancel()
 		s := n.cfg.People.Step(ctx, now, happening)
-		n.post(func() { h.applyStep(s, seen, traceparent) })
+		n.post(func() {
+			if s.Postponed {
+				h.postponeStep(s.Next, &happening, handed)
+				return
+			}
+			h.applyStep(s, seen, traceparent)
+		})
 	}()
+}
+
+// postponeStep keeps the input of a step for the next one, at an instant. The changes are still unseen.
+func (h *hospital) postponeStep(next time.Time, in *Happening, over []ended) {
+	if h.owner.gone {
+		return
+	}
+	h.commands, h.notices = append(in.Commands, h.commands...), append(in.Notices, h.notices...)
+	h.ended = append(over, h.ended...)
+	h.handed, h.stepping = nothing, false
+	h.wakeAt(next)
+}
+
+// wakeAt sets the instant of the next step without news; zero: never.
+func (h *hospital) wakeAt(next time.Time) {
+	n := h.owner.n
+	n.timers.stop(&h.wake)
+	if next.IsZero() {
+		return
+	}
+	n.timers.set(&h.wake, next, func() {
+		h.askPeople = true
+		h.consider()
+	})
 }
 
 // applyStep executes a step. The state of People is stored after the messages. After a crash between the two, the
@@ -96,13 +127,7 @@ func (h *hospital) applyStep(s Step, seen int, traceparent string) {
 			c.finish(a.Reason)
 		}
 	}
-	n.timers.stop(&h.wake)
-	if !s.Next.IsZero() {
-		n.timers.set(&h.wake, s.Next, func() {
-			h.askPeople = true
-			h.consider()
-		})
-	}
+	h.wakeAt(s.Next)
 	h.stepping = false // messages that ended above are input of the next step
 	h.consider()
 }

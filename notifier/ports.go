@@ -107,6 +107,9 @@ type Step struct {
 	Closed    []outbound.AlertRun // alert runs that have ended, to rebuild their list from
 	Decisions []Decision
 	Answers   []Answer
+	// Postponed means that the input was not processed: nothing is written, and the step at Next gets it again, also after
+	// a restart. The other fields must be empty.
+	Postponed bool
 }
 
 // Decision says why people were alerted or not, for logs and metrics.

@@ -72,7 +72,7 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 			if err := seedDemo(ctx, h, demo); err != nil {
 				return nil, err
 			}
-			h.Run("demo", demo.Run)
+			h.Run("demo", func(ctx context.Context) error { return demo.Run(ctx, h.notified) })
 		}
 		return []func(context.Context) error{public.Run, front.Run}, nil
 	})

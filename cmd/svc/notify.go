@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -83,6 +84,7 @@ func wireNotify(ctx context.Context, h *service) error {
 	ends := func(ctx context.Context, partitions []int32) (map[int32]int64, error) {
 		return h.cluster.Ends(ctx, share.Topic, partitions)
 	}
+	h.notified = func(ctx context.Context) error { return awaitNotified(ctx, n, ends, h.partitions) }
 	h.Run("deliveries", deliveries.Run)
 	h.Run("lists", func(ctx context.Context) error { return told.Relist(ctx, n, h.redis.Lists()) })
 	h.Run("pulse of lists", func(ctx context.Context) error { return told.Pulse(ctx, n, ends, work.Took, h.now) })
@@ -106,6 +108,29 @@ func wireNotify(ctx context.Context, h *service) error {
 		})
 	h.metrics.Gauge("svc_notify_partitions", "Partitions owned and restored.", func() int64 { now, _ := n.Owned(); return now })
 	return nil
+}
+
+// awaitNotified returns once a notifier that owns all partitions has read the verdicts that are in the log now.
+func awaitNotified(ctx context.Context, n *notifier.Notifier, ends lists.Log, partitions int32) error {
+	all := make([]int32, partitions)
+	for i := range all {
+		all[i] = int32(i) //nolint:gosec // fewer than 2^31 partitions
+	}
+	for {
+		end, err := ends(ctx, all)
+		marks := n.Positions()
+		behind := slices.ContainsFunc(all, func(p int32) bool {
+			mark, owned := marks[p]
+			at, known := end[p]
+			return !owned || !known || mark.Offset < at
+		})
+		if err == nil && !behind {
+			return nil
+		}
+		if err = cli.Pause(ctx, viewPause); err != nil {
+			return err
+		}
+	}
 }
 
 // mailer returns the sender of e-mail, or nil if none is configured.

@@ -63,6 +63,8 @@ type service struct {
 	tracer     *tracing.Tracer // nil: no traces
 
 	dialed atomic.Bool // the cluster is set
+	// notified waits until the notifier has read all verdicts that are in the log. Its only error is that of its context.
+	notified func(ctx context.Context) error
 	// rehearse returns the alerting of a demo, which also runs its past. It is nil if there is no demo.
 	rehearse func(people.Config) notifier.People
 

@@ -142,8 +142,9 @@ func (d *Demo) AlertsReady() <-chan struct{} { return d.alerts }
 // Hospital returns the id of the demo's hospital.
 func (d *Demo) Hospital() string { return hospitalID }
 
-// Run waits for the greeting, creates the recipients of alerts, and sends requests until ctx ends.
-func (d *Demo) Run(ctx context.Context) error {
+// Run waits for the greeting, creates the recipients of alerts, and sends requests until ctx ends. notified waits until
+// the notifier has read the past.
+func (d *Demo) Run(ctx context.Context, notified func(context.Context) error) error {
 	select {
 	case <-d.server.greeted:
 	case <-ctx.Done():
@@ -155,6 +156,9 @@ func (d *Demo) Run(ctx context.Context) error {
 		return err
 	}
 	d.addRecipients(ctx, running)
+	if notified(ctx) != nil {
+		return nil // ctx has ended
+	}
 	close(d.alerts)
 	requests, _, err := d.requests()
 	if err != nil {

@@ -36,17 +36,12 @@ func closedRuns(t *testing.T, admin *partner) (all map[string]string) {
 	return all
 }
 
-// TestDevAlertHistory: the alert episodes of the demo are the same after Redis has lost everything, after a restart,
-// which starts Redis empty, and after kill -9.
-func TestDevAlertHistory(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	d := startDev(t, dir, "--demo")
-	await(t, d, "the unit continues in real time")
-	admin := func() *partner { return newPartner(d.BaseURL, d.HospitalID, d.AdminKey) }
-	one := admin()
-	eventually(t, 2*time.Minute, func() error { // the messages of the past are listed once its last episode is in the ledger
-		a := one.get(t, "/api/admin/deliveries?channel=email")
+// awaitPastAlerts waits until the messages of the demo's past are listed, which they are once its last episode is in the
+// ledger.
+func awaitPastAlerts(t *testing.T, admin *partner) {
+	t.Helper()
+	eventually(t, 2*time.Minute, func() error {
+		a := admin.get(t, "/api/admin/deliveries?channel=email")
 		var list struct{ Items []json.RawMessage }
 		if a.status == http.StatusOK {
 			into(t, a.Data, &list)
@@ -56,6 +51,34 @@ func TestDevAlertHistory(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestDevStoppedEarly: a demo that is killed or stopped while its past is being computed has the alert episodes of its 28
+// days after the next start.
+func TestDevStoppedEarly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	startDev(t, dir, "--demo").kill()
+	startDev(t, dir, "--demo").stop()
+	startDev(t, dir, "--demo").kill()
+	d := startDev(t, dir, "--demo")
+	admin := newPartner(d.BaseURL, d.HospitalID, d.AdminKey)
+	awaitPastAlerts(t, admin)
+	if n := len(closedRuns(t, admin)); n < 10 {
+		t.Errorf("%d episodes of 28 days", n)
+	}
+}
+
+// TestDevAlertHistory: the alert episodes of the demo are the same after Redis has lost everything, after a restart,
+// which starts Redis empty, and after kill -9.
+func TestDevAlertHistory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := startDev(t, dir, "--demo")
+	await(t, d, "the unit continues in real time")
+	admin := func() *partner { return newPartner(d.BaseURL, d.HospitalID, d.AdminKey) }
+	one := admin()
+	awaitPastAlerts(t, one)
 	before := closedRuns(t, one)
 	if t.Logf("%d episodes have ended", len(before)); len(before) < 10 {
 		t.Fatal("too few of 28 days")

@@ -31,7 +31,6 @@ type People struct {
 	ready            <-chan struct{}
 
 	mu   sync.Mutex
-	kept notifier.Happening // events before ready was closed
 	live bool
 }
 
@@ -55,20 +54,15 @@ func (p *People) Step(ctx context.Context, now time.Time, in notifier.Happening)
 	if p.live {
 		return p.Alerting.Step(ctx, now, in)
 	}
-	p.kept.Changes = append(p.kept.Changes, in.Changes...)
-	p.kept.Commands = append(p.kept.Commands, in.Commands...)
-	p.kept.Ended = append(p.kept.Ended, in.Ended...)
-	p.kept.Notices = append(p.kept.Notices, in.Notices...)
 	select {
 	case <-p.ready:
-	default:
-		return notifier.Step{Next: now.Add(askAgain)}
+	default: // the notifier keeps the changes, so that a restart does not lose them
+		return notifier.Step{Postponed: true, Next: now.Add(askAgain)}
 	}
 	r := rehearsal{People: p, ctx: ctx, memory: in.Memory}
-	r.run(now, p.kept.Changes)
-	in.Memory, in.Changes = r.memory, nil
-	in.Commands, in.Ended, in.Notices = p.kept.Commands, append(r.ended, p.kept.Ended...), p.kept.Notices
-	p.kept, p.live = notifier.Happening{}, true
+	r.run(now, in.Changes)
+	in.Memory, in.Changes, in.Ended = r.memory, nil, append(r.ended, in.Ended...)
+	p.live = true
 	last := p.Alerting.Step(ctx, now, in)
 	if last.Memory == nil {
 		last.Memory = r.memory
