@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"svc/internal/cli"
 )
@@ -38,7 +39,7 @@ var (
 )
 
 // addRecipients creates the recipients of alerts and assigns them to the tiers, once per data folder. If it fails, it
-// prints the reason, and alerts have no recipients.
+// prints the reason, and alerts have no recipients. If ctx ends, the next start continues.
 func (d *Demo) addRecipients(ctx context.Context, running *cli.DevFile) {
 	if d.state.Alerts {
 		return
@@ -46,21 +47,37 @@ func (d *Demo) addRecipients(ctx context.Context, running *cli.DevFile) {
 	ask := func(method, path string, body, data any) error {
 		return cli.Ask(ctx, running.BaseURL, running.AdminKey, method, alertsPath+path, body, data)
 	}
-	if err := addRecipients(ask); err != nil && ctx.Err() == nil {
+	err := addRecipients(ask)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
 		fmt.Fprintf(d.Stderr, "demo: alerts have no recipients: %v\n", err)
 	}
 	d.state.Alerts = true
 	d.save()
 }
 
+// addRecipients creates the recipients that are missing, and sets the tiers. It changes nothing if a person has already
+// added a recipient.
 func addRecipients(ask func(method, path string, body, data any) error) error {
-	var known struct{ Items []any }
-	if err := ask(http.MethodGet, "recipients", nil, &known); err != nil || len(known.Items) > 0 {
-		return err // a person has already configured them
+	var known struct{ Recipients []struct{ ID, Label string } }
+	if err := ask(http.MethodGet, "recipients", nil, &known); err != nil {
+		return err
 	}
 	ids := make([]string, len(demoRecipients))
+	for _, r := range known.Recipients {
+		i := slices.IndexFunc(demoRecipients, func(one demoRecipient) bool { return one.Label == r.Label })
+		if i < 0 {
+			return nil
+		}
+		ids[i] = r.ID
+	}
 	for i := range demoRecipients {
 		var made struct{ ID string }
+		if ids[i] != "" {
+			continue
+		}
 		if err := ask(http.MethodPost, "recipients", &demoRecipients[i], &made); err != nil {
 			return err
 		}

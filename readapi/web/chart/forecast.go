@@ -117,7 +117,7 @@ func (g *forecastFigure) endOfPlot() float64 {
 	return g.right - widest
 }
 
-// legendIndent is the distance of the words of a legend beside the chart from the plot area.
+// legendIndent is the distance of the words of the legend from the plot area.
 func (g *forecastFigure) legendIndent() float64 { return 18 + g.words }
 
 // bounds returns the limits of all values, with a margin of one nurse below.

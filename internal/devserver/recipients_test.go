@@ -1,0 +1,70 @@
+package devserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// alertsAPI is the part of the API that the demo uses for alerts. It fails after a number of requests.
+type alertsAPI struct {
+	recipients []map[string]string
+	tiers      map[string][]string
+	left       int
+}
+
+var errStopped = errors.New("stopped")
+
+func (a *alertsAPI) ask(method, path string, body, data any) error {
+	if a.left--; a.left < 0 {
+		return errStopped
+	}
+	var answer any
+	switch {
+	case method == http.MethodGet:
+		answer = map[string]any{"recipients": a.recipients}
+	case method == http.MethodPost:
+		r := map[string]string{"id": fmt.Sprint("rcp_", len(a.recipients)), "label": body.(*demoRecipient).Label}
+		a.recipients = append(a.recipients, r)
+		answer = r
+	default:
+		_, id, _ := strings.Cut(path, "/")
+		a.tiers[id] = body.(map[string]any)["recipients"].([]string)
+		answer = struct{}{}
+	}
+	b, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, data)
+}
+
+// TestRecipientsAreCompleted: a demo that was stopped after any number of requests continues with the recipients that it
+// created before, and creates none twice.
+func TestRecipientsAreCompleted(t *testing.T) {
+	for stopAfter := range 8 {
+		a := &alertsAPI{tiers: map[string][]string{}, left: stopAfter}
+		err := addRecipients(a.ask)
+		if done := err == nil; done != (stopAfter == 7) {
+			t.Fatalf("after %d requests: %v", stopAfter, err)
+		}
+		a.left = 100
+		if err := addRecipients(a.ask); err != nil {
+			t.Fatal(err)
+		}
+		if len(a.recipients) != len(demoRecipients) || len(a.tiers) != len(demoTiers) || len(a.tiers["T3"]) != 2 {
+			t.Errorf("stopped after %d requests: recipients %v, tiers %v", stopAfter, a.recipients, a.tiers)
+		}
+	}
+}
+
+// TestRecipientsOfAPerson: the demo changes nothing if a person has added a recipient.
+func TestRecipientsOfAPerson(t *testing.T) {
+	a := &alertsAPI{recipients: []map[string]string{{"id": "rcp_0", "label": "Night desk"}}, tiers: map[string][]string{}, left: 100}
+	if err := addRecipients(a.ask); err != nil || len(a.recipients) != 1 || len(a.tiers) != 0 {
+		t.Errorf("%v: recipients %v, tiers %v", err, a.recipients, a.tiers)
+	}
+}
