@@ -74,15 +74,20 @@ func (m *member) await(cmd *exec.Cmd, exited chan struct{}) {
 	restart := !m.closing && !m.down
 	if restart {
 		m.exits = append(m.exits, time.Now())
-		fmt.Fprintf(m.logFile, "--- exited by itself: %v, %s\n", cmd.ProcessState, time.Now().Format(time.RFC3339Nano))
+		m.remark("exited by itself: %v", cmd.ProcessState)
 	}
 	m.mu.Unlock()
 	if restart {
 		<-time.After(time.Second)
 		if err := m.start(); err != nil {
-			fmt.Fprintf(m.logFile, "--- not started: %v\n", err)
+			m.remark("not started: %v", err)
 		}
 	}
+}
+
+// remark adds a line to the log of the member. That it could not be written shows in the log alone.
+func (m *member) remark(format string, args ...any) {
+	_, _ = fmt.Fprintf(m.logFile, "--- "+format+", %s\n", append(args, time.Now().Format(time.RFC3339Nano))...)
 }
 
 // kill sends SIGKILL; restart starts the process again.
@@ -164,15 +169,15 @@ func steppedBinary(t *testing.T) (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(cache, "svc-torture") // always the same, so that Go finds what it has built before
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err = os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	// Go does not replace files in its module cache, where a downloaded toolchain is.
 	root := filepath.Join(dir, "go")
-	if err := os.Remove(root); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err = os.Remove(root); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
-	if err := os.Symlink(strings.TrimSpace(string(out)), root); err != nil {
+	if err = os.Symlink(strings.TrimSpace(string(out)), root); err != nil {
 		return "", err
 	}
 	source, err := os.ReadFile(filepath.Join(root, "src/time/time.go"))

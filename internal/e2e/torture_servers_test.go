@@ -269,8 +269,7 @@ func (s *server) inspect() (pid int, address string, err error) {
 // killNow kills the container; run starts it if it does not run. Neither waits.
 func (s *server) killNow() error {
 	err := s.pool.Client.KillContainer(docker.KillContainerOptions{ID: s.container.Container.ID})
-	var stopped *docker.ContainerNotRunning
-	if errors.As(err, &stopped) {
+	if _, stopped := errors.AsType[*docker.ContainerNotRunning](err); stopped {
 		return nil
 	}
 	return err
