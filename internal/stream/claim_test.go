@@ -32,6 +32,19 @@ func wait(ended <-chan error) error {
 	}
 }
 
+// After brokers were away, a coordinator may be unable to complete an operation on a name for seconds. A process that
+// starts meanwhile waits.
+func TestClaimWaitsForTheCoordinator(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		defer r.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, Err: kerr.ConcurrentTransactions, Count: 20, TopLevel: true}).Remove()
+		if _, err := NewClaim(t.Context(), r.cluster, "p-one"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // The older process must not rejoin its group, because it would replace the newer one.
 func TestOlderProcessDoesNotJoinAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -136,11 +136,11 @@ func (c *Cluster) persist(ctx context.Context, what string, try func() error) er
 	}
 }
 
-// passing reports whether an error may be transient: network errors, and errors of a broker that is starting,
-// electing a leader or missing other brokers.
+// passing reports whether an error may be transient: network errors, errors of a broker that is starting, electing a
+// leader or missing other brokers, and a coordinator that has not completed the last operation on a transactional id.
 func passing(err error) bool {
 	if answer, is := errors.AsType[*kerr.Error](err); is {
-		return answer.Retriable || errors.Is(answer, kerr.InvalidReplicationFactor)
+		return answer.Retriable || errors.Is(answer, kerr.InvalidReplicationFactor) || errors.Is(answer, kerr.ConcurrentTransactions)
 	}
 	if errors.Is(err, kgo.ErrClientClosed) {
 		return false
