@@ -56,11 +56,11 @@ type nothing struct{}
 
 func (nothing) Event(string) {}
 
-func (nothing) Attempt(outbound.Channel, outbound.Class, time.Duration) {}
+func (nothing) Attempt(outbound.Channel, outbound.Class, time.Duration, string) {}
 
 func (nothing) Ended(outbound.Channel, outbound.State) {}
 
-func (nothing) Accepted(time.Duration) {}
+func (nothing) Accepted(time.Duration, string) {}
 
 func (nothing) Decided(string) {}
 

@@ -108,8 +108,15 @@ func New(cfg Config) *Notifier {
 
 // traced returns the log for the lines of a delivery, with the id of its trace if it has one.
 func (n *Notifier) traced(traceparent string) *slog.Logger {
-	if parts := strings.Split(traceparent, "-"); len(parts) > 1 {
-		return n.log.With("trace_id", parts[1])
+	if id := traceID(traceparent); id != "" {
+		return n.log.With("trace_id", id)
 	}
 	return n.log
+}
+
+// traceID returns the id of the trace in a traceparent, or "" if there is none.
+func traceID(traceparent string) string {
+	_, rest, _ := strings.Cut(traceparent, "-")
+	id, _, _ := strings.Cut(rest, "-")
+	return id
 }

@@ -279,7 +279,7 @@ func (m *message) ended(began time.Time, r outbound.Result) {
 	now, wasClosed := n.clock.readTime(), m.closed()
 	d := &m.entry.Delivery
 	a := attemptOf(d.Attempts, began, &r)
-	n.cfg.Metrics.Attempt(d.Channel, r.Class, r.Took)
+	n.cfg.Metrics.Attempt(d.Channel, r.Class, r.Took, traceID(m.entry.Traceparent))
 	wait := time.Duration(0)
 	if r.Class != outbound.ClassInterrupted {
 		d.Attempts = kept(append(d.Attempts, a))

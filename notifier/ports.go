@@ -127,9 +127,10 @@ type Answer struct {
 // Metrics receives the figures. Its methods are safe for concurrent use.
 type Metrics interface {
 	Event(event string)
-	Attempt(c outbound.Channel, class outbound.Class, took time.Duration)
+	// Attempt counts an attempt. traceID is the trace that it belongs to; "": none.
+	Attempt(c outbound.Channel, class outbound.Class, took time.Duration, traceID string)
 	Ended(c outbound.Channel, state outbound.State)
-	Accepted(sinceChange time.Duration) // time from the change to the acceptance of a webhook
+	Accepted(sinceChange time.Duration, traceID string) // time from the change to the acceptance of a webhook
 	Decided(reason string)
 	Waiting(c outbound.Channel, more int) // more is added to the gauge
 }

@@ -206,7 +206,7 @@ func (r *runner) ended(w *waiting, began time.Time, result outbound.Result) {
 	probe, tries := w != r.head, r.triesOf(w)
 	a := attemptOf(tries, began, &result)
 	v := r.queue.End(now, w.at, r.until(w), result, rand.Float64()) //nolint:gosec // spreads the wait
-	n.cfg.Metrics.Attempt(outbound.ChannelWebhook, result.Class, result.Took)
+	n.cfg.Metrics.Attempt(outbound.ChannelWebhook, result.Class, result.Took, traceID(r.traceparent(w)))
 	r.line(w, &a)
 	if result.Class == outbound.ClassInterrupted {
 		r.schedule()
@@ -235,7 +235,7 @@ func (r *runner) ended(w *waiting, began time.Time, result outbound.Result) {
 		r.open(w, tries)
 	}
 	if v.State == outbound.Delivered {
-		n.cfg.Metrics.Accepted(now.Sub(w.OccurredAt))
+		n.cfg.Metrics.Accepted(now.Sub(w.OccurredAt), traceID(r.traceparent(w)))
 	}
 	if !r.second() && !r.e.gone {
 		if failing || v.State != outbound.Delivered {

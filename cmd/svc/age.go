@@ -25,14 +25,14 @@ const importedAfter = 24 * time.Hour
 
 // measureStages measures each stage from an input to the view.
 func (h *service) measureStages(c *stream.Config, p *view.Projector, spans *viewSpans) {
-	verdict := h.metrics.Durations("svc_input_to_verdict_seconds",
+	verdict := h.metrics.TracedDurations("svc_input_to_verdict_seconds",
 		"Time from the receipt of an observation to the commit of its verdict. Imported ones older than a day do not count.",
 		leastStage, mostStage)
 	c.Committed = func(partition int32, inputs []stream.Input, at time.Time) {
 		for i := range inputs {
-			spans.committed(partition, &inputs[i], at)
+			traceID := spans.committed(partition, &inputs[i], at)
 			if waited := at.Sub(inputs[i].Timestamp); waited < importedAfter {
-				verdict(max(waited, 0))
+				verdict(max(waited, 0), traceID)
 			}
 		}
 	}
@@ -45,11 +45,10 @@ func (h *service) measureStages(c *stream.Config, p *view.Projector, spans *view
 			}
 			return 0
 		})
-	shown := h.metrics.Durations("svc_verdict_to_view_seconds",
+	shown := h.metrics.TracedDurations("svc_verdict_to_view_seconds",
 		"Time from the commit of a verdict to its acknowledgment by Redis, for the oldest verdict of each write.", leastStage, mostStage)
 	p.Written = func(partition int32, position int64, waited time.Duration) {
-		shown(waited)
-		spans.written(partition, position, h.now())
+		shown(waited, spans.written(partition, position, h.now()))
 	}
 }
 

@@ -157,7 +157,7 @@ func (h *service) openParts() (err error) {
 	h.actors = actor.New(seals, h.settings.Users, h.settings.Register, h.now)
 	h.shell = &httpapi.Shell{
 		Now: h.now, Lookup: h.actors.Lookup, DocsURL: c.Docs(), Log: h.log,
-		Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.Requests(), Denied: h.denied,
+		Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: countResponses(h.metrics), Denied: h.denied,
 	}
 	if h.tracer != nil {
 		h.shell.Trace = h.tracer.Request

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
 
 	"svc/acuity"
+	"svc/internal/metrics"
 	"svc/internal/outbound"
 	"svc/internal/stream"
 	"svc/internal/tracing"
@@ -22,6 +24,9 @@ func (h *service) trace(ctx context.Context, roles []string) (err error) {
 	if h.tracer, err = tracing.Open(ctx, described, h.log); err != nil {
 		return err //nolint:wrapcheck // the error names the variable
 	}
+	if h.tracer != nil {
+		h.metrics.Exemplars()
+	}
 	help := "Spans of traces, by result: exported to the collector, failed because the collector refused them or did not answer, " +
 		"or dropped because the queue was full."
 	for result, count := range map[string]func() int64{
@@ -30,6 +35,14 @@ func (h *service) trace(ctx context.Context, roles []string) (err error) {
 		h.metrics.Labelled("svc_trace_spans_total", help, "result", result, count)
 	}
 	return nil
+}
+
+// countResponses returns the function that counts and times the responses, with their traces as exemplars.
+func countResponses(m *metrics.Registry) func(ctx context.Context, method, route string, status int, took time.Duration) {
+	count := m.Requests()
+	return func(ctx context.Context, method, route string, status int, took time.Duration) {
+		count(method, route, status, took, tracing.TraceID(ctx))
+	}
 }
 
 // traceInputs makes the verdict processor continue the traces of its inputs.
@@ -82,11 +95,12 @@ func newViewSpans(t *tracing.Tracer) *viewSpans {
 	return &viewSpans{tracer: t, waiting: map[int32][]waitingSpan{}}
 }
 
-// committed ends the span of an input, and starts the span of its write to the view.
-func (v *viewSpans) committed(partition int32, in *stream.Input, at time.Time) {
+// committed ends the span of an input, and starts the span of its write to the view. It returns the trace of the input;
+// "": none.
+func (v *viewSpans) committed(partition int32, in *stream.Input, at time.Time) (traceID string) {
 	applied, ok := in.Span.(tracing.Span)
 	if v == nil || !ok {
-		return
+		return ""
 	}
 	applied.End(at)
 	shown := v.tracer.Show(applied, at)
@@ -95,12 +109,14 @@ func (v *viewSpans) committed(partition int32, in *stream.Input, at time.Time) {
 	if len(v.waiting[partition]) < waitingAtMost {
 		v.waiting[partition] = append(v.waiting[partition], waitingSpan{in.Offset, shown})
 	}
+	return applied.TraceID()
 }
 
-// written ends the spans of the inputs that the view of a partition includes since an instant.
-func (v *viewSpans) written(partition int32, position int64, at time.Time) {
+// written ends the spans of the inputs that the view of a partition includes since an instant. It returns the trace of
+// the oldest of them; "": none.
+func (v *viewSpans) written(partition int32, position int64, at time.Time) (traceID string) {
 	if v == nil {
-		return
+		return ""
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -108,9 +124,11 @@ func (v *viewSpans) written(partition int32, position int64, at time.Time) {
 	n := 0
 	for n < len(all) && all[n].offset <= position {
 		all[n].span.End(at)
+		traceID = cmp.Or(traceID, all[n].span.TraceID())
 		n++
 	}
 	v.waiting[partition] = all[n:]
+	return traceID
 }
 
 // of returns a view that drops the waiting spans of a partition when the partition is assigned again, because another

@@ -202,6 +202,13 @@ func followTrace(t *testing.T, kafka, redis *server) {
 		t.Error("the log lines have no trace id")
 	}
 
+	// The exemplars of the histograms name the trace.
+	scrape := &partner{base: s.private, http: http.DefaultClient}
+	if page, err := scrape.do(http.MethodGet, "/metrics", "", "", "Accept", "application/openmetrics-text;version=1.0.0"); err != nil ||
+		!strings.Contains(string(page.raw), `# {trace_id="`+caller+`"}`) {
+		t.Errorf("no exemplar in the metrics of the front: %v", err)
+	}
+
 	// A message over MLLP begins a trace.
 	_, address := s.mllp("north")
 	e := &engine{address: func() string { return address }}

@@ -45,9 +45,9 @@ type Shell struct {
 	// Denied is called for a request whose key lacks the scope, with the pattern of its route; it
 	// may be nil.
 	Denied func(ctx context.Context, key *access.Key, method, route string, scope access.Scope)
-	// Answered is called for every response, with the pattern of its route ("" for an unknown path); it may be nil. It
-	// runs before the next request of the connection, so it must not block.
-	Answered func(method, route string, status int, took time.Duration)
+	// Answered is called for every response, with the context of its span, if it has one, and the pattern of its route
+	// ("" for an unknown path); it may be nil. It runs before the next request of the connection, so it must not block.
+	Answered func(ctx context.Context, method, route string, status int, took time.Duration)
 	// Trace starts the span of a request with a valid key, for the hospital of the key. It returns the context of the
 	// span, and the function that ends it. A request without a valid key has no span. nil: no traces.
 	Trace func(r *http.Request, hospital string, at time.Time) (ctx context.Context, end func(route string, status int))
@@ -179,13 +179,13 @@ func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.
 	if c := chi.RouteContext(r.Context()); c != nil {
 		route = c.RoutePattern()
 	}
-	if s.Answered != nil {
-		s.Answered(method(r.Method), route, seen.status, took)
-	}
 	ctx := r.Context()
 	if q.endSpan != nil {
 		q.endSpan(route, seen.status)
 		ctx = q.traced
+	}
+	if s.Answered != nil {
+		s.Answered(ctx, method(r.Method), route, seen.status, took)
 	}
 	s.line(ctx, seen, r, q, route, took)
 }

@@ -103,7 +103,7 @@ func (c *wireConn) refuse(p Problem) error {
 		return err //nolint:wrapcheck // same as the Write that it replaces
 	}
 	if c.shell.Answered != nil {
-		c.shell.Answered("other", "", status, 0)
+		c.shell.Answered(context.Background(), "other", "", status, 0)
 	}
 	//nolint:sloglint // typed: as the line of every request
 	c.shell.Log.LogAttrs(context.Background(), slog.LevelInfo, "request",

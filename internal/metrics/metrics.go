@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,11 +19,14 @@ import (
 )
 
 // Registry is the metrics of one process.
-type Registry struct{ *prometheus.Registry }
+type Registry struct {
+	*prometheus.Registry
+	exemplars atomic.Bool // scrapes may get exemplars
+}
 
 // New returns the metrics of the Go runtime, the operating system and the build.
 func New(revision string) *Registry {
-	m := &Registry{prometheus.NewRegistry()}
+	m := &Registry{Registry: prometheus.NewRegistry()}
 	m.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.build(revision)
 	return m
@@ -30,7 +34,28 @@ func New(revision string) *Registry {
 
 // Handler responds to scrapes by Prometheus.
 func (m *Registry) Handler() http.Handler {
-	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})
+	plain := promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})
+	open := promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if m.exemplars.Load() {
+			open.ServeHTTP(w, r)
+			return
+		}
+		plain.ServeHTTP(w, r)
+	})
+}
+
+// Exemplars makes the handler offer OpenMetrics, the only format with exemplars.
+func (m *Registry) Exemplars() { m.exemplars.Store(true) }
+
+// observe adds a duration to a histogram. A traceID other than "" becomes an exemplar of its bucket, from which a
+// dashboard links to the trace.
+func observe(h prometheus.Observer, took time.Duration, traceID string) {
+	if with, ok := h.(prometheus.ExemplarObserver); ok && traceID != "" {
+		with.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": traceID})
+		return
+	}
+	h.Observe(took.Seconds())
 }
 
 // Gauge adds a gauge whose value is read at each scrape.
@@ -96,12 +121,18 @@ func (s *series) Collect(all chan<- prometheus.Metric) {
 // Durations adds a histogram of durations and returns the function that adds one. least is the upper
 // bound of the first bucket; each further one is twice as long, up to most.
 func (m *Registry) Durations(name, help string, least, most time.Duration) func(time.Duration) {
+	add := m.TracedDurations(name, help, least, most)
+	return func(d time.Duration) { add(d, "") }
+}
+
+// TracedDurations is Durations for durations that may belong to a trace. A traceID of "" means none.
+func (m *Registry) TracedDurations(name, help string, least, most time.Duration) func(d time.Duration, traceID string) {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: name, Help: help,
 		Buckets: prometheus.ExponentialBucketsRange(least.Seconds(), most.Seconds(), 1+bits.Len64(uint64(most/least))), //nolint:gosec // positive
 	})
 	m.MustRegister(h)
-	return func(d time.Duration) { h.Observe(d.Seconds()) }
+	return func(d time.Duration, traceID string) { observe(h, d, traceID) }
 }
 
 // Counts adds a counter with one label, whose values are known, and returns the function that counts
@@ -133,8 +164,8 @@ func (m *Registry) Roles(names []string) {
 }
 
 // Requests returns the function that counts and times the responses of the public port, by method, route and status.
-// A route is a pattern of the router, so a client cannot add labels.
-func (m *Registry) Requests() func(method, route string, status int, took time.Duration) {
+// A route is a pattern of the router, so a client cannot add labels. A traceID of "" means that the request has no trace.
+func (m *Registry) Requests() func(method, route string, status int, took time.Duration, traceID string) {
 	labels := []string{"method", "route"}
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "svc_http_requests_total", Help: "Responses of the API, by method, route and status.",
@@ -144,12 +175,12 @@ func (m *Registry) Requests() func(method, route string, status int, took time.D
 		Buckets: prometheus.ExponentialBuckets(0.001, 2, 13), //nolint:mnd // 1 ms to 4 s; writes end at 5 s
 	}, labels)
 	m.MustRegister(total, seconds)
-	return func(method, route string, status int, took time.Duration) {
+	return func(method, route string, status int, took time.Duration, traceID string) {
 		if route == "" {
 			route = "none"
 		}
 		total.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
-		seconds.WithLabelValues(method, route).Observe(took.Seconds())
+		observe(seconds.WithLabelValues(method, route), took, traceID)
 	}
 }
 
@@ -229,9 +260,9 @@ func (m *Registry) Notifier() *Notifier {
 func (f *Notifier) Event(event string) { f.events.WithLabelValues(event).Inc() }
 
 // Attempt implements [notifier.Metrics].
-func (f *Notifier) Attempt(c outbound.Channel, class outbound.Class, took time.Duration) {
+func (f *Notifier) Attempt(c outbound.Channel, class outbound.Class, took time.Duration, traceID string) {
 	f.attempts.WithLabelValues(string(c), string(class)).Inc()
-	f.seconds.WithLabelValues(string(c)).Observe(took.Seconds())
+	observe(f.seconds.WithLabelValues(string(c)), took, traceID)
 }
 
 // Ended implements [notifier.Metrics].
@@ -240,7 +271,7 @@ func (f *Notifier) Ended(c outbound.Channel, state outbound.State) {
 }
 
 // Accepted implements [notifier.Metrics].
-func (f *Notifier) Accepted(since time.Duration) { f.accepted.Observe(since.Seconds()) }
+func (f *Notifier) Accepted(since time.Duration, traceID string) { observe(f.accepted, since, traceID) }
 
 // Decided implements [notifier.Metrics].
 func (f *Notifier) Decided(reason string) { f.decisions.WithLabelValues(reason).Inc() }

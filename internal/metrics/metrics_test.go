@@ -2,7 +2,11 @@ package metrics
 
 import (
 	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 )
 
 // TestFiguresOfFailuresBeginAtZero: an alert on an increase detects the first failure.
@@ -35,5 +39,31 @@ func TestFiguresOfFailuresBeginAtZero(t *testing.T) {
 				t.Errorf("no %s in %v", want, maps.Collect(maps.All(series)))
 			}
 		}
+	}
+}
+
+// TestExemplars: a traced duration is an exemplar in OpenMetrics. Without traces, scrapes get the text format.
+func TestExemplars(t *testing.T) {
+	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
+	m := New("unknown")
+	add := m.TracedDurations("svc_test_seconds", "Test.", time.Millisecond, time.Second)
+	add(time.Millisecond, "")
+	add(time.Second/2, id)
+	scrape := func() (contentType, text string) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+		r.Header.Set("Accept", "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5")
+		w := httptest.NewRecorder()
+		m.Handler().ServeHTTP(w, r)
+		return w.Header().Get("Content-Type"), w.Body.String()
+	}
+	if format, text := scrape(); !strings.HasPrefix(format, "text/plain") || strings.Contains(text, id) {
+		t.Errorf("without traces: %s", format)
+	}
+	m.Exemplars()
+	if format, text := scrape(); !strings.HasPrefix(format, "application/openmetrics-text") || strings.Count(text, `# {trace_id="`+id+`"} 0.5`) != 1 {
+		t.Errorf("with traces: %s\n%s", format, text)
+	}
+	if got := testing.AllocsPerRun(100, func() { add(time.Millisecond, "") }); got != 0 {
+		t.Errorf("%v allocations without a trace", got)
 	}
 }

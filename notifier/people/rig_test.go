@@ -250,12 +250,12 @@ type figures struct {
 	ended    map[outbound.State]int
 }
 
-func (*figures) Event(string)                  {}
-func (*figures) Accepted(time.Duration)        {}
-func (*figures) Decided(string)                {}
-func (*figures) Waiting(outbound.Channel, int) {}
+func (*figures) Event(string)                   {}
+func (*figures) Accepted(time.Duration, string) {}
+func (*figures) Decided(string)                 {}
+func (*figures) Waiting(outbound.Channel, int)  {}
 
-func (f *figures) Attempt(_ outbound.Channel, class outbound.Class, _ time.Duration) {
+func (f *figures) Attempt(_ outbound.Channel, class outbound.Class, _ time.Duration, _ string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.attempts == nil {

@@ -179,7 +179,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var routes []string
-	shell := &httpapi.Shell{Now: p.config.Now, Log: logger, DocsURL: "/docs", Answered: func(_, route string, _ int, _ time.Duration) { routes = append(routes, route) }}
+	shell := &httpapi.Shell{Now: p.config.Now, Log: logger, DocsURL: "/docs", Answered: func(_ context.Context, _, route string, _ int, _ time.Duration) { routes = append(routes, route) }}
 	p.config.Log = logger
 	p.Router = shell.Router()
 	Mount(p.Router, p.config)
