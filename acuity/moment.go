@@ -1,5 +1,15 @@
 package acuity
 
+import "time"
+
+// Length returns the usual length of an interval of a precision: that of a time whose end is not known.
+func (p Precision) Length() time.Duration {
+	return [...]time.Duration{
+		Millisecond: time.Millisecond, Second: time.Second, Minute: time.Minute, Hour: time.Hour,
+		Day: 24 * time.Hour, Month: 31 * 24 * time.Hour, Year: 366 * 24 * time.Hour,
+	}[min(p, Year)]
+}
+
 // Moment is a time as the sender gave it. A time that is coarser than a second, such as a date, is an interval that
 // covers all instants it may mean.
 type Moment struct {

@@ -124,7 +124,9 @@ type Event struct {
 	// affect the order. 0: the latest live event of its class that is not after At.
 	Cancels          Instant
 	CancelsPrecision Precision
-	CancelsTo        Instant // first instant after the interval of a coarse Cancels, as AtTo
+	// CancelsTo is the first instant after the interval of Cancels, as AtTo. If Cancels has no offset and lies in an hour
+	// that the clock repeats, the interval begins in the first and ends in the second.
+	CancelsTo Instant
 
 	Visit   string // pseudonym; one name space for HL7, JSON and FHIR. Empty: the open visit of Patient
 	Patient string // pseudonym; may be empty

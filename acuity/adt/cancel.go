@@ -6,15 +6,6 @@ import (
 	"svc/acuity"
 )
 
-// usualSpan returns the usual length of an interval of a precision. It replaces the end of a coarse time
-// in a record of an older release, which has none.
-func usualSpan(p acuity.Precision) time.Duration {
-	return [...]time.Duration{
-		acuity.Millisecond: time.Millisecond, acuity.Second: time.Second, acuity.Minute: time.Minute, acuity.Hour: time.Hour,
-		acuity.Day: 24 * time.Hour, acuity.Month: 31 * 24 * time.Hour, acuity.Year: 366 * 24 * time.Hour,
-	}[min(p, acuity.Year)]
-}
-
 // interval is a time as it was sent: the instants from its start to before its end.
 type interval struct {
 	from, to  acuity.Instant
@@ -25,7 +16,7 @@ type interval struct {
 // days, months and some hours differ in length; 0: it is as long as usual.
 func intervalOf(from, to acuity.Instant, p acuity.Precision) interval {
 	if to <= from {
-		to = from.Add(usualSpan(p))
+		to = from.Add(p.Length())
 	}
 	return interval{from, to, p}
 }
@@ -48,9 +39,9 @@ func (e *Event) AsSent() acuity.Instant {
 // instant, so its slack is one millisecond.
 func (e *Event) slack() time.Duration {
 	if e.AtFrom != 0 {
-		return usualSpan(acuity.Millisecond)
+		return acuity.Millisecond.Length()
 	}
-	return usualSpan(e.Precision)
+	return e.Precision.Length()
 }
 
 // sameMoment reports whether two events were sent with the same time. Their resolved instants may differ, because a
@@ -64,17 +55,18 @@ func sameMoment(a, b *Event) bool {
 
 // sameTime reports whether two times are equal at the coarser of their precisions: the finer one lies in
 // the interval of the coarser one. Intervals of days and longer are equal if they share more than half
-// of their length: the clock changes by an hour, so two messages may read one day from two offsets.
+// of their length: the clock changes by an hour, so two messages may read one day from two offsets. A time
+// in a repeated hour may cover both hours: it begins with one reading and ends with the other.
 func (a interval) sameTime(b interval) bool {
 	switch {
 	case a.precision > b.precision:
 		return b.sameTime(a)
 	case a.precision < b.precision:
-		return b.from <= a.from && a.from < b.to
+		return b.from <= a.from && a.from < b.to || b.from < a.to && a.to <= b.to
 	case a.precision >= acuity.Day:
 		return 2*min(a.to, b.to).Sub(max(a.from, b.from)) > max(a.to.Sub(a.from), b.to.Sub(b.from))
 	default:
-		return a.from == b.from
+		return a.from == b.from || a.to == b.to
 	}
 }
 

@@ -159,7 +159,7 @@ func (d *decoder) identify() {
 
 // times sets when the event happened: EVN-6, or else EVN-2, or else MSH-7, or else its receipt. The later fields of
 // that list refine a coarse time. In a cancel, EVN-6 is the time of the cancelled event, which is a key and therefore
-// remains as sent.
+// remains as sent. In a repeated hour, it means both, because the event may have been sent with the other offset.
 func (d *decoder) times() {
 	sent, hasSent := d.time(d.header(7), position{segment: "MSH", field: 7})
 	if hasSent {
@@ -173,7 +173,8 @@ func (d *decoder) times() {
 	}
 	if isCancel(e.Type) {
 		if hasOccurred {
-			e.Cancels, e.CancelsPrecision, e.CancelsTo = occurred.From, occurred.Precision, occurred.To
+			key := d.everyReading(occurred)
+			e.Cancels, e.CancelsPrecision, e.CancelsTo = key.From, key.Precision, key.To
 		}
 		hasOccurred = false
 	}

@@ -107,6 +107,26 @@ func (z *zones) instant(w Wall, from offset) acuity.Instant {
 	return w.In(z.hospital)
 }
 
+// everyReading returns a time as the interval from the first to the second time at which the clock of the hospital shows
+// it. The two differ if the time lies in an hour that is repeated, and was sent without an offset in that zone.
+func (z *zones) everyReading(t stamp) acuity.Moment {
+	m := t.Moment
+	if t.offset.known || m.Precision >= acuity.Day || z.own.known && !z.isLocal() {
+		return m
+	}
+	for _, days := range [...]int{-1, 1} {
+		at := m.From.Time()
+		other := at.Add(offsetAt(at, z.hospital) - offsetAt(at.AddDate(0, 0, days), z.hospital))
+		if offsetAt(other, z.hospital) == offsetAt(at, z.hospital) {
+			continue // the other clock never shows it
+		}
+		length := m.Precision.Length()
+		m.From, m.To = min(m.From, acuity.At(other)), max(m.From, acuity.At(other)).Add(length)
+		break
+	}
+	return m
+}
+
 // parseOffset reads ±HHMM.
 func parseOffset(b []byte) (offset, bool) {
 	if len(b) != 5 || b[0] != '+' && b[0] != '-' {
