@@ -10,6 +10,7 @@ import (
 	"svc/acuity/hospital"
 	"svc/ingest/hl7"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 // eventTypes are the values of eventType: the HL7 name, or the word.
@@ -220,6 +221,9 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 		httpapi.Fail(w, r, *problem)
 		return
 	}
+	if len(o.PastStaffing) > 0 && !s.Shell.AllowField(w, r, "staffing", access.IngestStaffing) {
+		return
+	}
 	got := nothingAppended
 	if len(o.Events) > 0 || len(o.PastStaffing) > 0 {
 		if got, ok = s.submit(w, r, in, o); !ok {
@@ -355,5 +359,5 @@ type diagnosisShape struct {
 type batchShape struct {
 	_        struct{}            `anyRequired:"events,staffing"`
 	Events   []adtShape          `json:"events,omitempty" minItems:"1" maxItems:"500" open:"true" doc:"May be omitted if there is staffing."`
-	Staffing []pastStaffingShape `json:"staffing,omitempty" minItems:"1" maxItems:"500" doc:"Nurses on duty in past hours, in any order. Each entry holds until the next one."`
+	Staffing []pastStaffingShape `json:"staffing,omitempty" minItems:"1" maxItems:"500" doc:"Nurses on duty in past hours, in any order. Each entry holds until the next one. Requires the scope ingest:staffing as well."`
 }

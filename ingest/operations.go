@@ -45,7 +45,8 @@ func feedRoutes() []contract.Route[*server] {
 				"transfer events, and past staffing",
 			About: "Valid events are applied; invalid ones are listed with their faults. Hours of the last 28 days that svc did not observe " +
 				"live are evaluated from the events; staffing has the nurses on duty of these hours. It changes past hours only: send the " +
-				"current number to /api/ingest/staffing. A fault in staffing rejects the whole body.",
+				"current number to /api/ingest/staffing. A fault in staffing rejects the whole body. The key of a body with staffing also " +
+				"needs the scope ingest:staffing.",
 			Bodies: jsonBody(maxBatchBody, batchShape{},
 				contract.Example{
 					Name: "Backfill",

@@ -1,12 +1,14 @@
 package ingest_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"svc/acuity"
+	"svc/internal/httpapi/access"
 )
 
 // A batch carries the staffing of past hours, alone or with events. The clock of the tests is 15:30.
@@ -48,5 +50,46 @@ func TestBatchCarriesPastStaffing(t *testing.T) {
 			d := open(t)
 			d.wantRefused(t, d.post(t, "batch", `{"events":[`+event+`],"staffing":[`+c.body+`]}`), http.StatusBadRequest, "invalid_request", c.want)
 		})
+	}
+}
+
+// Past staffing is staffing: its sender also needs the scope ingest:staffing. Without it, nothing of the body is applied.
+func TestPastStaffingRequiresItsScope(t *testing.T) {
+	const (
+		event    = `"events":[{"eventType":"A01","occurredAt":"2026-03-04T15:00:00Z","visitId":"V1"}]`
+		staffing = `"staffing":[{"asOf":"2026-03-04T07:00:00Z","nursesOnDuty":6}]`
+	)
+	for _, c := range []struct {
+		scopes []access.Scope
+		body   string
+		status int
+	}{
+		{[]access.Scope{access.IngestBatch}, `{` + event + `}`, http.StatusOK},
+		{[]access.Scope{access.IngestBatch}, `{` + event + `,"staffing":null}`, http.StatusOK},
+		{[]access.Scope{access.IngestBatch}, `{` + staffing + `}`, http.StatusForbidden},
+		{[]access.Scope{access.IngestBatch, access.IngestRoster}, `{` + event + `,` + staffing + `}`, http.StatusForbidden},
+		{[]access.Scope{access.IngestBatch, access.IngestStaffing}, `{` + event + `,` + staffing + `}`, http.StatusOK},
+		{[]access.Scope{access.IngestStaffing}, `{` + staffing + `}`, http.StatusForbidden},
+	} {
+		d := open(t)
+		var denied []access.Scope
+		d.config.Shell.Denied = func(_ context.Context, _ *access.Key, _, route string, scope access.Scope) {
+			if denied = append(denied, scope); route != "/api/ingest/batch" {
+				t.Errorf("denied at %s", route)
+			}
+		}
+		key, token := access.Mint(access.Key{Hospital: "stmary", Scopes: c.scopes}, now)
+		d.config.Shell.Lookup = func(string) (access.Key, bool) { return key, true }
+		d.Handler = mounted(d.config)
+		a := d.do(t, request("batch", strings.NewReader(c.body), "Authorization", "Bearer "+token))
+		if a.status != c.status || (len(d.stored) == 1) != (c.status == http.StatusOK) || (len(denied) == 1) != (c.status != http.StatusOK) {
+			t.Errorf("%v sends %s: %s, stored %d, denied %v", c.scopes, c.body, a.raw, len(d.stored), denied)
+		}
+		if c.status == http.StatusForbidden && c.scopes[0] == access.IngestBatch {
+			d.wantRefused(t, a, http.StatusForbidden, "forbidden_scope", "staffing scope:ingest:staffing")
+			if !strings.Contains(a.raw, "ingest:staffing") || !strings.Contains(a.raw, "omit the field") {
+				t.Errorf("the message does not say what to do: %s", a.raw)
+			}
+		}
 	}
 }

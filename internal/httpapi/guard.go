@@ -37,15 +37,35 @@ func (s *Shell) Allow(scope access.Scope, parts ...access.Scope) func(http.Handl
 				return
 			}
 			if scope != "" && !slices.ContainsFunc(enough, key.Allows) {
-				if s.Denied != nil {
-					s.Denied(r.Context(), &key, method(r.Method), chi.RouteContext(r.Context()).RoutePattern(), scope)
-				}
-				Fail(w, r, Problem{Kind: Forbidden, Message: "The endpoint requires the scope " + string(scope) + "."})
+				s.deny(w, r, scope, Problem{Message: "The endpoint requires the scope " + string(scope) + "."})
 				return
 			}
 			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// deny responds to a request whose key lacks a scope.
+func (s *Shell) deny(w http.ResponseWriter, r *http.Request, scope access.Scope, p Problem) {
+	if s.Denied != nil {
+		s.Denied(r.Context(), &from(r.Context()).key, method(r.Method), chi.RouteContext(r.Context()).RoutePattern(), scope)
+	}
+	p.Kind = Forbidden
+	Fail(w, r, p)
+}
+
+// AllowField reports whether the key of the request has the scope that a field of the body requires in addition to that
+// of the endpoint. Otherwise it responds that nothing was applied.
+func (s *Shell) AllowField(w http.ResponseWriter, r *http.Request, field string, scope access.Scope) bool {
+	if from(r.Context()).key.Allows(scope) {
+		return true
+	}
+	s.deny(w, r, scope, Problem{
+		Message: "The field " + field + " also requires the scope " + string(scope) + ", so nothing was applied. " +
+			"Use a key with this scope, or omit the field.",
+		Details: []Detail{{Path: field, Rule: "scope:" + string(scope)}},
+	})
+	return false
 }
 
 // refuse responds to a request without a valid key. An address that sends too many such requests gets 429 instead. A

@@ -48,6 +48,7 @@ var All = []Rule{
 	{"key", "The hospital has no key with this id; GET /api/admin/keys lists its keys."},
 	{"recipient", "The hospital has no recipient with this id; GET /api/admin/alerts/recipients lists them."},
 	{"webhook", "The hospital has no webhook with this id; GET /api/admin/webhooks lists them."},
+	{"scope", "This field requires the scope {n}; use a key with it, or omit the field."},
 	{"in_use", "It is still in use at this path; change that first."},
 	{"path", "Use the same value as in the URL, or omit the field from the body."},
 	{"version", "Use the version that was read, in quotes, such as \"57\", or * for any version."},

@@ -27,7 +27,7 @@ var takesCode = map[string]map[string]int{
 var code = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
 // folders are the folders in which codes are raised.
-var folders = map[string]Raised{"acuity/adt": ByState, "acuity/facts": ByState, "acuity/identity": ByState, "acuity/registry": ByState, "acuity/hospital": ByState, "ingest": ByJSON, "ingest/hl7": ByHL7, "ingest/fhir": ByFHIR}
+var folders = map[string]Raised{"acuity/adt": ByState, "acuity/facts": ByState, "acuity/identity": ByState, "acuity/registry": ByState, "acuity/stays": ByState, "acuity/hospital": ByState, "ingest": ByJSON, "ingest/hl7": ByHL7, "ingest/fhir": ByFHIR}
 
 // place is the location at which a code is raised.
 type place struct {
