@@ -290,7 +290,12 @@ func mustFreePort(t testing.TB) string {
 // cli runs one administrative command and returns its output.
 func cli(t testing.TB, env []string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(binary(t), args...)
+	return runProgram(t, binary(t), env, args...)
+}
+
+func runProgram(t testing.TB, program string, env []string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -145,7 +145,7 @@ func (p *partnerSide) at(path string) []gotten {
 // hook creates an endpoint of a hospital by the API.
 func (p *partnerSide) hook(t testing.TB, s *system, hospital, path string) {
 	t.Helper()
-	admin := newPartner(s.base, hospital, cli(t, s.env, "keys", "mint", "--hospital", hospital, "--name", "admin", "--scopes", "admin", "--rate", "0"))
+	admin := newPartner(s.base, hospital, s.cli("keys", "mint", "--hospital", hospital, "--name", "admin", "--scopes", "admin", "--rate", "0"))
 	body, err := json.Marshal(map[string]any{"url": "https://" + p.address + path, "events": []string{"surge.level_changed", "room.rescored"}, "ratePerSecond": 500, "timeoutSeconds": 30})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func (p *partnerSide) hook(t testing.TB, s *system, hospital, path string) {
 // notifier starts a svc notify with an instance name.
 func (s *system) notifier(instance string) *node {
 	s.t.Helper()
-	return start(s.t, instance, []string{"notify", "--instance", instance, "--private-listen", "127.0.0.1:" + mustFreePort(s.t)}, s.env...)
+	return s.start(instance, "notify", "--instance", instance, "--private-listen", "127.0.0.1:"+mustFreePort(s.t))
 }
 
 // expected returns the events that the plain reference derives from the observations of a hospital,

@@ -31,6 +31,7 @@ type system struct {
 	t            testing.TB
 	prefix       string
 	env          []string
+	program      string // svc, or an earlier build of it
 	kafka, redis *server
 	front        *node // svc run ingest,read
 	base         string
@@ -89,21 +90,23 @@ func embedServers(t testing.TB, refuse func(command string, args []string) strin
 
 func startSystemOn(t testing.TB, kafka, redis *server, env []string, hospitals ...string) *system {
 	t.Helper()
-	s := &system{t: t, kafka: kafka, redis: redis, prefix: fmt.Sprintf("t%d-%d.", time.Now().Unix(), systems.Add(1))}
+	return startSystemOf(t, binary(t), kafka, redis, env, hospitals...)
+}
+
+// startSystemOf is startSystemOn with an earlier build of svc.
+func startSystemOf(t testing.TB, program string, kafka, redis *server, env []string, hospitals ...string) *system {
+	t.Helper()
+	s := &system{t: t, program: program, kafka: kafka, redis: redis, prefix: fmt.Sprintf("t%d-%d.", time.Now().Unix(), systems.Add(1))}
 	s.env = []string{
 		"SVC_KAFKA=" + kafka.address, "SVC_REDIS=redis://" + redis.address + "/0", "SVC_TOPIC_PREFIX=" + s.prefix,
 		"SVC_PARTITIONS=" + strconv.Itoa(partitions), "SVC_COMMIT_EVERY=0",
 		"SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef", "SVC_LOG_LEVEL=debug",
 	}
 	s.env = append(s.env, env...)
-	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
-	s.base = "http://" + listen
-	s.front = start(t, "front", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
-	s.private = "http://" + private
-	s.front.await(s.private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
+	s.startFront("front")
 	for _, hospital := range hospitals {
-		cli(t, s.env, "hospitals", "create", "--id", hospital, "--name", "Test "+hospital, "--timezone", "America/Chicago")
-		key := cli(t, s.env, "keys", "mint", "--hospital", hospital, "--name", "test", "--scopes", "all", "--rate", "0")
+		s.cli("hospitals", "create", "--id", hospital, "--name", "Test "+hospital, "--timezone", "America/Chicago")
+		key := s.cli("keys", "mint", "--hospital", hospital, "--name", "test", "--scopes", "all", "--rate", "0")
 		s.partners = append(s.partners, newPartner(s.base, hospital, key))
 	}
 	for _, p := range s.partners {
@@ -112,10 +115,31 @@ func startSystemOn(t testing.TB, kafka, redis *server, env []string, hospitals .
 	return s
 }
 
+// startFront starts the HTTP server, whose address new partners use.
+func (s *system) startFront(name string) {
+	s.t.Helper()
+	listen, private := "127.0.0.1:"+mustFreePort(s.t), "127.0.0.1:"+mustFreePort(s.t)
+	s.base, s.private = "http://"+listen, "http://"+private
+	s.front = s.start(name, "run", "ingest,read", "--listen", listen, "--private-listen", private)
+	s.front.await(s.private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
+}
+
+// start starts a svc process with the environment of the system.
+func (s *system) start(name string, args ...string) *node {
+	s.t.Helper()
+	return startProgram(s.t, name, s.program, args, s.env...)
+}
+
+// cli runs a command of svc to its end, and returns its output.
+func (s *system) cli(args ...string) string {
+	s.t.Helper()
+	return runProgram(s.t, s.program, s.env, args...)
+}
+
 // processor starts a svc process with an instance name.
 func (s *system) processor(instance string) *node {
 	s.t.Helper()
-	return start(s.t, instance, []string{"process", "--instance", instance, "--private-listen", "127.0.0.1:" + mustFreePort(s.t)}, s.env...)
+	return s.start(instance, "process", "--instance", instance, "--private-listen", "127.0.0.1:"+mustFreePort(s.t))
 }
 
 // verify expects every acknowledged input in the log and in exactly one change, and versions

@@ -1,0 +1,159 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// releaseHeading matches the heading of a release in the changelog.
+var releaseHeading = regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+) `)
+
+// buildBefore builds the svc of an earlier commit, and returns its path and the commit. It is the commit that E2E_BEFORE
+// names or, without it, the one that added the newest release to the changelog.
+func buildBefore(t *testing.T) (program, commit string) {
+	t.Helper()
+	commit = os.Getenv("E2E_BEFORE")
+	if commit == "" {
+		release, err := newestRelease()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := git("log", "--reverse", "--format=%H", "-S", "## "+release+" ", "--", "CHANGELOG.md")
+		first, _, _ := strings.Cut(out, "\n")
+		if err != nil || first == "" {
+			t.Skipf("needs the history of the repository since %s: %v", release, err)
+		}
+		commit = first
+	}
+	dir := t.TempDir()
+	archive := filepath.Join(dir, "source.tar")
+	if out, err := git("archive", "--output", archive, commit); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	source := filepath.Join(dir, "source")
+	if err := os.Mkdir(source, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	program = filepath.Join(dir, "svc")
+	for _, command := range [][]string{
+		{"tar", "-xf", archive, "-C", source},
+		{"go", "build", "-C", source, "-o", program, "./cmd/svc"},
+	} {
+		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out)
+		}
+	}
+	return program, commit
+}
+
+func newestRelease() (string, error) {
+	changelog, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		return "", err
+	}
+	found := releaseHeading.FindSubmatch(changelog)
+	if found == nil {
+		return "", errors.New("the changelog has no release")
+	}
+	return string(found[1]), nil
+}
+
+func git(args ...string) (string, error) {
+	out, err := exec.Command("git", append([]string{"-C", "../.."}, args...)...).CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// TestUpgrade replaces every process of the newest release by this build under load, in the order of
+// docs/operations.md#starting-upgrading-and-stopping. Both builds run side by side at each step. No input is lost or
+// applied twice, no reader is served less than before for longer than promised, and every endpoint gets every event.
+func TestUpgrade(t *testing.T) {
+	kafka, redis := needServers(t)
+	t.Parallel()
+	before, commit := buildBefore(t)
+	t.Logf("the build before is that of %s", commit)
+	hospitals := []string{"north", "south", "west"}
+	p := receive(t, hospitals...)
+	s := startSystemOf(t, before, kafka, redis, p.env, hospitals...)
+	for _, h := range hospitals {
+		p.hook(t, s, h, "/"+h+"/a")
+		p.hook(t, s, h, "/"+h+"/b")
+	}
+	processors := []*node{s.processor("p1"), s.processor("p2")}
+	notifiers := []*node{s.notifier("n1"), s.notifier("n2")}
+	l := feed(t, 60, s.partners...)
+	for _, n := range processors {
+		<-n.says(restored)
+	}
+	l.more(t, 200)
+	upgrade := func(of []*node, again func(instance string) *node, says string) {
+		for i, n := range of {
+			n.stop()
+			of[i] = again(n.name)
+			if says != "" {
+				<-of[i].says(says)
+			}
+			l.more(t, 100)
+		}
+	}
+
+	s.program = binary(t)
+	upgrade(processors, s.processor, restored)
+	old := s.front
+	s.startFront("front of this build")
+	newer := make([]*partner, len(s.partners))
+	for i, one := range s.partners {
+		newer[i] = newPartner(s.base, one.hospital, one.key)
+		newer[i].honored(t)
+	}
+	beside := feed(t, 60, newer...) // ingest of both builds, processors of this one
+	beside.more(t, 100)
+	acked := l.finish()
+	old.stop()
+	s.partners, l = newer, beside
+	upgrade(notifiers, s.notifier, "")
+	acked = append(acked, l.finish()...)
+
+	s.verify(acked)
+	for _, h := range hospitals {
+		for _, path := range []string{"/" + h + "/a", "/" + h + "/b"} {
+			eventually(t, 2*time.Minute, func() error { return everyEvent(t, s, p, h, path) })
+		}
+	}
+	t.Log(s.cli("verify", "--all")) // fails if anything differs
+	for _, one := range s.partners {
+		admin := newPartner(s.base, one.hospital, s.cli("keys", "mint", "--hospital", one.hospital, "--name", "admin", "--scopes", "admin", "--rate", "0"))
+		admin.honored(t)
+		var found struct{ Webhooks []struct{ ID string } }
+		if into(t, admin.get(t, "/api/admin/webhooks").Data, &found); len(found.Webhooks) != 2 {
+			t.Errorf("%s: %d webhooks", one.hospital, len(found.Webhooks))
+		}
+	}
+}
+
+// everyEvent returns an error unless an endpoint got every event of a hospital in order. The bodies of the build before
+// may differ in their wording.
+func everyEvent(t *testing.T, s *system, p *partnerSide, hospital, path string) error {
+	t.Helper()
+	log := readSettled(t, s.partners, s.kafka.address, s.prefix)
+	changes := log.changes[hospital]
+	ids, _ := log.expected(t, hospital, changes[len(changes)-1].AppliedAt)
+	seen, bodies := p.at(path), map[string]string{}
+	for i := range seen {
+		seen[i].body = ""
+	}
+	for _, id := range ids {
+		bodies[id] = ""
+	}
+	_, err := complete(seen, ids, bodies)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
