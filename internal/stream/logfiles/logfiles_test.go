@@ -3,6 +3,7 @@ package logfiles
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -423,6 +424,7 @@ func TestTopicList(t *testing.T) {
 	}{
 		"sound":                  {nil, nil, false, false},
 		"digit of the retention": {func(b []byte) []byte { return bytes.Replace(b, []byte(`"-1"`), []byte(`"11"`), 1) }, nil, true, false},
+		"another order":          {reversedTopics, nil, false, false},
 		"gone":                   {func([]byte) []byte { return nil }, nil, true, false},
 		"seal damaged":           {nil, func(b []byte) []byte { b[20]++; return b }, false, false},
 		"unreadable, no seal":    {func(b []byte) []byte { return b[1:] }, func([]byte) []byte { return nil }, false, true},
@@ -449,6 +451,23 @@ func TestTopicList(t *testing.T) {
 			}
 		})
 	}
+}
+
+// reversedTopics returns a list with its topics in the reverse order, as the broker may write it.
+func reversedTopics(list []byte) []byte {
+	var all struct {
+		Version int               `json:"version"`
+		Topics  []json.RawMessage `json:"topics"`
+	}
+	if err := json.Unmarshal(list, &all); err != nil || len(all.Topics) < 2 {
+		panic(fmt.Sprint(err, len(all.Topics)))
+	}
+	slices.Reverse(all.Topics)
+	list, err := json.Marshal(all)
+	if err != nil {
+		panic(err)
+	}
+	return list
 }
 
 // Only the owner can access the files, even those that an earlier release created with wider

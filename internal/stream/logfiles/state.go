@@ -2,6 +2,7 @@ package logfiles
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"reflect"
+	"slices"
 )
 
 const (
@@ -55,7 +58,7 @@ func (m *mender) topics() (bool, error) {
 		return false, err
 	}
 	if _, whole, ok := bytes.Cut(copied, []byte("\n")); ok && bytes.Equal(copied, sealed(whole)) {
-		if !bytes.Equal(list, whole) {
+		if !sameTopics(list, whole) {
 			m.todo(func() error {
 				kept, err := m.keep(topicsFile, list)
 				if err != nil {
@@ -74,6 +77,24 @@ func (m *mender) topics() (bool, error) {
 		return false, &DamageError{File: m.path(topicsFile), Lost: "the list of topics"}
 	}
 	return list != nil, nil
+}
+
+// sameTopics reports whether two lists have the same topics. The broker writes them in any order when it stops.
+func sameTopics(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var lists [2]struct {
+		Version int
+		Topics  []map[string]any
+	}
+	if json.Unmarshal(a, &lists[0]) != nil || json.Unmarshal(b, &lists[1]) != nil {
+		return false
+	}
+	for _, list := range lists {
+		slices.SortFunc(list.Topics, func(a, b map[string]any) int { return cmp.Compare(fmt.Sprint(a["name"]), fmt.Sprint(b["name"])) })
+	}
+	return reflect.DeepEqual(lists[0], lists[1])
 }
 
 // meta schedules the write of the file that identifies the folder to the broker.
