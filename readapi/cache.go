@@ -79,7 +79,7 @@ func (s *Reads) current(ctx context.Context, hospital string) (*judgment, error)
 			return s.validate(ctx, hospital, u)
 		}
 	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for a judgment: %w", ctx.Err())
+		return nil, fmt.Errorf("wait for an evaluation: %w", ctx.Err())
 	}
 }
 
@@ -108,7 +108,7 @@ func (s *Reads) validate(ctx context.Context, hospital string, u *cachedUnit) (j
 	return j, err
 }
 
-var errFault = errors.New("the validation of the cache panicked")
+var errFault = errors.New("validation of the cache panicked")
 
 // renew returns the cached judgment if it is valid, or else a judgment of the hospital's current state.
 func (s *Reads) renew(ctx context.Context, hospital string, u *cachedUnit) (*judgment, error) {

@@ -64,14 +64,14 @@ type Room struct {
 // These are the errors for a missing chart.
 var (
 	ErrNoUnit = errors.New("no record was ever applied for the hospital")
-	ErrAway   = errors.New("the charts are out of reach, or not all there yet")
+	ErrAway   = errors.New("the charts are unavailable or incomplete")
 	// ErrIncomplete is an ErrAway: not all charts are in the view yet.
-	ErrIncomplete = fmt.Errorf("being made anew: %w", ErrAway)
+	ErrIncomplete = fmt.Errorf("being rebuilt: %w", ErrAway)
 	// ErrBehind is an ErrAway: the charts may lack facts that were acknowledged to a
 	// sender.
 	ErrBehind = fmt.Errorf("not known to be current: %w", ErrAway)
 	// ErrNewer is an ErrAway: a newer release wrote the chart. This process must be upgraded.
-	ErrNewer = fmt.Errorf("of a newer release: %w", ErrAway)
+	ErrNewer = fmt.Errorf("written by a newer release: %w", ErrAway)
 )
 
 // BehindError is an ErrBehind with the duration of the lag.

@@ -37,7 +37,7 @@ func readInput(key, value []byte, o *acuity.Observation, reuse memory) (_ *acuit
 	case err != nil:
 		return nil, ReasonOf(err), err
 	case string(HospitalOf(key)) != o.Hospital:
-		return nil, reasonHospital, errors.New("key and record differ")
+		return nil, reasonHospital, errors.New("the key does not match the record")
 	}
 	return o, "", nil
 }

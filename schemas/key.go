@@ -29,7 +29,7 @@ const (
 )
 
 // ErrKey marks bytes that are not a record key, such as the key of a barrier record.
-var ErrKey = errors.New("no record key")
+var ErrKey = errors.New("not a record key")
 
 // RoomKey returns the key of a room.
 func RoomKey(hospital string, room int32) Key {

@@ -169,7 +169,7 @@ func (b *placeBook) line(line string) error {
 	case "area", "except", "service":
 		a := slices.Index(areaNames[:], name)
 		if a < 0 {
-			return fmt.Errorf("no area %q", name)
+			return fmt.Errorf("unknown area %q", name)
 		}
 		words := &b.words
 		if kind == "service" {
@@ -186,7 +186,7 @@ func (b *placeBook) line(line string) error {
 		}
 	case "reason":
 		if len(b.reasons) == 64 || slices.Contains(b.reasons, name) {
-			return fmt.Errorf("one reason %q too many", name)
+			return fmt.Errorf("too many reasons, or reason %q repeated", name)
 		}
 		b.reasons = append(b.reasons, name)
 		b.phrase(body, phrase{reasons: 1 << (len(b.reasons) - 1)})
@@ -218,15 +218,15 @@ func (b *placeBook) phrase(body string, p phrase) {
 // rule parses the fields of a rule: AREA WHEN FACTOR [from CLOCK] [assumed].
 func (b *placeBook) rule(f []string) error {
 	if len(f) < 3 {
-		return fmt.Errorf("a rule has an area, a condition and a factor")
+		return fmt.Errorf("want an area, a condition and a factor")
 	}
 	a := slices.Index(areaNames[:], f[0])
 	if a < 0 {
-		return fmt.Errorf("no area %q", f[0])
+		return fmt.Errorf("unknown area %q", f[0])
 	}
 	factor, ok := catalogue.FactorByID(f[2])
 	if !ok || !factor.IsPrimary() {
-		return fmt.Errorf("no primary factor %q", f[2])
+		return fmt.Errorf("unknown primary factor %q", f[2])
 	}
 	r := careRule{factor: factor, assignedBy: "area:" + f[0]}
 	for part := range strings.SplitSeq(f[1], "+") {
@@ -240,7 +240,7 @@ func (b *placeBook) rule(f []string) error {
 		}
 		i := slices.Index(b.reasons, part)
 		if i < 0 {
-			return fmt.Errorf("no condition %q", part)
+			return fmt.Errorf("unknown condition %q", part)
 		}
 		if r.reasons == 0 {
 			r.assignedBy = "reason:" + part
@@ -254,7 +254,7 @@ func (b *placeBook) rule(f []string) error {
 		case rest[0] == "from" && len(rest) > 1:
 			from := slices.Index([]string{fromBirth: "birth", fromBirth2h: "birth+2h", fromBorn: "born"}, rest[1])
 			if from <= 0 {
-				return fmt.Errorf("no clock %q", rest[1])
+				return fmt.Errorf("unknown clock %q", rest[1])
 			}
 			r.from, rest = clock(from), rest[2:] //nolint:gosec // at most fromBorn
 		default:

@@ -284,15 +284,15 @@ func TestPrimaryOfAVisit(t *testing.T) {
 
 func TestPlacesFaults(t *testing.T) {
 	for fault, want := range map[string]string{
-		"area nowhere: X":                         `no area "nowhere"`,
+		"area nowhere: X":                         `unknown area "nowhere"`,
 		"reason rupture: again":                   "too many",
 		"what: is this":                           "unknown line",
 		"no line at all":                          "no colon",
 		"rule labor always":                       "a rule has",
-		"rule nowhere always labor-ia":            `no area "nowhere"`,
-		"rule labor full-moon labor-ia":           `no condition "full-moon"`,
-		"rule labor always high-mag":              `no primary factor "high-mag"`,
-		"rule labor always labor-ia from moon":    `no clock "moon"`,
+		"rule nowhere always labor-ia":            `unknown area "nowhere"`,
+		"rule labor full-moon labor-ia":           `unknown condition "full-moon"`,
+		"rule labor always high-mag":              `unknown primary factor "high-mag"`,
+		"rule labor always labor-ia from moon":    `unknown clock "moon"`,
 		"rule labor always labor-ia by the moon":  `unknown word "by"`,
 		"rule labor always labor-ia assumed from": `unknown word "from"`,
 	} {

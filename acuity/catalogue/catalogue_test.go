@@ -12,7 +12,7 @@ func mustFactor(t testing.TB, id string) Factor {
 	t.Helper()
 	f, ok := FactorByID(id)
 	if !ok {
-		t.Fatalf("no factor %q", id)
+		t.Fatalf("unknown factor %q", id)
 	}
 	return f
 }

@@ -78,7 +78,7 @@ func (s Section) String() string { return sectionNames[s] }
 func sectionByName(name string) (Section, error) {
 	i := slices.Index(sectionNames[:], name)
 	if i <= 0 {
-		return sectionNone, fmt.Errorf("no section %q", name)
+		return sectionNone, fmt.Errorf("unknown section %q", name)
 	}
 	return Section(i), nil //nolint:gosec // there are a few
 }

@@ -279,7 +279,7 @@ func (f *form) silent(l line) (err error) {
 func (f *form) twin(l line) error {
 	e := f.requirement()
 	if e.Twin = f.byID[l.text]; e.Twin == 0 {
-		return fmt.Errorf("no factor %q", l.text)
+		return fmt.Errorf("unknown factor %q", l.text)
 	}
 	return nil
 }
@@ -292,7 +292,7 @@ func sectionSet(text string, given bool) (set Sections, err error) {
 	for name := range strings.SplitSeq(text, ", ") {
 		s, err := sectionByName(name)
 		if err != nil || s >= sectionNewborn {
-			return 0, fmt.Errorf("no section %q of mothers", name)
+			return 0, fmt.Errorf("unknown section %q of mothers", name)
 		}
 		set |= setOf(s)
 	}
@@ -345,7 +345,7 @@ func (f *form) route(l line) (err error) {
 	}
 	for _, c := range append(r.Codes, r.Words...) {
 		if c == "" || strings.Contains(c, " ") {
-			return fmt.Errorf("%q is no code", c)
+			return fmt.Errorf("%q is not a code", c)
 		}
 	}
 	f.spec.Routes = append(f.spec.Routes, r)
@@ -359,11 +359,11 @@ func condition(text string) (Condition, error) {
 	}
 	parts := strings.Fields(text)
 	if len(parts) < 3 || len(parts) > 4 || parts[0] != "value" || parts[1] != ">=" {
-		return Condition{}, fmt.Errorf("no condition %q", text)
+		return Condition{}, fmt.Errorf("unknown condition %q", text)
 	}
 	n, err := strconv.ParseInt(parts[2], 10, 32)
 	if err != nil {
-		return Condition{}, fmt.Errorf("no number %q", parts[2])
+		return Condition{}, fmt.Errorf("%q is not a number", parts[2])
 	}
 	c := Condition{Kind: NeedsNumber, Op: codes.GreaterOrEqual, Than: codes.Milli(n) * 1000}
 	if len(parts) == 4 {

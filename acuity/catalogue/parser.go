@@ -157,7 +157,7 @@ func span(text string) (codes.Instant, error) {
 	}
 	n, err := strconv.Atoi(number)
 	if !known || err != nil || n <= 0 || n > 100_000 {
-		return 0, fmt.Errorf("%q is no duration such as 20m or 6h", text)
+		return 0, fmt.Errorf("%q is not a duration such as 20m or 6h", text)
 	}
 	return codes.Instant(0).Add(time.Duration(n) * unit), nil
 }
@@ -183,10 +183,10 @@ func nurses(text string) (Demand, error) {
 		num, err = strconv.ParseInt(text, 10, 16)
 	}
 	if err != nil || den <= 0 || den > 10_000 || num < 0 || num > 8*den {
-		return 0, fmt.Errorf("%q is no number of nurses", text)
+		return 0, fmt.Errorf("%q is not a number of nurses", text)
 	}
 	if num*int64(Nurse)%den != 0 {
-		return 0, fmt.Errorf("%q is no whole number of 60ths of a nurse", text)
+		return 0, fmt.Errorf("%q is not a whole number of 60ths of a nurse", text)
 	}
 	return Demand(num * int64(Nurse) / den), nil //nolint:gosec // at most 8 nurses, see above
 }
@@ -195,7 +195,7 @@ func nurses(text string) (Demand, error) {
 func class(text string) (uint8, error) {
 	n, err := strconv.ParseUint(text, 10, 8)
 	if err != nil || n > 4 {
-		return 0, fmt.Errorf("%q is no class from 0 to 4", text)
+		return 0, fmt.Errorf("%q is not a class from 0 to 4", text)
 	}
 	return uint8(n), nil
 }

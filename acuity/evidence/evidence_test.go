@@ -16,7 +16,7 @@ func mustFactor(t testing.TB, id string) catalogue.Factor {
 	t.Helper()
 	f, ok := catalogue.FactorByID(id)
 	if !ok {
-		t.Fatalf("no factor %q", id)
+		t.Fatalf("unknown factor %q", id)
 	}
 	return f
 }

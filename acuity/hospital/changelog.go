@@ -87,7 +87,7 @@ func (u *State) Records(write func(key []byte, s facts.Record)) {
 func (u *State) Restore(key string, s facts.Record) error {
 	hospital, rest, ok := strings.Cut(key, "/")
 	if !ok || hospital != u.registry.Keys.Hospital {
-		return fmt.Errorf("restore %q: another hospital", key)
+		return fmt.Errorf("restore %q: the key is of another hospital", key)
 	}
 	kind, id, _ := strings.Cut(rest, "/")
 	switch s := s.(type) {
@@ -151,7 +151,7 @@ func (u *State) erase(key, kind, id string) error {
 		u.worklist.Codes.Erase(key)
 	default:
 		if !u.settings.Erase(kind, id) {
-			return fmt.Errorf("restore kind %q: not known", kind)
+			return fmt.Errorf("restore: unknown kind %q", kind)
 		}
 	}
 	return nil

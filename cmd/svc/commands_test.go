@@ -86,10 +86,10 @@ func TestFaultsOfACommandLine(t *testing.T) {
 		"pace":                    {[]string{"replay", "--data", nowhere, "--speed", "nan"}, []string{"--speed", "--kafka"}},
 		"speed of the demo":       {[]string{"dev", "--data", nowhere, "--demo", "--speed", "5"}, []string{"--speed: the demo runs in real time"}},
 		"mint, unknown flag":      {[]string{"keys", "mint", "--colour"}, []string{"--colour"}},
-		"reseal":                  {[]string{"secrets", "reseal", "--data", nowhere}, []string{"--secrets-key: must be given", "--kafka"}},
+		"reseal":                  {[]string{"secrets", "reseal", "--data", nowhere}, []string{"--secrets-key: required", "--kafka"}},
 		"reseal, bad key":         {[]string{"secrets", "reseal", "--data", nowhere, "--secrets-key", "short"}, []string{"--secrets-key", "--kafka"}},
 		"list":                    {[]string{"keys", "list", "--data", nowhere}, []string{"--kafka"}},
-		"rotate":                  {[]string{"keys", "rotate", "--data", nowhere, "--overlap", "2h"}, []string{"KEY: must be given", "--overlap", "--kafka"}},
+		"rotate":                  {[]string{"keys", "rotate", "--data", nowhere, "--overlap", "2h"}, []string{"KEY: required", "--overlap", "--kafka"}},
 		"create, two ids":         {[]string{"hospitals", "create", "a", "--id", "b", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give only one", "--kafka"}},
 		"create, no id":           {[]string{"hospitals", "create", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give only one", "--kafka"}},
 		"create, bare id":         {[]string{"hospitals", "create", "No-Id", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"hospital id", "--kafka"}},
@@ -162,7 +162,7 @@ func TestKeyFile(t *testing.T) {
 		}
 		for _, args := range [][]string{{"status", "--api", "http://127.0.0.1:1"}, {"send", "-", "--to", "http://127.0.0.1:1"}} {
 			code, _, stderr := say(t, append(args, "--key-file", file)...)
-			if code != 2 || !strings.Contains(stderr, "--key-file: must hold one key") {
+			if code != 2 || !strings.Contains(stderr, "--key-file: must contain one key") {
 				t.Errorf("%s, %s: code %d, says %q", name, args[0], code, stderr)
 			}
 		}

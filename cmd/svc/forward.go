@@ -70,7 +70,7 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			f.log.WarnContext(r.Context(), "svc ingest did not answer", "error", err)
+			f.log.WarnContext(r.Context(), "svc ingest did not respond", "error", err)
 			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable})
 		},
 	}

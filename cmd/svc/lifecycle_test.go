@@ -84,7 +84,7 @@ func TestLifeOfAProcess(t *testing.T) {
 			}}, nil
 		})
 	}()
-	want("while it connects", http.StatusServiceUnavailable, "kafka: has not answered yet", "start: waits for Kafka and its topics")
+	want("while it connects", http.StatusServiceUnavailable, "kafka: has not responded yet", "start: waiting for Kafka and its topics")
 	close(connected)
 	<-begun
 	want("while its port is shut", http.StatusServiceUnavailable, "start: a public port is not open yet")

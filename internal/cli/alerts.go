@@ -64,7 +64,7 @@ var tierFields = fields(
 var recipientFields = fields(
 	field{"label", "label", "`role`, never a person by name", nullField},
 	field{"email", "email", "e-mail `address`", nullField},
-	field{"phone", "phone", "`number` for SMS, as +15555550100", nullField},
+	field{"phone", "phone", "`number` for SMS, such as +15555550100", nullField},
 	field{"webhook", "webhookId", "`id` of a webhook that gets surge.alert for this role", nullField},
 	field{"language", "language", "language of e-mails and SMS: en or es", wordField("en", "es")},
 )

@@ -191,7 +191,7 @@ func wordFaults(use string, args []string) (faults []error) {
 		case len(args) > 0:
 			args = args[1:]
 		case !optional:
-			faults = append(faults, fmt.Errorf("%s: must be given", strings.TrimSuffix(word, "…")))
+			faults = append(faults, fmt.Errorf("%s: required", strings.TrimSuffix(word, "…")))
 		}
 	}
 	if len(args) > 0 {

@@ -87,7 +87,7 @@ func readKey(file string, key *string) error {
 	}
 	words := strings.Fields(string(content))
 	if len(words) != 1 {
-		return errors.New("--key-file: must hold one key and nothing else")
+		return errors.New("--key-file: must contain one key and nothing else")
 	}
 	*key = words[0]
 	return nil
@@ -124,7 +124,7 @@ func (c *client) fill() error {
 		return errors.New("--api: must be an address such as https://svc.example.org")
 	}
 	if c.key == "" {
-		return errors.New("--key: must be given")
+		return errors.New("--key: required")
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func (c *client) ask(ctx context.Context, method, path string, body any) (json.R
 		Error refusal
 	}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return nil, fmt.Errorf("%s responded with status %d and without JSON of svc", c.api, response.StatusCode)
+		return nil, fmt.Errorf("%s responded with status %d and a body that is not from svc", c.api, response.StatusCode)
 	}
 	if !answer.OK {
 		answer.Error.status = response.StatusCode
@@ -227,7 +227,7 @@ func Ask(ctx context.Context, base, key, method, path string, body, data any) er
 // decode decodes the data of a response into data.
 func decode(raw json.RawMessage, data any) error {
 	if err := json.Unmarshal(raw, data); err != nil {
-		return fmt.Errorf("the response is not one of svc: %w", err)
+		return fmt.Errorf("the response is not from svc: %w", err)
 	}
 	return nil
 }
@@ -359,7 +359,7 @@ func RunningDev(data string, address func(*DevFile) string) (*DevFile, error) {
 	}
 	conn, err := net.DialTimeout("tcp", address(d), answerWithin) //nolint:noctx // it has its own limit
 	if err != nil {
-		return nil, fmt.Errorf("the svc dev of %s is not running", DevFilePath(data))
+		return nil, fmt.Errorf("the svc dev that wrote %s is not running", DevFilePath(data))
 	}
 	return d, conn.Close()
 }

@@ -150,7 +150,7 @@ func (f *frame) flagFaults(flags *pflag.FlagSet) []error {
 			f.fromEnvironment(flags, flag)
 		}
 		if annotation(flag, noteRequired) != "" && flag.Value.String() == "" {
-			f.faults = append(f.faults, fmt.Errorf("--%s: must be given", flag.Name))
+			f.faults = append(f.faults, fmt.Errorf("--%s: required", flag.Name))
 		}
 	})
 	return f.faults

@@ -126,7 +126,7 @@ func readSecrets(path string) (secrets []string, err error) {
 		}
 	}
 	if len(secrets) == 0 {
-		return nil, errors.New("holds no secret")
+		return nil, errors.New("contains no secret")
 	}
 	return secrets, nil
 }

@@ -165,7 +165,7 @@ func TestListenToNoSecret(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := say(t, "listen", "--secret-file", file); code != 2 || !strings.Contains(stderr, "--secret-file: holds no secret") {
+	if code, _, stderr := say(t, "listen", "--secret-file", file); code != 2 || !strings.Contains(stderr, "--secret-file: contains no secret") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 }

@@ -61,7 +61,7 @@ func listUsers(ctx context.Context, c *client) error {
 	}
 	var invitations []struct{ ID, Label, Role, CreatedAt, ExpiresAt string }
 	if err := errors.Join(json.Unmarshal(answer.Users, &people), json.Unmarshal(answer.Invitations, &invitations)); err != nil {
-		return fmt.Errorf("the response is not one of svc: %w", err)
+		return fmt.Errorf("the response is not from svc: %w", err)
 	}
 	table := NewTable(c.Stdout, "ID", "LABEL", "ROLE", "SIGN-IN", "STATUS", "CREATED", "SIGNED IN", "UNTIL")
 	for i := range people {
@@ -131,7 +131,7 @@ func setLayout(ctx context.Context, c *client) error {
 	}
 	var drawn map[string]any
 	if err := json.Unmarshal(content, &drawn); err != nil {
-		return errors.New("FILE: must hold one JSON object as printed by svc admin layout show")
+		return errors.New("FILE: must contain one JSON object as printed by svc admin layout show")
 	}
 	delete(drawn, "version") // the version of the layout that was read
 	return show(ctx, c, http.MethodPut, layoutPath, drawn, func(c *client, set *struct{ Version int64 }) error {

@@ -50,7 +50,7 @@ func ParseLifetime(text string) (time.Duration, error) {
 	} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return d, nil
 	}
-	return 0, errors.New("must be a time such as 90d or 12h")
+	return 0, errors.New("must be a duration such as 90d or 12h")
 }
 
 // tableWriter prints rows for people, in columns as wide as their widest cell.

@@ -71,11 +71,11 @@ NDJSON; - is standard input.`,
 func (o *sendOptions) flags(f *pflag.FlagSet, what string, retryFor time.Duration) {
 	keyFlags(f, &o.key, &o.keyFile)
 	f.IntVar(&o.connections, "connections", 1, "parallel `connections`; with more than one, the order of "+what+"s is not preserved")
-	f.Float64Var(&o.rate, "rate", 0, "`"+what+"s` per second at most (default: unlimited)")
+	f.Float64Var(&o.rate, "rate", 0, "maximum `"+what+"s` per second (default: unlimited)")
 	f.IntVar(&o.from, "from", 1, "`number` of the first "+what+" to send: where an earlier run ended")
 	f.DurationVar(&o.retryFor, "retry-for", retryFor, "how long to retry a "+what+" that the server could not process")
 	f.DurationVar(&o.answer, "answer-within", 10*time.Second, "timeout of a response") //nolint:mnd // the usual timeout of interface engines
-	f.StringVar(&o.ca, "tls-ca", "", "PEM `file` of the authorities that signed the server's certificate (default: those of the system)")
+	f.StringVar(&o.ca, "tls-ca", "", "PEM `file` of CA certificates for the server (default: the CAs of the system)")
 	f.StringVar(&o.data, "data", DefaultData, "data `folder` of the running svc dev, if no address is given")
 	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
 }

@@ -90,7 +90,7 @@ func authorities(path string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(content) {
-		return nil, errors.New("holds no certificate in PEM")
+		return nil, errors.New("contains no PEM certificate")
 	}
 	return pool, nil
 }

@@ -215,7 +215,7 @@ func (o *simulateOptions) faults(now time.Time) (faults []error) {
 // clock must visibly advance.
 func ValidSpeed(speed float64) bool { return speed >= .1 && speed <= 1440 }
 
-var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max without a wait for real time")
+var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max for as fast as possible")
 
 // firstInstant parses --start, or returns its default.
 func (o *simulateOptions) firstInstant(text string, zone *time.Location, now time.Time) (time.Time, error) {

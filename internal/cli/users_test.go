@@ -32,7 +32,7 @@ func TestUserCommands(t *testing.T) {
 		"end":              {[]string{"end", "usr_1", "--if-version", "3"}, 0, `PATCH /api/admin/users/usr_1 if "3" {"endSessions":true}`, "ended the sessions of usr_1\n", ""},
 		"withdraw":         {[]string{"withdraw", "usr_3"}, 0, "DELETE /api/admin/users/invitations/usr_3", "withdrew usr_3\n", ""},
 		"withdraw of none": {[]string{"withdraw", "usr_1"}, 1, "DELETE /api/admin/users/invitations/usr_1", "", "nothing here"},
-		"withdraw what":    {[]string{"withdraw"}, 2, "", "", "USER: must be given"},
+		"withdraw what":    {[]string{"withdraw"}, 2, "", "", "USER: required"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -58,7 +58,7 @@ shows how far it is, and stop ends it.`,
 		verb(w, "retry DELIVERY", "send a delivery again, and wait for the outcome", order(deliveryPath+"/retry"), waitFor(30*time.Second)),
 		verb(w, "replay WEBHOOK", "send the events of a time window again", replayEvents,
 			fields(
-				field{"since", "since", "from this `time`: RFC 3339, or a duration such as 2h for so long ago", agoField},
+				field{"since", "since", "from this `time`: RFC 3339, or a duration such as 2h for 2 hours ago", agoField},
 				field{"until", "until", "before this `time` (default: now)", agoField},
 				field{"events", "events", "only these `events`, separated by commas", listField},
 				field{"only", "only", "deliveries to send: failed, missing or all (default: missing)", wordField("failed", "missing", "all")},

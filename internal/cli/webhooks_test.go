@@ -93,7 +93,7 @@ func TestWebhookCommands(t *testing.T) {
 		"list":              {[]string{"webhooks", "list"}, 0, "GET /api/admin/webhooks", "whk_1", ""},
 		"add":               {[]string{"webhooks", "add", "https://x.example", "--rooms", "4,1", "--rate", "20"}, 0, `POST /api/admin/webhooks {"ratePerSecond":20,"rooms":[4,1],"url":"https://x.example"}`, "=whsec_new", "warning: url name_unresolved"},
 		"add, own secret":   {[]string{"webhooks", "add", "https://x.example", "--secret-file", secret}, 0, `POST /api/admin/webhooks {"secret":"a secret of the partner's own","url":"https://x.example"}`, "=whsec_new", "only time"},
-		"add nothing":       {[]string{"webhooks", "add"}, 2, "", "", "URL: must be given"},
+		"add nothing":       {[]string{"webhooks", "add"}, 2, "", "", "URL: required"},
 		"add of set":        {[]string{"webhooks", "add", "https://x.example", "--enabled", "false"}, 2, "", "", "--enabled: unknown flag"},
 		"show":              {[]string{"webhooks", "show", "whk_1"}, 0, "GET /api/admin/webhooks/whk_1", "https://x.example", ""},
 		"show of none":      {[]string{"webhooks", "show", "whk_9"}, 1, "GET /api/admin/webhooks/whk_9", "", "nothing here"},
@@ -112,11 +112,11 @@ func TestWebhookCommands(t *testing.T) {
 		"not yet counted":   {[]string{"webhooks", "replay", "whk_2", "--since", "2026-03-01T14:00:00Z", "--dry-run"}, 1, `POST /api/admin/webhooks/whk_2/replay?dryRun=true {"since":"2026-03-01T14:00:00Z"}`, "", "svc webhooks progress cmd_long"},
 		"progress":          {[]string{"webhooks", "progress", "cmd_long"}, 0, "GET /api/admin/commands/cmd_long", "=cmd_long replay: in progress, 3 of 9 delivered, 1 failed", ""},
 		"stop":              {[]string{"webhooks", "stop", "cmd_long"}, 0, "POST /api/admin/commands/cmd_long/stop", "=cmd_long replay: stopping, 3 of 9 delivered, 1 failed", ""},
-		"stop what":         {[]string{"webhooks", "stop"}, 2, "", "", "COMMAND: must be given"},
+		"stop what":         {[]string{"webhooks", "stop"}, 2, "", "", "COMMAND: required"},
 		"sent to people":    {[]string{"alerts", "deliveries", "--channel", "sms", "--state", "rejected", "--limit", "5"}, 0, "GET /api/admin/deliveries?channel=sms&limit=5&state=rejected", "status 418", ""},
 		"one of them":       {[]string{"alerts", "deliveries", "dlv_1"}, 0, "GET /api/admin/deliveries/dlv_1", "dlv_1 delivered", ""},
 		"one again":         {[]string{"alerts", "retry", "dlv_1"}, 0, "POST /api/admin/deliveries/dlv_1/retry {}\nGET /api/admin/commands/cmd_ok\nGET /api/admin/deliveries/dlv_1", "=dlv_1 delivered: ok 204 in 7 ms", ""},
-		"replay of when":    {[]string{"webhooks", "replay", "whk_1"}, 2, "", "", "--since: must be given"},
+		"replay of when":    {[]string{"webhooks", "replay", "whk_1"}, 2, "", "", "--since: required"},
 		"no verb":           {[]string{"webhooks", "fly"}, 2, "", "", `unknown command "fly"`},
 		"two words":         {[]string{"webhooks", "show", "whk_1", "whk_2"}, 2, "", "", `unexpected argument "whk_2"`},
 		"tiers":             {[]string{"alerts", "tiers"}, 0, "GET /api/admin/alerts/tiers", "10 min", ""},
@@ -165,7 +165,7 @@ func TestKeyOfDevGoesNowhereElse(t *testing.T) {
 	}
 	server := newAsked(t, nil)
 	code, _, stderr := say(t, "webhooks", "list", "--data", dir, "--api", server.URL)
-	if code != 2 || !strings.Contains(stderr, "--key: must be given") || len(server.requests) != 0 {
+	if code != 2 || !strings.Contains(stderr, "--key: required") || len(server.requests) != 0 {
 		t.Errorf("code %d, %q, asked %q", code, stderr, server.requests)
 	}
 }

@@ -46,7 +46,7 @@ func Expiry(file string) (expires time.Time, err error) {
 		chain = append(chain, one)
 	}
 	if len(chain) == 0 {
-		return expires, errors.New("the file holds no certificate")
+		return expires, errors.New("the file contains no certificate")
 	}
 	expires = chain[0].NotAfter
 	for _, one := range chain[1:] {

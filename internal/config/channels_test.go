@@ -23,7 +23,7 @@ func TestChannelFaults(t *testing.T) {
 	if err == nil {
 		t.Fatal("half a configuration was taken")
 	}
-	for _, want := range []string{"--smtp-from: must be an address", "give both or neither", "--sms-url: must be", "--sms-token: must be given", "--sms-account, --sms-from: must be given"} {
+	for _, want := range []string{"--smtp-from: must be an address", "give both or neither", "--sms-url: must be", "--sms-token: required", "--sms-account, --sms-from: required"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("missing %q in:\n%v", want, err)
 		}

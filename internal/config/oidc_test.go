@@ -46,7 +46,7 @@ func TestOIDCFaults(t *testing.T) {
 	}{
 		"none":        {Config{}, ""},
 		"all":         {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b", Roles: roles}, PublicURL: "https://c", SecretsKey: "d"}, ""},
-		"no issuer":   {Config{OIDC: OIDC{ClientID: "b"}}, "must be given"},
+		"no issuer":   {Config{OIDC: OIDC{ClientID: "b"}}, "required"},
 		"no roles":    {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b"}}, "requires --oidc-client-id"},
 		"no way back": {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b", Roles: roles}, SecretsKey: "d"}, "requires --public-url"},
 		"no key":      {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b", Roles: roles}, PublicURL: "https://c"}, "--secrets-key"},

@@ -59,11 +59,11 @@ func (c *Config) channelFaults() (faults []error) {
 			faults = append(faults, errors.New("--sms-url: must be a URL such as https://gateway.example"))
 		}
 		if s.Token == "" {
-			faults = append(faults, errors.New("--sms-token: must be given"))
+			faults = append(faults, errors.New("--sms-token: required"))
 		}
 	}
 	if s.Driver == sms.DriverTwilio && (s.Account == "" || s.From == "") {
-		faults = append(faults, errors.New("--sms-account, --sms-from: must be given for twilio"))
+		faults = append(faults, errors.New("--sms-account, --sms-from: required for twilio"))
 	}
 	return faults
 }
@@ -115,7 +115,7 @@ func (c *Config) setOIDCRoles(value string) error {
 		at := strings.LastIndex(one, "=")
 		hospital, role, ok := strings.Cut(one[at+1:], ":")
 		if at < 1 || !ok || hospital == "" || !slices.Contains(users.Roles(), users.Role(role)) {
-			return errors.New("must be like nurses=mercy:viewer,leads=mercy:charge,it=*:admin; roles are viewer, charge and admin")
+			return errors.New("must have the form nurses=mercy:viewer,leads=mercy:charge,it=*:admin; roles are viewer, charge and admin")
 		}
 		c.OIDC.Roles = append(c.OIDC.Roles, signin.GroupRole{Group: one[:at], Hospital: hospital, Role: users.Role(role)})
 	}
@@ -127,7 +127,7 @@ func (c *Config) oidcFaults() (faults []error) {
 	o := &c.OIDC
 	switch {
 	case o.Issuer == "" && (o.ClientID != "" || len(o.Roles) > 0):
-		faults = append(faults, errors.New("--oidc-issuer: must be given with the other OIDC options"))
+		faults = append(faults, errors.New("--oidc-issuer: required with the other OIDC options"))
 	case o.Issuer == "":
 	case o.ClientID == "" || len(o.Roles) == 0:
 		faults = append(faults, errors.New("--oidc-issuer: requires --oidc-client-id and --oidc-roles"))

@@ -183,7 +183,7 @@ func (c *Config) setRedis(value string) error {
 
 func (c *Config) setPseudonymKey(value string) error {
 	if value == "" {
-		return fmt.Errorf("must be given, with at least %d characters", seal.LeastKey)
+		return fmt.Errorf("required, with at least %d characters", seal.LeastKey)
 	}
 	c.PseudonymKey = value
 	return seal.Check(value)

@@ -94,7 +94,7 @@ func (s *Server) Demo() (*Demo, error) {
 func (d *Demo) requests() (iter.Seq[simulate.Request], *time.Location, error) {
 	zone, err := time.LoadLocation(hospitalZone)
 	if err != nil {
-		return nil, nil, fmt.Errorf("zone of the demo: %w", err)
+		return nil, nil, fmt.Errorf("load the time zone of the demo: %w", err)
 	}
 	requests, err := simulate.Requests(simulate.Options{
 		Seed: d.state.Seed, Profile: d.state.Profile, Start: d.state.Start.In(zone), For: demoFor, Steady: true, Clock: d.state.Course.Real,

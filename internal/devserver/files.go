@@ -58,7 +58,7 @@ func readKey(data, name string) (string, error) {
 	}
 	key := strings.TrimSpace(string(content))
 	if _, fault := hex.DecodeString(key); fault != nil || len(key) != 2*keyBytes || seal.Check(key) != nil {
-		return "", fmt.Errorf("%s is damaged: it must hold the %d hexadecimal digits of a key; "+
+		return "", fmt.Errorf("%s is damaged: it must contain the %d hexadecimal digits of a key; "+
 			"restore a copy of it, or use another folder with --data", path, 2*keyBytes)
 	}
 	return key, nil

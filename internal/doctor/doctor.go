@@ -53,7 +53,7 @@ var errFaults = errors.New("the installation has faults")
 // Command is svc doctor.
 func Command(w cli.Env) *cobra.Command {
 	c := kafkacli.New(w, config.NeedTopics|config.NeedRedis|config.NeedProcess)
-	cmd := c.Cobra("doctor", "check the servers of an installation, and say what to do", func(ctx context.Context, _ []string) error {
+	cmd := c.Cobra("doctor", "check the servers of an installation, and print remedies", func(ctx context.Context, _ []string) error {
 		all := Examine(ctx, c)
 		if err := show(c, all); err != nil {
 			return err

@@ -187,7 +187,7 @@ func (p *Process) Run(name string, work func(context.Context) error) {
 // started fails until the public ports are open.
 func (p *Process) started(context.Context) error {
 	if !p.opened.Load() {
-		return errors.New("waits for Kafka and its topics")
+		return errors.New("waiting for Kafka and its topics")
 	}
 	for _, ready := range p.Ready {
 		select {

@@ -53,7 +53,7 @@ func NewClient(c Config) (*Client, error) {
 		}
 		roots := x509.NewCertPool()
 		if !roots.AppendCertsFromPEM(pem) {
-			return nil, errors.New("schema registry: no certificate in the file of its authorities")
+			return nil, errors.New("schema registry: the CA file contains no certificate")
 		}
 		options = append(options, sr.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}))
 	}
@@ -112,7 +112,7 @@ func refusal(subject string, err error) error {
 	if errors.As(err, &answered) && answered.StatusCode/100 == 4 && answered.StatusCode != http.StatusTooManyRequests { //nolint:mnd // 4xx
 		return &RefusedError{subject, err}
 	}
-	return fmt.Errorf("ask the schema registry for %s: %w", subject, err)
+	return fmt.Errorf("query the schema registry for %s: %w", subject, err)
 }
 
 // askAgainEvery is the pause before a registry that does not respond is requested again.
@@ -161,7 +161,7 @@ func Use(ctx context.Context, c Config, prefix string, log *slog.Logger) error {
 		}
 		if !said {
 			said = true
-			log.WarnContext(ctx, "the schema registry does not answer yet", "error", err)
+			log.WarnContext(ctx, "schema registry does not respond yet", "error", err)
 		}
 		if pause(ctx, askAgainEvery) != nil {
 			return fmt.Errorf("wait for the schema registry: %w", err)

@@ -22,9 +22,9 @@ import (
 // The faults of a sealed value. Neither error shows the value.
 var (
 	// ErrKey means that the ring does not have the key that sealed the value.
-	ErrKey = errors.New("sealed with a key that is not configured")
+	ErrKey = errors.New("encrypted with a key that is not configured")
 	// ErrBroken means that the value was modified, or was sealed for another place.
-	ErrBroken = errors.New("not what was sealed here")
+	ErrBroken = errors.New("encrypted for a different record, or modified")
 )
 
 // The layout of a sealed value: version, mark of the key, nonce, ciphertext.
@@ -223,7 +223,7 @@ func Check(key string) error {
 		pairs[[2]byte{key[i], key[i+1]}] = true
 	}
 	if len(pairs) < leastPairs {
-		return errors.New("must be random, but this key repeats itself; create one with openssl rand -hex 32")
+		return errors.New("must be random, but this key has repetitions; create one with openssl rand -hex 32")
 	}
 	return nil
 }

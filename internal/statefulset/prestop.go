@@ -63,15 +63,15 @@ func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	host, _ := env("KUBERNETES_SERVICE_HOST")
 	port, _ := env("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
-		return nil, errors.New("this is no pod of Kubernetes")
+		return nil, errors.New("this process does not run in a Kubernetes pod")
 	}
 	token, err := os.ReadFile(filepath.Join(serviceAccount, "token"))
 	if err != nil {
-		return nil, fmt.Errorf("token of the service account: %w", cli.WithoutPath(err))
+		return nil, fmt.Errorf("read the token of the service account: %w", cli.WithoutPath(err))
 	}
 	namespace, err := os.ReadFile(filepath.Join(serviceAccount, "namespace"))
 	if err != nil {
-		return nil, fmt.Errorf("namespace of the pod: %w", cli.WithoutPath(err))
+		return nil, fmt.Errorf("read the namespace of the pod: %w", cli.WithoutPath(err))
 	}
 	roots, err := config.Authorities(filepath.Join(serviceAccount, "ca.crt"))
 	if err != nil {
@@ -89,7 +89,7 @@ func (k *kubernetes) scaledDown(ctx context.Context, pod string) (bool, error) {
 	dash := strings.LastIndexByte(pod, '-')
 	ordinal, err := strconv.Atoi(pod[dash+1:])
 	if dash <= 0 || err != nil {
-		return false, fmt.Errorf("%q is no name of a pod of a StatefulSet", pod)
+		return false, fmt.Errorf("%q is not the name of a pod of a StatefulSet", pod)
 	}
 	address := k.base + "/apis/apps/v1/namespaces/" + k.namespace + "/statefulsets/" + pod[:dash]
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)

@@ -135,7 +135,7 @@ func (c *Claim) judge(ctx context.Context, err error) error {
 func (c *Claim) checkName(ctx context.Context, h *claimedName) error {
 	described, err := c.cluster.admin.DescribeTransactions(ctx, h.name)
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", h.name, err)
+		return fmt.Errorf("describe transaction of %s: %w", h.name, err)
 	}
 	now, err := described.On(h.name, nil)
 	if err == nil {
@@ -150,7 +150,7 @@ func (c *Claim) checkName(ctx context.Context, h *claimedName) error {
 	case taken:
 		return fmt.Errorf("%w (%s)", ErrFenced, h.name)
 	case err != nil:
-		return fmt.Errorf("look at %s: %w", h.name, err)
+		return fmt.Errorf("describe transaction of %s: %w", h.name, err)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func initProducer(ctx context.Context, client *kgo.Client, h *claimedName) error
 		err = kerr.ErrorForCode(resp.ErrorCode)
 	}
 	if err != nil {
-		return fmt.Errorf("take %s: %w", h.name, err)
+		return fmt.Errorf("claim %s: %w", h.name, err)
 	}
 	h.producer, h.epoch = resp.ProducerID, resp.ProducerEpoch
 	return nil

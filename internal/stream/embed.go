@@ -125,7 +125,7 @@ func (b *Broker) space() (free uint64, err error) {
 	free, err = b.free(b.dir)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("look at the disk of %s: %w", b.dir, err)
+		err = fmt.Errorf("measure the free space of %s: %w", b.dir, err)
 	case free < reserveBytes:
 		err = fmt.Errorf("no space: %d MiB are free for %s, %d are needed", free>>20, b.dir, reserveBytes>>20)
 	}
@@ -169,7 +169,7 @@ func (b *Broker) seal(as bool) bool {
 		change = logfiles.Seal
 	}
 	if err := change(b.dir); err != nil {
-		b.log.Warn("the list of topics is not sealed", "error", err)
+		b.log.Warn("copy of the list of topics not updated", "error", err)
 	}
 	b.sealed = as
 	return false

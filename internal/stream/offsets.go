@@ -75,7 +75,7 @@ func (c *Cluster) Committed(ctx context.Context, group, topic string, partition 
 		err = offsets.Error()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("look how far %s is: %w", group, err)
+		return 0, fmt.Errorf("fetch positions of %s: %w", group, err)
 	}
 	at, _ := offsets.Lookup(topic, partition)
 	return max(at.At, 0), nil

@@ -76,10 +76,10 @@ func (o *Options) client() ([]kgo.Opt, error) {
 		kgo.WithLogger(quiet{o.Log}),
 	}
 	if len(o.Brokers) == 0 {
-		faults = append(faults, errors.New("no broker named"))
+		faults = append(faults, errors.New("no broker configured"))
 	}
 	if o.Log == nil {
-		faults = append(faults, errors.New("no logger given"))
+		faults = append(faults, errors.New("no logger configured"))
 	}
 	if o.ClientID != "" {
 		opts = append(opts, kgo.ClientID(o.ClientID))
@@ -118,7 +118,7 @@ func (o *Options) TLSConfig() (*tls.Config, error) {
 		}
 		conf.RootCAs = x509.NewCertPool()
 		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("read certificate authority: %s holds no certificate", o.CAFile)
+			return nil, fmt.Errorf("read certificate authority: %s contains no certificate", o.CAFile)
 		}
 	}
 	if o.CertFile != "" || o.KeyFile != "" {
@@ -135,7 +135,7 @@ func (o *Options) mechanism() (sasl.Mechanism, error) {
 	switch o.Mechanism {
 	case "":
 		if o.User != "" || o.Password != "" {
-			return nil, errors.New("a user or password without a SASL mechanism")
+			return nil, errors.New("a user or password is set without a SASL mechanism")
 		}
 		return nil, nil
 	case "PLAIN":
@@ -145,7 +145,7 @@ func (o *Options) mechanism() (sasl.Mechanism, error) {
 	case "SCRAM-SHA-512":
 		return scram.Auth{User: o.User, Pass: o.Password}.AsSha512Mechanism(), nil
 	}
-	return nil, fmt.Errorf("SASL mechanism %q is none of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512", o.Mechanism)
+	return nil, fmt.Errorf("SASL mechanism must be PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, not %q", o.Mechanism)
 }
 
 // backoff returns the pause before a retry. The first pauses are short, because usually the broker is still writing the

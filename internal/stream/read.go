@@ -25,7 +25,7 @@ const (
 )
 
 // errFetch is the error of a fetch request without a response.
-var errFetch = errors.New("no answer")
+var errFetch = errors.New("no response")
 
 // Range passes the committed records of a span to each, in order, without barriers. It starts later if retention has
 // deleted the start. The last offset of a span may be a transaction marker, or missing after compaction. A consumer

@@ -98,7 +98,7 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 			p.task.Close()
 		}
 		if errors.Is(err, kerr.UnknownTopicID) {
-			err = fmt.Errorf("%w: a topic was recreated below us: %w", ErrAlarm, err)
+			err = fmt.Errorf("%w: a topic was recreated while in use: %w", ErrAlarm, err)
 		}
 		return nil, fmt.Errorf("restore: %w", err)
 	}

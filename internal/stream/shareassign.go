@@ -47,7 +47,7 @@ func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
 		}
 		m.sharer.Lost(partitions)
 		m.log.WarnContext(ctx, "partitions not acquired yet", "error", err)
-		return nil, fmt.Errorf("take: %w", err)
+		return nil, fmt.Errorf("acquire: %w", err)
 	}
 	side := map[int32]kgo.Offset{}
 	m.mu.Lock()

@@ -122,10 +122,10 @@ func (c *Cluster) Away() time.Time { return c.health.since() }
 // Reached returns an error while no broker responds. A nil cluster counts as unavailable.
 func Reached(c *Cluster) error {
 	if c == nil {
-		return errors.New("has not answered yet")
+		return errors.New("has not responded yet")
 	}
 	if since := c.Away(); !since.IsZero() {
-		return fmt.Errorf("away since %s", since.UTC().Format("2006-01-02T15:04:05.000Z"))
+		return fmt.Errorf("unavailable since %s", since.UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
 	return nil
 }

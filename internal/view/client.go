@@ -99,7 +99,7 @@ func (cfg *Config) secure(conf *tls.Config) error {
 	}
 	conf.RootCAs = x509.NewCertPool()
 	if !conf.RootCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%s holds no certificate", cfg.CAFile)
+		return fmt.Errorf("%s contains no certificate", cfg.CAFile)
 	}
 	return nil
 }

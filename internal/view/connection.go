@@ -46,7 +46,7 @@ func (c *connection) meet(ctx context.Context, conn *redis.Conn) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("meet Redis: %w", err)
+		return fmt.Errorf("connect to Redis: %w", err)
 	}
 	if strings.Contains(info, "redis_mode:sentinel") {
 		return nil // the connection serves no reads
@@ -61,7 +61,7 @@ func (c *connection) meet(ctx context.Context, conn *redis.Conn) error {
 	if c.process != id {
 		at, err := conn.Time(ctx).Result()
 		if err != nil {
-			return fmt.Errorf("meet Redis: %w", err)
+			return fmt.Errorf("connect to Redis: %w", err)
 		}
 		c.another.Store(&newcomer{at: at})
 	}

@@ -26,14 +26,14 @@ func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want
 	}
 	reply, err := answer.StringSlice()
 	if err != nil {
-		return false, 0, fmt.Errorf("take of a bucket: %w", err)
+		return false, 0, fmt.Errorf("spend from a rate limit bucket: %w", err)
 	}
 	if len(reply) != 2 {
-		return false, 0, errors.New("take of a bucket: unexpected reply")
+		return false, 0, errors.New("spend from a rate limit bucket: unexpected reply")
 	}
 	left, err = strconv.ParseFloat(reply[1], 64)
 	if err != nil {
-		return false, 0, fmt.Errorf("take of a bucket: %w", err)
+		return false, 0, fmt.Errorf("spend from a rate limit bucket: %w", err)
 	}
 	return reply[0] == "1", left, nil
 }

@@ -163,7 +163,7 @@ func (d *Alerting) message(
 	}
 	clear, err := json.Marshal(words)
 	if err != nil {
-		return l, fmt.Errorf("encode letter: %w", err)
+		return l, fmt.Errorf("encode message: %w", err)
 	}
 	l.Sealed = d.config.Seals.Seal(sealedName(&l.Delivery), clear)
 	return l, nil

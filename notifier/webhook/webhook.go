@@ -85,7 +85,7 @@ func Roots(file string) (*x509.CertPool, error) {
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
-		return nil, fmt.Errorf("certificate authorities of the system: %w", err)
+		return nil, fmt.Errorf("read the certificate authorities of the system: %w", err)
 	}
 	if !pool.AppendCertsFromPEM(content) {
 		return nil, errors.New("no certificate in the file")

@@ -87,7 +87,7 @@ func (a *Ages) Run(ctx context.Context, inputs Log, known func(context.Context) 
 		ends, err := inputs.Cluster.Ends(within, inputs.Topic, all)
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			log.DebugContext(ctx, "the ends of the log are not known", "error", err)
+			log.DebugContext(ctx, "ends of the log not read", "error", err)
 		}
 		a.ended(asked, ends)
 		a.askOldest(ctx, inputs, log)
@@ -120,7 +120,7 @@ func (a *Ages) askOldest(ctx context.Context, inputs Log, log *slog.Logger) {
 	for partition, applied := range a.stuck() {
 		_, oldest, err := inputs.Cluster.Behind(within, inputs.Topic, partition, applied)
 		if err != nil || within.Err() != nil {
-			log.DebugContext(ctx, "the oldest record is not known", "partition", partition, "error", err)
+			log.DebugContext(ctx, "oldest record not read", "partition", partition, "error", err)
 			return
 		}
 		a.mu.Lock()

@@ -180,7 +180,7 @@ func (v *Projection) Pulse(inputs Log, log *slog.Logger) func(context.Context) e
 				ends, err := inputs.Cluster.Ends(within, inputs.Topic, owned)
 				cancel()
 				if err != nil && ctx.Err() == nil {
-					log.DebugContext(ctx, "the ends of the log are not known", "error", err)
+					log.DebugContext(ctx, "ends of the log not read", "error", err)
 				}
 				v.askOldest(ctx, inputs, log, ends)
 				v.ended(asked, ends)
@@ -204,7 +204,7 @@ func (v *Projection) askOldest(ctx context.Context, inputs Log, log *slog.Logger
 		_, oldest, err := inputs.Cluster.Behind(within, inputs.Topic, partition, applied)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			log.DebugContext(ctx, "the oldest record is not known", "partition", partition, "error", err)
+			log.DebugContext(ctx, "oldest record not read", "partition", partition, "error", err)
 		case !oldest.IsZero():
 			v.waits(partition, applied+1, oldest)
 		}

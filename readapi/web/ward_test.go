@@ -88,7 +88,7 @@ func (w *ward) mount() {
 		w.cookie = c.Name + "=" + c.Value
 	}
 	if w.cookie == "" {
-		w.t.Fatal("nobody is signed in")
+		w.t.Fatal("no user is signed in")
 	}
 }
 

@@ -62,7 +62,7 @@ func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error
 	recorded, err := each(acts, func(act Act) error { return record(ctx, act) })
 	how := Failed
 	if err != nil {
-		err = fmt.Errorf("record the act: %w", err)
+		err = fmt.Errorf("record the action: %w", err)
 	} else if err = do(); err == nil {
 		return nil
 	} else if !errors.Is(err, access.ErrOvertaken) {

@@ -55,7 +55,7 @@ func (f *Refusals) Note(ctx context.Context, act Act) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refusalWithin)
 	defer cancel()
 	if err := f.Record(ctx, act); err != nil {
-		f.Log.ErrorContext(ctx, "refusal not on record", "error", err)
+		f.Log.ErrorContext(ctx, "refusal not recorded", "error", err)
 	}
 }
 

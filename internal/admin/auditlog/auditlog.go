@@ -30,7 +30,7 @@ const partition = 0
 func (l *Log) Record(ctx context.Context, act audit.Act) error {
 	value, err := administration.ActCodec.Encode(nil, &act)
 	if err != nil {
-		return fmt.Errorf("encode act: %w", err)
+		return fmt.Errorf("encode action: %w", err)
 	}
 	_, err = l.publisher.Append(ctx, []byte(act.Hospital), value, partition)
 	return err
@@ -51,7 +51,7 @@ func (l *Log) List(ctx context.Context, q audit.Query) (audit.Page, error) {
 		}
 		act, err := administration.ActCodec.Decode(r.Value)
 		if err != nil {
-			fault = fmt.Errorf("decode act: %w", err)
+			fault = fmt.Errorf("decode action: %w", err)
 			return false
 		}
 		if !q.Matches(act) {

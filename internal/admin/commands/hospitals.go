@@ -33,7 +33,7 @@ func createHospitalCommand(w cli.Env) *cobra.Command {
 	c.Long = "The id is given as ID, or by --id."
 	f := c.Flags()
 	f.StringVar(&h.ID, "id", "", "`id`: lower-case letters, digits and hyphens")
-	f.StringVar(&h.Name, "name", "", "name, for `people`")
+	f.StringVar(&h.Name, "name", "", "display `name`")
 	f.StringVar(&h.Zone, "timezone", "", "IANA time `zone`, such as America/Chicago")
 	cli.Require(f, "name", "timezone")
 	a.Check = func() []error {
@@ -55,7 +55,7 @@ func createHospital(ctx context.Context, a *kafkacli.Command, h *access.Hospital
 	return a.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 		seen := s.Seen()
 		if _, exists := s.Register.Hospital(h.ID); exists {
-			return fmt.Errorf("hospital %q exists already", h.ID)
+			return fmt.Errorf("hospital %q already exists", h.ID)
 		}
 		h.CreatedAt = a.Now().UTC().Truncate(time.Millisecond)
 		act := audit.Act{Hospital: h.ID, At: h.CreatedAt, By: audit.CommandLine, Action: "hospital.create", Subject: h.ID}
@@ -167,7 +167,7 @@ func (o *hospitalImport) run(ctx context.Context, file string) error {
 	}
 	err = o.refuse(faults)
 	if err == nil && o.scopes == "" && slices.ContainsFunc(rows, func(r importedHospital) bool { return len(r.keys) > 0 }) {
-		err = cli.Usage(errors.New("--scopes: must be given, because the file names keys"))
+		err = cli.Usage(errors.New("--scopes: required, because the file names keys"))
 	}
 	if err != nil {
 		return err

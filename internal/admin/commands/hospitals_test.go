@@ -186,7 +186,7 @@ func TestImportHospitalsFaults(t *testing.T) {
 	if code, _, stderr := say(t, "hospitals", "import", hospitalsFile(t, "a,A,UTC,K"), "--data", nowhere, "--scopes", "fly"); code != 2 || !strings.Contains(stderr, "--scopes: unknown scope") || !strings.Contains(stderr, "--kafka") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
-	if code, _, stderr := say(t, "hospitals", "import", hospitalsFile(t, "a,A,UTC,K"), "--kafka", "127.0.0.1:1"); code != 2 || !strings.Contains(stderr, "--scopes: must be given") {
+	if code, _, stderr := say(t, "hospitals", "import", hospitalsFile(t, "a,A,UTC,K"), "--kafka", "127.0.0.1:1"); code != 2 || !strings.Contains(stderr, "--scopes: required") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 }

@@ -43,7 +43,7 @@ func mintKeyCommand(w cli.Env) *cobra.Command {
 	})
 	f := c.Flags()
 	f.StringVar(&o.hospital, "hospital", "", "`id` of the hospital that the key belongs to")
-	f.StringVar(&o.name, "name", "", "name of the integration, for `people`")
+	f.StringVar(&o.name, "name", "", "display `name` of the integration")
 	o.addFlags()
 	cli.Require(f, "hospital", "name", "scopes")
 	o.Check = o.faults

@@ -21,7 +21,7 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 		a := kafkacli.New(w, config.NeedSecrets)
 		a.Check = func() []error {
 			if a.Config.SecretsKey == "" && !a.Flags.Changed("secrets-key") {
-				return []error{errors.New("--secrets-key: must be given")}
+				return []error{errors.New("--secrets-key: required")}
 			}
 			return nil
 		}

@@ -39,7 +39,7 @@ type Store interface {
 
 // ErrNoKey means that the process cannot seal: it has no key, or not the key that sealed the setting. Writing the
 // setting would lose its secret part.
-var ErrNoKey = errors.New("no key to seal with")
+var ErrNoKey = errors.New("no secrets key is configured")
 
 // Lists provides the notifier's reports about its work. ok is false for an unknown id. An error means that the report
 // cannot be read, or may be outdated. A value returned with an error may be outdated: it must not be displayed, but can

@@ -22,7 +22,7 @@ const (
 // These are the errors of a sign-in with a link.
 var (
 	ErrNoLink = errors.New("the link was used, has expired, or never existed")
-	ErrTTL    = errors.New("a link lasts from 1 minute to 24 hours")
+	ErrTTL    = errors.New("the lifetime of a link must be from 1 minute to 24 hours")
 )
 
 // These are the limits of a link's lifetime.
@@ -155,7 +155,7 @@ func (o *Office) RefuseSignIn(ctx context.Context, subjects [][]byte, reason str
 // record writes the audit record of an act, before the act.
 func (o *Office) record(ctx context.Context, act audit.Act) error {
 	if err := o.Audit(ctx, act); err != nil {
-		return fmt.Errorf("record the act: %w", err)
+		return fmt.Errorf("record the action: %w", err)
 	}
 	return nil
 }

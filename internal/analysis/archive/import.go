@@ -27,7 +27,7 @@ import (
 )
 
 // ErrNotEmpty means that the system already has observations.
-var ErrNotEmpty = errors.New("the system has observations already; import is into an empty one")
+var ErrNotEmpty = errors.New("the system already has observations; import requires an empty system")
 
 // Import writes exported observations to a system that has none. Each record keeps its bytes and its timestamp, and
 // the records of a hospital keep their order.
@@ -55,7 +55,7 @@ func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 		return nil, err
 	}
 	if m.Table != "observations" {
-		return nil, fmt.Errorf("the folder holds an export of %s, not of observations", m.Table)
+		return nil, fmt.Errorf("the folder contains an export of %s, not of observations", m.Table)
 	}
 	if err = m.Sum(im.Dir); err != nil {
 		return nil, err

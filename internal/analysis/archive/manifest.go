@@ -95,7 +95,7 @@ const (
 )
 
 // ErrOther means that the folder has an export with other options.
-var ErrOther = errors.New("the folder holds another export")
+var ErrOther = errors.New("the folder contains another export")
 
 // ReadManifest reads the manifest of a folder. The error is fs.ErrNotExist if no export is
 // complete there.
@@ -169,7 +169,7 @@ func (m *Manifest) Sum(dir string) error {
 			return fmt.Errorf("check export: %w", err)
 		}
 		if got := hex.EncodeToString(sum.Sum(nil)); !strings.EqualFold(got, f.SHA256) {
-			return fmt.Errorf("check export: %s is not what was written", f.Path)
+			return fmt.Errorf("check export: %s has changed since it was written", f.Path)
 		}
 	}
 	return nil

@@ -92,7 +92,7 @@ func Run(hours []*acuity.Snapshot, o Options) (*Report, error) {
 	}
 	if c := r.report.Compared; c != nil {
 		if c.Forecasts == 0 {
-			return nil, fmt.Errorf("%s: none of its %d forecasts is of an hour that is measured", c.Name, c.Unused)
+			return nil, fmt.Errorf("%s: none of its %d forecasts is for a measured hour", c.Name, c.Unused)
 		}
 		c.finish(o.Compare, r.report.inner.show)
 	}

@@ -58,7 +58,7 @@ const (
 // (required then) and, optionally, rooms (occupied then). Errors name the line and the rule.
 func ReadForeign(name string, from io.Reader) (*Foreign, error) {
 	if slices.Contains(Models(), name) {
-		return nil, fmt.Errorf("%q is the name of a model of ours: rename the file", name)
+		return nil, fmt.Errorf("%q is the name of a built-in model; rename the file", name)
 	}
 	rows := csv.NewReader(from)
 	rows.ReuseRecord = true

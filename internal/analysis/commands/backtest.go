@@ -132,7 +132,7 @@ func (b *backtestCommand) faults() (faults []error) {
 			faults = append(faults, errors.New(text))
 		}
 	}
-	fault(b.options.Hospital == "" && !b.isFile(), "--hospital: must be given")
+	fault(b.options.Hospital == "" && !b.isFile(), "--hospital: required")
 	fault(b.source == "", "--source: must be snapshots, observations or a file")
 	span, err := cli.ParseSpan(b.warmup)
 	fault(err != nil, "--warmup: must be a duration such as 8w or 28d")
@@ -246,7 +246,7 @@ func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, 
 		return nil, err
 	}
 	span := spans[schemas.Partition([]byte(b.options.Hospital), int32(len(spans)))] //nolint:gosec // Kafka's number of partitions is an int32
-	enough := errors.New("nobody wants more")
+	enough := errors.New("stop reading")
 	return b.read(func(yield func(*acuity.Snapshot, error) bool) {
 		if err := cluster.Range(ctx, topic, span, func(r stream.Record) error {
 			s, err := schemas.SnapshotCodec.Decode(r.Value)

@@ -77,7 +77,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 	} else {
 		dir := filepath.Join(out, name)
 		if m, err = x.Run(ctx, dir); errors.Is(err, archive.ErrOther) {
-			return cli.Usage(fmt.Errorf("--out: %s holds another export; use another folder", dir))
+			return cli.Usage(fmt.Errorf("--out: %s contains another export; use another folder", dir))
 		}
 	}
 	c.done()

@@ -51,7 +51,7 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	c.done()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return cli.Usage(fmt.Errorf("%s holds no completed export", dir))
+		return cli.Usage(fmt.Errorf("%s contains no completed export", dir))
 	case err != nil:
 		return err
 	}

@@ -80,7 +80,7 @@ func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, erro
 }
 
 // errEnough ends a read when the caller needs no more inputs.
-var errEnough = errors.New("enough")
+var errEnough = errors.New("stop reading")
 
 // One goroutine reads and another folds. These constants are the size of a batch between them and the number of waiting
 // batches, so that neither goroutine waits for a single record and the batches are small compared with the memory of
@@ -206,7 +206,7 @@ func (s *Share) Wait(ctx context.Context) error {
 		return nil
 	}
 	if err := s.pace.Wait(ctx); err != nil {
-		return fmt.Errorf("keep to the rate: %w", err)
+		return fmt.Errorf("wait for the rate limit: %w", err)
 	}
 	return nil
 }

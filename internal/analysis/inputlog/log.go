@@ -83,13 +83,13 @@ func (l *Log) Close() { l.close() }
 func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 	meta, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{l.Topic}})
 	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", l.Topic, err)
+		return nil, fmt.Errorf("describe %s: %w", l.Topic, err)
 	}
 	if len(meta.Topics) != 1 {
-		return nil, fmt.Errorf("look at %s: %w", l.Topic, errNoTopic)
+		return nil, fmt.Errorf("describe %s: %w", l.Topic, errNoTopic)
 	}
 	if err = meta.Topics[0].Error; err != nil {
-		return nil, fmt.Errorf("look at %s: %w", l.Topic, errors.Join(errNoTopic, err))
+		return nil, fmt.Errorf("describe %s: %w", l.Topic, errors.Join(errNoTopic, err))
 	}
 	count := len(meta.Topics[0].Partitions)
 	firsts, err := l.offsets(ctx, count, kafka.FirstOffsetOf)
@@ -166,7 +166,7 @@ const (
 )
 
 // ErrGone means that retention has deleted records of the span.
-var ErrGone = errors.New("records are deleted")
+var ErrGone = errors.New("the records have been deleted")
 
 // Read calls each for every record of a span, in order. A missing offset is an error.
 func (l *Log) Read(ctx context.Context, s stream.Span, each func(stream.Record) error) error {

@@ -30,7 +30,7 @@ func (rules Override) enforce(u *hospital.State, hospitalID string) error {
 		}
 		key := schemas.Key{Hospital: hospitalID, Kind: schemas.KindRule, ID: r.Factor.ID()}
 		if err := u.Restore(key.String(), &facts.RuleState{Rule: *r}); err != nil {
-			return fmt.Errorf("put a rule in force: %w", err)
+			return fmt.Errorf("apply a rule: %w", err)
 		}
 	}
 	if len(rules) > 0 {
@@ -100,12 +100,12 @@ func ReadRules(r io.Reader) (Override, error) {
 			continue
 		}
 		if slices.ContainsFunc(rules, func(o catalogue.Rule) bool { return o.Factor == rule.Factor }) {
-			faults = append(faults, fmt.Errorf("factor %s comes twice", rule.Factor.ID()))
+			faults = append(faults, fmt.Errorf("factor %s appears more than once", rule.Factor.ID()))
 		}
 		rules = append(rules, rule)
 	}
 	if len(entries) == 0 {
-		faults = append(faults, errors.New("no rule in the file"))
+		faults = append(faults, errors.New("the file contains no rules"))
 	}
 	return rules, errors.Join(faults...)
 }

@@ -83,7 +83,7 @@ func Requests(o Options) (iter.Seq[Request], error) {
 		faults = append(faults, fmt.Errorf("births: must be from %d to %d", minBirths, maxBirths))
 	}
 	if o.For <= 0 || o.For > maxFor {
-		faults = append(faults, errors.New("for: must be longer than nothing and at most ten years"))
+		faults = append(faults, errors.New("for: must be longer than 0 and at most ten years"))
 	}
 	if o.Start.Year() < 1971 || o.Start.Year() > 2190 {
 		faults = append(faults, errors.New("start: must be a year from 1971 to 2190"))

@@ -62,7 +62,7 @@ func NewSink[R any](w io.Writer, f Format) (Sink[R], error) {
 		s.Reset(w)
 		return s, nil
 	}
-	return nil, fmt.Errorf("no format %q", f)
+	return nil, fmt.Errorf("unknown format %q", f)
 }
 
 // These are the sizes of Parquet files. A reader loads one row group at a time.

@@ -70,7 +70,7 @@ func ParseScopes(list string) ([]Scope, error) {
 		return nil, fmt.Errorf("unknown scope: %s", strings.Join(unknown, ", "))
 	}
 	if len(scopes) == 0 {
-		return nil, fmt.Errorf("no scope given; the scopes are %s, %s and all", joinScopes(Scopes()), Admin)
+		return nil, fmt.Errorf("no scope; the scopes are %s, %s and all", joinScopes(Scopes()), Admin)
 	}
 	slices.Sort(scopes)
 	return slices.Compact(scopes), nil

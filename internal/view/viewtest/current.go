@@ -212,7 +212,7 @@ func refused(t *testing.T, s Server) {
 				}
 			}
 			if v.Fault() == nil {
-				t.Error("the projector says that it can write")
+				t.Error("the projector reports that it can write")
 			}
 			allow()
 			v.settle(t, 2)

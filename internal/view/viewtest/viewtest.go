@@ -364,7 +364,7 @@ func away(t *testing.T, s Server) {
 		"room 5 at 494, room 6 at 495, room 7 at 496")
 	select {
 	case <-v.asked:
-		t.Error("the whole was asked for although nothing was lost")
+		t.Error("a full snapshot was requested although no change was lost")
 	default:
 	}
 }
@@ -387,7 +387,7 @@ func until(t *testing.T, done func() bool) {
 	t.Helper()
 	settled(t, func() error {
 		if !done() {
-			return errors.New("the view never came to that state")
+			return errors.New("the view did not reach the expected state")
 		}
 		return nil
 	})

@@ -113,7 +113,7 @@ func watched(t *testing.T, s Server) {
 	v.change(2, unit("south", 2))
 	hear(both, "south")
 	if len(north) > 0 {
-		t.Error("told of another hospital")
+		t.Error("notified of a change in another hospital")
 	}
 	leave()
 	position := int64(2)

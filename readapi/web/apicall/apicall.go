@@ -13,7 +13,7 @@ import (
 )
 
 // ErrUnclear means that it is unknown whether the API executed the request.
-var ErrUnclear = errors.New("the API did not answer")
+var ErrUnclear = errors.New("the API did not respond")
 
 // timeout limits a request; the API responds earlier.
 const timeout = 10 * time.Second

@@ -75,7 +75,7 @@ func (s *Session) IsFresh(now time.Time) bool {
 
 // These are the reasons why a request has no session.
 var (
-	ErrSignedOut = errors.New("nobody is signed in")
+	ErrSignedOut = errors.New("no user is signed in")
 	ErrExpired   = errors.New("the session has expired")
 	ErrEnded     = errors.New("the session was ended") // ended by the person or an administrator
 )

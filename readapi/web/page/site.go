@@ -59,7 +59,7 @@ func NewSite(cfg Config) *Site {
 }
 
 // errElsewhere means that a person has no access to the hospital of a path, or that the hospital does not exist.
-var errElsewhere = errors.New("the session does not hold in the hospital of the path")
+var errElsewhere = errors.New("the session is not valid for the hospital in the path")
 
 // ReadSession returns the session of a request, in the hospital of its path if the path names one. It returns the
 // errors of [auth.Cookies.ReadSession], and another error for a hospital that the person may not see.

@@ -112,7 +112,7 @@ func TestProvider(t *testing.T) {
 				}
 			}
 			if session == nil || p.Ask("GET", "/app", session).Code != http.StatusOK {
-				t.Error("nobody is signed in")
+				t.Error("no user is signed in")
 			}
 			if u, _ := p.Users.User("north", "usr_ada"); u.Role != tt.role || u.Label != "AdaL." {
 				t.Errorf("user %+v", u)

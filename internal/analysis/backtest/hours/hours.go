@@ -45,7 +45,7 @@ func Lines(from io.Reader) iter.Seq2[simulate.Request, error] {
 				Body json.RawMessage
 			}
 			if err := json.Unmarshal(text, &line); err != nil || line.At.IsZero() || line.Path == "" {
-				yield(simulate.Request{}, fmt.Errorf("line %d: not a request as {at, path, body}", n))
+				yield(simulate.Request{}, fmt.Errorf("line %d: not a request of the form {at, path, body}", n))
 				return
 			}
 			if !yield(simulate.Request{At: line.At, Path: line.Path, Body: line.Body}, nil) {
