@@ -97,8 +97,8 @@ type Config struct {
 	Audit    audit.Record
 	// Share limits each hospital to its share of the processors; nil: no limit.
 	Share *limit.Share
-	// Took is called for each received request or frame; it may be nil.
-	Took func(Intake)
+	// Received is called for each received request or frame; it may be nil.
+	Received func(Intake)
 	// Answered is called for each durable observation whose sender waited for its effect; nil:
 	// nothing counts them.
 	Answered func(Progress)

@@ -42,7 +42,7 @@ func intake(o *acuity.Observation, request string) Intake {
 
 // reportTaken reports an observation that was appended.
 func (s *server) reportTaken(o *acuity.Observation, r *reader, request string, at Position) {
-	if s.Took == nil {
+	if s.Received == nil {
 		return
 	}
 	in := intake(o, request)
@@ -51,27 +51,27 @@ func (s *server) reportTaken(o *acuity.Observation, r *reader, request string, a
 		in.Received = len(o.Events)
 	}
 	in.Notices, in.Places = r.allNotices(), r.placesForWarnings()
-	s.Took(in)
+	s.Received(in)
 }
 
 // reportRefused reports n messages that were refused before anything was appended.
 func (s *server) reportRefused(o *acuity.Observation, request string, n int, notices ...Notice) {
-	if s.Took == nil || n == 0 {
+	if s.Received == nil || n == 0 {
 		return
 	}
 	in := intake(o, request)
 	in.Received, in.Rejected, in.Notices = n, n, notices
-	s.Took(in)
+	s.Received(in)
 }
 
 // reportIgnored reports a body that was accepted but has nothing to store.
 func (s *server) reportIgnored(o *acuity.Observation, request string, notices ...Notice) {
-	if s.Took == nil {
+	if s.Received == nil {
 		return
 	}
 	in := intake(o, request)
 	in.Ignored, in.Unused, in.Notices = 1, 1, notices
-	s.Took(in)
+	s.Received(in)
 }
 
 // newestTime returns the newest time in the facts of an observation, at most its receipt.
@@ -108,7 +108,7 @@ func newestTime(o *acuity.Observation) (at acuity.Instant) {
 // limit of the hospital. Two handlers report their refusals (422) themselves: HL7 for each message, FHIR for each
 // resource.
 func (s *server) countRefusal(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter)) {
-	if s.Took == nil {
+	if s.Received == nil {
 		serve(w)
 		return
 	}

@@ -28,7 +28,7 @@ func TestIntakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
 			var got []string
-			d.config.Took = func(in ingest.Intake) {
+			d.config.Received = func(in ingest.Intake) {
 				got = append(got, fmt.Sprint(in.Received, in.Rejected, in.Ignored, in.Position != nil))
 				if in.Hospital != "stmary" || string(in.Channel) != test.path || in.Source == "" || in.At == 0 {
 					t.Errorf("%+v", in)
@@ -47,7 +47,7 @@ func TestIntakes(t *testing.T) {
 func noticed(t *testing.T) (d *fixture, intakes *[]ingest.Intake) {
 	t.Helper()
 	d, intakes = open(t), new([]ingest.Intake)
-	d.config.Took = func(in ingest.Intake) { *intakes = append(*intakes, in) }
+	d.config.Received = func(in ingest.Intake) { *intakes = append(*intakes, in) }
 	d.Handler = mounted(d.config)
 	return d, intakes
 }

@@ -18,7 +18,7 @@ func shareFixture(t *testing.T) (d *fixture, counted *[]ingest.Intake) {
 	t.Helper()
 	d, counted = open(t), &[]ingest.Intake{}
 	d.config.Share = limit.NewShare(limit.NewMemory(time.Now), time.Now)
-	d.config.Took = func(in ingest.Intake) { *counted = append(*counted, in) }
+	d.config.Received = func(in ingest.Intake) { *counted = append(*counted, in) }
 	d.Handler = mounted(d.config)
 	return d, counted
 }

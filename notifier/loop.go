@@ -102,8 +102,8 @@ func (n *Notifier) findOldest() {
 	}
 }
 
-// Oldest returns when the event of the oldest pending delivery occurred, to a webhook or by e-mail and SMS. It is
-// looked for every ten seconds. The zero time: none is pending.
+// Oldest returns when the event of the oldest pending delivery occurred: of webhooks, and of e-mail and SMS. The result
+// is at most ten seconds old. The zero time means that none is pending.
 func (n *Notifier) Oldest(webhooks bool) time.Time {
 	kind := 1
 	if webhooks {

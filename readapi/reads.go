@@ -108,7 +108,7 @@ func (s *Reads) Unit(ctx context.Context, hospital string) (*Unit, error) {
 // hasData reports whether some feed has sent data about the unit.
 func hasData(v *score.Verdict) bool { return len(v.Rooms) > 0 || v.OnDuty >= 0 || v.Roster != nil }
 
-// oldest is the maximum age of an outdated verdict that is shown. An older one is of no use.
+// oldest is the maximum age of an outdated verdict that is displayed.
 const oldest = 24 * time.Hour
 
 // unitBefore returns a unit at the last instant at which its charts were complete. It returns an error if a unit cannot

@@ -131,8 +131,8 @@ func compareLocations(a, b *acuity.Location) int {
 		cmp.Compare(a.RoomID, b.RoomID), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Facility, b.Facility))
 }
 
-// nothingSaid is the location of all events without a location.
-var nothingSaid = &acuity.Location{}
+// noLocation is shared by all events without a location.
+var noLocation = &acuity.Location{}
 
 // StoreEvent returns an event in stored form. It copies all texts except the identity, so that the event does not
 // retain the whole observation or record. It shares what it can with before, the previous event of the visit; nil: e
@@ -153,7 +153,7 @@ func StoreEvent(e *acuity.Event, before *Event) Event {
 }
 
 // noEvent precedes the first event of a visit.
-var noEvent = Event{Place: nothingSaid, Prior: nothingSaid, naming: &naming{}, extra: noExtra}
+var noEvent = Event{Place: noLocation, Prior: noLocation, naming: &naming{}, extra: noExtra}
 
 // StoreEvents returns the events of one visit in stored form. It copies their identities, too.
 func StoreEvents(list []acuity.Event) []Event {
@@ -173,7 +173,7 @@ func StoreEvents(list []acuity.Event) []Event {
 func storePlace(l *acuity.Location, before *Event) *acuity.Location {
 	switch *l {
 	case acuity.Location{}:
-		return nothingSaid
+		return noLocation
 	case *before.Place:
 		return before.Place
 	case *before.Prior:

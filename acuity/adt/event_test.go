@@ -78,7 +78,7 @@ func TestStoredEventIsSmall(t *testing.T) {
 	if a.Place != b.Place || b.Prior != a.Place || a.naming != b.naming || &a.Diagnoses[0] != &b.Diagnoses[0] {
 		t.Errorf("%+v and %+v share too little", a, b)
 	}
-	if c := store([]acuity.Event{event("b", acuity.A08, 0, "")})[0]; c.extra != noExtra || c.Place != nothingSaid {
+	if c := store([]acuity.Event{event("b", acuity.A08, 0, "")})[0]; c.extra != noExtra || c.Place != noLocation {
 		t.Errorf("%+v keeps what it does not say", c)
 	}
 }

@@ -108,7 +108,7 @@ func (j *joiner) addWhole() {
 
 // shadowed returns an event without its location. Only an admission still opens the visit.
 func shadowed(e Event) Event {
-	e.Place, e.PlaceNull = nothingSaid, false
+	e.Place, e.PlaceNull = noLocation, false
 	if e.Type == acuity.A02 {
 		e.Type = acuity.A08
 	}

@@ -277,7 +277,8 @@ func (b *placeBook) area(text string, from, to Area) Area {
 	return best % areaCount // areaCount becomes areaUnknown
 }
 
-// serviceArea is area for the name of a service, for which more words are known.
+// serviceArea returns the first area in [from, to] that the name of a service names. More words name an area in a
+// service than in a location.
 func (b *placeBook) serviceArea(text string, from, to Area) Area {
 	best := areaCount
 	for word := range areaWords(text) {

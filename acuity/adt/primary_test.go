@@ -288,7 +288,7 @@ func TestPlacesFaults(t *testing.T) {
 		"reason rupture: again":                   "too many",
 		"what: is this":                           "unknown line",
 		"no line at all":                          "no colon",
-		"rule labor always":                       "a rule has",
+		"rule labor always":                       "want an area",
 		"rule nowhere always labor-ia":            `unknown area "nowhere"`,
 		"rule labor full-moon labor-ia":           `unknown condition "full-moon"`,
 		"rule labor always high-mag":              `unknown primary factor "high-mag"`,

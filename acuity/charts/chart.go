@@ -29,7 +29,7 @@ type Builder struct {
 
 	// The fields below are memory for the next room.
 	spare         acuity.RoomChart
-	present       []registry.RoomStay // patients in the room whose chart is built, see seePresent
+	present       []registry.RoomStay // patients in the room whose chart is built, see choosePresent
 	lastComer     *registry.Visit     // the last of them to arrive
 	evidenceInput evidence.Input
 }
@@ -64,7 +64,7 @@ func (m *Builder) rebuild(r *registry.Room) {
 		c.Label = strconv.Itoa(int(r.ID))
 	}
 	c.Patients, c.NewestSignal = c.Patients[:0], 0
-	m.seePresent(r)
+	m.choosePresent(r)
 	for _, s := range m.present {
 		if !s.V.Timeline.Newborn {
 			m.admit(r, s.V, s.From)

@@ -78,9 +78,9 @@ func (m *Builder) isOf(r *registry.Room, v, mother *registry.Visit) bool {
 	return mother == m.lastComer
 }
 
-// seePresent chooses the patients of a room for its chart. If there are too many, it chooses the last to arrive,
+// choosePresent chooses the patients of a room for its chart. If there are too many, it chooses the last to arrive,
 // separately for patients and newborns.
-func (m *Builder) seePresent(r *registry.Room) {
+func (m *Builder) choosePresent(r *registry.Room) {
 	m.present, m.lastComer = m.present[:0], nil
 	var patients, newborns int
 	for i := len(r.Here) - 1; i >= 0 && (patients < CapPresent || newborns < CapPresent); i-- {

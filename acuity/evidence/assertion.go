@@ -119,7 +119,7 @@ type infusionRun struct {
 func (f *builder) foldInfusions() {
 	var runs []assertion
 	var ran []infusionRun
-	things(f.e.infusions, func(said []*ResourceStatement) {
+	eachSubject(f.e.infusions, func(said []*ResourceStatement) {
 		var n crossEffects
 		var times versionTimes
 		for _, h := range said {

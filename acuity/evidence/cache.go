@@ -116,7 +116,7 @@ func (f *builder) groupByCode(cache *Cache) {
 		if m.concept == 0 {
 			d.of = m.of
 		}
-		cache.list = append(tight(cache.list, 4), d)
+		cache.list = append(growTight(cache.list, 4), d)
 	}
 }
 

@@ -99,7 +99,7 @@ func (f *builder) beginAssertions(d *codeFold, said []orderedStatement) {
 	for i := range said {
 		for _, m := range said[i].Matches {
 			if !slices.ContainsFunc(d.assertions, func(r assertion) bool { return r.f == m.Factor }) {
-				d.assertions = append(tight(d.assertions, 4), assertion{f: m.Factor})
+				d.assertions = append(growTight(d.assertions, 4), assertion{f: m.Factor})
 			}
 		}
 	}

@@ -261,7 +261,7 @@ func (e *Input) Reset(owner Owner) {
 // adds the conditions that count to the diagnoses.
 func (e *Input) Conditions(yield func(Diagnosis, []acuity.Coding) bool) {
 	more := true
-	things(e.conditions, func(said []*ResourceStatement) {
+	eachSubject(e.conditions, func(said []*ResourceStatement) {
 		d, on := conditionOf(said)
 		if !on || !more {
 			return

@@ -82,9 +82,9 @@ func orderVersions(list []*ResourceStatement) {
 	}
 }
 
-// takesBack reports whether a statement retracts a whole resource. A retracted component is only absent from that
+// retractsResource reports whether a statement retracts a whole resource. A retracted component is only absent from that
 // version.
-func (h *ResourceStatement) takesBack() bool {
+func (h *ResourceStatement) retractsResource() bool {
 	return h.Status == acuity.SignalRetracted && !strings.Contains(h.Version.Resource, ".")
 }
 
@@ -94,7 +94,7 @@ func compareVersions(a, b *ResourceStatement) int {
 		cmp.Compare(a.made, b.made),
 		cmp.Compare(a.Version.ID, b.Version.ID),
 		cmp.Compare(a.ReceivedAt, b.ReceivedAt),
-		compareBool(b.takesBack(), a.takesBack()),
+		compareBool(b.retractsResource(), a.retractsResource()),
 	)
 }
 
@@ -113,7 +113,7 @@ func (h *ResourceStatement) firstObservedAt(all []*ResourceStatement) acuity.Ins
 		return at
 	}
 	for _, o := range all {
-		if v := o.Version; v != nil && v.ObservedFrom == h.Version.ObservedFrom && v.hash == h.Version.hash && h.sameThing(o) {
+		if v := o.Version; v != nil && v.ObservedFrom == h.Version.ObservedFrom && v.hash == h.Version.hash && h.sameResourceSubject(o) {
 			at = min(at, o.ObservedAt)
 		}
 	}
@@ -189,7 +189,7 @@ func (e *Input) SortResources() {
 		if n.version == nil || compareVersions(n.version, h) < 0 {
 			n.version = h
 		}
-		if h.takesBack() && (n.retraction == nil || compareVersions(n.retraction, h) < 0) {
+		if h.retractsResource() && (n.retraction == nil || compareVersions(n.retraction, h) < 0) {
 			n.retraction = h
 		}
 		s.newest[h.WholeResource()] = n
@@ -198,7 +198,7 @@ func (e *Input) SortResources() {
 	s.infusions, s.conditions = s.infusions[:0], s.conditions[:0]
 	for _, h := range e.Resources {
 		switch {
-		case !s.stands(h):
+		case !s.countsVersion(h):
 		case h.Kind == catalogue.KindCondition:
 			s.conditions = append(s.conditions, h)
 		case h.Kind == catalogue.KindMedication && h.Version != nil:
@@ -214,10 +214,10 @@ func (e *Input) SortResources() {
 	slices.SortFunc(s.conditions, compareResourceStatements)
 }
 
-// stands reports whether a statement counts among the versions of its resource. For an observation, only the newest
+// countsVersion reports whether a statement counts among the versions of its resource. For an observation, only the newest
 // version counts. An infusion or a condition continues through its versions; a retraction withdraws all versions before
 // it.
-func (s *sortedResources) stands(h *ResourceStatement) bool {
+func (s *sortedResources) countsVersion(h *ResourceStatement) bool {
 	if h.Version == nil {
 		return true
 	}
@@ -250,11 +250,11 @@ func compareResourceStatements(a, b *ResourceStatement) int {
 	))
 }
 
-// things yields the statements about each subject; the list must be in order.
-func things(list []*ResourceStatement, yield func([]*ResourceStatement)) {
+// eachSubject yields the statements about each subject; the list must be in order.
+func eachSubject(list []*ResourceStatement, yield func([]*ResourceStatement)) {
 	for len(list) > 0 {
 		n := 1
-		for n < len(list) && list[0].sameThing(list[n]) {
+		for n < len(list) && list[0].sameResourceSubject(list[n]) {
 			n++
 		}
 		yield(list[:n])
@@ -262,16 +262,16 @@ func things(list []*ResourceStatement, yield func([]*ResourceStatement)) {
 	}
 }
 
-// sameThing reports whether two statements have the same subject.
-func (h *ResourceStatement) sameThing(o *ResourceStatement) bool {
+// sameResourceSubject reports whether two statements have the same subject.
+func (h *ResourceStatement) sameResourceSubject(o *ResourceStatement) bool {
 	if h.Version == nil || o.Version == nil {
 		return h.Version == o.Version && h.Kind == o.Kind && *h.Identity == *o.Identity
 	}
 	return h.Version.Resource == o.Version.Resource
 }
 
-// thingHash returns a hash that is equal for statements about the same subject.
-func (h *ResourceStatement) thingHash() uint64 {
+// subjectHash returns a hash that is equal for statements about the same subject.
+func (h *ResourceStatement) subjectHash() uint64 {
 	if h.Version == nil {
 		return h.IdentityHash + uint64(h.Kind)
 	}
@@ -295,7 +295,7 @@ type ResourceStatements []ResourceStatement
 // statements must have been matched with the same mappings, because mappings determine the subject.
 func (l *ResourceStatements) Keep(h ResourceStatement, lose func(*ResourceStatement)) {
 	list := *l
-	if i := thinned(list, &h); i >= 0 {
+	if i := findRedundant(list, &h); i >= 0 {
 		lose(&list[i])
 		list = slices.Delete(list, i, i+1)
 	}
@@ -304,19 +304,19 @@ func (l *ResourceStatements) Keep(h ResourceStatement, lose func(*ResourceStatem
 		lose(&list[i])
 		list = slices.Delete(list, i, i+1)
 	}
-	list = tight(list, 8)
+	list = growTight(list, 8)
 	i, _ := slices.BinarySearchFunc(list, h.Number, func(o ResourceStatement, number int64) int { return cmp.Compare(o.Number, number) })
 	*l = slices.Insert(list, i, h)
 }
 
-// thinned returns the index of the statement that h makes redundant: the middle one of three that say the same within
+// findRedundant returns the index of the statement that h makes redundant: the middle one of three that say the same within
 // minutes; or -1 if there is none.
-func thinned(list []ResourceStatement, h *ResourceStatement) int {
+func findRedundant(list []ResourceStatement, h *ResourceStatement) int {
 	before, first := -1, -1
 	at := h.placeInTime()
 	for i := range list {
 		o := &list[i]
-		if !o.sameThing(h) {
+		if !o.sameResourceSubject(h) {
 			continue
 		}
 		switch when := o.placeInTime(); {
@@ -330,7 +330,7 @@ func thinned(list []ResourceStatement, h *ResourceStatement) int {
 	}
 	// Equal texts may have several matched signals, because the cache of matched signals is bounded.
 	if first >= 0 && list[before].SignalText == h.SignalText && list[first].SignalText == h.SignalText &&
-		saysTheSame(&list[before].Statement, &h.Statement) && saysTheSame(&list[first].Statement, &h.Statement) &&
+		hasSameContent(&list[before].Statement, &h.Statement) && hasSameContent(&list[first].Statement, &h.Statement) &&
 		at < list[first].placeInTime().Add(thinWithin) &&
 		h.Version.follows(list[before].Version) && list[before].Version.follows(list[first].Version) {
 		return before
@@ -346,8 +346,8 @@ func (v *Version) follows(other *Version) bool { return v == nil || other == nil
 func leastMissed(list []ResourceStatement) int {
 	at, first := func(i int) acuity.Instant { return list[i].placeInTime() }, -1
 	oldest := func(i int) { first = i }
-	things := func(i int) (uint64, bool) { return list[i].thingHash(), true }
-	if superseded(len(list), things, func(i, j int) bool { return list[i].sameThing(&list[j]) }, at, oldest); first >= 0 {
+	things := func(i int) (uint64, bool) { return list[i].subjectHash(), true }
+	if superseded(len(list), things, func(i, j int) bool { return list[i].sameResourceSubject(&list[j]) }, at, oldest); first >= 0 {
 		return first
 	}
 	codes := func(i int) (uint64, bool) { return list[i].IdentityHash, !list[i].runs() }

@@ -133,7 +133,7 @@ func winners(all []orderedStatement) []orderedStatement {
 		switch last := winner(all[i:n]); {
 		case last < 0:
 		case isRetraction(all[i+last]):
-			kept = takeBack(kept, all[i+last].MatchedSignal)
+			kept = retract(kept, all[i+last].MatchedSignal)
 		case len(kept) == n-1:
 			kept = all[:n] // it is already in the list
 		default:
@@ -147,8 +147,8 @@ func winners(all []orderedStatement) []orderedStatement {
 // isRetraction reports whether a statement retracts another one.
 func isRetraction(s orderedStatement) bool { return s.Status == acuity.SignalRetracted && !s.drug }
 
-// takeBack removes the last statement that a retraction refers to.
-func takeBack(list []orderedStatement, retraction *terminology.MatchedSignal) []orderedStatement {
+// retract removes the last statement that a retraction refers to.
+func retract(list []orderedStatement, retraction *terminology.MatchedSignal) []orderedStatement {
 	for i, one := range slices.Backward(list) {
 		if retraction.Retracts(one.MatchedSignal) {
 			return slices.Delete(list, i, i+1)

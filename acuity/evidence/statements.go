@@ -111,7 +111,7 @@ func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.S
 // oldest. Each dropped statement is passed to lose before it is removed.
 func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	if t := l.find(h.MatchedSignal); t != nil {
-		if i := t.thinned(&h); i >= 0 && !l.saidOtherwise(&h) {
+		if i := t.findRedundant(&h); i >= 0 && !l.hasRelatedStatement(&h) {
 			lose(&t.statements[i])
 			l.dropAt(t, i)
 		}
@@ -125,13 +125,13 @@ func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 func (l *Statements) Add(h Statement) {
 	t := l.find(h.MatchedSignal)
 	if t == nil {
-		l.list = append(tight(l.list, 4), codeStatements{of: h.MatchedSignal})
+		l.list = append(growTight(l.list, 4), codeStatements{of: h.MatchedSignal})
 		t = &l.list[len(l.list)-1]
 	}
 	if !h.Settled {
 		l.Unsettled = codes.Soonest(l.Unsettled, h.ReceivedAt)
 	}
-	t.statements = tight(t.statements, 4)
+	t.statements = growTight(t.statements, 4)
 	at := h.OrderTime()
 	i := len(t.statements)
 	if i > 0 && h.Number < t.statements[i-1].Number {
@@ -180,9 +180,9 @@ func (l *Statements) dropAt(t *codeStatements, i int) {
 	}
 }
 
-// thinned returns the index of the statement that h makes redundant: the middle one of three that say the same within
+// findRedundant returns the index of the statement that h makes redundant: the middle one of three that say the same within
 // minutes; or -1 if there is none.
-func (t *codeStatements) thinned(h *Statement) int {
+func (t *codeStatements) findRedundant(h *Statement) int {
 	before, first := -1, -1 // the two latest before h about the same subject
 	at := h.OrderTime()
 	ordered := !t.mixed && at >= t.newest // nearly always true
@@ -199,11 +199,11 @@ func (t *codeStatements) thinned(h *Statement) int {
 		case first < 0 || when > t.statements[first].OrderTime():
 			first = i
 		}
-		if ordered && !saysTheSame(&t.statements[before], h) {
+		if ordered && !hasSameContent(&t.statements[before], h) {
 			return -1
 		}
 	}
-	if first >= 0 && saysTheSame(&t.statements[before], h) && saysTheSame(&t.statements[first], h) &&
+	if first >= 0 && hasSameContent(&t.statements[before], h) && hasSameContent(&t.statements[first], h) &&
 		at < t.statements[first].OrderTime().Add(thinWithin) && !t.contradicts(first) {
 		return before
 	}
@@ -215,16 +215,16 @@ func (t *codeStatements) thinned(h *Statement) int {
 func (t *codeStatements) contradicts(i int) bool {
 	h := &t.statements[i]
 	for j := range t.statements {
-		if o := &t.statements[j]; o.OrderTime() == h.OrderTime() && sameSubject(o, h) && !saysTheSame(o, h) {
+		if o := &t.statements[j]; o.OrderTime() == h.OrderTime() && sameSubject(o, h) && !hasSameContent(o, h) {
 			return true
 		}
 	}
 	return false
 }
 
-// saidOtherwise reports whether another code of the same concept has a statement within minutes, or the score was
+// hasRelatedStatement reports whether another code of the same concept has a statement within minutes, or the score was
 // acknowledged. If so, the middle one of three statements may begin the run.
-func (l *Statements) saidOtherwise(h *Statement) bool {
+func (l *Statements) hasRelatedStatement(h *Statement) bool {
 	if h.Concept == 0 {
 		return false
 	}
@@ -274,9 +274,9 @@ func (l *Statements) trim(lose func(*Statement)) {
 	})
 }
 
-// tight grows the capacity of a full list by the length divided by part, at least by one. A hospital has much data, and
+// growTight grows the capacity of a full list by the length divided by part, at least by one. A hospital has much data, and
 // lists that double their capacity leave half of it unused.
-func tight[T any](list []T, part int) []T {
+func growTight[T any](list []T, part int) []T {
 	n := len(list)
 	if n < cap(list) {
 		return list
@@ -294,8 +294,8 @@ func sameSubject(a, b *Statement) bool {
 		a.System == b.System && a.Code == b.Code && a.Display == b.Display && a.Fetus == b.Fetus && a.Settled == b.Settled
 }
 
-// saysTheSame reports whether two statements about one subject have the same content.
-func saysTheSame(a, b *Statement) bool {
+// hasSameContent reports whether two statements about one subject have the same content.
+func hasSameContent(a, b *Statement) bool {
 	if a.MatchedSignal == b.MatchedSignal { // the usual case, without further work
 		return a.StartedAt == b.StartedAt
 	}

@@ -17,7 +17,7 @@ import (
 func TestThinnedIsAsIfAllWereKept(t *testing.T) {
 	lines := []string{mag, mag + stopped, mag + "|hold", fhr + catI, fhr + catII, fhr + catIII, fhr2 + catII, fhr2 + catIII, mews + "5", mews + "2", ack, bmi + "39", bmi + "41"}
 	r := &terminology.Reader{Catalogue: catalogue.Default()}
-	thinned := 0
+	findRedundant := 0
 	rapid.Check(t, func(t *rapid.T) {
 		all, kept := &Statements{}, &Statements{}
 		at, few := 0, lines[:rapid.IntRange(1, len(lines)).Draw(t, "lines")]
@@ -28,13 +28,13 @@ func TestThinnedIsAsIfAllWereKept(t *testing.T) {
 			all.Add(h)
 			kept.Keep(h, func(*Statement) {})
 		}
-		thinned += all.Len() - kept.Len()
+		findRedundant += all.Len() - kept.Len()
 		want := slices.Clone(Fold(&Input{Statements: []*Statements{all}}, r))
 		if got := Fold(&Input{Statements: []*Statements{kept}}, r); !slices.Equal(got, want) {
 			t.Fatalf("\n got %+v\nwant %+v", got, want)
 		}
 	})
-	if thinned == 0 {
+	if findRedundant == 0 {
 		t.Error("no statement was left out")
 	}
 }

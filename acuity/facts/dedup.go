@@ -64,14 +64,14 @@ func (d *Deduplication) add(s *DedupState) {
 	d.byAge = slices.Insert(d.byAge, i, s)
 }
 
-// ForgetOld drops the identities that are 24 h old.
-func (d *Deduplication) ForgetOld(now acuity.Instant) {
-	d.forgetOldest(func(s *DedupState) bool { return s.At.Add(dedupFor) <= now })
+// DropOld drops the identities that are 24 h old.
+func (d *Deduplication) DropOld(now acuity.Instant) {
+	d.dropOldest(func(s *DedupState) bool { return s.At.Add(dedupFor) <= now })
 }
 
-// ForgetBeyond drops the oldest identities until at most the given number remain.
-func (d *Deduplication) ForgetBeyond(most int) {
-	d.forgetOldest(func(*DedupState) bool { return len(d.ByID.Rows) > most })
+// DropBeyond drops the oldest identities until at most the given number remain.
+func (d *Deduplication) DropBeyond(most int) {
+	d.dropOldest(func(*DedupState) bool { return len(d.ByID.Rows) > most })
 }
 
 // Restored orders the restored identities by age.
@@ -79,8 +79,8 @@ func (d *Deduplication) Restored() {
 	d.byAge = slices.SortedFunc(maps.Values(d.ByID.Rows), compareDedup)
 }
 
-// forgetOldest drops identities, oldest first, as long as goes returns true.
-func (d *Deduplication) forgetOldest(goes func(*DedupState) bool) {
+// dropOldest drops identities, oldest first, as long as goes returns true.
+func (d *Deduplication) dropOldest(goes func(*DedupState) bool) {
 	n := 0
 	for ; n < len(d.byAge) && goes(d.byAge[n]); n++ {
 		s := d.byAge[n]

@@ -101,8 +101,8 @@ func (s *LocalSettings) ChangesBy(o *acuity.Observation) (list []settingChange) 
 	return list
 }
 
-// Take sets or deletes a row.
-func (s *LocalSettings) Take(c *settingChange) {
+// Apply sets or deletes a row.
+func (s *LocalSettings) Apply(c *settingChange) {
 	old, there := s.Rows[c.SettingKey]
 	switch {
 	case c.deleted && there:

@@ -244,7 +244,7 @@ type ReferenceState struct {
 	Version int64 // version of the change that set it
 }
 
-// Says reports whether the state equals a reference. For a newborn, the time must also be equal.
-func (s *ReferenceState) Says(r *acuity.Reference) bool {
+// Matches reports whether the state equals a reference. For a newborn, the time must also be equal.
+func (s *ReferenceState) Matches(r *acuity.Reference) bool {
 	return s.Place == r.Place && s.Patient == r.Patient && slices.Equal(s.Codings, r.Codings) && (!r.IsNeonate() || s.UpdatedAt == r.UpdatedAt)
 }

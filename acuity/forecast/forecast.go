@@ -58,7 +58,7 @@ type Unit struct {
 // UnitOf returns the Unit of a chart at the later of at and the chart's own instant.
 func UnitOf(c *acuity.Chart, at acuity.Instant, zone *time.Location) *Unit {
 	at = max(at, c.Unit.Clock)
-	snapshot := score.TakeSnapshot(c, at)
+	snapshot := score.MakeSnapshot(c, at)
 	plans := len(c.Unit.Staffing)
 	if n := slices.IndexFunc(c.Unit.Staffing, func(s acuity.Staffing) bool { return s.AsOf > at }); n >= 0 {
 		plans = n

@@ -94,8 +94,9 @@ func (s *scene) judge() levels {
 	return l
 }
 
-// judgeLevels is judge without the driving axis. The level never falls when more nurses are required and everything
-// that depends on them also increases, so a binary search finds the scenarios at which the level changes.
+// judgeLevels evaluates the same scenarios as judge, but determines only the levels and not the driving axis. The level
+// never falls when more nurses are required and everything that depends on them also increases, so a binary search
+// finds the scenarios at which the level changes.
 func (s *scene) judgeLevels() levels {
 	moves := poisson(s.moves)
 	var count [4]int
@@ -166,7 +167,7 @@ func (s *scene) shares(count *[4]int) levels {
 	return l
 }
 
-// part returns K, C or S if the required nurses exceed their mean by by.
+// part returns the value of quantity K, C or S (see [Model]) if the required nurses exceed their mean by by.
 func (s *scene) part(part, i int, by, z float64) float64 {
 	return max(0, s.mean[part]+float64(s.slopes[i]*by)+float64(s.sds[i]*z))
 }

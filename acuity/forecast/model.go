@@ -25,8 +25,9 @@ const (
 	seenHours = 24 * historyIn
 )
 
-// Model is what the hours of one hospital have taught. Its weights decay, so that it follows changes in the unit. A
-// model is about 40 KB plus the pending origins.
+// Model is the learned behavior of one hospital's unit. Its weights decay, so that it follows changes in the unit. A
+// model is about 40 KB plus the pending origins. R, K, C and S are the quantities of an amount: required nurses,
+// required nurses in rooms at 1:1 or more, occupied rooms, points.
 type Model struct {
 	Version    int32
 	Hospital   string

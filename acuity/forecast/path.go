@@ -272,7 +272,7 @@ func usual(table []float32, slot int) (float64, bool) {
 	return (float64(table[2*slot+1]) + float64(usualPrior*sum)/n) / (float64(table[2*slot]) + usualPrior), true
 }
 
-// usualAt is usual at an instant between two full hours; without data it returns otherwise.
+// usualAt returns the usual value at an instant between two full hours, or the parameter otherwise if there is no data.
 func usualAt(table []float32, s *stretch, otherwise float64) float64 {
 	return s.mix(func(slot int) float64 {
 		if x, known := usual(table, slot); known {

@@ -27,32 +27,32 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 		u.conclude(&in)
 		return in.Change
 	}
-	u.names.TakeCreates(&in)
+	u.names.FindExisting(&in)
 	if len(o.References) > 0 {
-		u.names.TakeReferences(&in)
+		u.names.StoreReferences(&in)
 		u.registry.Work.DropPast = true
 	}
 	if len(o.Events) > 0 {
-		u.events.takeEvents(&in)
+		u.events.applyEvents(&in)
 	}
 	if o.Census != nil {
-		u.takeCensus(&in, o.Census)
+		u.applyCensus(&in, o.Census)
 		u.registry.Work.RecountWaiting = true // the census may add visits
 	}
 	if o.Staffing != nil {
-		takeStaffing(&u.registry.Facts, &in, o.Staffing)
+		setStaffing(&u.registry.Facts, &in, o.Staffing)
 		if in.Outcome == acuity.Applied {
 			u.hours.endPastStaffing(cmp.Or(o.Staffing.AsOf, o.ReceivedAt))
 		}
 	}
 	if o.Roster != nil {
-		takeRoster(&u.registry.Facts, &in, o.Roster)
+		setRoster(&u.registry.Facts, &in, o.Roster)
 	}
 	if isAdministration(o) {
-		u.takeLocalSettings(&in)
+		u.applyLocalSettings(&in)
 	}
 	if o.Room != nil || len(o.Signals) > 0 {
-		u.clinical.takeSignals(&in)
+		u.clinical.applySignals(&in)
 	}
 	u.derive()
 	u.statements.WarnOfSubjects(&in)

@@ -29,9 +29,9 @@ func (u *State) makeRoom(o *acuity.Observation) {
 	if u.hours.isPast {
 		return
 	}
-	u.dedup.ForgetBeyond(u.registry.Limits.Identities)
-	early := u.forgetEarly(o)
-	if rooms := len(u.registry.Rooms) > u.registry.Limits.Known*9/10 && forgetRooms(&u.registry); rooms || early {
+	u.dedup.DropBeyond(u.registry.Limits.Identities)
+	early := u.removeEarly(o)
+	if rooms := len(u.registry.Rooms) > u.registry.Limits.Known*9/10 && removeRooms(&u.registry); rooms || early {
 		u.derive() // the check reads derived state
 	}
 }
@@ -44,9 +44,9 @@ func (l load) exceeds(of *registry.Limits, parts int) bool {
 	return l.visits > of.Visits*parts/16 || l.bytes > of.Bytes/16*parts || l.statements > of.Statements*parts/16
 }
 
-// forgetEarly removes closed visits if the observation might not fit, starting with the visits without facts for the
+// removeEarly removes closed visits if the observation might not fit, starting with the visits without facts for the
 // longest time. It reports whether it removed any.
-func (u *State) forgetEarly(o *acuity.Observation) bool {
+func (u *State) removeEarly(o *acuity.Observation) bool {
 	l := load{len(u.registry.Visits), u.registry.EventBytes + len(o.Events)*typicalEvent, u.statements.Kept + len(o.Signals)}
 	l.visits += u.capacity.newVisits(o)
 	if !l.exceeds(&u.registry.Limits, 16) {
@@ -71,7 +71,7 @@ func (u *State) forgetEarly(o *acuity.Observation) bool {
 	for _, v := range over[:n] {
 		forgotten = appendRelated(forgotten, v)
 	}
-	u.forget(forgotten)
+	u.dropVisits(forgotten)
 	return n > 0
 }
 
@@ -203,7 +203,7 @@ func (c *capacity) roomForRoom(in *registry.Intake, id int32) bool {
 	return true
 }
 
-// roomForPlace is roomForRoom for the place of an event.
+// roomForPlace reports whether the room of an event's place may be in use, as roomForRoom does.
 func (c *capacity) roomForPlace(in *registry.Intake, e *acuity.Event) bool {
 	if in.Roomy || e.Void { // a withdrawal is never refused
 		return true
@@ -220,9 +220,9 @@ func (c *capacity) roomForPlace(in *registry.Intake, e *acuity.Event) bool {
 	return p.Kind != location.InRoom || c.roomForRoom(in, p.Room)
 }
 
-// forgetRooms removes rooms that have only a name if the number of known rooms approaches the limit. It reports whether
+// removeRooms removes rooms that have only a name if the number of known rooms approaches the limit. It reports whether
 // it removed any.
-func forgetRooms(g *registry.Registry) bool {
+func removeRooms(g *registry.Registry) bool {
 	before := len(g.Rooms)
 	g.Rooms = slices.DeleteFunc(g.Rooms, func(r *registry.Room) bool {
 		if r.InUnit || r.Belongs || len(r.Stays) > 0 || r.Statements.Len() > 0 || len(r.Past) > 0 || r.Occupant != nil || len(r.Candidates) > 0 {

@@ -12,9 +12,9 @@ import (
 	"svc/acuity/stays"
 )
 
-// takeCensus applies a full snapshot of the rooms (docs/decisions.md#census-among-adt, #census-rows,
+// applyCensus applies a full snapshot of the rooms (docs/decisions.md#census-among-adt, #census-rows,
 // docs/decisions.md#census-keys). Its time is its asOf, but not later than its receipt.
-func (u *State) takeCensus(in *registry.Intake, c *acuity.Census) {
+func (u *State) applyCensus(in *registry.Intake, c *acuity.Census) {
 	at := in.Observation.ReceivedAt
 	if c.AsOf != 0 {
 		if c.AsOf > at.Add(adt.ClockSlack) {
@@ -38,7 +38,7 @@ func (u *State) takeCensus(in *registry.Intake, c *acuity.Census) {
 		}
 	}
 	for i := range c.Rooms {
-		t.takeRow(i, &c.Rooms[i])
+		t.applyRow(i, &c.Rooms[i])
 	}
 	var unnamed []*acuity.CensusRoom
 	for i := range c.Rooms { // rows with a visit first, because no visit is in two rooms
@@ -50,7 +50,7 @@ func (u *State) takeCensus(in *registry.Intake, c *acuity.Census) {
 		case row.Visit == "":
 		case u.names.VisitNamed(row.Visit) == nil && !u.capacity.roomForVisit(): // the room is occupied nevertheless
 			in.Refuse(reasonVisits, registry.ItemPath("rooms", i)+".visitId")
-		case t.takeNamedRow(row):
+		case t.applyNamedRow(row):
 			continue
 		default:
 			in.Warn("visit_twice", registry.ItemPath("rooms", i)+".visitId")
@@ -58,7 +58,7 @@ func (u *State) takeCensus(in *registry.Intake, c *acuity.Census) {
 		unnamed = append(unnamed, row)
 	}
 	for _, row := range unnamed {
-		t.takeUnnamedRow(row)
+		t.applyUnnamedRow(row)
 	}
 	t.endMissing()
 	first := !u.registry.Facts.HasCensus
@@ -99,8 +99,8 @@ type censusIntake struct {
 	occupied   map[int32]bool
 }
 
-// takeRow applies a row to its room.
-func (t *censusIntake) takeRow(i int, row *acuity.CensusRoom) {
+// applyRow applies a row to its room.
+func (t *censusIntake) applyRow(i int, row *acuity.CensusRoom) {
 	if t.rooms[row.ID] {
 		t.in.Warn("room_twice", "rooms")
 		return
@@ -120,9 +120,9 @@ func (t *censusIntake) takeRow(i int, row *acuity.CensusRoom) {
 	r.Registered, r.PointOfCare, r.Room = false, "", ""
 }
 
-// takeNamedRow applies a row that names the visit in the room. It returns false if another row already named that
+// applyNamedRow applies a row that names the visit in the room. It returns false if another row already named that
 // visit: the room then counts as occupied without a visit.
-func (t *censusIntake) takeNamedRow(row *acuity.CensusRoom) bool {
+func (t *censusIntake) applyNamedRow(row *acuity.CensusRoom) bool {
 	u := t.unit
 	v, r := u.names.VisitNamed(row.Visit), u.registry.Room(row.ID)
 	if v == nil {
@@ -143,20 +143,20 @@ func (t *censusIntake) takeNamedRow(row *acuity.CensusRoom) bool {
 	if r.Occupant != nil && r.Anonymous() && !elsewhere && t.unit.registry.Facts.HasCensus {
 		t.giveOccupantTo(v, r) // ADT or the census may not have the visit; it continues
 	}
-	t.takeVisit(v, row)
+	t.placeVisit(v, row)
 	return true
 }
 
-// takeUnnamedRow applies a row without a visit. The row refers to the visit that is in the room at that time or, if
+// applyUnnamedRow applies a row without a visit. The row refers to the visit that is in the room at that time or, if
 // there is none, to an occupant without a visit.
-func (t *censusIntake) takeUnnamedRow(row *acuity.CensusRoom) {
+func (t *censusIntake) applyUnnamedRow(row *acuity.CensusRoom) {
 	u := t.unit
 	r := u.registry.Room(row.ID)
 	if r == nil || t.occupied[row.ID] {
 		return
 	}
 	if b := stays.OwnerAt(r, t.at); b.Kind == registry.ToVisit && !t.shown[b.V] && (!b.V.Timeline.Newborn || mayBeNewborn(row)) {
-		t.takeVisit(b.V, row)
+		t.placeVisit(b.V, row)
 		return
 	}
 	o := r.Occupant
@@ -181,8 +181,8 @@ func mayBeNewborn(row *acuity.CensusRoom) bool {
 		row.DeliveredAt == 0 && len(row.Modifiers) == 0 && len(row.Diagnoses) == 0 && len(row.Newborns) == 0
 }
 
-// takeVisit records that the census reports a visit in a room.
-func (t *censusIntake) takeVisit(v *registry.Visit, row *acuity.CensusRoom) {
+// placeVisit records that the census reports a visit in a room.
+func (t *censusIntake) placeVisit(v *registry.Visit, row *acuity.CensusRoom) {
 	t.shown[v] = true
 	t.markOccupied(row.ID)
 	if n := len(v.Stays); n > 0 && v.Stays[n-1].To == 0 && v.Stays[n-1].Room == row.ID {

@@ -16,7 +16,7 @@ import (
 func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	r, since := t.unit.registry.Room(row.ID), f.PrimarySince
 	before := charts.PrimaryByCensus(r, f, t.at, f.Birth()).Factor
-	t.takePrimary(f, row)
+	t.applyPrimary(f, row)
 	overwrite(&f.Area, row.Area)
 	overwrite(&f.Service, row.Service)
 	if row.Class != 0 {
@@ -35,7 +35,7 @@ func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	if row.HasDiagnoses {
 		f.Diagnoses = t.listDiagnoses(f.Diagnoses, row.Diagnoses)
 		for i := range f.Diagnoses {
-			t.unit.worklist.NoteUnmappedDiagnosis(t.in, &f.Diagnoses[i].Diagnosis, row.ID)
+			t.unit.worklist.AddUnmappedDiagnosis(t.in, &f.Diagnoses[i].Diagnosis, row.ID)
 		}
 	}
 	if row.HasNewborns {
@@ -43,9 +43,9 @@ func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	}
 }
 
-// takePrimary applies the primary factor of a row. For a row without one, but with another area, service or class, the
+// applyPrimary applies the primary factor of a row. For a row without one, but with another area, service or class, the
 // table determines the primary again.
-func (t *censusIntake) takePrimary(f *facts.CensusFacts, row *acuity.CensusRoom) {
+func (t *censusIntake) applyPrimary(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	switch {
 	case row.Primary == 0:
 		moved := row.Area != "" && row.Area != f.Area || row.Service != "" && row.Service != f.Service ||

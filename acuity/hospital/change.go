@@ -20,7 +20,7 @@ func (u *State) conclude(in *registry.Intake) {
 
 	f := &u.registry.Facts
 	f.Version++
-	if f.Version == 1 || !u.scoring.showsTheSame() {
+	if f.Version == 1 || !u.scoring.isUnchanged() {
 		f.Since = f.Clock
 	}
 	c.Hospital, c.Version, c.Offset, c.AppliedAt, c.Level = u.registry.Keys.Hospital, f.Version, f.Offset, f.Clock, after.Level
@@ -57,7 +57,7 @@ func (u *State) head() {
 	h.Clock, h.ObservedAt = f.Clock, f.ObservedAt
 	h.Staffing, h.Roster, h.StaffingFromRoster = f.Staffing, f.Roster, u.settings.SwitchesInForce().StaffingFromRoster
 	h.HasCensus, h.CensusAt, h.TotalRooms = f.HasCensus, f.CensusAt, f.TotalRooms
-	u.timelines.SettleMoves()
+	u.timelines.UpdateMoves()
 	h.Moves, h.Unplaced = u.timelines.Moves[max(len(u.timelines.Moves)-capMoves, 0):], u.stays.Unplaced
 	u.timelines.CountWaiting()
 	h.UnknownLocations = 0

@@ -23,8 +23,8 @@ type clinicalIntake struct {
 	spare []evidence.Statement // memory for the statements of a request
 }
 
-// takeSignals applies the clinical statements of a request.
-func (k *clinicalIntake) takeSignals(in *registry.Intake) {
+// applySignals applies the clinical statements of a request.
+func (k *clinicalIntake) applySignals(in *registry.Intake) {
 	if ref := in.Observation.Room; ref != nil {
 		if in.Room = k.namedRoom(in, *ref); in.Room == nil {
 			in.Outcome, in.Reason = acuity.Ignored, reasonRooms
@@ -51,7 +51,7 @@ func (k *clinicalIntake) takeSignals(in *registry.Intake) {
 			continue
 		}
 		if s.Visit != "" || s.Patient != "" || s.Subject != "" || s.Resource != "" {
-			k.takeStatement(in, i, s, evidence.ResourceStatement{Statement: h, Version: evidence.VersionOf(s)})
+			k.storeStatement(in, i, s, evidence.ResourceStatement{Statement: h, Version: evidence.VersionOf(s)})
 			continue
 		}
 		r := in.Room
@@ -69,7 +69,7 @@ func (k *clinicalIntake) takeSignals(in *registry.Intake) {
 	if o := in.Observation; in.Refused > 0 && in.Refused == len(o.Signals) && o.Room == nil && len(o.Events)+len(o.References) == 0 {
 		in.Outcome, in.Reason = acuity.Ignored, in.Warnings[len(in.Warnings)-1].Code
 	}
-	k.worklist.NoteUnmappedSignals(in)
+	k.worklist.AddUnmappedSignals(in)
 }
 
 // namedRoom returns the room that a clinical request names, and adds the room if it is unknown. It returns nil if the
@@ -101,8 +101,8 @@ func (k *clinicalIntake) namedRoom(in *registry.Intake, ref acuity.RoomRef) *reg
 	return r
 }
 
-// takeStatement stores a statement about a visit, a patient, or a known resource.
-func (k *clinicalIntake) takeStatement(in *registry.Intake, i int, s *acuity.Signal, h evidence.ResourceStatement) {
+// storeStatement stores a statement about a visit, a patient, or a known resource.
+func (k *clinicalIntake) storeStatement(in *registry.Intake, i int, s *acuity.Signal, h evidence.ResourceStatement) {
 	to := k.subjectOf(s)
 	if h.Version != nil && !h.Version.IsDescribed() {
 		to = k.statements.HolderOfResource(&h, to)

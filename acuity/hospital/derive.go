@@ -7,9 +7,9 @@ import (
 // derive updates everything that is derived from the facts. Each step derives the touched visits or rooms completely,
 // and may touch others for the next steps. The result does not depend on the order in which they were touched.
 func (u *State) derive() {
-	u.settleTable()
+	u.updateTable()
 	if u.registry.Work.Plain {
-		u.forgetDerived()
+		u.dropDerived()
 		u.touchAll()
 	}
 	u.timelines.BuildTimelines()

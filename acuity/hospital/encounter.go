@@ -65,9 +65,9 @@ func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Even
 	return at < storedAt || at == storedAt && receivedAt < stored.ReceivedAt
 }
 
-// takeVersion replaces the events of older versions of an Encounter by those of a new version
+// applyVersion replaces the events of older versions of an Encounter by those of a new version
 // (docs/decisions.md#encounter-versions), unless a newer version is stored.
-func (es *eventStore) takeVersion(in *registry.Intake, e *acuity.Event) *intakeVersion {
+func (es *eventStore) applyVersion(in *registry.Intake, e *acuity.Event) *intakeVersion {
 	k := es.version(in, e)
 	if k.taken {
 		return k

@@ -32,8 +32,8 @@ type eventStore struct {
 	spare    []registry.IntakeEvent              // memory for the events of an observation
 }
 
-// takeEvents adds the events to their visits.
-func (es *eventStore) takeEvents(in *registry.Intake) {
+// applyEvents adds the events to their visits.
+func (es *eventStore) applyEvents(in *registry.Intake) {
 	es.versions = nil
 	in.Items = make([]acuity.ItemResult, len(in.Observation.Events))
 	in.Events = append(es.spare[:0], make([]registry.IntakeEvent, len(in.Observation.Events))...)
@@ -46,7 +46,7 @@ func (es *eventStore) takeEvents(in *registry.Intake) {
 		for _, w := range e.Warnings {
 			in.Warn(w.Code, w.Path)
 		}
-		outcome, reason := es.takeEvent(in, i, e)
+		outcome, reason := es.applyEvent(in, i, e)
 		if reason == reasonVisitUnknown {
 			in.Warn(reason, in.EventPath(i))
 		}
@@ -54,10 +54,10 @@ func (es *eventStore) takeEvents(in *registry.Intake) {
 	}
 }
 
-// takeEvent applies one event.
-func (es *eventStore) takeEvent(in *registry.Intake, i int, e *acuity.Event) (acuity.Outcome, string) {
+// applyEvent applies one event.
+func (es *eventStore) applyEvent(in *registry.Intake, i int, e *acuity.Event) (acuity.Outcome, string) {
 	if e.Resource != "" {
-		k := es.takeVersion(in, e)
+		k := es.applyVersion(in, e)
 		if k.v == nil {
 			return k.outcome, k.reason
 		}
@@ -126,7 +126,7 @@ func (es *eventStore) store(in *registry.Intake, i int, e *acuity.Event, v *regi
 	es.foldOldest(v)
 	es.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 	for i := range stored.Diagnoses {
-		es.worklist.NoteUnmappedDiagnosis(in, &stored.Diagnoses[i], -1)
+		es.worklist.AddUnmappedDiagnosis(in, &stored.Diagnoses[i], -1)
 	}
 	in.Events[i] = registry.IntakeEvent{V: v, ID: e.ID, Left: v.Whole().Timeline.PlacedAt() != 0 && es.WhereIs(v) == nil}
 }
@@ -260,7 +260,7 @@ func (es *eventStore) foldOldest(v *registry.Visit) {
 	if !es.isFull(v) {
 		return
 	}
-	if es.settleLent(v); !es.isFull(v) {
+	if es.assignLent(v); !es.isFull(v) {
 		return
 	}
 	order := slices.Clone(v.Events)
@@ -292,10 +292,10 @@ func (es *eventStore) isFull(v *registry.Visit) bool {
 	return len(v.Events) > capEvents || v.Bytes-v.Facts.Size() > capEventBytes
 }
 
-// settleLent permanently moves events that name only the patient to the visits that they belong to. It does so for the
+// assignLent permanently moves events that name only the patient to the visits that they belong to. It does so for the
 // events of a visit that has too many, and for those that such a visit has borrowed, because folding would separate
 // them from the events around them.
-func (es *eventStore) settleLent(v *registry.Visit) {
+func (es *eventStore) assignLent(v *registry.Visit) {
 	holders := slices.Clone(v.Whole().Joined.Borrowed())
 	if len(v.Joined.Lent()) > 0 {
 		holders = append(holders, v)

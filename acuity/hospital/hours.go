@@ -17,8 +17,8 @@ import (
 // received before the hour are applied.
 const hourGrace = acuity.Instant(10_000)
 
-// closingHour is how long after the last fact about a patient hours are cut. The first unobserved hour is recorded as
-// such; after that, an idle hospital writes no snapshots.
+// closingHour is the period after the last fact about a patient in which hours are still cut. The first unobserved hour
+// is recorded as such; after that, an idle hospital writes no snapshots.
 const closingHour = score.QuietAfter + time.Hour
 
 // observedHours makes the snapshots of full hours, including those of past hours in a backfill.
@@ -79,7 +79,7 @@ func (h *observedHours) markLive() {
 
 // addSnapshot adds the snapshot of the full hour of the clock to a change.
 func (h *observedHours) addSnapshot(in *registry.Intake) {
-	s := score.TakeSnapshot(&h.Chart, h.Facts.Clock)
+	s := score.MakeSnapshot(&h.Chart, h.Facts.Clock)
 	s.Generation, s.Position = h.Facts.Generation, h.Facts.Offset
 	h.addArrivals(&s)
 	in.Snapshot = &s

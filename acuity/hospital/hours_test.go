@@ -37,7 +37,7 @@ func TestSnapshotAddsUpToTheVerdict(t *testing.T) {
 			u.advance(nil, o.ReceivedAt)
 			u.Apply(&o, 1)
 			now := u.registry.Facts.Clock
-			s := score.TakeSnapshot(u.Chart(), now)
+			s := score.MakeSnapshot(u.Chart(), now)
 			for h := range acuity.Horizon + 1 {
 				v := score.Judge(u.Chart(), now.Add(time.Duration(h)*time.Hour))
 				var need catalogue.Demand
@@ -77,7 +77,7 @@ func TestFrozenPathIsThatOfTheSchedules(t *testing.T) {
 		}}},
 		spoken(clockAt(1), 4, magnesium(clockAt(0), acuity.SignalActive)),
 	)
-	s := score.TakeSnapshot(u.Chart(), clockAt(1))
+	s := score.MakeSnapshot(u.Chart(), clockAt(1))
 	if s.Occupied != 3 || s.Rooms != 9 || len(s.Visits) != 3 {
 		t.Fatalf("%+v", s)
 	}
@@ -267,6 +267,6 @@ func BenchmarkSnapshot(b *testing.B) {
 	u, now := busy(testHospital)
 	b.ReportAllocs()
 	for b.Loop() {
-		score.TakeSnapshot(u.Chart(), now)
+		score.MakeSnapshot(u.Chart(), now)
 	}
 }

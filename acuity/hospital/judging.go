@@ -125,8 +125,8 @@ func (k *scoring) verdicts(r *registry.Room) (before, after *score.RoomVerdict) 
 	return after, after
 }
 
-// showsTheSame reports whether the verdict shows the same as the previous one.
-func (k *scoring) showsTheSame() bool {
+// isUnchanged reports whether the verdict shows the same as the previous one.
+func (k *scoring) isUnchanged() bool {
 	if !k.verdict.ShowsSame(&k.before) {
 		return false
 	}

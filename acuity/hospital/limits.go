@@ -64,8 +64,8 @@ const (
 	capPastStaffing = 1000
 	// capRoster is the maximum number of nurses of a roster.
 	capRoster = 500
-	// capMoves is the maximum number of moves that count for the flow axis: as many as there can be nurses. The newest
-	// count.
+	// capMoves is the maximum number of moves that count for the flow axis, which equals the maximum number of nurses.
+	// The newest count.
 	capMoves = 1000
 )
 
@@ -74,8 +74,8 @@ const usualEvents = 4
 
 // These are the times after which facts are settled or removed.
 const (
-	// forgetVisit is how long a visit is stored after its discharge (docs/decisions.md#event-set).
-	forgetVisit = 7 * 24 * time.Hour
+	// visitRetention is how long a visit is stored after its discharge (docs/decisions.md#event-set).
+	visitRetention = 7 * 24 * time.Hour
 	// backfillDays is how far back past hours are cut, and how long visits of a batch are stored for that purpose.
 	backfillDays = 28 * 24 * time.Hour
 )

@@ -30,8 +30,8 @@ func isAdministration(o *acuity.Observation) bool {
 	return len(o.Mappings)+len(o.Rules)+len(o.Locations)+len(o.Marks) > 0 || o.Switches != nil
 }
 
-// takeLocalSettings applies an administrator's observation, all of it or nothing.
-func (u *State) takeLocalSettings(in *registry.Intake) {
+// applyLocalSettings applies an administrator's observation, all of it or nothing.
+func (u *State) applyLocalSettings(in *registry.Intake) {
 	o := in.Observation
 	changes := u.settings.ChangesBy(o)
 	if reason := u.settings.Refusal(o, changes); reason != "" {
@@ -39,13 +39,13 @@ func (u *State) takeLocalSettings(in *registry.Intake) {
 		return
 	}
 	for i := range changes {
-		u.settings.Take(&changes[i])
+		u.settings.Apply(&changes[i])
 	}
 	for i := range o.Locations {
 		confirmRoom(&u.registry, in, &o.Locations[i])
 	}
 	for i := range o.Marks {
-		u.worklist.TakeMark(in, i, &o.Marks[i])
+		u.worklist.ApplyMark(in, i, &o.Marks[i])
 	}
 	if len(o.Locations) > 0 || o.Switches != nil {
 		u.locations.Table.SetRows(u.settings.Locations())

@@ -6,9 +6,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// settleTable updates the room table after a step, once, and touches what depends on changed answers. A step may add
+// updateTable updates the room table after a step, once, and touches what depends on changed answers. A step may add
 // hundreds of rooms, and usually no visit depends on them.
-func (u *State) settleTable() {
+func (u *State) updateTable() {
 	w := &u.registry.Work
 	for _, l := range w.DroppedPlaces {
 		w.RebuildTable = w.RebuildTable || u.locations.Table.IsUnused(*l)

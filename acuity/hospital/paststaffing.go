@@ -7,8 +7,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// pastStaffing is the staffing of past hours. It has no effect on the present: a sender of the past
-// in pieces would otherwise change the current level with each piece.
+// pastStaffing is the staffing of past hours. It has no effect on the present: otherwise, each batch of past staffing
+// would change the current level.
 type pastStaffing struct {
 	facts.PastStaffingState
 

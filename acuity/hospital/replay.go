@@ -61,8 +61,8 @@ func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Ch
 // instead of once an hour, because a month would take hours.
 const recallDaily = 2000
 
-// forgetDerived drops everything that is derived from the facts.
-func (u *State) forgetDerived() {
+// dropDerived drops everything that is derived from the facts.
+func (u *State) dropDerived() {
 	u.hours.dropPast()
 	past := u.hours.past
 	for _, v := range u.registry.Visits {

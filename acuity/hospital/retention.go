@@ -17,18 +17,18 @@ import (
 // applyRetention settles and removes old facts. It runs at the first step of each hour of the hospital's clock, so a
 // restored unit runs it at the same steps.
 func (u *State) applyRetention(now acuity.Instant) {
-	u.dedup.ForgetOld(now)
+	u.dedup.DropOld(now)
 	u.hours.dropOldStaffing()
 	for _, r := range u.registry.Rooms {
-		u.statements.SettleStatements(r, now)
+		u.statements.FinalizeStatements(r, now)
 		old := func(s facts.CensusStay) bool { return s.To.Add(registry.SettleAfter) <= now }
 		if slices.ContainsFunc(r.Past, old) {
 			r.Past = slices.DeleteFunc(r.Past, old)
 			u.registry.Work.MarkRoom(r, registry.Unsaved|registry.Touched)
 		}
 	}
-	u.statements.SettleUnassigned(now)
-	u.forgetVisits(now)
+	u.statements.FinalizeUnassigned(now)
+	u.removeVisits(now)
 	u.registry.TouchedAfter(now - registry.HourOf) // that hour has been cut
 	if len(u.names.Versions)+len(u.names.ByEncounter)+len(u.names.Resources)+len(u.names.Undecided) > 0 {
 		u.names.Index()
@@ -36,9 +36,9 @@ func (u *State) applyRetention(now acuity.Instant) {
 	u.registry.Work.RecountWaiting = true // which statements wait depends on the hour
 }
 
-// forgetVisits removes the visits that are over. A visit cannot be over until forgetVisit has passed since its last
-// fact, so it is not checked earlier. A visit without events, which has only a name, may be over earlier.
-func (u *State) forgetVisits(now acuity.Instant) {
+// removeVisits removes the visits that have ended. A visit cannot have ended until visitRetention has passed since its
+// last fact, so it is not checked earlier. A visit without events, which has only a name, may have ended earlier.
+func (u *State) removeVisits(now acuity.Instant) {
 	due := slices.SortedFunc(maps.Keys(u.registry.Unknown), func(a, b *registry.Visit) int { return cmp.Compare(a.ID, b.ID) })
 	due = append(due, u.registry.Fresh...)
 	u.registry.Fresh = nil
@@ -58,11 +58,11 @@ func (u *State) forgetVisits(now acuity.Instant) {
 		case v.IsName(): // names are checked each time
 			v.InChecks = false
 		default:
-			hour := max(v.Touched.Add(forgetVisit), now+1).Hour()
+			hour := max(v.Touched.Add(visitRetention), now+1).Hour()
 			u.registry.Checks[hour] = append(u.registry.Checks[hour], v)
 		}
 	}
-	u.forget(over)
+	u.dropVisits(over)
 }
 
 // appendRelated appends a visit and the visits that share a timeline with it, because the timeline of only some of them
@@ -80,7 +80,7 @@ func appendRelated(over []*registry.Visit, v *registry.Visit) []*registry.Visit 
 	return over
 }
 
-// isOver reports whether a visit can be forgotten: 7 days after its discharge, or after its last fact if it is in no
+// isOver reports whether a visit can be removed: 7 days after its discharge, or after its last fact if it is in no
 // place. A visit from a batch is stored for 28 days after the discharge, in case another batch covers the same hours.
 func isOver(v *registry.Visit, now acuity.Instant) bool {
 	if !v.IsJoined() {
@@ -94,7 +94,7 @@ func isOver(v *registry.Visit, now acuity.Instant) bool {
 	return true
 }
 
-// isOverAlone is isOver without the visits that share a timeline with the visit.
+// isOverAlone reports whether a visit can be removed, regardless of the visits that share a timeline with it.
 func isOverAlone(v *registry.Visit, now acuity.Instant) bool {
 	if n := len(v.Spans); n > 0 && v.Spans[n-1].To == 0 {
 		return false
@@ -105,11 +105,11 @@ func isOverAlone(v *registry.Visit, now acuity.Instant) bool {
 	if v.Timeline.ClosedAt.Add(backfillDays) > now && v.Feed() == acuity.ChannelBatch {
 		return false
 	}
-	return max(v.Touched, v.Timeline.ClosedAt).Add(forgetVisit) <= now
+	return max(v.Touched, v.Timeline.ClosedAt).Add(visitRetention) <= now
 }
 
-// forget removes visits. Rooms that they added remain. It iterates over each list of the unit once.
-func (u *State) forget(over []*registry.Visit) {
+// dropVisits removes visits. Rooms that they added remain. It iterates over each list of the unit once.
+func (u *State) dropVisits(over []*registry.Visit) {
 	if len(over) == 0 {
 		return
 	}
@@ -117,7 +117,7 @@ func (u *State) forget(over []*registry.Visit) {
 	for _, v := range over {
 		v.Forgotten = true
 		u.locations.ForgetPlaces(v.Events)
-		u.takeOut(v)
+		u.removeFromRooms(v)
 	}
 	u.registry.Work.RecountWaiting = true
 	for _, r := range u.registry.Rooms {
@@ -147,8 +147,8 @@ func (u *State) forget(over []*registry.Visit) {
 	}
 }
 
-// takeOut removes a dropped visit from all indexes and rooms.
-func (u *State) takeOut(v *registry.Visit) {
+// removeFromRooms removes a dropped visit from all indexes and rooms.
+func (u *State) removeFromRooms(v *registry.Visit) {
 	for _, s := range v.Spans {
 		if r := u.registry.Room(s.Room); s.Kind == location.InRoom && r != nil && (s.To == 0 || s.To > u.registry.Facts.CensusAt) && !r.Placed {
 			r.Placed = true

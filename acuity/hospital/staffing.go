@@ -10,8 +10,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// takeStaffing sets the number of nurses, now or from a future time.
-func takeStaffing(f *facts.UnitState, in *registry.Intake, s *acuity.Staffing) {
+// setStaffing sets the number of nurses, now or from a future time.
+func setStaffing(f *facts.UnitState, in *registry.Intake, s *acuity.Staffing) {
 	n := *s
 	if n.AsOf == 0 {
 		n.AsOf = in.Observation.ReceivedAt
@@ -58,8 +58,8 @@ func dropReplaced(f *facts.UnitState, now acuity.Instant) {
 	f.Staffing = list
 }
 
-// takeRoster sets the roster.
-func takeRoster(f *facts.UnitState, in *registry.Intake, r *acuity.Roster) {
+// setRoster sets the roster.
+func setRoster(f *facts.UnitState, in *registry.Intake, r *acuity.Roster) {
 	n := *r
 	if n.AsOf == 0 {
 		n.AsOf = in.Observation.ReceivedAt

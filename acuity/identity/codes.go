@@ -78,8 +78,8 @@ type Worklist struct {
 // codeKinds are the kinds that distinguish the rows of the worklist: diagnoses, medications, and everything else.
 var codeKinds = [...]catalogue.SignalKind{0, catalogue.KindMedication, catalogue.KindObservation}
 
-// TakeMark removes a code from the worklist, or restores it.
-func (l *Worklist) TakeMark(in *registry.Intake, i int, m *acuity.CodeMark) {
+// ApplyMark removes a code from the worklist, or restores it.
+func (l *Worklist) ApplyMark(in *registry.Intake, i int, m *acuity.CodeMark) {
 	found := false
 	for _, kind := range codeKinds {
 		if m.Kind != 0 && UnmappedKey("", "", m.Kind) != UnmappedKey("", "", kind) {
@@ -101,9 +101,9 @@ func (l *Worklist) TakeMark(in *registry.Intake, i int, m *acuity.CodeMark) {
 	}
 }
 
-// NoteUnmappedSignals adds the unmapped codes of the request to the result and the worklist. A condition counts as a
+// AddUnmappedSignals adds the unmapped codes of the request to the result and the worklist. A condition counts as a
 // diagnosis. A resource has no room.
-func (l *Worklist) NoteUnmappedSignals(in *registry.Intake) {
+func (l *Worklist) AddUnmappedSignals(in *registry.Intake) {
 	for i := range in.Statements {
 		h := &in.Statements[i]
 		if in.SignalExists(i) {
@@ -127,20 +127,20 @@ func (l *Worklist) NoteUnmappedSignals(in *registry.Intake) {
 			kind = 0
 		}
 		if h.Code != "" || h.Display != "" {
-			l.noteCode(in, h.System, h.Code, h.Display, kind, room)
+			l.countCode(in, h.System, h.Code, h.Display, kind, room)
 		}
 	}
 }
 
-// NoteUnmappedDiagnosis adds a diagnosis of an ADT event or a census row if it is unmapped. Room -1 means no room.
-func (l *Worklist) NoteUnmappedDiagnosis(in *registry.Intake, d *acuity.Diagnosis, room int32) {
+// AddUnmappedDiagnosis adds a diagnosis of an ADT event or a census row if it is unmapped. Room -1 means no room.
+func (l *Worklist) AddUnmappedDiagnosis(in *registry.Intake, d *acuity.Diagnosis, room int32) {
 	if !d.Delete && !l.Matcher.Reader.Diagnosis(d).Known && !adt.DescribesDelivery(d) {
-		l.noteCode(in, d.System, d.Code, d.Display, 0, room)
+		l.countCode(in, d.System, d.Code, d.Display, 0, room)
 	}
 }
 
-// noteCode counts an unmapped code.
-func (l *Worklist) noteCode(in *registry.Intake, system codes.System, code, display string, kind catalogue.SignalKind, room int32) {
+// countCode counts an unmapped code.
+func (l *Worklist) countCode(in *registry.Intake, system codes.System, code, display string, kind catalogue.SignalKind, room int32) {
 	key := UnmappedKey(system, code, kind)
 	c := l.Codes.Rows[key]
 	if un := (acuity.Unmapped{System: system, Code: code, Display: display}); (c == nil || !c.Ignored) && in.First(un) {

@@ -7,9 +7,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// TakeCreates finds the parts of an observation whose resources already exist. It runs before anything of the
+// FindExisting finds the parts of an observation whose resources already exist. It runs before anything of the
 // observation is applied, and in the order of the log, so two concurrent requests create one resource.
-func (ns *Names) TakeCreates(in *registry.Intake) {
+func (ns *Names) FindExisting(in *registry.Intake) {
 	for _, c := range in.Observation.Creates {
 		if !slices.ContainsFunc(c.Names, ns.knows) {
 			continue

@@ -63,20 +63,20 @@ func (j *Joins) index(index map[string][]*registry.Visit, v *registry.Visit, bef
 	}
 	for _, name := range before {
 		if !slices.Contains(after, name) {
-			j.touchCrowd(index[name], capClaims+1)
+			j.touchClaimants(index[name], capClaims+1)
 			removeFrom(index, name, v)
 		}
 	}
 	for _, name := range after {
 		if !slices.Contains(before, name) {
 			index[name] = append(index[name], v)
-			j.touchCrowd(index[name], capClaims+1)
+			j.touchClaimants(index[name], capClaims+1)
 		}
 	}
 }
 
-// touchCrowd touches the claimants of a name if there are n of them.
-func (j *Joins) touchCrowd(list []*registry.Visit, n int) {
+// touchClaimants touches the claimants of a name if their number is n.
+func (j *Joins) touchClaimants(list []*registry.Visit, n int) {
 	if len(list) != n {
 		return
 	}

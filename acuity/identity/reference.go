@@ -14,8 +14,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// TakeReferences stores the Medications, Locations and Patients that other resources refer to.
-func (ns *Names) TakeReferences(in *registry.Intake) {
+// StoreReferences stores the Medications, Locations and Patients that other resources refer to.
+func (ns *Names) StoreReferences(in *registry.Intake) {
 	codes, persons := map[string]bool{}, map[string]bool{} // changed Medications and changed Patients
 	placesChanged := false
 	noteChange := func(s *facts.ReferenceState) {
@@ -33,7 +33,7 @@ func (ns *Names) TakeReferences(in *registry.Intake) {
 		if in.ReferenceExists(i) {
 			continue
 		}
-		if old != nil && (r.UpdatedAt < old.UpdatedAt || old.Says(r)) {
+		if old != nil && (r.UpdatedAt < old.UpdatedAt || old.Matches(r)) {
 			continue
 		}
 		s := &facts.ReferenceState{Reference: *r, Version: ns.Facts.Version + 1}
@@ -48,7 +48,7 @@ func (ns *Names) TakeReferences(in *registry.Intake) {
 		noteChange(s)
 		ns.JoinPersons(&s.Reference)
 	}
-	for _, old := range ns.forgetOldest() {
+	for _, old := range ns.dropOldest() {
 		noteChange(old)
 	}
 	if len(persons) > 0 {
@@ -61,7 +61,7 @@ func (ns *Names) TakeReferences(in *registry.Intake) {
 			}
 		}
 	}
-	reread := len(codes) > 0 && ns.speaksOf(codes)
+	reread := len(codes) > 0 && ns.refersTo(codes)
 	if reread {
 		ns.rereadStatements()
 	}
@@ -96,9 +96,9 @@ func ownTexts(s *facts.ReferenceState) {
 	}
 }
 
-// forgetOldest enforces the caps of Patients and of all other references, and returns the dropped ones, which are the
+// dropOldest enforces the caps of Patients and of all other references, and returns the dropped ones, which are the
 // oldest versions.
-func (ns *Names) forgetOldest() (forgotten []*facts.ReferenceState) {
+func (ns *Names) dropOldest() (forgotten []*facts.ReferenceState) {
 	if len(ns.References.Rows) <= CapReferences {
 		return nil
 	}
@@ -143,9 +143,9 @@ func (ns *Names) touchPerson(r *acuity.Reference) {
 	}
 }
 
-// speaksOf reports whether a statement refers to one of these references, or to one that contains it. If so, statements
+// refersTo reports whether a statement refers to one of these references, or to one that contains it. If so, statements
 // must be matched again.
-func (ns *Names) speaksOf(names map[string]bool) bool {
+func (ns *Names) refersTo(names map[string]bool) bool {
 	for range terminology.MaxInside - 1 {
 		inside := maps.Clone(names)
 		for whole, s := range ns.References.Rows {

@@ -44,7 +44,7 @@ func (l *Timelines) BuildTimelines() {
 	built := l.Work.Visits.With(registry.Touched)
 	l.Joins.join(built, how)
 	for _, v := range built {
-		l.noteTimeline(v)
+		l.applyTimeline(v)
 	}
 	for _, list := range [...][]*registry.Visit{built, l.Names.Parts} {
 		for _, v := range list {
@@ -90,8 +90,8 @@ func (l *Timelines) buildOwn(v *registry.Visit, how adt.Options) {
 	l.Work.Moved = moved
 }
 
-// noteTimeline updates everything else that depends on the timeline of a visit.
-func (l *Timelines) noteTimeline(v *registry.Visit) {
+// applyTimeline updates everything else that depends on the timeline of a visit.
+func (l *Timelines) applyTimeline(v *registry.Visit) {
 	if len(v.Timeline.Waiting) > 0 {
 		l.Work.RecountWaiting = true
 		if !v.InCancels {
@@ -187,8 +187,8 @@ func hasNames(v *registry.Visit, s *adt.Timeline) bool {
 	return n == len(v.Names)
 }
 
-// SettleMoves updates the moves of the last 120 min after a step.
-func (l *Timelines) SettleMoves() {
+// UpdateMoves updates the moves of the last 120 min after a step.
+func (l *Timelines) UpdateMoves() {
 	w, since := &l.Work, l.Facts.Clock.Add(-score.TurnoverWindow)
 	for _, m := range w.AddedMoves {
 		if m > since {

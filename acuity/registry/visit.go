@@ -216,7 +216,7 @@ type Visit struct {
 	ResourceStatements evidence.ResourceStatements
 	Timeline           adt.Timeline
 	Spans              []LocationSpan // stays according to ADT and census together, ascending
-	LastPlaced         acuity.Instant // see locationMerge.lastSaid
+	LastPlaced         acuity.Instant // see locationMerge.lastReported
 	CandidateFor       *Room          // the room where the visit may be the occupant
 	OccupantOf         *Room          // the room where the visit is the occupant
 	Mother             *Visit         // mother of a newborn

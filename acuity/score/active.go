@@ -200,7 +200,7 @@ func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now a
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {
 		then, on := mergeEvidence(views, fv.Factor, at)
-		if !on || !then.looksLike(fv) {
+		if !on || !then.isShownLike(fv) {
 			fv.Next = at
 			return loses
 		}
@@ -219,8 +219,8 @@ func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now a
 	return loses
 }
 
-// looksLike reports whether two entries of a factor are shown identically.
-func (fv *mergedEntry) looksLike(other *mergedEntry) bool {
+// isShownLike reports whether two entries of a factor are shown identically.
+func (fv *mergedEntry) isShownLike(other *mergedEntry) bool {
 	return fv.Since == other.Since && fv.Kind == other.Kind && fv.assignedBy == other.assignedBy &&
 		fv.Severity == other.Severity && fv.Need == other.Need && fv.add == other.add && fv.Past == other.Past
 }

@@ -74,14 +74,15 @@ func (r *axisReading) least(a, b int64) bool {
 	return r.measured && (r.infinite || r.num*b >= a*r.den)
 }
 
-// raise raises the level to to if a condition holds. The rule is that of the first condition that reached the level.
+// raise raises the level to the parameter to if a condition holds. The rule is that of the first condition that reached
+// the level.
 func (r *axisReading) raise(when bool, to acuity.Level, rule string) {
 	if when && to > r.level {
 		r.level, r.rule = to, rule
 	}
 }
 
-// mainly is raise for a condition of the main variable.
+// mainly is like raise, for a condition of the main variable: it also raises the level of the main variable alone.
 func (r *axisReading) mainly(when bool, to acuity.Level, rule string) {
 	r.raise(when, to, rule)
 	if when {

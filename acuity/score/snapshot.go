@@ -16,12 +16,12 @@ const MaxSnapshotVisits = 500
 // QuietAfter is how long a unit counts as observed after the last fact about a patient. A default of this project.
 const QuietAfter = 12 * time.Hour
 
-// TakeSnapshot returns the snapshot of a unit at an instant. Each visit has its demand now and at every full hour
+// MakeSnapshot returns the snapshot of a unit at an instant. Each visit has its demand now and at every full hour
 // ahead, under the changes that are certain because they depend on time alone. The caller adds generation, position
 // and arrivals, which come from the unit's log.
 //
 // The current demands add up to the verdict's required demand, and the scores to its score.
-func TakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {
+func MakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {
 	cat := c.Unit.Catalogue()
 	s := acuity.Snapshot{
 		Hour: now.Hour(), RulesVersion: cat.Version(), Nurses: -1,

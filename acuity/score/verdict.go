@@ -4,7 +4,7 @@
 //     instant always give the same verdict.
 //   - [JudgeRoom] evaluates one room: its active factors, its demand, its score.
 //   - [JudgeUnit] adds up the rooms, computes the seven axes and the level.
-//   - [TakeSnapshot] adds the demand of each patient in the hours ahead.
+//   - [MakeSnapshot] adds the demand of each patient in the hours ahead.
 //
 // Every constant cites its source.
 package score

@@ -31,7 +31,7 @@ type locationMerge struct {
 // the census (docs/decisions.md#census-among-adt).
 func (l *Builder) mergeLocations(v *registry.Visit, w *locationMerge, dst []registry.LocationSpan) []registry.LocationSpan {
 	l.addADTSpans(v, w)
-	v.LastPlaced = w.lastSaid(v)
+	v.LastPlaced = w.lastReported(v)
 	if len(w.censusSpans) == 0 {
 		return append(dst, w.adtSpans...)
 	}
@@ -82,18 +82,18 @@ func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool)
 		}
 		return w.adtPlacementAt(t)
 	}
-	lastSaid := min(t, w.censusSpans[q].Last)
+	lastReported := min(t, w.censusSpans[q].Last)
 	for _, p := range w.points {
-		if lastSaid < p.At && p.At <= t && p.About <= lastSaid {
+		if lastReported < p.At && p.At <= t && p.About <= lastReported {
 			return w.adtPlacementAt(t)
 		}
 	}
 	return w.censusSpans[q].Place, !w.censusSpans[q].Absent
 }
 
-// lastSaid returns when ADT or a census last reported the place of the visit, or 0 if according to one of them the
+// lastReported returns when ADT or a census last reported the place of the visit, or 0 if according to one of them the
 // visit is still in a place.
-func (w *locationMerge) lastSaid(v *registry.Visit) acuity.Instant {
+func (w *locationMerge) lastReported(v *registry.Visit) acuity.Instant {
 	last := acuity.Instant(1)
 	for _, s := range w.adtSpans {
 		if s.To == 0 {
@@ -151,7 +151,7 @@ func (l *Builder) addCensusSpans(v *registry.Visit, w *locationMerge) {
 			w.early = registry.LocationSpan{Placement: place, From: max(o.From, 1), To: arrived}
 		}
 		w.censusSpans = append(w.censusSpans, censusSpan{At: from, Last: o.Last, Place: place})
-	case v.Timeline.Newborn && l.besideSomebody(v, w, at):
+	case v.Timeline.Newborn && l.isInOccupiedRoom(v, w, at):
 	default:
 		if _, there := w.adtPlacementAt(at); there && !v.Timeline.PlacedAbout(at) || !there && len(v.Stays) > 0 {
 			w.censusSpans = append(w.censusSpans, censusSpan{At: at, Last: at, Absent: true})
@@ -169,10 +169,10 @@ func (w *locationMerge) arrival(t acuity.Instant) (acuity.Instant, bool) {
 	return 0, false
 }
 
-// besideSomebody reports whether ADT has a newborn in a room that the newest census reports as occupied, or in a room
+// isInOccupiedRoom reports whether ADT has a newborn in a room that the newest census reports as occupied, or in a room
 // shared with its mother. If so, the newborn follows its mother, because a census lists rooms and rarely a newborn
 // separately.
-func (l *Builder) besideSomebody(v *registry.Visit, w *locationMerge, at acuity.Instant) bool {
+func (l *Builder) isInOccupiedRoom(v *registry.Visit, w *locationMerge, at acuity.Instant) bool {
 	p, there := w.adtPlacementAt(at)
 	if !there {
 		return false

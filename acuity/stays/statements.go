@@ -111,9 +111,9 @@ func (k *Statements) dropRecord(h *evidence.Statement) {
 // DropResourceStatement drops the record of a resource statement.
 func (k *Statements) DropResourceStatement(h *evidence.ResourceStatement) { k.dropRecord(&h.Statement) }
 
-// SettleStatements makes the owners of 24 h old statements of a room final. The owners do not change, so nothing else
+// FinalizeStatements makes the owners of 24 h old statements of a room final. The owners do not change, so nothing else
 // does.
-func (k *Statements) SettleStatements(r *registry.Room, now acuity.Instant) {
+func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 	if at := r.Statements.Unsettled; at == 0 || at.Add(registry.SettleAfter) > now {
 		return
 	}

@@ -58,7 +58,7 @@ func (k *Statements) warnOfVisit(in *registry.Intake, v *registry.Visit, path st
 }
 
 // isOfAnother reports whether an earlier statement names another patient than the visit has. Once that is decided, it
-// forgets the name.
+// drops the name.
 func (k *Statements) isOfAnother(h *evidence.ResourceStatement, kept, v *registry.Visit) bool {
 	if h.Version == nil || h.Version.Subject == nil {
 		return false

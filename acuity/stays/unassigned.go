@@ -102,9 +102,9 @@ func (k *Statements) AssignUnassigned() {
 	k.Work.Unassigned = k.Work.Unassigned[:0]
 }
 
-// SettleUnassigned makes the assignment of 24 h old statements final. Statements without a visit are removed, and so
+// FinalizeUnassigned makes the assignment of 24 h old statements final. Statements without a visit are removed, and so
 // are names that nothing else uses.
-func (k *Statements) SettleUnassigned(now acuity.Instant) {
+func (k *Statements) FinalizeUnassigned(now acuity.Instant) {
 	due := func(h *evidence.Statement) bool { return h.ReceivedAt.Add(registry.SettleAfter) <= now }
 	byName := func(a, b *registry.Unassigned) int {
 		return cmp.Or(cmp.Compare(a.Patient, b.Patient), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Resource, b.Resource))

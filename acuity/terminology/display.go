@@ -22,11 +22,11 @@ const (
 	traitMeasured                            // oxygen is measured, not given (docs/decisions.md#oxygen-therapy)
 	traitTeaching                            // education about a score, not a score (docs/decisions.md#mews-education, #score-words)
 	traitFraction                            // a number with it is a fraction of inspired oxygen
-	traitNoDenial                            // follows a "non" that is no negation: "non-rebreather"
+	traitNoDenial                            // follows a "non" that is not a negation: "non-rebreather"
 )
 
-// displayWords lists the words that the rules about display names use, by trait. The catalogue's routes by words add
-// theirs.
+// displayWords lists the words that the rules about display names use, by trait. A lexicon also has the words of the
+// catalogue's routes by words.
 var displayWords = map[displayTrait][]string{
 	traitUnit: {
 		"mcg", "ug", "mg", "g", "gm", "kg", "ml", "l", "dl", "min", "minute", "h", "hr", "hour", "unit", "units", "u",
@@ -88,7 +88,7 @@ func (l lexicon) scan(text string) meaning {
 		if n <= maxDisplayWord {
 			m = l[string(word[:n])]
 		}
-		// A slash means a combination only between two words of letters that are no units: not in "4 mg/250 mL" and
+		// A slash means a combination only between two words of letters that are not units: not in "4 mg/250 mL" and
 		// not in "mcg/min" (docs/decisions.md#combinations).
 		if slash && letters && lastLetters && (m.traits|last.traits)&traitUnit == 0 {
 			all.traits |= traitMixed

@@ -103,7 +103,7 @@ func (h *service) order(ctx context.Context, c *outbound.Command) error {
 	}
 	// Best effort. The note precedes the order, so it is never newer than the notifier's note.
 	if text, fault := json.Marshal(begun); fault == nil {
-		h.redis.NoteCommand(ctx, c.Hospital, c.ID, text) //nolint:errcheck // the lists are derived data
+		h.redis.WriteCommand(ctx, c.Hospital, c.ID, text) //nolint:errcheck // the lists are derived data
 	}
 	name := []byte(key.String())
 	_, err = h.cluster.Publisher(h.config.Topic(schemas.Deliveries())).Append(ctx, name, value, schemas.Partition(name, h.partitions))

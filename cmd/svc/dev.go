@@ -30,7 +30,7 @@ const (
 	devConnections = 100 // over MLLP
 )
 
-// devCommand is svc dev.
+// devCommand returns the command svc dev.
 func devCommand(w env) *cobra.Command {
 	o := &devserver.Options{}
 	cmd := devserver.Command(o)

@@ -71,7 +71,7 @@ func (h *service) limits() {
 		"Requests refused because their address sent too many without a valid key.", strangers.Limited)
 
 	used := keys.NewLastUse(h.now)
-	h.shell.Used = used.Note
+	h.shell.Used = used.Record
 	h.Run("last use", func(ctx context.Context) error { return used.Run(ctx, h.redis.Use) })
 }
 

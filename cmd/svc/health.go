@@ -91,14 +91,14 @@ func newProcess(within time.Duration) *lifecycle.Process {
 	return p
 }
 
-// processes fails while an input is pending for longer than most. 0 means the limit of verdicts, after which reads
-// return 503.
-func processes(v *projection.Projection, most time.Duration) func(context.Context) error {
+// checkProcessing returns a check that fails while an input is pending for longer than most. 0 means the limit of
+// verdicts, after which reads return 503.
+func checkProcessing(v *projection.Projection, most time.Duration) func(context.Context) error {
 	return func(context.Context) error { return view.PartitionFaults(v.Faults(most)) }
 }
 
-// writes fails while the projector cannot write its view.
-func writes(what string, p *view.Projector) func(context.Context) error {
+// checkProjector returns a check that fails while the projector cannot write its view.
+func checkProjector(what string, p *view.Projector) func(context.Context) error {
 	return func(context.Context) error {
 		if err := p.Fault(); err != nil {
 			return fmt.Errorf("%s cannot be written: %w", what, err)

@@ -64,7 +64,7 @@ func wireIngest(_ context.Context, h *service) error {
 		Settings:   hospitals{h.settings},
 		Audit:      h.audit.Record,
 		Share:      share,
-		Took:       counts.Took,
+		Received:   counts.Received,
 		Answered:   func(p ingest.Progress) { answers(string(p)) },
 	}
 	writeSettings(h)
@@ -227,7 +227,7 @@ func mllpMetrics(m *metrics.Registry, c *mllp.Counts) {
 	m.Counter("svc_mllp_turned_away_total", "MLLP connections closed at once because the limit was reached.", c.TurnedAway.Load)
 	m.Counter("svc_mllp_messages_total", "Complete MLLP frames received.", c.Messages.Load)
 	m.Counter("svc_mllp_answered_total", "MLLP frames processed, whatever the acknowledgment code.", c.Answered.Load)
-	m.Counter("svc_mllp_not_taken_total", "MLLP frames not acknowledged, which the sender sends again.", c.NotTaken.Load)
+	m.Counter("svc_mllp_not_taken_total", "MLLP frames not acknowledged, which the sender sends again.", c.NotAccepted.Load)
 	for _, f := range mllp.Faults() {
 		m.Counter("svc_mllp_fault_"+f.String()+"_total", "MLLP frames that depart from the standard: "+f.String()+".", c.Faults[f].Load)
 	}

@@ -21,8 +21,8 @@ func wireProcess(ctx context.Context, h *service) error {
 	h.Run("view", view.Projector.Run)
 
 	h.Run("pulse", view.Pulse(projection.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Observations())}, h.log))
-	h.Health.Add("view", writes("the view", view.Projector))
-	h.Health.Add("processing", processes(view, 0))
+	h.Health.Add("view", checkProjector("the view", view.Projector))
+	h.Health.Add("processing", checkProcessing(view, 0))
 	h.metrics.Seconds("svc_process_oldest_seconds",
 		"Age of the oldest observation without a verdict on the owned partitions; if Kafka does not respond, time since its last response.",
 		func() time.Duration { return view.Behind(h.now()) })
@@ -96,8 +96,8 @@ func wireHistory(ctx context.Context, h *service) error {
 	learnt := projection.New(h.models(), generation, h.now)
 	h.Run("view of models", learnt.Projector.Run)
 	h.Run("pulse of models", learnt.Pulse(projection.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Verdicts())}, h.log))
-	h.Health.Add("forecast", writes("the view of models", learnt.Projector))
-	h.Health.Add("forecast", processes(learnt, view.DerivedAtMost))
+	h.Health.Add("forecast", checkProjector("the view of models", learnt.Projector))
+	h.Health.Add("forecast", checkProcessing(learnt, view.DerivedAtMost))
 
 	snapshots, stats := h.config.Topic(schemas.Snapshots()), &stream.Stats{}
 	config := stream.Config{

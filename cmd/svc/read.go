@@ -55,9 +55,9 @@ func wireRead(ctx context.Context, h *service) error {
 	readapi.MountDeadLetters(h.router, h.shell, listed(letters))
 	h.watchCurrency()
 	h.Health.Add("redis", h.redis.Ping)
-	h.Health.Add("view", h.shows)
-	h.Health.Add("lists", func(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Lists().Faults) })
-	h.Health.Add("forecast", func(ctx context.Context) error { return partitionsRead(ctx, h, h.models().Faults) })
+	h.Health.Add("view", h.checkView)
+	h.Health.Add("lists", func(ctx context.Context) error { return checkPartitions(ctx, h, h.redis.Lists().Faults) })
+	h.Health.Add("forecast", func(ctx context.Context) error { return checkPartitions(ctx, h, h.models().Faults) })
 	if err := h.mountAlerts(); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads, writes bo
 
 // refusedOnPage records a refused request of a page.
 func (h *service) refusedOnPage(r *http.Request, hospital, user, reason string) {
-	h.refusals.Note(r.Context(), audit.Act{
+	h.refusals.Add(r.Context(), audit.Act{
 		Hospital: cmp.Or(hospital, audit.Installation), By: cmp.Or(user, audit.Unknown), Action: audit.ActRefuse, Reason: reason,
 		Subject: r.Method + " " + chi.RouteContext(r.Context()).RoutePattern(),
 	})

@@ -18,8 +18,8 @@ import (
 // readyWithin is the time limit of svc ready. It exceeds the time limit of the checks in the process.
 const readyWithin = 4 * time.Second
 
-// readyCommand is svc ready: the health check of a container, whose image has no other HTTP client. If the process is
-// not ready, the command fails with the lines of /readyz.
+// readyCommand returns the command svc ready: the health check of a container, whose image has no other HTTP client. If
+// the process is not ready, the command fails with the lines of /readyz.
 func readyCommand(w env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ready [ADDRESS]", Hidden: true,

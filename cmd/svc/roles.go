@@ -49,7 +49,7 @@ func roleCommand(name, short string, w env) *cobra.Command {
 	return cmd
 }
 
-// runCommand is svc run. It runs several roles in one process.
+// runCommand returns the command svc run, which runs several roles in one process.
 func runCommand(w env) *cobra.Command {
 	all := slices.Sorted(maps.Keys(allRoles()))
 	c := &config.Config{}

@@ -89,7 +89,7 @@ func newService(c *config.Config, log *slog.Logger, now func() time.Time) *servi
 		metrics: metrics.New(revision),
 	}
 	h.metrics.Health(h.Health)
-	h.Health.Add("kafka", h.reachesKafka)
+	h.Health.Add("kafka", h.checkKafka)
 	return h
 }
 
@@ -169,7 +169,7 @@ func (h *service) openParts() (err error) {
 // keys are only logged, because their engines retry forever.
 func (h *service) denied(ctx context.Context, key *access.Key, method, route string, scope access.Scope) {
 	if scope == access.Admin {
-		h.refusals.Note(ctx, audit.Act{
+		h.refusals.Add(ctx, audit.Act{
 			Hospital: key.Hospital, By: key.ID, Action: audit.ActRefuse, Subject: method + " " + route, Reason: "scope",
 		})
 	}
@@ -240,20 +240,22 @@ func writeSettings(h *service) {
 	}
 }
 
-// reachesKafka fails while no broker responds.
-func (h *service) reachesKafka(context.Context) error {
+// checkKafka fails while no broker responds.
+func (h *service) checkKafka(context.Context) error {
 	if !h.dialed.Load() {
 		return stream.Reached(nil)
 	}
 	return stream.Reached(h.cluster)
 }
 
-// shows fails while a partition of the view cannot be read.
-func (h *service) shows(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Faults) }
+// checkView fails while a partition of the view cannot be read.
+func (h *service) checkView(ctx context.Context) error {
+	return checkPartitions(ctx, h, h.redis.Faults)
+}
 
-// partitionsRead fails while a partition of a view cannot be read. ask returns the fault of each partition.
-func partitionsRead(ctx context.Context, h *service, ask func(context.Context, int32) (map[int32]error, error)) error {
-	found, err := ask(ctx, h.partitions)
+// checkPartitions fails while a partition of a view cannot be read. faults returns the fault of each partition.
+func checkPartitions(ctx context.Context, h *service, faults func(context.Context, int32) (map[int32]error, error)) error {
+	found, err := faults(ctx, h.partitions)
 	if err != nil {
 		return err
 	}
@@ -265,7 +267,7 @@ const lookEvery = 5 * time.Millisecond
 
 // current waits until every partition of all views can be read.
 func (h *service) current(ctx context.Context) error {
-	for h.shows(ctx) != nil || partitionsRead(ctx, h, h.models().Faults) != nil || partitionsRead(ctx, h, h.redis.Lists().Faults) != nil {
+	for h.checkView(ctx) != nil || checkPartitions(ctx, h, h.models().Faults) != nil || checkPartitions(ctx, h, h.redis.Lists().Faults) != nil {
 		if err := cli.Pause(ctx, lookEvery); err != nil {
 			return err
 		}

@@ -131,7 +131,7 @@ func (c *Config) admit(senders []config.MLLPSender, p mllp.Peer) (mllp.Sender, e
 	}
 	return mllp.Sender{
 		Key: now.ID, Hospital: now.Hospital,
-		Take: func(ctx context.Context, message []byte) ([]byte, error) {
+		Store: func(ctx context.Context, message []byte) ([]byte, error) {
 			key, refused := c.validKey(id)
 			if refused != nil {
 				return nil, refused

@@ -63,7 +63,7 @@ func TestMLLPFollowsRotation(t *testing.T) {
 		}
 		send := func() (ack string, took time.Duration, err error) {
 			began := time.Now()
-			b, err := sender.Take(ctx, []byte("MSH|^~\\&|A|B|C|D|20260304080000||ADT^A01|1|P|2.5.1\rEVN||20260304080000\rPID|1||M1\rPV1|1|I|LDR^L1|||||||||||||||||V1\r"))
+			b, err := sender.Store(ctx, []byte("MSH|^~\\&|A|B|C|D|20260304080000||ADT^A01|1|P|2.5.1\rEVN||20260304080000\rPID|1||M1\rPV1|1|I|LDR^L1|||||||||||||||||V1\r"))
 			synctest.Wait()
 			return string(b), time.Since(began), err
 		}

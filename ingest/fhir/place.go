@@ -19,23 +19,23 @@ type move struct {
 // stay is a decoded location of an Encounter.
 type stay struct {
 	move
-	end      acuity.Instant
-	standing standing
-	current  bool
-	level    string // physical type, if known
+	end     acuity.Instant
+	rank    locationRank
+	current bool
+	level   string // physical type, if known
 }
 
 // isBed reports whether the location is a bed with an unknown room.
 func (s stay) isBed() bool { return s.level == "bd" && s.place.Bed == "" }
 
-// standing ranks the locations of an Encounter as candidates for the current location
+// locationRank ranks the locations of an Encounter as candidates for the current location
 // (docs/decisions.md#several-locations).
-type standing uint8
+type locationRank uint8
 
 const (
-	left      standing = iota // completed, or with an end
-	openEnded                 // without an end
-	active                    // its status is active
+	left      locationRank = iota // completed, or with an end
+	openEnded                     // without an end
+	active                        // its status is active
 )
 
 // moves returns the locations of an Encounter in order of time, the first at its start. If no location is known, it
@@ -48,7 +48,7 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 	now := stays[0]
 	at := 0
 	for i, s := range stays {
-		if s.standing > now.standing || s.standing == now.standing && s.at >= now.at {
+		if s.rank > now.rank || s.rank == now.rank && s.at >= now.at {
 			now, at = s, i
 		}
 	}
@@ -90,14 +90,14 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 	for i := range m.locations[r.firstLocation:r.lastLocation] {
 		l := &m.locations[r.firstLocation:r.lastLocation][i]
-		s := stay{standing: openEnded}
+		s := stay{rank: openEnded}
 		switch string(m.bytes(l.status)) {
 		case "planned", "reserved":
 			continue
 		case "active":
-			s.standing = active
+			s.rank = active
 		case "completed":
-			s.standing = left
+			s.rank = left
 		case "":
 		default:
 			m.warn(r, "status_unknown", "location["+strconv.Itoa(i)+"].status")
@@ -107,7 +107,7 @@ func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 		case !ok:
 			continue
 		case wards[level]:
-			if s.standing != left || ward == "" {
+			if s.rank != left || ward == "" {
 				ward = place.PointOfCare
 			}
 			continue
@@ -115,8 +115,8 @@ func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 		s.place, s.level = place, level
 		s.at, s.moment = m.moment(r, l.during.start, "location.period.start")
 		end, ok := m.instant(l.during.end)
-		if s.end = m.resolve(r, end); ok && s.standing == openEnded {
-			s.standing = left
+		if s.end = m.resolve(r, end); ok && s.rank == openEnded {
+			s.rank = left
 		}
 		stays = append(stays, s)
 	}
@@ -145,7 +145,7 @@ func withRooms(stays []stay) []stay {
 	all := slices.Clone(stays)
 	return slices.DeleteFunc(stays, func(bed stay) bool {
 		return bed.isBed() && slices.ContainsFunc(all, func(s stay) bool {
-			return s.level == "ro" && s.at == bed.at && s.standing == bed.standing
+			return s.level == "ro" && s.at == bed.at && s.rank == bed.rank
 		})
 	})
 }

@@ -103,23 +103,23 @@ func (q *request) condition(r *resource) {
 	if query := q.ifNoneExist; len(query) > 0 {
 		value, alone := identifierIn(query[bytes.IndexByte(query, '?')+1:])
 		if r.onlyNew, r.sought = true, value; !alone || !q.carries(r, value) {
-			q.leaveOut(r, "ifNoneExist")
+			q.rejectCondition(r, "ifNoneExist")
 		}
 	}
 	if _, query, searches := bytes.Cut(q.url, []byte("?")); searches && !r.deleted {
 		if value, alone := identifierIn(query); !alone || !q.carries(r, value) {
-			q.leaveOut(r, "url")
+			q.rejectCondition(r, "url")
 		}
 	}
 	if len(q.ifNoneMatch) > 0 {
 		if r.onlyNew = true; string(bytes.TrimSpace(q.ifNoneMatch)) != "*" {
-			q.leaveOut(r, "ifNoneMatch")
+			q.rejectCondition(r, "ifNoneMatch")
 		}
 	}
 }
 
-// leaveOut rejects a resource whose condition cannot be evaluated.
-func (q *request) leaveOut(r *resource, field string) {
+// rejectCondition rejects a resource whose condition cannot be evaluated.
+func (q *request) rejectCondition(r *resource, field string) {
 	if q.index < 0 { // the condition is in a header of the request
 		q.document.reject(r, "condition_not_supported", "")
 		return

@@ -47,8 +47,8 @@ func (s *scanner) space() byte {
 	return 0
 }
 
-// afterSpace returns the position of the first byte from i on that is no white space.
-// Usually that is i, so this check is small enough to be inlined.
+// afterSpace returns the position of the first byte from i on that is not white space. Usually that is i, so this check
+// is small enough to be inlined.
 func afterSpace(b []byte, i int) int {
 	if i < len(b) && b[i] <= ' ' {
 		return afterBlanks(b, i)

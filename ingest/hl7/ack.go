@@ -93,7 +93,7 @@ func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	if !send {
 		return dst
 	}
-	m.settle()
+	m.resolveCharset()
 	w := writer{slices.Grow(dst, usualAck), m}
 	w.header("MSH", &a)
 	w.next(2)
@@ -149,7 +149,7 @@ func (m *Message) reportsErrors() bool {
 // AppendError appends the acknowledgment of a message without a usable MSH: AE, with default delimiters. controlID is
 // its MSH-10 if that is known.
 func AppendError(dst []byte, a Acknowledgment, controlID string) []byte {
-	m := Message{raw: []byte(`MSH|^~\&|`), charset: UTF8, settled: true}
+	m := Message{raw: []byte(`MSH|^~\&|`), charset: UTF8, charsetKnown: true}
 	m.delimiters() // the default delimiters
 	w := writer{dst, &m}
 	w.text(`MSH|^~\&|SVC|`)

@@ -113,8 +113,8 @@ func AppendBatch(dst []byte, b Batch, a Acknowledgment, acks [][]byte) []byte {
 	if raw := append([]byte("MSH"), b.Header[min(3, len(b.Header)):]...); m.scan(raw) != nil {
 		m.scan([]byte(`MSH|^~\&|`)) //nolint:errcheck // the text is a valid header
 	}
-	m.charset, m.settled = b.Charset, false
-	m.settle()
+	m.charset, m.charsetKnown = b.Charset, false
+	m.resolveCharset()
 	w := writer{dst, &m}
 	w.header("BHS", &a)
 	w.next(4)

@@ -157,13 +157,13 @@ func (m *Message) declared(transport Charset) (c Charset, known bool) {
 	return c, known
 }
 
-// settle sets the character set of the text in m.raw. If it had to guess, it also sets
-// the warning for that rule.
-func (m *Message) settle() {
-	if m.settled {
+// resolveCharset sets the character set of the text in m.raw. If it had to guess, it also sets the warning for that
+// rule.
+func (m *Message) resolveCharset() {
+	if m.charsetKnown {
 		return
 	}
-	m.settled = true
+	m.charsetKnown = true
 	if m.charset.kind == singleByte {
 		return
 	}

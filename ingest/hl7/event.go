@@ -61,7 +61,7 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	if fault := m.check(trigger, o.Sender); fault != nil {
 		return acuity.Event{}, fault
 	}
-	m.settle()
+	m.resolveCharset()
 	d := decoder{Message: m, Options: o, zones: zones{hospital: o.Zone}}
 	d.kept.Grow(pseudonymsKept + len(d.field(d.pv1, 3)) + len(d.field(d.pv1, 6)) + diagnosisKept*len(d.dg1))
 	if m.guess != "" {
@@ -74,7 +74,7 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 		d.warn(warnNotProduction, "MSH", 11)
 	}
 	if d.event.Type == acuity.EventOther {
-		d.warn(unheeded(trigger), "MSH", 9)
+		d.warn(unusedEventWarning(trigger), "MSH", 9)
 		return d.event, nil
 	}
 	for _, line := range m.odd {
@@ -101,7 +101,7 @@ const (
 
 // ControlID returns the first line of MSH-10 in UTF-8.
 func (m *Message) ControlID() string {
-	m.settle()
+	m.resolveCharset()
 	return m.charset.decode(m.oneLine(m.header(10)))
 }
 
@@ -149,9 +149,8 @@ func (d *decoder) pseudonym(kind string, value []byte) string {
 	return d.keep(d.made)
 }
 
-// identify sets the identity of the event from all bytes of the message, which include
-// sender and control id. The control id alone is no identity, because senders restart
-// their counter.
+// identify sets the identity of the event from all bytes of the message, which include sender and control id. The
+// control id alone is not an identity, because senders restart their counter.
 func (d *decoder) identify() {
 	d.event.ID = d.pseudonym(KindMessage, d.sent)
 	d.event.Digest = d.event.ID
@@ -306,10 +305,10 @@ var effects = map[string]acuity.EventType{
 	"A07": acuity.A07, "A08": acuity.A08, "A11": acuity.A11, "A12": acuity.A12, "A13": acuity.A13,
 }
 
-// unheeded returns the warning about an event without effect. In the hospital, some of these events move the patient or
+// unusedEventWarning returns the warning about an event without effect. In the hospital, some of these events move the patient or
 // change the number of the visit. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and A39 to A42 merge; A43 to A45
 // move; A46 to A51 change an identifier.)
-func unheeded(trigger []byte) string {
+func unusedEventWarning(trigger []byte) string {
 	event := string(trigger)
 	switch {
 	case event == "A17":

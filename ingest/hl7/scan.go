@@ -28,9 +28,9 @@ type Message struct {
 	sent  []byte  // as sent
 	marks []int32 // positions of field separators and ends of the used segments
 
-	charset Charset
-	guess   string // warning about the character set
-	settled bool   // charset and guess are final
+	charset      Charset
+	guess        string // warning about the character set
+	charsetKnown bool   // charset and guess are final
 
 	separator, component, repetition, escape, subcomponent byte
 

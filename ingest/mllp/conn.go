@@ -22,7 +22,7 @@ type Counts struct {
 	Open        atomic.Int64 // open now
 	Messages    atomic.Int64 // read completely
 	Answered    atomic.Int64 // acknowledged, with any code
-	NotTaken    atomic.Int64 // not acknowledged: the sender will send them again
+	NotAccepted atomic.Int64 // not acknowledged: the sender will send them again
 	Faults      [faultKinds]atomic.Int64
 }
 
@@ -95,7 +95,7 @@ func (c *conn) run(ctx context.Context) (end, error) {
 		c.Counts.Messages.Add(1)
 		ack, err := c.acceptMessage(ctx, message)
 		if err != nil {
-			c.Counts.NotTaken.Add(1)
+			c.Counts.NotAccepted.Add(1)
 			sleep(ctx, c.Limits.Pause)
 			if errors.Is(err, ErrRefused) {
 				return endRefused, err
@@ -122,7 +122,7 @@ func (c *conn) acceptMessage(ctx context.Context, message []byte) (ack []byte, e
 			err = errPanic
 		}
 	}()
-	return c.sender.Take(ctx, message)
+	return c.sender.Store(ctx, message)
 }
 
 var errPanic = errors.New("message handler panicked")

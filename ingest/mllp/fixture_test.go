@@ -61,7 +61,7 @@ func open(t *testing.T, change func(*mllp.Server)) *fixture {
 	h := &fixture{lines: make(chan line, 100)}
 	h.Server = &mllp.Server{
 		Admit: func(mllp.Peer) (mllp.Sender, error) {
-			return mllp.Sender{Key: "key_1", Take: func(_ context.Context, m []byte) ([]byte, error) { return slices.Clone(m), nil }}, nil
+			return mllp.Sender{Key: "key_1", Store: func(_ context.Context, m []byte) ([]byte, error) { return slices.Clone(m), nil }}, nil
 		},
 		Limits: mllp.Limits{
 			Connections: 10, ConnectionsPerPeer: 10, Message: 1000,

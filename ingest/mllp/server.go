@@ -32,9 +32,9 @@ type Peer struct {
 // Sender accepts the messages of one peer.
 type Sender struct {
 	Key, Hospital string // for the log
-	// Take stores a message and returns its acknowledgment, which is empty if none must be sent. It returns only after
+	// Store stores a message and returns its acknowledgment, which is empty if none must be sent. It returns only after
 	// the message is stored. After an error, the server does not acknowledge and closes the connection.
-	Take func(ctx context.Context, message []byte) (ack []byte, err error)
+	Store func(ctx context.Context, message []byte) (ack []byte, err error)
 }
 
 // ErrRefused means that the sender is not, or no longer, allowed to send.

@@ -98,7 +98,7 @@ func TestHowConnectionsEnd(t *testing.T) {
 		"its message is not taken": {
 			func(s *mllp.Server) {
 				s.Admit = func(mllp.Peer) (mllp.Sender, error) {
-					return mllp.Sender{Take: func(context.Context, []byte) ([]byte, error) { return nil, io.ErrShortWrite }}, nil
+					return mllp.Sender{Store: func(context.Context, []byte) ([]byte, error) { return nil, io.ErrShortWrite }}, nil
 				}
 			},
 			func(c *client) { c.send(framed("A") + framed("B")) }, "message_not_taken",
@@ -107,7 +107,7 @@ func TestHowConnectionsEnd(t *testing.T) {
 			func(s *mllp.Server) {
 				s.Log = slog.New(slog.DiscardHandler)
 				s.Admit = func(mllp.Peer) (mllp.Sender, error) {
-					return mllp.Sender{Take: func(context.Context, []byte) ([]byte, error) { panic("MILLER") }}, nil
+					return mllp.Sender{Store: func(context.Context, []byte) ([]byte, error) { panic("MILLER") }}, nil
 				}
 			},
 			func(c *client) { c.send(framed("A")) }, "",
@@ -115,7 +115,7 @@ func TestHowConnectionsEnd(t *testing.T) {
 		"may not send any more": {
 			func(s *mllp.Server) {
 				s.Admit = func(mllp.Peer) (mllp.Sender, error) {
-					return mllp.Sender{Take: func(context.Context, []byte) ([]byte, error) { return nil, mllp.ErrRefused }}, nil
+					return mllp.Sender{Store: func(context.Context, []byte) ([]byte, error) { return nil, mllp.ErrRefused }}, nil
 				}
 			},
 			func(c *client) { c.send(framed("A")) }, "sender_refused",
@@ -202,7 +202,7 @@ func TestStop(t *testing.T) {
 		h := &fixture{lines: make(chan line, 100)}
 		h.Server = &mllp.Server{
 			Admit: func(mllp.Peer) (mllp.Sender, error) {
-				return mllp.Sender{Take: func(_ context.Context, m []byte) ([]byte, error) {
+				return mllp.Sender{Store: func(_ context.Context, m []byte) ([]byte, error) {
 					if string(m) == "B" {
 						<-hold
 					}

@@ -48,8 +48,8 @@ const (
 	eventsAtMost  = 200_000
 )
 
-// Took implements [ingest.Config.Took].
-func (n *Counter) Took(in ingest.Intake) {
+// Received implements [ingest.Config.Received].
+func (n *Counter) Received(in ingest.Intake) {
 	feed := feeds.Feed{Hospital: in.Hospital, Channel: string(in.Channel), Source: in.Source}
 	at := in.At.Time()
 	sum := &feeds.Sum{

@@ -31,7 +31,7 @@ func TestCountsOfAFeed(t *testing.T) {
 		n.Applied(p, value)
 	}
 	took := func(offset int64, received int) {
-		n.Took(ingest.Intake{
+		n.Received(ingest.Intake{
 			Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: received,
 			Position: &ingest.Position{Partition: 2, Offset: offset},
 		})
@@ -49,8 +49,8 @@ func TestCountsOfAFeed(t *testing.T) {
 	took(4, 1)
 	change(4, acuity.Change{Outcome: acuity.Rejected, Reason: "r"})
 	took(5, 1) // pending
-	n.Took(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 2, Rejected: 2})
-	n.Took(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 1, Ignored: 1})
+	n.Received(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 2, Rejected: 2})
+	n.Received(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 1, Ignored: 1})
 
 	got := n.counts.Drain()[feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}]
 	want := feeds.Counts{Received: 10, Applied: 2, Duplicates: 2, Ignored: 2, Rejected: 3, Warnings: 1, Changed: 2, Unchanged: 2}
@@ -103,7 +103,7 @@ func TestFactsOfAFeed(t *testing.T) {
 			if test.places {
 				in.Places = ingest.PlacesRead(read)
 			}
-			n.Took(in)
+			n.Received(in)
 			test.change.Hospital, test.change.Version, test.change.AppliedAt = "north", 1, acuity.At(at)
 			value, err := schemas.ChangeCodec.Encode(nil, &test.change)
 			if err != nil {
@@ -126,7 +126,7 @@ func TestNoticesOfAFeed(t *testing.T) {
 	n := New(func(p ingest.Position) ([]byte, bool) { c, ok := changes[p]; return c, ok }, func() time.Time { return at })
 	feed := feeds.Feed{Hospital: "north", Channel: "adt", Source: "key_1"}
 	take := func(offset int64, places *ingest.Places) {
-		n.Took(ingest.Intake{
+		n.Received(ingest.Intake{
 			Hospital: "north", Channel: acuity.ChannelADT, Source: "key_1", At: acuity.At(at), Received: 1, Request: "r1",
 			Notices:  []ingest.Notice{{Code: "unknown_field", Path: strings.Repeat("x", 500)}},
 			Position: &ingest.Position{Partition: 2, Offset: offset}, Places: places,

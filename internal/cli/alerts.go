@@ -18,8 +18,7 @@ const (
 	recipientPath = alertsPath + "/recipients/{id}"
 )
 
-// AlertsCommand is svc alerts: it administers the alerts of a hospital through its
-// API.
+// AlertsCommand returns the command svc alerts, which administers the alerts of a hospital through its API.
 func AlertsCommand(w Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "alerts", Short: "administer the recipients and tiers of alerts",
@@ -99,8 +98,8 @@ func printTiers(c *client, all []tierData) error {
 	}, "TIER", "ENABLED", "CHANNELS", "RECIPIENTS", "ACK", "ESCALATES TO", "REPEATS", "EXPIRES", "VERSION", "ACTION")
 }
 
-// setTier sets a whole tier. Values without a flag stay. If the tier changes between the read and
-// the write, nothing is set.
+// setTier sets a whole tier. Values without a flag are unchanged. If the tier changes between the read and the write,
+// nothing is set.
 func setTier(ctx context.Context, c *client) error {
 	var all struct{ Tiers []tierData }
 	if err := c.into(ctx, http.MethodGet, alertsPath+"/tiers", nil, &all); err != nil {

@@ -106,7 +106,7 @@ func printFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 	}
 }
 
-// helpCommand is svc help.
+// helpCommand returns the command svc help.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND…]", Short: "describe a command and its flags",
@@ -153,7 +153,7 @@ func About(root *cobra.Command, now func() time.Time) {
 	Section(root, "This program", versionCommand(), completionCommand(), manCommand(now), help)
 }
 
-// versionCommand is svc version.
+// versionCommand returns the command svc version.
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "print the version of this build",
@@ -164,8 +164,8 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// completionCommand is svc completion: it prints the script with which a shell completes
-// commands and flags.
+// completionCommand returns the command svc completion, which prints the script with which a shell completes commands
+// and flags.
 func completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish"}
 	return &cobra.Command{
@@ -193,7 +193,7 @@ func completionCommand() *cobra.Command {
 	}
 }
 
-// manCommand is svc man.
+// manCommand returns the command svc man.
 func manCommand(now func() time.Time) *cobra.Command {
 	var folder string
 	c := &cobra.Command{

@@ -29,8 +29,8 @@ type listenOptions struct {
 	json       bool
 }
 
-// ListenCommand is svc listen: it prints incoming webhooks and verifies them. A partner can use
-// it until the receiver of the partner exists.
+// ListenCommand returns the command svc listen, which prints incoming webhooks and verifies them. A partner can use it
+// until the partner's own receiver exists.
 func ListenCommand(w Env) *cobra.Command {
 	o := &listenOptions{}
 	c := &cobra.Command{

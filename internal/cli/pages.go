@@ -24,7 +24,7 @@ func PagesCommands(w Env) []*cobra.Command {
 	return []*cobra.Command{users(w), walls(w), layout(w)}
 }
 
-// users is svc admin users.
+// users returns the command svc admin users.
 func users(w Env) *cobra.Command {
 	c := &cobra.Command{Use: "users", Short: "administer access to the pages"}
 	endSessions := func(ctx context.Context, c *client) error {
@@ -79,7 +79,7 @@ func listUsers(ctx context.Context, c *client) error {
 	return table.Flush()
 }
 
-// walls is svc admin walls.
+// walls returns the command svc admin walls.
 func walls(w Env) *cobra.Command {
 	c := &cobra.Command{Use: "walls", Short: "administer wall displays"}
 	c.AddCommand(
@@ -108,7 +108,7 @@ func printWallLink(c *client, wall *wallData) error {
 	return c.Printf("%s\n", wall.URL)
 }
 
-// layout is svc admin layout.
+// layout returns the command svc admin layout.
 func layout(w Env) *cobra.Command {
 	c := &cobra.Command{Use: "layout", Short: "administer the floor plan of the unit"}
 	printLayout := func(c *client, drawn *json.RawMessage) error { return PrintJSON(c.Stdout, *drawn) }

@@ -34,7 +34,7 @@ type sendOptions struct {
 	json        bool
 }
 
-// SendCommand is svc send: it sends files of HL7 v2 or FHIR to a server.
+// SendCommand returns the command svc send, which sends files of HL7 v2 or FHIR to a server.
 func SendCommand(w Env) *cobra.Command {
 	o := &sendOptions{}
 	c := &cobra.Command{

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// StatusCommand is svc status: GET /api/ingest/status, for people. Its exit code is 1 unless
-// the status is ok. With a source it shows the status of that source.
+// StatusCommand returns the command svc status, which prints GET /api/ingest/status for people. Its exit code is 1
+// unless the status is ok. With a source it shows the status of that source.
 func StatusCommand(w Env) *cobra.Command {
 	run := func(ctx context.Context, c *client) error {
 		if c.flags.NArg() > 0 {
@@ -116,8 +116,8 @@ func (s *statusData) print(out io.Writer) error {
 	return err
 }
 
-// sourceStatus is svc status SOURCE: GET /api/ingest/status/{source}, for people. The source
-// may be given by the name of its key.
+// sourceStatus prints GET /api/ingest/status/{source} for people, for svc status SOURCE. The source may be given by the
+// name of its key.
 func (c *client) sourceStatus(ctx context.Context) error {
 	ask := request(http.MethodGet, "/api/ingest/status/{id}", func(c *client, s *sourceData) error { return s.print(c.Stdout) })
 	err := ask(ctx, c)

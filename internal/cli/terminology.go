@@ -19,8 +19,8 @@ import (
 	"svc/internal/admin/sheets"
 )
 
-// TerminologyCommand is svc terminology: it administers the terminology map of a
-// hospital through its API.
+// TerminologyCommand returns the command svc terminology, which administers the terminology map of a hospital through
+// its API.
 func TerminologyCommand(w Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "terminology", Short: "administer the terminology map of a hospital",

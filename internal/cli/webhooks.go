@@ -16,8 +16,7 @@ const (
 	webhookPath  = webhooksPath + "/{id}"
 )
 
-// WebhooksCommand is svc webhooks: it administers the webhooks of a hospital through
-// its API.
+// WebhooksCommand returns the command svc webhooks, which administers the webhooks of a hospital through its API.
 func WebhooksCommand(w Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "webhooks", Short: "administer webhooks and their deliveries",

@@ -21,10 +21,10 @@ import (
 	"svc/schemas"
 )
 
-// Result is how a check ended.
+// Result is the outcome of a check.
 type Result string
 
-// All values of Result. A warning does not change the exit code.
+// The results. A warning does not change the exit code.
 const (
 	OK      Result = "ok"
 	Warning Result = "warning"
@@ -39,18 +39,18 @@ type Finding struct {
 	Remedy  string `json:"remedy,omitempty"` // what to do, with the option or the server; "" with OK
 }
 
-// Bounds of the checks.
+// The limits of the checks.
 const (
-	within        = 5 * time.Second // for one server
+	within        = 5 * time.Second // timeout of the requests to one server
 	skewAtMost    = 2 * time.Second
 	expiresWithin = 14 * 24 * time.Hour
-	leastFree     = 0.1 // part of a disk
-	mostMemory    = 0.9 // part of maxmemory
+	leastFree     = 0.1 // fraction of a disk
+	mostMemory    = 0.9 // fraction of maxmemory
 )
 
 var errFaults = errors.New("the installation has faults")
 
-// Command is svc doctor.
+// Command returns the command svc doctor.
 func Command(w cli.Env) *cobra.Command {
 	c := kafkacli.New(w, config.NeedTopics|config.NeedRedis|config.NeedProcess)
 	cmd := c.Cobra("doctor", "check the servers of an installation, and print remedies", func(ctx context.Context, _ []string) error {
@@ -109,7 +109,7 @@ func Examine(ctx context.Context, c *kafkacli.Command) []Finding {
 	return e.found
 }
 
-// certificates checks the files that the options name.
+// certificates checks the certificates in the files of the options.
 func (e *examination) certificates() {
 	files := e.Config.Certificates()
 	for _, option := range slices.Sorted(maps.Keys(files)) {
@@ -134,7 +134,7 @@ func (e *examination) expiry(whose, remedy string, expires time.Time) {
 	}
 }
 
-// kafka checks the brokers, and what only they know.
+// kafka checks the brokers, and everything that needs a connection to them.
 func (e *examination) kafka(ctx context.Context) {
 	o := e.Config.Cluster(slog.New(slog.DiscardHandler))
 	reached := false
@@ -176,7 +176,7 @@ func (e *examination) kafka(ctx context.Context) {
 
 // topics checks the topics and the rights on them.
 func (e *examination) topics(ctx context.Context, cluster *stream.Cluster) {
-	if e.IsDev { // it chooses the number itself
+	if e.IsDev { // svc dev chooses the number itself
 		if n, err := cluster.Partitions(ctx, e.Config.Topic(schemas.Verdicts())); err == nil {
 			e.Config.Partitions = int(n)
 		}
@@ -224,7 +224,7 @@ func remedyOfTopic(line string) string {
 	return "change this setting of the topic with kafka-configs.sh --alter --entity-type topics"
 }
 
-// remedyOfConnection returns what to do about a connection that failed.
+// remedyOfConnection returns the remedy for a failed connection.
 func remedyOfConnection(err error, address, security string) string {
 	for _, word := range []string{"x509", "tls:", "TLS", "certificate"} {
 		if strings.Contains(err.Error(), word) {

@@ -82,7 +82,7 @@ const quarter = 15 * time.Minute
 type Bucket struct {
 	At time.Time
 	Counts
-	// Gap is the longest silence that a message of this bucket ended; 0 if none did.
+	// Gap is the longest silence before a message of this bucket; 0: none.
 	Gap time.Duration
 }
 
@@ -111,13 +111,13 @@ func (h *History) Window(window int, now time.Time) (sum Counts) {
 	return sum
 }
 
-// The constants of the silence rule. They are our defaults.
+// The constants of the silence rule, which are defaults of this project.
 const (
-	rhythmLeast  = 5               // quarters of an hour with a gap; fewer show no rhythm
-	rhythmShare  = 90              // percent of the gaps that the expected silence covers
+	rhythmLeast  = 5               // minimum number of quarters of an hour with a gap; fewer show no rhythm
+	rhythmShare  = 90              // percentage of the gaps that the expected silence covers
 	expectLeast  = time.Minute     // lower bound of the expected silence
-	stalePatient = 3               // a feed is stale after so many expected silences
-	staleLeast   = 5 * time.Minute // no feed is stale earlier
+	stalePatient = 3               // a feed is stale after this many expected silences
+	staleLeast   = 5 * time.Minute // minimum silence of a stale feed
 )
 
 // Expected returns the longest silence that is usual for the feed. It collects, for each quarter of an hour of the
@@ -152,7 +152,7 @@ type Counter struct {
 	notices int // of all feeds
 }
 
-// maxFeeds bounds the feeds of a Counter that nobody drains.
+// maxFeeds is the maximum number of feeds in a Counter that is not drained.
 const maxFeeds = 10_000
 
 // Add adds what a feed has sent.
@@ -184,8 +184,7 @@ func (t *Counter) Add(f Feed, sum *Sum) {
 	}
 }
 
-// Drain returns what was added since the last call. A caller that cannot hand a sum
-// on adds it again.
+// Drain returns what was added since the last call. A caller that cannot pass a sum on adds it again.
 func (t *Counter) Drain() map[Feed]*Sum {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -201,12 +200,12 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Notice says why a message or body was refused, or with which warning it was accepted. It contains no value that was
-// sent.
+// Notice is the reason for a refusal of a message or body, or a warning about an accepted one. It contains no value of
+// the message.
 type Notice struct {
 	At        time.Time
 	Refused   bool   // false: accepted with a warning
-	Routine   bool   // a warning that feeds of a whole hospital get all day: it says what has no effect here
+	Routine   bool   // a warning that a hospital-wide feed gets all day, because most of its messages have no effect in this unit
 	Event     string // trigger event of an HL7 message without effect, such as A05; ""
 	ControlID string // MSH-10 of an HL7 message, or its pseudonym; "": none
 	RequestID string // of an HTTP request; "": none
@@ -219,22 +218,22 @@ type Notices struct {
 	Refused, Warned, Routine []Notice
 }
 
-// The bounds of stored notices.
+// The limits of stored notices.
 const (
-	NoticesKept = 100    // refusals of one feed, as many warnings, and as many routine ones
-	NoticeFeeds = 64     // feeds of a hospital that have notices, those with the newest
+	NoticesKept = 100    // of one feed: refusals, warnings and routine warnings, each
+	NoticeFeeds = 64     // feeds of a hospital with notices: those with the newest
 	noticeText  = 128    // bytes of a code or a path
-	noticesHeld = 10_000 // in a Counter over all feeds, until they are handed on
+	noticesHeld = 10_000 // of all feeds in a Counter, until they are passed on
 )
 
-// Cut returns the notice with code and path cut to their bounds.
+// Cut returns the notice with code and path truncated to their limits.
 func (n Notice) Cut() Notice {
 	n.Code, n.Path = n.Code[:min(len(n.Code), noticeText)], n.Path[:min(len(n.Path), noticeText)]
 	return n
 }
 
-// addNotices appends notices, drops the oldest beyond the bound of a feed, and
-// returns how many more the sum has now.
+// addNotices appends notices, drops the oldest beyond the limit of a feed, and returns by how many the notices of the
+// sum have grown.
 func (s *Sum) addNotices(added []Notice) (more int) {
 	before := len(s.Notices)
 	s.Notices = append(s.Notices, added...)

@@ -1,4 +1,5 @@
-// Package kafkacli is the command line for Kafka: the cluster that its flags name, or that of a running svc dev.
+// Package kafkacli provides commands that connect to Kafka directly: to the cluster that their flags name, or to that
+// of a running svc dev.
 package kafkacli
 
 import (
@@ -25,31 +26,31 @@ import (
 	"svc/schemas"
 )
 
-// Command is a command that works on a Kafka: its flags, and its outputs.
+// Command is a command that connects to Kafka, with its flags and outputs.
 type Command struct {
 	cli.Env
 	Flags  *pflag.FlagSet
 	JSON   bool
 	Data   string // folder of the running svc dev
 	Config *config.Config
-	Within time.Duration // for the whole command
-	IsDev  bool          // the Kafka is that of a running svc dev
+	Within time.Duration // timeout of the whole command
+	IsDev  bool          // the flags name no Kafka, so the command uses that of a running svc dev
 
-	Check   func() []error // other faults of the flags; nil: none are possible
-	Offline func() bool    // with these flags the command needs no Kafka; nil: it always does
+	Check   func() []error // further checks of the flags; nil: none
+	Offline func() bool    // reports whether the command needs no Kafka with these flags; nil: it always needs one
 
-	needs config.Need // of further options of the configuration
+	needs config.Need // features that determine further options of the configuration
 }
 
-// Within bounds one administrative command.
+// Within is the timeout of an administrative command.
 const Within = 20 * time.Second
 
-// New returns a command whose configuration has the options that it needs.
+// New returns a command with the configuration options that it needs.
 func New(w cli.Env, needs config.Need) *Command {
 	return &Command{Env: w, needs: needs, Within: Within, Config: &config.Config{}}
 }
 
-// Cobra returns a cobra command that runs on a Kafka.
+// Cobra returns a cobra command that connects to Kafka.
 func (c *Command) Cobra(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
@@ -96,7 +97,7 @@ func (c *Command) locate() error {
 	return nil
 }
 
-// Log returns the log of the errors of clients, on standard error.
+// Log returns a logger for the errors of clients, which writes to standard error.
 func (c *Command) Log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 }
@@ -135,7 +136,7 @@ func (c *Command) Connected(ctx context.Context, do func(context.Context, *setti
 		}
 	})
 	if err = g.Wait(); errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return nil // do is done, and the settings need not be followed any more
+		return nil // do has returned, so the settings need not be followed any longer
 	}
 	return err
 }

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// Health holds the checks of this process. Checks may be added while others run.
+// Health has the health checks of this process. Checks may be added while others run.
 type Health struct {
-	names    []string // of checks that may be added
+	names    []string // names that checks may have
 	settling []string // checks that fail at every start
 
 	mu     sync.Mutex
@@ -41,10 +41,10 @@ func (h *Health) Add(name string, check func(context.Context) error) {
 	h.checks[name] = append(h.checks[name], check)
 }
 
-// healthWithin bounds one run of all checks.
+// healthWithin is the timeout of one run of all checks.
 const healthWithin = 2 * time.Second
 
-// Ask runs all checks at once. It returns the error of each name; nil means healthy.
+// Ask runs all checks concurrently. It returns the error of each name; nil means healthy.
 func (h *Health) Ask(ctx context.Context) map[string]error {
 	ctx, cancel := context.WithTimeout(ctx, healthWithin)
 	defer cancel()
@@ -71,7 +71,7 @@ func (h *Health) Ask(ctx context.Context) map[string]error {
 	return found
 }
 
-// Lines returns the errors of failing checks, one a line, except for the names in leftOut.
+// Lines returns the errors of failing checks, one per line, except those of the names in leftOut.
 func (h *Health) Lines(ctx context.Context, leftOut []string) (lines []string) {
 	found := h.Ask(ctx)
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -84,11 +84,11 @@ func (h *Health) Lines(ctx context.Context, leftOut []string) (lines []string) {
 	return slices.Compact(lines)
 }
 
-// healthEvery is how often the process runs its own checks.
+// healthEvery is the interval at which the process runs its own checks.
 const healthEvery = time.Second
 
-// settleWithin is how long after the start of the process a settling check may fail before it
-// is logged. None of them is healthy in the first second.
+// settleWithin is the time after the start of the process during which failures of settling checks are not logged. None
+// of these checks passes in the first second.
 const settleWithin = 10 * time.Second
 
 // Watch logs when a check begins to fail, with its cause, and when it is healthy again. A start
@@ -135,7 +135,7 @@ func (p *Process) Private(address string, metrics http.Handler) *Server {
 	return &Server{Name: "private", Address: address, Handler: mux, Within: time.Second}
 }
 
-// onLoopback refuses requests of other machines. A profile shows memory, and takes time.
+// onLoopback refuses requests from other machines, because a profile exposes memory and takes time.
 func onLoopback(handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
@@ -150,7 +150,7 @@ func onLoopback(handler http.HandlerFunc) http.HandlerFunc {
 // Alive responds that the process is alive.
 func Alive(w http.ResponseWriter, _ *http.Request) { writeLines(w, http.StatusOK, "ok") }
 
-// ServeReadiness responds 200 if all health checks pass, and otherwise 503 with a line for each that fails.
+// ServeReadiness responds 200 if all health checks pass, and otherwise 503 with a line for each check that fails.
 // ?exclude=CHECK omits a check.
 func (h *Health) ServeReadiness(w http.ResponseWriter, r *http.Request) {
 	if lines := h.Lines(r.Context(), r.URL.Query()["exclude"]); len(lines) > 0 {

@@ -1,5 +1,4 @@
-// Package lifecycle runs one process, from its start to its end. It has its loops, its servers and
-// the checks of its health.
+// Package lifecycle runs one process from its start to its end: its loops, its servers and its health checks.
 package lifecycle
 
 import (
@@ -75,7 +74,7 @@ func RunAll(ctx context.Context, within time.Duration, servers []func(context.Co
 	}
 }
 
-// roster holds the names of the loops and servers that still run.
+// roster tracks the names of the loops and servers that still run.
 type roster struct {
 	mu    sync.Mutex
 	names []string
@@ -100,9 +99,8 @@ func (r *roster) String() string {
 	return strings.Join(r.names, ", ")
 }
 
-// Linger returns a context that ends some time after ctx, so that load balancers notice that this process is not
-// ready and send no more requests. It ends immediately if a loop has failed, because the process can then not
-// respond.
+// Linger returns a context that ends some time after ctx, so that load balancers notice that this process is not ready
+// and send no more requests. It ends immediately if a loop has failed, because the process can then not respond.
 func Linger(ctx context.Context, drain time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -117,29 +115,29 @@ func Linger(ctx context.Context, drain time.Duration) (context.Context, context.
 	return late, func() { stop(); cancel() }
 }
 
-// Process is the loops of one process, its health and what its public ports wait for.
+// Process has the loops of one process, its health, and the conditions for opening its public ports.
 type Process struct {
 	Health *Health
 	Loops  []Loop
 	Ready  []<-chan struct{} // a public port opens when all are closed
 	Ports  []<-chan struct{} // each is closed when a public port accepts connections
-	Within time.Duration     // time for open requests at a stop
+	Within time.Duration     // time limit for open requests at the shutdown
 
-	opened, stopping atomic.Bool // all loops and servers are known; the process was asked to stop
+	opened, stopping atomic.Bool // opened: all loops and servers are known; stopping: the process was asked to stop
 }
 
 // NewProcess returns a process without loops. Its health has the checks start and stop. checks are
 // the names of the others; settling are those that fail at every start.
 func NewProcess(checks, settling []string) *Process {
 	p := &Process{Health: NewHealth(append([]string{"start", "stop"}, checks...), settling)}
-	p.Health.Add("start", p.started)
-	p.Health.Add("stop", p.stops)
+	p.Health.Add("start", p.checkStarted)
+	p.Health.Add("stop", p.checkStopping)
 	return p
 }
 
-// Live runs a process of roles. Its private port answers all the time, so that an orchestrator
-// does not kill a process that waits for Kafka. The function start connects and returns the servers.
-// Then the loops of the roles run until ctx ends.
+// Live runs a process of roles. Its private port responds from the beginning, so that an orchestrator does not kill a
+// process that is waiting for Kafka. The function start connects and returns the servers. Then the loops of the roles
+// run until ctx ends.
 func (p *Process) Live(ctx context.Context, private *Server, start func(context.Context) ([]func(context.Context) error, error)) error {
 	if err := private.Open(ctx); err != nil {
 		return err
@@ -155,7 +153,7 @@ func (p *Process) Live(ctx context.Context, private *Server, start func(context.
 		defer cancel()
 		defer context.AfterFunc(failed, cancel)()
 		servers, err := start(work)
-		if work.Err() != nil { // the process was asked to stop before start was done
+		if work.Err() != nil { // the process was asked to stop before start returned
 			return nil
 		}
 		if err != nil {
@@ -167,11 +165,10 @@ func (p *Process) Live(ctx context.Context, private *Server, start func(context.
 	return all.Wait()
 }
 
-// endWithin bounds the end of the loops of a stopping process, after the time of open requests.
+// endWithin is the time limit for the loops of a stopping process to end, after the time limit for open requests.
 const endWithin = 10 * time.Second
 
-// Run adds a loop. A loop that ends before its context ends the process, even without an error,
-// so that no loop stops unnoticed.
+// Run adds a loop. A loop that ends before its context ends the whole process, even if the loop returns no error.
 func (p *Process) Run(name string, work func(context.Context) error) {
 	p.Loops = append(p.Loops, Loop{Name: name, Run: func(ctx context.Context) error {
 		if err := work(ctx); err != nil && !errors.Is(err, context.Canceled) {
@@ -184,8 +181,8 @@ func (p *Process) Run(name string, work func(context.Context) error) {
 	}})
 }
 
-// started fails until the public ports are open.
-func (p *Process) started(context.Context) error {
+// checkStarted fails until the public ports are open.
+func (p *Process) checkStarted(context.Context) error {
 	if !p.opened.Load() {
 		return errors.New("waiting for Kafka and its topics")
 	}
@@ -206,8 +203,8 @@ func (p *Process) started(context.Context) error {
 	return nil
 }
 
-// stops fails once the process has been asked to stop.
-func (p *Process) stops(context.Context) error {
+// checkStopping fails once the process has been asked to stop.
+func (p *Process) checkStopping(context.Context) error {
 	if p.stopping.Load() {
 		return errors.New("the process is shutting down")
 	}

@@ -15,25 +15,24 @@ type Server struct {
 	Name    string
 	Address string
 	Handler http.Handler
-	After   []<-chan struct{} // listens only when all of these are closed
-	Within  time.Duration     // time for open requests at a graceful stop
+	After   []<-chan struct{} // the server listens only when all of these are closed
+	Within  time.Duration     // time limit for open requests at a graceful shutdown
 	// Listener is an open listener; nil: the server opens Address. Until the server runs,
 	// connections wait.
 	Listener net.Listener
 	Opened   chan struct{} // closed when the server accepts connections; may be nil
-	// Drain is how long new requests are accepted after ctx has ended. Then open requests have the time within. Each
-	// response during the drain closes its connection.
+	// Drain is how long new requests are still accepted after ctx has ended. Then open requests may continue for
+	// Within. Each response during the drain closes its connection.
 	Drain    time.Duration
 	Patience *Patience                       // limits for slow clients; nil: DefaultPatience
-	Wrap     func(net.Listener) net.Listener // for the answers of net/http itself; nil: unchanged
+	Wrap     func(net.Listener) net.Listener // wraps the listener, to replace responses of net/http itself; nil: unchanged
 }
 
-// Patience bounds how long the server waits for a slow client. The waits of a handler for Kafka
-// and Redis are bounded by the handler.
+// Patience has the time limits for a slow client. Handlers limit their own waits for Kafka and Redis.
 type Patience struct {
 	Header time.Duration // until the header of a request is complete
 	Body   time.Duration // until the body is complete, too
-	Answer time.Duration // from the end of the header until the client has read the answer
+	Answer time.Duration // from the end of the header until the client has read the response
 	Idle   time.Duration // between two requests
 }
 
@@ -42,7 +41,7 @@ var DefaultPatience = Patience{Header: 5 * time.Second, Body: 30 * time.Second, 
 
 const headerAtMost = 64 << 10
 
-// Open listens, unless there is a listener.
+// Open opens the listener, unless one is already open.
 func (s *Server) Open(ctx context.Context) (err error) {
 	if s.Listener == nil {
 		if s.Listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address); err != nil {
@@ -63,7 +62,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	if err := s.Open(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil // stopped while it waited
+			return nil // stopped while waiting for After
 		}
 		return err
 	}
@@ -78,7 +77,7 @@ func (s *Server) Run(ctx context.Context) error {
 		WriteTimeout:      patience.Answer,
 		IdleTimeout:       patience.Idle,
 		MaxHeaderBytes:    headerAtMost,
-		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // discards the lines of net/http about faults of clients
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // discards the messages of net/http about errors of clients
 	}
 	listener := s.Listener
 	if s.Wrap != nil {

@@ -1,4 +1,4 @@
-// Package metrics is the metrics of a process, as Prometheus reads them.
+// Package metrics provides the metrics of a process to Prometheus.
 package metrics
 
 import (
@@ -24,7 +24,7 @@ type Registry struct {
 	exemplars atomic.Bool // scrapes may get exemplars
 }
 
-// New returns the metrics of the Go runtime, the operating system and the build.
+// New returns a registry with the metrics of the Go runtime, the operating system and the build.
 func New(revision string) *Registry {
 	m := &Registry{Registry: prometheus.NewRegistry()}
 	m.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -91,8 +91,7 @@ func (m *Registry) Ratio(name, help string, read func(context.Context) (float64,
 	})
 }
 
-// Each adds a gauge with labels. At each scrape read adds its series, each with the values of the
-// labels in order.
+// Each adds a gauge with labels. At each scrape, read adds its series, each with the values of the labels in order.
 func (m *Registry) Each(name, help string, labels []string, read func(ctx context.Context, add func(value float64, labels ...string))) {
 	m.MustRegister(&series{read, prometheus.NewDesc(name, help, labels, nil)})
 }
@@ -106,7 +105,7 @@ type series struct {
 // Describe implements [prometheus.Collector].
 func (s *series) Describe(all chan<- *prometheus.Desc) { all <- s.desc }
 
-// scrapeWithin bounds what a gauge asks of a server.
+// scrapeWithin is the timeout of a gauge that queries a server.
 const scrapeWithin = 2 * time.Second
 
 // Collect implements [prometheus.Collector].
@@ -118,8 +117,8 @@ func (s *series) Collect(all chan<- prometheus.Metric) {
 	})
 }
 
-// Durations adds a histogram of durations and returns the function that adds one. least is the upper
-// bound of the first bucket; each further one is twice as long, up to most.
+// Durations adds a histogram of durations and returns the function that observes one. least is the upper bound of the
+// first bucket; each further bound is twice as long, up to most.
 func (m *Registry) Durations(name, help string, least, most time.Duration) func(time.Duration) {
 	add := m.TracedDurations(name, help, least, most)
 	return func(d time.Duration) { add(d, "") }
@@ -135,8 +134,8 @@ func (m *Registry) TracedDurations(name, help string, least, most time.Duration)
 	return func(d time.Duration, traceID string) { observe(h, d, traceID) }
 }
 
-// Counts adds a counter with one label, whose values are known, and returns the function that counts
-// one. All series begin at 0.
+// Counts adds a counter with one label, whose values are known in advance, and returns the function that increments a
+// series. All series begin at 0.
 func (m *Registry) Counts(name, help, label string, values ...string) func(value string) {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	for _, value := range values {
@@ -184,8 +183,8 @@ func (m *Registry) Requests() func(method, route string, status int, took time.D
 	}
 }
 
-// checkFigures is the metric of the health checks: 1 for each check that passes, else 0. The
-// checks run at each scrape.
+// checkFigures is the metric of the health checks: 1 for each check that passes, or else 0. The checks run at each
+// scrape.
 type checkFigures struct {
 	health *lifecycle.Health
 	desc   *prometheus.Desc
@@ -211,8 +210,8 @@ func (f *checkFigures) Collect(all chan<- prometheus.Metric) {
 	}
 }
 
-// Notifier is the metrics of the notifier. Their labels have closed sets of values: no
-// endpoint, no hospital.
+// Notifier has the metrics of the notifier. Their labels have fixed sets of values, which exclude endpoints and
+// hospitals.
 type Notifier struct {
 	events, attempts, deliveries, decisions *prometheus.CounterVec
 	seconds                                 *prometheus.HistogramVec
@@ -242,8 +241,8 @@ func (m *Registry) Notifier() *Notifier {
 			Name: "svc_notify_waiting", Help: "Pending deliveries, by channel.",
 		}, []string{"channel"}),
 	}
-	// The series of failures begin at 0. Prometheus sees no increase in a series that begins with
-	// 1, so an alert would miss the first failure.
+	// The series of failures begin at 0, because Prometheus sees no increase in a series that begins with 1, so an
+	// alert would miss the first failure.
 	for _, channel := range []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook} {
 		for _, state := range []outbound.State{outbound.Delivered, outbound.Expired, outbound.Failed, outbound.Rejected, outbound.Poison} {
 			f.deliveries.WithLabelValues(string(channel), string(state))

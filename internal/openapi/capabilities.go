@@ -17,8 +17,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// capabilities lists what an integration can use here. It is computed from the
-// operations, the table of errors and the catalogue.
+// capabilities lists the features that an integration can use. The list is computed from the operations, the table of
+// errors and the catalogue.
 type capabilities struct {
 	Protocol       string           `json:"protocol"`
 	Version        string           `json:"version"`      // version of this description
@@ -26,11 +26,11 @@ type capabilities struct {
 	OpenAPI        string           `json:"openapi"`
 	Documentation  string           `json:"documentation"`
 	ReadEndpoints  []endpoint       `json:"readEndpoints"`
-	Endpoints      []endpoint       `json:"endpoints"` // all endpoints, also those that read
+	Endpoints      []endpoint       `json:"endpoints"` // all endpoints, including those that only read
 	Envelope       envelope         `json:"envelope"`
 	Events         []event          `json:"events"`
 	Signature      signature        `json:"signature"`
-	Counts         counts           `json:"counts"`   // numbers of modifiers by default route
+	Counts         counts           `json:"counts"`   // number of modifiers by default route
 	Coverage       []coverage       `json:"coverage"` // default codes of the modifiers
 	PrimaryFactors []primary        `json:"primaryFactors"`
 	Scopes         []scope          `json:"scopes"`
@@ -87,7 +87,7 @@ type coverage struct {
 	Label    string       `json:"label"`
 	Section  string       `json:"section"`
 	Criteria string       `json:"criteria"`
-	Routes   []string     `json:"routes"` // diagnosis, signal; site if there is neither
+	Routes   []string     `json:"routes"` // diagnosis, signal; site if it has no default route
 	Codes    []routeCodes `json:"codes"`
 }
 
@@ -112,13 +112,13 @@ type primary struct {
 
 type scope struct {
 	Scope  access.Scope `json:"scope"`
-	Grants []string     `json:"grants"` // methods and paths that exist now
+	Grants []string     `json:"grants"` // methods and paths that this scope allows
 }
 
 type axis struct {
 	ID    string   `json:"id"`
 	Label string   `json:"label"`
-	Rules []string `json:"rules"` // codes of the conditions that it can reach
+	Rules []string `json:"rules"` // codes of the conditions that can set the level of the axis
 }
 
 func capabilitiesOf(operations []contract.Operation) capabilities {
@@ -213,7 +213,7 @@ var signalKinds = [...]string{
 	catalogue.KindLab: "lab", catalogue.KindDevice: "device",
 }
 
-// condition explains for people what a route requires of the value.
+// condition describes the condition of a route on the value, for people.
 func condition(n catalogue.Condition) string {
 	switch n.Kind {
 	case catalogue.NeedsNumber:
@@ -249,7 +249,7 @@ func envelopes() envelope {
 	return e
 }
 
-// events are the events of webhooks. An endpoint that asks for none gets the first two.
+// events are the events of webhooks. An endpoint that selects none gets the first two.
 var events = []event{
 	{
 		outbound.LevelChanged, "the level of the unit changes",

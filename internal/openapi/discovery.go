@@ -37,17 +37,17 @@ import (
 // Config is the source of the descriptions.
 type Config struct {
 	Shell      *httpapi.Shell
-	Operations []contract.Operation // of all roles, wherever they run
+	Operations []contract.Operation // of all roles, including those of other processes
 }
 
-// server makes each description when it is first requested.
+// server creates each description when it is first requested.
 type server struct {
 	document, page func() ([]byte, error)
 	capabilities   func() capabilities
 	log            *slog.Logger
 }
 
-// Mount adds the routes to a router that already runs the shell.
+// Mount adds the routes to a router that already uses the shell.
 func Mount(r chi.Router, c Config) {
 	all := slices.Concat(c.Operations, Operations())
 	s := &server{capabilities: sync.OnceValue(func() capabilities { return capabilitiesOf(all) }), log: c.Shell.Log}
@@ -56,7 +56,7 @@ func Mount(r chi.Router, c Config) {
 	contract.Mount(r, c.Shell, s, routes())
 }
 
-// Operations are the API operations that describe the API.
+// Operations are the API operations that return the descriptions.
 func Operations() []contract.Operation { return contract.Operations(routes()) }
 
 func routes() []contract.Route[*server] {
@@ -106,8 +106,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, bod
 	_, _ = w.Write(text) //nolint:errcheck // the client is gone, nobody can be told
 }
 
-// statement is the CapabilityStatement, which FHIR clients request first. The client of HAPI
-// sends nothing to a server without one. Its date is when it last changed.
+// statement is the CapabilityStatement, which FHIR clients request first. The HAPI client sends no requests to a server
+// without one. Its date is the date of its last change.
 var statement = json.RawMessage(`{
 	"resourceType": "CapabilityStatement", "status": "active", "date": "2026-11-22", "kind": "instance",
 	"software": {"name": "svc", "version": "` + documentVersion + `"},
@@ -151,21 +151,21 @@ var pageText string
 //go:embed page.js
 var pageScript string
 
-// pagePolicy lets the page run its own script and style, and load nothing.
+// pagePolicy allows the page its own script and style, and nothing else.
 var pagePolicy = func() string {
 	sum := sha256.Sum256([]byte(pageScript))
 	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }()
 
-// pageOf writes the page of documentation.
+// pageOf renders the documentation page.
 func pageOf(operations []contract.Operation, c capabilities) ([]byte, error) {
 	var shown map[string]json.RawMessage
 	if err := json.Unmarshal(answers, &shown); err != nil {
 		return nil, fmt.Errorf("answers: %w", err)
 	}
 	grouped, rest := groupByTask(operations)
-	if len(rest) > 0 { // a test of cmd/svc finds these
+	if len(rest) > 0 { // a test of cmd/svc detects these
 		grouped = append(grouped, reader{ID: "more", Name: "More", Tasks: []task{{ID: "rest", Name: "Other endpoints", Operations: rest}}})
 	}
 	page, err := template.New("page").Funcs(template.FuncMap{
@@ -201,7 +201,7 @@ func pageOf(operations []contract.Operation, c capabilities) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// curl returns an example request as a command line.
+// curl returns an example request as a curl command.
 func curl(o contract.Operation) string {
 	var b strings.Builder
 	b.WriteString("curl -s")

@@ -17,7 +17,7 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// documentVersion is the version of the document, not of the protocol.
+// documentVersion is the version of the document, which is independent of the version of the protocol.
 const documentVersion = "1.1.0"
 
 // answers are real answers by operation. A test records them from the running system when
@@ -32,7 +32,7 @@ Every request carries a key: Authorization: Bearer svc_… . A key belongs to on
 	`Times are RFC 3339, answered in UTC with milliseconds. ` +
 	`Fields of a request that are not known are ignored, with a warning; null is the same as absent.`
 
-// documentOf writes the OpenAPI document of the operations.
+// documentOf creates the OpenAPI document of the operations.
 func documentOf(operations []contract.Operation, docs string) ([]byte, error) {
 	var shown map[string]json.RawMessage
 	if err := json.Unmarshal(answers, &shown); err != nil {
@@ -57,7 +57,7 @@ func documentOf(operations []contract.Operation, docs string) ([]byte, error) {
 	if strings.HasPrefix(docs, "http") {
 		doc.ExternalDocs = &huma.ExternalDocs{URL: docs}
 	}
-	if docs == "" { // the address to which a request is sent
+	if docs == "" { // use the address to which the request was sent
 		docs = "https://svc.example" + httpapi.DocsPath
 	}
 	w := &writer{
@@ -94,7 +94,7 @@ type writer struct {
 	in, out *shapes
 }
 
-// common adds the parts that all operations share.
+// common adds the components that all operations share.
 func (w *writer) common() {
 	schemas := w.doc.Components.Schemas.Map()
 	text := func() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
@@ -242,7 +242,7 @@ func (w *writer) success(o *contract.Operation) *huma.Response {
 	return r
 }
 
-// addBareRefusal adds a refusal whose answer has the types of a success.
+// addBareRefusal adds an error response whose body has the same types as a success.
 func addBareRefusal(op *huma.Operation, kind httpapi.Kind, types []string) {
 	status := strconv.Itoa(kind.Status())
 	r := op.Responses[status]
@@ -255,7 +255,7 @@ func addBareRefusal(op *huma.Operation, kind httpapi.Kind, types []string) {
 	}
 }
 
-// refusal adds one kind of refusal. Kinds with the same status share a response.
+// refusal adds one kind of error response. Kinds with the same status share a response.
 func (w *writer) refusal(op *huma.Operation, kind httpapi.Kind) {
 	status := strconv.Itoa(kind.Status())
 	r := op.Responses[status]
@@ -277,7 +277,7 @@ func (w *writer) refusal(op *huma.Operation, kind httpapi.Kind) {
 	}
 }
 
-// A client that is generated from the document needs these headers: when to retry, and the entity tag.
+// A generated client needs these headers to know when to retry and which entity tag to send.
 const (
 	aboutRequestID = "That of the request, or a new UUID."
 	aboutETag      = "For If-None-Match; changes with the data."
@@ -297,7 +297,7 @@ func headers(op *huma.Operation, o *contract.Operation) {
 	}
 	for status, r := range op.Responses {
 		has := map[string]string{"X-Request-Id": aboutRequestID}
-		if (o.Scope != "" || o.Keyed) && status != "401" { // a 401 has no key, so no rate
+		if (o.Scope != "" || o.Keyed) && status != "401" { // a 401 response has no key, and therefore no rate limit
 			has["RateLimit"], has["RateLimit-Policy"] = aboutLimit, aboutPolicy
 		}
 		switch status {
@@ -315,7 +315,7 @@ func headers(op *huma.Operation, o *contract.Operation) {
 			has["WWW-Authenticate"] = aboutChallenge
 		case "405":
 			has["Allow"] = aboutAllow
-			delete(has, "RateLimit") // the method is checked before the key
+			delete(has, "RateLimit") // the method is checked before the rate limit of the key
 			delete(has, "RateLimit-Policy")
 		case "429", "503":
 			has["Retry-After"] = aboutRetry
@@ -327,8 +327,8 @@ func headers(op *huma.Operation, o *contract.Operation) {
 	}
 }
 
-// plainFirst writes plain JSON as the first content type of a request or response.
-// Generated clients send and accept the first.
+// plainFirst lists plain JSON as the first content type of a request or response, because generated clients send and
+// accept the first one.
 type plainFirst map[string]*huma.MediaType
 
 // MarshalJSON implements [json.Marshaler].

@@ -9,12 +9,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// shapes makes schemas of Go types by the rules of encoding/json. The schemas of huma do not
-// fit: huma omits embedded unexported structs and has no null for objects.
+// shapes creates schemas of Go types by the rules of encoding/json. The schemas of huma do not match these rules: huma
+// omits embedded unexported structs and does not allow null for objects.
 type shapes struct {
-	schemas map[string]*huma.Schema // the schemas in the registry of the document
+	schemas map[string]*huma.Schema // the registered schemas of the document
 	named   map[reflect.Type]string
-	closed  bool // objects have no other fields: true for answers, false for requests
+	closed  bool // objects have no additional fields: true for responses, false for requests
 }
 
 const schemaPrefix = "#/components/schemas/"
@@ -24,7 +24,7 @@ func (s *shapes) schemaOf(t reflect.Type) *huma.Schema {
 	if t.Kind() == reflect.Pointer {
 		return orNull(s.schemaOf(t.Elem()))
 	}
-	if t.Implements(marshaler) && t.Kind() != reflect.Slice { // an instant or a decimal: the JSON of its zero value shows the type
+	if t.Implements(marshaler) && t.Kind() != reflect.Slice { // an instant or a decimal, whose zero value encodes as its JSON type
 		zero, err := json.Marshal(reflect.Zero(t).Interface())
 		switch {
 		case err != nil:
@@ -66,8 +66,7 @@ var (
 	rawJSON   = reflect.TypeFor[json.RawMessage]()
 )
 
-// object returns a reference to the schema of a struct. An unnamed struct has its schema
-// in place.
+// object returns a reference to the schema of a struct. The schema of an unnamed struct is inline.
 func (s *shapes) object(t reflect.Type) *huma.Schema {
 	if name, ok := s.named[t]; ok {
 		return &huma.Schema{Ref: schemaPrefix + name}
@@ -80,7 +79,7 @@ func (s *shapes) object(t reflect.Type) *huma.Schema {
 	}
 	if s.closed {
 		o.AdditionalProperties = false
-	} else if t.Implements(open) { // it may have more fields than the named ones
+	} else if t.Implements(open) { // the object may have fields other than the named ones
 		o.AdditionalProperties = true
 	}
 	s.fields(o, t, true)
@@ -90,8 +89,7 @@ func (s *shapes) object(t reflect.Type) *huma.Schema {
 	return &huma.Schema{Ref: schemaPrefix + name}
 }
 
-// name returns the name of a type. It has the package as a prefix if another type has the
-// same name.
+// name returns the name of a type. The package is a prefix if another type has the same name.
 func (s *shapes) name(t reflect.Type) string {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if _, taken := s.schemas[name]; taken {
@@ -102,12 +100,12 @@ func (s *shapes) name(t reflect.Type) string {
 	return name
 }
 
-// fields adds the fields of a struct, also of embedded structs. It never
-// replaces a field: the outer one counts, as in encoding/json.
+// fields adds the fields of a struct, including those of embedded structs. If a name is repeated, the outer field
+// counts, as in encoding/json.
 func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
 	var embedded []reflect.StructField
 	for f := range t.Fields() {
-		if names := f.Tag.Get("anyRequired"); names != "" { // at least one of these lists, which may otherwise be null
+		if names := f.Tag.Get("anyRequired"); names != "" { // at least one of these lists is required; the others may be null
 			for name := range strings.SplitSeq(names, ",") {
 				o.AnyOf = append(o.AnyOf, &huma.Schema{
 					Required: []string{name}, Properties: map[string]*huma.Schema{name: {Type: huma.TypeArray}},
@@ -134,7 +132,7 @@ func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
 			of = of.Elem() // omitted instead of null
 		}
 		p := applyTags(s.schemaOf(of), f.Tag)
-		if omitted && !s.closed { // in a request null means absent
+		if omitted && !s.closed { // in a request, null means that the field is absent
 			p = orNull(p)
 		}
 		o.Properties[tag] = p
@@ -151,7 +149,7 @@ func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
 	}
 }
 
-// applyTags adds to the schema what the tags of a field say.
+// applyTags adds the constraints in the tags of a field to the schema.
 func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	if p.Ref != "" {
 		if tag.Get("doc") != "" {
@@ -171,7 +169,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	if words := tag.Get("enum"); words != "" {
 		of := p
 		if p.Items != nil {
-			of = p.Items // the tag is about the elements of the list
+			of = p.Items // the tag applies to the elements of the list
 		}
 		for word := range strings.SplitSeq(words, ",") {
 			n, err := strconv.Atoi(word)
@@ -185,7 +183,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	if tag.Get("uniqueItems") != "" {
 		p.UniqueItems = true
 	}
-	if tag.Get("open") != "" { // the answer names each broken rule one by one
+	if tag.Get("open") != "" { // the response lists each broken rule separately
 		p.Items = &huma.Schema{AnyOf: []*huma.Schema{p.Items, {Description: "Only an invalid time is rejected, not the whole request."}}}
 	}
 	if name := tag.Get("pattern"); name != "" {
@@ -205,11 +203,11 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 			*to = &n
 		}
 	}
-	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // this value is allowed beside the bounds
+	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // this value is allowed in addition to the range
 		p.AnyOf = []*huma.Schema{{Enum: []any{n}}, {Minimum: p.Minimum, Maximum: p.Maximum}}
 		p.Minimum, p.Maximum = nil, nil
 	}
-	if p.Items != nil { // the tag is about the elements of the list
+	if p.Items != nil { // the tag applies to the elements of the list
 		p.Items.Minimum, p.Items.Maximum, p.Minimum, p.Maximum = p.Minimum, p.Maximum, nil, nil
 	}
 	for name, to := range map[string]**int{
@@ -227,14 +225,14 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 var patterns = map[string]string{ //nolint:gosec // forms of texts, no credentials
 	"time": "^" + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
 	"day":  `^[` + blank + `]*$|^` + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
-	// A segment MSH with its field separator begins a line. A byte order mark may stand
-	// before it. Frame bytes and white space may stand before the first MSH.
+	// A line begins with a segment MSH and its field separator. A byte order mark may precede it. Frame bytes and white
+	// space may precede the first MSH.
 	"hl7":   `(^[\t \r\n\x0b\x1c\ufeff]*|[\r\n\x0b\x1c]\ufeff?)MSH[!-/:-@\[-` + "`" + `{-~]`,
 	"word":  `[^` + blank + `]`,
 	"phone": `^(\+[1-9][0-9]{6,14})?$`,
 	"label": `^[^\x00-\x1f\x7f]*[^` + blank + `][^\x00-\x1f\x7f]*$`,
 	"line":  `^[^\x00-\x1f\x7f]*$`,
-	// This allows a part of RFC 5322, which is all that mail servers accept.
+	// This allows a subset of RFC 5322, which is all that mail servers accept.
 	"email":   `^([A-Za-z0-9_%+-]+(\.[A-Za-z0-9_%+-]+)*@[A-Za-z0-9]+(-[A-Za-z0-9]+)*(\.[A-Za-z0-9]+(-[A-Za-z0-9]+)*)+)?$`,
 	"cursor":  `^[0-9a-zA-Z_=.:-]{1,128}$`,
 	"secret":  `^[ -~]{24,128}$`,
@@ -245,13 +243,13 @@ var patterns = map[string]string{ //nolint:gosec // forms of texts, no credentia
 }
 
 const (
-	// blank has control characters and Unicode white space. A text must have other
-	// characters too. The set is written out, because \s differs between languages.
+	// blank matches control characters and Unicode white space. A text must have at least one other character. The
+	// characters are listed explicitly, because \s differs between regular expression dialects.
 	blank = `\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`
-	// day is a day in the years 1900 to 2199.
+	// day matches a date in the years 1900 to 2199.
 	day = `((19|2[01])\d\d-(0[13578]|1[02])-(0[1-9]|[12]\d|3[01])` +
 		`|(19|2[01])\d\d-(0[469]|11)-(0[1-9]|[12]\d|30)|(19|2[01])\d\d-02-(0[1-9]|1\d|2[0-8])|((19|2[01])(0[48]|[2468][048]|[13579][26])|2000)-02-29)`
-	// clock is a time of day, to the minute or finer.
+	// clock matches a time of day, to the minute or finer.
 	clock = `([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?`
 )
 

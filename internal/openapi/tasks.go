@@ -6,20 +6,21 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// reader is a group of people who read the documentation, with the tasks that bring them there.
+// reader is a group of people who read the documentation, with their tasks.
 type reader struct {
 	ID, Name, About string
 	Tasks           []task
 }
 
-// task is a goal of a reader. Its operations are those whose path has a prefix, unless another task has a longer one.
+// task is a goal of a reader. Its operations are those whose path begins with one of its prefixes, unless another task
+// has a longer matching prefix.
 type task struct {
 	ID, Name   string
 	prefixes   []string
 	Operations []contract.Operation
 }
 
-// readers returns the readers and tasks of the page, in its order, without operations.
+// readers returns the readers and their tasks in the order of the page, without operations.
 func readers() []reader {
 	return []reader{
 		{ID: "send", Name: "Send data", About: "For interface engineers who connect an EHR, a monitor or a staffing system.", Tasks: []task{

@@ -1,5 +1,5 @@
-// Package receiver is a partner's webhook endpoint that checks the signature of each
-// delivery. svc listen and svc dev run it.
+// Package receiver is a webhook endpoint of a partner that verifies the signature of each delivery. svc listen and svc
+// dev run it.
 package receiver
 
 import (
@@ -15,13 +15,11 @@ import (
 	"svc/internal/signature"
 )
 
-// Receiver checks deliveries, counts how often each id has come, and passes each one
-// to OnDelivery.
+// Receiver verifies deliveries, counts how often each id was received, and passes each delivery to OnDelivery.
 type Receiver struct {
 	Now func() time.Time
-	// Secrets returns the secrets that may have signed a delivery for a hospital.
-	// Without secrets nothing can be checked: then a Strict receiver accepts nothing,
-	// any other accepts everything.
+	// Secrets returns the secrets that may have signed a delivery for a hospital. Without secrets, nothing can be
+	// verified: a Strict receiver then refuses everything, and any other accepts everything.
 	Secrets    func(hospital string) []Secret
 	Strict     bool
 	OnDelivery func(d *Delivery)
@@ -35,10 +33,10 @@ type Receiver struct {
 // Secret is a signing secret with the endpoint that it belongs to.
 type Secret struct{ Endpoint, Value string }
 
-// maxIDs bounds the ids that a Receiver remembers.
+// maxIDs is the maximum number of ids that a Receiver stores.
 const maxIDs = 10_000
 
-// Delivery is one received delivery with the result of its check.
+// Delivery is a received delivery with the result of its verification.
 type Delivery struct {
 	ReceivedAt httpapi.Time      `json:"receivedAt"`
 	Status     int               `json:"status"` // of the receiver's response
@@ -46,12 +44,12 @@ type Delivery struct {
 	Body       signature.Outcome `json:"xSvcSignature"`
 	Standard   signature.Outcome `json:"webhookSignature"`
 	Endpoint   string            `json:"endpoint,omitempty"` // whose secret signed it; "": unknown
-	Times      int               `json:"times"`              // how often the id has come; 1: the first time
+	Times      int               `json:"times"`              // how often the id was received, including this delivery
 	Payload    json.RawMessage   `json:"payload"`            // null if it is not JSON
-	Envelope   `json:"-"`        // the part of the payload that a line shows
+	Envelope   `json:"-"`        // displayed fields of the payload
 }
 
-// Envelope is the part of an envelope that a line shows.
+// Envelope has the fields of an envelope that are displayed.
 type Envelope struct {
 	ID         string `json:"id"`
 	Event      string `json:"event"`
@@ -67,7 +65,7 @@ const (
 	Refused   = "refused"
 )
 
-// Clock returns the local time of day at which the delivery came.
+// Clock returns the local time of day at which the delivery was received.
 func (d *Delivery) Clock() string { return time.Time(d.ReceivedAt).Format("15:04:05.000") }
 
 // ServeHTTP implements [http.Handler].
@@ -92,7 +90,7 @@ func (r *Receiver) check(header http.Header, body []byte) *Delivery {
 	if json.Valid(body) {
 		d.Payload = body
 		if err := json.Unmarshal(body, &d.Envelope); err != nil {
-			d.Envelope = Envelope{} // JSON without an envelope: shown as it is
+			d.Envelope = Envelope{} // JSON without an envelope, which is displayed unchanged
 		}
 	}
 	secrets := r.Secrets(d.HospitalID)
@@ -104,7 +102,7 @@ func (r *Receiver) check(header http.Header, body []byte) *Delivery {
 	d.Body, d.Standard = checked.Body, checked.Standard
 	switch {
 	case len(secrets) == 0 && !r.Strict:
-		return d // an unsigned id is not remembered
+		return d // the id of an unverified delivery is not stored
 	case !checked.Accepted():
 		d.Verdict, d.Status = Refused, http.StatusUnauthorized
 		return d
@@ -114,7 +112,7 @@ func (r *Receiver) check(header http.Header, body []byte) *Delivery {
 	return d
 }
 
-// count remembers an id and returns how often it has come.
+// count stores an id and returns how often it was received.
 func (r *Receiver) count(id string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -75,7 +75,7 @@ var (
 	errReadOnly = &fault{http.StatusUnprocessableEntity, 42205, "This registry is read-only: its schemas are those of the build of svc."}
 )
 
-// largestBody is larger than every schema of svc.
+// largestBody is the maximum size of a request body, which is larger than every schema of svc.
 const largestBody = 1 << 20
 
 // Mount adds the registry below a path. It requires no key, because schemas contain no data.

@@ -1,9 +1,9 @@
-// Package seal encrypts values that must not be stored in plaintext: signing secrets, telephone numbers,
-// addresses in records that many can read.
+// Package seal encrypts values that must not be stored in plaintext: signing secrets, and telephone numbers and
+// addresses in records that many components can read.
 //
-// A sealed value is AES-256-GCM under a key of the operator, bound to the name of its place. A copy in another record
-// or another field cannot be opened. The value names the key that sealed it, so a [Keyring] seals with the newest key
-// and opens values of older keys as long as these are configured.
+// A sealed value is encrypted with AES-256-GCM and a key of the operator, and is bound to the name of its place. A copy
+// in another record or another field cannot be opened. The value identifies the key that sealed it, so a [Keyring]
+// seals with the newest key and opens values of older keys as long as these are configured.
 package seal
 
 import (
@@ -19,7 +19,7 @@ import (
 	"sync/atomic"
 )
 
-// The faults of a sealed value. Neither error shows the value.
+// The errors of opening a sealed value. Neither error contains the value.
 var (
 	// ErrKey means that the ring does not have the key that sealed the value.
 	ErrKey = errors.New("encrypted with a key that is not configured")
@@ -34,7 +34,7 @@ const (
 	header   = 1 + markSize
 )
 
-// Keyring seals and opens. It is safe for concurrent use.
+// Keyring seals and opens values. It is safe for concurrent use.
 type Keyring struct {
 	keys    []key // newest first
 	sealing *atomic.Int32
@@ -47,7 +47,7 @@ type key struct {
 	aead        cipher.AEAD
 }
 
-// Fingerprint identifies a key. It is a one-way hash of the key, so it may be public.
+// Fingerprint identifies a key. It is a one-way hash of the key, so it may be published.
 type Fingerprint [16]byte
 
 // String returns the first four bytes in hex, which operators compare.
@@ -56,8 +56,8 @@ func (f Fingerprint) String() string { return hex.EncodeToString(f[:4]) }
 // Fingerprint returns the fingerprint of the newest key.
 func (r *Keyring) Fingerprint() Fingerprint { return r.keys[0].fingerprint }
 
-// Use makes the ring seal with the key of a fingerprint. It reports whether the ring
-// has that key; without it nothing changes.
+// Use makes the ring seal with the key that has a fingerprint. It reports whether the ring has that key; if not,
+// nothing changes.
 func (r *Keyring) Use(f Fingerprint) bool {
 	at := slices.IndexFunc(r.keys, func(k key) bool { return k.fingerprint == f })
 	if at >= 0 {
@@ -113,8 +113,7 @@ func aeadOf(secret []byte) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, fmt.Errorf("derive a key: %w", err)
 	}
-	// Each nonce is 96 random bits: 2^32 values under one key stay far below the
-	// bound of NIST SP 800-38D, and settings are few.
+	// Each nonce has 96 random bits. The limit of NIST SP 800-38D is 2^32 values per key, and settings are far fewer.
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
 		return nil, fmt.Errorf("derive a key: %w", err)
@@ -122,9 +121,8 @@ func aeadOf(secret []byte) (cipher.AEAD, error) {
 	return aead, nil
 }
 
-// For returns a ring of keys that are derived from this ring, for values of another
-// purpose. It seals with the key that [Keyring.Use] chooses for the ring. What one of the
-// two has sealed the other cannot open.
+// For returns a ring with keys that are derived from this ring, for values with another purpose. It seals with the key
+// that [Keyring.Use] chooses for this ring. Neither ring can open values that the other has sealed.
 func (r *Keyring) For(purpose string) (*Keyring, error) {
 	other := &Keyring{keys: make([]key, len(r.keys)), sealing: r.sealing}
 	for i, k := range r.keys {
@@ -141,7 +139,7 @@ func (r *Keyring) For(purpose string) (*Keyring, error) {
 	return other, nil
 }
 
-// MAC returns a keyed hash of a value by each key of the ring, the newest first.
+// MAC returns a keyed hash of a value for each key of the ring, the newest first.
 func (r *Keyring) MAC(value string) [][]byte {
 	all := make([][]byte, len(r.keys))
 	for i := range r.keys {
@@ -152,7 +150,7 @@ func (r *Keyring) MAC(value string) [][]byte {
 	return all
 }
 
-// Seal encrypts a value for the place of that name. An empty value stays empty.
+// Seal encrypts a value for the place with a name. An empty value remains empty.
 func (r *Keyring) Seal(name string, clear []byte) []byte {
 	if len(clear) == 0 {
 		return nil
@@ -163,8 +161,7 @@ func (r *Keyring) Seal(name string, clear []byte) []byte {
 	return k.aead.Seal(sealed, nil, clear, []byte(name)) //nolint:gosec // no nonce: this AEAD draws its own
 }
 
-// Open decrypts a value that was sealed for the place of that name. The errors are
-// ErrKey and ErrBroken.
+// Open decrypts a value that was sealed for the place with a name. The errors are ErrKey and ErrBroken.
 func (r *Keyring) Open(name string, sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 {
 		return nil, nil
@@ -180,8 +177,7 @@ func (r *Keyring) Open(name string, sealed []byte) ([]byte, error) {
 	return clear, nil
 }
 
-// Old reports whether an older key of the ring sealed the value, so that this key
-// must stay configured.
+// Old reports whether an older key of the ring sealed the value, in which case that key must remain configured.
 func (r *Keyring) Old(sealed []byte) bool {
 	k, err := r.find(sealed)
 	return err == nil && k != &r.keys[0]
@@ -205,12 +201,11 @@ func (r *Keyring) find(sealed []byte) (*key, error) {
 	return nil, ErrKey
 }
 
-// LeastKey is the minimal length of a key in characters.
+// LeastKey is the minimum length of a key in characters.
 const LeastKey = 32
 
-// leastPairs is the minimal number of different pairs of neighboring characters in a
-// key. A text that repeats up to 15 characters has fewer; 32 random digits have about
-// 27.
+// leastPairs is the minimum number of different pairs of neighboring characters in a key. A text that repeats a
+// sequence of up to 15 characters has fewer; 32 random digits have about 27.
 const leastPairs = 16
 
 // Check returns an error if a text is too weak to be a new key. It detects repetition, but not guessable text.

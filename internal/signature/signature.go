@@ -31,7 +31,7 @@ const (
 	HeaderStandard  = "webhook-signature"
 )
 
-// Prefix begins a secret that is a key in base64.
+// Prefix is the start of a secret that is a key in base64.
 const Prefix = "whsec_"
 
 // Body returns the value of X-Svc-Signature.
@@ -67,11 +67,11 @@ func key(secret string) []byte {
 	return []byte(secret)
 }
 
-// Signed holds the header values of one attempt.
+// Signed holds the values of the signature headers of one attempt.
 type Signed struct {
 	Body      string // of X-Svc-Signature
 	Timestamp string
-	Standard  string // a signature for each secret that is valid now, newest first
+	Standard  string // one signature for each secret that is valid now, newest first
 }
 
 // Sign signs one attempt with the secrets of an endpoint that are valid at now. If there is no secret, or one could
@@ -82,7 +82,7 @@ type Signed struct {
 // therefore accepts webhook-signature throughout; for X-Svc-Signature, each secret is valid for half the overlap.
 func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s Signed, ok bool) {
 	valid := At(secrets, now)
-	if len(valid) == 0 { // faulty settings; an endpoint is never unsigned
+	if len(valid) == 0 { // invalid settings; an unsigned request is never sent
 		valid = secrets[:min(len(secrets), 1)]
 	}
 	closed := func(s outbound.Secret) bool { return s.Value == "" }
@@ -101,8 +101,8 @@ func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s S
 	return Signed{Body(primary.Value, body), strconv.FormatInt(at, 10), strings.Join(all, " ")}, true
 }
 
-// At returns the secrets that sign at now, newest first as given, with their state at
-// that instant. A rotation is written once; At computes the effect of its instants.
+// At returns the secrets that sign at now, newest first as given, with their state at that instant. The settings of a
+// rotation are written once, with its instants; At evaluates them.
 func At(secrets []outbound.Secret, now time.Time) []outbound.Secret {
 	valid := make([]outbound.Secret, 0, len(secrets))
 	promoted := false
@@ -121,8 +121,8 @@ func At(secrets []outbound.Secret, now time.Time) []outbound.Secret {
 	return valid
 }
 
-// Tolerance bounds the distance of webhook-timestamp from the receiver's clock, as in
-// the libraries of Standard Webhooks.
+// Tolerance is the maximum difference between webhook-timestamp and the receiver's clock, as in the libraries of
+// Standard Webhooks.
 const Tolerance = 5 * time.Minute
 
 // Outcome is the result of one scheme for a request.
@@ -140,18 +140,18 @@ const (
 type Checked struct {
 	Body     Outcome // of X-Svc-Signature
 	Standard Outcome // of webhook-signature
-	Secret   int     // index of the secret that made a valid signature; -1: none
+	Secret   int     // index of the secret that made the valid signature; -1: none
 }
 
-// Accepted reports whether the request is from svc. If Standard Webhooks is present, it decides, because it also
-// covers id and time and has the signatures of both secrets of a rotation. X-Svc-Signature has one, possibly of a
-// secret that the receiver does not have.
+// Accepted reports whether the request is from svc. If the headers of Standard Webhooks are present, they decide,
+// because their signatures also cover id and time and use both secrets of a rotation. X-Svc-Signature has one
+// signature, whose secret the receiver may not have.
 func (c Checked) Accepted() bool {
 	return c.Standard == Good || c.Standard == Missing && c.Body == Good
 }
 
-// Check checks the raw body of a request against the secrets that its receiver knows.
-// Its duration does not depend on which secret is right, if any.
+// Check verifies the raw body of a request with the secrets that its receiver has. Its duration does not depend on
+// which secret matches, if any.
 func Check(header http.Header, body []byte, now time.Time, secrets ...string) Checked {
 	c := Checked{Body: Missing, Standard: Missing, Secret: -1}
 	if got := header.Get(HeaderBody); got != "" {

@@ -4,7 +4,7 @@ package statefulset
 
 import "errors"
 
-// Leaving returns nil: this system has no signal for it. --leave asks from the start.
+// Leaving returns nil, because this system has no signal for it. With --leave, the process always leaves its groups.
 func Leaving() func() bool { return nil }
 
 // askToLeave returns an error: this system has no signal for it.

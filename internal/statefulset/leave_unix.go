@@ -13,7 +13,7 @@ import (
 // leaveSignal asks a process to leave its groups when it is stopped.
 const leaveSignal = syscall.SIGUSR1
 
-// Leaving listens for leaveSignal. It returns a function that tells whether the signal came.
+// Leaving listens for leaveSignal. It returns a function that reports whether the signal was received.
 func Leaving() func() bool {
 	var asked atomic.Bool
 	signals := make(chan os.Signal, 1)

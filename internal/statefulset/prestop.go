@@ -23,15 +23,14 @@ import (
 	"svc/internal/config"
 )
 
-// serviceAccount is where Kubernetes puts the credentials of a pod for its API.
+// serviceAccount is the folder in which Kubernetes provides the credentials of a pod for its API.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// preStopWithin bounds the request to Kubernetes.
+// preStopWithin is the timeout of the request to Kubernetes.
 const preStopWithin = 5 * time.Second
 
-// PreStopCommand is svc prestop. Kubernetes runs it in a pod of a StatefulSet before it stops the
-// pod. A pod that is scaled down leaves its group. A pod that is replaced stays a member, and its
-// partitions wait for it.
+// PreStopCommand returns the command svc prestop. Kubernetes runs it in a pod of a StatefulSet before it stops the pod.
+// A pod that is scaled down leaves its group. A pod that is replaced remains a member, and its partitions wait for it.
 func PreStopCommand(w cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "prestop", Short: "the preStop hook of a StatefulSet: have the process leave its group if it is scaled down", Hidden: true,
@@ -47,18 +46,18 @@ func PreStopCommand(w cli.Env) *cobra.Command {
 			if err != nil || !gone {
 				return err
 			}
-			return askToLeave(1) // the process of the container
+			return askToLeave(1) // the main process of the container
 		},
 	}
 }
 
-// kubernetes is a client of the API server, from within a pod.
+// kubernetes is a client of the API server, for use inside a pod.
 type kubernetes struct {
 	base, token, namespace string
 	client                 *http.Client
 }
 
-// inCluster returns the client with the address and token of this pod.
+// inCluster returns a client with the address and the token of this pod.
 func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	host, _ := env("KUBERNETES_SERVICE_HOST")
 	port, _ := env("KUBERNETES_SERVICE_PORT")
@@ -83,8 +82,7 @@ func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	}, nil
 }
 
-// scaledDown reports whether the StatefulSet of a pod has fewer replicas than the ordinal of the
-// pod needs.
+// scaledDown reports whether the StatefulSet of a pod has too few replicas for the ordinal of the pod.
 func (k *kubernetes) scaledDown(ctx context.Context, pod string) (bool, error) {
 	dash := strings.LastIndexByte(pod, '-')
 	ordinal, err := strconv.Atoi(pod[dash+1:])

@@ -110,7 +110,7 @@ func (h *hanging) check(ctx context.Context) error {
 		was, known := before[at]
 		return !known || was != first
 	})
-	lost, err := h.findForgotten(ctx, suspects)
+	lost, err := h.findHanging(ctx, suspects)
 	if err != nil {
 		return err
 	}
@@ -171,9 +171,9 @@ func (h *hanging) underWay(ctx context.Context) (map[writing]int64, error) {
 	return open, nil
 }
 
-// findForgotten returns the owners of the suspects that have no transaction at their coordinator and are still open
+// findHanging returns the owners of the suspects that have no transaction at their coordinator and are still open
 // after the coordinator's response.
-func (h *hanging) findForgotten(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
+func (h *hanging) findHanging(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
 	if len(suspects) == 0 {
 		return nil, nil
 	}

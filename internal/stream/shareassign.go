@@ -99,7 +99,7 @@ func (m *member) give(ctx context.Context, gone []int32) {
 	if err := m.commit(ctx); err != nil {
 		m.log.WarnContext(ctx, "last positions not committed", "error", err)
 	}
-	m.forget(gone)
+	m.drop(gone)
 	m.sharer.Lost(gone)
 }
 
@@ -107,7 +107,7 @@ func (m *member) lose(gone []int32) {
 	if gone = m.only(gone); len(gone) > 0 {
 		m.log.Warn("partitions lost to another process", "topic", m.topic, "partitions", gone)
 		m.sharer.Lost(gone)
-		m.forget(gone)
+		m.drop(gone)
 	}
 }
 
@@ -123,7 +123,7 @@ func (m *member) only(partitions []int32) (ours []int32) {
 	return ours
 }
 
-func (m *member) forget(gone []int32) {
+func (m *member) drop(gone []int32) {
 	m.mu.Lock()
 	for _, n := range gone {
 		delete(m.ours, n)

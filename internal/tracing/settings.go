@@ -24,7 +24,7 @@ type settings struct {
 	ignored  string // propagators that are not supported
 }
 
-// readSettings reads the variables. An error names the variable and what it may be. It contains no value, because an
+// readSettings reads the variables. An error names the variable and its valid values. It contains no value, because an
 // endpoint may contain a password.
 func readSettings(getenv func(string) string) (s settings, err error) {
 	first := func(names ...string) (name, value string) {

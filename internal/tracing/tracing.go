@@ -1,12 +1,12 @@
-// Package tracing records the way of a request through the processes of an installation as one OpenTelemetry trace:
+// Package tracing records the path of a request through the processes of an installation as one OpenTelemetry trace:
 // request, record on Kafka, verdict, view, deliveries.
 //
 // The standard variables configure it (OTEL_EXPORTER_OTLP_ENDPOINT and the others; docs/configuration.md lists them).
 // Without an endpoint, [Open] returns nil, and all methods of a nil [Tracer] do nothing.
 //
 // A span has the hospital, positions on Kafka, the type of an event, and status codes. It never has a value of a
-// request: no path, no query, no identifier, no text. The context of a caller is only its traceparent, because
-// tracestate and baggage are free text.
+// request: no path, no query, no identifier, no text. Of the caller's trace context, only the traceparent is used,
+// because tracestate and baggage are free text.
 package tracing
 
 import (
@@ -26,7 +26,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// closeWithin bounds the export of the last spans when the process ends.
+// closeWithin is the timeout for exporting the last spans when the process ends.
 const closeWithin = 2 * time.Second
 
 // Process describes the process whose spans are recorded. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override it.
@@ -43,8 +43,8 @@ type Tracer struct {
 	queue    *queue
 }
 
-// Open returns the tracer that the standard variables describe, or nil if they ask for none. The error names the
-// variable that is wrong. Open does not wait for the collector.
+// Open returns the tracer that the standard variables configure, or nil if they configure none. The error names the
+// invalid variable. Open does not wait for the collector.
 func Open(ctx context.Context, p Process, log *slog.Logger) (*Tracer, error) {
 	s, err := readSettings(os.Getenv)
 	if err != nil || !s.on {

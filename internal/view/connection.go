@@ -222,7 +222,7 @@ func (q *headerQuestion) header() header {
 	another := q.connection.another.Load() // if it changed in the meantime, the responding process is unknown
 	h.unproved = another != q.another || !another.proves(q.key, h.pulse)
 	if h.whole {
-		noteFurthest(q.furthest, &h)
+		storeFurthest(q.furthest, &h)
 	}
 	return h
 }
@@ -235,8 +235,8 @@ func (c *connection) furthestOf(key string) *atomic.Pointer[header] {
 	return known.(*atomic.Pointer[header]) //nolint:errcheck // no other type is stored
 }
 
-// noteFurthest stores a header unless a newer one is known.
-func noteFurthest(furthest *atomic.Pointer[header], h *header) {
+// storeFurthest stores a header unless a newer one is known.
+func storeFurthest(furthest *atomic.Pointer[header], h *header) {
 	for {
 		known := furthest.Load()
 		more := header{generation: h.generation, position: h.position, versions: h.versions}

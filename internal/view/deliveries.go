@@ -176,7 +176,7 @@ func (d *Deliveries) flush(ctx context.Context) error {
 	d.mu.Lock()
 	deliveries, notes, waiting, lost := d.deliveries, d.notes, d.waiting, d.lost
 	d.deliveries, d.notes, d.waiting, d.lost = map[string]*Delivery{}, map[note][]byte{}, nil, map[int32]int{}
-	said := d.takeSigns()
+	said := d.drainSigns()
 	d.mu.Unlock()
 
 	type place struct{ hospital, endpoint string }
@@ -308,8 +308,8 @@ func (d *Deliveries) counted(hospital string) {
 	}
 }
 
-// NoteCommand writes the progress of a command before the command is appended to the ledger, so that its sender can
+// WriteCommand writes the progress of a command before the command is appended to the ledger, so that its sender can
 // read it immediately. It waits for Redis. The notifier writes later progress with [Deliveries.PutCommand].
-func (b *View) NoteCommand(ctx context.Context, hospital, id string, value []byte) error {
+func (b *View) WriteCommand(ctx context.Context, hospital, id string, value []byte) error {
 	return b.putNotes(ctx, map[note][]byte{{hospital, noteCommand, id}: value}, func(string) {})
 }

@@ -29,7 +29,7 @@ type load struct {
 // flush writes everything pending. Failed changes are put back before newer ones, because writing a version twice is
 // safe. If Redis refuses the changes of one partition, the others are still written.
 func (p *Projector) flush(ctx context.Context) (refused error) {
-	loads := p.takeLoads()
+	loads := p.drainLoads()
 	for i := range loads {
 		behind, err := p.writeLoad(ctx, &loads[i])
 		if answer := redis.Error(nil); errors.As(err, &answer) {
@@ -57,7 +57,7 @@ func (p *Projector) flush(ctx context.Context) (refused error) {
 	return refused
 }
 
-func (p *Projector) takeLoads() []load {
+func (p *Projector) drainLoads() []load {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var loads []load

@@ -288,8 +288,8 @@ type listSigns struct {
 	reached int64
 }
 
-// takeSigns returns and clears the signs to write after the lists. The caller must hold the lock.
-func (d *Deliveries) takeSigns() map[int32]listSigns {
+// drainSigns returns and clears the signs to write after the lists. The caller must hold the lock.
+func (d *Deliveries) drainSigns() map[int32]listSigns {
 	if !d.pulse {
 		return nil
 	}

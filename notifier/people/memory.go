@@ -107,7 +107,7 @@ func (s *sent) rememberAttempts(d *outbound.Delivery) {
 	}
 }
 
-// Bounds of the encoded memory. The ledger refuses a field of more than 64 KiB.
+// The limits of the encoded memory. The ledger refuses a field of more than 64 KiB.
 const (
 	plainMost   = 32 << 10 // bytes that are stored without compression
 	encodedMost = 60 << 10

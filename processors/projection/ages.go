@@ -9,9 +9,9 @@ import (
 	"svc/internal/view"
 )
 
-// Ages tells how long the oldest input of each partition has waited for its verdict, whether or not a
-// processor owns the partition. It looks from outside: at the end of the log, and at what others
-// report as applied. It is safe for concurrent use.
+// Ages tracks how long the oldest input of each partition has been waiting for its verdict, whether or not a processor
+// owns the partition. It uses only the end of the log and the offsets that others report as applied. It is safe for
+// concurrent use.
 type Ages struct {
 	now func() time.Time
 
@@ -19,17 +19,17 @@ type Ages struct {
 	partitions []age // by number
 }
 
-// age is what is known of one partition.
+// age is the state of one partition.
 type age struct {
 	applied int64 // offset of the last input known to be applied; -1: none
 	fresh   view.Freshness
-	// oldest is the timestamp of the input after the offset oldestAt. Zero: it was not asked for, or
-	// could not be read.
+	// oldest is the timestamp of the input after the offset oldestAt. Zero means that it was not queried, or could not
+	// be read.
 	oldest   time.Time
 	oldestAt int64
 }
 
-// NewAges returns the ages of the partitions 0 to n-1, of which nothing is known yet.
+// NewAges returns the ages of the partitions 0 to n-1, which are still unknown.
 func NewAges(n int32, now func() time.Time) *Ages {
 	a := &Ages{now: now, partitions: make([]age, n)}
 	for i := range a.partitions {
@@ -39,8 +39,7 @@ func NewAges(n int32, now func() time.Time) *Ages {
 	return a
 }
 
-// Applied notes that the inputs of a partition up to an offset are applied. The order of calls does
-// not matter.
+// Applied records that the inputs of a partition up to an offset are applied. The calls may be in any order.
 func (a *Ages) Applied(partition int32, offset int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,8 +52,8 @@ func (a *Ages) Applied(partition int32, offset int64) {
 	}
 }
 
-// Each calls fn with each partition and the age of its oldest input without a verdict; 0: there is
-// none. If Kafka does not respond, the age is the time since its last response.
+// Each calls fn with each partition and the age of its oldest input without a verdict; 0 means that there is none. If
+// Kafka does not respond, the age is the time since its last response.
 func (a *Ages) Each(fn func(partition int32, oldest time.Duration)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,8 +68,8 @@ func (a *Ages) Each(fn func(partition int32, oldest time.Duration)) {
 	}
 }
 
-// Run asks each second where the log ends, until ctx ends. known returns the offsets that are known
-// to be applied from elsewhere, such as from the view, by partition; it may return nil.
+// Run queries the end of the log every second until ctx ends. known returns offsets that another source, such as the
+// view, reports as applied, by partition; it may return nil.
 func (a *Ages) Run(ctx context.Context, inputs Log, known func(context.Context) map[int32]int64, log *slog.Logger) error {
 	all := make([]int32, len(a.partitions))
 	for i := range all {
@@ -99,7 +98,7 @@ func (a *Ages) Run(ctx context.Context, inputs Log, known func(context.Context) 
 	}
 }
 
-// ended notes where the logs of partitions ended at an instant.
+// ended records the ends of the logs of partitions at an instant.
 func (a *Ages) ended(at time.Time, ends map[int32]int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,12 +107,12 @@ func (a *Ages) ended(at time.Time, ends map[int32]int64) {
 	}
 }
 
-// stuckAfter is after how long a waiting input is asked for its timestamp. Until then its age is
-// known well enough from when the log was seen to end behind it.
+// stuckAfter is the age from which the timestamp of a pending input is queried. Until then, the age follows accurately
+// enough from the instant at which the end of the log was first seen to be after the input.
 const stuckAfter = 2 * time.Second
 
-// askOldest asks for the timestamps of inputs that have waited for long: they may be older than this
-// process. It has half a pulse for that.
+// askOldest queries the timestamps of inputs that have been pending for long, because they may be older than this
+// process. It takes at most half a pulse.
 func (a *Ages) askOldest(ctx context.Context, inputs Log, log *slog.Logger) {
 	within, cancel := context.WithTimeout(ctx, pulseEvery/2) //nolint:mnd // half of the time until the next
 	defer cancel()
@@ -129,8 +128,8 @@ func (a *Ages) askOldest(ctx context.Context, inputs Log, log *slog.Logger) {
 	}
 }
 
-// stuck returns the applied offsets of partitions whose next input has waited for long and has not
-// been asked for its timestamp.
+// stuck returns the applied offsets of partitions whose next input has been pending for long and whose timestamp was
+// not queried yet.
 func (a *Ages) stuck() map[int32]int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -219,8 +219,8 @@ func (f *followedHospital) wakeClients() {
 	}
 }
 
-// takeEvents returns the events that the browser does not have.
-func (c *client) takeEvents() string {
+// drainEvents returns the events that the browser does not have.
+func (c *client) drainEvents() string {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
 	if c.of.lost {

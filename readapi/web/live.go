@@ -256,7 +256,7 @@ func (s *site) streamUnit(
 	c := s.hub.follow(session.Hospital, variant{wall, s.writer(r, session).Language, session.Base})
 	defer s.hub.unfollow(c)
 	c.has = cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("last"))
-	s.sendStream(ctx, o, left, c.wake, c.takeEvents)
+	s.sendStream(ctx, o, left, c.wake, c.drainEvents)
 }
 
 // waitFor returns after a duration, when it is woken, or when the context ends.

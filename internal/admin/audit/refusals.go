@@ -41,8 +41,8 @@ const (
 	refusalWithin     = time.Second
 )
 
-// Note records a refusal. The response waits for the record for at most one second, and does not depend on it.
-func (f *Refusals) Note(ctx context.Context, act Act) {
+// Add records a refusal. The response waits for the record for at most one second, and does not depend on it.
+func (f *Refusals) Add(ctx context.Context, act Act) {
 	if f == nil {
 		return
 	}

@@ -21,7 +21,7 @@ import (
 	"svc/internal/stream"
 )
 
-// HospitalsCommand is svc hospitals, which administers hospitals.
+// HospitalsCommand returns the command svc hospitals, which administers hospitals.
 func HospitalsCommand(w cli.Env) *cobra.Command {
 	return group("hospitals", "administer hospitals", createHospitalCommand(w), importHospitalsCommand(w), listHospitalsCommand(w))
 }

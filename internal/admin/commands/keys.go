@@ -20,7 +20,7 @@ import (
 	"svc/internal/view"
 )
 
-// KeysCommand is svc keys, which administers API keys.
+// KeysCommand returns the command svc keys, which administers API keys.
 func KeysCommand(w cli.Env) *cobra.Command {
 	return group("keys", "administer API keys", mintKeyCommand(w), listKeysCommand(w), revokeKeyCommand(w), rotateKeyCommand(w))
 }
@@ -141,7 +141,7 @@ func listKeys(ctx context.Context, a *kafkacli.Command, hospital string) error {
 }
 
 // used returns when keys were last used, to the minute. It returns nothing if Redis is not configured, is unavailable,
-// or has lost the data; the list is useful without it.
+// or has lost the data; the list is useful even then.
 func used(ctx context.Context, a *kafkacli.Command, ids []string) map[string]time.Time {
 	if !a.IsDev && !a.Flags.Changed("redis") {
 		return nil

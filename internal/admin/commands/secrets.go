@@ -40,8 +40,8 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 		reseal, rewrapCommand(w))
 }
 
-// rewrapCommand is svc secrets rewrap. It seals the data of pseudonyms with a new pseudonym key. The data and the
-// pseudonyms do not change.
+// rewrapCommand returns the command svc secrets rewrap, which seals the data of pseudonyms with a new pseudonym key.
+// The data and the pseudonyms do not change.
 func rewrapCommand(w cli.Env) *cobra.Command {
 	a := kafkacli.New(w, config.NeedPseudonyms)
 	return a.Cobra("rewrap", "make a new pseudonym key that of the installation; pseudonyms do not change",

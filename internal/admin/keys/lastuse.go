@@ -27,8 +27,8 @@ func NewLastUse(now func() time.Time) *LastUse {
 	return &LastUse{now: now, pending: map[string]time.Time{}, written: map[string]time.Time{}}
 }
 
-// Note records that the key with this id is used now.
-func (u *LastUse) Note(id string) {
+// Record records that the key with this id is used now.
+func (u *LastUse) Record(id string) {
 	now := u.now()
 	u.mu.Lock()
 	defer u.mu.Unlock()

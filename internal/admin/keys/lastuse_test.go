@@ -31,7 +31,7 @@ func TestLastUse(t *testing.T) {
 		}()
 		time.Sleep(500 * time.Millisecond) // so that no use coincides with a write
 		for range 150 {
-			u.Note("key_1")
+			u.Record("key_1")
 			time.Sleep(time.Second)
 		}
 		stop()

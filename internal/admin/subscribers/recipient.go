@@ -160,7 +160,7 @@ func (s *alerts) createRecipient(w http.ResponseWriter, r *http.Request) {
 	seen, end := s.begin()
 	defer end()
 	f := faultsOf(&in)
-	s.reach(&f, &p)
+	s.checkAddresses(&f, &p)
 	if f.answered(w, r) {
 		return
 	}
@@ -203,7 +203,7 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	seen, end := s.begin() // begin after reading the body, because a slow sender must not block other changes
 	defer end()
 	f := faultsOf(&in)
-	s.reach(&f, &p)
+	s.checkAddresses(&f, &p)
 	switch now, _ := s.Register.Recipient(p.Hospital, p.ID); {
 	case f.answered(w, r):
 	case !known:
@@ -228,8 +228,8 @@ func (s *alerts) saveRecipient(
 // digits.
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
-// reach checks the addresses of a recipient, and sets their masked forms.
-func (s *alerts) reach(f *faults, p *outbound.Recipient) {
+// checkAddresses checks the addresses of a recipient, and sets their masked forms.
+func (s *alerts) checkAddresses(f *faults, p *outbound.Recipient) {
 	p.Label = strings.TrimSpace(p.Label)
 	if p.Email != "" {
 		parsed, err := mail.ParseAddress(p.Email)

@@ -77,7 +77,7 @@ func (f *faults) unless(ok bool, path, rule string) {
 	}
 }
 
-// fits adds a fault of a well-formed request unless ok is true.
+// fits adds a fault of a well-formed request if ok is false.
 func (f *faults) fits(ok bool, path, rule string) {
 	if !ok {
 		f.misfits = append(f.misfits, httpapi.Detail{Path: path, Rule: rule})

@@ -145,10 +145,10 @@ func (o *Office) RefuseSignIn(ctx context.Context, subjects [][]byte, reason str
 	known := o.Register.Hospitals(act.By)
 	for i := range known {
 		act.Hospital = known[i].Hospital
-		o.Refusals.Note(ctx, act)
+		o.Refusals.Add(ctx, act)
 	}
 	if len(known) == 0 {
-		o.Refusals.Note(ctx, act)
+		o.Refusals.Add(ctx, act)
 	}
 }
 

@@ -52,7 +52,7 @@ type backtestCommand struct {
 // errGate means that a forecast is not good enough.
 var errGate = errors.New("forecast quality is below the limits")
 
-// BacktestCommand is svc backtest, which measures the forecast of a hospital on the recorded hours.
+// BacktestCommand returns the command svc backtest, which measures the forecast of a hospital on the recorded hours.
 func BacktestCommand(w cli.Env) *cobra.Command {
 	b := &backtestCommand{Command: kafkacli.New(w, 0)}
 	c := b.Cobra("backtest", "measure the forecast on recorded hours", func(ctx context.Context, _ []string) error { return b.run(ctx) })

@@ -24,7 +24,7 @@ type exportOptions struct {
 	segment            int64
 }
 
-// ExportCommand is svc export, which writes a topic as files.
+// ExportCommand returns the command svc export, which writes a topic as files.
 func ExportCommand(w cli.Env) *cobra.Command {
 	o := &exportOptions{logCommand: newLogCommand(w, 0)}
 	c := o.cobra("export", "export the log as Parquet, NDJSON or CSV", func(ctx context.Context, _ []string) error { return o.run(ctx) })
@@ -87,7 +87,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 	if c.JSON && out != "-" {
 		return cli.PrintJSON(c.Stdout, m)
 	}
-	sayExported(c.Stderr, m)
+	printExported(c.Stderr, m)
 	for _, hospital := range hospitalsWithoutRows(m, c.hospitalList()) {
 		fmt.Fprintf(c.Stderr, "  no record of hospital %q was found\n", hospital)
 	}
@@ -116,8 +116,8 @@ func tableNames() (names []string) {
 // namedAtMost is the maximum number of undecodable records that are printed. The manifest has all of them.
 const namedAtMost = 20
 
-// sayExported prints the amount of exported data, and the records that could not be decoded.
-func sayExported(out io.Writer, m *archive.Manifest) {
+// printExported prints the amount of exported data, and the records that could not be decoded.
+func printExported(out io.Writer, m *archive.Manifest) {
 	fmt.Fprintf(out, "export: %d rows in %d files, of %d records", m.Counts.Rows, len(m.Files), m.Counts.Read)
 	if m.Counts.Undecoded > 0 {
 		fmt.Fprintf(out, "; %d could not be decoded", m.Counts.Undecoded)

@@ -16,7 +16,7 @@ import (
 	"svc/schemas"
 )
 
-// ImportCommand is svc import, which writes exported observations into an empty system.
+// ImportCommand returns the command svc import, which writes exported observations into an empty system.
 func ImportCommand(w cli.Env) *cobra.Command {
 	c := newLogCommand(w, 0)
 	cmd := c.cobra("import FOLDER", "import exported observations into an empty system", func(ctx context.Context, args []string) error {

@@ -36,8 +36,8 @@ type verifyOptions struct {
 	revision          string // commit of the build
 }
 
-// VerifyCommand is svc verify, which folds the log and compares changelog and view with the result. revision is the
-// commit of the build, for the metrics.
+// VerifyCommand returns the command svc verify, which folds the log and compares changelog and view with the result.
+// revision is the commit of the build, for the metrics.
 func VerifyCommand(w cli.Env, revision string) *cobra.Command {
 	o := &verifyOptions{revision: revision, logCommand: newLogCommand(w, config.NeedRedis)}
 	run := func(ctx context.Context, _ []string) error { return o.run(ctx) }

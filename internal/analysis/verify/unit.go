@@ -113,7 +113,7 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 	u.Version = c.Version
 	defer u.compareDue(c)
 	if len(u.queue) == 0 || u.queue[0].Version > c.Version || !u.together {
-		u.unheld(c, in)
+		u.compareUnheld(c, in)
 		return
 	}
 	r := u.queue[0]
@@ -146,8 +146,8 @@ func (u *unitCheck) skipCopies() {
 	}
 }
 
-// unheld handles a change that is not in the changelog: it was compacted or is missing.
-func (u *unitCheck) unheld(c *acuity.Change, in stream.Position) {
+// compareUnheld handles a change that is not in the changelog: it was compacted or is missing.
+func (u *unitCheck) compareUnheld(c *acuity.Change, in stream.Position) {
 	if !u.p.old(c.AppliedAt) && (!u.p.trimmed || u.seen) {
 		fault, detail := MissingVersion, ""
 		if len(u.queue) > 0 {

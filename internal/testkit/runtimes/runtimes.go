@@ -128,8 +128,8 @@ func Compose(t testing.TB, module string) (env []string) {
 	return []string{"DOCKER_CONFIG=" + folder}
 }
 
-// patience limits the duration of an installation. The notebook needs half a minute; Compose needs
-// minutes on a busy machine.
+// patience is the time limit of an installation. The notebook needs half a minute; Compose needs minutes on a busy
+// machine.
 const patience = 20 * time.Minute
 
 // installed returns a folder of the cache in which commands have installed packages, now or in an

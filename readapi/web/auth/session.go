@@ -166,7 +166,7 @@ func (c *Cookies) EndSession(w http.ResponseWriter) { c.Remove(w, sessionCookie)
 
 // TouchSession records a request by the person of a session.
 func (c *Cookies) TouchSession(w http.ResponseWriter, r *http.Request, s *Session) {
-	if !asksForSomething(r) {
+	if !isByPerson(r) {
 		return
 	}
 	if now := c.Now(); now.Sub(time.Unix(s.cookie.Seen, 0)) >= seenEvery {
@@ -176,9 +176,9 @@ func (c *Cookies) TouchSession(w http.ResponseWriter, r *http.Request, s *Sessio
 	}
 }
 
-// asksForSomething reports whether a person made the request. Pages also send requests automatically, to follow their
+// isByPerson reports whether a person made the request. Pages also send requests automatically, to follow their
 // unit or to reload; those do not extend the session.
-func asksForSomething(r *http.Request) bool {
+func isByPerson(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Mode") {
 	case "": // the browser does not send the header
 		return !strings.Contains(r.Header.Get("Accept"), "text/event-stream")

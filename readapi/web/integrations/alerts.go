@@ -23,7 +23,7 @@ func alertsSection() *section {
 		acts: map[string]handler{
 			"/tiers/{id}": {serve: setTier}, "/recipients/new": {serve: saveRecipient}, "/recipients/{id}": {serve: saveRecipient},
 			"/recipients/{id}/remove": {serve: removeRecipient}, "/recipients/{id}/test": {serve: testRecipient},
-			"/episodes/{id}": {serve: takeEpisode},
+			"/episodes/{id}": {serve: acknowledgeEpisode},
 		},
 	}
 }
@@ -282,7 +282,7 @@ func showEpisodes(d *adminRequest) {
 	d.show("alerts.episodes", &out)
 }
 
-func takeEpisode(d *adminRequest) {
+func acknowledgeEpisode(d *adminRequest) {
 	if d.do(http.MethodPost, alertsAPI+"/episodes/"+url.PathEscape(d.pathID())+"/ack", "", map[string]any{}, nil, showEpisodes) {
 		d.leaveNotice(d.pathTo("episodes"), "episodes.done")
 	}

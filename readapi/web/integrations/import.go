@@ -231,7 +231,7 @@ func newMapImport(d *adminRequest) importPage {
 	return out
 }
 
-func askForMap(d *adminRequest) {
+func showMapImport(d *adminRequest) {
 	out := newMapImport(d)
 	d.show("terms.import", &out)
 }

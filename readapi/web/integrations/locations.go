@@ -221,7 +221,7 @@ func newLocationsImport(d *adminRequest) importPage {
 	return out
 }
 
-func askForLocations(d *adminRequest) {
+func showLocationsImport(d *adminRequest) {
 	out := newLocationsImport(d)
 	d.show("terms.import", &out)
 }

@@ -24,11 +24,11 @@ func terminologySection() *section {
 		name: "terminology", counts: true,
 		shows: map[string]handler{
 			"": {serve: showWorklist}, "/code": {serve: showCodeOfQuery}, "/map": {serve: showMap}, "/map.csv": {serve: exportMap},
-			"/import": {serve: askForMap}, "/locations": {serve: showLocations}, "/locations/row": {serve: showLocation},
-			"/locations.csv": {serve: exportLocations}, "/locations/import": {serve: askForLocations},
+			"/import": {serve: showMapImport}, "/locations": {serve: showLocations}, "/locations/row": {serve: showLocation},
+			"/locations.csv": {serve: exportLocations}, "/locations/import": {serve: showLocationsImport},
 		},
 		acts: map[string]handler{
-			"/code": {serve: actOnCode}, "/map/{id}": {serve: takeMappingBack}, "/import": {serve: importMap, imports: true},
+			"/code": {serve: actOnCode}, "/map/{id}": {serve: undoMapping}, "/import": {serve: importMap, imports: true},
 			"/locations/row": {serve: setLocation}, "/locations/row/{id}": {serve: removeLocation},
 			"/locations/import": {serve: importLocations, imports: true},
 		},
@@ -233,8 +233,8 @@ func showMap(d *adminRequest) {
 	d.show("terms.map", &out)
 }
 
-// takeMappingBack removes a row of the map, or shows the effect of removing it.
-func takeMappingBack(d *adminRequest) {
+// undoMapping removes a row of the map, or shows the effect of removing it.
+func undoMapping(d *adminRequest) {
 	f, path := d.r.PostForm, mapAPI+"/"+url.PathEscape(d.pathID())
 	system, code, kind := f.Get("system"), f.Get("code"), f.Get("kind")
 	asItIs := untyped(func(d *adminRequest) { showCode(d, system, code, kind) })

@@ -32,8 +32,8 @@ type bucket struct {
 	used time.Time
 }
 
-// take returns how long a session must wait before its next page, or 0 if it need not wait.
-func (s *rates) take(session *auth.Session, now time.Time) time.Duration {
+// reservePage returns how long a session must wait before its next page, or 0 if it need not wait.
+func (s *rates) reservePage(session *auth.Session, now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.buckets == nil {
@@ -78,7 +78,7 @@ func (b *bucket) reserve(now time.Time) time.Duration {
 
 // limit reports whether a session exceeds its rate limit, and if so, sends an error response.
 func (s *Site) limit(w http.ResponseWriter, r *http.Request, session *auth.Session) bool {
-	wait := s.rates.take(session, s.config.Now())
+	wait := s.rates.reservePage(session, s.config.Now())
 	if wait == 0 {
 		return false
 	}

@@ -15,7 +15,7 @@ func TestRates(t *testing.T) {
 	var r rates
 	ask := func(session *auth.Session, times int) (had int) {
 		for range times {
-			if r.take(session, now) == 0 {
+			if r.reservePage(session, now) == 0 {
 				had++
 			}
 		}
@@ -35,14 +35,14 @@ func TestRates(t *testing.T) {
 	for i := range int64(20) {
 		ask(&auth.Session{User: "usr_3", Hospital: "north", ID: fmt.Sprint("usr_3", i)}, sessionBurst)
 	}
-	if r.take(&auth.Session{User: "usr_4", Hospital: "north", ID: fmt.Sprint("usr_4", 1)}, now) == 0 {
+	if r.reservePage(&auth.Session{User: "usr_4", Hospital: "north", ID: fmt.Sprint("usr_4", 1)}, now) == 0 {
 		t.Error("a hospital has no limit")
 	}
-	if r.take(&auth.Session{User: "usr_1", Hospital: "south", ID: fmt.Sprint("usr_1", 9)}, now) != 0 {
+	if r.reservePage(&auth.Session{User: "usr_1", Hospital: "south", ID: fmt.Sprint("usr_1", 9)}, now) != 0 {
 		t.Error("one hospital slows down another")
 	}
 	now = now.Add(2 * rateIdle)
-	if r.take(first, now); len(r.buckets) != 2 {
+	if r.reservePage(first, now); len(r.buckets) != 2 {
 		t.Errorf("%d buckets are kept", len(r.buckets))
 	}
 }
