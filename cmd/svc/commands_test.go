@@ -193,7 +193,7 @@ func TestSvcDevHasEnded(t *testing.T) {
 		{"keys", "list"}, {"verify"}, {"backtest", "--hospital", "demo", "--out", dir}, {"status"}, {"webhooks", "list"}, {"send", "commands.go"}, {"simulate", "--to", "dev"},
 	} {
 		code, stdout, stderr := say(t, append(args, "--data", dir)...)
-		if code != 2 || stdout != "" || !strings.Contains(stderr, "start svc dev (the svc dev of "+cli.DevFilePath(dir)+" is not running)") || strings.Count(stderr, "\n") != 1 {
+		if code != 2 || stdout != "" || !strings.Contains(stderr, "start svc dev (the svc dev that wrote "+cli.DevFilePath(dir)+" is not running)") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: code %d, says %q and %q", args, code, stdout, stderr)
 		}
 	}

@@ -267,7 +267,8 @@ const lookEvery = 5 * time.Millisecond
 
 // current waits until every partition of all views can be read.
 func (h *service) current(ctx context.Context) error {
-	for h.checkView(ctx) != nil || checkPartitions(ctx, h, h.models().Faults) != nil || checkPartitions(ctx, h, h.redis.Lists().Faults) != nil {
+	for h.checkView(ctx) != nil || checkPartitions(ctx, h, h.models().Faults) != nil ||
+		checkPartitions(ctx, h, h.redis.Lists().Faults) != nil {
 		if err := cli.Pause(ctx, lookEvery); err != nil {
 			return err
 		}

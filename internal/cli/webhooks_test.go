@@ -127,7 +127,7 @@ func TestWebhookCommands(t *testing.T) {
 		"address away":      {[]string{"alerts", "set", "rcp_2", "--email", "", "--webhook", "whk_1"}, 0, `PATCH /api/admin/alerts/recipients/rcp_2 {"email":null,"webhookId":"whk_1"}`, "rcp_2", ""},
 		"recipient removed": {[]string{"alerts", "remove", "rcp_2"}, 0, "DELETE /api/admin/alerts/recipients/rcp_2", "=removed rcp_2", ""},
 		"alert test":        {[]string{"alerts", "test", "rcp_2", "--channel", "sms"}, 1, `POST /api/admin/alerts/test {"channel":"sms","recipientId":"rcp_2"}` + "\nGET /api/admin/commands/cmd_no\nGET /api/admin/deliveries/dlv_2", "", "not delivered"},
-		"alert test by":     {[]string{"alerts", "test", "rcp_2"}, 2, "", "", "--channel: must be"},
+		"alert test by":     {[]string{"alerts", "test", "rcp_2"}, 2, "", "", "--channel: required"},
 		"ack":               {[]string{"alerts", "ack", "epi_1", "--by", "House supervisor"}, 0, `POST /api/admin/alerts/episodes/epi_1/ack {"by":"House supervisor"}`, "=acknowledged epi_1", ""},
 		"ack, kept":         {[]string{"alerts", "ack", "epi_2"}, 1, `POST /api/admin/alerts/episodes/epi_2/ack {}`, "", "was accepted but not processed yet"},
 	} {

@@ -1,4 +1,4 @@
-// Package lifecycle runs one process from its start to its end: its loops, its servers and its health checks.
+// Package lifecycle runs one process from start to end: its loops, servers, health checks.
 package lifecycle
 
 import (

@@ -1,5 +1,4 @@
-// Package seal encrypts values that must not be stored in plaintext: signing secrets, and telephone numbers and
-// addresses in records that many components can read.
+// Package seal encrypts values that must not be stored in plaintext: signing secrets, telephone numbers, addresses.
 //
 // A sealed value is encrypted with AES-256-GCM and a key of the operator, and is bound to the name of its place. A copy
 // in another record or another field cannot be opened. The value identifies the key that sealed it, so a [Keyring]

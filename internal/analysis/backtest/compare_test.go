@@ -107,7 +107,7 @@ func TestComparedInPart(t *testing.T) {
 	if len(c.Models) != 3 || c.Models[2].Name != "blend" || reflect.DeepEqual(c.Models[0], r.Models[0]) {
 		t.Errorf("models %+v", c.Models)
 	}
-	if _, err := backtest.Run(each(list), backtest.Options{Warmup: 240, Compare: readForeign(t, foreign(list[:100], "at,hours_ahead,nurses"))}); err == nil || !strings.Contains(err.Error(), "mine: none of its 800 forecasts is of an hour that is measured") {
+	if _, err := backtest.Run(each(list), backtest.Options{Warmup: 240, Compare: readForeign(t, foreign(list[:100], "at,hours_ahead,nurses"))}); err == nil || !strings.Contains(err.Error(), "mine: none of its 800 forecasts is for a measured hour") {
 		t.Errorf("error %v of a file of other hours", err)
 	}
 }

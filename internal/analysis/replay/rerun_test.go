@@ -297,7 +297,7 @@ func TestReadRules(t *testing.T) {
 		"unknown factor":  {`{"factorId":"nonsense","values":{"floor":"1"}}`, `factor "nonsense" is not in the catalogue`},
 		"unknown line":    {"factorId,line,text\nhigh-mag,colour,red\n", "enum:"},
 		"bad value":       {`{"factorId":"high-mag","values":{"floor":"many"}}`, "catalogue"},
-		"twice":           {`[{"factorId":"high-mag","values":{"floor":"1"}},{"factorId":"high-mag","values":{"floor":"1"}}]`, "comes twice"},
+		"twice":           {`[{"factorId":"high-mag","values":{"floor":"1"}},{"factorId":"high-mag","values":{"floor":"1"}}]`, "appears more than once"},
 		"nothing":         {`[]`, "no rule"},
 		"another object":  {`{"rulesVersion":"1"}`, "neither a rule"},
 		"another table":   {"system,code\nlocal,X\n", "must name the columns"},
