@@ -112,7 +112,7 @@ type Step struct {
 	Postponed bool
 }
 
-// Decision says why people were alerted or not, for logs and metrics.
+// Decision is the reason why people were alerted or not, for logs and metrics.
 type Decision struct {
 	Reason string // from a closed set
 	Tier   string

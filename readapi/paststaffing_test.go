@@ -21,8 +21,8 @@ func (unseen) Own(int32, int64, []verdict.Chart) verdict.OwnedView { return unse
 func (unseen) Disown()                                             {}
 func (unseen) Show(int64, []verdict.Chart)                         {}
 
-// A hospital that starts sends its past by batch, on the way of the real records: log, unit, history, trends. The hours
-// with staffing have nurses and a level, those before it are not known.
+// A new hospital sends its past in a batch, which passes through the real log, unit, history and trends. The hours
+// with staffing have nurses and a level; those before the staffing are unknown.
 func TestTrendsOfABatchWithStaffing(t *testing.T) {
 	h := newFixture(worked(t))
 	h.now = noon.Add(10 * time.Minute)

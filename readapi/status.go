@@ -28,7 +28,7 @@ type Health interface {
 	Pipeline(ctx context.Context, hospital string) (Pipeline, error)
 }
 
-// Pipeline says how much of the received input is applied.
+// Pipeline reports how much of the received input is applied.
 type Pipeline struct {
 	Topics      []Topic
 	Heartbeat   time.Time // heartbeat of the processor that serves the hospital; zero: none yet

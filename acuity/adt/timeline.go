@@ -152,7 +152,7 @@ type Options struct {
 	// FoldAt is the event time of the newest folded event (docs/decisions.md#folded-events); 0: no event is folded. A
 	// cancel of an earlier event is too late.
 	FoldAt acuity.Instant
-	// Filtered says that the caller has removed the events that are too old (see [Event.IsTooOld]), because the
+	// Filtered means that the caller has removed the events that are too old (see [Event.IsTooOld]), because the
 	// events come from several visits.
 	Filtered bool
 }

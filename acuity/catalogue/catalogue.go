@@ -98,7 +98,7 @@ type Variant struct {
 	Requirement
 }
 
-// Route says which codes activate a factor.
+// Route defines which codes activate a factor.
 type Route struct {
 	Diagnosis bool       // matches diagnoses; false: matches signals
 	Kind      SignalKind // of a signal; observation, lab and device match each other

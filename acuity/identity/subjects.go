@@ -24,7 +24,7 @@ func isFetal(s *acuity.Signal) bool {
 		slices.ContainsFunc(s.Also, func(c acuity.Coding) bool { return terminology.IsFetal(c.System, c.Code) })
 }
 
-// Sameness says whether two sets of names are those of one patient.
+// Sameness is the result of comparing the names of two patients.
 type Sameness uint8
 
 // These are the results of a comparison of patients.

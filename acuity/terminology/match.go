@@ -27,7 +27,7 @@ type Match struct {
 	On      bool // false: the statement ends the factor or does not reach its limit
 }
 
-// MatchState says how far a statement could be read.
+// MatchState is the degree to which a statement could be read.
 type MatchState uint8
 
 // The match states, in ascending order.

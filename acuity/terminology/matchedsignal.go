@@ -155,7 +155,7 @@ func (r *MatchedSignal) Known() MatchState {
 	return r.State
 }
 
-// Identity says which statements replace each other: the newest statement of an identity counts. All codes for FHR
+// Identity determines which statements replace each other: the newest statement of an identity counts. All codes for FHR
 // category share one identity, as do those for MEWS and for BMI, see codeFold. For other codes, the code, the fetus
 // and whether it is a medication make the identity; display name and start are not part of it
 // (docs/decisions.md#signal-identity).

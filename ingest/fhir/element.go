@@ -189,7 +189,7 @@ func (p *parser) firstCoding() (c coding) {
 	return c
 }
 
-// period is a Period.
+// period is a FHIR Period.
 type period struct{ start, end span }
 
 func (p *parser) period() period {
@@ -212,7 +212,7 @@ fields:
 	return found
 }
 
-// quantity is a Quantity. The value remains text until a rule uses it.
+// quantity is a FHIR Quantity. The value remains text until a rule uses it.
 type quantity struct{ value, comparator, unit, code span }
 
 func (p *parser) quantity() (q quantity) {

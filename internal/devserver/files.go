@@ -38,7 +38,7 @@ func (o *Options) secret(name string) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		key, err = made, writeWhole(filepath.Join(o.data, name), []byte(made))
 		if err != nil {
-			err = fmt.Errorf("make %s: %w", filepath.Join(o.data, name), cli.WithoutPath(err))
+			err = fmt.Errorf("create %s: %w", filepath.Join(o.data, name), cli.WithoutPath(err))
 		}
 	}
 	return key, err
@@ -103,7 +103,7 @@ func writeDevFile(data string, d *cli.DevFile) error {
 // lockData creates the folder and locks it for this process.
 func lockData(dir string) (unlock func(), err error) {
 	if err = os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot make the data folder %s: %w", dir, cli.WithoutPath(err))
+		return nil, fmt.Errorf("cannot create the data folder %s: %w", dir, cli.WithoutPath(err))
 	}
 	lock := flock.New(filepath.Join(dir, "lock"))
 	ours, err := lock.TryLock()

@@ -73,7 +73,7 @@ func (s *Server) Greet(ctx context.Context, r *Roles) error {
 	}
 	link, err := r.MakeLink(ctx, d.HospitalID, "svc dev")
 	if err != nil {
-		return fmt.Errorf("make a link: %w", err)
+		return fmt.Errorf("create a link: %w", err)
 	}
 	kept := "kept in " + data
 	if s.options.ephemeral {
@@ -131,7 +131,7 @@ func (s *Server) makeKeys(ctx context.Context, r *Roles) (*cli.DevFile, error) {
 		made := s.env.Now().UTC().Truncate(time.Millisecond)
 		hospital := access.Hospital{ID: hospitalID, Name: hospitalName, Zone: hospitalZone, CreatedAt: made}
 		if err := r.PutHospital(ctx, math.MaxInt64, &hospital); err != nil {
-			return nil, fmt.Errorf("make the hospital: %w", err)
+			return nil, fmt.Errorf("create the hospital: %w", err)
 		}
 	}
 	d := &cli.DevFile{HospitalID: hospitalID}
@@ -156,7 +156,7 @@ func (s *Server) makeKeys(ctx context.Context, r *Roles) (*cli.DevFile, error) {
 	}
 	if len(made) > 0 {
 		if err := r.PutKeys(ctx, math.MaxInt64, made...); err != nil {
-			return nil, fmt.Errorf("make keys: %w", err)
+			return nil, fmt.Errorf("create keys: %w", err)
 		}
 	}
 	return d, nil

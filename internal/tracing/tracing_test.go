@@ -241,7 +241,7 @@ func TestCollectorAway(t *testing.T) {
 	}
 }
 
-// TestOffAllocatesNothing calls everything that lies on the way of an observation, with traces off.
+// TestOffAllocatesNothing calls everything that is on the path of an observation, with traces off.
 func TestOffAllocatesNothing(t *testing.T) {
 	var tracer *Tracer
 	ctx, at := t.Context(), time.Now()

@@ -46,7 +46,7 @@ func newClient(cfg *Config, met func(context.Context, *redis.Conn) error) (*redi
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
 	options.MaxRetries = -1   // readers want the error immediately; writers retry in their own loop
-	options.DialerRetries = 1 // same
+	options.DialerRetries = 1 // as for MaxRetries
 	options.PoolSize, options.MinIdleConns = poolSize, poolMinIdle
 	options.DisableIdentity = true
 	options.ContextTimeoutEnabled = true

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Currency says how current the partitions of a view are for readers.
+// Currency reports how current the partitions of a view are for readers.
 type Currency struct {
 	// Behind is the time since the view was last known to have every input of the log, in the partition that is
 	// furthest behind. Processors report each second, so a current view has about a second. Partitions that were never

@@ -40,7 +40,7 @@ type Rank uint8
 // String returns the id of the tier; "" for rank 0.
 func (r Rank) String() string { return [...]string{"", "T1", "T2", "T3"}[min(r, 3)] }
 
-// Reason says why an alert is sent or not.
+// Reason is the reason why an alert is sent or not.
 type Reason string
 
 // The reasons. The first six send an alert.

@@ -42,7 +42,7 @@ const (
 	chanceEarlyLater     = .28  // default of this project
 	chanceAugment        = .35  // default of this project
 	chanceSectionFirst   = .26  // with planned ones 32.1% of births, NCHS 2022
-	chanceSectionLater   = .08  // same
+	chanceSectionLater   = .08  // same source
 	chanceNICU           = .09  // NCHS 2022: 9.8% of newborns
 	chanceHemorrhage     = .043 // Corbetta-Rastelli et al., Obstet Gynecol 2023: 4.3 % in 2019
 	chanceRipening       = .55  // of inductions; default of this project

@@ -245,7 +245,7 @@ type Entry struct {
 	offset    int64
 }
 
-// Gone says that the input is not in the log, or that this is unknown.
+// Gone records that the input is not in the log, or that this is unknown.
 func (e *Entry) Gone() {
 	if e == nil {
 		return
@@ -255,7 +255,7 @@ func (e *Entry) Gone() {
 	e.gone = true
 }
 
-// Sent says where in the log the input is.
+// Sent records the position of the input in the log.
 func (e *Entry) Sent(partition int32, offset int64) {
 	if e == nil {
 		return
@@ -265,7 +265,7 @@ func (e *Entry) Sent(partition int32, offset int64) {
 	e.sent, e.partition, e.offset = e.share.now(), partition, offset
 }
 
-// Applied says that all inputs of a partition up to an offset are applied.
+// Applied records that all inputs of a partition up to an offset are applied.
 func (s *Share) Applied(partition int32, offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
