@@ -43,7 +43,7 @@ const (
 	tortureRound = 2 * time.Minute  // faults are made for this long before everything must work again
 	tortureCalm  = 5 * time.Minute  // in which everything must work again
 	tortureAfter = 15 * time.Second // after its end, what happens is still put down to a fault
-	tortureLanes = 4                // faults at once
+	tortureLanes = 3                // faults at once
 )
 
 // TestTorture runs two instances of each role on three brokers and a Redis with Sentinel, under the
@@ -136,6 +136,7 @@ func startTorture(t *testing.T) *torture {
 		for _, base := range append(x.ingest, x.reads...) {
 			p.at(base).honored(t)
 		}
+		p.accepted(t, "census", `{"totalRooms":9,"rooms":[{"roomId":1,"area":"L&D","status":"occupied","primaryFactor":"labor-standard"}]}`)
 		x.hooks.hook(t, s, hospital, "/"+hospital+"/a")
 		x.hooks.hook(t, s, hospital, "/"+hospital+"/b")
 	}
@@ -229,6 +230,9 @@ func (x *torture) report(load *crowd, watch *bystander, kinds []*faultKind, stuc
 	for _, m := range x.members {
 		m.mu.Lock()
 		for _, at := range m.exits {
+			if slices.Contains(x.during(at), "missing rights") {
+				continue // a start without a right ends with a line that names it
+			}
 			found = append(found, defect{wrong, "", at, m.name + " exited by itself"})
 		}
 		m.mu.Unlock()

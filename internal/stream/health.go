@@ -137,7 +137,8 @@ func (c *Cluster) persist(ctx context.Context, what string, try func() error) er
 }
 
 // passing reports whether an error may be transient: network errors, errors of a broker that is starting, electing a
-// leader or missing other brokers, and a coordinator that has not completed the last operation on a transactional id.
+// leader or missing other brokers, a coordinator that has not completed the last operation on a transactional id, and a
+// certificate that has expired, which a renewal or the correction of a clock ends.
 func passing(err error) bool {
 	if answer, is := errors.AsType[*kerr.Error](err); is {
 		return answer.Retriable || errors.Is(answer, kerr.InvalidReplicationFactor) || errors.Is(answer, kerr.ConcurrentTransactions)
@@ -149,5 +150,8 @@ func passing(err error) bool {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var record tls.RecordHeaderError
-	return !errors.As(err, &unknown) && !errors.As(err, &name) && !errors.As(err, &invalid) && !errors.As(err, &record)
+	if errors.As(err, &invalid) {
+		return invalid.Reason == x509.Expired
+	}
+	return !errors.As(err, &unknown) && !errors.As(err, &name) && !errors.As(err, &record)
 }
