@@ -136,9 +136,10 @@ func startTorture(t *testing.T) *torture {
 		for _, base := range append(x.ingest, x.reads...) {
 			p.at(base).honored(t)
 		}
-		p.accepted(t, "census", `{"totalRooms":9,"rooms":[{"roomId":1,"area":"L&D","status":"occupied","primaryFactor":"labor-standard"}]}`)
 		x.hooks.hook(t, s, hospital, "/"+hospital+"/a")
 		x.hooks.hook(t, s, hospital, "/"+hospital+"/b")
+		// An endpoint receives what changes after its creation, and a unit can be read after its first input.
+		p.accepted(t, "census", `{"totalRooms":9,"rooms":[{"roomId":1,"area":"L&D","status":"occupied","primaryFactor":"labor-standard"}]}`)
 	}
 	return x
 }
