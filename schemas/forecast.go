@@ -12,15 +12,15 @@ import (
 // ModelCodec encodes the learned forecast models.
 var ModelCodec = NewCodec("model", modelFields)
 
-// Model is the record of a hospital's learned forecast model. It also records how far the snapshots of the hospital
-// were copied.
+// Model is the record of a hospital's learned forecast model. It also records up to which hour the snapshots of the
+// hospital were accepted.
 type Model struct {
 	Version                  int32 // of the method
 	Hospital                 string
 	Hour, Generation, Learnt int32
-	Offset                   int64 // of the next change in the partition of the verdicts topic
-	Copied                   int32 // hour of the last copied snapshot of live operation
-	PastHour, PastGeneration int32 // hour and generation of the last copied snapshot of a backfill
+	Position                 int64 // offset of the next snapshot in its partition; 0 in a record of version 2 or older
+	Copied                   int32 // hour of the last accepted snapshot of live operation
+	PastHour, PastGeneration int32 // hour and generation of the last accepted snapshot of a backfill
 	Seen                     []byte
 	Tables                   []ModelTable
 	Pending                  []Origin
@@ -42,7 +42,7 @@ type Origin struct {
 // CopyFrom fills the record from a model and reuses the memory of the record.
 func (m *Model) CopyFrom(model *forecast.Model) {
 	m.Version, m.Hospital, m.Hour, m.Generation = model.Version, model.Hospital, model.Hour, model.Generation
-	m.Learnt, m.Offset, m.Seen = model.Learnt, model.Offset, model.Seen
+	m.Learnt, m.Position, m.Seen = model.Learnt, model.Offset, model.Seen
 	m.Copied, m.PastHour, m.PastGeneration = 0, 0, 0
 	all := model.Tables()
 	m.Tables = resized(m.Tables, len(all))
@@ -68,7 +68,7 @@ func (m *Model) Forecast() (*forecast.Model, bool) {
 	if m.Version != out.Version {
 		return out, false
 	}
-	out.Hour, out.Generation, out.Learnt, out.Offset, out.Seen, out.Past = m.Hour, m.Generation, m.Learnt, m.Offset, m.Seen, m.Past
+	out.Hour, out.Generation, out.Learnt, out.Offset, out.Seen, out.Past = m.Hour, m.Generation, m.Learnt, m.Position, m.Seen, m.Past
 	all := out.Tables()
 	if len(all) != len(m.Tables) {
 		return forecast.NewModel(m.Hospital), false
@@ -111,7 +111,7 @@ func modelFields(c *Coder, m *Model) {
 	c.Int(&m.Hour)
 	c.Int(&m.Generation)
 	c.Int(&m.Learnt)
-	c.Long(&m.Offset)
+	c.Long(&m.Position)
 	c.Int(&m.Copied)
 	c.Int(&m.PastHour)
 	c.Int(&m.PastGeneration)

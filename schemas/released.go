@@ -38,6 +38,7 @@ var released = []*Schema{
 	{"snapshot", 1, 1400000601},
 	{"model", 1, 1400000701},
 	{"model", 2, 1400000702},
+	{"model", 3, 1400000703},
 	{"rule-state", 1, 1400000801},
 	{"place-state", 1, 1400000901},
 	{"switches-state", 1, 1400001001},

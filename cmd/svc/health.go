@@ -66,12 +66,12 @@ var healthChecks = []healthCheck{
 	},
 	{
 		"forecast", "process",
-		"models cannot be written to Redis, or changes of an owned partition have waited for three seconds",
+		"models cannot be written to Redis, or snapshots of an owned partition have waited for three seconds",
 		"`GET /api/v1/predict`: 503 `processing_behind` after five seconds; verdicts go on",
 	},
 	{
 		"forecast", "read",
-		"the models of a partition are incomplete, have not been written for five seconds, or have a change that has waited for two",
+		"the models of a partition are incomplete, have not been written for five seconds, or have a snapshot that has waited for two",
 		"`GET /api/v1/predict`: 503 `view_incomplete` or `processing_behind`",
 	},
 	{"notify", "notify", "the process has acquired no partition since its start", "nothing, if another process owns the partitions"},

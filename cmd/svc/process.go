@@ -15,7 +15,7 @@ import (
 	"svc/schemas"
 )
 
-// wireProcess wires svc process, which turns observations into verdicts, and writes the view and the forecast models.
+// wireProcess wires svc process, which turns observations into verdicts and snapshots, and writes the view and the forecast models.
 func wireProcess(ctx context.Context, h *service) error {
 	view, spans := projection.New(h.redis, h.generation, h.now), newViewSpans(h.tracer)
 	h.Run("view", view.Projector.Run)
@@ -27,7 +27,7 @@ func wireProcess(ctx context.Context, h *service) error {
 		"Age of the oldest observation without a verdict on the owned partitions; if Kafka does not respond, time since its last response.",
 		func() time.Duration { return view.Behind(h.now()) })
 
-	stats, letters := &stream.Stats{}, h.config.Topic(schemas.DeadLetters())
+	stats, letters, snapshots := &stream.Stats{}, h.config.Topic(schemas.DeadLetters()), h.config.Topic(schemas.Snapshots())
 	config := stream.Config{
 		Group:       h.config.TopicPrefix + verdict.Group,
 		Instance:    h.config.Instance,
@@ -39,25 +39,23 @@ func wireProcess(ctx context.Context, h *service) error {
 		Stats:       stats,
 		Leave:       h.leaves,
 		Route: func(key []byte) string {
-			if verdict.IsDeadLetter(key) {
+			switch {
+			case verdict.IsDeadLetter(key):
 				return letters
+			case verdict.IsSnapshot(key):
+				return snapshots
 			}
 			return "" // "" is the changelog
 		},
 	}
 	if h.cluster.Embedded() {
-		config.Keep = func(ctx context.Context, partition int32) (int64, error) { // preserves the records that other groups have not read yet
-			history, err := h.cluster.Committed(ctx, h.historyGroup(), config.Changelog, partition)
-			if err != nil {
-				return 0, err
-			}
-			notified, err := h.cluster.Committed(ctx, h.config.TopicPrefix+notifyGroup, config.Changelog, partition)
-			return min(history, notified), err
+		config.Keep = func(ctx context.Context, partition int32) (int64, error) { // preserves the records that were not notified yet
+			return h.cluster.Committed(ctx, h.config.TopicPrefix+notifyGroup, config.Changelog, partition)
 		}
 	}
 	h.measureStages(&config, view.Projector, spans)
 	h.traceInputs(&config)
-	h.writers = append(h.writers, config.Writers(letters))
+	h.writers = append(h.writers, config.Writers(letters, snapshots))
 	h.Run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
 	h.Health.Add("verdict", func(context.Context) error {
 		if stats.Restores.Load() == 0 {
@@ -86,36 +84,42 @@ func processMetrics(m *metrics.Registry, s *stream.Stats) {
 // historyEvery is the commit interval of the models. No reader waits for them, and a model is large.
 const historyEvery = time.Second
 
-// wireHistory adds the learning of the forecast to svc process. It reads verdicts, and writes
-// snapshots, models and the view of the models.
+// wireHistory adds the learning of the forecast to svc process. It reads snapshots, and writes models and the view of the
+// models.
 func wireHistory(ctx context.Context, h *service) error {
-	generation, err := h.cluster.Generation(ctx, h.config.Topic(schemas.Models()))
+	snapshots, models := h.config.Topic(schemas.Snapshots()), h.config.Topic(schemas.Models())
+	generation, err := h.cluster.Generation(ctx, models)
 	if err != nil {
 		return err
 	}
-	learnt := projection.New(h.models(), generation, h.now)
+	read, err := h.cluster.Generation(ctx, snapshots) // positions in the view are offsets of snapshots
+	if err != nil {
+		return err
+	}
+	learnt := projection.New(h.models(), generation+read, h.now)
 	h.Run("view of models", learnt.Projector.Run)
-	h.Run("pulse of models", learnt.Pulse(projection.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Verdicts())}, h.log))
+	h.Run("pulse of models", learnt.Pulse(projection.Log{Cluster: h.cluster, Topic: snapshots}, h.log))
 	h.Health.Add("forecast", checkProjector("the view of models", learnt.Projector))
 	h.Health.Add("forecast", checkProcessing(learnt, view.DerivedAtMost))
 
-	snapshots, stats := h.config.Topic(schemas.Snapshots()), &stream.Stats{}
+	stats := &stream.Stats{}
 	config := stream.Config{
 		Group:       h.historyGroup(),
 		Instance:    h.config.Instance,
 		Claim:       h.claim,
-		Input:       h.config.Topic(schemas.Verdicts()),
-		Changelog:   h.config.Topic(schemas.Models()),
+		Input:       snapshots,
+		Former:      h.config.Topic(schemas.Verdicts()),
+		Changelog:   models,
 		Sparse:      true,
 		Passed:      learnt.Passed,
 		CommitEvery: historyEvery,
 		Stats:       stats,
 		Leave:       h.leaves,
 		Route: func(key []byte) string {
-			if history.IsSnapshot(key) {
+			if verdict.IsSnapshot(key) { // of the build before
 				return snapshots
 			}
-			return h.config.Topic(schemas.Models())
+			return models
 		},
 	}
 	h.writers = append(h.writers, config.Writers(snapshots))
@@ -125,6 +129,9 @@ func wireHistory(ctx context.Context, h *service) error {
 			View: learnt,
 			Past: func(partition int32, since time.Time, each func([]byte) error) error {
 				return h.past(ctx, snapshots, partition, since, each)
+			},
+			Older: func(partition int32, each func(stream.Record) error) error {
+				return olderChanges(ctx, h, partition, each)
 			},
 		})
 		select { // time zones are settings
@@ -136,6 +143,21 @@ func wireHistory(ctx context.Context, h *service) error {
 	})
 	historyMetrics(h.metrics, stats)
 	return nil
+}
+
+// olderChanges passes on the changes of a partition that the history of the build before has not read.
+func olderChanges(ctx context.Context, h *service, partition int32, each func(stream.Record) error) error {
+	topic := h.config.Topic(schemas.Verdicts())
+	from, err := h.cluster.Committed(ctx, h.historyGroup(), topic, partition)
+	if err != nil {
+		return err
+	}
+	var fault error
+	_, err = h.cluster.Extent(ctx, topic, partition, from, false, func(r stream.Record) bool {
+		fault = each(r)
+		return fault == nil
+	})
+	return errors.Join(err, fault)
 }
 
 func (h *service) historyGroup() string { return h.config.TopicPrefix + history.Group }
@@ -156,8 +178,8 @@ func (h *service) past(ctx context.Context, topic string, partition int32, since
 
 // historyMetrics registers the metrics of the history processor.
 func historyMetrics(m *metrics.Registry, s *stream.Stats) {
-	m.Gauge("svc_history_lag_records", "Changes on the owned partitions that the models do not include yet.", s.Lag.Load)
+	m.Gauge("svc_history_lag_records", "Snapshots on the owned partitions that the models do not include yet.", s.Lag.Load)
 	m.Gauge("svc_history_last_commit_timestamp_ms", "Time of the last committed transaction of the history, Unix ms.", s.LastCommit.Load)
-	m.Counter("svc_history_rejected_total", "Changes that could not be decoded.", s.Rejected.Load)
+	m.Counter("svc_history_rejected_total", "Snapshots that could not be decoded.", s.Rejected.Load)
 	m.Counter("svc_history_restores_total", "Partitions of models restored.", s.Restores.Load)
 }

@@ -21,7 +21,8 @@ import (
 // reads it.
 type systemLog struct {
 	observations map[position]*acuity.Observation
-	changes      map[string][]placed // by hospital, in the order of the log
+	changes      map[string][]placed          // by hospital, in the order of the log
+	snapshots    map[string][]acuity.Snapshot // by hospital, in the order of the log
 }
 
 type placed struct {
@@ -32,7 +33,7 @@ type placed struct {
 // readLog reads all observations and verdicts, read_committed.
 func readLog(t testing.TB, broker, prefix string) *systemLog {
 	t.Helper()
-	l := &systemLog{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}}
+	l := &systemLog{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}, snapshots: map[string][]acuity.Snapshot{}}
 	readTopic(t, broker, prefix+schemas.Observations().Name, func(r *kgo.Record) {
 		o, _, err := schemas.ReadInput(r.Key, r.Value)
 		if err != nil {
@@ -50,6 +51,13 @@ func readLog(t testing.TB, broker, prefix string) *systemLog {
 			t.Fatalf("change %d:%d: %v", r.Partition, r.Offset, err)
 		}
 		l.changes[hospital] = append(l.changes[hospital], placed{*c, r.Partition})
+	})
+	readTopic(t, broker, prefix+schemas.Snapshots().Name, func(r *kgo.Record) { // after the changes: it has at least theirs
+		s, err := schemas.SnapshotCodec.Decode(r.Value)
+		if err != nil {
+			t.Fatalf("snapshot %d:%d: %v", r.Partition, r.Offset, err)
+		}
+		l.snapshots[s.Hospital] = append(l.snapshots[s.Hospital], s.Snapshot)
 	})
 	return l
 }

@@ -37,9 +37,9 @@ func backfilled(t *testing.T, d *dev, p *partner) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {
 		left := int32(-1)
-		for _, c := range readLog(t, d.Kafka, "").changes[p.hospital] {
-			if c.Snapshot != nil && c.Snapshot.Backfill > 0 {
-				left = c.Snapshot.Backfill - 1
+		for _, s := range recordedHours(t, d.Kafka, "", p.hospital) {
+			if s.Backfill > 0 {
+				left = s.Backfill - 1
 			}
 		}
 		if left != 0 {

@@ -25,6 +25,9 @@ type Config struct {
 	Claim     *Claim // claim of the instance name
 	Input     string // input topic
 	Changelog string // changelog topic, with as many partitions as the input
+	// Former is the input topic of the build before, if it was another one. Process begins when no member of the group
+	// subscribes to it, so that two builds never write the same changelog.
+	Former string
 	// NewTask returns the task of a partition. It and the restore run concurrently with the work on other partitions.
 	NewTask func(partition int32) Task
 
@@ -119,6 +122,9 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 	if c.embedded {
 		// After a crash, this broker may attribute an open transaction to a known transactional id.
 		m.id += "-" + uuid.NewString()
+	}
+	if cfg.Former != "" {
+		m.awaitFormer(ctx, cfg.Former)
 	}
 	var gap gapError
 	gaps := 0 // consecutive sessions that ended with a gapError

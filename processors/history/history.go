@@ -1,17 +1,15 @@
-// Package history trains the forecast model of each hospital. Its task processes one partition of the verdicts topic:
-// it copies each hourly snapshot once and updates the model of the hospital.
+// Package history trains the forecast model of each hospital. Its task processes one partition of the snapshots topic:
+// it updates the model of a hospital with each full hour.
 //
-// A backfill adds hours before those that the model has learned. The model is then learned again from the copied
-// snapshots.
+// A backfill adds hours before those that the model has learned. When its last hour arrives, the model is learned again
+// from the topic.
 package history
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -25,21 +23,15 @@ import (
 // Group is the consumer group of the history processors.
 const Group = "svc-history"
 
-// kindSnapshot is the kind in the key of an output that is a snapshot.
-const kindSnapshot = "snapshot"
-
-// IsSnapshot reports whether an output with this key belongs to the snapshots topic rather than the models topic.
-func IsSnapshot(key []byte) bool {
-	_, kind, _ := bytes.Cut(key, []byte("/"))
-	return bytes.HasPrefix(kind, []byte(kindSnapshot+"/"))
-}
-
 // Config holds the dependencies of the tasks.
 type Config struct {
 	// Zone returns the time zone of a hospital.
 	Zone func(hospital string) *time.Location
 	// Past calls each with the value of every committed snapshot of a partition that was written at or after since.
 	Past func(partition int32, since time.Time, each func(value []byte) error) error
+	// Older calls each with the changes of a partition that the history of the build before has not read. It is called
+	// only while no model of the partition has a position in the snapshots topic, and may be nil.
+	Older func(partition int32, each func(stream.Record) error) error
 	// View receives the models as charts without rooms; it may be nil. A chart has only the fields of a model that
 	// readers need, and its version increases with each model.
 	View verdict.View
@@ -48,7 +40,7 @@ type Config struct {
 // Tasks returns the function that creates the task of a partition.
 func Tasks(cfg Config) func(partition int32) stream.Task {
 	return func(partition int32) stream.Task {
-		return &task{Config: cfg, partition: partition, hospitals: map[string]*hospital{}, levels: map[string]*levelTime{}}
+		return &task{Config: cfg, partition: partition, hospitals: map[string]*hospital{}}
 	}
 }
 
@@ -58,20 +50,19 @@ type task struct {
 	partition int32
 	owned     verdict.OwnedView // set by Restored; nil without a View
 	hospitals map[string]*hospital
-	levels    map[string]*levelTime // by hospital, since Restored
-	next      int64                 // offset of the next input
+	next      int64 // offset of the next input
 
-	snapshots []schemas.Snapshot // of this transaction, in order
-	touched   []*hospital        // changed in this transaction
-	shown     []verdict.Chart    // models of the last Outputs, until they are durable
+	older   []schemas.Snapshot // snapshots of Older that are not written yet
+	touched []*hospital        // changed in this transaction
+	shown   []verdict.Chart    // models of the last Outputs, until they are durable
 }
 
 // hospital is the state of one hospital of the partition.
 type hospital struct {
 	id      string
 	model   *forecast.Model
-	copied  int32 // hour of the last copied snapshot that is not part of a backfill
-	past    int32 // hour of the last copied snapshot of the last backfill
+	copied  int32 // hour of the last accepted snapshot that is not part of a backfill
+	past    int32 // hour of the last accepted snapshot of the last backfill
 	backed  int32 // generation of the last backfill
 	touched bool
 }
@@ -99,7 +90,7 @@ func (t *task) Restore(r stream.Record) error {
 	if h.model, same = m.Forecast(); !same {
 		h.model.Version = 0 // Restored learns it again
 	}
-	h.model.Offset = m.Offset
+	h.model.Offset = m.Position
 	return nil
 }
 
@@ -112,6 +103,9 @@ func (t *task) Restored() (int64, error) {
 		}
 	}
 	if err := t.relearn(other...); err != nil {
+		return 0, err
+	}
+	if err := t.learnOlder(); err != nil {
 		return 0, err
 	}
 	if t.View != nil {
@@ -134,30 +128,17 @@ func (t *task) sorted() []*hospital {
 
 func (t *task) Apply(r stream.Record) error {
 	t.next = r.Offset + 1
-	if !schemas.IsChange(r.Key) {
-		return nil
-	}
-	head, err := schemas.PeekChange(r.Value)
-	if err == nil && head.Cause != acuity.CauseTime {
-		t.levelOf(r.Key, &head).setLevel(head.Level, head.AppliedAt)
-		return nil // the common case: only changes caused by time have a snapshot
-	}
-	c, err := schemas.ChangeCodec.Decode(r.Value)
+	s, err := schemas.SnapshotCodec.Decode(r.Value)
 	if err != nil {
 		return &stream.PoisonError{Reason: "malformed_record", Err: err}
 	}
-	levels := t.levelOf(r.Key, &head)
-	if c.Snapshot == nil {
-		levels.setLevel(c.Level, c.AppliedAt)
-		return nil
-	}
-	var seconds []int32
-	if c.Snapshot.Backfill == 0 {
-		seconds = levels.finishHour(acuity.Instant(c.Snapshot.Hour) * hourMillis)
-		levels.setLevel(c.Level, c.AppliedAt)
-	}
-	h := t.hospital(string(r.Key))
-	if !h.acceptSnapshot(c.Snapshot) {
+	return t.learn(s)
+}
+
+// learn updates the model of a hospital with a snapshot, unless the hospital has accepted it already.
+func (t *task) learn(s *schemas.Snapshot) error {
+	h := t.hospital(s.Hospital)
+	if !h.acceptSnapshot(&s.Snapshot) {
 		return nil
 	}
 	h.model.Offset = t.next
@@ -165,58 +146,46 @@ func (t *task) Apply(r stream.Record) error {
 		h.touched = true
 		t.touched = append(t.touched, h)
 	}
-	t.snapshots = append(t.snapshots, schemas.Snapshot{Hospital: h.id, Snapshot: *c.Snapshot, LevelSeconds: seconds})
-	switch c.Snapshot.Backfill {
+	switch s.Snapshot.Backfill {
 	case 0:
-		forecast.Learn(h.model, c.Snapshot, t.Zone(h.id))
+		forecast.Learn(h.model, &s.Snapshot, t.Zone(h.id))
 	case 1: // the last hour of the backfill
 		return t.relearn(h)
 	}
 	return nil
 }
 
-// levelOf returns the level time of a hospital, which starts with the first change after a restore.
-func (t *task) levelOf(hospital []byte, first *schemas.ChangeHead) *levelTime {
-	l := t.levels[string(hospital)]
-	if l == nil {
-		l = &levelTime{level: first.Level, since: first.AppliedAt}
-		t.levels[string(hospital)] = l
-	}
-	return l
-}
-
-// acceptSnapshot marks a snapshot as copied, and reports whether it was new.
+// acceptSnapshot marks a snapshot as accepted, and reports whether it was new.
 func (h *hospital) acceptSnapshot(s *acuity.Snapshot) bool {
-	if s.Backfill == 0 {
-		if s.Hour <= h.copied {
-			return false
-		}
-		h.copied = s.Hour
-		return true
-	}
-	if s.Generation < h.backed || s.Generation == h.backed && s.Hour <= h.past {
+	switch {
+	case h.includes(s):
 		return false
+	case s.Backfill == 0:
+		h.copied = s.Hour
+	default:
+		h.past, h.backed = s.Hour, s.Generation
 	}
-	h.past, h.backed = s.Hour, s.Generation
 	return true
 }
 
-// Reject ignores a change that cannot be decoded; the loop counts it.
+// includes reports whether the hospital has accepted a snapshot.
+func (h *hospital) includes(s *acuity.Snapshot) bool {
+	if s.Backfill == 0 {
+		return s.Hour <= h.copied
+	}
+	return s.Generation < h.backed || s.Generation == h.backed && s.Hour <= h.past
+}
+
+// Reject ignores a snapshot that cannot be decoded; the loop counts it.
 func (t *task) Reject(stream.Record, string) error { return nil }
 
 func (t *task) Due() time.Time          { return time.Time{} }
 func (t *task) Advance(time.Time) error { return nil }
 
 func (t *task) Outputs(emit func(key, value []byte)) error {
-	for i := range t.snapshots {
-		s := &t.snapshots[i]
-		value, err := schemas.SnapshotCodec.Encode(nil, s)
-		if err != nil {
-			return fmt.Errorf("encode snapshot: %w", err)
-		}
-		emit([]byte(schemas.Key{Hospital: s.Hospital, Kind: kindSnapshot, ID: strconv.Itoa(int(s.Snapshot.Hour))}.String()), value)
+	if err := t.emitOlder(emit); err != nil {
+		return err
 	}
-	t.snapshots = t.snapshots[:0]
 	m := models.Get().(*schemas.Model) //nolint:errcheck // nothing else is put there
 	defer models.Put(m)
 	for _, h := range t.touched {
@@ -264,7 +233,7 @@ func (h *hospital) show(written *schemas.Model) (verdict.Chart, error) {
 	m := *written
 	m.Copied, m.PastHour, m.PastGeneration, m.Pending = 0, 0, 0, nil
 	value, err := encode(&m)
-	return verdict.Chart{Hospital: h.id, Version: h.model.Offset, Unit: value}, err
+	return verdict.Chart{Hospital: h.id, Version: h.model.Offset + 1, Unit: value}, err
 }
 
 func (t *task) Committed() {

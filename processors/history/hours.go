@@ -11,67 +11,30 @@ import (
 	"svc/schemas"
 )
 
-// levelTime measures how long a unit has each level within the hour. It is kept in memory only: after a restore it
-// restarts, and the next snapshot has fewer seconds.
-type levelTime struct {
-	level acuity.Level
-	since acuity.Instant // up to this instant, the time is included in spent
-	spent [acuity.LevelRed + 1]int64
-}
-
-const (
-	hourMillis   = 3_600_000
-	secondMillis = 1000
-)
-
-// setLevel records the level after a change at an instant.
-func (l *levelTime) setLevel(level acuity.Level, at acuity.Instant) {
-	l.pass(at)
-	l.level = level
-}
-
-// pass adds the time up to an instant. A hospital's clock never moves back.
-func (l *levelTime) pass(at acuity.Instant) {
-	if at > l.since {
-		l.spent[l.level] += int64(at - l.since)
-		l.since = at
-	}
-}
-
-// finishHour returns the seconds of each level in the hour that ends at an instant, and starts the next hour.
-func (l *levelTime) finishHour(end acuity.Instant) []int32 {
-	l.pass(end)
-	seconds := make([]int32, len(l.spent))
-	for i, ms := range l.spent {
-		seconds[i] = int32(min(ms, hourMillis) / secondMillis) //nolint:gosec // of one hour
-	}
-	clear(l.spent[:])
-	return slices.Clip(seconds)
-}
-
 // relearnSpan is the period from which a model is learned again. Older hours have less than half the weight and are
 // deleted a week later.
 const relearnSpan = 56 * 24 * time.Hour
 
-// relearn rebuilds the models of hospitals from the copied snapshots. Of several snapshots of an hour, the one of the
+// relearn rebuilds the models of hospitals from the accepted snapshots. Of several snapshots of an hour, the one of the
 // latest generation counts.
 func (t *task) relearn(list ...*hospital) error {
 	if len(list) == 0 {
 		return nil
 	}
-	newest := int32(0)
+	newest, wanted := int32(0), map[string]*hospital{}
 	hours := map[string]map[int32]*acuity.Snapshot{}
 	for _, h := range list {
 		newest = max(newest, h.copied, h.past)
-		hours[h.id] = map[int32]*acuity.Snapshot{}
+		hours[h.id], wanted[h.id] = map[int32]*acuity.Snapshot{}, h
 	}
 	since := time.Unix(int64(newest)*3600, 0).Add(-relearnSpan)
 	oldest := acuity.At(since).Hour()
 	add := func(s *schemas.Snapshot) {
-		byHour, wanted := hours[s.Hospital]
-		if !wanted || s.Snapshot.Hour < oldest {
+		h := wanted[s.Hospital]
+		if h == nil || s.Snapshot.Hour < oldest || !h.includes(&s.Snapshot) { // a later one comes as an input
 			return
 		}
+		byHour := hours[h.id]
 		if old := byHour[s.Snapshot.Hour]; old == nil || old.Generation <= s.Snapshot.Generation {
 			byHour[s.Snapshot.Hour] = &s.Snapshot
 		}
@@ -87,9 +50,8 @@ func (t *task) relearn(list ...*hospital) error {
 	if err != nil {
 		return fmt.Errorf("relearn: %w", err)
 	}
-	for i := range t.snapshots { // not committed yet
-		s := t.snapshots[i]
-		add(&s)
+	for i := range t.older { // not committed yet
+		add(&t.older[i])
 	}
 	for _, h := range list {
 		model := forecast.NewModel(h.id)

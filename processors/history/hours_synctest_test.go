@@ -48,18 +48,18 @@ func TestHoursPassByThemselves(t *testing.T) {
 		go func() {
 			done <- cluster.Process(ctx, stream.Config{
 				Group: verdict.Group, Instance: "one", Input: schemas.Observations().Name, Changelog: schemas.Verdicts().Name, NewTask: verdict.Tasks(nil),
-			})
-		}()
-		go func() {
-			done <- cluster.Process(ctx, stream.Config{
-				Group: history.Group, Instance: "one", Input: schemas.Verdicts().Name, Changelog: schemas.Models().Name, Sparse: true,
-				NewTask: history.Tasks(history.Config{Zone: func(string) *time.Location { return time.UTC }}),
 				Route: func(key []byte) string {
-					if history.IsSnapshot(key) {
+					if verdict.IsSnapshot(key) {
 						return schemas.Snapshots().Name
 					}
 					return ""
 				},
+			})
+		}()
+		go func() {
+			done <- cluster.Process(ctx, stream.Config{
+				Group: history.Group, Instance: "one", Input: schemas.Snapshots().Name, Changelog: schemas.Models().Name, Sparse: true,
+				NewTask: history.Tasks(history.Config{Zone: func(string) *time.Location { return time.UTC }}),
 			})
 		}()
 		inputs := cluster.Publisher(schemas.Observations().Name)

@@ -1,6 +1,7 @@
 // Package verdict turns observations into changes. Its task processes one partition of the observations topic: it
-// keeps the facts of each hospital in memory, and turns every observation and every due instant into one change. Once
-// the changes are durable, it passes the changed charts to the view.
+// keeps the facts of each hospital in memory, and turns every observation and every due instant into one change. The
+// snapshot of a full hour is a separate record in the same transaction. Once the changes are durable, the task passes the
+// changed charts to the view.
 //
 // The state in memory is a function of the changelog. Package acuity/hospital computes the changes. Package
 // internal/stream applies each input exactly once.
@@ -26,8 +27,11 @@ import (
 // Group is the consumer group of the verdict processors.
 const Group = "svc-verdict"
 
-// kindDeadLetter is the kind in the key of an output that is a dead letter.
-const kindDeadLetter = "dead-letter"
+// The kinds in the keys of outputs that do not belong to the changelog.
+const (
+	kindDeadLetter = "dead-letter"
+	kindSnapshot   = "snapshot"
+)
 
 // DeadLetterKey returns the key of the dead letter that a change caused, by its hospital and version.
 func DeadLetterKey(hospital string, version int64) []byte {
@@ -35,9 +39,11 @@ func DeadLetterKey(hospital string, version int64) []byte {
 }
 
 // IsDeadLetter reports whether an output with this key belongs to the dead-letter topic rather than the changelog.
-func IsDeadLetter(key []byte) bool {
+func IsDeadLetter(key []byte) bool { return hasKind(key, kindDeadLetter) }
+
+func hasKind(key []byte, kind string) bool {
 	_, rest, _ := bytes.Cut(key, []byte("/"))
-	return bytes.HasPrefix(rest, []byte(kindDeadLetter+"/"))
+	return len(rest) > len(kind) && rest[len(kind)] == '/' && string(rest[:len(kind)]) == kind
 }
 
 // View receives the charts of the hospitals as they become durable. Its methods do not block. If it cannot write a
@@ -120,6 +126,7 @@ type hospitalEntry struct {
 	touched bool
 	scratch []byte // for charts
 	local   localSettings
+	levels  LevelTime // since Restored
 
 	restoring []restoring // until Restored
 }
@@ -233,6 +240,13 @@ func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 
 // recordChange encodes one change of a hospital for Outputs.
 func (t *task) recordChange(h *hospitalEntry, change acuity.Change) error {
+	seconds := h.levels.Add(&change)
+	if change.Snapshot != nil {
+		if err := t.recordSnapshot(h, change.Snapshot, seconds); err != nil {
+			return err
+		}
+		change.Snapshot = nil // it has its own topic
+	}
 	t.change = change // the address of the parameter would allocate a change on the heap
 	encoded, err := schemas.ChangeCodec.Encode(t.scratch[:0], &t.change)
 	t.scratch = encoded

@@ -26,10 +26,11 @@ type log struct {
 	next      int64
 	changelog []stream.Record
 	letters   []schemas.DeadLetter
+	snapshots map[int]schemas.Snapshot // by the index of their change in the changelog
 }
 
 func newLog(t *testing.T) *log {
-	l := &log{t: t}
+	l := &log{t: t, snapshots: map[int]schemas.Snapshot{}}
 	l.start()
 	return l
 }
@@ -92,19 +93,36 @@ func (l *log) write(key, value []byte) {
 		l.letters = append(l.letters, *letter)
 		return
 	}
+	if IsSnapshot(key) { // directly before its change
+		s, err := schemas.SnapshotCodec.Decode(value)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		l.snapshots[len(l.changelog)] = *s
+		return
+	}
 	l.changelog = append(l.changelog, stream.Record{Offset: int64(len(l.changelog)), Key: bytes.Clone(key), Value: bytes.Clone(value)})
 }
 
-// changes returns the changes of all hospitals in the order of the log.
+// changes returns the changes of all hospitals in the order of the log, with their snapshots.
 func (l *log) changes() (all []acuity.Change) {
 	l.t.Helper()
-	for _, r := range l.changelog {
+	for i, r := range l.changelog {
 		if !schemas.IsChange(r.Key) {
 			continue
 		}
 		c, err := schemas.ChangeCodec.Decode(r.Value)
 		if err != nil {
 			l.t.Fatal(err)
+		}
+		if c.Snapshot != nil {
+			l.t.Fatal("a change has a snapshot")
+		}
+		if s, ok := l.snapshots[i]; ok {
+			if s.Hospital != c.Hospital {
+				l.t.Fatalf("the snapshot of %s precedes a change of %s", s.Hospital, c.Hospital)
+			}
+			c.Snapshot = &s.Snapshot
 		}
 		all = append(all, *c)
 	}

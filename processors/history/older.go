@@ -1,0 +1,64 @@
+package history
+
+import (
+	"fmt"
+
+	"svc/internal/stream"
+	"svc/processors/verdict"
+	"svc/schemas"
+)
+
+// In the build before, a change contained the snapshot of its hour, and the history copied it into the snapshots topic.
+// The first task of a partition therefore learns and copies what the history of that build has not read, and then reads
+// the topic from its beginning, where it skips the hours that it knows. This happens once: the next model has a position
+// in the snapshots topic.
+
+// learnOlder learns the snapshots of Older and keeps them for Outputs.
+func (t *task) learnOlder() error {
+	if t.Older == nil || t.next > 0 {
+		return nil
+	}
+	levels := map[string]*verdict.LevelTime{}
+	err := t.Older(t.partition, func(r stream.Record) error {
+		if !schemas.IsChange(r.Key) || r.Copy {
+			return nil
+		}
+		c, err := schemas.ChangeCodec.Decode(r.Value)
+		if err != nil {
+			return nil //nolint:nilerr // the build before skipped it as well
+		}
+		l := levels[c.Hospital]
+		if l == nil {
+			l = new(verdict.LevelTime)
+			levels[c.Hospital] = l
+		}
+		seconds := l.Add(c)
+		if c.Snapshot == nil {
+			return nil
+		}
+		s := schemas.Snapshot{Hospital: c.Hospital, Snapshot: *c.Snapshot, LevelSeconds: seconds}
+		if t.hospital(s.Hospital).includes(&s.Snapshot) {
+			return nil
+		}
+		t.older = append(t.older, s)
+		return t.learn(&s)
+	})
+	if err != nil {
+		return fmt.Errorf("learn older changes: %w", err)
+	}
+	return nil
+}
+
+// emitOlder emits the snapshots of Older.
+func (t *task) emitOlder(emit func(key, value []byte)) error {
+	for i := range t.older {
+		s := &t.older[i]
+		value, err := schemas.SnapshotCodec.Encode(nil, s)
+		if err != nil {
+			return fmt.Errorf("encode snapshot: %w", err)
+		}
+		emit(verdict.SnapshotKey(s.Hospital, s.Snapshot.Hour), value)
+	}
+	t.older = nil
+	return nil
+}

@@ -1,0 +1,81 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"svc/acuity"
+	"svc/schemas"
+)
+
+// SnapshotKey returns the key of the snapshot of a hospital at an hour.
+func SnapshotKey(hospital string, hour int32) []byte {
+	return []byte(schemas.Key{Hospital: hospital, Kind: kindSnapshot, ID: strconv.Itoa(int(hour))}.String())
+}
+
+// IsSnapshot reports whether an output with this key belongs to the snapshots topic rather than the changelog.
+func IsSnapshot(key []byte) bool { return hasKind(key, kindSnapshot) }
+
+// recordSnapshot encodes the snapshot of a change for Outputs.
+func (t *task) recordSnapshot(h *hospitalEntry, s *acuity.Snapshot, seconds []int32) error {
+	record := schemas.Snapshot{Hospital: h.id, Snapshot: *s, LevelSeconds: seconds}
+	encoded, err := schemas.SnapshotCodec.Encode(t.scratch[:0], &record)
+	t.scratch = encoded
+	if err != nil {
+		return fmt.Errorf("encode snapshot: %w", err)
+	}
+	t.changes = append(t.changes, output{SnapshotKey(h.id, s.Hour), t.keepRecord(encoded)})
+	return nil
+}
+
+// LevelTime measures how long a unit has each level within the hour. It is kept in memory only: it starts with the
+// first change after a restore, and the next snapshot then has fewer seconds. The zero value has seen no change.
+type LevelTime struct {
+	seen  bool
+	level acuity.Level
+	since acuity.Instant // up to this instant, the time is included in spent
+	spent [acuity.LevelRed + 1]int64
+}
+
+const (
+	hourMillis   = 3_600_000
+	secondMillis = 1000
+)
+
+// Add records the level after a change. If the change has the snapshot of a full hour that was observed on time, Add
+// returns the seconds of each level in the hour before, starting with the best level; otherwise nil.
+func (l *LevelTime) Add(c *acuity.Change) (seconds []int32) {
+	if !l.seen {
+		l.seen, l.level, l.since = true, c.Level, c.AppliedAt
+	}
+	switch {
+	case c.Snapshot == nil:
+	case c.Snapshot.Backfill > 0:
+		return nil // of an hour that others have counted
+	default:
+		seconds = l.finishHour(acuity.Instant(c.Snapshot.Hour) * hourMillis)
+	}
+	l.pass(c.AppliedAt)
+	l.level = c.Level
+	return seconds
+}
+
+// pass adds the time up to an instant. A hospital's clock never moves back.
+func (l *LevelTime) pass(at acuity.Instant) {
+	if at > l.since {
+		l.spent[l.level] += int64(at - l.since)
+		l.since = at
+	}
+}
+
+// finishHour returns the seconds of each level in the hour that ends at an instant, and starts the next hour.
+func (l *LevelTime) finishHour(end acuity.Instant) []int32 {
+	l.pass(end)
+	seconds := make([]int32, len(l.spent))
+	for i, ms := range l.spent {
+		seconds[i] = int32(min(ms, hourMillis) / secondMillis) //nolint:gosec // of one hour
+	}
+	clear(l.spent[:])
+	return slices.Clip(seconds)
+}
