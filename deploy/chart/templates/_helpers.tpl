@@ -59,6 +59,9 @@ resources: {{ toJson (index .root.Values .role).resources }}
 {{- if has "secrets" .keys }}
 - {name: SVC_SECRETS_KEY_FILE, value: /keys/secrets.key}
 {{- end }}
+{{- with .root.Values.traces.endpoint }}
+- {name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }}}
+{{- end }}
 {{- range $name, $value := (index .root.Values .role).env }}
 - {name: {{ $name }}, value: {{ $value | quote }}}
 {{- end }}

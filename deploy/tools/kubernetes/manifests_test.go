@@ -180,6 +180,7 @@ func TestManifests(t *testing.T) {
 		"without what is optional": {`{verify: {enabled: false}, podDisruptionBudgets: false, networkPolicies: {enabled: false}}`, nil},
 		"variables and resources": {`{config: {SVC_KAFKA_SASL: null, SVC_KAFKA_TLS: "false"}, notify: {env: {SVC_SMTP_HOST: mail.example, SVC_SMTP_PASSWORD_FILE: /keys/smtp.password}}, process: {replicas: 6, resources: {requests: {cpu: "2", memory: 2Gi}}}}`,
 			nil},
+		"traces":          {`{traces: {endpoint: "http://collector:4317", port: 4317}, config: {OTEL_EXPORTER_OTLP_PROTOCOL: grpc}}`, nil},
 		"narrow networks": {`{networkPolicies: {apiFrom: [{namespaceSelector: {matchLabels: {a: b}}}], serverPorts: [{port: 9094}, {port: 6380}]}}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -229,6 +230,7 @@ func TestValuesAreChecked(t *testing.T) {
 		`{ingest: {env: {SVC_DRAIN: 8}}}`:            "SVC_DRAIN",
 		`{networkPolicies: {partnerPorts: [99999]}}`: "partnerPorts",
 		`{serviceMonitor: {interval: fast}}`:         "interval",
+		`{traces: {endpoint: "collector:4318"}}`:     "endpoint",
 		`{gateway: {enabled: true, hosts: []}}`:      "hosts",
 		`{notify: {autoscaling: {enabled: true}}}`:   "autoscaling",
 	} {
@@ -312,6 +314,27 @@ func TestPodFaultsAreFound(t *testing.T) {
 		}
 		if !strings.Contains(found, name) {
 			t.Errorf("%s is not found: %s", name, found)
+		}
+	}
+}
+
+// TestTraces: an endpoint reaches every role that records spans, and the network policies let its port pass. Without an
+// endpoint, neither is there.
+func TestTraces(t *testing.T) {
+	for values, want := range map[string]int{"": 0, `{traces: {endpoint: "http://collector:4318"}}`: 1} {
+		files, err := render(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range files {
+			if role := strings.TrimSuffix(path.Base(file), ".yaml"); slices.Contains([]string{"ingest", "notify", "process", "read"}, role) {
+				if got := strings.Count(text, "{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: \"http://collector:4318\"}"); got != want {
+					t.Errorf("%q: %s has the endpoint %d times, want %d", values, file, got, want)
+				}
+			}
+			if path.Base(file) == "network.yaml" && strings.Count(text, "port: 4318") != want {
+				t.Errorf("%q: port 4318 in %s, want %d times", values, text, want)
+			}
 		}
 	}
 }
