@@ -44,11 +44,7 @@ func tree(w env) *cobra.Command {
 		roleCommand("read", "serve reads: GET /api/v1/*", w),
 		roleCommand("notify", "notify partners and people: webhooks and alerts", w),
 		runCommand(w))
-	cli.Section(root, "Feeds and webhooks",
-		cli.SendCommand(w),
-		cli.SimulateCommand(w),
-		cli.ListenCommand(w),
-		cli.StatusCommand(w))
+	cli.Section(root, "Feeds and webhooks", cli.FeedCommands(w)...)
 	cli.Section(root, "Administration",
 		admincommands.HospitalsCommand(w),
 		admincommands.KeysCommand(w),

@@ -23,7 +23,6 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	var b Batch
 	body, b.Charset = narrow(body, transport)
 	body = trimFrame(body)
-	text := lines{raw: body}
 	start, inBatch, batches := -1, 0, 0
 	number, outside := 0, false // number of the line, and whether the previous line belongs to no message
 	count := func(line []byte, have int, path string) {
@@ -40,7 +39,7 @@ func Split(body []byte, transport Charset) (Batch, error) {
 		start = -1
 	}
 	for pos := 0; pos < len(body); {
-		end := text.end(pos)
+		end := lineEnd(body, pos)
 		line := body[pos:end]
 		line = line[blanks(line):]
 		if len(line) > 0 {

@@ -95,32 +95,18 @@ func nameAt(text []byte) string {
 	return string(name[:])
 }
 
-// lines finds line ends. CR is the standard; LF and the framing bytes of MLLP also end a line. It searches ahead once
-// for each kind, so a whole message costs four fast passes.
-type lines struct {
-	raw  []byte
-	next [4]int // position after the next line end of each kind; 0: unknown
-}
-
+// terminators end a line. CR is the standard; LF and the framing bytes of MLLP also do.
 const terminators = "\r\n\x0b\x1c"
 
-// end returns the end of the line that begins at pos.
-func (l *lines) end(pos int) int {
-	end := len(l.raw)
-	for i := range l.next {
-		if l.next[i] <= pos {
-			n := bytes.IndexByte(l.raw[pos:], terminators[i])
-			if n < 0 {
-				n = len(l.raw) - pos
-			}
-			l.next[i] = pos + n + 1
-		}
-		end = min(end, l.next[i]-1)
+// lineEnd returns the end of the line that begins at pos.
+func lineEnd(raw []byte, pos int) int {
+	if n := bytes.IndexAny(raw[pos:], terminators); n >= 0 {
+		return pos + n
 	}
-	return end
+	return len(raw)
 }
 
-func isTerminator(c byte) bool { return c == '\r' || c == '\n' || c == 0x0b || c == 0x1c }
+func isTerminator(c byte) bool { return strings.IndexByte(terminators, c) >= 0 }
 
 // byteOrderMark is the byte order mark of UTF-8.
 var byteOrderMark = []byte("\xef\xbb\xbf")

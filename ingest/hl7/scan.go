@@ -1,6 +1,6 @@
 // Package hl7 decodes HL7 v2 ADT messages into events of a visit.
 //
-// A [Message] is a view. One pass over the bytes finds the used segments and their fields; a field is copied and
+// A [Message] is a view. Scan finds the used segments and their fields; a field is copied and
 // unescaped only when it is read. [Message.Facts] returns the event, [Message.Ack] the acknowledgment; [Split] splits
 // a batch. There is no I/O and no clock: the caller passes the time of receipt.
 //
@@ -9,11 +9,7 @@
 // faults name positions, never values.
 package hl7
 
-import (
-	"bytes"
-	"encoding/binary"
-	"math/bits"
-)
+import "bytes"
 
 // These are the limits of one message. A message that exceeds them is refused with AE (ERR 102).
 const (
@@ -100,7 +96,6 @@ func (m *Message) scan(raw []byte) error {
 	if reason := m.delimiters(); reason != "" {
 		return m.headerError(reason)
 	}
-	text := lines{raw: raw}
 	var open *segment      // the used segment that a continuation line belongs to
 	segments, name := 0, 0 // number of segments, and position of the last one's name
 	number, inside := 0, false
@@ -115,7 +110,7 @@ func (m *Message) scan(raw []byte) error {
 		case lineContinued:
 			code := warnLineIgnored
 			if open == nil {
-				end = text.end(pos)
+				end = lineEnd(raw, pos)
 			} else {
 				code = warnLineContinued
 				m.continued = true
@@ -144,7 +139,7 @@ func (m *Message) scan(raw []byte) error {
 				open.odd = odd
 				open.first = int32(len(m.marks)) //nolint:gosec // a body is far below 2 GiB
 				end = m.mark(open, name, name)
-			} else if end = text.end(name); end-name > MaxField {
+			} else if end = lineEnd(raw, name); end-name > MaxField {
 				m.measure(nameAt(raw[name:]), raw[name:end])
 			}
 			if open == &m.msh {
@@ -196,45 +191,20 @@ func (m *Message) slot(name string, number, odd int) (s *segment, repeated int) 
 	}
 }
 
-// mark records the separators in the line of a used segment that begins at pos, and
-// returns the end of the line. The name of the segment is at name.
+// mark records the separators in the line of a used segment that begins at pos, and returns the end of the line. The
+// name of the segment is at name.
 func (m *Message) mark(s *segment, name, pos int) (end int) {
-	// Fields are short, so a search for each field would cost more than looking at all
-	// bytes, eight at a time. found has the high bit of each byte that is a separator
-	// (Warren, Hacker's Delight, 6-1, the exact form). control has the high bit of each
-	// byte below a space, among them line ends. It may also mark a space that follows
-	// such a byte.
-	const (
-		each  = 0x0101010101010101
-		low7  = 0x7f * each
-		high  = 0x80 * each
-		space = ' ' * each
-	)
-	pattern := uint64(m.separator) * each
-	marks := m.marks
-	at, rest := pos, m.raw[pos:]
-words:
-	for ; len(rest) >= 8; rest, at = rest[8:], at+8 {
-		word := binary.LittleEndian.Uint64(rest)
-		x := word ^ pattern
-		found := high &^ ((x&low7 + low7) | x)
-		for control := (word - space) &^ word & high; control != 0; control &= control - 1 {
-			if n := bits.TrailingZeros64(control) >> 3; isTerminator(rest[n]) {
-				rest = rest[:n]
-				break words
-			}
+	end = lineEnd(m.raw, pos)
+	for at := pos; ; at++ {
+		n := bytes.IndexByte(m.raw[at:end], m.separator)
+		if n < 0 {
+			break
 		}
-		for ; found != 0; found &= found - 1 {
-			marks = append(marks, int32(at+bits.TrailingZeros64(found)>>3)) //nolint:gosec // a body is far below 2 GiB
-		}
+		at += n
+		m.marks = append(m.marks, int32(at)) //nolint:gosec // a body is far below 2 GiB
 	}
-	for end = at; len(rest) > 0 && !isTerminator(rest[0]); rest, end = rest[1:], end+1 {
-		if rest[0] == m.separator {
-			marks = append(marks, int32(end)) //nolint:gosec // same
-		}
-	}
-	s.last = int32(len(marks))          //nolint:gosec // same
-	m.marks = append(marks, int32(end)) //nolint:gosec // same
+	s.last = int32(len(m.marks))          //nolint:gosec // same
+	m.marks = append(m.marks, int32(end)) //nolint:gosec // same
 	if end-pos > MaxField {
 		m.measure(nameAt(m.raw[name:]), m.raw[pos:end]) // the line may begin with text of the preceding field
 	}

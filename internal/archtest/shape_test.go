@@ -35,11 +35,8 @@ type allowance struct {
 // above its allowance fails, and so does an allowance that is not needed, so sizes only decrease.
 var allowances = map[string]allowance{
 	"acuity":                  {160, "the words of observations, charts, changes and snapshots: a record refers to all below it"},
-	"internal/cli":            {43, "one command of the API each"},
 	"internal/httpapi":        {59, "the words of every answer: eighteen kinds of problems, the envelope, and how a request is read"},
 	"internal/outbound":       {75, "the vocabulary of what leaves the service: states, reasons and events have names of their own"},
-	"internal/stream":         {41, "all of Kafka: reading, writing, processing, administration and inspection"},
-	"internal/stream.Cluster": {44, "one client for administration, reading and writing"},
 	"schemas":                 {61, "a codec and a topic for each record"},
 }
 

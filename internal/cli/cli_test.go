@@ -13,7 +13,7 @@ import (
 // program returns a command line with the commands of this package.
 func program(w Env) *cobra.Command {
 	root := Root("svc", "svc: a test", "svc 1")
-	Section(root, "Commands", SendCommand(w), SimulateCommand(w), ListenCommand(w), StatusCommand(w),
+	Section(root, "Commands", sendCommand(w), simulateCommand(w), listenCommand(w), statusCommand(w),
 		TerminologyCommand(w), WebhooksCommand(w), AlertsCommand(w), DeadLettersCommand(w), users(w))
 	About(root, w.Now)
 	return root

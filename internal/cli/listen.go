@@ -29,9 +29,9 @@ type listenOptions struct {
 	json       bool
 }
 
-// ListenCommand returns the command svc listen, which prints incoming webhooks and verifies them. A partner can use it
+// listenCommand returns the command svc listen, which prints incoming webhooks and verifies them. A partner can use it
 // until the partner's own receiver exists.
-func ListenCommand(w Env) *cobra.Command {
+func listenCommand(w Env) *cobra.Command {
 	o := &listenOptions{}
 	c := &cobra.Command{
 		Use: "listen", Short: "print incoming webhooks and verify them",

@@ -34,8 +34,8 @@ type sendOptions struct {
 	json        bool
 }
 
-// SendCommand returns the command svc send, which sends files of HL7 v2 or FHIR to a server.
-func SendCommand(w Env) *cobra.Command {
+// sendCommand returns the command svc send, which sends files of HL7 v2 or FHIR to a server.
+func sendCommand(w Env) *cobra.Command {
 	o := &sendOptions{}
 	c := &cobra.Command{
 		Use: "send FILE…", Short: "send files of HL7 v2 or FHIR to a server",

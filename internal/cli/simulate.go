@@ -29,8 +29,8 @@ type simulateOptions struct {
 // toLines is the value of --to that prints lines.
 const toLines = "ndjson"
 
-// SimulateCommand returns the command svc simulate, which generates the feeds of a unit and prints or sends them.
-func SimulateCommand(w Env) *cobra.Command {
+// simulateCommand returns the command svc simulate, which generates the feeds of a unit and prints or sends them.
+func simulateCommand(w Env) *cobra.Command {
 	o := &simulateOptions{}
 	c := &cobra.Command{
 		Use: "simulate", Short: "simulate the feeds of a unit, as lines or into a server",
@@ -181,7 +181,7 @@ func (o *simulateOptions) faults(now time.Time) (faults []error) {
 		o.unit.For = time.Hour
 	}
 	if o.speed != "max" {
-		if o.pace, err = strconv.ParseFloat(o.speed, 64); err != nil || !ValidSpeed(o.pace) {
+		if o.pace, err = strconv.ParseFloat(o.speed, 64); err != nil || !validSpeed(o.pace) {
 			fault(errSpeed)
 		}
 	}
@@ -211,9 +211,9 @@ func (o *simulateOptions) faults(now time.Time) (faults []error) {
 	return faults
 }
 
-// ValidSpeed reports whether a simulated unit may run at a speed. A shift must last at least half a minute, and the
+// validSpeed reports whether a simulated unit may run at a speed. A shift must last at least half a minute, and the
 // clock must visibly advance.
-func ValidSpeed(speed float64) bool { return speed >= .1 && speed <= 1440 }
+func validSpeed(speed float64) bool { return speed >= .1 && speed <= 1440 }
 
 var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max for as fast as possible")
 

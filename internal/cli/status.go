@@ -14,9 +14,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// StatusCommand returns the command svc status, which prints GET /api/ingest/status for people. Its exit code is 1
+// FeedCommands returns the commands for feeds and webhooks.
+func FeedCommands(w Env) []*cobra.Command {
+	return []*cobra.Command{sendCommand(w), simulateCommand(w), listenCommand(w), statusCommand(w)}
+}
+
+// statusCommand returns the command svc status, which prints GET /api/ingest/status for people. Its exit code is 1
 // unless the status is ok. With a source it shows the status of that source.
-func StatusCommand(w Env) *cobra.Command {
+func statusCommand(w Env) *cobra.Command {
 	run := func(ctx context.Context, c *client) error {
 		if c.flags.NArg() > 0 {
 			return c.sourceStatus(ctx)

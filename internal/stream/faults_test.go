@@ -296,7 +296,7 @@ func TestMissingInputStopsWithAlarm(t *testing.T) {
 		go func() {
 			done <- r.cluster.Process(t.Context(), Config{Group: "g", Instance: "one", Input: inTopic, Changelog: logTopic, NewTask: newCounter})
 		}()
-		if err := <-done; !errors.Is(err, ErrAlarm) {
+		if err := <-done; !errors.Is(err, errAlarm) {
 			t.Fatalf("got %v, not an alarm", err)
 		}
 	})

@@ -36,7 +36,7 @@ const (
 type offsets = map[string]map[int32]kgo.Offset
 
 // sessions runs sessions one after another until ctx ends (nil), or until an error that a new session cannot fix:
-// [ErrFenced], [ErrAlarm]. session returns whether it has done any work; if not, the pause before the next session
+// [ErrFenced], [errAlarm]. session returns whether it has done any work; if not, the pause before the next session
 // grows.
 func (m *membership) sessions(ctx context.Context, session func(context.Context) (worked bool, err error)) error {
 	for failures := 0; ctx.Err() == nil; {
@@ -48,7 +48,7 @@ func (m *membership) sessions(ctx context.Context, session func(context.Context)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // asked to end: the error of the session does not matter
 		}
-		if errors.Is(err, ErrFenced) || errors.Is(err, ErrAlarm) {
+		if errors.Is(err, ErrFenced) || errors.Is(err, errAlarm) {
 			return err
 		}
 		if failures++; worked {

@@ -14,9 +14,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// ErrAlarm means that input and changelog do not match, because one of them was deleted or recreated. An operator must
+// errAlarm means that input and changelog do not match, because one of them was deleted or recreated. An operator must
 // investigate.
-var ErrAlarm = errors.New("input and changelog topics do not match")
+var errAlarm = errors.New("input and changelog topics do not match")
 
 // Config configures the processing of a topic.
 type Config struct {
@@ -103,7 +103,7 @@ func (e gapError) Error() string {
 }
 
 // Process reads the input, runs a task for each partition and writes their outputs, until ctx ends (nil) or an error
-// occurs that a restart of the loop cannot fix: [ErrFenced], [ErrAlarm]. The instances of a group share the
+// occurs that a restart of the loop cannot fix: [ErrFenced], [errAlarm]. The instances of a group share the
 // partitions and fail over to each other.
 func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 	if cfg.Stats == nil {
@@ -143,7 +143,7 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 			gaps++
 		}
 		if gaps >= maxGaps {
-			err = fmt.Errorf("%w: %w", ErrAlarm, err)
+			err = fmt.Errorf("%w: %w", errAlarm, err)
 		}
 		return l.commits > 0, err
 	})

@@ -116,7 +116,7 @@ func TestLostChangelogStopsWithAlarm(t *testing.T) {
 		go func() {
 			done <- r.cluster.Process(t.Context(), Config{Group: "g", Instance: "one", Input: inTopic, Changelog: logTopic, NewTask: newCounter})
 		}()
-		if err := <-done; !errors.Is(err, ErrAlarm) {
+		if err := <-done; !errors.Is(err, errAlarm) {
 			t.Fatalf("got %v, not an alarm", err)
 		}
 	})

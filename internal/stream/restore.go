@@ -43,7 +43,7 @@ func (l *loop) assigned(ctx context.Context, m offsets) (offsets, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		if errors.Is(err, ErrAlarm) {
+		if errors.Is(err, errAlarm) {
 			l.fatal = err
 		} else {
 			l.log.WarnContext(ctx, "restore repeated", "error", err)
@@ -98,7 +98,7 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 			p.task.Close()
 		}
 		if errors.Is(err, kerr.UnknownTopicID) {
-			err = fmt.Errorf("%w: a topic was recreated while in use: %w", ErrAlarm, err)
+			err = fmt.Errorf("%w: a topic was recreated while in use: %w", errAlarm, err)
 		}
 		return nil, fmt.Errorf("restore: %w", err)
 	}
@@ -130,12 +130,12 @@ func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, e
 	}
 	if committed > seen && !l.cfg.Sparse {
 		return fmt.Errorf("%w: partition %d of %s is committed up to %d, its changelog %s ends at %d: was it deleted?",
-			ErrAlarm, partition, l.cfg.Input, committed, l.cfg.Changelog, seen)
+			errAlarm, partition, l.cfg.Input, committed, l.cfg.Changelog, seen)
 	}
 	p.next = max(seen, committed, 0)
 	if p.next > end {
 		return fmt.Errorf("%w: partition %d of %s ends at %d, its changelog %s has seen %d: was it recreated?",
-			ErrAlarm, partition, l.cfg.Input, end, l.cfg.Changelog, p.next)
+			errAlarm, partition, l.cfg.Input, end, l.cfg.Changelog, p.next)
 	}
 	p.end, p.clock.appliedAt, p.clock.endAsked = end, time.Now(), p.since
 	return nil

@@ -36,28 +36,32 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 		}
 	}
 	var misfits error
+	admin := topicAdmin{c}
 	failed := c.persist(ctx, "topics not verified yet", func() error {
 		have, err := c.admin.ListTopics(ctx, names...)
 		if err != nil {
 			return fmt.Errorf("list topics: %w", err)
 		}
 		for _, t := range topics {
-			if err = c.createMissing(ctx, t, have[t.Name]); err != nil {
+			if err = admin.createMissing(ctx, t, have[t.Name]); err != nil {
 				return err
 			}
 		}
-		if have, err = c.settled(ctx, names); err != nil {
+		if have, err = admin.settled(ctx, names); err != nil {
 			return err
 		}
-		misfits, err = c.fit(ctx, topics, have)
+		misfits, err = admin.fit(ctx, topics, have)
 		return err
 	})
 	return errors.Join(failed, misfits)
 }
 
+// topicAdmin creates topics and checks them.
+type topicAdmin struct{ *Cluster }
+
 // createMissing creates the topic unless the cluster has it. Another role that starts at the same time may create the
 // topic first; that topic is checked like any other.
-func (c *Cluster) createMissing(ctx context.Context, t Topic, have kadm.TopicDetail) error {
+func (c topicAdmin) createMissing(ctx context.Context, t Topic, have kadm.TopicDetail) error {
 	if have.Topic == t.Name && !errors.Is(have.Err, kerr.UnknownTopicOrPartition) {
 		if have.Err != nil {
 			return fmt.Errorf("describe topic %s: %w", t.Name, have.Err)
@@ -78,7 +82,7 @@ var errFewBrokers = errors.New("fewer brokers than replicas")
 
 // enoughBrokers returns an error while fewer brokers are known than a new topic has replicas. When brokers start
 // together, the first one responds before it knows the others.
-func (c *Cluster) enoughBrokers(ctx context.Context) error {
+func (c topicAdmin) enoughBrokers(ctx context.Context) error {
 	meta, err := c.admin.BrokerMetadata(ctx)
 	if err != nil {
 		return fmt.Errorf("list brokers: %w", err)
@@ -94,14 +98,14 @@ func (c *Cluster) enoughBrokers(ctx context.Context) error {
 const maxReplicas = 3
 
 // replicas returns the number of replicas of a new topic, and the minimum for an existing one.
-func (c *Cluster) replicas() int16 {
+func (c topicAdmin) replicas() int16 {
 	if c.exact {
 		return int16(c.wanted) //nolint:gosec // a small number
 	}
 	return int16(min(max(c.brokers, c.wanted), maxReplicas)) //nolint:gosec // 1 to 3
 }
 
-func (c *Cluster) create(ctx context.Context, t Topic) error {
+func (c topicAdmin) create(ctx context.Context, t Topic) error {
 	policy, retention := "delete", int64(-1)
 	if t.Retention > 0 && (!t.Compact || !c.embedded) {
 		retention = t.Retention.Milliseconds()
@@ -132,7 +136,7 @@ func text(n int64) *string {
 
 // settled waits until every responding broker knows all topics and their leaders. A broker learns with a delay of a
 // topic that another broker has created, and until then responds that the topic does not exist.
-func (c *Cluster) settled(ctx context.Context, names []string) (have kadm.TopicDetails, err error) {
+func (c topicAdmin) settled(ctx context.Context, names []string) (have kadm.TopicDetails, err error) {
 	for {
 		have, err = c.admin.ListTopics(ctx, names...)
 		if err == nil {
@@ -153,7 +157,7 @@ func (c *Cluster) settled(ctx context.Context, names []string) (have kadm.TopicD
 
 // knownEverywhere queries each broker for the topics. It skips a broker that does not respond, because such a broker
 // catches up with the others before it serves a topic again.
-func (c *Cluster) knownEverywhere(ctx context.Context, names []string) error {
+func (c topicAdmin) knownEverywhere(ctx context.Context, names []string) error {
 	brokers, err := c.admin.ListBrokers(ctx)
 	if err != nil {
 		return fmt.Errorf("list brokers: %w", err)
@@ -217,7 +221,7 @@ func led(t kadm.TopicDetail) bool {
 }
 
 // fit returns every setting of the topics that does not match.
-func (c *Cluster) fit(ctx context.Context, topics []Topic, have kadm.TopicDetails) (misfits, err error) {
+func (c topicAdmin) fit(ctx context.Context, topics []Topic, have kadm.TopicDetails) (misfits, err error) {
 	names := make([]string, 0, len(topics))
 	for _, t := range topics {
 		names = append(names, t.Name)
@@ -242,7 +246,7 @@ func (c *Cluster) fit(ctx context.Context, topics []Topic, have kadm.TopicDetail
 }
 
 // misfits returns the settings of one topic that do not match.
-func (c *Cluster) misfits(t Topic, have kadm.TopicDetail, conf map[string]string) []error {
+func (c topicAdmin) misfits(t Topic, have kadm.TopicDetail, conf map[string]string) []error {
 	var faults []error
 	fault := func(format string, args ...any) {
 		faults = append(faults, fmt.Errorf("topic %s: "+format, append([]any{t.Name}, args...)...))
