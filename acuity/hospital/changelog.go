@@ -142,7 +142,7 @@ func (u *State) erase(key, kind, id string) error {
 		if err != nil {
 			return fmt.Errorf("restore statement %q: %w", id, err)
 		}
-		u.statements.Restoring = slices.DeleteFunc(u.statements.Restoring, func(r stays.StatementRecord) bool { return r.Number == n })
+		u.statements.Erase(n)
 	case facts.KindDedup:
 		delete(u.dedup.ByID.Rows, id)
 	case facts.KindReference:

@@ -1,9 +1,8 @@
 package stays
 
 import (
-	"cmp"
+	"maps"
 	"slices"
-	"sync"
 
 	"svc/acuity"
 	"svc/acuity/codes"
@@ -24,14 +23,11 @@ type Statements struct {
 	Withdrawn WithdrawnRooms
 
 	Kept int // number of statements
-	// Restoring holds statements until all records are restored.
-	Restoring []StatementRecord
 
-	// The fields below list the pending writes since the last call of WriteDirty.
-	changed []StatementRecord // added, or with another owner; in order of the changes
-	dropped []int64           // numbers of removed statements, which are never reused
+	// pending has the records that WriteDirty has to write, by number; nil: removed. During a restore, it has the records
+	// that were read.
+	pending map[int64]*statementRecord
 
-	order   []int                // memory for an order of statements
 	settled []evidence.Statement // memory for the settled statements of a room
 	written facts.StatementState // memory for a record
 }
@@ -46,7 +42,7 @@ func (k *Statements) Number(h *evidence.Statement) {
 // KeepStatement adds a statement to the list of a room, or of the visit that it names.
 func (k *Statements) KeepStatement(l *evidence.Statements, h evidence.Statement, visit string) {
 	k.Matcher.RereadAll(l).Keep(h, k.Lose)
-	k.changed = append(k.changed, StatementRecord{Statement: h, holder: HolderName{Visit: visit}})
+	k.save(statementRecord{Statement: h, holder: HolderName{Visit: visit}})
 }
 
 // keepResourceStatement adds a statement to the list of a visit or a patient. It first matches the whole list with the
@@ -57,7 +53,7 @@ func (k *Statements) keepResourceStatement(list *evidence.ResourceStatements, h 
 		k.Matcher.Reread(&(*list)[i].Statement)
 	}
 	list.Keep(h, k.DropResourceStatement)
-	k.changed = append(k.changed, StatementRecord{Statement: h.Statement, version: h.Version, holder: with})
+	k.save(statementRecord{Statement: h.Statement, version: h.Version, holder: with})
 }
 
 // keepForVisit adds a statement to the list of a visit. It touches nothing.
@@ -105,7 +101,29 @@ func (k *Statements) Lose(h *evidence.Statement) {
 // dropRecord drops the record of a statement.
 func (k *Statements) dropRecord(h *evidence.Statement) {
 	k.Kept--
-	k.dropped = append(k.dropped, h.Number)
+	k.list(h.Number, nil)
+}
+
+// save lists the record of a statement to be written. A number is never reused, so a removed statement stays removed.
+func (k *Statements) save(r statementRecord) {
+	if before, listed := k.pending[r.Number]; !listed || before != nil {
+		k.list(r.Number, &r)
+	}
+}
+
+func (k *Statements) list(number int64, r *statementRecord) {
+	if k.pending == nil {
+		k.pending = map[int64]*statementRecord{}
+	}
+	k.pending[number] = r
+}
+
+// reset empties the list of pending records. It keeps the memory of a short one.
+func (k *Statements) reset() {
+	if len(k.pending) > 256 {
+		k.pending = nil
+	}
+	clear(k.pending)
 }
 
 // DropResourceStatement drops the record of a resource statement.
@@ -128,7 +146,7 @@ func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 			return false
 		case h.Owner.Kind == registry.ToRoom:
 			h.Settled = true
-			k.changed = append(k.changed, StatementRecord{Statement: *h})
+			k.save(statementRecord{Statement: *h})
 			return false
 		}
 		list = append(list, *h)
@@ -146,9 +164,9 @@ func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 	k.settled = facts.Emptied(list)
 }
 
-// Collect stores the record of a statement until all records are read.
+// Collect stores the record of a statement until all records are read. It replaces an earlier record of the statement.
 func (k *Statements) Collect(s *facts.StatementState) {
-	r := StatementRecord{version: evidence.VersionOf(&s.Signal), holder: HolderName{Visit: s.Visit}, Statement: evidence.Statement{
+	r := statementRecord{version: evidence.VersionOf(&s.Signal), holder: HolderName{Visit: s.Visit}, Statement: evidence.Statement{
 		MatchedSignal: k.Matcher.Share(terminology.TextOf(&s.Signal, s.Feed)), Number: s.Number,
 		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled,
 		Owner: registry.Undecided,
@@ -159,41 +177,30 @@ func (k *Statements) Collect(s *facts.StatementState) {
 			r.version.Subject = &evidence.Subject{Patient: s.Patient, Subject: s.Subject}
 		}
 	}
-	if k.Restoring == nil {
-		k.Restoring = *statementRecords.Get().(*[]StatementRecord) //nolint:errcheck // no other type is stored
-	}
-	k.Restoring = append(k.Restoring, r)
+	k.list(s.Number, &r)
 }
+
+// Erase removes the record of a statement that was collected.
+func (k *Statements) Erase(number int64) { delete(k.pending, number) }
 
 // WriteDirty writes the statements that were added, removed or settled. A statement that changed several times is
 // written once, in its current state.
 func (k *Statements) WriteDirty(write func(key []byte, s facts.Record)) {
-	dropped := k.dropped
-	slices.Sort(dropped)
-	for _, n := range dropped {
-		write(k.Keys.Statement(n), nil)
-	}
-	list := k.changed
-	order := byNumber(list, k.order)
-	k.order = order
-	for i, at := range order {
-		r := &list[at]
-		if i+1 < len(order) && list[order[i+1]].Number == r.Number {
-			continue
+	for _, n := range slices.Sorted(maps.Keys(k.pending)) {
+		if r := k.pending[n]; r == nil {
+			write(k.Keys.Statement(n), nil)
+		} else {
+			k.written = r.record()
+			write(k.Keys.Statement(n), &k.written)
 		}
-		if _, isDropped := slices.BinarySearch(dropped, r.Number); isDropped {
-			continue
-		}
-		k.written = r.record()
-		write(k.Keys.Statement(r.Number), &k.written)
 	}
-	k.changed, k.dropped = facts.Emptied(k.changed), facts.Emptied(k.dropped)
+	k.reset()
 }
 
 // WriteByCode writes the statements of a visit or of a room.
 func (k *Statements) WriteByCode(l *evidence.Statements, visit string, write func(key []byte, s facts.Record)) {
 	for h := range l.All {
-		s := (&StatementRecord{Statement: *h, holder: HolderName{Visit: visit}}).record()
+		s := (&statementRecord{Statement: *h, holder: HolderName{Visit: visit}}).record()
 		write(k.Keys.Statement(s.Number), &s)
 	}
 }
@@ -201,13 +208,13 @@ func (k *Statements) WriteByCode(l *evidence.Statements, visit string, write fun
 // WriteResourceStatements writes the resource statements of a visit or a patient.
 func (k *Statements) WriteResourceStatements(list []evidence.ResourceStatement, with HolderName, write func(key []byte, s facts.Record)) {
 	for i := range list {
-		s := (&StatementRecord{Statement: list[i].Statement, version: list[i].Version, holder: with}).record()
+		s := (&statementRecord{Statement: list[i].Statement, version: list[i].Version, holder: with}).record()
 		write(k.Keys.Statement(s.Number), &s)
 	}
 }
 
-// StatementRecord is a statement with the fields that only its record needs.
-type StatementRecord struct {
+// statementRecord is a statement with the fields that only its record needs.
+type statementRecord struct {
 	evidence.Statement
 	version *evidence.Version // nil: not a version of a resource
 	holder  HolderName
@@ -229,7 +236,7 @@ func (o *HolderName) patient() registry.SubjectName {
 }
 
 // record returns the record in the form in which it is written.
-func (r *StatementRecord) record() facts.StatementState {
+func (r *statementRecord) record() facts.StatementState {
 	s := facts.StatementState{Number: r.Number, Signal: r.Signal(), ReceivedAt: r.ReceivedAt, Feed: r.Feed, Settled: r.Settled}
 	s.Room, s.ObservedAt, s.StartedAt = r.Room, r.ObservedAt, r.StartedAt
 	name := r.holder.patient()
@@ -243,29 +250,10 @@ func (r *StatementRecord) record() facts.StatementState {
 	return s
 }
 
-// byNumber returns the indexes of statements sorted by number, then by index. It reuses order.
-func byNumber(list []StatementRecord, order []int) []int {
-	order = order[:0]
-	for i := range list {
-		order = append(order, i)
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(list[a].Number, list[b].Number), cmp.Compare(a, b)) })
-	return order
-}
-
-// statementRecords has memory for the statements of a restore. Few units are restored at the same time.
-var statementRecords = sync.Pool{New: func() any { return new([]StatementRecord) }}
-
-// RestoreStatements assigns the restored statements to their owners, in order of arrival. If several records restore
-// one statement, the last one applies.
+// RestoreStatements assigns the collected statements to their owners, in order of arrival.
 func (k *Statements) RestoreStatements() {
-	list := k.Restoring
-	order := byNumber(list, k.order)
-	for i, at := range order {
-		s := &list[at]
-		if i+1 < len(order) && list[order[i+1]].Number == s.Number {
-			continue
-		}
+	for _, n := range slices.Sorted(maps.Keys(k.pending)) {
+		s := k.pending[n]
 		k.Matcher.Reread(&s.Statement) // its mapping may be in a later record
 		if v := k.Visits[s.holder.Visit]; v != nil {
 			k.Kept++
@@ -284,15 +272,11 @@ func (k *Statements) RestoreStatements() {
 			k.Matcher.RereadAll(&r.Statements).Add(s.Statement)
 		}
 	}
-	if k.Restoring = nil; list != nil {
-		clear(list)
-		list = list[:0]
-		statementRecords.Put(&list)
-	}
+	k.reset()
 }
 
 // restoreUnassigned assigns a restored statement to the patient whom it names.
-func (k *Statements) restoreUnassigned(s *StatementRecord) {
+func (k *Statements) restoreUnassigned(s *statementRecord) {
 	name := s.holder.patient()
 	if name == (registry.SubjectName{}) {
 		name.Resource = evidence.WholeResource(s.version.Resource)

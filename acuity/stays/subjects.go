@@ -69,7 +69,7 @@ func (k *Statements) isOfAnother(h *evidence.ResourceStatement, kept, v *registr
 	if compared != identity.Unknown {
 		version := *h.Version
 		version.Subject, h.Version = nil, &version
-		k.changed = append(k.changed, StatementRecord{Statement: h.Statement, version: h.Version, holder: HolderName{Visit: kept.ID}})
+		k.save(statementRecord{Statement: h.Statement, version: h.Version, holder: HolderName{Visit: kept.ID}})
 	}
 	return compared == identity.Different
 }
