@@ -9,6 +9,11 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"svc/internal/outbound"
+	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // closedRuns returns the alert episodes that have ended, as the API lists them, and waits until the list can be read.
@@ -103,4 +108,81 @@ func TestDevAlertHistory(t *testing.T) {
 	d.kill()
 	d = startDev(t, dir, "--demo")
 	same("after kill -9", closedRuns(t, admin()))
+}
+
+// writeClosedRuns appends ended alert runs to the ledger as the notifier wrote them, one for each age in days, the oldest
+// first.
+func (s *system) writeClosedRuns(hospital string, ages ...int) {
+	s.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.address), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer client.Close()
+	for _, days := range ages {
+		at := time.Now().AddDate(0, 0, -days).Truncate(time.Millisecond)
+		key, value, err := ledger.Encode(nil, &outbound.ClosedRun{Term: 1, Run: outbound.AlertRun{
+			ID: fmt.Sprintf("epi_%016d", days), Hospital: hospital, Tier: "T2", Level: "green", Reason: "cleared", Alert: fmt.Sprintf("evt_%032d", days),
+			OpenedAt: at.Add(-time.Hour), ClosedAt: at, ToldAt: at, AckedAt: at.Add(-30 * time.Minute), AckedBy: "link",
+		}})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		record := &kgo.Record{
+			Topic: s.prefix + schemas.Deliveries().Name, Partition: schemas.Partition([]byte(hospital), partitions),
+			Key: []byte(key.String()), Value: value, Timestamp: at,
+		}
+		if err := client.ProduceSync(s.t.Context(), record).FirstErr(); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// TestAlertHistoryOnServers: on a real Kafka and Redis, the episodes of the last 90 days are listed from the ledger, also
+// after Redis has lost everything, after kill -9 of the notifier, and after both. Older ones are not.
+func TestAlertHistoryOnServers(t *testing.T) {
+	kafka, own := ownRedis(t)
+	s := startSystemOn(t, kafka, own, []string{"SVC_SECRETS_KEY=a key for tests, 32 characters and more"}, "north")
+	s.processor("p1")
+	s.writeClosedRuns("north", 100, 80, 30, 8, 2)
+	s.partners[0].accepted(t, "staffing", staffing(4, true))
+	notify := func() *node {
+		private := "127.0.0.1:" + mustFreePort(t)
+		n := start(t, "notify", []string{"notify", "--instance", "n1", "--private-listen", private, "--public-url", s.base}, s.env...)
+		n.await("http://" + private + "/readyz")
+		return n
+	}
+	n := notify()
+	admin := newPartner(s.base, "north", cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "admin", "--scopes", "admin", "--rate", "0"))
+	admin.honored(t)
+	wants := func(when string) {
+		t.Helper()
+		eventually(t, 90*time.Second, func() error {
+			runs := closedRuns(t, admin)
+			for _, days := range []int{80, 30, 8, 2} {
+				if run := runs[fmt.Sprintf("epi_%016d", days)]; !strings.Contains(run, `"ackedBy":"link"`) {
+					return fmt.Errorf("%s: the episode of %d days ago is %q of %d", when, days, run, len(runs))
+				}
+			}
+			if len(runs) != 4 {
+				return fmt.Errorf("%s: %d episodes", when, len(runs))
+			}
+			return nil
+		})
+	}
+	flush := func() {
+		if err := s.redisClient().FlushAll(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wants("at first")
+	flush()
+	wants("after FLUSHALL")
+	n.kill()
+	n = notify()
+	wants("after kill -9 of the notifier")
+	n.kill()
+	flush()
+	notify()
+	wants("after both")
 }
