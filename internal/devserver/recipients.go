@@ -38,8 +38,11 @@ var (
 	}
 )
 
+// recipientTries is the maximum number of attempts to create the recipients. A busy machine may refuse some requests.
+const recipientTries = 40
+
 // addRecipients creates the recipients of alerts and assigns them to the tiers, once per data folder. If it fails, it
-// prints the reason, and alerts have no recipients. If ctx ends, the next start continues.
+// prints the reason, and alerts have no recipients; the next start tries again.
 func (d *Demo) addRecipients(ctx context.Context, running *cli.DevFile) {
 	if d.state.Alerts {
 		return
@@ -48,14 +51,17 @@ func (d *Demo) addRecipients(ctx context.Context, running *cli.DevFile) {
 		return cli.Ask(ctx, running.BaseURL, running.AdminKey, method, alertsPath+path, body, data)
 	}
 	err := addRecipients(ask)
-	if ctx.Err() != nil {
-		return
+	for tries := 1; err != nil && tries < recipientTries && cli.Pause(ctx, demoPatient) == nil; tries++ {
+		err = addRecipients(ask)
 	}
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
 		fmt.Fprintf(d.Stderr, "demo: alerts have no recipients: %v\n", err)
+	default:
+		d.state.Alerts = true
+		d.save()
 	}
-	d.state.Alerts = true
-	d.save()
 }
 
 // addRecipients creates the recipients that are missing, and sets the tiers. It changes nothing if a person has already
