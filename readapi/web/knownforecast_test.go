@@ -254,7 +254,7 @@ func checkLevels(r *rapid.T, page string, u *readapi.Unit) {
 		q := &u.Forecast.Points[i]
 		staffed := u.Verdict.OnDuty >= 0 || len(u.Plan) > 0 && u.Plan[0].AsOf <= q.At
 		counted := u.Verdict.Axes[acuity.AxisCapacity].Known
-		level := text.In("en").T("level." + q.Level.String())
+		level := text.In("en").T("color." + q.Level.String())
 		if doubt := q.Level < acuity.LevelRed && !staffed || q.Level == acuity.LevelGreen && !counted; doubt {
 			level += "?"
 			unsure++
@@ -266,7 +266,7 @@ func checkLevels(r *rapid.T, page string, u *readapi.Unit) {
 			striped++
 		}
 	}
-	said[0] = strings.Fields(said[0])[0] + " now"
+	said[0] = strings.ToUpper(said[0][:1]) + strings.Fields(said[0])[0][1:] + " now"
 	if len(said) == 1 {
 		said[0] = strings.Replace(said[0], " now", " for the next 8 hours", 1)
 	}

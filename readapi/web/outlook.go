@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -245,18 +246,21 @@ const mostTurns = 3
 // is striped, and its level has a question mark.
 func (p *writer) drawLevels(u *readapi.Unit) finding {
 	points := u.Forecast.Points[:]
-	heading, last, turns := "", "", 0
+	heading, first, last, turns := "", "", "", 0
 	l, about := &chart.Levels{}, p.T("levels.about")
 	for i := range points {
 		q := &points[i]
-		at, level, known := p.FormatInstant(q.At), p.T("level."+q.Level.String()), lowestKnown(u, q.At)
+		at, level, known := p.FormatInstant(q.At), p.T("color."+q.Level.String()), lowestKnown(u, q.At)
+		if i == 0 {
+			level = p.T("level." + q.Level.String()) // begins the heading
+		}
 		if q.Level < known {
 			level += "?"
 		}
 		switch {
 		case i == 0:
-			heading = p.T("levels.first", "level", level)
-		case level != last && turns < mostTurns:
+			first, heading = level, p.T("levels.first", "level", level)
+		case !strings.EqualFold(level, last) && turns < mostTurns:
 			heading += ", " + p.T("levels.then", "level", level, "time", at)
 			turns++
 		}
@@ -273,7 +277,7 @@ func (p *writer) drawLevels(u *readapi.Unit) finding {
 		l.Columns = append(l.Columns, column)
 	}
 	if turns == 0 {
-		heading = p.T("levels.all", "level", last)
+		heading = p.T("levels.all", "level", first)
 	}
 	switch lowestKnown(u, points[0].At) {
 	case acuity.LevelRed:

@@ -221,9 +221,7 @@ func (g *forecastFigure) fillBand() {
 // drawLines draws the nurses on duty, the past need, the likely need, and the current time.
 func (g *forecastFigure) drawLines() {
 	if len(g.duty) > 0 {
-		g.line("duty", held(len(g.duty), func(i int) point {
-			return point{g.x.atTime(g.duty[i].from), g.y.at(g.duty[i].nurses)}
-		}, g.x.atTime(g.duty[len(g.duty)-1].to))...)
+		g.line("duty", g.dutyLine()...)
 	}
 	for past := g.Past; len(past) > 0; { // without an hour that was not measured
 		n := 1
@@ -250,10 +248,20 @@ func (g *forecastFigure) drawLines() {
 	g.dot(now.x, now.y, 5.5)
 }
 
+// dutyLine returns the line of the nurses on duty, of whom there is at least one step.
+func (g *forecastFigure) dutyLine() []point {
+	return held(len(g.duty), func(i int) point {
+		return point{g.x.atTime(g.duty[i].from), g.y.at(g.duty[i].nurses)}
+	}, g.x.atTime(g.duty[len(g.duty)-1].to))
+}
+
 // labelLines labels the current time, the peak, and the nurses on duty. A label without free space is omitted,
 // because the heading and the table have its content, too.
 func (g *forecastFigure) labelLines() {
 	l := &labeler{canvas: g.canvas, left: g.left, right: g.right, top: fieldTop - 4, foot: g.foot, size: g.words}
+	if len(g.duty) > 0 {
+		l.avoid(g.dutyLine())
+	}
 	now := point{g.x.atTime(g.Ahead[0].At), math.Max(g.y.at(g.Ahead[0].Likely)-7, fieldTop+g.words)}
 	below := now.y + 14 + g.words
 	before, after := now.x-10, now.x+10

@@ -12,6 +12,7 @@ type labeler struct {
 	left, right, top, foot float64 // edges of the plot area
 	size                   float64 // font size
 	taken                  []labelBox
+	lines                  []labelBox // lines that a label avoids if it can
 }
 
 // labelBox is the space that a label occupies.
@@ -48,9 +49,25 @@ func (l *labeler) box(words string, at spot) labelBox {
 	return labelBox{left, left + width, at.y - l.size*.85, at.y + l.size*.3}
 }
 
-// place draws a label at the first free spot, and moves it horizontally into the chart. It draws nothing if no spot is
-// free.
+// avoid adds the horizontal parts of a line to those that labels avoid.
+func (l *labeler) avoid(points []point) {
+	for i := 1; i < len(points); i++ {
+		if a, b := points[i-1], points[i]; a.y == b.y {
+			l.lines = append(l.lines, labelBox{a.x, b.x, a.y - 1, a.y + 1})
+		}
+	}
+}
+
+// place draws a label at the first free spot without a line, or else at the first free one, and moves it horizontally
+// into the chart. It draws nothing if no spot is free.
 func (l *labeler) place(words string, spots ...spot) {
+	if !l.placeAt(words, spots, l.lines) {
+		l.placeAt(words, spots, nil)
+	}
+}
+
+// placeAt draws a label at the first free spot without one of the lines. It returns false if there is none.
+func (l *labeler) placeAt(words string, spots []spot, lines []labelBox) bool {
 	for _, at := range spots {
 		box := l.box(words, at)
 		by := math.Max(l.left-box.left, 0) - math.Max(box.right-l.right, 0)
@@ -60,10 +77,14 @@ func (l *labeler) place(words string, spots ...spot) {
 		for _, other := range l.taken {
 			free = free && !box.meets(other)
 		}
+		for _, line := range lines {
+			free = free && !box.meets(line)
+		}
 		if free {
 			l.taken = append(l.taken, box)
 			l.text("k", at.anchor, at.x, at.y, words)
-			return
+			return true
 		}
 	}
+	return false
 }

@@ -65,6 +65,14 @@ type Rung struct {
 	Label  string
 }
 
+// fill returns the style class of the bar.
+func (r *Rung) fill() string {
+	if r.Leads {
+		return "fi"
+	}
+	return "fl"
+}
+
 // SVG draws the figure.
 func (l *Ladder) SVG() template.HTML {
 	most := math.Max(l.Counts, 2)
@@ -90,26 +98,22 @@ func (l *Ladder) SVG() template.HTML {
 	}
 	for i, r := range l.Rungs {
 		c.name(i, r.Name)
-		class := "fl"
-		if r.Leads {
-			class = "fi"
-		}
-		end := x.at(r.Begins + r.Nurses)
 		if r.Nurses > 0 {
-			c.rect(class, x.at(r.Begins), rowAt(i), end-x.at(r.Begins), rowBar)
+			c.rect(r.fill(), x.at(r.Begins), rowAt(i), x.at(r.Begins+r.Nurses)-x.at(r.Begins), rowBar)
 		}
-		if end > (rowsLeft+right)/2+40 { // no space to the right
-			if r.Leads {
-				class = "ki"
-			} else {
-				class = ""
-			}
-			c.text(class, "end", end-8, rowAt(i)+15, r.Label)
-			continue
-		}
-		c.text("k2", "start", math.Max(end, rowsLeft)+10, rowAt(i)+15, r.Label)
 	}
 	c.mark(x.at(l.Counts), foot, l.CountsLabel)
+	for i, r := range l.Rungs { // above the lines
+		end := x.at(r.Begins + r.Nurses)
+		switch {
+		case end <= (rowsLeft+right)/2+40:
+			c.text("k2", "start", math.Max(end, rowsLeft)+10, rowAt(i)+15, r.Label)
+		case r.Leads: // no space to the right
+			c.text("ki", "end", end-8, rowAt(i)+15, r.Label)
+		default:
+			c.text("", "end", end-8, rowAt(i)+15, r.Label)
+		}
+	}
 	return c.done()
 }
 
