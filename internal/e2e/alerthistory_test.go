@@ -45,7 +45,7 @@ func closedRuns(t *testing.T, admin *partner) (all map[string]string) {
 // ledger.
 func awaitPastAlerts(t *testing.T, admin *partner) {
 	t.Helper()
-	eventually(t, 2*time.Minute, func() error {
+	eventually(t, 5*time.Minute, func() error {
 		a := admin.get(t, "/api/admin/deliveries?channel=email")
 		var list struct{ Items []json.RawMessage }
 		if a.status == http.StatusOK {
