@@ -249,26 +249,34 @@ func checkLevels(r *rapid.T, page string, u *readapi.Unit) {
 	section := part(page, `id="levels"`, "</section>")
 	heading := readWords(section, "<h2>", "</h2>")
 	striped, unsure, marks := 0, 0, 0
-	var said []string
+	counted := u.Verdict.Axes[acuity.AxisCapacity].Known
+	doubts := func(l acuity.Level, staffed bool) bool {
+		return l < acuity.LevelRed && !staffed || l == acuity.LevelGreen && !counted
+	}
+	now := text.In("en").T("level." + u.Verdict.Level.String())
+	last := text.In("en").T("color." + u.Verdict.Level.String())
+	if doubts(u.Verdict.Level, u.Verdict.OnDuty >= 0) {
+		now, last = now+"?", last+"?"
+	}
+	said := []string{now + " now"}
 	for i := range u.Forecast.Points {
 		q := &u.Forecast.Points[i]
 		staffed := u.Verdict.OnDuty >= 0 || len(u.Plan) > 0 && u.Plan[0].AsOf <= q.At
-		counted := u.Verdict.Axes[acuity.AxisCapacity].Known
 		level := text.In("en").T("color." + q.Level.String())
-		if doubt := q.Level < acuity.LevelRed && !staffed || q.Level == acuity.LevelGreen && !counted; doubt {
+		if doubts(q.Level, staffed) {
 			level += "?"
 			unsure++
 		}
-		if len(said) == 0 || !strings.HasPrefix(said[len(said)-1], level+" ") {
+		if level != last {
 			said = append(said, level+" from "+clockOf(q.At))
 		}
+		last = level
 		if !staffed || !counted {
 			striped++
 		}
 	}
-	said[0] = strings.ToUpper(said[0][:1]) + strings.Fields(said[0])[0][1:] + " now"
 	if len(said) == 1 {
-		said[0] = strings.Replace(said[0], " now", " for the next 8 hours", 1)
+		said[0] = now + " for the next 8 hours"
 	}
 	if want := strings.Join(said[:min(len(said), 4)], ", "); heading != want {
 		r.Fatalf("the heading of the levels is %q, want %q", heading, want)

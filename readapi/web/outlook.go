@@ -246,21 +246,20 @@ const mostTurns = 3
 // is striped, and its level has a question mark.
 func (p *writer) drawLevels(u *readapi.Unit) finding {
 	points := u.Forecast.Points[:]
-	heading, first, last, turns := "", "", "", 0
+	mark := func(level string, l acuity.Level, at acuity.Instant) string {
+		if l < lowestKnown(u, at) {
+			level += "?"
+		}
+		return level
+	}
+	now := u.Verdict.Level
+	first := mark(p.T("level."+now.String()), now, u.Forecast.At)
+	heading, last, turns := p.T("levels.first", "level", first), first, 0
 	l, about := &chart.Levels{}, p.T("levels.about")
 	for i := range points {
 		q := &points[i]
-		at, level, known := p.FormatInstant(q.At), p.T("color."+q.Level.String()), lowestKnown(u, q.At)
-		if i == 0 {
-			level = p.T("level." + q.Level.String()) // begins the heading
-		}
-		if q.Level < known {
-			level += "?"
-		}
-		switch {
-		case i == 0:
-			first, heading = level, p.T("levels.first", "level", level)
-		case !strings.EqualFold(level, last) && turns < mostTurns:
+		at, level, known := p.FormatInstant(q.At), mark(p.T("color."+q.Level.String()), q.Level, q.At), lowestKnown(u, q.At)
+		if !strings.EqualFold(level, last) && turns < mostTurns {
 			heading += ", " + p.T("levels.then", "level", level, "time", at)
 			turns++
 		}

@@ -150,7 +150,8 @@ func ackAfter(alert string) time.Duration {
 	return time.Minute + within
 }
 
-// recorder lists alert runs and stores the last one.
+// recorder lists the alert runs that have ended, and stores the last run. One that was open in the past is not listed:
+// the step of the present lists it if it still is.
 type recorder struct {
 	people.AlertRunList
 	last outbound.AlertRun
@@ -159,7 +160,7 @@ type recorder struct {
 // AlertRun implements [people.AlertRunList].
 func (r *recorder) AlertRun(e outbound.AlertRun) {
 	r.last = e
-	if r.AlertRunList != nil {
+	if r.AlertRunList != nil && !e.ClosedAt.IsZero() {
 		r.AlertRunList.AlertRun(e)
 	}
 }

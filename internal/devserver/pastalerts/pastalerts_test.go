@@ -39,9 +39,15 @@ func (plain) Open(_ string, sealed []byte) ([]byte, error) { return sealed, nil 
 // runs implements [people.AlertRunList] and stores the last state of each alert run.
 type runs map[string]outbound.AlertRun
 
-func (r runs) AlertRun(e outbound.AlertRun) { r[e.ID] = e }
-func (runs) Link(string, outbound.AckLink)  {}
-func (runs) Written(context.Context)        {}
+func (r runs) AlertRun(e outbound.AlertRun) {
+	if e.ClosedAt.IsZero() {
+		r["open "+e.ID] = e // an alert run that was open in the past is not listed
+		return
+	}
+	r[e.ID] = e
+}
+func (runs) Link(string, outbound.AckLink) {}
+func (runs) Written(context.Context)       {}
 
 // TestPast: the alerts of the past have the times of the past, and the first step of the present
 // sends only messages that are due now.

@@ -237,10 +237,7 @@ func (g *forecastFigure) drawLines() {
 		}, g.x.atTime(end))...)
 		past = past[n:]
 	}
-	likely := make([]point, len(g.Ahead))
-	for i, b := range g.Ahead {
-		likely[i] = point{g.x.atTime(b.At), g.y.at(b.Likely)}
-	}
+	likely := g.likelyLine()
 	g.line("cas", likely...)
 	g.line("p50", likely...)
 	now := likely[0]
@@ -255,6 +252,15 @@ func (g *forecastFigure) dutyLine() []point {
 	}, g.x.atTime(g.duty[len(g.duty)-1].to))
 }
 
+// likelyLine returns the line of the likely need.
+func (g *forecastFigure) likelyLine() []point {
+	line := make([]point, len(g.Ahead))
+	for i, b := range g.Ahead {
+		line[i] = point{g.x.atTime(b.At), g.y.at(b.Likely)}
+	}
+	return line
+}
+
 // labelLines labels the current time, the peak, and the nurses on duty. A label without free space is omitted,
 // because the heading and the table have its content, too.
 func (g *forecastFigure) labelLines() {
@@ -265,7 +271,9 @@ func (g *forecastFigure) labelLines() {
 	now := point{g.x.atTime(g.Ahead[0].At), math.Max(g.y.at(g.Ahead[0].Likely)-7, fieldTop+g.words)}
 	below := now.y + 14 + g.words
 	before, after := now.x-10, now.x+10
+	l.avoid(g.likelyLine())
 	l.place(g.Words.Now, spot{"end", before, now.y}, spot{"start", after, now.y}, spot{"end", before, below}, spot{"start", after, below})
+	l.lines = nil // the other labels belong to a line
 
 	highest := g.Ahead[0]
 	for _, b := range g.Ahead {

@@ -49,12 +49,11 @@ func (l *labeler) box(words string, at spot) labelBox {
 	return labelBox{left, left + width, at.y - l.size*.85, at.y + l.size*.3}
 }
 
-// avoid adds the horizontal parts of a line to those that labels avoid.
+// avoid adds a line to those that labels avoid.
 func (l *labeler) avoid(points []point) {
 	for i := 1; i < len(points); i++ {
-		if a, b := points[i-1], points[i]; a.y == b.y {
-			l.lines = append(l.lines, labelBox{a.x, b.x, a.y - 1, a.y + 1})
-		}
+		a, b := points[i-1], points[i]
+		l.lines = append(l.lines, labelBox{a.x, b.x, math.Min(a.y, b.y) - 1, math.Max(a.y, b.y) + 1})
 	}
 }
 
