@@ -114,7 +114,7 @@ func wireNotify(ctx context.Context, h *service) error {
 func awaitNotified(ctx context.Context, n *notifier.Notifier, ends lists.Log, partitions int32) error {
 	all := make([]int32, partitions)
 	for i := range all {
-		all[i] = int32(i) //nolint:gosec // fewer than 2^31 partitions
+		all[i] = int32(i)
 	}
 	for {
 		end, err := ends(ctx, all)

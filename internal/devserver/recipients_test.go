@@ -23,16 +23,23 @@ func (a *alertsAPI) ask(method, path string, body, data any) error {
 		return errStopped
 	}
 	var answer any
-	switch {
-	case method == http.MethodGet:
+	switch method {
+	case http.MethodGet:
 		answer = map[string]any{"recipients": a.recipients}
-	case method == http.MethodPost:
-		r := map[string]string{"id": fmt.Sprint("rcp_", len(a.recipients)), "label": body.(*demoRecipient).Label}
+	case http.MethodPost:
+		made, ok := body.(*demoRecipient)
+		if !ok {
+			return fmt.Errorf("no recipient: %v", body)
+		}
+		r := map[string]string{"id": fmt.Sprint("rcp_", len(a.recipients)), "label": made.Label}
 		a.recipients = append(a.recipients, r)
 		answer = r
 	default:
 		_, id, _ := strings.Cut(path, "/")
-		a.tiers[id] = body.(map[string]any)["recipients"].([]string)
+		tier, ok := body.(map[string]any)
+		if a.tiers[id], ok = tier["recipients"].([]string); !ok {
+			return fmt.Errorf("no tier: %v", body)
+		}
 		answer = struct{}{}
 	}
 	b, err := json.Marshal(answer)

@@ -164,7 +164,10 @@ func checkOutlook(r *rapid.T, path, page string, u *readapi.Unit) {
 	}
 	now := int32(0)
 	if m := saidNow.FindStringSubmatch(words); m != nil {
-		n, _ := strconv.Atoi(m[1])
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			r.Fatal(err)
+		}
 		now = int32(n)
 	}
 	if now != max(u.Verdict.Shortfall, 0) {
@@ -248,7 +251,7 @@ func checkOutlookTable(r *rapid.T, page string, u *readapi.Unit) {
 func checkLevels(r *rapid.T, page string, u *readapi.Unit) {
 	section := part(page, `id="levels"`, "</section>")
 	heading := readWords(section, "<h2>", "</h2>")
-	striped, unsure, marks := 0, 0, 0
+	striped, unsure := 0, 0
 	counted := u.Verdict.Axes[acuity.AxisCapacity].Known
 	doubts := func(l acuity.Level, staffed bool) bool {
 		return l < acuity.LevelRed && !staffed || l == acuity.LevelGreen && !counted
@@ -282,7 +285,7 @@ func checkLevels(r *rapid.T, page string, u *readapi.Unit) {
 		r.Fatalf("the heading of the levels is %q, want %q", heading, want)
 	}
 	wide := part(section, `<svg class="chart wide"`, `<svg class="chart narrow"`)
-	if marks = strings.Count(wide, `>?</text>`); marks != unsure || strings.Count(wide, `class="st"`) != striped {
+	if marks := strings.Count(wide, `>?</text>`); marks != unsure || strings.Count(wide, `class="st"`) != striped {
 		r.Fatalf("%d of %d levels have a question mark, %d of %d columns are striped", marks, unsure, strings.Count(wide, `class="st"`), striped)
 	}
 	if says := strings.Contains(section, "Striped:"); says != (striped > 0) {

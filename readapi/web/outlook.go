@@ -267,7 +267,7 @@ func (p *writer) drawLevels(u *readapi.Unit) finding {
 		column := chart.LevelColumn{At: at, Likely: int(q.Level), Unsure: q.Level < known}
 		for level, thousandths := range q.P {
 			share := float64(thousandths) / 1000 //nolint:mnd // in thousandths
-			if acuity.Level(level) < known {     //nolint:gosec // one of four levels
+			if acuity.Level(level) < known {
 				column.Unknown += share
 			} else {
 				column.Shares[level] = share
@@ -278,10 +278,10 @@ func (p *writer) drawLevels(u *readapi.Unit) finding {
 	if turns == 0 {
 		heading = p.T("levels.all", "level", first)
 	}
-	switch lowestKnown(u, points[0].At) {
-	case acuity.LevelRed:
+	switch {
+	case !isStaffedAt(u, points[0].At):
 		about += " " + p.T("levels.unstaffed")
-	case acuity.LevelYellow:
+	case !u.Verdict.Axes[acuity.AxisCapacity].Known:
 		about += " " + p.T("levels.uncounted")
 	}
 	l.Title = p.T("levels") + ". " + heading + "."

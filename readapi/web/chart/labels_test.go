@@ -68,7 +68,10 @@ type labeledFigure struct {
 }
 
 func (f *labeledFigure) width() float64 {
-	width, _ := strconv.ParseFloat(strings.Fields(f.Box)[2], 64)
+	width, err := strconv.ParseFloat(strings.Fields(f.Box)[2], 64)
+	if err != nil {
+		panic(err)
+	}
 	return width
 }
 
