@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 )
 
 // Forecast is a chart of the nurses needed until now and in the hours ahead, compared with those on duty.
@@ -332,75 +331,6 @@ func (g *forecastFigure) drawLegend(base float64) {
 
 // labelSpace is the minimum distance between the middles of two time labels.
 const labelSpace = 44
-
-// Levels is a chart of the probability of each level at future instants, or of how long each level lasted.
-type Levels struct {
-	Title   string
-	Columns []LevelColumn
-	Narrow  bool // the chart is as wide as a phone
-}
-
-// LevelColumn is one instant, or one span of time. Shares, green first, and Unknown add up to at most 1; the rest was
-// not recorded. Likely is the level with which the column is marked, or -1 for none; Unsure adds a question mark.
-type LevelColumn struct {
-	At      string
-	Shares  [4]float64
-	Likely  int
-	Unknown float64 // part with an unknown level: striped; with Likely -1, a question mark is above
-	Unsure  bool    // the level may be worse than Likely
-}
-
-// SVG draws a column for each instant, green at its foot.
-func (l *Levels) SVG() template.HTML {
-	const height, top, foot = 150, 28.0, 118.0
-	if len(l.Columns) == 0 {
-		return ""
-	}
-	width, gap, class, pattern := 760.0, 6.0, " wide", "stripes"
-	if l.Narrow {
-		width, gap, class, pattern = 380, 3, " narrow", "narrowstripes"
-	}
-	c := newCanvas(int(width), height, class, l.Title)
-	c.pattern = pattern
-	if slices.ContainsFunc(l.Columns, func(column LevelColumn) bool { return column.Unknown > 0 }) {
-		c.defineStripes()
-	}
-	each, labeled := width/float64(len(l.Columns)), -width
-	size := min(14, each-2) //nolint:mnd // size of the symbols
-	for i, column := range l.Columns {
-		left, right := float64(i)*each+gap/2, float64(i+1)*each-gap/2
-		y := foot
-		if column.Unknown > 0 {
-			y -= column.Unknown * (foot - top)
-			c.stripe(left, y, right-left, foot-y)
-		}
-		c.add(`<g class="soft">`)
-		for level, share := range column.Shares {
-			if share > 0 {
-				c.path("f"+letters[level], block(left, right, y-share*(foot-top), y))
-				y -= share * (foot - top)
-			}
-		}
-		c.add(`</g>`)
-		middle := (left + right) / 2
-		switch {
-		case column.Likely >= 0 && column.Unsure:
-			c.shape(column.Likely, middle-size/2-4, 6, size)
-			c.text("k", "start", middle+size/2-3, 18, "?")
-		case column.Likely >= 0:
-			c.shape(column.Likely, middle-size/2, 6, size)
-		case column.Unknown > 0:
-			c.text("k", "middle", middle, 18, "?")
-		}
-		space := float64(8*utf8.RuneCountInString(column.At) + 4) //nolint:mnd // the width of a label, and a gap
-		at := min(max(middle, space/2), width-space/2)            //nolint:mnd // half of the label
-		if column.At != "" && at-labeled >= space {
-			c.text("", "middle", at, foot+22, column.At)
-			labeled = at
-		}
-	}
-	return c.done()
-}
 
 // Meter returns a bar that is filled to a fraction of 1, with marks at each quarter.
 func Meter(share float64) template.HTML {
