@@ -46,14 +46,14 @@ type Tracer struct {
 // Open returns the tracer that the standard variables configure, or nil if they configure none. The error names the
 // invalid variable. Open does not wait for the collector.
 func Open(ctx context.Context, p Process, log *slog.Logger) (*Tracer, error) {
-	s, err := readSettings(os.Getenv)
+	s, err := readSettings(os.Getenv) //nolint:forbidigo // the SDK reads the same variables from the environment
 	if err != nil || !s.on {
 		return nil, err
 	}
 	if s.ignored != "" {
-		log.WarnContext(ctx, "propagator not supported; traces continue only by traceparent", "OTEL_PROPAGATORS", s.ignored)
+		log.WarnContext(ctx, "propagator not supported; traces continue only by traceparent", "otel_propagators", s.ignored)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces", "error", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.WarnContext(context.Background(), "traces", "error", err) }))
 	exporter, err := newExporter(ctx, s.protocol)
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
