@@ -268,7 +268,7 @@ func TestOffAllocatesNothing(t *testing.T) {
 			t.Errorf("%s: %v allocations", name, got)
 		}
 	}
-	lines := testing.AllocsPerRun(100, func() { plain.LogAttrs(ctx, slog.LevelInfo, "request", slog.String("route", "/")) }) //nolint:sloglint // as the access log
+	lines := testing.AllocsPerRun(100, func() { plain.LogAttrs(ctx, slog.LevelInfo, "request", slog.String("route", "/")) })               //nolint:sloglint // as the access log
 	if got := testing.AllocsPerRun(100, func() { log.LogAttrs(ctx, slog.LevelInfo, "request", slog.String("route", "/")) }); got > lines { //nolint:sloglint // same
 		t.Errorf("log: %v allocations, without traces %v", got, lines)
 	}
