@@ -179,3 +179,40 @@ func TestCanariesInFHIR(t *testing.T) {
 	}
 	d.search(t, a.raw, bad.raw, refused.raw)
 }
+
+// Only Medications, Locations and Patients, and the names of Encounters, are used when contained. A contained statement
+// is named in the answer.
+func TestContainedStatementsAreNamed(t *testing.T) {
+	with := func(contained string) string {
+		return strings.Replace(encounter("in-progress", "10:00", stays("LDR 1", "08:10"), ""), `{"resourceType":"Encounter"`,
+			`{"resourceType":"Encounter","contained":[`+contained+`]`, 1)
+	}
+	for contained, want := range map[string]string{
+		`{"resourceType":"Organization","id":"x"},` + diagnosed("confirmed", "09:00", ofPatient): "contained_not_used@Encounter.contained[1]",
+		observed("o1", "final", "09:00", "09:00", "III"):                                         "contained_not_used@Encounter.contained[0]",
+		administered("m1", "in-progress", "09:00", "09:00", ""):                                  "contained_not_used@Encounter.contained[0]",
+		`{"resourceType":"Encounter","id":"whole","identifier":[{"value":"VN9"}]}`:               "",
+		`{"resourceType":"Location","id":"room","name":"LDR 1"}`:                                 "",
+	} {
+		p := newProbe(t)
+		p.send(t, "fhir", "[]")
+		a := p.do(t, request("fhir", strings.NewReader(with(contained))))
+		var data struct {
+			Data struct {
+				Issues []struct{ Code, Expression string }
+			}
+		}
+		if err := json.Unmarshal([]byte(a.raw), &data); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, i := range data.Data.Issues {
+			if strings.HasPrefix(i.Code, "contained") {
+				got = append(got, i.Code+"@"+i.Expression)
+			}
+		}
+		if strings.Join(got, " ") != want || a.Data.Outcome == nil || *a.Data.Outcome != "applied" {
+			t.Errorf("%s: %v, want %q: %s", contained, got, want, a.raw)
+		}
+	}
+}

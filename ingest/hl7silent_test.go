@@ -422,3 +422,27 @@ func TestMessagesAreReadAlikeOverMLLP(t *testing.T) {
 		}
 	}
 }
+
+// Repetitions of DG1-3 are not in the standard. Each of them is a diagnosis, up to 20.
+func TestRepeatedDiagnosesCount(t *testing.T) {
+	many := strings.Repeat("~O99.213^^I10", 20)
+	for field, want := range map[string]struct{ codes, warned string }{
+		"O99.213^^I10~O72.1^^I10":                          {"O99.213 O72.1", ""},
+		"O99.213^^I10^46764007^^SCT~O72.1":                 {"O99.213 46764007 O72.1", "system_assumed@DG1[1]-3"},
+		"~O72.1^^I10":                                      {"O72.1", ""},
+		`""~O72.1^^I10`:                                    {"O72.1", ""},
+		"O72.1^^I10~^Postpartum hemorrhage":                {"O72.1", "code_unreadable@DG1[1]-3"},
+		"O72.1^^I10" + strings.TrimSuffix(many, "~") + "~": {"O72.1" + strings.Repeat(" O99.213", 19), "field_not_used@DG1[1]-3"},
+	} {
+		p := newProbe(t)
+		p.send(t, "fhir", "[]")
+		a := p.do(t, request("hl7", strings.NewReader(writeTree(t, map[string]string{"message": admitted + "DG1|1||" + field + "\r"}))))
+		var got []string
+		for _, d := range p.stored[len(p.stored)-1].Events[0].Diagnoses {
+			got = append(got, d.Code)
+		}
+		if codes := strings.Join(got, " "); codes != want.codes || a.warnings() != want.warned {
+			t.Errorf("%s: %s, warned %s, want %s, %s", field, codes, a.warnings(), want.codes, want.warned)
+		}
+	}
+}

@@ -88,15 +88,16 @@ func TestWarningsOfTheStateNameTheirField(t *testing.T) {
 		return change(append([]string{"A01|2026030408", event + "|2026030409", "ADT^A01", "ADT^" + event, "|M1|", "|M2|"}, pairs...)...)
 	}
 	for name, c := range map[string]struct{ first, then, want string }{
-		"outside":          {"", change("L&D^LDR 4^01", "MEDSURG^998"), "outside_unit@PV1-3"},
-		"no room":          {"", change("L&D^LDR 4^01", "L&D"), "location_without_room@PV1-3"},
-		"a bed":            {"", change("L&D^LDR 4^01", "L&D^^01"), "bed_without_room@PV1-3"},
-		"no place":         {admitted, later("A02", "L&D^LDR 4^01", ""), "location_missing@PV1-3"},
-		"another place":    {admitted, later("A08", "LDR 4^01", "LDR 5^01"), "place_differs@PV1-3"},
-		"from elsewhere":   {admitted, later("A02", "LDR 4^01", "LDR 5^01", "|L|||", "|L||L&D^LDR 9|"), "prior_place_differs@PV1-6"},
-		"nobody leaves":    {"", later("A03"), "discharge_waiting@PV1-19"},
-		"nothing is ended": {"", later("A12"), "cancel_waiting@EVN-6"},
-		"after she left":   {later("A03"), later("A02", "0000-0600\rPID", "1500-0600\rPID"), "transfer_after_discharge@EVN"},
+		"outside":           {"", change("L&D^LDR 4^01", "MEDSURG^998"), "outside_unit@PV1-3"},
+		"no room":           {"", change("L&D^LDR 4^01", "L&D"), "location_without_room@PV1-3"},
+		"a bed":             {"", change("L&D^LDR 4^01", "L&D^^01"), "bed_without_room@PV1-3"},
+		"no place":          {admitted, later("A02", "L&D^LDR 4^01", ""), "location_missing@PV1-3"},
+		"another place":     {admitted, later("A08", "LDR 4^01", "LDR 5^01"), "place_differs@PV1-3"},
+		"no place any more": {admitted, later("A08", "L&D^LDR 4^01", `""`), "place_differs@PV1-3"},
+		"from elsewhere":    {admitted, later("A02", "LDR 4^01", "LDR 5^01", "|L|||", "|L||L&D^LDR 9|"), "prior_place_differs@PV1-6"},
+		"nobody leaves":     {"", later("A03"), "discharge_waiting@PV1-19"},
+		"nothing is ended":  {"", later("A12"), "cancel_waiting@EVN-6"},
+		"after she left":    {later("A03"), later("A02", "0000-0600\rPID", "1500-0600\rPID"), "transfer_after_discharge@EVN"},
 	} {
 		for _, several := range []bool{false, true} {
 			p := newProbe(t)

@@ -230,8 +230,11 @@ func (n *builder) update(t *AppliedEvent) {
 	e := t.Event
 	n.applyDetails(t)
 	n.diagnose(t)
-	if e.Place.IsZero() {
-		return // an update without a location does not change the location (docs/decisions.md#null-location)
+	if e.Place.IsZero() { // such an update does not change the location (docs/decisions.md#null-location)
+		if e.PlaceNull && n.Open && !n.Stays[n.stay].Place().IsZero() {
+			t.Remarks |= remarkPlaceDiffers
+		}
+		return
 	}
 	trusted := n.how.TrustA08 && e.Type == acuity.A08
 	switch {

@@ -140,7 +140,7 @@ var visits = map[string]struct {
 			event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A08, 5, ""), func(e *acuity.Event) { e.PlaceNull = true }),
 			with(event("c", acuity.A02, 9, ""), func(e *acuity.Event) { e.PlaceNull = true }),
 		},
-		want: "1 0 to 9 - 9 class I moves 2",
+		want: "1 0 to 9 - 9 class I moves 2 b!place_differs",
 	},
 	"admit without place is unplaced": {events: []acuity.Event{event("a", acuity.A01, 0, "")}, want: "- 0 class I moves 1"},
 	"transfer without place": {

@@ -240,7 +240,9 @@ func (p *parser) common(r *resource, n int32, key []byte) bool {
 			return false
 		}
 		r.firstContained = int32(len(p.resources)) //nolint:gosec // at most MaxResources
+		i := -1
 		for l := p.list(); p.next(&l); {
+			i++
 			inner := otherKind
 			if p.space() == '{' && len(p.resources)-int(r.firstContained) < maxContained {
 				inner = kindOf(p.typeOf())
@@ -248,6 +250,9 @@ func (p *parser) common(r *resource, n int32, key []byte) bool {
 			if inner == otherKind {
 				p.skip()
 				continue
+			}
+			if inner.applied() && inner != encounterKind { // an Encounter is only a name
+				p.issue(r, severityWarning, "contained_not_used", "contained["+strconv.Itoa(i)+"]")
 			}
 			p.resource(resource{kind: inner, contained: true, parent: n, container: r.container, index: r.index})
 		}

@@ -38,7 +38,7 @@ const (
 	maxSkew     = 5 * time.Minute
 
 	maxRelatives   = 50 // maximum number of NK1 segments that are read
-	maxRepetitions = 20 // maximum number of repetitions of PID-3 and PID-21 that are read
+	maxRepetitions = 20 // maximum number of repetitions of PID-3, PID-21 and DG1-3 that are read
 )
 
 // decoder builds one event.
@@ -345,7 +345,7 @@ const (
 	warnSystem         = "system_assumed"     // the code system was guessed from the form of the code
 	warnFuture         = "time_in_future"     // more than 5 minutes ahead; the time of receipt is used
 	warnTime           = "time_unreadable"    // not an HL7 time; treated as missing
-	warnUnused         = "field_not_used"     // a diagnosis in an event that does not change diagnoses
+	warnUnused         = "field_not_used"     // a diagnosis in an event that does not change diagnoses, or beyond maxRepetitions
 	warnVisit          = "visit_by_patient"   // no visit number: one visit per patient is assumed
 )
 

@@ -293,14 +293,8 @@ func (d *decoder) diagnoses() {
 		}
 		before := len(d.event.Diagnoses)
 		action := d.at(d.field(s, 21), 1)
-		var parts [6][]byte // two triplets of code, text and system
-		d.split(field, parts[:])
-		d.diagnosis(s, parts[:3], true, i+1, string(action) == "D")
-		d.diagnosis(s, parts[3:], false, i+1, string(action) == "D")
+		d.codesOf(s, field, i+1, string(action) == "D")
 		if len(d.event.Diagnoses) == before {
-			if blank(parts[0]) && blank(parts[3]) && !(blank(parts[1]) && blank(parts[4]) && blank(d.first(d.field(s, 4)))) {
-				d.warnAt(warnCode, position{"DG1", i + 1, 3}) // only text
-			}
 			continue
 		}
 		if blank(action) {
@@ -321,6 +315,26 @@ func (d *decoder) diagnoses() {
 	}
 	if len(d.event.Diagnoses) == 0 {
 		d.event.Diagnoses = nil
+	}
+}
+
+// codesOf reads the codes of DG1-3. Its repetitions are not in the standard, but each of them is a diagnosis.
+func (d *decoder) codesOf(s segment, field []byte, repeat int, gone bool) {
+	n, textOnly := 0, false
+	for repetition := range bytes.SplitSeq(field, []byte{d.repetition}) {
+		if n++; n > maxRepetitions {
+			d.warnAt(warnUnused, position{"DG1", repeat, 3})
+			break
+		}
+		var parts [6][]byte // two triplets of code, text and system
+		d.split(repetition, parts[:])
+		d.diagnosis(s, parts[:3], n == 1, repeat, gone)
+		d.diagnosis(s, parts[3:], false, repeat, gone)
+		textOnly = textOnly || blank(parts[0]) && blank(parts[3]) &&
+			!(blank(parts[1]) && blank(parts[4]) && (n > 1 || blank(d.first(d.field(s, 4)))))
+	}
+	if textOnly {
+		d.warnAt(warnCode, position{"DG1", repeat, 3})
 	}
 }
 

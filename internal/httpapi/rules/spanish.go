@@ -42,7 +42,8 @@ var spanish = map[string]string{
 	"code_unreadable": "El código está vacío, supera 64 bytes o no está en su tabla, así que no se usó; envíe un código de la tabla.",
 	"condition_not_supported": "No se admite la condición, así que el recurso no se usó; busque por un identificador del recurso " +
 		"o envíe If-None-Match: *.",
-	"delete_by_search": "No se puede borrar por búsqueda, así que no se borró nada; borre por el id del recurso.",
+	"contained_not_used": "No se usa una Condition, Observation o MedicationAdministration contenida; envíela como recurso independiente.",
+	"delete_by_search":   "No se puede borrar por búsqueda, así que no se borró nada; borre por el id del recurso.",
 	"delete_ignored": "No se borra un Medication, Location o Patient, porque otros recursos pueden referirse a él; " +
 		"envíe su contenido actual con PUT.",
 	"discharge_waiting": "No se conoce el ingreso de esta alta, así que aún no tiene efecto; " +

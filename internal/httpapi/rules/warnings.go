@@ -98,10 +98,7 @@ var Warnings = []Warning{
 		"charset_invalid", Used, ByHL7,
 		"The text is declared as UTF-8 but is not, so it was read as Windows-1252; declare the actual character set in MSH-18.",
 	},
-	{
-		"charset_unknown", Used, ByHL7,
-		"The declared character set is unknown; declare one of HL7 table 0211 in MSH-18, such as UNICODE UTF-8.",
-	},
+	{"charset_unknown", Used, ByHL7, "The declared character set is unknown; declare one of HL7 table 0211 in MSH-18, such as UNICODE UTF-8."},
 	{
 		"class_assumed", Used, ByFHIR,
 		"The class is not a v3-ActCode code, so the patient was classified as an outpatient; send a code such as IMP, EMER or AMB.",
@@ -116,6 +113,7 @@ var Warnings = []Warning{
 		"The condition is not supported, so the resource was not used; " +
 			"search by one identifier of the resource, or send If-None-Match: *.",
 	},
+	{"contained_not_used", Unused, ByFHIR, "A contained statement is not used; send it as a separate resource."},
 	{
 		"delete_by_search", Refused, ByFHIR,
 		"Deletion by search is not supported, so nothing was deleted; delete by resource id.",
