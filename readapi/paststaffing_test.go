@@ -5,23 +5,14 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
 	"svc/acuity/score"
 	"svc/internal/stream"
-	"svc/processors/history"
 	"svc/processors/verdict"
 	"svc/readapi"
 	"svc/schemas"
 )
 
-// unseen is a view without readers.
-type unseen struct{}
-
-func (unseen) Own(int32, int64, []verdict.Chart) verdict.OwnedView { return unseen{} }
-func (unseen) Disown()                                             {}
-func (unseen) Show(int64, []verdict.Chart)                         {}
-
-// A new hospital sends its past in a batch, which passes through the real log, unit, history and trends. The hours
+// A new hospital sends its past in a batch, which passes through the real task of verdicts and the trends. The hours
 // with staffing have nurses and a level; those before the staffing are unknown.
 func TestTrendsOfABatchWithStaffing(t *testing.T) {
 	h := newFixture(worked(t))
@@ -39,38 +30,25 @@ func TestTrendsOfABatchWithStaffing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, _, err := schemas.ReadInput([]byte("north"), value)
-	if err != nil {
+	task := verdict.Tasks(nil)(0)
+	if _, err := task.Restored(); err != nil {
 		t.Fatal(err)
 	}
-	u := hospital.New("north")
-	changes := []acuity.Change{u.Apply(o, 0)}
-	for c, more := u.Advance(h.now); more; c, more = u.Advance(h.now) {
-		changes = append(changes, c)
-	}
-	task := history.Tasks(history.Config{
-		Zone: func(string) *time.Location { return time.UTC }, View: unseen{},
-		Past: func(int32, time.Time, func([]byte) error) error { return nil },
-	})(0)
-	if _, err = task.Restored(); err != nil {
+	if err := task.Apply(stream.Record{Key: []byte("north"), Value: value, Timestamp: noon.Add(time.Minute).Time()}); err != nil {
 		t.Fatal(err)
 	}
-	for i := range changes {
-		record, fault := schemas.ChangeCodec.Encode(nil, &changes[i])
-		if fault != nil {
-			t.Fatal(fault)
-		}
-		if err = task.Apply(stream.Record{Offset: int64(i), Key: []byte("north"), Value: record}); err != nil {
+	for due := task.Due(); !due.IsZero() && !due.After(h.now.Time()); due = task.Due() {
+		if err := task.Advance(h.now.Time()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err = task.Outputs(func(key, value []byte) {
-		if !history.IsSnapshot(key) {
+	if err := task.Outputs(func(key, value []byte) {
+		if !verdict.IsSnapshot(key) {
 			return
 		}
-		recorded, fault := schemas.SnapshotCodec.Decode(value)
-		if fault != nil {
-			t.Fatal(fault)
+		recorded, err := schemas.SnapshotCodec.Decode(value)
+		if err != nil {
+			t.Fatal(err)
 		}
 		s := &recorded.Snapshot
 		h.recorded.hours = append(h.recorded.hours, readapi.Hour{
