@@ -78,10 +78,10 @@ func TestPastStaffingRequiresItsScope(t *testing.T) {
 				t.Errorf("denied at %s", route)
 			}
 		}
-		key, token := access.Mint(access.Key{Hospital: "stmary", Scopes: c.scopes}, now)
+		key, minted := access.Mint(access.Key{Hospital: "stmary", Scopes: c.scopes}, now)
 		d.config.Shell.Lookup = func(string) (access.Key, bool) { return key, true }
 		d.Handler = mounted(d.config)
-		a := d.do(t, request("batch", strings.NewReader(c.body), "Authorization", "Bearer "+token))
+		a := d.do(t, request("batch", strings.NewReader(c.body), "Authorization", "Bearer "+minted))
 		if a.status != c.status || (len(d.stored) == 1) != (c.status == http.StatusOK) || (len(denied) == 1) != (c.status != http.StatusOK) {
 			t.Errorf("%v sends %s: %s, stored %d, denied %v", c.scopes, c.body, a.raw, len(d.stored), denied)
 		}

@@ -24,6 +24,7 @@ func (k *Statements) WarnOfSubjects(in *registry.Intake) {
 		case identity.Unknown:
 			of.Version.Subject = &evidence.Subject{Patient: strings.Clone(s.Patient), Subject: strings.Clone(s.Subject)}
 			k.Names.AddUndecided(of.V, of.Version.Subject)
+		case identity.Same:
 		}
 	}
 }

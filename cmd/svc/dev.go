@@ -48,7 +48,7 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 	}
 	defer d.Close()
 	h := newService(devConfig(d, o), log, w.Now)
-	defer h.close()
+	defer h.close() //nolint:contextcheck // the last spans are exported after ctx has ended
 	h.Health.Add("disk", func(context.Context) error { return d.Kafka.Full() })
 	private := h.Private(h.config.PrivateListen, h.metrics.Handler())
 	private.Listener = d.Metrics

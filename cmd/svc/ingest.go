@@ -118,7 +118,8 @@ func (l observationLog) Append(ctx context.Context, o *acuity.Observation) (inge
 	}
 	key := []byte(schemas.ObservationKey(o).String())
 	span := l.tracer.Send(ctx, l.topic, o.Hospital)
-	at, err := l.publisher.AppendTraced(ctx, key, value, schemas.Partition(key, l.partitions), span.Traceparent())
+	parent := span.Traceparent() //nolint:contextcheck // the span has its context
+	at, err := l.publisher.AppendTraced(ctx, key, value, schemas.Partition(key, l.partitions), parent)
 	span.Sent(at.Partition, at.Offset, err)
 	if err != nil {
 		return ingest.Position{}, fmt.Errorf("%w: %w", ingest.ErrAway, err)

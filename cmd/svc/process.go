@@ -54,7 +54,7 @@ func wireProcess(ctx context.Context, h *service) error {
 		}
 	}
 	h.measureStages(&config, view.Projector, spans)
-	h.traceInputs(&config)
+	h.traceInputs(&config) //nolint:contextcheck // a span continues the trace of its record
 	h.writers = append(h.writers, config.Writers(letters, snapshots))
 	h.Run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
 	h.Health.Add("verdict", func(context.Context) error {

@@ -105,7 +105,7 @@ func runConfigured(ctx context.Context, c *config.Config, needs config.Need, nam
 	}
 	h := newService(c, newLog(w.Stderr, c.LogLevel), w.Now)
 	h.leaving = statefulset.Leaving()
-	defer h.close()
+	defer h.close() //nolint:contextcheck // the last spans are exported after ctx has ended
 	if needs&config.NeedHTTP != 0 {
 		lifecycle.CollectLess()
 	}

@@ -263,7 +263,7 @@ func TestCanariesOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
 	processor := s.processor("p1")
-	ingest, address := s.mllp("north")
+	ingest, address := s.mllp()
 	sendCanaries(t, s.partners[0], address)
 	canaries(t, s.kafka.address, s.prefix, patientCanaries...)
 	searchRedis(t, s.redis.address, patientCanaries)

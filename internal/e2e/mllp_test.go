@@ -122,7 +122,7 @@ func TestKillUnderMLLPOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
 	s.processor("p1")
-	ingest, address := s.mllp("north")
+	ingest, address := s.mllp()
 	killUnderMLLP(t, "north", func() string { return address }, func() {
 		ingest.kill()
 		ingest = s.mllpAt("north", address)
@@ -130,11 +130,11 @@ func TestKillUnderMLLPOnServers(t *testing.T) {
 	readSettled(t, s.partners, s.kafka.address, s.prefix).refold(t, s.partners[0])
 }
 
-// mllp starts a svc ingest that accepts MLLP from every address with the key of a hospital.
-func (s *system) mllp(hospital string) (n *node, address string) {
+// mllp starts a svc ingest that accepts MLLP from every address with the key of the hospital north.
+func (s *system) mllp() (n *node, address string) {
 	s.t.Helper()
 	address = "127.0.0.1:" + mustFreePort(s.t)
-	return s.mllpAt(hospital, address), address
+	return s.mllpAt("north", address), address
 }
 
 func (s *system) mllpAt(hospital, address string, args ...string) *node {

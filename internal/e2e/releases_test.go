@@ -118,7 +118,7 @@ func recordRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(releases, release)
-	if err := os.MkdirAll(folder, 0o750); err != nil {
+	if err = os.MkdirAll(folder, 0o750); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -132,7 +132,7 @@ func recordRelease(t *testing.T) {
 		}
 		for kind, body := range o.RequestBody.Content {
 			for _, name := range slices.Sorted(maps.Keys(body.Examples)) {
-				if _, err := caller.do(strings.ToUpper(method), o.target(path), kind, text(body.Examples[name].Value), o.headers()...); err != nil {
+				if _, err = caller.do(strings.ToUpper(method), o.target(path), kind, text(body.Examples[name].Value), o.headers()...); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -201,12 +201,12 @@ func unpack(t *testing.T, archive, dir string) {
 			t.Fatal(err)
 		}
 		if header.FileInfo().IsDir() {
-			if err := root.MkdirAll(header.Name, 0o700); err != nil {
+			if err = root.MkdirAll(header.Name, 0o700); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
-		if err := root.MkdirAll(filepath.Dir(header.Name), 0o700); err != nil {
+		if err = root.MkdirAll(filepath.Dir(header.Name), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		content, err := io.ReadAll(in)

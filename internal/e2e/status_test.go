@@ -182,7 +182,7 @@ func TestStatusOnServers(t *testing.T) {
 	s := startSystem(t, "north")
 	p := s.partners[0]
 	processor := s.processor("p1")
-	ingest, address := s.mllp("north")
+	ingest, address := s.mllp()
 	e := &engine{address: func() string { return address }}
 	defer e.close()
 	eventually(t, time.Minute, func() error { // until the processor has the partition of the hospital

@@ -85,9 +85,9 @@ func (m *member) await(cmd *exec.Cmd, exited chan struct{}) {
 	}
 }
 
-// remark adds a line to the log of the member. That it could not be written shows in the log alone.
+// remark adds a line to the log of the member.
 func (m *member) remark(format string, args ...any) {
-	_, _ = fmt.Fprintf(m.logFile, "--- "+format+", %s\n", append(args, time.Now().Format(time.RFC3339Nano))...)
+	fmt.Fprintf(m.logFile, "--- "+format+", %s\n", append(args, time.Now().Format(time.RFC3339Nano))...) //nolint:errcheck // a missing line shows there
 }
 
 // kill sends SIGKILL; restart starts the process again.

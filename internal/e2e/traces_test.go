@@ -172,8 +172,11 @@ func followTrace(t *testing.T, kafka, redis *server) {
 	}
 	topic := s.prefix + schemas.Observations().Name
 	chain := []struct{ name, service string }{
-		{"POST /api/ingest/staffing", "svc"}, {"send " + topic, "svc"}, {"process " + topic, "svc-process"},
-		{"write view", "svc-process"}, {"deliver webhook", "svc-notify"},
+		{"POST /api/ingest/staffing", "svc"},
+		{"send " + topic, "svc"},
+		{"process " + topic, "svc-process"},
+		{"write view", "svc-process"},
+		{"deliver webhook", "svc-notify"},
 	}
 	var names []string
 	for _, one := range chain {
@@ -204,13 +207,14 @@ func followTrace(t *testing.T, kafka, redis *server) {
 
 	// The exemplars of the histograms name the trace.
 	scrape := &partner{base: s.private, http: http.DefaultClient}
-	if page, err := scrape.do(http.MethodGet, "/metrics", "", "", "Accept", "application/openmetrics-text;version=1.0.0"); err != nil ||
+	page, err := scrape.do(http.MethodGet, "/metrics", "", "", "Accept", "application/openmetrics-text;version=1.0.0")
+	if err != nil ||
 		!strings.Contains(string(page.raw), `# {trace_id="`+caller+`"}`) {
 		t.Errorf("no exemplar in the metrics of the front: %v", err)
 	}
 
 	// A message over MLLP begins a trace.
-	_, address := s.mllp("north")
+	_, address := s.mllp()
 	e := &engine{address: func() string { return address }}
 	t.Cleanup(e.close)
 	at := time.Now().Format("20060102150405-0700")

@@ -179,7 +179,7 @@ func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.
 	if c := chi.RouteContext(r.Context()); c != nil {
 		route = c.RoutePattern()
 	}
-	ctx := r.Context()
+	ctx := r.Context() //nolint:contextcheck // q.traced is derived from it
 	if q.endSpan != nil {
 		q.endSpan(route, seen.status)
 		ctx = q.traced
@@ -197,7 +197,7 @@ func (s *Shell) trace(r *http.Request, key *access.Key) *http.Request {
 		return r
 	}
 	q.traced, q.endSpan = s.Trace(r, key.Hospital, q.start)
-	return r.WithContext(q.traced)
+	return r.WithContext(q.traced) //nolint:contextcheck // derived from that of r
 }
 
 // line writes the access log. It logs the route, never the path, and the request id only if that is a UUID.

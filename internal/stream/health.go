@@ -148,9 +148,8 @@ func passing(err error) bool {
 	}
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
-	var invalid x509.CertificateInvalidError
 	var record tls.RecordHeaderError
-	if errors.As(err, &invalid) {
+	if invalid, is := errors.AsType[x509.CertificateInvalidError](err); is {
 		return invalid.Reason == x509.Expired
 	}
 	return !errors.As(err, &unknown) && !errors.As(err, &name) && !errors.As(err, &record)

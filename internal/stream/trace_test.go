@@ -52,7 +52,7 @@ func TestTracedInputs(t *testing.T) {
 		config := Config{
 			Stats: &stats,
 			NewTask: func(partition int32) Task {
-				return outage{newCounter(partition).(*counter), &failures}
+				return outage{newCounter(partition).(*counter), &failures} //nolint:errcheck,forcetypeassert // always one
 			},
 			Trace: func(in Record) interface{ Traceparent() string } {
 				mu.Lock()

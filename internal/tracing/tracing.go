@@ -53,7 +53,9 @@ func Open(ctx context.Context, p Process, log *slog.Logger) (*Tracer, error) {
 	if s.ignored != "" {
 		log.WarnContext(ctx, "propagator not supported; traces continue only by traceparent", "otel_propagators", s.ignored)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.WarnContext(context.Background(), "traces", "error", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { //nolint:contextcheck // called at any time
+		log.WarnContext(context.Background(), "traces", "error", err)
+	}))
 	exporter, err := newExporter(ctx, s.protocol)
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)

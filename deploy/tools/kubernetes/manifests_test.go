@@ -168,18 +168,26 @@ func TestManifests(t *testing.T) {
 		want   []string // objects that these values add
 	}{
 		"defaults": {"", []string{"ConfigMap svc", "Deployment svc-verify", "Deployment svc-ingest", "Deployment svc-read", "StatefulSet svc-process", "StatefulSet svc-notify", "PodDisruptionBudget svc-read", "NetworkPolicy svc-in", "Pod svc-test"}},
-		"a registry and pull secrets": {`{image: {repository: registry.example/svc, tag: v1, pullSecrets: [a, b]}, configMap: mine}`,
-			nil},
-		"an ingress": {`{ingress: {enabled: true, className: nginx, host: svc.hospital.example, tlsSecret: tls, annotations: {a: b}}}`,
-			[]string{"Ingress svc"}},
+		"a registry and pull secrets": {
+			`{image: {repository: registry.example/svc, tag: v1, pullSecrets: [a, b]}, configMap: mine}`,
+			nil,
+		},
+		"an ingress": {
+			`{ingress: {enabled: true, className: nginx, host: svc.hospital.example, tlsSecret: tls, annotations: {a: b}}}`,
+			[]string{"Ingress svc"},
+		},
 		"a gateway":   {`{gateway: {enabled: true, parent: {name: edge, namespace: infra}, hosts: [svc.hospital.example]}}`, []string{"HTTPRoute svc"}},
 		"autoscaling": {`{ingest: {autoscaling: {enabled: true}}, read: {autoscaling: {enabled: true, max: 20}}}`, []string{"HorizontalPodAutoscaler svc-ingest", "HorizontalPodAutoscaler svc-read"}},
-		"monitoring": {`{serviceMonitor: {enabled: true, labels: {release: prometheus}}, prometheusRule: {enabled: true, labels: {release: prometheus}}}`,
-			[]string{"ServiceMonitor svc", "Service svc-metrics", "PrometheusRule svc"}},
+		"monitoring": {
+			`{serviceMonitor: {enabled: true, labels: {release: prometheus}}, prometheusRule: {enabled: true, labels: {release: prometheus}}}`,
+			[]string{"ServiceMonitor svc", "Service svc-metrics", "PrometheusRule svc"},
+		},
 		"alerts alone":             {`{prometheusRule: {enabled: true}}`, []string{"PrometheusRule svc"}},
 		"without what is optional": {`{verify: {enabled: false}, podDisruptionBudgets: false, networkPolicies: {enabled: false}}`, nil},
-		"variables and resources": {`{config: {SVC_KAFKA_SASL: null, SVC_KAFKA_TLS: "false"}, notify: {env: {SVC_SMTP_HOST: mail.example, SVC_SMTP_PASSWORD_FILE: /keys/smtp.password}}, process: {replicas: 6, resources: {requests: {cpu: "2", memory: 2Gi}}}}`,
-			nil},
+		"variables and resources": {
+			`{config: {SVC_KAFKA_SASL: null, SVC_KAFKA_TLS: "false"}, notify: {env: {SVC_SMTP_HOST: mail.example, SVC_SMTP_PASSWORD_FILE: /keys/smtp.password}}, process: {replicas: 6, resources: {requests: {cpu: "2", memory: 2Gi}}}}`,
+			nil,
+		},
 		"traces":          {`{traces: {endpoint: "http://collector:4317", port: 4317}, config: {OTEL_EXPORTER_OTLP_PROTOCOL: grpc}}`, nil},
 		"narrow networks": {`{networkPolicies: {apiFrom: [{namespaceSelector: {matchLabels: {a: b}}}], serverPorts: [{port: 9094}, {port: 6380}]}}`, nil},
 	} {
