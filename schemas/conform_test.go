@@ -89,7 +89,7 @@ func sameRecord(t fatal, path string, v reflect.Value, s *avro.RecordSchema, gen
 	fields, ok := generic.(map[string]any)
 	visible := 0
 	for i := range v.NumField() {
-		if v.Type().Field(i).IsExported() {
+		if inRecord(v.Type().Field(i)) {
 			visible++
 		}
 	}

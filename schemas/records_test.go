@@ -189,7 +189,7 @@ func filled(s source, name string, v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if field := v.Type().Field(i); field.IsExported() { // unexported fields are internal to the domain
+			if field := v.Type().Field(i); inRecord(field) {
 				filled(s, field.Name, v.Field(i))
 			}
 		}
@@ -197,6 +197,10 @@ func filled(s source, name string, v reflect.Value) {
 		panic("no rule to fill " + v.Type().String())
 	}
 }
+
+// inRecord reports whether a field is part of the record. Unexported fields are internal to the domain, and those
+// with the tag avro:"-" are in a header.
+func inRecord(field reflect.StructField) bool { return field.IsExported() && field.Tag.Get("avro") != "-" }
 
 type drawn struct{ t *rapid.T }
 

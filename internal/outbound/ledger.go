@@ -23,7 +23,7 @@ type Event struct {
 	Term       int64
 	// Traceparent is the trace of the request that caused the event; "": it is not traced. The ledger keeps it in a
 	// header of the record.
-	Traceparent string
+	Traceparent string `avro:"-"`
 }
 
 // Entry is the record of a delivery in the ledger.
@@ -35,7 +35,7 @@ type Entry struct {
 	Sealed   []byte    // encrypted text, for mail and SMS
 	Term     int64
 
-	Traceparent string // as in Event, for mail and SMS
+	Traceparent string `avro:"-"` // as in Event, for mail and SMS
 }
 
 // EndpointQueue is the stored state of the queue of one endpoint.

@@ -117,7 +117,9 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 		return
 	}
 	r := u.queue[0]
-	made, err := schemas.ChangeCodec.Encode(u.scratch[:0], c)
+	want := *c
+	want.Snapshot = nil // it has a topic of its own
+	made, err := schemas.ChangeCodec.Encode(u.scratch[:0], &want)
 	if err != nil {
 		u.reportDifference(u.differenceAt(Unreadable, c, in, err.Error()))
 		return
@@ -130,8 +132,12 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 			return
 		}
 		written.Hospital = c.Hospital
-		if again, err := schemas.ChangeCodec.Encode(nil, written); err != nil || string(again) != string(made) {
-			u.reportDifference(u.classifyChange(c, written, in))
+		if written.Snapshot != nil { // by a build before that topic
+			want.Snapshot = c.Snapshot
+			made, err = schemas.ChangeCodec.Encode(nil, &want)
+		}
+		if again, fault := schemas.ChangeCodec.Encode(nil, written); fault != nil || err != nil || string(again) != string(made) {
+			u.reportDifference(u.classifyChange(&want, written, in))
 			return
 		}
 	}
