@@ -200,7 +200,9 @@ func filled(s source, name string, v reflect.Value) {
 
 // inRecord reports whether a field is part of the record. Unexported fields are internal to the domain, and those
 // with the tag avro:"-" are in a header.
-func inRecord(field reflect.StructField) bool { return field.IsExported() && field.Tag.Get("avro") != "-" }
+func inRecord(field reflect.StructField) bool {
+	return field.IsExported() && field.Tag.Get("avro") != "-"
+}
 
 type drawn struct{ t *rapid.T }
 
