@@ -239,7 +239,7 @@ func (e *evidence) checkDeliveries(endpoint, hospital string, list []gotten, ids
 // soundEvidence returns the evidence of a run without a defect.
 func soundEvidence(t testing.TB) *evidence {
 	t.Helper()
-	began := time.Now().Add(-2 * time.Hour)
+	began := time.Date(2026, 3, 4, 8, 50, 0, 0, time.UTC) // so that a full hour passes, which makes a change by time
 	feeds := loadgen.New(2, 6, acuity.At(began), 20*time.Second)
 	e := &evidence{
 		log:       &systemLog{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}},
