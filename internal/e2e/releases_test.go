@@ -28,8 +28,8 @@ var keptPaths = []string{
 	"/api/admin/rules", "/api/admin/settings", "/api/admin/terminology", "/api/admin/users", "/api/admin/walls", "/api/admin/webhooks",
 }
 
-// moving are fields of these answers that change with use.
-var moving = []string{"lastUsedAt", "signedInAt", "usedAt", "status", "reason", "failingSince", "waiting"}
+// moving are fields of these answers that change with use or with time.
+var moving = []string{"invitations", "lastUsedAt", "signedInAt", "usedAt", "status", "reason", "failingSince", "waiting"}
 
 // TestReleases starts this build on the data that each release has left. The settings are unchanged, the log is intact,
 // the verdict follows from it, and inputs are applied.
