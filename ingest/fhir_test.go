@@ -134,7 +134,7 @@ func canaryResource(kind, used string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"resourceType":%q,"id":"`+canary+`id"`, kind)
 	for _, name := range []string{
-		"text", "language", "implicitRules", "extension", "name", "telecom", "address", "gender", "contact", "photo",
+		"text", "language", "extension", "name", "telecom", "address", "gender", "contact", "photo",
 		"note", "bodySite", "severity", "stage", "evidence", "asserter", "recorder", "performer", "device", "specimen", "method",
 		"referenceRange", "hasMember", "derivedFrom", "focus", "basedOn", "hospitalization", "participant", "diagnosis", "account",
 		"serviceProvider", "request", "dosage", "eventHistory", "reasonReference", "supportingInformation", "statusReason",

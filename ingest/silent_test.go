@@ -348,6 +348,8 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return text
 	}
 	switch {
+	case kind == "Condition" && slices.Contains(l.tokens, any("contained")): // contained_not_used names it as a whole
+		return true
 	case strings.HasPrefix(path, "clinicalStatus.") && path != "clinicalStatus.coding.code": // the code applies; without a code, the text
 		return true
 	case path == "focus.reference", strings.HasPrefix(path, "bodySite.coding."): // a display or text of the code identifies the fetus

@@ -230,6 +230,11 @@ func (p *parser) common(r *resource, n int32, key []byte) bool {
 		p.skip()
 	case "id":
 		r.id = p.text()
+	case "implicitRules":
+		if p.isExtended() { // such rules may change the meaning of every element
+			p.reject(r, "modifier_extension", "implicitRules")
+		}
+		p.skip()
 	case "meta":
 		sent := p.texts("lastUpdated", "versionId")
 		r.updated, r.versionID = sent[0], sent[1]

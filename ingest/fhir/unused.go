@@ -20,7 +20,7 @@ var unusedElements = [...]map[string]bool{
 }
 
 // ofEveryKind are the unused elements of all resources.
-var ofEveryKind = words("extension implicitRules language modifierExtension text")
+var ofEveryKind = words("extension language modifierExtension text")
 
 func words(list string) map[string]bool {
 	set := map[string]bool{}

@@ -88,9 +88,8 @@ var spanish = map[string]string{
 		"dé de alta la visita anterior con un A03 o envíe un censo sin ella.",
 	"method_not_supported": "No se admite el método, así que la entrada no se usó; envíe el recurso completo con POST o PUT, " +
 		"o bórrelo por id con DELETE.",
-	"modifier_extension": "El recurso, su entrada o un elemento que svc lee tiene una modifierExtension, " +
-		"que puede cambiar su sentido; " +
-		"envíe el recurso sin ella o no lo envíe.",
+	"modifier_extension": "El recurso tiene implicitRules, o bien el recurso, su entrada o un elemento que svc lee tiene una " +
+		"modifierExtension. Cualquiera de los dos puede cambiar su sentido; envíe el recurso sin ellos o no lo envíe.",
 	"more_not_listed": "La respuesta tiene un límite y omite más avisos; " +
 		"corrija los que aparecen y vuelva a enviar la solicitud.",
 	"not_in_worklist": "El código no está en la lista de trabajo, así que no se marcó; vuelva a leer la lista.",

@@ -218,8 +218,8 @@ var Warnings = []Warning{
 	},
 	{
 		"modifier_extension", Refused, ByFHIR,
-		"The resource, its entry or an element that svc reads has a modifierExtension, which may change its meaning; " +
-			"send the resource without the extension, or do not send it.",
+		"The resource has implicitRules, or it, its entry or an element that svc reads has a modifierExtension. " +
+			"Either may change its meaning; send the resource without them, or do not send it.",
 	},
 	{
 		"more_not_listed", Used, ByFHIR | ByJSON,
