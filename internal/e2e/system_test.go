@@ -31,7 +31,7 @@ type system struct {
 	t            testing.TB
 	prefix       string
 	env          []string
-	program      string // svc, or an earlier build of it
+	program      string // an earlier build of svc; "": this one
 	kafka, redis *server
 	front        *node // svc run ingest,read
 	base         string
@@ -90,7 +90,7 @@ func embedServers(t testing.TB, refuse func(command string, args []string) strin
 
 func startSystemOn(t testing.TB, kafka, redis *server, env []string, hospitals ...string) *system {
 	t.Helper()
-	return startSystemOf(t, binary(t), kafka, redis, env, hospitals...)
+	return startSystemOf(t, "", kafka, redis, env, hospitals...)
 }
 
 // startSystemOf is startSystemOn with an earlier build of svc.
@@ -127,13 +127,21 @@ func (s *system) startFront(name string) {
 // start starts a svc process with the environment of the system.
 func (s *system) start(name string, args ...string) *node {
 	s.t.Helper()
-	return startProgram(s.t, name, s.program, args, s.env...)
+	return startProgram(s.t, name, s.svc(), args, s.env...)
 }
 
 // cli runs a command of svc to its end, and returns its output.
 func (s *system) cli(args ...string) string {
 	s.t.Helper()
-	return runProgram(s.t, s.program, s.env, args...)
+	return runProgram(s.t, s.svc(), s.env, args...)
+}
+
+func (s *system) svc() string {
+	s.t.Helper()
+	if s.program == "" {
+		return binary(s.t)
+	}
+	return s.program
 }
 
 // processor starts a svc process with an instance name.

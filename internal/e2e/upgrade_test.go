@@ -103,7 +103,7 @@ func TestUpgrade(t *testing.T) {
 		}
 	}
 
-	s.program = binary(t)
+	s.program = ""
 	upgrade(processors, s.processor, restored)
 	old := s.front
 	s.startFront("front of this build")
