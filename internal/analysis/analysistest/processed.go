@@ -21,6 +21,8 @@ type Processed struct {
 	Output
 	Inputs  [][]stream.Record  // by partition
 	Foreign map[int32][]string // further hospitals in the view
+
+	snapshots map[stream.Position]*acuity.Snapshot // by partition and index of the change
 }
 
 // Live applies observations as the processor does. It commits after every few observations, and fires the timers that
@@ -30,6 +32,7 @@ func Live(tb testing.TB, list []*acuity.Observation) *Processed {
 	l := &Processed{
 		Output: Output{TB: tb, Changes: make([][]stream.Record, Partitions), Views: map[string]*verify.View{}},
 		Inputs: make([][]stream.Record, Partitions), Foreign: map[int32][]string{},
+		snapshots: map[stream.Position]*acuity.Snapshot{},
 	}
 	var tasks [Partitions]stream.Task
 	for n := range tasks {
@@ -71,14 +74,43 @@ func Live(tb testing.TB, list []*acuity.Observation) *Processed {
 func (l *Processed) commit(n int32, task stream.Task, at time.Time) {
 	l.TB.Helper()
 	if err := task.Outputs(func(key, value []byte) {
-		if verdict.IsSnapshot(key) {
-			return // not in the changelog
+		if verdict.IsSnapshot(key) { // not in the changelog
+			l.keepSnapshot(n, value)
+			return
 		}
 		l.Changes[n] = append(l.Changes[n], stream.Record{Partition: n, Key: bytes.Clone(key), Value: bytes.Clone(value), Timestamp: at})
 	}); err != nil {
 		l.TB.Fatal(err)
 	}
 	task.Committed()
+}
+
+// keepSnapshot keeps the snapshot of the next change of a partition.
+func (l *Processed) keepSnapshot(n int32, value []byte) {
+	l.TB.Helper()
+	s, err := schemas.SnapshotCodec.Decode(value)
+	if err != nil {
+		l.TB.Fatal(err)
+	}
+	l.snapshots[stream.Position{Partition: n, Offset: int64(len(l.Changes[n]))}] = &s.Snapshot
+}
+
+// AgeChanges puts the snapshots of full hours into their changes, as builds before the snapshots topic wrote them. It
+// returns how many there are.
+func (l *Processed) AgeChanges() int {
+	l.TB.Helper()
+	for at, snapshot := range l.snapshots {
+		r := &l.Changes[at.Partition][at.Offset]
+		c, err := schemas.ChangeCodec.Decode(r.Value)
+		if err != nil {
+			l.TB.Fatal(err)
+		}
+		c.Snapshot = snapshot
+		if r.Value, err = schemas.ChangeCodec.Encode(nil, c); err != nil {
+			l.TB.Fatal(err)
+		}
+	}
+	return len(l.snapshots)
 }
 
 // Own implements [verdict.View].

@@ -50,6 +50,19 @@ func TestVerifyFindsNothing(t *testing.T) {
 	}
 }
 
+// A build before the snapshots topic wrote the snapshots into the changes. They are compared there.
+func TestVerifyChangesOfAnOlderBuild(t *testing.T) {
+	b := analysistest.NewKafka(t)
+	l := analysistest.Live(t, analysistest.Shifts(600, 3, 40*time.Second))
+	if n := l.AgeChanges(); n < 3 {
+		t.Fatalf("%d snapshots", n)
+	}
+	report, err := l.Verify(b).Round(t.Context())
+	if err != nil || report.First() != nil {
+		t.Errorf("%v %v", err, report.First())
+	}
+}
+
 // planted is a fault that a test plants, with the code that verify must report.
 type planted struct {
 	plant func(l *analysistest.Processed) (key string, version int64)
