@@ -167,9 +167,9 @@ func (s *scene) shares(count *[4]int) levels {
 	return l
 }
 
-// part returns the value of quantity K, C or S (see [Model]) if the required nurses exceed their mean by by.
-func (s *scene) part(part, i int, by, z float64) float64 {
-	return max(0, s.mean[part]+float64(s.slopes[i]*by)+float64(s.sds[i]*z))
+// part returns the value of quantity K, C or S (see [Model]) if the required nurses exceed their mean by excess.
+func (s *scene) part(part, i int, excess, z float64) float64 {
+	return max(0, s.mean[part]+float64(s.slopes[i]*excess)+float64(s.sds[i]*z))
 }
 
 // findDriving returns the most frequent driving axis among the scenarios of a level, or among all scenarios if none

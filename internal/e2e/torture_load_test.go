@@ -146,7 +146,7 @@ func (c *crowd) refuse(status int) {
 	c.refused[status]++
 }
 
-// fault records a defect that is not one of the log. Only the first hundred are kept.
+// fault records a defect that the senders and readers notice themselves. Only the first hundred are kept.
 func (c *crowd) fault(hospital, format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

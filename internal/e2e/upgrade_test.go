@@ -72,7 +72,7 @@ func git(args ...string) (string, error) {
 
 // TestUpgrade replaces every process of the newest release by this build under load, in the order of
 // docs/operations.md#starting-upgrading-and-stopping. Both builds run side by side at each step. No input is lost or
-// applied twice, no reader is served less than before for longer than promised, and every endpoint gets every event.
+// applied twice, what is served follows from the log, and every endpoint gets every event.
 func TestUpgrade(t *testing.T) {
 	kafka, redis := needServers(t)
 	t.Parallel()

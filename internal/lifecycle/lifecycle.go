@@ -135,7 +135,7 @@ func NewProcess(checks, settling []string) *Process {
 	return p
 }
 
-// Live runs a process of roles. Its private port responds from the beginning, so that an orchestrator does not kill a
+// Live runs a process with one or more roles. Its private port responds from the beginning, so that an orchestrator does not kill a
 // process that is waiting for Kafka. The function start connects and returns the servers. Then the loops of the roles
 // run until ctx ends.
 func (p *Process) Live(ctx context.Context, private *Server, start func(context.Context) ([]func(context.Context) error, error)) error {

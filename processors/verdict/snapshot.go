@@ -61,7 +61,7 @@ func (l *LevelTime) Add(c *acuity.Change) (seconds []int32) {
 	return seconds
 }
 
-// pass adds the time up to an instant. A hospital's clock never moves back.
+// pass adds the time since the last call up to an instant to the current level. A hospital's clock never moves back.
 func (l *LevelTime) pass(at acuity.Instant) {
 	if at > l.since {
 		l.spent[l.level] += int64(at - l.since)
