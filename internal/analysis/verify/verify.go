@@ -65,9 +65,9 @@ type Verify struct {
 // Checked is the result of one hospital.
 type Checked struct {
 	Hospital string `json:"hospital"`
-	Inputs   int64  `json:"inputs"`        // number of inputs folded in all rounds
-	Changes  int64  `json:"changes"`       // number of changes compared with the changelog
-	Unheld   int64  `json:"compareUnheld"` // number of computed changes that were compacted in the changelog
+	Inputs   int64  `json:"inputs"`  // number of inputs folded in all rounds
+	Changes  int64  `json:"changes"` // number of changes compared with the changelog
+	Unheld   int64  `json:"unheld"`  // number of computed changes that were compacted in the changelog
 	Version  int64  `json:"version"`
 	Served   int64  `json:"served"` // compared version of the view; 0: none
 

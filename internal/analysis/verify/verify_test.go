@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -47,6 +48,15 @@ func TestVerifyFindsNothing(t *testing.T) {
 	v.Plain = true
 	if report, err := v.Round(t.Context()); err != nil || report.First() != nil {
 		t.Errorf("plain: %v %v", err, report.First())
+	}
+}
+
+// The report is read by other programs: the names of its fields are fixed.
+func TestReportAsJSON(t *testing.T) {
+	report := verify.Report{Hospitals: []verify.Checked{{Hospital: "north", Inputs: 6, Changes: 4, Unheld: 2, Version: 7, Served: 5}}, Pending: 1}
+	const want = `{"hospitals":[{"hospital":"north","inputs":6,"changes":4,"unheld":2,"version":7,"served":5}],"pending":1}`
+	if got, err := json.Marshal(report); err != nil || string(got) != want {
+		t.Errorf("%s %v, want %s", got, err, want)
 	}
 }
 
