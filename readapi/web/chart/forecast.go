@@ -76,7 +76,7 @@ func (f *Forecast) SVG() template.HTML {
 	count := 5
 	switch {
 	case f.Narrow:
-		g.left, g.right, g.foot, g.clip = 26, 376, 204, "narrowband"
+		g.left, g.right, g.foot, g.clip = 26, 380, 204, "narrowband"
 		g.canvas = newCanvas(380, 276, " narrow", f.Title)
 	case f.Wall:
 		g.left, g.right, g.foot, g.words, count = 48, 940, 228, 19, 3
@@ -85,9 +85,7 @@ func (f *Forecast) SVG() template.HTML {
 		g.right = 860
 		g.canvas = newCanvas(860, 270, " wide", f.Title)
 	}
-	if !f.Narrow {
-		g.right = g.endOfPlot()
-	}
+	g.right = g.endOfPlot()
 	begin, end := f.Now, f.Ahead[len(f.Ahead)-1].At
 	if len(f.Past) > 0 && f.Past[0].At.Before(begin) {
 		begin = f.Past[0].At
@@ -104,11 +102,12 @@ func (f *Forecast) SVG() template.HTML {
 	return g.done()
 }
 
-// endOfPlot returns the right edge of the plot area of a wide chart, given that of the canvas: the legend is on its right.
+// endOfPlot returns the right edge of the plot area, given that of the canvas: on its right are half of the last label
+// of the time axis and, in a wide chart, the legend.
 func (g *forecastFigure) endOfPlot() float64 {
 	labels := labeler{size: g.words}
-	widest := labels.width(g.Clock(g.Now)) / 2 //nolint:mnd // without a legend, half of the last label of the time axis
-	if len(g.OnDuty) > 0 {
+	widest := labels.width(g.Clock(g.Now)) / 2 //nolint:mnd // half of the label
+	if len(g.OnDuty) > 0 && !g.Narrow {
 		for _, words := range g.Words.Short {
 			widest = max(widest, g.legendIndent()+labels.width(words))
 		}

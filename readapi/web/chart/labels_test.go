@@ -98,7 +98,7 @@ func meet(a, b textElement, size float64) bool {
 func drawForecast(random *rand.Rand) *chart.Forecast {
 	level := 1 + random.Float64()*40
 	f := &chart.Forecast{Title: "t", Now: noon.Add(time.Duration(random.IntN(60)) * time.Minute), Clock: clock, Wall: random.IntN(3) == 0, Narrow: random.IntN(2) == 0}
-	for h := 4; h > random.IntN(5); h-- {
+	for h := random.IntN(5); h > 0; h-- {
 		f.Past = append(f.Past, chart.Sample{At: f.Now.Add(-time.Duration(h) * time.Hour), Nurses: max(level+random.NormFloat64()*2, 0)})
 	}
 	required := max(level+random.NormFloat64(), 0)
