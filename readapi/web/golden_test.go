@@ -147,7 +147,7 @@ func golden(t *testing.T, name, html string) {
 		}
 	}
 	if want, err := os.ReadFile(path); err != nil || string(want) != html {
-		t.Errorf("%s differs (%v); run go test -update ./readapi/web and look at it", path, err)
+		t.Errorf("%s differs (%v); run go test ./readapi/web -update and look at it", path, err)
 	}
 }
 
