@@ -35,7 +35,7 @@ func TestHelpTree(t *testing.T) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(all.Bytes(), want) {
-		t.Errorf("%s is not the help of today (%v); run go test -update ./cmd/svc and look at the difference", path, err)
+		t.Errorf("%s is not the help of today (%v); run go test ./cmd/svc -update and look at the difference", path, err)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestGoldenTrends(t *testing.T) {
 			}
 		}
 		if want, err := os.ReadFile(path); err != nil || string(want) != string(svg) {
-			t.Errorf("%s differs (%v); run go test -update ./readapi/web/chart and look at it", path, err)
+			t.Errorf("%s differs (%v); run go test ./readapi/web/chart -update and look at it", path, err)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestGoldenIntegrations(t *testing.T) {
 				}
 			}
 			if want, err := os.ReadFile(file); err != nil || string(want) != html {
-				t.Errorf("%s differs (%v); run go test -update ./readapi/web/integrations and look at it", file, err)
+				t.Errorf("%s differs (%v); run go test ./readapi/web/integrations -update and look at it", file, err)
 			}
 			if strings.Contains(html, ">[") {
 				t.Errorf("%s lacks a text", name)
