@@ -58,7 +58,7 @@ func (r *runner) idle() bool {
 	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
 
-// dropRead drops the events that were read back up to a ledger offset, because they are final.
+// dropRead drops the events that were read back, up to a ledger offset, because they are final.
 func (r *runner) dropRead(at int64) {
 	for len(r.own) > 0 && r.own[0].at <= at {
 		r.e.h.owner.n.memory -= r.own[0].size()

@@ -152,7 +152,7 @@ func (c *command) retry() {
 		if !ok || e.Delivery.ID != o.Delivery || e.Delivery.Hospital != o.Hospital {
 			return
 		}
-		if found != nil && len(e.Sealed) == 0 { // the record that a receipt wrote has no text
+		if found != nil && len(e.Sealed) == 0 { // a record written for a receipt has no text
 			e.Sealed = found.Sealed
 		}
 		found = e

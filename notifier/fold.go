@@ -42,7 +42,7 @@ func (f *fold) apply(offset int64, entry any) {
 	case *outbound.EndpointQueue:
 		h := f.hospital(e.Hospital)
 		l := f.endpoint(h, e.Endpoint)
-		cursor := max(l.record.Cursor, e.Cursor) // a final state holds, whichever owner wrote it
+		cursor := max(l.record.Cursor, e.Cursor) // a final state counts, regardless of which owner wrote it
 		if !f.late(e.Term) {
 			l.record, l.at = *e, offset
 		}
@@ -137,14 +137,14 @@ func (f *fold) delivery(offset int64, e *outbound.Entry) {
 		l.record.Cursor = max(l.record.Cursor, e.Position)
 		return
 	}
-	// Of the pending entries, the head counts, which is the first that is not final.
+	// Only one pending entry counts, that of the head: the first event that is not final.
 	if l.open == nil || l.open.Position <= l.record.Cursor || e.Position <= l.open.Position {
 		l.open, l.openAt = e, offset
 	}
 }
 
-// messageEnded records a final message. It is unknown whether People have processed its end, so they get it again.
-// The later of two records counts, because a receipt may report that a delivered message did not arrive.
+// messageEnded records a final message. People may not have processed its end yet, and get it again. The later of
+// two records counts, because a receipt may report that a delivered message did not arrive.
 func (f *fold) messageEnded(h *hospital, offset int64, e *outbound.Entry) {
 	if f.over[h] == nil {
 		f.over[h] = map[string]ended{}

@@ -108,13 +108,13 @@ const (
 	refillRunsSpan = 90 * 24 * time.Hour // the retention of the ledger
 )
 
-// refillBatch is the number of entries that are read before they must have been written, because the lists drop
-// entries beyond their capacity.
+// refillBatch is the number of entries after which a refill waits until the lists have written them, because the
+// lists drop entries beyond their capacity.
 const refillBatch = 10_000
 
-// RefillLists rebuilds the lists of a partition from its ledger after the lists were lost: the deliveries and commands
-// of the last week, and the alert runs of the last 90 days. From time to time it calls written, which must wait until
-// the lists have written all entries.
+// RefillLists rebuilds the lists of a partition from its ledger after the lists were lost: the deliveries and
+// commands of the last week, and the alert runs of the last 90 days. It regularly calls written, which must wait
+// until the lists have written all entries.
 func (n *Notifier) RefillLists(ctx context.Context, partition int32, written func(context.Context)) error {
 	now := n.clock.readTime()
 	from, err := n.cfg.Ledger.At(ctx, partition, now.Add(-refillRunsSpan))

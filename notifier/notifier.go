@@ -106,7 +106,7 @@ func New(cfg Config) *Notifier {
 	return n
 }
 
-// traced returns the log for the lines of a delivery, with the id of its trace if it has one.
+// traced returns the logger for a delivery, which adds the id of its trace if it has one.
 func (n *Notifier) traced(traceparent string) *slog.Logger {
 	if id := traceID(traceparent); id != "" {
 		return n.log.With("trace_id", id)

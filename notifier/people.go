@@ -56,7 +56,7 @@ func (h *hospital) consider() {
 	}()
 }
 
-// postponeStep keeps the input of a step for the next one, at an instant. The changes are still unseen.
+// postponeStep keeps the input of a step for another step at next. The changes remain unseen.
 func (h *hospital) postponeStep(next time.Time, in *Happening, over []ended) {
 	if h.owner.gone {
 		return

@@ -43,7 +43,7 @@ type DeliveryList interface {
 	Delivery(e *outbound.Entry)
 	Health(hospital, endpoint string, h outbound.Health)
 	Progress(p outbound.Progress)
-	// AlertRun lists an alert run that has ended, from the ledger. People list runs as they go on.
+	// AlertRun lists an alert run that has ended, from the ledger. People lists the runs that are open.
 	AlertRun(e outbound.AlertRun)
 }
 

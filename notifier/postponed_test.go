@@ -11,7 +11,8 @@ import (
 	"svc/notifier"
 )
 
-// postponing is a People that postpones every step until open is set, and stores the input of the others.
+// postponing is a People that postpones every step until open is set, and then records the input of
+// each step.
 type postponing struct {
 	notifier.People // Open and Test are not called
 

@@ -14,8 +14,7 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// MountAudit adds the list of administrative acts. zone returns the time zone of a
-// hospital.
+// MountAudit adds the audit log. zone returns the time zone of a hospital.
 func MountAudit(r chi.Router, shell *httpapi.Shell, list audit.List, zone func(hospital string) *time.Location) {
 	contract.Mount(r, shell, &acts{shell, list, zone}, auditRoutes())
 }
@@ -26,7 +25,7 @@ type acts struct {
 	zone  func(hospital string) *time.Location
 }
 
-// These are the limits of the pages of the list of acts.
+// These limit the pages of the audit log.
 const (
 	actsUsual   = 50
 	actsAtMost  = 200

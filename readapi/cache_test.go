@@ -121,7 +121,7 @@ func TestCachedAnswersAreFresh(t *testing.T) {
 				answered[r.ID] = r
 			}
 		}
-		// Each new state is read once, and once more to validate it.
+		// Each new state is read at most twice: once for an answer, and once to validate it.
 		if cached.given.Load() > 2*int32(cached.token.Version) {
 			t.Fatalf("%d charts for %d versions", cached.given.Load(), cached.token.Version)
 		}

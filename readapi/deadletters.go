@@ -35,7 +35,7 @@ type deadLetterServer struct {
 	all func(hospital string) []DeadLetter // of one hospital
 }
 
-// These are the limits of the pages of the list of dead letters.
+// These limit the pages of the list.
 const (
 	lettersUsual  = 50
 	lettersAtMost = 200

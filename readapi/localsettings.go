@@ -137,8 +137,7 @@ func readPage(w http.ResponseWriter, r *http.Request, preset, most int) (page, b
 	return p, !q.Refused(w, r)
 }
 
-// These are the limits of the pages of the terminology map and of the worklist. offsetAtMost is beyond the end of every
-// list.
+// These limit the pages of the terminology map and the worklist. offsetAtMost is beyond the end of every list.
 const (
 	mappingsUsual, mappingsAtMost = 1000, 20_000
 	codesUsual, codesAtMost       = 100, 1000

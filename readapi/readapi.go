@@ -28,8 +28,8 @@ import (
 type Charts interface {
 	// Token identifies the current state of a hospital.
 	Token(ctx context.Context, hospital string) (Token, error)
-	// Read returns the current state of a hospital: that of an earlier Token, or a later one. Read may return only the
-	// difference to the state since, which the caller has. The zero Token means that the caller has no state.
+	// Read returns the current state of a hospital: that of an earlier Token, or a later one. Read may return only
+	// what changed after the state since, which the caller has. The zero Token means that the caller has no state.
 	Read(ctx context.Context, hospital string, since Token) (State, error)
 	// DecodeUnit and DecodeRoom decode the texts of a State. Equal texts must give equal charts. Decoded charts are
 	// never modified.
@@ -49,8 +49,8 @@ type State struct {
 	Token
 	Unit  string
 	Rooms []Room // ascending by ID
-	// Partial means that the state is a difference to the caller's state. Rooms are the rooms that changed since,
-	// Gone those that no longer exist. All others are unchanged.
+	// Partial means that the state contains only the changes to the state that the caller has: Rooms are the
+	// changed rooms, and Gone the ids of the removed ones. All other rooms are unchanged.
 	Partial bool
 	Gone    []int32
 }
@@ -130,7 +130,7 @@ func Mount(r chi.Router, cfg Config) *Reads {
 	return s
 }
 
-// Operations are the API operations that read.
+// Operations returns the operations of this package.
 func Operations() []contract.Operation {
 	return slices.Concat(contract.Operations(routes()), contract.Operations(auditRoutes()), contract.Operations(deadLetterRoutes()),
 		contract.Operations(acknowledgeRoutes()), contract.Operations(receiptRoutes()))

@@ -312,8 +312,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestNotTheTruth: for any reason, a reader gets an error instead of a verdict that may be wrong,
-// and the error has the reason. The same applies to a conditional request.
+// TestNotTheTruth: a reader gets an error with its reason, never a verdict that may be wrong. The
+// same applies to a conditional request.
 func TestNotTheTruth(t *testing.T) {
 	for rule, fault := range map[string]error{
 		"processing_behind": readapi.ErrBehind, "view_incomplete": readapi.ErrIncomplete, "view_away": readapi.ErrAway,

@@ -108,11 +108,11 @@ func (s *Reads) Unit(ctx context.Context, hospital string) (*Unit, error) {
 // hasData reports whether some feed has sent data about the unit.
 func hasData(v *score.Verdict) bool { return len(v.Rooms) > 0 || v.OnDuty >= 0 || v.Roster != nil }
 
-// oldest is the maximum age of an outdated verdict that is displayed.
+// oldest is the maximum age at which an outdated verdict is displayed.
 const oldest = 24 * time.Hour
 
-// unitBefore returns a unit at the last instant at which its charts were complete. It returns an error if a unit cannot
-// be read for a reason other than the lag behind.
+// unitBefore returns a unit at the last instant at which its charts were complete. It returns behind if that
+// instant is unknown or too long ago.
 func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDetails, behind error) (*Unit, error) {
 	known, ok := errors.AsType[*BehindError](behind)
 	if s.cfg.Dated == nil || !ok || known.For <= 0 || known.For > oldest {
@@ -138,7 +138,7 @@ func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDe
 
 // RoomAhead is the verdict on a room now, and its future changes by timers.
 type RoomAhead struct {
-	Shares []float64 // points of severity of each factor now
+	Shares []float64 // severity points of each factor now
 	Steps  []RoomStep
 }
 

@@ -94,7 +94,7 @@ func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read receiptRe
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid})
 		return
 	}
-	if c.Receipt != "" { // without a final state the SMS is pending, which changes nothing
+	if c.Receipt != "" { // an SMS without a final state is still pending, and nothing changes
 		c.ID, c.Verb, c.At, c.By = "cmd_"+access.RandomHex(8), outbound.VerbReceipt, s.Shell.Now().UTC(), "provider"
 		if err := s.Order(r.Context(), &c); err != nil {
 			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})

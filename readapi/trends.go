@@ -41,7 +41,7 @@ type Trends struct {
 	Zone         *time.Location
 	Hours        []TrendHour // recorded hours, ascending
 	Levels       LevelMinutes
-	Unknown      int                   // minutes without a record, or without known facts about patients
+	Unknown      int                   // minutes that were not recorded, or in which no facts about patients were known
 	Week         []WeekHour            // observed hours of the week, from Monday
 	Forecast     *forecast.Calibration // nil: there is no forecast
 }
@@ -101,7 +101,8 @@ func (h *Hour) levels() (m LevelMinutes) {
 	return m
 }
 
-// span returns the full hours that limit trends. to is not later than now, and from is at most TrendDays before to.
+// span returns the first and last full hour of a period. to is not later than now, and from is at most TrendDays
+// before to.
 func span(since, until, now time.Time) (from, to time.Time) {
 	to = now
 	if !until.IsZero() && until.Before(now) {
@@ -179,7 +180,7 @@ func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends
 	return t
 }
 
-// These are the limits for reading the recorded hours.
+// These limit how often the recorded hours are read.
 const (
 	trendsWithin  = 10 * time.Second
 	trendsAtOnce  = 2
@@ -213,8 +214,9 @@ func newTrendsCache() *trendsCache {
 }
 
 // Trends returns the state of a unit at the full hours after since, up to until. It returns the errors of
-// [Reads.Verdict], except [ErrNoUnit]. The result is cached for a minute, because a span of 28 days is hundreds of
-// records between those of other hospitals, and for two seconds while the hospital has too few hours for a forecast.
+// [Reads.Verdict], except [ErrNoUnit]. The result is cached: for a minute, because the few hundred records of 28
+// days are scattered among those of other hospitals; for two seconds while the hospital has too few hours for a
+// forecast.
 func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
 	now := s.cfg.Shell.Now()
 	key := trendsKey{hospital: hospital}

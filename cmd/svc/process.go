@@ -49,7 +49,7 @@ func wireProcess(ctx context.Context, h *service) error {
 		},
 	}
 	if h.cluster.Embedded() {
-		config.Keep = func(ctx context.Context, partition int32) (int64, error) { // preserves the records that were not notified yet
+		config.Keep = func(ctx context.Context, partition int32) (int64, error) { // preserves records that the notifier has not read yet
 			return h.cluster.Committed(ctx, h.config.TopicPrefix+notifyGroup, config.Changelog, partition)
 		}
 	}
@@ -116,7 +116,7 @@ func wireHistory(ctx context.Context, h *service) error {
 		Stats:       stats,
 		Leave:       h.leaves,
 		Route: func(key []byte) string {
-			if verdict.IsSnapshot(key) { // of the build before
+			if verdict.IsSnapshot(key) { // written by the previous build
 				return snapshots
 			}
 			return models
@@ -134,7 +134,7 @@ func wireHistory(ctx context.Context, h *service) error {
 				return olderChanges(ctx, h, partition, each)
 			},
 		})
-		select { // time zones are settings
+		select { // the settings have the time zones
 		case <-h.settings.Ready():
 		case <-ctx.Done():
 			return ctx.Err()
@@ -145,7 +145,7 @@ func wireHistory(ctx context.Context, h *service) error {
 	return nil
 }
 
-// olderChanges passes on the changes of a partition that the history of the build before has not read.
+// olderChanges passes on the changes of a partition that the previous build did not add to the history.
 func olderChanges(ctx context.Context, h *service, partition int32, each func(stream.Record) error) error {
 	topic := h.config.Topic(schemas.Verdicts())
 	from, err := h.cluster.Committed(ctx, h.historyGroup(), topic, partition)

@@ -34,7 +34,7 @@ var rooms = map[string]room{
 	"acuity/codes":                     {std: domainStd},
 	"acuity/catalogue":                 {imports: []string{"=acuity/codes"}, std: domainStd},                                                                                                                                                                                                                            // the demand and the codes of each factor
 	"acuity/terminology":               {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // the meaning of codes
-	"acuity/score":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // a chart judged at an instant
+	"acuity/score":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // judges a chart at an instant
 	"acuity/adt":                       {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology"}, std: domainStd},                                                                                                                                                                     // the events of a visit
 	"acuity/location":                  {imports: []string{"=acuity", "=acuity/adt"}, std: domainStd},                                                                                                                                                                                                                   // which room a location is
 	"acuity/evidence":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology"}, std: domainStd},                                                                                                                                                                     // the evidence from the statements about one patient
@@ -139,7 +139,7 @@ var rooms = map[string]room{
 	"internal/e2e":                  {}, // only tests
 
 	"notifier/webhook":               {imports: []string{"acuity", "internal/outbound", "internal/signature", "notifier/egress", "notifier/event", "notifier/outcome"}},
-	"notifier/egress":                {}, // the addresses that may be called for a hospital, for the sender and, by a port, for ingest
+	"notifier/egress":                {}, // the addresses that a hospital's endpoints may have, for the sender and, through an interface, for ingest
 	"internal/analysis/analysistest": {imports: []string{"acuity", "schemas", "processors/verdict", "internal/analysis", "internal/stream", "internal/testkit/loadgen", "golang.org/x/sync"}, goroutines: true},
 	"notifier/sendertest":            {imports: []string{"internal/outbound", "notifier/outcome"}, goroutines: true},
 	"notifier/egress/egresstest":     {imports: []string{"notifier/egress"}, goroutines: true},

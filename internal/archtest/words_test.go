@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// colloquial matches words that comments replace with standard ones, such as "notified" for "told",
+// colloquial matches words for which comments use a standard word, such as "notified" for "told",
 // or "again" for "anew". Words that also have a technical meaning, such as "letter" or "take", are
 // not checked.
 var colloquial = regexp.MustCompile(`(?i)\b(?:told|said|heard|anew|whoever|somebody|nobody|anybody|beside)\b`)

@@ -124,7 +124,7 @@ func setTier(ctx context.Context, c *client) error {
 	})
 }
 
-// recipientData is a recipient as the API has it.
+// recipientData is a recipient in the form of the API.
 type recipientData struct {
 	ID, Label, Language     string
 	Email, Phone, WebhookID *string

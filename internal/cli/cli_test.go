@@ -26,7 +26,7 @@ func run(ctx context.Context, args []string, w Env) int {
 		return 0
 	}
 	fmt.Fprintf(w.Stderr, "%s: %v\n", path, err)
-	if _, wrong := err.(usageError); wrong { //nolint:errorlint // as it is made
+	if _, wrong := err.(usageError); wrong { //nolint:errorlint // execute returns it unwrapped
 		return 2
 	}
 	return 1

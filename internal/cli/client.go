@@ -281,7 +281,7 @@ func list[T any](path, name string, print func(*client, []T) error) func(context
 	}
 }
 
-// alone prints one item as a list prints it.
+// alone makes a function that prints a list print a single item.
 func alone[T any](print func(*client, []T) error) func(*client, *T) error {
 	return func(c *client, v *T) error { return print(c, []T{*v}) }
 }

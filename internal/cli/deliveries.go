@@ -36,7 +36,7 @@ type attemptData struct {
 	Response  *string
 }
 
-// status returns the state, with the reason unless the last attempt says it already.
+// status returns the state, with the reason unless the last attempt already shows it.
 func (d *deliveryData) status() string {
 	if last := d.last(); d.Reason == nil || last != nil && *d.Reason == last.Class {
 		return d.State

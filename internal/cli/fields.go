@@ -20,7 +20,7 @@ type field struct {
 // fieldKind defines how the text of a flag becomes a value of the body.
 type fieldKind struct {
 	words  []string // the accepted texts; nil: any
-	preset string   // default of words
+	preset string   // default, one of words
 	filled bool     // an empty text is left out of the body; false: a flag that was not given is left out
 	add    func(c *cobra.Command, name, usage string)
 	value  func(c *client, text string) (any, error) // nil: the text itself

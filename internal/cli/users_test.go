@@ -25,7 +25,7 @@ func TestUserCommands(t *testing.T) {
 		code   int
 		asks   string
 		stdout string
-		stderr string // part of it
+		stderr string // part of the output
 	}{
 		"list":             {[]string{"list"}, 0, "GET /api/admin/users", table, ""},
 		"set":              {[]string{"set", "usr_1", "--disabled", "true"}, 0, `PATCH /api/admin/users/usr_1 {"disabled":true}`, "changed usr_1\n", ""},

@@ -30,7 +30,7 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	refused("choose another with --listen")
-	refused("ARGS=") // for users of make
+	refused("ARGS=") // the error also names ARGS=, for users of make
 	_, port, err := net.SplitHostPort(taken.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -41,8 +41,8 @@ func closedRuns(t *testing.T, admin *partner) (all map[string]string) {
 	return all
 }
 
-// awaitPastAlerts waits until the messages of the demo's past are listed, which they are once its last episode is in the
-// ledger.
+// awaitPastAlerts waits until the messages of the demo's past are listed. They are listed once the
+// last alert run of the past is in the ledger.
 func awaitPastAlerts(t *testing.T, admin *partner) {
 	t.Helper()
 	eventually(t, 5*time.Minute, func() error {

@@ -46,7 +46,8 @@ func (d *desk) onDuty(hospital string) {
 
 var ackLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]{12}`)
 
-// take opens a link, checks that opening it changes nothing, and then acknowledges the alert.
+// acknowledge opens a link, checks that opening it changes nothing, and then acknowledges the
+// alert.
 func (d *desk) take(link string) {
 	d.t.Helper()
 	open := func(method string) (page string) {
@@ -93,7 +94,8 @@ func (d *desk) take(link string) {
 		}
 		return nil
 	}
-	if err := listed(); err != nil && strings.Contains(page, "Acknowledged at") { // the page is correct
+	// If the page reports the acknowledgment, the list must have it.
+	if err := listed(); err != nil && strings.Contains(page, "Acknowledged at") {
 		d.t.Error(err)
 	}
 	eventually(d.t, 10*time.Second, listed)

@@ -172,7 +172,7 @@ func TestNewReaderWaitsForAProcessor(t *testing.T) {
 	p := s.partners[0]
 	p.accepted(t, "staffing", `{"nursesOnDuty":5,"callStaffAvailable":true}`)
 	p.readUnit(t)
-	p1.kill() // for five seconds, readers that know Redis serve what it wrote
+	p1.kill() // for five more seconds, readers that know this Redis serve what p1 wrote
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	second := start(t, "second", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
 	second.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")

@@ -196,7 +196,7 @@ func (f *finding) unplaced() int {
 	return 0
 }
 
-// overHTTP sends the inputs by HTTP to a hospital of their own.
+// overHTTP sends the inputs by HTTP, to a hospital that gets no other inputs.
 func (f *finding) overHTTP(t *testing.T, p *partner, zone string) {
 	t.Helper()
 	p.accepted(t, "staffing", `{"nursesOnDuty":2,"callStaffAvailable":true}`)
@@ -229,8 +229,9 @@ func asJSON(t *testing.T, v any) string {
 	return string(text)
 }
 
-// overMLLP sends the inputs over MLLP. If the hospital has other findings as well, its level is not compared. An
-// acknowledgment does not mean that the message is applied, so the unit follows.
+// overMLLP sends the inputs over MLLP. If the hospital has other findings as well, its level is not
+// compared. An acknowledgment does not mean that the message is applied, so overMLLP waits for the
+// unit to change.
 func (f *finding) overMLLP(t *testing.T, p *partner, address, zone string, alone bool) {
 	t.Helper()
 	if alone {
@@ -315,8 +316,8 @@ func findingNames(prefix string, hl7Only bool) (names []string) {
 	return names
 }
 
-// TestFindings sends the inputs to svc dev over HTTP, each finding to a hospital of its own, and those of HL7 also to
-// the MLLP address of svc dev, which has one hospital.
+// TestFindings sends each finding to a separate hospital of svc dev over HTTP. It also sends those
+// of HL7 to the MLLP address of svc dev, which has one hospital.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")
@@ -334,8 +335,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestFindingsOnServers sends the same inputs to roles on real servers. Each finding has a hospital of its own, also over
-// MLLP.
+// TestFindingsOnServers sends the same inputs to roles on real servers, each finding to a separate
+// hospital, also over MLLP.
 func TestFindingsOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)

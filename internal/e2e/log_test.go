@@ -52,7 +52,7 @@ func readLog(t testing.TB, broker, prefix string) *systemLog {
 		}
 		l.changes[hospital] = append(l.changes[hospital], placed{*c, r.Partition})
 	})
-	readTopic(t, broker, prefix+schemas.Snapshots().Name, func(r *kgo.Record) { // after the changes: it has at least theirs
+	readTopic(t, broker, prefix+schemas.Snapshots().Name, func(r *kgo.Record) { // read after the changes, so it has all their snapshots
 		s, err := schemas.SnapshotCodec.Decode(r.Value)
 		if err != nil {
 			t.Fatalf("snapshot %d:%d: %v", r.Partition, r.Offset, err)

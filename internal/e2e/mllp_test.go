@@ -332,7 +332,7 @@ func TestMLLPPeers(t *testing.T) {
 	all.Go(func() { // closes one direction: its messages are accepted and answered
 		conn := dial()
 		say(conn, "\x0b"+arrival(1, time.Now())+"\x1c\r")
-		conn.(*net.TCPConn).CloseWrite() //nolint:errcheck,forcetypeassert // it is TCP, and the answer tells
+		conn.(*net.TCPConn).CloseWrite() //nolint:errcheck,forcetypeassert // it is TCP, and the answer shows the effect
 		if answer, err := bufio.NewReader(conn).ReadString(0x1c); err != nil || !strings.Contains(answer, "\rMSA|AA|M1\r") {
 			t.Errorf("half closed: %q %v", answer, err)
 		}

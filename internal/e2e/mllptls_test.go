@@ -121,7 +121,7 @@ func TestMLLPOverTLS(t *testing.T) {
 	}{{certFile, keyFile, 1}, {foreignCert, foreignKey, 0}} {
 		cmd := exec.Command(binary(t), "send", "--json", "--to", "mllps://"+address, "--tls-ca", ca, "--tls-cert", tt.cert, "--tls-key", tt.key, "--retry-for", "100ms", "-")
 		cmd.Stdin = strings.NewReader(arrival(4, time.Now()))
-		out, _ := cmd.Output() //nolint:errcheck // what was acknowledged is looked at
+		out, _ := cmd.Output() //nolint:errcheck // the acknowledgments are checked below
 		var got struct{ Codes map[string]int }
 		if err := json.Unmarshal(out, &got); err != nil || got.Codes["AA"] != tt.codes {
 			t.Errorf("svc send: %s %v", out, err)

@@ -217,8 +217,8 @@ func recordedHours(t testing.TB, broker, prefix, hospital string) (list []acuity
 	return list
 }
 
-// TestKillHistory kills the processor repeatedly while it cuts past hours and learns from them. The
-// snapshots are those of a refold, each once. The forecast is the same as without any kill.
+// TestKillHistory kills the processor repeatedly while it records past hours and learns from them.
+// The snapshots are those of a refold, each once. The forecast is the same as without any kill.
 func TestKillHistory(t *testing.T) {
 	const days = 6
 	kafka, redis := ownRedis(t)

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// lastRepeated returns 30 minutes into the last hour that the clock of a zone showed twice: the first time.
+// lastRepeated returns the middle of the last hour that the clock of a zone showed twice, the first
+// time.
 func lastRepeated(zone *time.Location, now time.Time) time.Time {
 	offset := func(at time.Time) int {
 		_, seconds := at.In(zone).Zone()
@@ -21,8 +22,8 @@ func lastRepeated(zone *time.Location, now time.Time) time.Time {
 	return at.Add(-30 * time.Minute).In(zone)
 }
 
-// A discharge in the first of two equal hours has no offset in EVN-6. Its cancel is sent the next day, when MSH-7 has
-// the offset of winter, and takes it back, over HTTP and over MLLP.
+// A discharge in the first of two equal hours has no offset in EVN-6. Its cancel, which is sent the
+// next day when MSH-7 has the winter offset, reverts the discharge, over HTTP and over MLLP.
 func TestCancelOfARepeatedHour(t *testing.T) {
 	t.Parallel()
 	const name = "America/New_York"

@@ -55,7 +55,7 @@ func TestSend(t *testing.T) {
 			cmd := exec.Command(binary(t), append([]string{"send", "--json"}, tt.args...)...)
 			var stdout, stderr bytes.Buffer
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(tt.stdin), &stdout, &stderr
-			cmd.Run() //nolint:errcheck // the exit code is looked at
+			cmd.Run() //nolint:errcheck // the exit code is checked below
 			var got struct {
 				Sent  int
 				Codes map[string]int

@@ -32,7 +32,7 @@ func TestSimulateIntoDev(t *testing.T) {
 	}
 }
 
-// backfilled waits until all hours of a past that was sent in batches are cut.
+// backfilled waits until all hours of a past that was sent in batches are recorded.
 func backfilled(t *testing.T, d *dev, p *partner) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {

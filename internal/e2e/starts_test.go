@@ -18,15 +18,15 @@ import (
 // The number of starts in these tests can be set by the environment:
 //
 //	SVC_STARTS=200   starts of svc dev, and of each role on real servers, each with a
-//	                 signal at a random moment of its first two seconds. With it each
-//	                 must have ended 2 s later; without it, on a machine that does
-//	                 other work too, 20 s are given: a process that hangs, hangs for ever.
+//	                 signal at a random moment of its first two seconds. If it is set, each
+//	                 must end within 2 s. If not, the limit is 20 s, because the machine may
+//	                 be busy; a process that hangs exceeds any limit.
 //	SVC_FRESH=100    starts of all roles at once on three brokers (TestFreshBrokers).
 const (
 	startsOfDev   = 16
-	startsOfRoles = 6 // of each
+	startsOfRoles = 6 // of each role
 	startsFresh   = 2
-	startWithin   = 2 * time.Second // the signal comes in it
+	startWithin   = 2 * time.Second // the signal is sent within this time
 )
 
 // howOften returns the number in an environment variable, or the preset.

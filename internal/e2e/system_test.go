@@ -262,7 +262,7 @@ func (l *systemLog) refoldSnapshots(t testing.TB, hospitalID string, changes []a
 func sameChange(a, b acuity.Change) bool {
 	encode := func(c acuity.Change) []byte {
 		c.Hospital, c.Offset = "", 0 // the reference has no offsets
-		c.Snapshot = nil             // has its own topic
+		c.Snapshot = nil             // snapshots have a separate topic
 		value, err := schemas.ChangeCodec.Encode(nil, &c)
 		if err != nil {
 			return []byte(err.Error())

@@ -29,8 +29,8 @@ type evidence struct {
 type sentInput struct {
 	hospital, feed string
 	position       position
-	first          time.Time // begin of the first attempt
-	sent           time.Time // begin of the acknowledged attempt
+	first          time.Time // start of the first attempt
+	sent           time.Time // start of the acknowledged attempt
 	answered       time.Time
 	applied        bool // the answer included the effect
 }
@@ -164,7 +164,7 @@ func (e *evidence) visibleAt(hospital string, c *placed) time.Time {
 // checkReads expects that no read is older than an answer that its reader could know: one that
 // included an effect, or an earlier read.
 func (e *evidence) checkReads(versions map[position]int64) (found []defect) {
-	known := map[string][]seenRead{} // by hospital: from this instant, reads have at least the version
+	known := map[string][]seenRead{} // by hospital: a read after this instant has at least this version
 	for _, in := range e.inputs {
 		if in.applied {
 			known[in.hospital] = append(known[in.hospital], seenRead{in.hospital, in.answered, versions[in.position]})
@@ -177,7 +177,7 @@ func (e *evidence) checkReads(versions map[position]int64) (found []defect) {
 	for hospital, list := range reads {
 		facts := known[hospital]
 		slices.SortFunc(facts, func(a, b seenRead) int { return a.began.Compare(b.began) })
-		for i := range facts { // the newest of all until then
+		for i := range facts { // an earlier answer may have a higher version
 			if i > 0 {
 				facts[i].version = max(facts[i].version, facts[i-1].version)
 			}
@@ -239,7 +239,7 @@ func (e *evidence) checkDeliveries(endpoint, hospital string, list []gotten, ids
 // soundEvidence returns the evidence of a run without a defect.
 func soundEvidence(t testing.TB) *evidence {
 	t.Helper()
-	began := time.Date(2026, 3, 4, 8, 50, 0, 0, time.UTC) // so that a full hour passes, which makes a change by time
+	began := time.Date(2026, 3, 4, 8, 50, 0, 0, time.UTC) // the inputs span a full hour, at which a timer causes a change
 	feeds := loadgen.New(2, 6, acuity.At(began), 20*time.Second)
 	e := &evidence{
 		log:       &systemLog{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}},

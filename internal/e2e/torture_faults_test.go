@@ -32,7 +32,7 @@ func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)/1e6+1))*time.Millisecond
 }
 
-// targets are what faults are made of. Only one fault at a time has a target.
+// targets are the components that faults affect. A component has at most one fault at a time.
 type targets struct {
 	mu   sync.Mutex
 	busy map[string]bool
@@ -203,8 +203,8 @@ func (b *tortureBroker) emptyDisk() error {
 	return errors.Join(os.Remove(filepath.Join(b.disk, "full")), b.run())
 }
 
-// slowDisk stalls the file system of a broker for most of the time: each write and each read of
-// what is not in memory waits up to 1.5 s.
+// slowDisk stalls the file system of a broker for most of the time: each write, and each read of
+// data that is not in memory, waits up to 1.5 s.
 func (x *torture) slowDisk(impossible string) *faultKind {
 	return &faultKind{name: "slow disk", impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		b := x.servers.brokers[r.IntN(3)]

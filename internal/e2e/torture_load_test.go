@@ -273,7 +273,7 @@ func (c *crowd) settledAfter(since time.Time, b *bystander) error {
 	return nil
 }
 
-// figures copies what the load has recorded so far.
+// evidence copies what the load has recorded so far.
 func (c *crowd) evidence(b *bystander) (e *evidence, faults []defect) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

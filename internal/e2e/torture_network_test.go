@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// networkFault drops packets in the network namespace of a broker. match returns the conditions
-// under which a packet is dropped, any of which is enough, given the addresses of the other brokers.
+// networkFault drops packets in the network namespace of a broker. match returns the conditions,
+// given the addresses of the other brokers. A packet that meets one of them is dropped.
 func (x *torture) networkFault(name, impossible string, match func(r *rand.Rand, peers []string) [][]string) *faultKind {
 	return &faultKind{name: name, impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		b := x.servers.brokers[r.IntN(3)]
@@ -40,8 +40,8 @@ func (x *torture) networkFault(name, impossible string, match func(r *rand.Rand,
 }
 
 // cut returns the conditions of a partition: a broker is cut off from the other brokers, from its
-// clients, or from both. Docker forwards the connections of clients, so they come from an address
-// that is not that of a broker.
+// clients, or from both. Docker forwards the connections of clients, so their addresses differ from
+// those of the brokers.
 func (x *torture) cut(r *rand.Rand, peers []string) (conditions [][]string) {
 	switch r.IntN(3) {
 	case 0:
@@ -58,8 +58,8 @@ func (x *torture) cut(r *rand.Rand, peers []string) (conditions [][]string) {
 	return conditions
 }
 
-// expiredCertificate gives one broker or all a certificate that has expired, and ends the
-// connections of the roles, which then meet it.
+// expiredCertificate gives one broker or all a certificate that has expired, and closes the
+// connections of the roles, so that they encounter it.
 func (x *torture) expiredCertificate(impossible string) *faultKind {
 	return &faultKind{name: "expired certificate", impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		brokers := x.servers.brokers

@@ -87,7 +87,7 @@ func (m *member) await(cmd *exec.Cmd, exited chan struct{}) {
 
 // remark adds a line to the log of the member.
 func (m *member) remark(format string, args ...any) {
-	fmt.Fprintf(m.logFile, "--- "+format+", %s\n", append(args, time.Now().Format(time.RFC3339Nano))...) //nolint:errcheck // a missing line shows there
+	fmt.Fprintf(m.logFile, "--- "+format+", %s\n", append(args, time.Now().Format(time.RFC3339Nano))...) //nolint:errcheck // best effort
 }
 
 // kill sends SIGKILL; restart starts the process again.

@@ -38,7 +38,7 @@ type tortureServers struct {
 	certs   string // directory with ca.pem
 	signer  *authority
 
-	redis     []*server // which is the primary changes
+	redis     []*server // the primary may change
 	clients   []*redis.Client
 	sentinels []string
 	watcher   *redis.SentinelClient
@@ -53,7 +53,8 @@ type tortureBroker struct {
 	disk     string // mount point of its disk; "" if it is a directory of the container
 }
 
-// diskBytes is the size of the disk of a broker. Only what is written takes space on this machine.
+// diskBytes is the size of the disk of a broker. Its file is sparse, so it occupies only what is
+// written.
 const diskBytes = 4 << 30
 
 func startTortureServers(t *testing.T) *tortureServers {
@@ -103,8 +104,8 @@ func startTortureServers(t *testing.T) *tortureServers {
 	return s
 }
 
-// makeDisk mounts a file system of its own in a file, which can be filled and stalled without an
-// effect on this machine. It returns "" if that is not permitted.
+// makeDisk mounts a separate file system in a file, which can be filled and stalled without
+// affecting this machine. It returns "" if that is not permitted.
 func makeDisk(t *testing.T) (dir string) {
 	t.Helper()
 	image, dir := filepath.Join(t.TempDir(), "disk"), t.TempDir()
@@ -230,7 +231,7 @@ func (s *tortureServers) startRedis(t *testing.T) {
 	})
 }
 
-// view is the value of SVC_REDIS.
+// view returns the value of SVC_REDIS.
 func (s *tortureServers) view() string {
 	return fmt.Sprintf("redis://%s/0?master_name=svc&addr=%s&addr=%s", s.sentinels[0], s.sentinels[1], s.sentinels[2])
 }

@@ -42,7 +42,7 @@ type madeFault struct {
 const (
 	tortureRound = 2 * time.Minute  // faults are made for this long before everything must work again
 	tortureCalm  = 5 * time.Minute  // in which everything must work again
-	tortureAfter = 15 * time.Second // after its end, what happens is still put down to a fault
+	tortureAfter = 15 * time.Second // a fault may be the cause of a defect for this long after its end
 	tortureLanes = 3                // faults at once
 )
 
@@ -232,7 +232,7 @@ func (x *torture) report(load *crowd, watch *bystander, kinds []*faultKind, stuc
 		m.mu.Lock()
 		for _, at := range m.exits {
 			if slices.Contains(x.during(at), "missing rights") {
-				continue // a start without a right ends with a line that names it
+				continue // a process that starts without a right exits with a line that names it
 			}
 			found = append(found, defect{wrong, "", at, m.name + " exited by itself"})
 		}
@@ -274,7 +274,7 @@ func (x *torture) received(t testing.TB, log *systemLog) error {
 	return nil
 }
 
-// during returns the kinds of faults to which something at an instant is put down.
+// during returns the kinds of faults that may be the cause of a defect at an instant.
 func (x *torture) during(at time.Time) (kinds []string) {
 	for _, f := range x.faults {
 		if !at.Before(f.begin) && at.Before(f.end.Add(tortureAfter)) && !slices.Contains(kinds, f.kind) {

@@ -145,8 +145,8 @@ func TestTraceOnServers(t *testing.T) {
 	followTrace(t, kafka, redis)
 }
 
-// followTrace expects one trace from a request to its webhook, with the right parents, and nothing of the request in
-// it. A restart adds nothing to the trace.
+// followTrace expects one trace from a request to its webhook, with the right parents and no data
+// of the request. A restart adds nothing to the trace.
 func followTrace(t *testing.T, kafka, redis *server) {
 	const caller, callerSpan = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 	c, p := collectSpans(t), receive(t, "north")

@@ -15,7 +15,7 @@ import (
 )
 
 // truth is a system with a fault. Reads must be refused no later than five seconds after the fault,
-// and never without need.
+// and never unnecessarily.
 type truth struct {
 	*system
 	processor *node

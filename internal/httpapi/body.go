@@ -126,9 +126,9 @@ func object(body []byte) (map[string]any, error) {
 
 var errNoObject = errors.New("not one object")
 
-// plain returns the known fields of an object for encoding/json. It writes a whole number
-// such as 2.0 without its fraction. It replaces null in a list, which encoding/json would
-// read as a zero, by an object, because null is no value of any type.
+// plain returns the known fields of an object for encoding/json. It writes a whole number such as 2.0 without its
+// fraction. It replaces null in a list by an object, which no list of this API accepts; encoding/json would read
+// null as a zero value.
 func plain(given map[string]any, known map[string]bool) map[string]any {
 	kept := make(map[string]any, len(given))
 	for name, value := range given {

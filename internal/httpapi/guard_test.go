@@ -70,8 +70,8 @@ func TestRateOfAKey(t *testing.T) {
 }
 
 // TestAwait sends messages in sequence, like a sender that waits for each answer. A burst passes at
-// once, and then messages pass at the rate. If the rate is slower than the patience, one message
-// passes in each patience.
+// once, and then messages pass at the rate. If the rate would delay a message for longer than the
+// patience, one message passes per patience.
 func TestAwait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rate        float64

@@ -103,7 +103,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, bod
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-cache")
-	_, _ = w.Write(text) //nolint:errcheck // the client is gone, nobody can be told
+	_, _ = w.Write(text) //nolint:errcheck // the client has disconnected
 }
 
 // statement is the CapabilityStatement, which FHIR clients request first. The HAPI client sends no requests to a server

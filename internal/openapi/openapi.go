@@ -20,8 +20,7 @@ import (
 // documentVersion is the version of the document, which is independent of the version of the protocol.
 const documentVersion = "1.1.0"
 
-// answers are real answers by operation. A test records them from the running system when
-// it runs with -update-answers.
+// answers are the responses of the running system, by operation. A test with -update-answers records them.
 //
 //go:embed answers.json
 var answers []byte

@@ -192,7 +192,7 @@ func TestOneOfManyRemains(t *testing.T) {
 					t.Fatalf("one ends with %v", err)
 				}
 			}
-			time.Sleep(time.Minute) // virtual
+			time.Sleep(time.Minute) // virtual time
 			cancel()
 			if err := wait(ended); errors.Is(err, ErrFenced) {
 				t.Fatalf("none remains: %v", err)
@@ -211,7 +211,7 @@ func TestFirstNameDecides(t *testing.T) {
 		if err := newer.Check(t.Context()); err != nil {
 			t.Fatalf("at once: %v", err)
 		}
-		time.Sleep(claimSettles) // virtual
+		time.Sleep(claimSettles) // virtual time
 		if err := newer.Check(t.Context()); err != nil {
 			t.Fatalf("later: %v", err)
 		}

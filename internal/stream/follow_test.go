@@ -90,7 +90,7 @@ func TestWaitersAreReleasedByALaterInput(t *testing.T) {
 		a.See(Record{Key: []byte("in"), Value: strconv.AppendInt(nil, at, 10)})
 	}
 	see(4)
-	see(4) // a timer after the same input: not the answer to the input, and no new input
+	see(4) // a change by a timer after the same input: neither its answer nor a new input
 	var wait sync.WaitGroup
 	var known, passed atomic.Int64
 	for _, at := range []int64{5, 5, 6, 7} {

@@ -45,7 +45,7 @@ func TestFormerMembers(t *testing.T) {
 			m.awaitFormer(t.Context(), inTopic)
 			close(began)
 		}()
-		time.Sleep(5 * time.Second) // virtual
+		time.Sleep(5 * time.Second) // virtual time
 		select {
 		case <-began:
 			t.Error("begins although a member of the build before is there")

@@ -16,20 +16,20 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// health tracks whether any broker responds, from the results of the client that it is hooked into. A failed dial or
-// a timed-out append is only a suspicion, because one lost broker of three is no reason to refuse all records. A
-// suspicion starts one scout, which queries every broker. Only if none responds, the cluster counts as unavailable,
-// and the scout continues until one responds.
+// health tracks whether any broker responds, from the results of the client that it is hooked into. A failed dial
+// or a timed-out append is only a suspicion, because one lost broker of three is no reason to refuse all records. A
+// suspicion starts a probe, which pings the brokers. The cluster counts as unavailable if none responds, and the
+// probe continues until one does.
 type health struct {
 	log    *slog.Logger
 	away   atomic.Int64    // start of the unavailability in unix ms; 0: available
-	ctx    context.Context // lifetime of the cluster, which the scout shares
+	ctx    context.Context // lifetime of the cluster, which the probe shares
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
 	mu     sync.Mutex
-	client *kgo.Client // client of the scout; nil before Dial and after Close
-	busy   bool        // a scout is running
+	client *kgo.Client // client of the probe; nil before Dial and after Close
+	busy   bool        // a probe is running
 }
 
 func newHealth(ctx context.Context, log *slog.Logger) *health {
@@ -67,7 +67,7 @@ func (h *health) OnBrokerConnect(_ kgo.BrokerMetadata, _ time.Duration, _ net.Co
 // OnBrokerDisconnect is called by the client when a connection ends.
 func (h *health) OnBrokerDisconnect(kgo.BrokerMetadata, net.Conn) { h.suspect() }
 
-// suspect starts the scout unless one is running.
+// suspect starts a probe unless one is running.
 func (h *health) suspect() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,14 +77,15 @@ func (h *health) suspect() {
 	h.busy = true
 	client := h.client
 	h.done.Go(func() {
-		h.scout(client)
+		h.probe(client)
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.busy = false
 	})
 }
 
-func (h *health) scout(client *kgo.Client) {
+// probe pings the brokers until one responds. Until then, the cluster counts as unavailable.
+func (h *health) probe(client *kgo.Client) {
 	for {
 		ctx, cancel := context.WithTimeout(h.ctx, 2*time.Second)
 		err := client.Ping(ctx)

@@ -108,7 +108,7 @@ func TestLostChangelogStopsWithAlarm(t *testing.T) {
 		if err := r.broker.DeleteTopic(logTopic); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Second) // virtual: until the client has dropped the topic
+		time.Sleep(10 * time.Second) // virtual time, until the client has dropped the topic
 		if err := r.cluster.Ensure(t.Context(), Topic{Name: logTopic, Partitions: parts, Compact: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestOutputsFitEachTopic(t *testing.T) {
 		var stats Stats
 		stop := r.process(r.cluster, Config{
 			Stats: &stats, Changelog: log.Name,
-			NewTask: func(partition int32) Task { return &verbose{*newCounter(partition).(*counter)} }, //nolint:errcheck // it is one
+			NewTask: func(partition int32) Task { return &verbose{*newCounter(partition).(*counter)} }, //nolint:errcheck // newCounter returns a *counter
 			Route: func(key []byte) string {
 				if string(key) == "elsewhere" {
 					return other.Name

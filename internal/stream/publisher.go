@@ -89,7 +89,7 @@ func (p *Publisher) judge(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case errors.Is(context.Cause(ctx), ErrAway), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries),
 		errors.Is(err, kgo.ErrMaxBuffered): // the client's buffer is full
-		p.cluster.health.suspect() //nolint:contextcheck // the scout outlives the append
+		p.cluster.health.suspect() //nolint:contextcheck // the probe outlives the append
 		return errors.Join(ErrAway, err)
 	case p.cluster.health.away.Load() != 0:
 		return errors.Join(ErrAway, err)

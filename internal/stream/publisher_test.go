@@ -55,7 +55,7 @@ func TestAppendsThatHang(t *testing.T) {
 			if _, err := p.Append(t.Context(), nil, []byte("x"), 0); err == nil {
 				return
 			}
-			time.Sleep(100 * time.Millisecond) // virtual: until the probe and the client have detected it
+			time.Sleep(100 * time.Millisecond) // virtual time, until the probe and the client have detected it
 		}
 		t.Error("nothing is stored any more")
 	})
@@ -84,7 +84,7 @@ func TestASenderWhoLeaves(t *testing.T) {
 			synctest.Wait() // the records are sent in this order
 		}
 		cancel()
-		time.Sleep(time.Second) // virtual: the client retries
+		time.Sleep(time.Second) // virtual time, until the client retries
 		fault.Remove()
 		all.Wait()
 	})

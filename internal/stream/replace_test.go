@@ -191,7 +191,7 @@ func TestTableTellsBeforeItAnswers(t *testing.T) {
 		var mu sync.Mutex
 		told := ""
 		table.OnChange(func(_ string, value []byte) {
-			time.Sleep(time.Second) // virtual
+			time.Sleep(time.Second) // virtual time
 			mu.Lock()
 			told = string(value)
 			mu.Unlock()

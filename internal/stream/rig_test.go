@@ -182,7 +182,7 @@ func (r *rig) await(what string, want int64, have func() int64) {
 		if time.Now().After(end) {
 			r.t.Fatalf("%s: %d of %d after two minutes", what, have(), want)
 		}
-		time.Sleep(20 * time.Millisecond) // virtual
+		time.Sleep(20 * time.Millisecond) // virtual time
 	}
 }
 

@@ -70,8 +70,8 @@ func (r *rig) finish(how kgo.TransactionEndTry, values ...string) {
 	}
 }
 
-// A log is reported as read only when it has been read, regardless of the time needed, and then
-// always: the last record may be followed by entries that no reader gets.
+// A log is reported as read to its end once it has been read, however long that takes, even if its
+// last record is followed by entries that no reader gets.
 func TestShareReadsToTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A partition that moves is released before it is acquired, and continues where Give ended: the
+// A partition that moves is released before it is acquired, and continues where Revoke ended: the
 // position at that time is committed.
 func TestShareMoves(t *testing.T) {
 	bubble(t, func(t *testing.T) {

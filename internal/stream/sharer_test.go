@@ -13,8 +13,8 @@ import (
 // sharer only records its calls, and checks that they have the order that Sharer promises.
 type sharer struct {
 	t       *testing.T
-	refuse  error                 // error of Take
-	giving  func(partition int32) // called in Give, while the partition is still owned
+	refuse  error                 // error of Assign
+	giving  func(partition int32) // called in Revoke, while the partition is still owned
 	moved   chan struct{}         // signals that a call has happened
 	mu      sync.Mutex
 	next    map[int32]int64 // next offset, by owned partition
@@ -28,10 +28,10 @@ type sharer struct {
 	full    chan struct{} // while open, no more records are accepted
 	fault   error
 	unsaved bool // no position may be committed
-	ending  bool // a Give was called
+	ending  bool // Revoke was called
 }
 
-// took is one call of Take.
+// took is one call of Assign.
 type took struct {
 	partition int32
 	committed int64
@@ -156,7 +156,7 @@ func (s *sharer) Positions() map[int32]Mark {
 	return all
 }
 
-// note returns the note that is committed with a position. ending marks a position after a Give.
+// note returns the note that is committed with a position. ending marks a position after Revoke.
 func note(next int64, ending bool) string {
 	if ending {
 		return "end " + strconv.FormatInt(next, 10)

@@ -12,11 +12,11 @@ import (
 )
 
 // Task processes one partition. Its methods are called by one goroutine at a time; those of different partitions in
-// parallel. Its memory is a function of its changelog: after any error it is closed, and a new task reads the changelog
-// again.
+// parallel. Its memory is a function of its changelog: after any error it is closed, and a new task reads the
+// changelog again.
 //
-// The order of calls: Restore*, Restored, then turns of (Apply or Reject)*,
-// Advance*, Outputs, Committed; a piece of Live at times after Outputs; Close.
+// The order of calls: Restore*, Restored, then turns of (Apply or Reject)*, Advance*, Outputs, Committed; sometimes a
+// piece of Live after Outputs; at the end Close.
 type Task interface {
 	// Restore applies one record of the changelog, in order. It is called with at least the newest record of each
 	// key. A nil Value removes the key.

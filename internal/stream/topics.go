@@ -173,7 +173,7 @@ func (c topicAdmin) knownEverywhere(ctx context.Context, names []string) error {
 		}
 		resp, err := req.RequestWith(within, c.client.Broker(int(brokers[i].NodeID)))
 		if err != nil {
-			return nil //nolint:nilerr // same
+			return nil //nolint:nilerr // skipped, see above
 		}
 		for _, t := range resp.Topics {
 			err := kerr.ErrorForCode(t.ErrorCode)

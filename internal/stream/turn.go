@@ -126,9 +126,9 @@ func (l *loop) capacity(count int) int {
 // turnTime returns how long a transaction accepts inputs when behind.
 func (l *loop) turnTime() time.Duration { return max(turnTime, turnFactor*l.cfg.CommitEvery) }
 
-// patient reports whether transactions accept inputs for a long time. A reader of the output of a processor that is
-// catching up falls behind after each transaction and catches up immediately. Where the commit interval is long anyway,
-// that does not end the mode.
+// patient reports whether transactions accept inputs for a long time: the loop is behind, or it was behind during
+// the current transaction and its input is sparse. A reader of the output of a processor that is catching up is
+// behind after each transaction and catches up immediately, which must not end this mode.
 func (l *loop) patient() bool { return l.behind() || l.cfg.Sparse && l.lagged }
 
 // behind reports whether the log has far more inputs than senders wait for.

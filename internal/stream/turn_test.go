@@ -25,9 +25,9 @@ func (c *tally) Outputs(emit func(key, value []byte)) error {
 	return c.Task.Outputs(emit)
 }
 
-// The output of a transaction is held in memory, so a transaction that is far behind has a limited
-// number of inputs. Inputs with little output are not limited, and a loop that gathers for longer
-// when it is not behind continues to do so.
+// The output of a transaction is held in memory, so the number of inputs of a transaction is
+// limited while the loop is far behind. Sparse inputs have little output and are not limited, even
+// after the loop has caught up during the transaction.
 func TestHowMuchATransactionTakes(t *testing.T) {
 	const n = 3*turnRecords - turnRecords/2
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ const slowly = 30 * time.Millisecond
 
 func (s *slowOutputs) Outputs(emit func(key, value []byte)) error {
 	s.began <- struct{}{}
-	time.Sleep(slowly) // virtual
+	time.Sleep(slowly) // virtual time
 	return s.Task.Outputs(emit)
 }
 
@@ -111,8 +111,8 @@ func TestTheNextTransactionTakesAllThatCame(t *testing.T) {
 	})
 }
 
-// A loop that gathers for long, and follows a loop that is catching up, is behind after each of its
-// transactions and up to date a moment later. That does not end a transaction.
+// A loop with a long commit interval that reads the output of a loop that is catching up is behind
+// after each of its transactions and up to date a moment later. That does not end a transaction.
 func TestWhoGathersLongDoesSoOnceBehind(t *testing.T) {
 	const n = turnRecords + farBehind + 1 // the first poll leaves several inputs
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestWhoGathersLongDoesSoOnceBehind(t *testing.T) {
 			return &tally{newCounter(partition), &open, &most}
 		}})
 		r.await("inputs", n, open.Load)
-		time.Sleep(2 * time.Second) // virtual
+		time.Sleep(2 * time.Second) // virtual time
 		if stats.Commits.Load() > 0 {
 			t.Error("the first transaction ended where the log did")
 		}

@@ -185,7 +185,7 @@ func listen(ctx context.Context, messages *redis.PubSub, each func(message any))
 		if asked || !errors.As(err, &slow) || !slow.Timeout() || ctx.Err() != nil {
 			return
 		}
-		if asked = true; messages.Ping(ctx) != nil { // is the connection still there?
+		if asked = true; messages.Ping(ctx) != nil { // checks whether the connection still exists
 			return
 		}
 	}

@@ -157,8 +157,8 @@ var (
 
 // These are the results of the scripts.
 const (
-	answerOlder  = 0  // the stored version is newer, so nothing was done
-	answerDone   = 1  //
+	answerOlder  = 0 // the stored version is newer, so nothing was done
+	answerDone   = 1
 	answerBehind = -1 // the stored version is older than the base of the write, or than the position of the mark
 	answerOther  = -2 // the partition is not claimed by this generation, or not whole
 )

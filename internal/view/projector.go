@@ -80,7 +80,7 @@ type change struct {
 const (
 	checkEvery = time.Second     // between two checks of the headers
 	pipeCount  = 128             // hospitals per round trip
-	pipeBytes  = 4 << 20         //
+	pipeBytes  = 4 << 20         // bytes per round trip
 	flushTime  = 5 * time.Second // for one round trip of a large batch
 	noBase     = int64(-1)
 )

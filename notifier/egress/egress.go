@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Reason is the reason why an endpoint is refused. Partners and the command line display it.
+// Reason says why an endpoint is refused. Partners and the command line display it.
 type Reason string
 
 // The reasons for refusals.

@@ -1,5 +1,6 @@
-// Package endpointqueue decides when which event of an endpoint is sent next. It also decides the effect of each
-// attempt's result. It is a state machine: it stores no events, sends nothing, and gets the time from its caller.
+// Package endpointqueue decides which event is sent to an endpoint next, and when. It also decides the effect of
+// each attempt's result. It is a state machine: it stores no events, sends nothing, and gets the time from its
+// caller.
 //
 // Events are sent in the order of the ledger, one at a time; the next event is sent when the previous one is final.
 // Thus a failing endpoint delays only its own events. There is one exception: if an endpoint rejects only one event,
@@ -25,9 +26,9 @@ const (
 	mostAsked  = time.Hour        // maximum accepted Retry-After
 	throttled  = time.Minute      // after a 429 without Retry-After
 	slow       = 2 * time.Second  // an attempt that takes longer makes the queue slow
-	refusals   = 3                // responses with a status that rejects the event, until it is rejected permanently
-	poisonSize = 10               // attempts, only 5xx, before a probe
-	poisonTime = 30 * time.Minute // time since the first of them before a probe
+	refusals   = 3                // responses that reject an event before the rejection is final
+	poisonSize = 10               // attempts with only 5xx responses before a probe
+	poisonTime = 30 * time.Minute // time since the first of those attempts before a probe
 
 	// Expiry is how long after its creation an event is still sent to a failing endpoint.
 	Expiry = 72 * time.Hour
@@ -151,8 +152,8 @@ func interval(rate float64) time.Duration {
 	return time.Duration(float64(time.Second) / rate)
 }
 
-// Expired reports whether an event that expires at until is no longer sent. Events expire only while the queue is
-// failing.
+// Expired reports whether an event that expires at until must no longer be sent. Events expire only while the queue
+// is failing.
 func (q *Queue) Expired(now, until time.Time) bool {
 	return !q.FailingSince.IsZero() && !until.IsZero() && !now.Before(until)
 }

@@ -19,7 +19,7 @@ import (
 // Member implements [stream.Sharer]. It decodes records of Kafka for the notifier.
 type Member struct {
 	*notifier.Notifier
-	// Took holds a token after a partition was assigned.
+	// Took receives a token when a partition has been assigned.
 	Took chan struct{}
 	log  *slog.Logger
 }

@@ -104,7 +104,7 @@ func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	secured := tls.Client(connection, s.tls())
 	if err := secured.HandshakeContext(ctx); err != nil {
-		connection.Close() //nolint:errcheck // it is given up
+		connection.Close() //nolint:errcheck // the connection is abandoned
 		return nil, err
 	}
 	return secured, nil
@@ -129,7 +129,7 @@ func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 		if refusal == nil {
 			// The context interrupts the dialogue, because a shutdown must not wait for a relay that has stopped
 			// responding.
-			stop = context.AfterFunc(ctx, func() { connection.Close() }) //nolint:errcheck // it is given up
+			stop = context.AfterFunc(ctx, func() { connection.Close() }) //nolint:errcheck // the connection is abandoned
 		}
 		return connection, refusal
 	})
@@ -149,7 +149,7 @@ func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 		relay.CloseWithSMTPClient(client) //nolint:errcheck // a failed QUIT changes nothing
 		return outbound.Result{Class: outbound.ClassOK, Status: 250, Response: outcome.CleanResponse(response, m.To)}
 	}
-	client.Close() //nolint:errcheck // it is given up
+	client.Close() //nolint:errcheck // the connection is abandoned
 	return failed(ctx, m.To, err)
 }
 

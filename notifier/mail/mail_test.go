@@ -67,7 +67,7 @@ func newRelay(t *testing.T, o relayOptions) *relay {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	t.Cleanup(func() {
-		listener.Close() // server.Close closes only listeners that Serve has begun with
+		listener.Close() // server.Close closes only listeners that Serve was called with
 		server.Close()
 		<-ended
 	})

@@ -62,8 +62,8 @@ func TestKilledWithATimer(t *testing.T) {
 }
 
 // TestKilledBehindAnyEntry: the mail fails, an SMS replaces it, the provider reports that the SMS
-// did not arrive, and the next tier is alerted. After whichever entry the process dies, all of
-// these steps happen, each message has one id, and the lists show it.
+// did not arrive, and the next tier is alerted. Whichever ledger entry is the last before the
+// process dies, all of these steps happen, each message has one id, and the lists show it.
 func TestKilledBehindAnyEntry(t *testing.T) {
 	for n, died := 1, true; died; n++ {
 		run(t, func(r *rig) {

@@ -9,8 +9,8 @@ import (
 	"svc/notifier/policy"
 )
 
-// applyNews applies the ends of messages, acknowledgments and receipts, and then decides. After a crash, a decision
-// may be repeated whose outcomes have already arrived. Outcomes that match no message before the decision are
+// applyNews applies the ends of messages, acknowledgments and receipts, and then decides. If a decision is repeated
+// after a crash, its outcomes may already be among them. Outcomes that match no message before the decision are
 // therefore applied again after it.
 func (s *step) applyNews(in *notifier.Happening) {
 	s.recordUnopened(in.Waiting)
@@ -53,8 +53,8 @@ func (s *step) recordUnopened(waiting []outbound.Entry) {
 	}
 }
 
-// updateReach records whether the alert has reached no recipient, and whether it could now. It reports whether that
-// changed the history.
+// updateReach records whether the alert has reached no recipient, and whether it could reach one now. It reports
+// whether the history has changed.
 func (s *step) updateReach() bool {
 	h, before := &s.memory.History, s.memory.History
 	if h.Episode == "" || !h.AckedAt.IsZero() {
@@ -84,8 +84,8 @@ func (s *step) applyOutcomes(messages []outbound.Entry, commands []outbound.Comm
 	return messages, commands
 }
 
-// acknowledged applies an acknowledgment. It reports whether it matches the current raise; one of an earlier raise
-// does not.
+// acknowledged applies an acknowledgment. It reports whether the acknowledgment is for the current raise instead of
+// an earlier one.
 func (s *step) acknowledged(c *outbound.Command) bool {
 	h := &s.memory.History
 	if c.Episode == "" || c.Episode != h.Episode || c.EventID != "" && s.memory.Raise != "" && c.EventID != s.memory.Raise {

@@ -64,7 +64,7 @@ func TestNobodyIsToldOfThePast(t *testing.T) {
 				r.want()
 			}
 		}
-		r.want("mail charge YELLOW", "mail charge YELLOW") // the current level, and that it keeps changing
+		r.want("mail charge YELLOW", "mail charge YELLOW") // a raise with the current level, and a digest
 	})
 }
 
@@ -287,7 +287,7 @@ func TestClosedRunsListedAgain(t *testing.T) {
 		r.ack()
 		r.level(green)
 		r.wait(10 * time.Minute)
-		r.wait(30 * 24 * time.Hour) // longer than deliveries are listed again
+		r.wait(30 * 24 * time.Hour) // longer than the period of which deliveries are listed again
 		r.level(yellow)
 		r.level(green)
 		r.wait(10 * time.Minute)

@@ -38,7 +38,8 @@ func TestLastWord(t *testing.T) {
 			for u.alerts[raise].Reason != Raised {
 				raise--
 			}
-			// From the later of the raise and the start of the current level.
+			// The time to acknowledge begins with the raise or the current level, whichever is
+			// later.
 			held := slices.MaxFunc([]time.Time{u.alerts[raise].at, levels[len(levels)-1].at}, time.Time.Compare)
 			ack := u.policy.Tier(cur).AckMinutes
 			escalates := ack > 0 && u.alerts[raise].level == u.history.Level && u.alerts[raise].Tier == cur && !u.now.Before(held.Add(minutes(ack)))

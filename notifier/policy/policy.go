@@ -26,7 +26,7 @@ import (
 // The damping constants, defaults of this project; none is clinically validated.
 const (
 	LowerAfter    = 10 * time.Minute // time below the level of the last alert before a Lowered
-	FlapChanges   = 4                // this many changes within FlapWithin are one digest
+	FlapChanges   = 4                // number of changes within FlapWithin that cause a digest
 	FlapWithin    = 30 * time.Minute
 	QuietAfter    = 10 * time.Minute // time without a change that closes the digest
 	MaxRounds     = 3                // escalations of one alert

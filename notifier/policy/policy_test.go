@@ -421,9 +421,9 @@ func TestAnsweredIsSilent(t *testing.T) {
 	})
 }
 
-// TestFlapping: while the level changes more often than every ten minutes, no recipient gets a
-// level more than once before a digest and once after it. Alerts that need an acknowledgment are
-// not counted.
+// TestFlapping: while the level changes more often than every ten minutes, each level is raised at
+// most once before a digest and once after it. Every alert is acknowledged, so that none is
+// escalated or repeated.
 func TestFlapping(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))

@@ -12,7 +12,7 @@ const (
 	NoAddress   = "no_address" // the recipient has no address for the channel
 )
 
-// Addressee is one recipient of an alert by one channel.
+// Addressee is one recipient of an alert over one channel.
 type Addressee struct {
 	Recipient string
 	Channel   outbound.Channel

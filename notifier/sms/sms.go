@@ -141,7 +141,7 @@ func (p *provider) exchange(ctx context.Context, r *http.Request) (status int, h
 	if err != nil {
 		return 0, nil, nil, outbound.Result{Class: outcome.ClassOf(ctx, err)}
 	}
-	defer answer.Body.Close() //nolint:errcheck // all that counts is read
+	defer answer.Body.Close() //nolint:errcheck // everything needed is read
 	body, err = io.ReadAll(io.LimitReader(answer.Body, answerAtMost))
 	if err != nil && answer.StatusCode/100 == 2 && len(body) == 0 {
 		return 0, nil, nil, outbound.Result{Class: outcome.ClassOf(ctx, err)}

@@ -120,7 +120,7 @@ func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	if err != nil {
 		return s.failed(ctx, began, err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // all that counts was read
+	defer answer.Body.Close() //nolint:errcheck // everything needed was read
 	result := s.answered(answer)
 	result.Took = s.now().Sub(began)
 	if answer.StatusCode != http.StatusSwitchingProtocols { // with 101, the body is the bare connection, which no context ends

@@ -218,7 +218,7 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 		}
 		out.Rows = append(out.Rows, row)
 	}
-	if status == http.StatusOK { // on errors, the path is that of the act
+	if status == http.StatusOK { // after an error, the URL is that of the act and cannot be reloaded
 		out.Poll, out.Refresh = alertsPoll, page.RefreshSeconds
 	}
 	page.WritePage(w, r, status, templates.Render("alerts", out))
@@ -227,7 +227,8 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 func (s *site) acknowledgeAlert(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	id := chi.URLParam(r, "id")
 	all, err := s.Acts.Alerts(r.Context(), session.Hospital)
-	if err == nil && !slices.ContainsFunc(all, func(e outbound.AlertRun) bool { return e.ID == id }) { // so is an alert of another hospital
+	// An alert of another hospital is not found either.
+	if err == nil && !slices.ContainsFunc(all, func(e outbound.AlertRun) bool { return e.ID == id }) {
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.alert")
 		return
 	}

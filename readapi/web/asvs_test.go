@@ -108,7 +108,7 @@ func TestASVS752OwnSessions(t *testing.T) {
 	p.Time = noon
 	for _, id := range mine {
 		s, _ := p.Users.Session(id)
-		if !strings.Contains(list, id) { // the list has no button for the browser itself
+		if !strings.Contains(list, id) { // the list offers no button for the current session
 			continue
 		}
 		if got := p.Ask("POST", "/app/sessions/end", here, "session="+s.ID); got.Code != http.StatusSeeOther {

@@ -87,7 +87,7 @@ func BenchmarkUnitsOf2700(b *testing.B) {
 		w.charts[id] = w.charts["north"]
 		w.alsoIn(users.User{ID: "usr_1", Hospital: id, Role: users.Viewer})
 	}
-	w.page("/app/units", "en") // so that all units are cached
+	w.page("/app/units", "en") // fills the cache
 	for b.Loop() {
 		w.page("/app/units", "en")
 	}

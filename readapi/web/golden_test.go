@@ -151,8 +151,8 @@ func golden(t *testing.T, name, html string) {
 	}
 }
 
-// TestNoGreenThatIsNotKnown: if the current state is unknown, no page says green without the time
-// since when it is unknown.
+// TestNoGreenThatIsNotKnown: if the current state is unknown, a page that says green also says
+// since when the state is unknown.
 func TestNoGreenThatIsNotKnown(t *testing.T) {
 	for name, want := range map[string]struct {
 		status int

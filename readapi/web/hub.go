@@ -52,13 +52,13 @@ type client struct {
 	lost  bool   // the browser was informed that the unit is unknown
 }
 
-// streamShare is a limit that a stream counts toward: that of its session or wall, or of its hospital.
+// streamShare is one of the limits to which a stream counts: that of its session or wall, or that of its hospital.
 type streamShare struct {
 	name string
 	most int // maximum number of streams
 }
 
-// streamShares returns the limits that a stream of a session counts toward.
+// streamShares returns the limits to which a stream of a session counts.
 func streamShares(session *auth.Session) []streamShare {
 	shares := []streamShare{{"hospital " + session.Hospital, mostOfHospital}}
 	if session.Wall != "" {
@@ -133,7 +133,7 @@ func (h *hub) followHospital(ctx context.Context, f *followedHospital) {
 	}
 }
 
-// durationUntilNext returns how long a hospital may remain unread while no change is announced.
+// durationUntilNext returns how long to wait before reading a hospital again if no change is announced.
 func (h *hub) durationUntilNext(f *followedHospital) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()

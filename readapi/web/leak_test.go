@@ -90,7 +90,7 @@ func TestStreamsEndWithTheProcess(t *testing.T) {
 			answer, _ := p.openStream(server, path, cookie)
 			lines := bufio.NewScanner(answer.Body)
 			lines.Buffer(nil, 1<<20)
-			for lines.Scan() { // until the stream ends, which without the stop is hours away
+			for lines.Scan() { // only the stop ends the stream during this test
 				switch line := lines.Text(); {
 				case strings.HasPrefix(line, "event: beat"):
 					stop()
@@ -124,7 +124,8 @@ func (p *pages) openStream(server *httptest.Server, path string, cookie *http.Co
 	return answer, end
 }
 
-// TestStreamsOfAWallAreBounded: the streams of one widely shared link do not exclude other viewers.
+// TestStreamsOfAWallAreBounded: many screens with one widely shared link do not lock out other
+// viewers.
 func TestStreamsOfAWallAreBounded(t *testing.T) {
 	t.Parallel()
 	p, register, cookie := withWall(t)

@@ -22,7 +22,7 @@ const (
 	leastBetween   = 250 * time.Millisecond // minimum interval between two states of one hospital
 	feedsEvery     = 10 * time.Second
 	beatEvery      = 15 * time.Second
-	holdsEvery     = 500 * time.Millisecond // interval between checks of a session or a wall; its end also takes a moment through the log
+	holdsEvery     = 500 * time.Millisecond // interval between checks of a session or a wall, whose end takes another moment to arrive
 	writeWithin    = 5 * time.Second
 	streamFor      = 25 * time.Minute // plus up to streamMore, so that browsers do not all reconnect at once
 	streamMore     = 10 * time.Minute

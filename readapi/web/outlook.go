@@ -290,9 +290,9 @@ func (p *writer) drawLevels(u *readapi.Unit) finding {
 	return finding{heading, about, wide + l.SVG(), p.T("levels"), true}
 }
 
-// lowestKnown returns the lowest level that a forecast for an instant can state; data that is unknown could raise a lower
-// one. Without the nurses on duty, which three of seven measures need, this is red, as in the trends. Without a census, it
-// is yellow, as on the unit page.
+// lowestKnown returns the lowest level that a forecast can state for an instant, because unknown data could raise
+// any lower one. Without the nurses on duty, which three of seven measures need, this is red, as in the trends.
+// Without a census, it is yellow, as on the unit page.
 func lowestKnown(u *readapi.Unit, at acuity.Instant) acuity.Level {
 	switch {
 	case !isStaffedAt(u, at):

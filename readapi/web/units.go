@@ -181,7 +181,7 @@ func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 		if f.LastReceived.After(last) {
 			last = f.LastReceived
 		}
-		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing" // people send the other channels
+		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing" // people enter the data of the other channels
 		if f.Stale && late == "" {
 			late = p.T("units.late", "feed", p.Or("feed."+f.Channel, f.Channel), "age", p.FormatAge(u.At.Sub(f.LastReceived)))
 		}
@@ -247,8 +247,8 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	})
 }
 
-// removeShown removes the notices of changes that rows include. A row that was read shortly before a notice is not
-// read again immediately, so its hospital must be read once more.
+// removeShown removes the notices of changes that the rows include. The notice of a hospital that was read before
+// it remains, so that the hospital is read once more.
 func removeShown(noticed map[string]time.Time, rows []*unitRow) {
 	for _, row := range rows {
 		if row.read.After(noticed[row.hospital]) {

@@ -176,8 +176,8 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	return nil, false
 }
 
-// lead adds how a hospital without records gets its first data: for an administrator the steps, for other people who
-// performs them.
+// lead adds to a notice how a hospital without records gets its first data: an administrator sees the steps, other
+// people see who performs them.
 func lead(n *page.Notice, session *auth.Session) {
 	if session.Role != users.Admin {
 		n.Say = n.T("none.viewer")

@@ -1,5 +1,5 @@
-// Package kubernetes checks the chart and the Kustomize base of deploy/. It is a module of its own, so
-// that svc does not depend on Helm.
+// Package kubernetes checks the chart and the Kustomize base of deploy/. It is a separate module,
+// so that svc does not depend on Helm.
 package kubernetes
 
 import (
@@ -37,7 +37,8 @@ const (
 
 var update = flag.Bool("update", false, "rewrite the Kustomize base from the chart")
 
-// render returns the manifests of the chart as release svc, by the name of their template.
+// render returns the manifests of the chart, rendered as release svc, by the name of their
+// template.
 func render(values string) (map[string]string, error) {
 	loaded, err := loader.Load(chartFolder)
 	if err != nil {
@@ -119,7 +120,7 @@ func pods(objects []runtime.Object) map[string]core.PodTemplateSpec {
 	return found
 }
 
-// podFaults returns what a pod lacks of the security and the operation that docs/deployment.md promises.
+// podFaults returns which of the properties that docs/deployment.md promises a pod lacks.
 func podFaults(name string, pod *core.PodTemplateSpec) (faults []string) {
 	require := func(holds bool, what string) {
 		if !holds {
@@ -226,7 +227,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// TestValuesAreChecked: the schema of the values refuses what is misspelled, out of range, or a secret.
+// TestValuesAreChecked: the schema refuses values that are misspelled or out of range, and secrets.
 func TestValuesAreChecked(t *testing.T) {
 	for values, want := range map[string]string{
 		`{ingress: {enable: true}}`:                  "enable",
@@ -248,7 +249,7 @@ func TestValuesAreChecked(t *testing.T) {
 	}
 }
 
-// madeFrom begins each file of the base that the chart makes.
+// madeFrom is the first line of each file of the base, which is generated from the chart.
 const madeFrom = "# Made from deploy/chart by `make base`; change it there.\n"
 
 // TestBase compares the Kustomize base with the chart. `make base` rewrites it.
@@ -301,7 +302,8 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// TestPodFaultsAreFound breaks a pod in each way and wants it named.
+// TestPodFaultsAreFound breaks each property of a pod in turn, and checks that podFaults reports
+// it.
 func TestPodFaultsAreFound(t *testing.T) {
 	files, err := render("")
 	if err != nil {
@@ -326,8 +328,8 @@ func TestPodFaultsAreFound(t *testing.T) {
 	}
 }
 
-// TestTraces: an endpoint reaches every role that records spans, and the network policies let its port pass. Without an
-// endpoint, neither is there.
+// TestTraces: if an endpoint for traces is set, each role that records spans gets it, and the
+// network policies allow its port. Without an endpoint, there is neither.
 func TestTraces(t *testing.T) {
 	for values, want := range map[string]int{"": 0, `{traces: {endpoint: "http://collector:4318"}}`: 1} {
 		files, err := render(values)

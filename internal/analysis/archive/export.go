@@ -51,7 +51,7 @@ type exporter struct {
 	mu sync.Mutex // guards the journal
 }
 
-// question returns the plan without offsets.
+// question returns the plan of this export, without offsets.
 func (x *Export) question() *Plan {
 	hospitals := append([]string{}, x.Hospitals...)
 	slices.Sort(hospitals)

@@ -18,7 +18,7 @@ import (
 	"svc/schemas"
 )
 
-// A snapshot is exported as it was cut, with null for unknown values.
+// A snapshot is exported as it was recorded, with null for unknown values.
 func TestExportSnapshots(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	full := acuity.Snapshot{

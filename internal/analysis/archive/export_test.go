@@ -276,7 +276,7 @@ func TestExportGoesOn(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		// A crash leaves further remains: half a file and half a line of the journal.
+		// A crash may also leave half a file and half a line of the journal.
 		leave(t, filepath.Join(dir, "h000", "date=2026-03-02"), "part-9-000000000000.parquet.partial", "half")
 		journal, err := os.OpenFile(filepath.Join(dir, "_export.journal"), os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
@@ -334,7 +334,7 @@ func TestExportStream(t *testing.T) {
 }
 
 // Changes are exported as they were made. Records of state are counted, and so are repeated
-// changes: copies in a checkpoint, or repetitions of a processor.
+// changes: copies in a checkpoint, or changes that a processor wrote twice.
 func TestExportVerdicts(t *testing.T) {
 	for name, read := range map[string]func(first, r stream.Record) []stream.Record{
 		"as written": func(_, r stream.Record) []stream.Record { return []stream.Record{r} },

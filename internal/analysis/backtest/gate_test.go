@@ -41,8 +41,8 @@ var chicago = func() *time.Location {
 	return z
 }()
 
-// hoursOf simulates a unit and folds its feeds into the state of a live processor. It returns the
-// hours that this state cuts.
+// hoursOf simulates a unit, applies its feeds to the state of a live processor, and returns the
+// hours that this state records.
 func hoursOf(tb testing.TB, m madeUnit) []*acuity.Snapshot {
 	tb.Helper()
 	cutOnce.Lock()
@@ -77,7 +77,7 @@ func TestGates(t *testing.T) {
 			if !r.Gate.Passed {
 				t.Errorf("gate: %q", r.Gate.Faults)
 			}
-			for h, b := range r.Band { // half a year, so almost without the tolerance of a short period
+			for h, b := range r.Band { // half a year, so that the tolerance for short periods hardly matters
 				if b < .75 || b > .85 {
 					t.Errorf("%d h: %.3f within the band", h+1, b)
 				}
@@ -196,7 +196,7 @@ func logReport(t *testing.T, r *backtest.Report) {
 	}
 }
 
-// BenchmarkYear runs the backtest of a unit's year on hours that are already cut. Goal: below 10 s.
+// BenchmarkYear runs the backtest on the recorded hours of a unit's year. Goal: below 10 s.
 func BenchmarkYear(b *testing.B) {
 	list := hoursOf(b, madeUnit{"small", 1, 52})
 	for b.Loop() {

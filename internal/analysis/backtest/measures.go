@@ -32,7 +32,7 @@ type inner struct {
 	in, near    [forecast.Horizon]float64 // within the band, within one nurse
 	below       [forecast.Horizon][forecast.Quantiles]float64
 	pinball     [forecast.Horizon]float64
-	rps, brier  [2][4][forecast.Horizon]float64 // levels held and levels that occurred
+	rps, brier  [2][4][forecast.Horizon]float64 // of the levels with unchanged nurses, and of the levels that occurred
 	forecast    float64
 	came        float64
 	bins        [10][3]float64

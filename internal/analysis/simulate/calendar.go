@@ -45,8 +45,8 @@ const (
 	shareInductions = 0.28
 	// triageForBirth is the number of evaluations in triage that end at home, per birth. A default of this project.
 	triageForBirth = 1.3
-	// These are the numbers of stays before a birth that are not labor, of readmissions and of patients of other
-	// services, per birth. Defaults of this project.
+	// These are numbers per birth: antepartum stays without labor, readmissions, and patients of other services.
+	// Defaults of this project.
 	shareAntepartum  = 0.055
 	shareReadmission = 0.012
 	shareOverflow    = 0.025
@@ -60,8 +60,8 @@ var triageHours = [24]float64{
 	1.25, 1.25, 1.30, 1.30, 1.25, 1.25, 1.25, 1.30, 1.25, 1.15, 1.05, .95,
 }
 
-// laborHours is the relative number of women arriving in labor by hour of the day. Spontaneous births peak at about 4
-// in the morning (Martin et al., PLOS ONE 2018); the mothers arrive half a night before.
+// laborHours is the relative number of women arriving in labor by hour of the day. Spontaneous births peak at about
+// 4 in the morning (Martin et al., PLOS ONE 2018); the mothers arrive several hours earlier.
 var laborHours = [24]float64{
 	1.20, 1.20, 1.15, 1.10, 1.05, 1.00, .95, .90, .90, .90, .90, .90,
 	.90, .90, .90, .90, .90, .95, .95, 1.00, 1.05, 1.10, 1.20, 1.20,

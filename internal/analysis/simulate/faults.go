@@ -21,7 +21,7 @@ const (
 	chanceWrong              = .05
 	chanceDisorder           = .25
 	disorderMost             = 45 * minute
-	flushed                  = 600 // after an outage, messages arrive this many times faster than they were made
+	flushed                  = 600 // after an outage, messages arrive this many times faster than they were sent
 	transitLeast, transitMax = 2 * second, 15 * second
 )
 

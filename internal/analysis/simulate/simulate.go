@@ -46,7 +46,8 @@ type profile struct {
 	chaos      bool // duplicates, cancels, messages out of order
 }
 
-// profiles have the sizes in the design of the forecast: a community hospital, a regional one and a large one.
+// profiles have the three sizes for which the forecast is designed: a community hospital, a regional one and a
+// large one.
 var profiles = []profile{
 	{name: "small", births: 900},
 	{name: "medium", births: 3000},

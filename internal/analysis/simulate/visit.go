@@ -25,7 +25,7 @@ type visit struct {
 	cesarean  bool
 	babies    []baby
 	ill       bool // early-warning scores are often high
-	watched   int  // number of the current watch; an earlier watch ends at its next turn
+	watched   int  // number of the current watch; an earlier watch ends at its next measurement
 }
 
 // baby is a newborn in the room of its mother.

@@ -45,7 +45,7 @@ func TestNoChangeIsKeptAfterADifference(t *testing.T) {
 	}
 }
 
-// If another partition ends a round, the next input is folded in the next round.
+// If an error in another partition ends a round, the next input is folded in the next round.
 func TestInputsAfterARoundThatFailed(t *testing.T) {
 	feeds := loadgen.New(1, 12, acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC)), time.Minute)
 	var records []stream.Record

@@ -118,7 +118,7 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 	}
 	r := u.queue[0]
 	want := *c
-	want.Snapshot = nil // it has a topic of its own
+	want.Snapshot = nil // snapshots have a separate topic
 	made, err := schemas.ChangeCodec.Encode(u.scratch[:0], &want)
 	if err != nil {
 		u.reportDifference(u.differenceAt(Unreadable, c, in, err.Error()))
@@ -132,7 +132,7 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 			return
 		}
 		written.Hospital = c.Hospital
-		if written.Snapshot != nil { // by a build before that topic
+		if written.Snapshot != nil { // written by a build without the snapshots topic
 			want.Snapshot = c.Snapshot
 			made, err = schemas.ChangeCodec.Encode(nil, &want)
 		}

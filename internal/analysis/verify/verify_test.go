@@ -115,8 +115,8 @@ var further = map[string]planted{
 	}, verify.MissingState},
 	"a view that was left behind": {func(l *analysistest.Processed) (string, int64) {
 		v := l.Views[victim]
-		// The newest view with an old version would be stale in its fields, so the view is the one
-		// that Redis had at the beginning.
+		// A newer view with an old version would have stale fields. Redis had this view at the
+		// first input of the hospital.
 		*v = verify.View{Version: 0, Rooms: map[int32]string{}, Site: map[string]string{}}
 		v.Version = 1
 		first := analysistest.Live(l.TB, analysistest.Shifts(2400, 3, 40*time.Second)[:firstOf(victim)])

@@ -150,8 +150,8 @@ func ackAfter(alert string) time.Duration {
 	return time.Minute + within
 }
 
-// recorder lists the alert runs that have ended, and stores the last run. One that was open in the past is not listed:
-// the step of the present lists it if it still is.
+// recorder lists the alert runs that have ended, and stores the last run. A run that is still open at the end of
+// the past is listed by the first step of the present.
 type recorder struct {
 	people.AlertRunList
 	last outbound.AlertRun

@@ -222,8 +222,8 @@ func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.D
 	}
 }
 
-// unapplied returns how many facts of a hospital are unapplied, and forgets the inputs
-// that no longer count. Each of the others has a fact, so there are few.
+// unapplied returns how many facts of a hospital are unapplied, and drops the inputs that no longer count. Each
+// remaining input has at least one fact, so there are few.
 func (s *Share) unapplied(h *hospital) (facts int) {
 	now := s.now()
 	h.entries = slices.DeleteFunc(h.entries, func(e *Entry) bool {
@@ -273,7 +273,7 @@ func (s *Share) Applied(partition int32, offset int64) {
 }
 
 func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d) //nolint:forbidigo // a pause of the limiter's own choosing
+	timer := time.NewTimer(d) //nolint:forbidigo // the limiter chooses the pause
 	defer timer.Stop()
 	select {
 	case <-timer.C:

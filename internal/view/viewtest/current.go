@@ -182,7 +182,7 @@ func dethroned(t *testing.T, s Server) {
 		}
 	}
 	defer old.beat(t, func() int64 { return 11 })()
-	knows(t, b, view.ErrBehind) // once v, which reports nothing more, counts as silent
+	knows(t, b, view.ErrBehind) // v reports nothing more, so it counts as silent after a while
 }
 
 // refused tests a Redis that serves reads but refuses writes: a read must not show outdated data as current for longer

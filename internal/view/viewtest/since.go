@@ -93,8 +93,8 @@ func since(t *testing.T, s Server) {
 	want(at("g1", 4), all)  // too long ago
 	want(at("g1", 9), all)  // lost in the meantime
 	want(at("g0", 7), all)  // of another generation
-	want(at("g2", 7), all)  //
-	want(at("g1", -1), all) //
+	want(at("g2", 7), all)  // of another generation
+	want(at("g1", -1), all) // of the generation, but without a version
 
 	// Another owner of the partition does not know earlier changes.
 	next := start(t, s.URL, "g1")

@@ -102,8 +102,8 @@ func (f *Forecast) SVG() template.HTML {
 	return g.done()
 }
 
-// endOfPlot returns the right edge of the plot area, given that of the canvas: on its right are half of the last label
-// of the time axis and, in a wide chart, the legend.
+// endOfPlot returns the right edge of the plot area for the given edge of the canvas. The space between them holds
+// half of the last label of the time axis and, in a wide chart, the legend.
 func (g *forecastFigure) endOfPlot() float64 {
 	labels := labeler{size: g.words}
 	widest := labels.width(g.Clock(g.Now)) / 2 //nolint:mnd // half of the label
@@ -221,7 +221,7 @@ func (g *forecastFigure) drawLines() {
 	if len(g.duty) > 0 {
 		g.line("duty", g.dutyLine()...)
 	}
-	for past := g.Past; len(past) > 0; { // without an hour that was not measured
+	for past := g.Past; len(past) > 0; { // the line has a gap where an hour was not measured
 		n := 1
 		for n < len(past) && past[n].At.Sub(past[n-1].At) <= time.Hour {
 			n++
@@ -243,7 +243,7 @@ func (g *forecastFigure) drawLines() {
 	g.dot(now.x, now.y, 5.5)
 }
 
-// dutyLine returns the line of the nurses on duty, of whom there is at least one step.
+// dutyLine returns the line of the nurses on duty. There must be at least one step.
 func (g *forecastFigure) dutyLine() []point {
 	return held(len(g.duty), func(i int) point {
 		return point{g.x.atTime(g.duty[i].from), g.y.at(g.duty[i].nurses)}
@@ -271,7 +271,7 @@ func (g *forecastFigure) labelLines() {
 	before, after := now.x-10, now.x+10
 	l.avoid(g.likelyLine())
 	l.place(g.Words.Now, spot{"end", before, now.y}, spot{"start", after, now.y}, spot{"end", before, below}, spot{"start", after, below})
-	l.lines = nil // the other labels belong to a line
+	l.lines = nil // the labels below may overlap their lines
 
 	highest := g.Ahead[0]
 	for _, b := range g.Ahead {

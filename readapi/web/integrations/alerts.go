@@ -275,7 +275,7 @@ func showEpisodes(d *adminRequest) {
 	}
 	out := episodesPage{adminPage: d.newPage("episodes")}
 	out.Tabs = listAlertTabs(d, "episodes")
-	if d.refused == nil { // on errors, the path is that of the act
+	if d.refused == nil { // after an error, the URL is that of the act and cannot be reloaded
 		out.Poll, out.Refresh = feedsPoll, page.RefreshSeconds
 	}
 	out.Rows = newRows(d, &out.adminPage, all, newEpisodeRow)

@@ -17,12 +17,12 @@ import (
 
 // importPage has the form for a file with many rows.
 type importPage struct {
-	adminPage // its Version is that of the table at the preview
+	adminPage // Version is the version of the table at the preview
 
 	Action      string // path of its form
 	Export      string // path of the current file
 	FileColumns string
-	Text        string // text of the file; "": it is refused
+	Text        string // text of the file; "": the file was refused
 	Rows        int
 	Faults      []string
 	Ready       bool // the file can be applied
@@ -200,7 +200,7 @@ func previewFile[T any](d *adminRequest, out *importPage, of *table[T], rows []s
 	}
 	before, says := map[string]string{}, map[string]string{}
 	if d.refused != nil {
-		//nolint:errcheck // of our own page; what is no JSON compares with nothing
+		//nolint:errcheck // written by this page; invalid JSON compares with no row
 		json.Unmarshal([]byte(d.r.PostForm.Get("was")), &before)
 	}
 	for i, id := range ids[:min(len(ids), len(rows))] {

@@ -191,7 +191,7 @@ func (d *adminRequest) formatSince(t *time.Time) string {
 	return d.T("ago", "age", d.FormatAge(d.now().Sub(*t)))
 }
 
-// flashFor is the lifetime of a flash until the next page shows it.
+// flashFor is how long a flash remains valid if no page shows it.
 const flashFor = time.Minute
 
 var flashCookie = auth.Cookie{Suffix: "-flash", Purpose: "svc.v1 flash", Age: flashFor}

@@ -157,7 +157,7 @@ func untyped(show func(*adminRequest)) func(*adminRequest) {
 // formVersion returns the version of the resource that the form displayed.
 func (d *adminRequest) formVersion() string { return d.r.PostForm.Get("version") }
 
-// formVersionOrNew is formVersion for a resource that the form may create, which must then not exist.
+// formVersionOrNew is [adminRequest.formVersion], but returns [notThere] for a form that creates its resource.
 func (d *adminRequest) formVersionOrNew() string { return cmp.Or(d.formVersion(), notThere) }
 
 // showNotFound responds that the resource does not exist. A resource of another hospital counts as missing.
@@ -233,7 +233,7 @@ func (l list[T]) find(d *adminRequest, is func(*T) bool) (*T, bool) {
 	return row, row != nil
 }
 
-// wait waits until this process lists a row or, if there is false, no longer lists it.
+// wait waits until this process lists a row. If there is false, it waits until the row is no longer listed.
 func (l list[T]) wait(d *adminRequest, there bool, is func(*T) bool) {
 	d.waitUntil(func() bool {
 		in := rowsOf[T]{name: l.name}

@@ -216,8 +216,8 @@ func actOnRule(d *adminRequest) {
 	}
 }
 
-// waitForRule waits until this process has the change of a factor: values with another version than in the form, or no
-// values.
+// waitForRule waits until this process has applied a change to a factor: its values have another version than the
+// form. If there is false, it waits until the factor has no values.
 func waitForRule(d *adminRequest, id string, there bool) {
 	before := d.formVersion()
 	ruleList.wait(d, there, func(r *apiRule) bool { return r.FactorID == id && (!there || formatVersion(r.Version) != before) })

@@ -93,8 +93,8 @@ func leftmost(e ast.Expr) string {
 	return ""
 }
 
-// notFromForm are rules that only a client can violate that writes JSON or a URL itself, which the
-// pages generate. The pages show the API's explanation of these rules.
+// notFromForm are rules for JSON or URLs, which the pages generate, so that only another client can
+// break them. For these rules, the pages show the API's explanation.
 var notFromForm = []string{"path", "name", "version", "type"}
 
 // TestReasonsInEachLanguage: every rule with which the API may refuse a form has a text for the

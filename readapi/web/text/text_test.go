@@ -228,7 +228,7 @@ func keysUsed(t *testing.T) map[string]bool {
 			used[prefix+"."+code] = true
 		}
 	}
-	for key := range allTexts["en"].words { // of rules that the API has; a form may have a text for a limit, too
+	for key := range allTexts["en"].words { // texts for rules of the API, some with a limit
 		rule, is := strings.CutPrefix(key, "rule.")
 		word, _, _ := strings.Cut(rule, ".")
 		if _, known := rules.Explain(word); is && known {

@@ -1,5 +1,5 @@
-// Package hours gathers the full hours of a hospital for a backtest. The functions of the live processor cut the hours
-// from feeds or from the log of observations. Recorded hours are read unchanged.
+// Package hours provides the full hours of a hospital for a backtest. From feeds or the log of observations, it
+// computes them with the functions of the live processor. Recorded hours are read unchanged.
 package hours
 
 import (
@@ -61,8 +61,8 @@ func Lines(from io.Reader) iter.Seq2[simulate.Request, error] {
 // feeds are the channels of the JSON feeds.
 var feeds = []acuity.Channel{acuity.ChannelADT, acuity.ChannelCensus, acuity.ChannelClinical, acuity.ChannelRoster, acuity.ChannelStaffing}
 
-// FromRequests cuts the hours of a hospital from the requests of its feeds. A request that a
-// server would refuse is an error.
+// FromRequests computes the hours of a hospital from the requests of its feeds. A request that a server would
+// refuse is an error.
 func FromRequests(requests iter.Seq2[simulate.Request, error], hospital string, zone *time.Location) hours {
 	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // the pseudonyms do not leave the process
 	return FromInputs(func(yield func(inputlog.Input, error) bool) {
@@ -91,7 +91,7 @@ func FromRequests(requests iter.Seq2[simulate.Request, error], hospital string, 
 	}, hospital)
 }
 
-// FromInputs cuts the hours of a hospital from the inputs of its log.
+// FromInputs computes the hours of a hospital from the inputs of its log.
 func FromInputs(inputs iter.Seq2[inputlog.Input, error], hospital string) hours {
 	return func(yield func(*acuity.Snapshot, error) bool) {
 		refold, err := replay.NewRefold(hospital, nil)
