@@ -1,6 +1,5 @@
-// Package endpointqueue decides which event is sent to an endpoint next, and when. It also decides the effect of
-// each attempt's result. It is a state machine: it stores no events, sends nothing, and gets the time from its
-// caller.
+// Package endpointqueue schedules the deliveries to one endpoint. It also decides the effect of each attempt's result.
+// It is a state machine: it stores no events, sends nothing, and gets the time from its caller.
 //
 // Events are sent in the order of the ledger, one at a time; the next event is sent when the previous one is final.
 // Thus a failing endpoint delays only its own events. There is one exception: if an endpoint rejects only one event,
