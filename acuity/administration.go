@@ -54,8 +54,7 @@ type Place struct {
 	Delete    bool
 }
 
-// Switches are the settings of a hospital that change how facts are read. An observation of them contains all of
-// them.
+// Switches are the settings of a hospital that change how facts are read. An observation that sets them contains all of them.
 type Switches struct {
 	TrustA08Location   bool // an A08 with a different PV1-3 moves the patient
 	StaffingFromRoster bool // without a staffing record, nurses on duty are counted from the roster

@@ -6,19 +6,19 @@ import (
 )
 
 // Change is the effect of one input, or of one due instant, on a unit. All downstream data is derived from changes.
-// Each change has the next version, so no input is silent and no two effects merge.
+// Each change increments the version, so every input is visible and no two effects merge.
 type Change struct {
 	Hospital  string
-	Version   int64   // one counter per hospital, incremented by 1 and never reset
-	Offset    int64   // of the input in its partition; for a due instant, that of the last input
-	Cause     Cause   //
+	Version   int64 // one counter per hospital, incremented by 1 and never reset
+	Offset    int64 // of the input in its partition; for a due instant, that of the last input
+	Cause     Cause
 	AppliedAt Instant // clock of the hospital at this change
 
 	Outcome Outcome
 	Reason  string       // of a rejection: its stable code
 	Items   []ItemResult // one per event of the input, in the order of the input
 
-	Level   Level // after
+	Level   Level // after the change
 	Effects []Effect
 
 	Activated, Expired []FactorChange     // by room, then factor id
@@ -115,7 +115,7 @@ type Preview struct {
 	Outcome Outcome
 	Reason  string // of an observation that would be refused
 
-	Level              Level // after
+	Level              Level // after the change
 	Effects            []Effect
 	Activated, Expired []FactorChange
 	Warnings           []Warning

@@ -177,7 +177,7 @@ const (
 	ColorRed
 )
 
-// Axis is one of the seven measures of a unit. Their order breaks ties.
+// Axis is one of the seven measures of a unit. If two axes are equal, the lower number has priority.
 type Axis uint8
 
 // The axes.

@@ -20,6 +20,6 @@ type Diagnosis struct {
 	Display string // ≤ 80 characters, long digit runs masked; may be empty
 	OnsetAt Instant
 	Delete  bool // in a delta: DG1-21 = D
-	// OnsetFrom is the start of the interval that the sender gave as OnsetAt, as Event.AtFrom.
+	// OnsetFrom is the start of the interval that the sender gave as the onset; see Event.AtFrom.
 	OnsetFrom Instant
 }

@@ -22,7 +22,7 @@ type Observation struct {
 	Room     *RoomRef  // clinical: the room of the request, even without signals
 	Census   *Census   // census
 	Staffing *Staffing // staffing
-	// PastStaffing is the staffing that a batch reports of past hours, at most one entry per instant, in any order.
+	// PastStaffing is the staffing that a batch reports for past hours, at most one entry per instant, in any order.
 	PastStaffing []Staffing
 	Roster       *Roster   // roster
 	Mappings     []Mapping // terminology
@@ -80,8 +80,8 @@ const (
 	A02                  // transfer
 	A03                  // discharge
 	A04                  // register
-	A06                  // outpatient to inpatient: as A01 on the open visit
-	A07                  // inpatient to outpatient: as A01 on the open visit
+	A06                  // outpatient to inpatient: like A01 on the open visit
+	A07                  // inpatient to outpatient: like A01 on the open visit
 	A08                  // update
 	A11                  // cancel admit (of A01 or A04)
 	A12                  // cancel transfer
@@ -124,8 +124,9 @@ type Event struct {
 	// affect the order. 0: the latest live event of its class that is not after At.
 	Cancels          Instant
 	CancelsPrecision Precision
-	// CancelsTo is the first instant after the interval of Cancels, as AtTo. If Cancels has no offset and lies in an hour
-	// that the clock repeats, the interval begins in the first and ends in the second.
+	// CancelsTo is the first instant after the interval of Cancels; see AtTo. If Cancels has no offset and lies in the
+	// hour that is repeated at the end of daylight saving time, the interval begins in the first and ends in the second
+	// occurrence of that hour.
 	CancelsTo Instant
 
 	Visit   string // pseudonym; one name space for HL7, JSON and FHIR. Empty: the open visit of Patient
@@ -151,11 +152,11 @@ type Event struct {
 	DiagnosisMode DiagnosisMode
 	Diagnoses     []Diagnosis
 
-	// Resource is the FHIR resource that the event was made from, a pseudonym of
-	// its identity (docs/decisions.md#resource-identity). The newest version of a resource
-	// replaces all events of its older ones (docs/decisions.md#encounter-versions); UpdatedAt is the time of the
-	// version, 0 if not said. An event with Void says that the resource has no
-	// events any more (cancelled, entered in error; docs/decisions.md#cancelled-encounter). Empty: not from FHIR.
+	// Resource is a pseudonym of the identity of the FHIR resource that the event was made from
+	// (docs/decisions.md#resource-identity). The newest version of a resource replaces all events of its older ones
+	// (docs/decisions.md#encounter-versions); UpdatedAt is the time of the version, 0 if not given. Void means that the
+	// resource no longer has events, because it was cancelled or entered in error
+	// (docs/decisions.md#cancelled-encounter). Empty: not from FHIR.
 	Resource  string
 	UpdatedAt Instant
 	VersionID int64 // increases with each version (meta.versionId); 0 if not given or not a number
@@ -197,7 +198,7 @@ func (l Location) IsZero() bool { return l == Location{} }
 // SignalStatus is the status of a signal, as its sender gives it.
 type SignalStatus uint8
 
-// The statuses of a signal. A signal on hold is inactive, but its clock runs on.
+// The statuses of a signal. A signal on hold is inactive, but its clock continues.
 const (
 	SignalActive SignalStatus = iota
 	SignalEnded
@@ -225,16 +226,16 @@ type Signal struct {
 
 	ObservedAt Instant // of an ended signal: its end
 	StartedAt  Instant // of a medication; onset of a condition
-	// ObservedFrom is the start of the interval that the sender gave as ObservedAt, as Event.AtFrom.
+	// ObservedFrom is the start of the interval that the sender gave as ObservedAt; see Event.AtFrom.
 	ObservedFrom Instant
-	// StartedFrom is the start of the interval that the sender gave as StartedAt, as Event.AtFrom.
+	// StartedFrom is the start of the interval that the sender gave as StartedAt; see Event.AtFrom.
 	StartedFrom Instant
 
-	// Resource is the pseudonym of a FHIR resource. A statement about one resource says
-	// nothing about another (docs/decisions.md#resource-identity). A component adds a dot and its index; a retraction of the
-	// resource includes its components. A retraction may name the resource alone, without
-	// code, visit or patient. Empty: kind, system and code identify the statement. "~" begins
-	// a resource without an identifier; it is one thing in its visit or patient.
+	// Resource is the pseudonym of a FHIR resource. Statements about one resource do not affect another
+	// (docs/decisions.md#resource-identity). A component adds a dot and its index; a retraction of the resource
+	// includes its components. A retraction may name only the resource, without code, visit or patient. Empty: kind,
+	// system and code identify the statement. The prefix "~" marks a resource without an identifier, which its content
+	// identifies within its visit or patient.
 	Resource  string
 	UpdatedAt Instant // time of the version of the resource; 0 if not given
 	VersionID int64   // increases with each version (meta.versionId); 0 if not given or not a number
@@ -292,7 +293,7 @@ type CensusRoom struct {
 	Primary                         catalogue.Factor
 	PrimarySince                    Instant
 	DeliveredAt                     Instant
-	PrimarySinceFrom, DeliveredFrom Instant // starts of their intervals, as Event.AtFrom
+	PrimarySinceFrom, DeliveredFrom Instant // starts of their intervals; see Event.AtFrom
 	Cesarean                        bool    // deliveryMode
 
 	// A list that was not sent changes nothing; an empty list clears the stored one.
@@ -349,12 +350,12 @@ type Reasons uint64
 // Reference is a FHIR Medication, Location or Patient that other resources refer to. It may arrive before or after
 // them, in a separate request.
 type Reference struct {
-	// Name is the name that others use. Statements refer to "Medication/<id>" or its number as a code of the local
-	// system. Locations are referred to as "Location/<id>", or by number as the room or the point of care. A Patient
-	// is identified by the pseudonym of its reference.
+	// Name is the name by which others refer to it. Statements refer to "Medication/<id>" or its number as a code of
+	// the local system. Locations are referred to as "Location/<id>", or by number as the room or the point of care. A
+	// Patient is identified by the pseudonym of its reference.
 	Name      string
 	UpdatedAt Instant  // time of the version; 0: not given
-	Codings   []Coding // of a Medication; of a Patient [Neonate] and the order of a [MultipleBirth]
+	Codings   []Coding // of a Medication; of a Patient, [Neonate] and the birth order (see [MultipleBirth])
 	Place     Location // of a Location
 	Patient   string   // of a Patient: the pseudonym of its number
 }

@@ -47,15 +47,15 @@ type StageClass uint8
 
 // The classes, in the order of the forecast tables.
 const (
-	StageTriage          StageClass = iota // triage, antepartum testing
-	StageEarly                             // ripening, labor before 4 cm, ruptured membranes
-	StageLabor                             // active labor
-	StageBirth                             // birth, operating room, admitted for cesarean
-	StageRecovery                          //
-	StageCouplet                           // mother and newborn
-	StageAntepartum                        //
-	StageOther                             //
-	StageCoupletCesarean                   // mother and newborn after a cesarean
+	StageTriage StageClass = iota // triage, antepartum testing
+	StageEarly                    // ripening, labor before 4 cm, ruptured membranes
+	StageLabor                    // active labor
+	StageBirth                    // birth, operating room, admitted for cesarean
+	StageRecovery
+	StageCouplet // mother and newborn
+	StageAntepartum
+	StageOther
+	StageCoupletCesarean // mother and newborn after a cesarean
 )
 
 // ArrivalKind is the stage in which a visit began.

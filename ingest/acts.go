@@ -14,7 +14,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Settings stores the settings of hospitals that change no verdict by themselves.
+// Settings stores the settings of hospitals that do not change a verdict directly.
 type Settings interface {
 	Hospital(id string) (access.Hospital, bool)
 	// Set stores the zone and the senders of a hospital, as set by the act with this version. When it returns, this

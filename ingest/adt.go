@@ -238,8 +238,8 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 }
 
 // batch parses the events and the staffing of a body. Valid events are added to the observation, invalid ones to the
-// results. The reader collects errors of the body as a whole, and all errors of the staffing: a sender whose list of
-// shifts is wrong in one place should not see hours with part of it.
+// results. The reader collects errors of the body as a whole. It also collects all errors of the staffing, because a
+// list of shifts is applied completely or not at all.
 func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 	b, ok := r.open(body, "", shapeOf[batchShape]())
 	if !ok {

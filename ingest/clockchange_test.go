@@ -217,8 +217,8 @@ func TestCancelFindsItsEventWhenTheClockChanges(t *testing.T) {
 	})
 }
 
-// A cancel finds its event in a repeated hour, whichever offset each of the two messages has: without an offset of its
-// own, EVN-6 means both hours. A cancel that gives the offset, or names another time, means only that.
+// A cancel finds its event in a repeated hour, whichever offset each of the two messages has: EVN-6 without an offset
+// means both hours. A cancel that gives the offset, or names another time, means only that.
 func TestCancelOfARepeatedHour(t *testing.T) {
 	zone := zoneOf(t, "America/New_York")
 	first, second, later := "20261101014500-0400", "20261101014500-0500", "20261101100000-0500"

@@ -43,8 +43,8 @@ func (p *Places) message(path string, messages int) int {
 	return -1
 }
 
-// triggerEvent returns the event of the message that a warning is about if the event has no effect, because its name
-// shows an administrator which events the feed need not send. Only a standard event name is shown.
+// triggerEvent returns the event of the message that a warning is about if that event has no effect. Administrators see
+// its name, so they know which events the feed need not send. Only a standard event name is shown.
 func (p *Places) triggerEvent(w acuity.Warning) string {
 	n := p.message(w.Path, len(p.triggers))
 	if n < 0 || w.Code != "event_ignored" {

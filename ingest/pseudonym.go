@@ -9,16 +9,16 @@ import (
 	"sync/atomic"
 )
 
-// Pseudonyms creates keyed pseudonyms of identifiers. Without the key, a pseudonym cannot be reversed and a guess
-// cannot be tested.
+// Pseudonyms creates keyed pseudonyms of identifiers. Without the key, a pseudonym cannot be reversed and a guess cannot be tested.
 //
-// Each is an HMAC-SHA-256, including that of all bytes of a message. On a CPU without SHA-256 instructions, the
-// compression function alone needs half of the time of a message (BenchmarkFacts).
+// Each pseudonym is an HMAC-SHA-256, including that of all bytes of a message. On a CPU without SHA-256 instructions,
+// the compression function alone takes half of the time of a message (BenchmarkFacts).
 //
-// Three alternatives were rejected. BLAKE2b for those bytes saved a sixth there, and would be slower on a CPU with
-// such instructions. A cache from identifier to pseudonym would save less, and would keep identifiers of patients in
-// memory. crypto/hmac caches the two states of the key, so a short value already needs only two compressions; doing
-// this by hand saved a tenth of that, and would depend on an undocumented encoding of the state.
+// Three alternatives were rejected. BLAKE2b for those bytes saved a sixth of the time on such a CPU, and would be
+// slower on a CPU with SHA-256 instructions. A cache from identifier to pseudonym would save less, and would keep
+// identifiers of patients in memory. crypto/hmac caches the two states of the key, so a short value already needs only
+// two compressions; caching them in our own code saved another tenth, but depends on an undocumented encoding of the
+// state.
 type Pseudonyms struct {
 	idle *sync.Pool
 	key  *atomic.Pointer[[]byte]

@@ -55,8 +55,8 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 // setHospital executes the second half of an act. If it returns false, it has sent an error response.
 //
 // The first half, the switches, is ordered by the log among all acts of the hospital, and has checked If-Match. The
-// second half uses the version of the first, so the last act wins in both, however two administrators collide. If the
-// second half is not executed, a read of the settings shows that, and setting them again sets both.
+// second half uses the version of the first, so the last act wins in both, even if two administrators act at once. If
+// the second half is not executed, a read of the settings shows that, and setting them again sets both.
 func (a *acts) setHospital(w http.ResponseWriter, r *http.Request, hospital *access.Hospital, answer *settingsAnswer) bool {
 	err := error(nil)
 	if answer.Applied {

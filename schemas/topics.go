@@ -60,8 +60,8 @@ func Deliveries() Topic {
 	}
 }
 
-// Snapshots holds one record per hospital and hour, from which forecasts are learned. The verdict processor writes it in
-// the transaction of the change that cut the hour.
+// Snapshots holds one record per hospital and hour, from which forecasts are learned. The verdict processor writes it
+// in the transaction of the change that has the snapshot.
 func Snapshots() Topic {
 	return Topic{Name: "svc.v1.snapshots", Records: []string{"snapshot"}, Retention: 63 * day, Copartitioned: true}
 }

@@ -12,8 +12,8 @@ type interval struct {
 	precision acuity.Precision
 }
 
-// intervalOf returns the interval of a time that was sent. to is its end in the zone of the sender, where
-// days, months and some hours differ in length; 0: it is as long as usual.
+// intervalOf returns the interval of a time that was sent. to is its end in the time zone of the sender, in which days,
+// months and some hours differ in length; 0 means the usual length.
 func intervalOf(from, to acuity.Instant, p acuity.Precision) interval {
 	if to <= from {
 		to = from.Add(p.Length())
@@ -53,10 +53,10 @@ func sameMoment(a, b *Event) bool {
 	return a.AtFrom == b.AtFrom && a.Precision == b.Precision
 }
 
-// sameTime reports whether two times are equal at the coarser of their precisions: the finer one lies in
-// the interval of the coarser one. Intervals of days and longer are equal if they share more than half
-// of their length: the clock changes by an hour, so two messages may read one day from two offsets. A time
-// in a repeated hour may cover both hours: it begins with one reading and ends with the other.
+// sameTime reports whether two times are equal at the coarser of their precisions: the finer one lies in the interval
+// of the coarser one. Intervals of a day or longer are equal if they overlap by more than half, because two messages
+// may state the same day with different UTC offsets. Shorter intervals are also equal if only their ends are: the
+// interval of a time in a repeated hour may include both hours.
 func (a interval) sameTime(b interval) bool {
 	switch {
 	case a.precision > b.precision:
@@ -201,8 +201,8 @@ func sameCancel(a, b *Event) bool {
 	return a.Type == b.Type && a.Cancels == 0 && sameMoment(a, b) && a.Recorded() == b.Recorded() && *selects(a) == *selects(b)
 }
 
-// cancelEvent cancels t and its repetitions: events with the same type, time and location that were recorded before
-// the cancel, and at least the first of them. Later repetitions are the event sent again, and count
+// cancelEvent cancels t and those of its repetitions (events with the same type, time and location) that were recorded
+// before the cancel, but at least the first of them. Later repetitions are new events
 // (docs/decisions.md#reissued-events).
 func (n *builder) cancelEvent(c, t *AppliedEvent, dead bool) {
 	var first *AppliedEvent

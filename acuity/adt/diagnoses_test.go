@@ -9,8 +9,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// standing lists the diagnoses of a timeline with the minutes of their start and their newest
-// statement.
+// standing lists the diagnoses of a timeline, each with the minutes of its start and its newest statement.
 func standing(s Timeline) string {
 	var list []string
 	for _, d := range s.Diagnoses {

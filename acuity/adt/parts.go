@@ -106,7 +106,7 @@ func (j *joiner) addWhole() {
 	}
 }
 
-// shadowed returns an event without its location. Only an admission still opens the visit.
+// shadowed returns an event without its location. An admission still opens the visit; a transfer becomes an update.
 func shadowed(e Event) Event {
 	e.Place, e.PlaceNull = noLocation, false
 	if e.Type == acuity.A02 {
@@ -115,8 +115,8 @@ func shadowed(e Event) Event {
 	return e
 }
 
-// addParts adds the events of the parts except their ends. If the events of the whole are known, a part opens no
-// visit and changes no class, and after the end of the whole it moves no patient.
+// addParts adds the events of the parts except their ends. If the whole has events, a part does not open the visit or
+// change its class. After the end of the whole, a part does not move the patient.
 func (j *joiner) addParts(hasWhole bool) {
 	opened := false
 	for _, p := range j.parts {

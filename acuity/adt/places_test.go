@@ -2,8 +2,7 @@ package adt
 
 import "testing"
 
-// A service of this field with a numeric code does not make a patient a boarder. The rest of the
-// service's name is not stored.
+// An obstetric service with a numeric code does not make a patient a boarder. The rest of the service's name is not stored.
 func TestService(t *testing.T) {
 	for _, c := range []struct {
 		code  string

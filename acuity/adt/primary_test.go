@@ -152,8 +152,8 @@ func TestAreaWords(t *testing.T) {
 	}
 }
 
-// A service is recognized by the keywords of locations and by additional keywords of services. Any
-// other service is of another specialty, but a number alone has no meaning.
+// A service is recognized by the keywords of locations and by additional keywords of services. Any other service
+// belongs to another specialty, except a bare number, which has no meaning.
 func TestAreaOfAService(t *testing.T) {
 	place := CachedPlace{Place: Place{PointOfCare: "3W"}}
 	for service, want := range map[string]Area{

@@ -14,7 +14,7 @@ func TestParseReasons(t *testing.T) {
 		"Contractions, 39w2d":              "",
 		"Induction of labor":               "induction",
 		"INDUCTION":                        "induction",
-		"Not for induction":                "induction", // "for" begins a new part, which has more weight than the denial
+		"Not for induction":                "induction", // the negation ends at "for", which begins a new part
 		"No induction":                     "",
 		"Leaking fluid":                    "rupture",
 		"r/o ROM":                          "rupture", // not a denial, because it is the reason for the visit
@@ -76,8 +76,7 @@ func TestReasonsThereAndBack(t *testing.T) {
 	if ReasonCodes(0) != nil || ReasonsOf(nil) != 0 {
 		t.Error("nothing is not nothing")
 	}
-	// The wire format has the names, not the numbers, but stored state may outlive a version of
-	// svc.
+	// A record stores the names of the hints, so a hint may change its number but never its name.
 	want := []string{"medical-complaint", "rupture", "fetal-test"}
 	if got := ReasonCodes(all)[:3]; !slices.Equal(got, want) {
 		t.Errorf("first reasons %v, want %v", got, want)

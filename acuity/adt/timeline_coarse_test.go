@@ -38,15 +38,14 @@ func momentOf(at acuity.Instant, p acuity.Precision) acuity.Moment {
 	return acuity.Moment{From: acuity.At(from), To: acuity.At(to), Precision: p}
 }
 
-// told gives an event a coarse time. The event is received at the given minute, and beside contains
-// further times of its message.
+// told gives an event a coarse time. The event is received at the given minute; beside are further times in its message.
 func told(e acuity.Event, m acuity.Moment, received int, beside ...acuity.Moment) acuity.Event {
 	e.ReceivedAt, e.RecordedAt = minute(received), 0
 	e.SetTime(m, m.Resolve(e.ReceivedAt, beside...))
 	return e
 }
 
-// dayAfter is a minute of the next day, when the day of the tests has ended.
+// dayAfter is a minute of the day after the day of the tests.
 const dayAfter = 24 * 60
 
 func TestTimelineOfCoarseTimes(t *testing.T) {

@@ -22,8 +22,7 @@ func ending(s *Timeline) string {
 	return text
 }
 
-// docs/decisions.md#folded-events: the folded events of a visit result in the end state of its
-// events.
+// Folding the events of a visit does not change its end state (docs/decisions.md#folded-events).
 func TestFoldedEventsEndAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyEvents(t)

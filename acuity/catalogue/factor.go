@@ -80,7 +80,7 @@ func sectionByName(name string) (Section, error) {
 	if i <= 0 {
 		return sectionNone, fmt.Errorf("unknown section %q", name)
 	}
-	return Section(i), nil //nolint:gosec // there are a few
+	return Section(i), nil //nolint:gosec // fewer than 256 sections
 }
 
 // Sections is a set of sections.

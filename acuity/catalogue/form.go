@@ -38,7 +38,7 @@ func (f *form) next(l line) error {
 		f.plain = &plain
 	}
 	f.spec.Variants = append(f.spec.Variants, Variant{Name: l.text, Requirement: f.spec.Variants[0].Requirement})
-	f.variant = uint8(len(f.spec.Variants) - 1) //nolint:gosec // a catalogue has a few
+	f.variant = uint8(len(f.spec.Variants) - 1) //nolint:gosec // a factor has few variants
 	f.seen = map[string]bool{}
 	f.needs, f.beside, f.classes = f.plain.needs, f.plain.beside, f.plain.classes
 	return nil

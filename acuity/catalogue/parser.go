@@ -200,7 +200,7 @@ func class(text string) (uint8, error) {
 	return uint8(n), nil
 }
 
-// step is a value that holds until the factor reaches an age; an until of 0 has no end.
+// step is a value that applies until the factor reaches the age until; 0 means no end.
 type step[T comparable] struct {
 	until codes.Instant
 	value T

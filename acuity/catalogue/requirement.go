@@ -14,8 +14,7 @@ type Demand int32
 // Nurse is the demand of one nurse.
 const Nurse Demand = 60
 
-// Step is a part of a schedule: demand and severity while the age of the factor is less than Until. An Until of 0 has
-// no end.
+// Step is a part of a schedule: demand and severity while the age of the factor is less than Until. Until 0 means no end.
 type Step struct {
 	Until time.Duration
 	Need  Demand

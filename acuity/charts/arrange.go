@@ -50,8 +50,8 @@ func (m *Builder) Arrange(rebuilt []*registry.Room) {
 	}
 }
 
-// isIn reports whether a room belongs to the unit: the newest census, at that instant, lists it, or since then a
-// patient was placed there or a statement named it.
+// isIn reports whether a room belongs to the unit: the newest census, taken at the given instant, lists it, or a
+// patient was placed there or a statement named it since then.
 func isIn(r *registry.Room, census acuity.Instant) bool {
 	if r.Listed || r.Clinical || r.Placed {
 		return true

@@ -175,8 +175,8 @@ func addEntry(r *registry.Room) *acuity.PatientChart {
 	return &r.Chart.Patients[n]
 }
 
-// primary returns the primary of a visit by ADT and census: the newer of the two. An
-// explicit primary of a census holds until ADT moves the patient to another area (docs/decisions.md#explicit-primary).
+// primary returns the primary factor of a visit: the newer of those by ADT and by census. An explicit primary factor of
+// a census holds until ADT moves the patient to another area (docs/decisions.md#explicit-primary).
 func (m *Builder) primary(
 	r *registry.Room, v *registry.Visit, known *facts.CensusFacts, birth acuity.Instant, cesarean bool,
 ) (adt.Primary, acuity.EvidenceKind) {
@@ -307,8 +307,8 @@ func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed
 	e.Primaries = append(e.Primaries, ev)
 }
 
-// gatherStatements begins the input of b with the lists that contain its statements: those settled with it, and those
-// of the rooms where it was.
+// gatherStatements empties the input for the owner b, and adds the lists that contain its statements: those settled
+// with it, and those of the rooms where it was.
 func (m *Builder) gatherStatements(e *evidence.Input, b registry.Binding, r *registry.Room) {
 	e.Reset(b.Owner())
 	if !m.Work.Plain {

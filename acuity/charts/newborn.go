@@ -51,7 +51,7 @@ func (m *Builder) addBabies(r *registry.Room, e *evidence.Input, mother *registr
 	for i := range known.Newborns {
 		n := &known.Newborns[i]
 		if n.Visit == "" && unnamed > 0 {
-			unnamed-- // ADT already has it
+			unnamed-- // this newborn is already known from ADT
 			continue
 		}
 		if n.Visit != "" {

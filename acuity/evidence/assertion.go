@@ -114,8 +114,9 @@ type infusionRun struct {
 	from, to acuity.Instant // to 0: still running
 }
 
-// foldInfusions builds the evidence of the infusions that are resources. Each ends only itself. An infusion that
-// continues others has the earliest clock of them (docs/decisions.md#contiguous-infusions, #ended-infusions).
+// foldInfusions builds the evidence of the infusions that are resources. The end of one infusion does not end another.
+// An infusion that continues others has the earliest of their clocks (docs/decisions.md#contiguous-infusions,
+// #ended-infusions).
 func (f *builder) foldInfusions() {
 	var runs []assertion
 	var ran []infusionRun

@@ -9,9 +9,9 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Cache stores the result of the last fold of one patient, code by code. A code is folded again if its statements are
-// not those of the last fold, and is advanced if they are those and later ones. Each fold compares the statements
-// itself, so a cache may be kept whatever happened to them.
+// Cache stores the result of the last fold of one patient, code by code. If a code only has additional, later
+// statements, its result is advanced; after any other change, the code is folded again. Each fold detects such changes
+// itself, so a cache never has to be invalidated.
 type Cache struct {
 	cat   *catalogue.Catalogue
 	maps  *terminology.Mappings

@@ -51,8 +51,8 @@ func (f *builder) foldStatements(d *codeFold, said []orderedStatement) []ordered
 	return said
 }
 
-// mixNumber returns a hash of the number of a statement. Sums of it distinguish sets of statements: it is the mixing
-// function of SplitMix64 (Steele, Lea and Flood, 2014).
+// mixNumber returns a hash of the number of a statement, by the mixing function of SplitMix64 (Steele, Lea and Flood,
+// 2014). The sum of the hashes identifies a set of statements.
 func mixNumber(number int64) uint64 {
 	x := uint64(number) + 0x9e3779b97f4a7c15 //nolint:gosec // only the bits matter
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

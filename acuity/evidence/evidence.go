@@ -56,7 +56,7 @@ func (f *builder) foldSignals() {
 	cache := f.e.Cache
 	if cache == nil {
 		cache = &f.e.scratch
-		cache.cat = nil // it is of another patient
+		cache.cat = nil // it belongs to another patient
 	}
 	for _, l := range f.e.Listed {
 		if l.Factor == terminology.CatalogueIndex().Acknowledged {
@@ -65,7 +65,7 @@ func (f *builder) foldSignals() {
 	}
 	f.apart = cache.cat != nil && cache.apart || f.isMultiple()
 	f.foldAll(cache)
-	if several := f.isMultiple(); several != f.apart { // only signals imply several fetuses, or they no longer do
+	if several := f.isMultiple(); several != f.apart { // the signals changed the answer
 		f.apart, f.out = several, f.out[:0]
 		f.foldAll(cache)
 	}
@@ -104,8 +104,8 @@ func (f *builder) clear() {
 	f.e.sorted = f.e.sorted[:0]
 }
 
-// refused reports whether a signal does not count for its factor. Oxytocin also runs after birth, where it is not an
-// induction (docs/decisions.md#oxytocin-codes): the primary by ADT or census determines where the patient is
+// refused reports whether a signal does not count for its factor. Oxytocin after the birth is not an induction
+// (docs/decisions.md#oxytocin-codes). Whether the patient is in labor follows from the primary factor by ADT or census
 // (docs/decisions.md#oxytocin-section).
 func (f *builder) refused(r *assertion) bool {
 	if r.f != terminology.CatalogueIndex().Induction || r.from.Kind != catalogue.KindMedication || r.by.Kind == acuity.ByManual {
@@ -229,7 +229,7 @@ type Input struct {
 	members []member             // identities with statements
 	out     []acuity.Evidence
 
-	fetuses  []string // memory, like the next field
+	fetuses  []string // memory for the number of fetuses, like tracings
 	tracings []tracing
 }
 

@@ -120,8 +120,8 @@ func (h *ResourceStatement) firstObservedAt(all []*ResourceStatement) acuity.Ins
 	return at
 }
 
-// versionTimes resolves the coarse times of the versions of one resource, in order. If versions repeat a start, its
-// value in the first of them counts, and likewise a repeated end until the resource is active again.
+// versionTimes resolves the coarse times of the versions of one resource, in order. If several versions repeat a start,
+// the instant from the first of them counts. The same is true of a repeated end, until the resource is active again.
 type versionTimes struct {
 	start, end acuity.Instant
 	ended      bool // ended by the previous version
@@ -159,17 +159,17 @@ func (h *ResourceStatement) runs() bool {
 
 // sortedResources has the current resource statements, by kind.
 type sortedResources struct {
-	newest       map[string]newest    // by resource
-	observations Statements           // as statements without a resource
-	infusions    []*ResourceStatement // infusions
+	newest       map[string]newest // by resource
+	observations Statements        // as statements without a resource
+	infusions    []*ResourceStatement
 	conditions   []*ResourceStatement
 }
 
 // newest is the newest version of a resource, and its newest retraction.
 type newest struct{ version, retraction *ResourceStatement }
 
-// SortResources finds the current resource statements. Observations are added to the other statements; infusions and
-// conditions are sorted. Call it once, with all Resources. The next Fold sorts them again, so no cache is used.
+// SortResources finds the current resource statements. It adds the observations to the other statements, and sorts the
+// infusions and conditions. Call it once, after setting Resources. It makes the next Fold run without the cache.
 func (e *Input) SortResources() {
 	if len(e.Resources) == 0 {
 		return

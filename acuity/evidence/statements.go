@@ -12,8 +12,8 @@ import (
 )
 
 // MaxStatements is how many statements a list keeps. Beyond it, the oldest statements that have a newer one of the same
-// identity are dropped. A list may grow to spareStatements more, so that it drops many at once and [Fold] begins again
-// only then.
+// identity are dropped. A list may exceed the maximum by spareStatements, because after each drop [Fold] must start
+// over.
 const (
 	MaxStatements   = 240
 	spareStatements = 16
@@ -167,7 +167,7 @@ func (l *Statements) Remove(which func(*Statement) bool) {
 	l.list = slices.DeleteFunc(l.list, func(t codeStatements) bool { return len(t.statements) == 0 })
 }
 
-// dropAt removes the i-th statement. Statements of one identity at the cap always lose the first, so nothing is moved.
+// dropAt removes the i-th statement. If one identity has reached the cap, i is always 0, so nothing is moved.
 func (l *Statements) dropAt(t *codeStatements, i int) {
 	if i == 0 {
 		t.statements[0] = Statement{}
@@ -274,8 +274,8 @@ func (l *Statements) trim(lose func(*Statement)) {
 	})
 }
 
-// growTight grows the capacity of a full list by the length divided by part, at least by one. A hospital has much data, and
-// lists that double their capacity leave half of it unused.
+// growTight grows the capacity of a full list by the length divided by part, at least by one. Doubling would leave up
+// to half of the memory of a hospital's lists unused.
 func growTight[T any](list []T, part int) []T {
 	n := len(list)
 	if n < cap(list) {

@@ -12,7 +12,7 @@ func (b *Backfill) Skip(live []HourSpan) {
 	}
 }
 
-// Left returns the number of hours that must still be cut.
+// Left returns the number of hours that still need a new snapshot.
 func (b *Backfill) Left(live []HourSpan) int32 {
 	n := b.Until - b.Next + 1
 	for _, s := range live {

@@ -189,7 +189,7 @@ func TableVersion(rows map[string]int64) int64 {
 	return leastTableVersion | int64(sum&(leastTableVersion-1))
 }
 
-// isTable reports whether the table that an act changes has the version that it expects.
+// isTable reports whether version is the current version of the table that an act changes.
 func (s *LocalSettings) isTable(o *acuity.Observation, version int64) bool {
 	kind := kindMapping
 	switch {

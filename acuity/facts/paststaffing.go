@@ -10,10 +10,10 @@ import (
 // PastStaffingState is the staffing of past hours that batches reported. An entry holds until the
 // next one.
 type PastStaffingState struct {
-	List []acuity.Staffing // ascending by AsOf; Nurses -1: unknown from then on. Its memory is never changed.
+	List []acuity.Staffing // ascending by AsOf; Nurses -1: unknown from then on. Never changed in place.
 }
 
-// Set adds an entry, in place of one with the same AsOf. It reports whether that changes the list.
+// Set adds an entry, or replaces the one with the same AsOf. It reports whether that changes the list.
 func (s *PastStaffingState) Set(n acuity.Staffing) bool {
 	i, found := s.Find(n.AsOf)
 	switch {
@@ -49,8 +49,8 @@ func (s *PastStaffingState) DropOld(oldest acuity.Instant) bool {
 	return i > 0
 }
 
-// At returns the entry that holds at an instant; false: the staffing is unknown. An entry that does
-// not mention staff on call has what the entry before it says.
+// At returns the entry that holds at an instant; false: the staffing is unknown. An entry that does not mention staff
+// on call inherits that of the entry before it.
 func (s *PastStaffingState) At(at acuity.Instant) (n acuity.Staffing, known bool) {
 	i, found := s.Find(at)
 	if !found {

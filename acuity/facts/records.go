@@ -72,18 +72,18 @@ type UnitState struct {
 
 	ObservedAt acuity.Instant // time of the newest fact about a patient, at most its receipt
 	Generation int32          // generation of the snapshots, incremented by each backfill
-	Live       []HourSpan     // observed hours of the last 28 days that were cut on time, ascending
+	Live       []HourSpan     // observed hours of the last 28 days whose snapshot was made on time, ascending
 	Backfill   Backfill
 }
 
 // HourSpan is a range of hours, both ends inclusive.
 type HourSpan struct{ From, To int32 } // since 1970 UTC
 
-// Backfill is the range of past hours that must be cut again because of late events. Due is 0 if there is none.
+// Backfill is the range of past hours that need a new snapshot because of late events. Due is 0 if there is none.
 type Backfill struct {
-	Due         acuity.Instant // when the next hour is cut
+	Due         acuity.Instant // when the next snapshot is made
 	From, Until int32          // hours, both inclusive
-	Next        int32          // next hour to cut; equal to From before the first is cut
+	Next        int32          // hour of the next snapshot; equal to From before the first one
 }
 
 // RoomState is the state of one room, and its row in the newest census.

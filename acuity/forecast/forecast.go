@@ -96,9 +96,9 @@ type Hour struct {
 // Point is the forecast level at one instant.
 type Point struct {
 	At      acuity.Instant
-	Level   acuity.Level // lowest level with a probability of at least one half of not being exceeded
+	Level   acuity.Level // lowest level whose probability of not being exceeded is at least one half
 	P       [4]int32     // probability of each level in thousandths; the sum is 1000
-	Driving acuity.Axis  // most frequent one at Level
+	Driving acuity.Axis  // most frequent driving axis at Level
 }
 
 // Peak is the hour with the greatest 90% quantile.
@@ -122,9 +122,9 @@ type CalibrationStatus uint8
 
 // The states.
 const (
-	Prior      CalibrationStatus = iota // fewer than 100 forecasts scored: no numbers
-	Learning                            // less than 14 days of history
-	Calibrated                          //
+	Prior    CalibrationStatus = iota // fewer than 100 forecasts scored: no numbers
+	Learning                          // less than 14 days of history
+	Calibrated
 )
 
 func (s CalibrationStatus) String() string {

@@ -217,8 +217,8 @@ func (m *Model) score(o *Origin, h int, came *actual) {
 	m.learnTails(h, r, f)
 }
 
-// learnWeights adds one observation to the sums of the ridge regression of an hour ahead: the correction that would
-// have been right.
+// learnWeights adds one observation, the correction that would have been right, to the sums of the ridge regression for
+// h hours ahead.
 func learnWeights(ridge []float32, h int, by *Correction, came float64) {
 	x1, x2, y := float64(by.ByUsual), float64(by.FromUsual), came-float64(by.Raw)
 	for i, x := range [5]float64{x1 * x1, x1 * x2, x2 * x2, x1 * y, x2 * y} {

@@ -62,7 +62,7 @@ func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) 
 
 // levels is the level forecast at one instant.
 type levels struct {
-	atLeast [3]float64 // probability of yellow, orange, red and worse
+	atLeast [3]float64 // probability of at least yellow, orange and red
 	driving acuity.Axis
 	level   acuity.Level
 }
@@ -115,7 +115,7 @@ func (s *scene) judgeLevels() levels {
 				count[here] += cutsOfR - i
 				break
 			}
-			low, high := i, cutsOfR-1 // level here, and above it
+			low, high := i, cutsOfR-1 // the level is here at low, and higher at high
 			next := last
 			for high-low > 1 {
 				mid := (low + high) / 2

@@ -66,7 +66,7 @@ func TestOneNurseMore(t *testing.T) {
 	})
 }
 
-// TestNormalSlices: without learned data, the slices are those of the normal distribution, and the
+// TestNormalSlices: without learned data, the scenarios are at the quantiles of the normal distribution, and the
 // Poisson quantiles equal published tables.
 func TestNormalSlices(t *testing.T) {
 	for i, b := range between {

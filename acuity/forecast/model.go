@@ -87,7 +87,7 @@ type Ahead struct {
 	Occupied, Score float32 // rooms, and points
 	Required, Rooms Correction
 	Quantiles       [Quantiles]float32
-	AtLeast         [3]float32 // probability of yellow, orange, red and worse
+	AtLeast         [3]float32 // probability of at least yellow, orange and red
 }
 
 // Correction holds a mean before its correction, and the two corrections.

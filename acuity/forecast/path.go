@@ -11,9 +11,9 @@ import (
 // third of the value, or three times the value, changes the result by less than 0.5%.
 const (
 	cellPrior    = 10.0 // short cell toward class and ratio
-	classPrior   = 20.0 // class and ratio toward 0; also for stayers
+	classPrior   = 20.0 // class and ratio toward 0; also for long stays
 	shortVar     = .1   // nurses², variance of a short stage without data
-	stayVar      = .02  // nurses², variance of a stayer without data
+	stayVar      = .02  // nurses², variance of a long stay without data
 	hazardPrior  = 30.0 // patient-hours
 	factorPrior  = 40.0 // patient-hours, of class by hour and class by age
 	hazardHours  = 25.0 // prior rate: one departure in this many patient-hours
@@ -34,7 +34,7 @@ type path struct {
 
 	// Contributions to the change of the required nurses, for the drivers; they and now add up to mean.
 	clocks   [Horizon]float64 // changes that are certain because they depend on time alone
-	progress [Horizon]float64 // usual course of short stages, and of stayers
+	progress [Horizon]float64 // usual course of short stages, and of patients who remain in long stays
 	leaving  [Horizon]float64 // departures from long stays
 	leavers  [Horizon]float64 // number of departures
 	coming   [Horizon]float64 // newcomers

@@ -157,7 +157,7 @@ func (m *Model) correct(p *path, hours *[Horizon + 1]stretch) [Horizon]outlook {
 	return list
 }
 
-// solveRidge solves the ridge regression of an hour ahead.
+// solveRidge solves the ridge regression for h hours ahead.
 func solveRidge(ridge []float32, h int) (w1, w2 float64) {
 	r := (*[5]float32)(ridge[h*5:])
 	a, b, c := float64(r[0])+ridgePrior, float64(r[1]), float64(r[2])+ridgePrior

@@ -92,8 +92,7 @@ func staffed(chart *acuity.Chart, v *score.Verdict, more int32, call acuity.Tris
 	return &with
 }
 
-// better reports whether after improves level or shortfall, worsens neither, and still knows every axis that before
-// knows.
+// better reports whether after improves level or shortfall, worsens neither, and leaves no axis unknown that was known before.
 func better(before, after *score.Verdict) bool {
 	for a := range before.Axes {
 		if before.Axes[a].Known && !after.Axes[a].Known {

@@ -141,7 +141,7 @@ func (t *censusIntake) applyNamedRow(row *acuity.CensusRoom) bool {
 		}
 	}
 	if r.Occupant != nil && r.Anonymous() && !elsewhere && t.unit.registry.Facts.HasCensus {
-		t.giveOccupantTo(v, r) // ADT or the census may not have the visit; it continues
+		t.giveOccupantTo(v, r) // the occupant without a visit may be v, known only to this census so far
 	}
 	t.placeVisit(v, row)
 	return true

@@ -299,7 +299,7 @@ func TestDecisionsModifiers(t *testing.T) {
 	}
 }
 
-// isAdd are the modifiers that only add a fraction.
+// isAdd contains the modifiers that only add a fraction.
 var isAdd = map[string]bool{
 	"high-obesity-bmi40": true, "high-substance-abuse-hx": true, "high-mental-health-hx": true, "high-gbs-positive": true,
 	"nb-telemetry": true, "env-labor-support": true, "env-interpreter": true, "env-equity-risk": true,

@@ -59,8 +59,7 @@ func orders(list []acuity.Observation, f func([]acuity.Observation)) {
 	permute(len(list))
 }
 
-// Several identifiers of one visit are one visit, in any order of arrival, and even after a
-// restart.
+// Several identifiers of one visit identify the same visit, in any order of arrival and after a restart.
 func TestDecisionsJoins(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	stay := func(to float64, steps ...acuity.Observation) acuity.Observation { // an Encounter E without a location
@@ -255,7 +254,7 @@ func told(say []acuity.Observation) (text string) {
 	return text
 }
 
-// The answer names a fact that joins nothing or ends nothing.
+// The answer warns of a fact that joins no visits, or ends or cancels nothing.
 func TestDecisionsJoinsTold(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const inA, inB = "<LDR:A> 60 labor-standard/0", "<LDR:B> 60 labor-standard/0"

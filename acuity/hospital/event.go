@@ -13,7 +13,7 @@ import (
 	"svc/acuity/stays"
 )
 
-// reasonVisitUnknown is the reason for refusing an event that names no visit, and no patient with one.
+// reasonVisitUnknown is the reason for refusing an event that names neither a visit nor a patient with a visit.
 const reasonVisitUnknown = "visit_unknown"
 
 // eventStore stores the ADT events of visits.
@@ -131,8 +131,8 @@ func (es *eventStore) store(in *registry.Intake, i int, e *acuity.Event, v *regi
 	in.Events[i] = registry.IntakeEvent{V: v, ID: e.ID, Left: v.Whole().Timeline.PlacedAt() != 0 && es.WhereIs(v) == nil}
 }
 
-// reasonSeveralOpen is the reason for not assigning an event that names only a patient, who has several open visits,
-// and the place of none of them.
+// reasonSeveralOpen is the reason for ignoring an event that names only a patient, if several visits of the patient are
+// open and none is in the place that the event names.
 const reasonSeveralOpen = "several_open_visits"
 
 // namesPatientAlone reports whether an event names only the patient. Releases before this field reported it by a
@@ -165,8 +165,8 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 				case t.Disposition == adt.Duplicate:
 					item.Outcome = acuity.Duplicate
 				case t.Disposition == adt.SameRoom && (in.Events[i].Left && r != nil || t.Event.Resource != ""):
-					// The transfer ends the absence that a census reported (docs/decisions.md#census-among-adt), or an
-					// Encounter is in the room of another visit.
+					// The transfer ends an absence that a census reported (docs/decisions.md#census-among-adt), or a
+					// part of a FHIR visit is in the same room as the visit.
 				case reason != "":
 					item.Outcome, item.Reason = acuity.Ignored, reason
 				}

@@ -13,12 +13,12 @@ import (
 	"svc/acuity/score"
 )
 
-// hourGrace is how long after a full hour the wall clock cuts the hour if no input did. By then, inputs that were
-// received before the hour are applied.
+// hourGrace is how long after a full hour the wall clock makes the snapshot of that hour if no input did. By then,
+// inputs that were received before the hour are applied.
 const hourGrace = acuity.Instant(10_000)
 
-// closingHour is the period after the last fact about a patient in which hours are still cut. The first unobserved hour
-// is recorded as such; after that, an idle hospital writes no snapshots.
+// closingHour is how long after the last fact about a patient snapshots are still made. The first unobserved hour is
+// recorded as such; after that, an idle hospital writes no snapshots.
 const closingHour = score.QuietAfter + time.Hour
 
 // observedHours makes the snapshots of full hours, including those of past hours in a backfill.
@@ -28,10 +28,10 @@ type observedHours struct {
 	staffed pastStaffing
 
 	past   *past // the past that a backfill replays; nil: it must be built
-	isPast bool  // this unit is a replayed past, which cuts its own hours and removes nothing
+	isPast bool  // this unit is a replayed past, which makes its own snapshots and removes nothing
 }
 
-// hourDue returns the next full hour to cut, or 0 if none is due because nothing is observed.
+// hourDue returns the next full hour that needs a snapshot, or 0 if none does because nothing is observed.
 func (h *observedHours) hourDue() acuity.Instant {
 	at := h.Facts.ObservedAt
 	if at == 0 || h.isPast {
@@ -158,13 +158,13 @@ func arrivalKind(c acuity.StageClass) acuity.ArrivalKind {
 }
 
 // These control the pace of a backfill. Its hours are due one after the other, so that inputs are applied between them.
-// A replay cuts them at the same positions.
+// A replay makes their snapshots at the same positions in the log.
 const (
 	backfillAfter = acuity.Instant(2_000) // after the last batch with past events
 	backfillStep  = acuity.Instant(5)
 )
 
-// backfillDue returns when the next past hour must be cut, or 0 if there is no backfill.
+// backfillDue returns when the snapshot of the next past hour must be made, or 0 if there is no backfill.
 func (h *observedHours) backfillDue() acuity.Instant {
 	if h.Facts.Backfill.Due == 0 || h.isPast {
 		return 0
@@ -208,10 +208,10 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 	}
 }
 
-// Recall replays the past of a backfill that is due at now towards its next hour, by at most most events. It returns
-// the number of replayed events, and whether it reached the hour. After a restore, after a change of the past, and
-// after skipped hours, more events than those of one hour must be replayed. If Recall is not called, [State.Advance]
-// replays them in one piece.
+// Recall replays the past of a backfill that is due at now towards its next hour, by the given number of events at
+// most. It returns the number of replayed events, and whether it reached the hour. After a restore, after a change of
+// the past, and after skipped hours, more events than those of one hour must be replayed. If Recall is not called,
+// [State.Advance] replays them in one piece.
 func (u *State) Recall(now acuity.Instant, most int) (applied int, there bool) {
 	if due := u.hours.backfillDue(); due == 0 || due > now {
 		return 0, true
@@ -253,7 +253,7 @@ func (u *State) cutPast(in *registry.Intake) {
 }
 
 // past replays stored events at event time to produce backfilled snapshots. Retention is off: if the replay removed
-// visits, its hours would depend on when they are cut.
+// visits, its snapshots would depend on when they are made.
 type past struct {
 	unit    *State
 	events  []pastEvent // pending events, ascending by time
@@ -303,7 +303,7 @@ func newPast(u *State) *past {
 	return p
 }
 
-// applyUntil applies at most most of the events before an instant, and reports whether no more remain.
+// applyUntil applies the events before an instant, up to the given number of events, and reports whether none remain.
 func (p *past) applyUntil(before acuity.Instant, most int) bool {
 	n := 0
 	for ; n < len(p.events) && p.events[n].At < before; n++ {

@@ -7,8 +7,8 @@ import (
 	"svc/acuity"
 )
 
-// BenchmarkBackfill cuts 28 days of a small ward, hour by hour. The longest hour is the longest
-// time that an input waits.
+// BenchmarkBackfill makes the snapshots of 28 days of a small ward, hour by hour. The longest hour is the longest time
+// that an input waits.
 func BenchmarkBackfill(b *testing.B) {
 	const days = 28
 	events, end := ward(1, days), day.Add(days*24*time.Hour)

@@ -143,8 +143,8 @@ func TestArrivalsAreOfTheHourOfTheirReceipt(t *testing.T) {
 	}
 }
 
-// The wall clock cuts an hour ten seconds late, while an input cuts it before it is applied. The
-// snapshot is the same.
+// The wall clock makes the snapshot of an hour ten seconds late; an input makes it before the input is applied. Both
+// snapshots are equal.
 func TestHourIsTheSameWhoeverCutsIt(t *testing.T) {
 	for name, cut := range map[string]func(u *State) []acuity.Change{
 		"input": func(u *State) []acuity.Change { return feed(u, spoken(clockAt(60), 5)) },
@@ -239,7 +239,7 @@ func TestBackfillIsWhatWouldHaveBeenObserved(t *testing.T) {
 	}
 }
 
-// Hours that were observed live are never cut again. Other hours are.
+// Hours that were observed live get no second snapshot. Other hours do.
 func TestBackfillLeavesLiveHours(t *testing.T) {
 	u := New(testHospital)
 	changes := feed(u, spoken(clockAt(10), 4), spoken(clockAt(190), 4))

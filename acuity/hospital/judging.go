@@ -20,7 +20,7 @@ type scoring struct {
 	sums     score.UnitSums      // sums over the rooms of the verdict
 	before   score.Verdict       // verdict of the previous step, without its rooms
 	compared []*registry.Room    // rooms whose verdict may differ from the previous step, by id
-	replaced []score.RoomVerdict // target of room.before
+	replaced []score.RoomVerdict // memory for Before of the compared rooms
 	overdue  bool                // the verdict differs from the last published one
 
 	previous, active []catalogue.Factor // memory for the factors of a room

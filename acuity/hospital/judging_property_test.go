@@ -6,9 +6,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A step compares its verdict with an unchanged copy of the previous one, to find since when the
-// verdict applies. Because a step overwrites charts, their evidence is copied. A unit that derives
-// everything again creates its charts in new memory instead.
+// A step compares its verdict with that of the previous step, which must not have changed since. The step overwrites
+// charts, so it copies the evidence that the previous verdict refers to. A plain unit does not need the copies: it
+// creates its charts in new memory.
 func TestTheVerdictBeforeStaysAsItWas(t *testing.T) {
 	for name, plain := range map[string]bool{"kept": false, "plain": true} {
 		t.Run(name, func(t *testing.T) {

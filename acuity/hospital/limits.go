@@ -76,6 +76,6 @@ const usualEvents = 4
 const (
 	// visitRetention is how long a visit is stored after its discharge (docs/decisions.md#event-set).
 	visitRetention = 7 * 24 * time.Hour
-	// backfillDays is how far back past hours are cut, and how long visits of a batch are stored for that purpose.
+	// backfillDays is how far back a backfill makes snapshots, and how long visits of a batch are stored for it.
 	backfillDays = 28 * 24 * time.Hour
 )

@@ -175,7 +175,7 @@ func TestPastStaffingHasNoOrder(t *testing.T) {
 	})
 }
 
-// The record keeps the newest entries, drops those that no backfill needs, and goes with the last.
+// The record keeps the newest entries, drops those that no backfill needs, and is deleted with the last entry.
 func TestPastStaffingIsBounded(t *testing.T) {
 	u, log := New(testHospital), changelog{}
 	now := clockAt(30)

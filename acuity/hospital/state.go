@@ -110,8 +110,8 @@ func (u *State) Chart() *acuity.Chart { return &u.registry.Chart }
 func (u *State) Verdict() *score.Verdict { return &u.scoring.verdict }
 
 // Due returns the instant at which the wall clock must call Advance, or 0 if there is none. The instant may be in the
-// past. It is when a timer changes the verdict, or some seconds after a full hour, because inputs of that hour cut it
-// sooner.
+// past. It is when a timer changes the verdict, or hourGrace after a full hour, because inputs usually make the
+// snapshot of the hour first.
 func (u *State) Due() acuity.Instant {
 	hour := u.hours.hourDue()
 	if hour != 0 {

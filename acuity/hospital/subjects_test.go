@@ -11,8 +11,8 @@ import (
 	"svc/acuity/identity"
 )
 
-// A statement that names another patient than its Encounter has counts for the Encounter. The event
-// that makes the patient known warns of it once, also after a restart between the two.
+// A statement whose patient differs from that of its Encounter counts for the Encounter. The event that makes the
+// patient known warns of it once, also after a restart between the two.
 func TestLaterEncounterWarnsOfAnotherSubject(t *testing.T) {
 	now := day
 	statement := acuity.Observation{

@@ -11,10 +11,10 @@ import (
 )
 
 // A message that names only the patient belongs to the patient's only open visit. Which visit that is depends on all
-// messages about the patient, so such an event is stored under the patient and lent to the visit. If there is no visit,
-// the event makes a visit of its own.
+// messages about the patient, so such an event is stored under the patient and lent to the visit. If the patient has no
+// visit, the event makes a separate one.
 
-// lending assigns the events that name only one patient.
+// lending assigns the events that name only a patient, for one patient.
 type lending struct {
 	*Joins
 	how     adt.Options
@@ -169,7 +169,7 @@ func (l *lending) candidates(e *adt.Event) []*registry.Visit {
 	}
 }
 
-// belongs returns the visit of an event: the only open one, or among several open ones that whose place the event
+// belongs returns the visit of an event: the only open one or, if several are open, the one in the place that the event
 // names. If none is open, it returns a new visit for an event that opens one, and the nearest visit for any other
 // event.
 func (l *lending) belongs(e *adt.Event) registry.Lent {

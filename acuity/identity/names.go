@@ -33,7 +33,7 @@ type Names struct {
 	BySubject map[registry.SubjectName]*registry.Unassigned
 	ByPatient map[string][]*registry.Unassigned // by the names of the patients
 	Resources map[string]Holder                 // holder of the statements of a resource
-	// Undecided has the visits with a statement whose patient may be another than the visit has, by the names of the
+	// Undecided has the visits with a statement whose patient may differ from that of the visit, by the names of the
 	// patient in the statement. Outdated entries remain until the next Index.
 	Undecided map[string][]*registry.Visit
 }

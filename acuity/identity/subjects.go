@@ -61,7 +61,7 @@ func (ns *Names) CompareSubject(s *acuity.Signal, v *registry.Visit) Sameness {
 	return Different
 }
 
-// AddUndecided adds a visit to the index of visits with statements whose patient may be another.
+// AddUndecided adds a visit to the index of visits with statements whose patient may differ from that of the visit.
 func (ns *Names) AddUndecided(v *registry.Visit, s *evidence.Subject) {
 	for _, name := range [...]string{s.Patient, s.Subject} {
 		if name != "" && !slices.Contains(ns.Undecided[name], v) {

@@ -110,9 +110,9 @@ func (t *Locations) TimelineOptions(s *facts.LocalSettings) adt.Options {
 	return how
 }
 
-// indexPart keeps the index of the visits that are a part of another by an Encounter
-// (partOf). If the other visit has another patient, this patient is that patient's newborn
-// (docs/decisions.md#fhir-newborn), whichever of the two was received first.
+// indexPart updates the index of visits that are part of another by an Encounter (partOf). If the other visit has
+// another patient, this patient is that patient's newborn (docs/decisions.md#fhir-newborn), regardless of which visit
+// was received first.
 func (l *Timelines) indexPart(v *registry.Visit) {
 	i, listed := slices.BinarySearchFunc(l.Names.Parts, v.ID, byVisitID)
 	isPart := v.Timeline.MotherVisit != "" && !v.NewbornByEvents
@@ -124,8 +124,7 @@ func (l *Timelines) indexPart(v *registry.Visit) {
 	}
 }
 
-// neonateFor is the time after the version of the FHIR Patient that says "neonate" during which an admission is still
-// that of a newborn.
+// neonateFor is how long after a FHIR Patient version that says "neonate" an admission is still that of a newborn.
 const neonateFor = 24 * time.Hour
 
 // indexNames updates the index by patient. It uses the timeline of the visit's own events.

@@ -21,8 +21,8 @@ type Limits struct {
 	Identities int // identities of events and requests of the last 24 h; the oldest are dropped early
 }
 
-// Usual are the limits of every hospital. The largest hospital of the world, with 40,000
-// births a year, has 200 rooms, 4,000 visits at a time and 9,000 events a day.
+// Usual are the limits of every hospital. The largest hospital in the world, with 40,000 births a year, has 200 rooms,
+// 4,000 visits at a time and 9,000 events a day.
 var Usual = Limits{
 	Rooms: 1000, Known: 5000, Visits: 10_000, OfPatient: 50, Bytes: 24 << 20,
 	Statements: 200_000, Unknown: 2000, Waiting: 20_000, Identities: 200_000,

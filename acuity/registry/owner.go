@@ -24,10 +24,10 @@ var Undecided = evidence.Owner{Kind: NotBound}
 
 // These are the kinds of owners.
 const (
-	ToNobody   evidence.OwnerKind = iota
-	ToVisit                       //
-	ToOccupant                    // current occupant of the room
-	ToPast                        // former occupant
-	ToRoom                        // room that neither ADT nor a census has named
-	NotBound                      // not decided yet
+	ToNobody evidence.OwnerKind = iota
+	ToVisit
+	ToOccupant // current occupant of the room
+	ToPast     // former occupant
+	ToRoom     // room that neither ADT nor a census has named
+	NotBound   // not decided yet
 )

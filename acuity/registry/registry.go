@@ -198,8 +198,8 @@ func (g *Registry) Weigh(v *Visit) {
 	v.Bytes = n
 }
 
-// GrowLittle grows the capacity of a full list by a quarter of its length, at least by one. A hospital has much data,
-// and lists that double their capacity leave half of it unused.
+// GrowLittle grows the capacity of a full list by a quarter of its length, at least by one. Doubling would leave up to
+// half of the memory of a hospital's lists unused.
 func GrowLittle[T any](list []T) []T {
 	n := len(list)
 	if n < cap(list) {

@@ -193,9 +193,9 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 	return shown
 }
 
-// findNext computes the instant at which an entry with several pieces of evidence changes. A step of a piece that
-// another piece exceeds changes nothing, but a source may end with it: the result is the first instant at which one
-// does, 0: never. findNext uses the free part of out as scratch memory.
+// findNext computes the instant at which an entry with several pieces of evidence changes. It returns the first instant
+// at which a source ends although the entry does not change, because another piece exceeds that of the source; 0:
+// never. findNext uses the free part of out as scratch memory.
 func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now acuity.Instant, out *roomMemory) (loses acuity.Instant) {
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {

@@ -70,7 +70,7 @@ func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums
 	}
 	v.Required = t.required
 	if t.staffed {
-		have := catalogue.Demand(t.nurses) * catalogue.Nurse //nolint:gosec // a staffing says an int32
+		have := catalogue.Demand(t.nurses) * catalogue.Nurse //nolint:gosec // an int32 in the staffing
 		v.Shortfall = max(0, int32((t.required+catalogue.Nurse-1)/catalogue.Nurse)-v.OnDuty)
 		v.ShortfallFTE = max(0, t.required-have)
 		if t.required > 0 {

@@ -30,8 +30,8 @@ func (k *Statements) assignStatement(h *evidence.Statement, b registry.Binding) 
 	k.touchEvidence(h)
 }
 
-// touchEvidence touches the room of the owner of a statement that the owner gets or loses. A room without a visit is in
-// use while it has recent statements, even those that are not evidence.
+// touchEvidence touches the room of an owner that gains or loses a statement. A room without a visit is in use while it
+// has recent statements, even those that are not evidence.
 func (k *Statements) touchEvidence(h *evidence.Statement) {
 	b := k.BindingOf(h)
 	if b.Kind != registry.NotBound && (b.V == nil || h.Matters()) {
@@ -144,9 +144,9 @@ func (l WithdrawnRooms) replace(v *registry.Visit, list []registry.Withdrawn) {
 	}
 }
 
-// cover reports whether a statement at t was about a visit that never was in the room: a cancelled event would have
-// owned it, or was preceded by it. ADT knows the room because of that event, so the room does not own the statement
-// either.
+// cover reports whether a cancelled event had placed a visit in the room before t, or within firstOccupant after it. A
+// statement at t is then about that visit, which never was in the room. The room does not own the statement either,
+// because ADT knows the room.
 func (l WithdrawnRooms) cover(room int32, t acuity.Instant) bool {
 	list := l[room]
 	return len(list) > 0 && list[0].From <= t.Add(firstOccupant)

@@ -205,7 +205,8 @@ func (f *Facts) refuse(o origin, code string) {
 	}
 }
 
-// Exists counts the resource of an event as known to the hospital, so that nothing of it was created.
+// Exists counts the resource of the i-th element of a list of the facts as existing: the hospital already had it, so
+// nothing was created.
 func (f *Facts) Exists(list string, i int) {
 	origins := f.origins(list)
 	if i >= len(origins) || f.refused[origins[i]] {

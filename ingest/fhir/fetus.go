@@ -305,8 +305,8 @@ func (n personNames) differs(o personNames) bool {
 	return (differ(n.number, o.number) || differ(n.reference, o.reference)) && !equal(n.number, o.number) && !equal(n.reference, o.reference)
 }
 
-// isFetal reports whether a rule maps one of the codes to a factor of a fetus. Only for such codes, it matters whether
-// the subject is a fetus.
+// isFetal reports whether a rule maps one of the codes to a factor of a fetus. Only for such codes does it matter
+// whether the subject is a fetus.
 func (m fetusReader) isFetal(r *resource) bool {
 	is := func(c *concept) bool {
 		return slices.ContainsFunc(m.codings[c.first:c.last], func(sent coding) bool {

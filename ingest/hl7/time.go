@@ -24,8 +24,8 @@ type offset struct {
 const week = 7 * 24 * time.Hour
 
 // zones determines the zone of a time without an offset: the offset of MSH-7 if that time is near, or else the time
-// zone of the hospital, never UTC by default. If the hospital's zone had the offset of MSH-7 at that instant, the sender is in that
-// zone: where the zone has another offset, near a change of the clock, the zone counts.
+// zone of the hospital, never UTC by default. If the hospital's zone had the offset of MSH-7 at that instant, the
+// sender is assumed to be in that zone, whose rules then apply even if the clock changes in between.
 type zones struct {
 	hospital *time.Location
 	own      offset         // offset of MSH-7

@@ -29,8 +29,8 @@ type Config struct {
 	Zone func(hospital string) *time.Location
 	// Past calls each with the value of every committed snapshot of a partition that was written at or after since.
 	Past func(partition int32, since time.Time, each func(value []byte) error) error
-	// Older calls each with the changes of a partition that the history of the build before has not read. It is called
-	// only while no model of the partition has a position in the snapshots topic, and may be nil.
+	// Older calls each with the changes of a partition that the history of the previous build has not read. It is
+	// called only while no model of the partition has a position in the snapshots topic, and may be nil.
 	Older func(partition int32, each func(stream.Record) error) error
 	// View receives the models as charts without rooms; it may be nil. A chart has only the fields of a model that
 	// readers need, and its version increases with each model.

@@ -37,7 +37,7 @@ type log struct {
 	next      int64
 	models    []stream.Record
 	snapshots []stream.Record // the input
-	older     []stream.Record // changes of the build before that its history has not read
+	older     []stream.Record // changes of the previous build that its history has not read
 	copied    [][]byte        // snapshots that the task has written
 }
 
@@ -113,7 +113,7 @@ func snapshotRecord(t testing.TB, offset int64, c *acuity.Change) stream.Record 
 	return stream.Record{Offset: offset, Key: verdict.SnapshotKey(c.Hospital, c.Snapshot.Hour), Value: value}
 }
 
-// changeRecord returns the record of a change as the build before wrote it, with its snapshot.
+// changeRecord returns the record of a change as the previous build wrote it, with its snapshot.
 func changeRecord(t testing.TB, offset int64, c *acuity.Change) stream.Record {
 	t.Helper()
 	value, err := schemas.ChangeCodec.Encode(nil, c)

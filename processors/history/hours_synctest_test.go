@@ -20,10 +20,9 @@ import (
 	"svc/schemas"
 )
 
-// TestHoursPassByThemselves runs both processors through two thirds of a day on a fake Kafka. The
-// wall clock cuts the snapshot of a full hour ten seconds late; an input in that time cuts it
-// before it is applied. After 12 hours without facts a hospital gets one more snapshot, and then
-// none.
+// TestHoursPassByThemselves runs both processors through two thirds of a day on a fake Kafka. The wall clock makes the
+// snapshot of a full hour ten seconds late; an input in that time makes it before the input is applied. After 12 hours
+// without facts a hospital gets one more snapshot, and then none.
 func TestHoursPassByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := &kfake.VirtualNetwork{}
@@ -79,7 +78,7 @@ func TestHoursPassByThemselves(t *testing.T) {
 		say("north")
 		say("south")
 		pass(time.Hour + 4*time.Second)
-		say("north") // this input cuts the first snapshot of north
+		say("north") // this input makes the first snapshot of north
 		pass(16 * time.Hour)
 		cancel()
 		for range 2 {

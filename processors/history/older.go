@@ -8,10 +8,10 @@ import (
 	"svc/schemas"
 )
 
-// In the build before, a change contained the snapshot of its hour, and the history copied it into the snapshots topic.
-// The first task of a partition therefore learns and copies what the history of that build has not read, and then reads
-// the topic from its beginning, where it skips the hours that it knows. This happens once: the next model has a position
-// in the snapshots topic.
+// In the previous build, a change contained the snapshot of its hour, and the history copied it into the snapshots
+// topic. The first task of a partition therefore learns and copies what the history of that build has not read, and
+// then reads the topic from its beginning, where it skips the hours that it knows. This happens once: the next model
+// has a position in the snapshots topic.
 
 // learnOlder learns the snapshots of Older and keeps them for Outputs.
 func (t *task) learnOlder() error {
@@ -25,7 +25,7 @@ func (t *task) learnOlder() error {
 		}
 		c, err := schemas.ChangeCodec.Decode(r.Value)
 		if err != nil {
-			return nil //nolint:nilerr // the build before skipped it as well
+			return nil //nolint:nilerr // the previous build skipped it as well
 		}
 		l := levels[c.Hospital]
 		if l == nil {

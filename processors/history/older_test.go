@@ -14,8 +14,8 @@ import (
 	"svc/schemas"
 )
 
-// byVerdicts learns from changes as the build before did: it accepts each hour once, and learns all
-// accepted hours again when a backfill ends.
+// byVerdicts learns from changes as the previous build did: it accepts each hour once, and learns all accepted hours
+// again when a backfill ends.
 type byVerdicts struct {
 	models   map[string]*schemas.Model
 	forecast map[string]*forecast.Model
@@ -65,8 +65,7 @@ func (b *byVerdicts) read(c *acuity.Change) {
 	}
 }
 
-// record returns the stored record of a hospital's model. The build before knew no position in the
-// snapshots.
+// record returns the stored record of a hospital's model. The previous build stored no position in the snapshots topic.
 func (b *byVerdicts) record(hospital string) *schemas.Model {
 	m := new(schemas.Model)
 	m.CopyFrom(b.forecast[hospital])
@@ -105,8 +104,8 @@ func drawChanges(t *rapid.T) (all []acuity.Change) {
 	return all
 }
 
-// TestHistoryOfSnapshotsIsThatOfVerdicts: the models are those that the build before learned from
-// the verdicts, also if it wrote some of the changes and its history had not read all of them.
+// TestHistoryOfSnapshotsIsThatOfVerdicts: the models are those that the previous build learned from the verdicts, even
+// if that build wrote some of the changes and its history had not read all of them.
 func TestHistoryOfSnapshotsIsThatOfVerdicts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		changes := drawChanges(rt)
@@ -193,8 +192,7 @@ func TestHistoryOfSnapshotsIsThatOfVerdicts(t *testing.T) {
 
 func name(s *acuity.Snapshot) string { return fmt.Sprint(s.Hour-start, "/", s.Generation) }
 
-// TestOlderIsReadOnce: once a model has a position in the snapshots, the changes of the build before
-// are not read again.
+// TestOlderIsReadOnce: once a model has a position in the snapshots, the changes of the previous build are not read again.
 func TestOlderIsReadOnce(t *testing.T) {
 	l := &log{t: t}
 	c := hour("north", 1, 1)

@@ -75,7 +75,7 @@ func (a *Ages) Run(ctx context.Context, inputs Log, known func(context.Context) 
 	for i := range all {
 		all[i] = int32(i)
 	}
-	every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision looks at it
+	every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision depends on it
 	defer every.Stop()
 	for {
 		within, cancel := context.WithTimeout(ctx, pulseEvery)

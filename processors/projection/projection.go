@@ -171,7 +171,7 @@ type Log struct {
 // distinguish an idle unit from a stuck processor. A new partition is reported immediately.
 func (v *Projection) Pulse(inputs Log, log *slog.Logger) func(context.Context) error {
 	return func(ctx context.Context) error {
-		every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision looks at it
+		every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision depends on it
 		defer every.Stop()
 		for {
 			if owned := v.owned(); len(owned) > 0 {

@@ -10,8 +10,8 @@ import (
 	"svc/schemas"
 )
 
-// The staffing of a batch is in the log and in the changelog: hours that are cut after a restart have
-// it, also if a later batch begins another backfill.
+// The staffing of a batch is in the log and in the changelog: snapshots that are made after a restart include it, even
+// if a later batch begins another backfill.
 func TestPastStaffingSurvivesARestart(t *testing.T) {
 	l := newLog(t)
 	send := func(offset int64, at acuity.Instant, change func(o *acuity.Observation)) {

@@ -52,7 +52,7 @@ func (l *LevelTime) Add(c *acuity.Change) (seconds []int32) {
 	switch {
 	case c.Snapshot == nil:
 	case c.Snapshot.Backfill > 0:
-		return nil // of an hour that others have counted
+		return nil // a past hour, which has no measured time
 	default:
 		seconds = l.finishHour(acuity.Instant(c.Snapshot.Hour) * hourMillis)
 	}
