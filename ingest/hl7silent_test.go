@@ -16,8 +16,8 @@ import (
 	"svc/ingest"
 )
 
-// For HL7, the test replaces the value of each component. docs/hl7.md lists the components that are
-// read. A change of a listed component changes the result or is reported in the answer; a change of
+// For HL7, the test replaces the value of each component. docs/reference/hl7-fields.md lists the components that
+// are read. A change of a listed component changes the result or is reported in the answer; a change of
 // any other component changes nothing.
 
 // parted is a message as a list of segments, each a list of fields.
@@ -202,11 +202,11 @@ func (m *parted) another(f messageFact) string {
 	return f.value + "Z9"
 }
 
-// readFields returns the components that docs/hl7.md lists as read, such as PV1-3.2. A field
+// readFields returns the components that docs/reference/hl7-fields.md lists as read, such as PV1-3.2. A field
 // without a component, such as "MSH-3", means each of its components.
 func readFields(t *testing.T) (read map[string]bool, unread string) {
 	t.Helper()
-	page, err := os.ReadFile("../docs/hl7.md")
+	page, err := os.ReadFile("../docs/reference/hl7-fields.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func isRead(read map[string]bool, f messageFact) bool {
 }
 
 // goesBehind reports whether another component of the message has precedence over this one by the
-// rules of docs/hl7.md. Most of these rules depend only on the values.
+// rules of docs/reference/hl7-fields.md. Most of these rules depend only on the values.
 func (m *parted) goesBehind(f messageFact) bool {
 	trigger := m.first("MSH", 9, 2)
 	exact := func(v string) bool { return len(v) >= 14 && (strings.ContainsAny(v, "+-") || v[:8] != "20260304") } // no offset, or over a week off
@@ -352,7 +352,7 @@ func TestNoFactOfHL7IsSilent(t *testing.T) {
 		for _, fields := range m.segments {
 			if s := fields[0]; s[0] != 'Z' && !slices.ContainsFunc(slices.Collect(maps.Keys(read)), func(f string) bool { return f[:3] == s }) &&
 				!regexp.MustCompile(`\b`+s+`\b`).MatchString(unread) {
-				t.Errorf("%s: docs/hl7.md does not say whether %s is read", name, s)
+				t.Errorf("%s: docs/reference/hl7-fields.md does not say whether %s is read", name, s)
 			}
 		}
 	}
@@ -375,13 +375,13 @@ func TestNoFactOfHL7IsSilent(t *testing.T) {
 				}
 			}
 			if p.sendMessage(t, full.text()).print != whole.print {
-				t.Errorf("a bare %s: a field of %s is read and not in the list of docs/hl7.md", event, fields[0])
+				t.Errorf("a bare %s: a field of %s is read and not in the list of docs/reference/hl7-fields.md", event, fields[0])
 			}
 		}
 	}
 	report(t, silent)
 	for _, name := range slices.Sorted(maps.Keys(heard)) {
-		t.Errorf("%s is read and not in the list of docs/hl7.md, as in %s", name, heard[name][0])
+		t.Errorf("%s is read and not in the list of docs/reference/hl7-fields.md, as in %s", name, heard[name][0])
 	}
 	t.Log(n, "facts")
 }
