@@ -38,7 +38,7 @@ type Mapping struct {
 	Delete  bool
 }
 
-// Place is a row of the hospital's location table: the sender's name of a location, and its room. Names are compared
+// Place is a row of the hospital's location table: the sender's name for a location, and its room. Names are compared
 // without regard to case and spaces.
 type Place struct {
 	PointOfCare string

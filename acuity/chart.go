@@ -7,9 +7,9 @@ import (
 	"svc/acuity/codes"
 )
 
-// Chart is the rooms of a unit, their patients and the evidence of each patient. A verdict is computed from a chart
-// and an instant; a chart itself does not change with time. Redis holds it, so that a read can evaluate it at its own
-// instant.
+// Chart is the rooms of a unit, their patients and the evidence of each patient. A verdict is computed from a chart and
+// an instant; a chart itself does not change with time. It is stored in Redis, so that every read can evaluate it at
+// the time of the read.
 type Chart struct {
 	Hospital string
 	Unit     UnitChart
@@ -19,7 +19,7 @@ type Chart struct {
 // UnitChart is the part of a chart that concerns the unit as a whole.
 type UnitChart struct {
 	Version int64   // of the last change
-	Since   Instant // when the verdict last changed in anything it shows
+	Since   Instant // when anything that the verdict shows last changed
 	Clock   Instant // clock of the hospital at Version
 	Run     LevelRun
 	// ObservedAt is the time of the newest fact about a patient; 0: there is none.
@@ -33,7 +33,7 @@ type UnitChart struct {
 	CensusAt   Instant
 	TotalRooms int32 // max(totalRooms, rooms listed) of the newest census, including blocked rooms
 
-	Moves            []Instant // event times of live A01, A02, A03 and A04 events that may lie within the last 120 min, ascending
+	Moves            []Instant // event times of A01 to A04 events in effect that may lie within the last 120 min, ascending
 	Unplaced         int32     // open visits without a location
 	UnknownLocations int32     // created from a feed, not confirmed by an administrator
 

@@ -31,9 +31,8 @@ func spanOf(at time.Time, p acuity.Precision) acuity.Moment {
 	return acuity.Moment{From: acuity.At(from), To: acuity.At(to), Precision: p}
 }
 
-// For any precision and zone, a coarse time is in its interval and not after the receipt. The first
-// more exact time next to it determines it. If no such time does, it is not before an exact past
-// time in the interval.
+// For any precision and zone, a coarse time is in its interval and not after the receipt. The first more exact time
+// next to it determines it. Without one, it is not before an exact past time in the interval.
 func TestCoarseMomentLiesInItsInterval(t *testing.T) {
 	zones := []*time.Location{time.UTC}
 	for _, name := range []string{"America/Chicago", "Australia/Lord_Howe", "Asia/Kathmandu"} {
@@ -70,7 +69,7 @@ func TestCoarseMomentLiesInItsInterval(t *testing.T) {
 		}
 		for _, b := range beside {
 			if b.IsExact() && told.From <= b.From && b.From < told.To {
-				return // that time may determine it
+				return // the more exact time may determine it
 			}
 			if b.Precision < told.Precision && told.From <= b.From && b.From < told.To {
 				return

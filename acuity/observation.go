@@ -31,7 +31,7 @@ type Observation struct {
 	Creates    []Create    // fhir: parts that are applied only if the resource that they create is not known
 
 	Rules     []catalogue.Rule // rules: catalogue values that the hospital overrides
-	Locations []Place          // locations: rows of its location table
+	Locations []Place          // locations: rows of the hospital's location table
 	Switches  *Switches        // settings: how feeds are read
 	Marks     []CodeMark       // terminology: codes removed from the worklist
 	Act       *Act             // of an administrator: the options of the act
@@ -121,7 +121,7 @@ type Event struct {
 	Feed       Channel // set by State.Apply from the observation
 
 	// Cancels is, in a cancel, the event time of the event that it cancels. It identifies that event and does not
-	// affect the order. 0: the latest live event of its class that is not after At.
+	// affect the order. 0: the latest event of its class that is not cancelled and not after At.
 	Cancels          Instant
 	CancelsPrecision Precision
 	// CancelsTo is the first instant after the interval of Cancels; see AtTo. If Cancels has no offset and lies in the

@@ -13,7 +13,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// eventTypes are the values of eventType: the HL7 name, or the word.
+// eventTypes are the values of eventType: the HL7 name or an English word.
 var eventTypes = map[string]acuity.EventType{
 	"A01": acuity.A01, "A02": acuity.A02, "A03": acuity.A03, "A04": acuity.A04,
 	"A08": acuity.A08, "A11": acuity.A11, "A12": acuity.A12, "A13": acuity.A13,
@@ -288,7 +288,7 @@ func (r *reader) prepareEvent(e acuity.Event, list string, i int) acuity.Event {
 	return e
 }
 
-// setStatuses sets the status of each good event from the change, and the counts.
+// setStatuses sets the status of each valid event from the change, and the counts.
 func (a *batchAnswer) setStatuses(got receipt) {
 	a.Counts.Received = len(a.Results)
 	items := got.change.Items

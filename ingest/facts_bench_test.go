@@ -10,12 +10,12 @@ import (
 	"svc/ingest/hl7"
 )
 
-// BenchmarkFacts turns an HL7 message into the facts of a record, with the pseudonyms of message,
-// visit and patient. It also measures, in turns:
+// BenchmarkFacts turns an HL7 message into the facts of a record, with the pseudonyms of message, visit and patient. It
+// also measures, alternately:
 //
 //   - floor-ns: only the SHA-256 compressions that these pseudonyms need. No program can
 //     omit them. x-floor is the time of the whole as a multiple of them.
-//   - plain-ns: the facts without any pseudonym. The rest, neither floor nor plain, is
+//   - plain-ns: the facts without any pseudonym. The rest of the time is
 //     the code around the compressions.
 func BenchmarkFacts(b *testing.B) {
 	raw, err := os.ReadFile("hl7/testdata/bench_a01.hl7")

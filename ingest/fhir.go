@@ -188,7 +188,7 @@ func answerFHIR(w http.ResponseWriter, r *http.Request, facts *fhir.Facts, a *fh
 		return
 	}
 	status := http.StatusOK
-	if facts.Rejected > 0 && facts.Applied+facts.Existing+facts.Ignored == 0 { // 422, like the create of such a resource
+	if facts.Rejected > 0 && facts.Applied+facts.Existing+facts.Ignored == 0 { // 422, as for the create of one such resource
 		status = http.StatusUnprocessableEntity
 	}
 	issues := []httpapi.OutcomeIssue{a.summary()}

@@ -90,7 +90,7 @@ func members(all []member, object []byte) []member {
 	return all
 }
 
-// elements returns the elements of an array, at most most of them. complete is false if there are more.
+// elements returns the elements of an array, up to the given maximum. complete is false if there are more.
 func elements(array []byte, most int) (all [][]byte, complete bool) {
 	for i := skipSpace(array, 1); array[i] != ']'; {
 		if len(all) == most {

@@ -174,7 +174,7 @@ func feedRoutes() []contract.Route[*server] {
 	return all
 }
 
-// factors is the refusal of a body that names an unknown factor: the body is refused as a whole.
+// factors is the refusal of a whole body because it names an unknown factor.
 var factors = []httpapi.Kind{httpapi.Unprocessable}
 
 func jsonBody(limit int64, shape any, examples ...contract.Example) []contract.Body {

@@ -53,7 +53,7 @@ func TestBatchCarriesPastStaffing(t *testing.T) {
 	}
 }
 
-// Past staffing is staffing: its sender also needs the scope ingest:staffing. Without it, nothing of the body is applied.
+// A sender of past staffing also needs the scope ingest:staffing. Without it, nothing of the body is applied.
 func TestPastStaffingRequiresItsScope(t *testing.T) {
 	const (
 		event    = `"events":[{"eventType":"A01","occurredAt":"2026-03-04T15:00:00Z","visitId":"V1"}]`

@@ -9,7 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Pseudonyms creates keyed pseudonyms of identifiers. Without the key, a pseudonym cannot be reversed and a guess cannot be tested.
+// Pseudonyms creates keyed pseudonyms of identifiers. Without the key, a pseudonym cannot be reversed and a guess
+// cannot be tested.
 //
 // Each pseudonym is an HMAC-SHA-256, including that of all bytes of a message. On a CPU without SHA-256 instructions,
 // the compression function alone takes half of the time of a message (BenchmarkFacts).

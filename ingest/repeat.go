@@ -18,8 +18,8 @@ import (
 // recognizes the second request at any instance, before or after a restart. The second request has no effect, and its
 // response is rebuilt from the change of the first.
 
-// Repeated finds the change that the first occurrence of a request made: the change of the hospital with a version,
-// made at about an instant. ErrPending means that the log no longer has the change.
+// Repeated finds the change that the first occurrence of a request made: the change of a hospital with the given
+// version, made at about the given instant. ErrPending means that the log no longer has the change.
 type Repeated func(ctx context.Context, hospital string, version int64, at acuity.Instant) (acuity.Change, error)
 
 // maxIdempotencyKey is the maximum length of the header in bytes.
@@ -87,7 +87,7 @@ func (s *server) requestOf(r *http.Request, hospital string) *acuity.Request {
 	return &acuity.Request{Key: i.key, Digest: s.Pseudonyms.Pseudonym(hospital, "request body", string(i.body.Sum(nil)))}
 }
 
-// resolveRepeat replaces the change in got by the change of the first request, if this request repeats one. If it
+// resolveRepeat replaces the change in got with the change of the first request, if this request repeats one. If it
 // returns false, it has already sent an error response.
 func (s *server) resolveRepeat(w http.ResponseWriter, r *http.Request, got *receipt) bool {
 	again := &got.change

@@ -18,7 +18,7 @@ const (
 	messagePatience = 5 * time.Second
 )
 
-type shareKey struct{} // of the *limit.Share in the context of a request
+type shareKey struct{} // key of the *limit.Share in the context of a request
 
 // serveShared serves a request with a body. A large body waits until the hospital may have another large body read.
 // After the maximum wait, the request gets 429 before any of it is read.

@@ -324,7 +324,7 @@ func owner(tree any, at []any) map[string]any {
 	return o
 }
 
-// anotherOf returns a different value that has a meaning, for leaves whose other values have none.
+// anotherOf returns a different value that still has a meaning, for leaves of which most values have none.
 func anotherOf(l leaf) any {
 	switch path := indexes.ReplaceAllString(pathOf(l.tokens), ""); {
 	case strings.HasSuffix(path, "physicalType.coding.code"):
@@ -394,7 +394,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	case path == "identifier.value":
 		list, _ := r["identifier"].([]any) //nolint:errcheck // the zero value fits
 		return len(list) > 1
-	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // hints; one of several names; active ingredients
+	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // hints; one name of several; active ingredients
 		return true
 	case kind == "Encounter" && path == "period.start":
 		return code("status") == `"planned"`

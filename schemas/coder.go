@@ -244,7 +244,7 @@ func (c *Coder) When(v *time.Time) {
 // Double encodes or decodes a floating-point number.
 func (c *Coder) Double(v *float64) { value(c, v, (*reader).double, (*writer).double) }
 
-// factor encodes or decodes the id of a factor; no factor is the empty string.
+// factor encodes or decodes the id of a factor; the zero factor is the empty string.
 func (c *Coder) factor(v *catalogue.Factor) { value(c, v, (*reader).factor, (*writer).factor) }
 
 // reasons encodes or decodes a set of reasons by their codes, because the numbers of the bits may change. A reason

@@ -103,7 +103,7 @@ func (w *writer) some(present bool) bool {
 	return present
 }
 
-// factor writes the id of a factor; no factor is the empty string.
+// factor writes the id of a factor; the zero factor is the empty string.
 func (w *writer) factor(f catalogue.Factor) {
 	id := f.ID()
 	if id == "" && f != 0 {

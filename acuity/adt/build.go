@@ -25,7 +25,7 @@ func Build(events []Event, how Options) Timeline {
 	return s
 }
 
-// Rebuild replaces the timeline by that of events. It reuses the timeline's memory, because every event of a visit
+// Rebuild replaces the timeline with that of events. It reuses the timeline's memory, because every event of a visit
 // rebuilds the timeline.
 func (s *Timeline) Rebuild(events []Event, how Options) {
 	clear(s.Stays) // they refer to the previous events
@@ -120,7 +120,7 @@ func (n *builder) sameRoom(a, b *acuity.Location) bool {
 	return a == b || *a == *b || (n.how.SameRoom != nil && !a.IsZero() && !b.IsZero() && n.how.SameRoom(a, b))
 }
 
-// apply applies a live event.
+// apply applies an event that was not cancelled.
 func (n *builder) apply(t *AppliedEvent) {
 	switch t.Event.Type {
 	case acuity.A06, acuity.A07:
@@ -207,8 +207,8 @@ func (n *builder) transfer(t *AppliedEvent) {
 	n.count(t)
 }
 
-// discharge closes the visit and clears its state. A discharge without an admission makes a closed visit without
-// turnover (docs/decisions.md#discharge-alone).
+// discharge closes the visit and clears its state. A discharge without an admission makes a closed visit that does not
+// count for turnover (docs/decisions.md#discharge-alone).
 func (n *builder) discharge(t *AppliedEvent) {
 	if !n.Open {
 		if n.ClosedAt != 0 {
@@ -325,5 +325,5 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 // capSubjects is the maximum number of patient references from a visit's Encounters.
 const capSubjects = 8
 
-// fewEvents is the initial capacity of a timeline, which most visits exceed.
+// fewEvents is the initial capacity of a timeline. Most visits have more events.
 const fewEvents = 4

@@ -43,7 +43,7 @@ func (n *builder) diagnose(t *AppliedEvent) {
 	}
 }
 
-// snapshot replaces the diagnoses by those of an event. The runs of diagnoses in both lists continue.
+// snapshot replaces the diagnoses with those of an event. The runs of diagnoses in both lists continue.
 func (n *builder) snapshot(t *AppliedEvent) {
 	e, kept := t.Event, n.Diagnoses[:0]
 	for _, d := range n.Diagnoses {

@@ -104,8 +104,8 @@ func (f *CareFacts) circumstances() circumstance {
 	set(whenCesareanDue, f.CesareanDue)
 	set(whenAfterCesarean, f.CesareanDue || f.Cesarean || f.Reasons&places().cesarean != 0)
 	if f.Birth != 0 {
-		// The time from the birth to the arrival in the room counts, because a message without news must not change
-		// the primary factor.
+		// The age is that at the arrival in the room, not the current one, because a message without new facts must not
+		// change the primary factor.
 		age := f.PlacedAt.Sub(f.Birth)
 		set(whenBirth, true)
 		set(whenBirth2h, age < firstRecovery)

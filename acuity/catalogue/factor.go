@@ -21,7 +21,7 @@ func (f Factor) ID() string { return Default().Spec(f).ID }
 // Label returns the display name of the factor; "" for no factor.
 func (f Factor) Label() string { return Default().Spec(f).Label }
 
-// Section returns the factor's section of the catalogue; no factor has a section without a name.
+// Section returns the factor's section of the catalogue; the zero factor has a section without a name.
 func (f Factor) Section() Section { return Default().Spec(f).Section }
 
 // IsPrimary reports whether f is a primary factor.

@@ -79,7 +79,7 @@ func (d Demand) Nursing() string {
 
 // Requirement is the demand, severity and duration of one variant of a factor.
 type Requirement struct {
-	Need       Schedule // demand of a primary factor or floor of a modifier; it carries the severity for both
+	Need       Schedule // demand of a primary factor or floor of a modifier, with the severity
 	needIn     Sections // sections in which a modifier's floor applies; 0: all
 	floors     []floorRule
 	track      bool     // Need is the demand of a newborn
@@ -102,8 +102,8 @@ type Requirement struct {
 	Silent  codes.Instant // duration without a statement after which the factor becomes another one; 0: never
 	Becomes Factor
 
-	inside  bool          // at 2.0, one of the two nurses is the baby's; a newborn at 1.0 may count as that nurse's patient
-	birth   bool          // at 2.0, a birth is in progress
+	inside  bool          // at 2 nurses, one of them is the baby's; a newborn at 1 nurse may count as that nurse's patient
+	birth   bool          // at 2 nurses, a birth is in progress
 	PerBaby Demand        // additional demand for each baby after the first
 	Boarder codes.Instant // waiting time for a room after which the patient is a boarder; 0: none
 	fatigue bool

@@ -101,7 +101,7 @@ func cutVariant(name string) (variant, line string) {
 	return "", name
 }
 
-// Lines returns the lines of a factor that a hospital may override, as the catalogue has them. Several lines with one
+// Lines returns the lines of a factor that a hospital may override, with the catalogue's values. Several lines with one
 // name are joined by ";".
 func (c *Catalogue) Lines(f Factor) []RuleLine {
 	if f == 0 || int(f) > c.Len() {
@@ -144,8 +144,8 @@ func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
 	return spec, canonical.String(), err
 }
 
-// replaced returns the lines of a block in which the lines of one name and variant are replaced by the lines in text,
-// which get the given number.
+// replaced returns the lines of a block after replacing those of one name and variant with the lines in text, which get
+// the given number.
 func replaced(lines []line, variant, name, text string, number int) ([]line, error) {
 	from := 0
 	if variant != "" {

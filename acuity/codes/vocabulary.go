@@ -75,8 +75,8 @@ var vocabulary = keptWords([][2]string{
 	{"", "a an and at by for is of the via with to per patient this time now or"},
 })
 
-// keptWords returns the map from each word to what is kept of it. A row is the kept text followed by the words that
-// it replaces.
+// keptWords returns the map from each known word to the text that replaces it. A row is that text, followed by the
+// words that it replaces.
 func keptWords(rows [][2]string) map[string]string {
 	kept := map[string]string{}
 	for _, row := range rows {

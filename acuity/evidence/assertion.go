@@ -92,9 +92,8 @@ func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt
 	}
 }
 
-// silence asserts the factor that a missing repetition of a more severe factor implies, if no statement followed for
-// long enough. A Category III that is not repeated within 60 min then counts as a Category II
-// (docs/decisions.md#silent-category-iii).
+// silence asserts the factor that replaces a more severe one if no statement repeats the more severe one in time. A
+// Category III that is not repeated within 60 min then counts as a Category II (docs/decisions.md#silent-category-iii).
 func (f *builder) silence(r *assertion, before *terminology.MatchedSignal, at, now acuity.Instant) {
 	for _, m := range before.Matches {
 		e := f.Catalogue.Requirement(m.Factor, m.Variant)
@@ -126,7 +125,7 @@ func (f *builder) foldInfusions() {
 		for _, h := range said {
 			s := times.ordered(h)
 			if h.Status == acuity.SignalActive && h.State == terminology.Unmapped {
-				n = crossEffects{} // an earlier version was another drug
+				n = crossEffects{} // an earlier version named another drug
 				continue
 			}
 			n.addStatement(terminology.CatalogueIndex(), 0, &s)
@@ -173,8 +172,9 @@ func factorsOf(said []*ResourceStatement) []catalogue.Factor {
 	return list
 }
 
-// moveInfusion updates the assertion of an infusion with one version. An infusion that has ended provides its start,
-// even if this is the first received version (docs/decisions.md#ended-infusions). Time on hold counts as running.
+// moveInfusion updates the assertion of an infusion with one version. The version that ends an infusion also provides
+// its start, even if it is the first version received (docs/decisions.md#ended-infusions). Time on hold counts as
+// running.
 func (f *builder) moveInfusion(r *assertion, s *orderedStatement, ran []infusionRun) []infusionRun {
 	i := slices.IndexFunc(s.Matches, func(m terminology.Match) bool { return m.Factor == r.f })
 	switch {

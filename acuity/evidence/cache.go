@@ -24,13 +24,13 @@ type Cache struct {
 // member is an identity with statements.
 type member struct {
 	of      *terminology.MatchedSignal // one of its statements
-	concept catalogue.Factor           // the concept that has the code as one of many; 0: none
+	concept catalogue.Factor           // the concept that the code belongs to; 0: none
 }
 
 // codeFold is the result of folding the statements of one identity. If many codes belong to one concept, it is the
 // result for all of them.
 type codeFold struct {
-	of      *terminology.MatchedSignal // has the identity; nil: a concept
+	of      *terminology.MatchedSignal // a statement with the identity; nil: the fold of a concept
 	concept catalogue.Factor
 	apart   bool   // only the statements about one fetus, or those that name none
 	fetus   string // that fetus; "": none is named, or all are folded together
@@ -71,8 +71,8 @@ func (f *builder) refresh(cache *Cache) {
 	f.e.said = f.said
 }
 
-// findMembers lists the identities with statements of the patient. A code belongs to a concept if any statement with the
-// code does, even where other statements lack the display that implies it.
+// findMembers lists the identities with statements of the patient. A code belongs to a concept if any statement with
+// that code does, even if others lack the display name that implies the concept.
 func (f *builder) findMembers() {
 	members := f.e.members[:0]
 	for _, l := range f.e.Statements {

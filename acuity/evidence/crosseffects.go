@@ -27,7 +27,7 @@ func (n *crossEffect) add(o crossEffect) {
 	n.traced = max(n.traced, o.traced)
 }
 
-// crossEffects is the effect on other sources of the statements of one identity so far.
+// crossEffects is the effect that the statements of one identity have had on other sources so far.
 type crossEffects struct {
 	crossEffect
 	running bool // a magnesium infusion runs; a retraction removes its whole run

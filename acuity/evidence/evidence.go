@@ -74,8 +74,8 @@ func (f *builder) foldSignals() {
 	f.findUnnamed(cache)
 }
 
-// foldAll builds the evidence of the statements, with those about each fetus folded separately or together. Whether
-// there are several fetuses does not depend on this choice.
+// foldAll builds the evidence of the statements; f.apart decides whether those about each fetus are folded separately.
+// Whether there are several fetuses does not depend on that choice.
 func (f *builder) foldAll(cache *Cache) {
 	acknowledged := f.acknowledged // acknowledged by the census
 	f.refresh(cache)
@@ -116,7 +116,7 @@ func (f *builder) refused(r *assertion) bool {
 	})
 }
 
-// named adds the source that assigned a primary to its evidence.
+// named adds to the evidence of a primary factor the source that assigned it.
 func (f *builder) named(e acuity.Evidence) acuity.Evidence {
 	if f.Catalogue.Spec(e.Factor).Primary {
 		switch e.Kind {
@@ -272,7 +272,7 @@ func (e *Input) Conditions(yield func(Diagnosis, []acuity.Coding) bool) {
 }
 
 // conditionOf returns the result of the ordered statements about one condition, or false if the condition is not
-// current. Another code is another condition.
+// current. A statement with another code is about another condition.
 func conditionOf(said []*ResourceStatement) (d Diagnosis, on bool) {
 	var times versionTimes
 	for _, h := range said {

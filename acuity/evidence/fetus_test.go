@@ -18,10 +18,9 @@ type drawnTracing struct {
 	fetus            string
 }
 
-// gravest returns the worst category by the rule as a nurse reads it, or 1 if none needs attention.
-// In a singleton pregnancy the newest tracing applies. With several fetuses, the newest tracing of
-// each applies; the newest one that identifies no fetus also applies until every fetus has a newer
-// one.
+// gravest returns the worst category, or 1 if none needs attention, directly from the clinical rule. In a singleton
+// pregnancy the newest tracing applies. With several fetuses, the newest tracing of each applies; the newest one that
+// identifies no fetus also applies until every fetus has a newer one.
 func gravest(list []drawnTracing, several int) int {
 	newest := map[string]drawnTracing{}
 	named := map[string]bool{}

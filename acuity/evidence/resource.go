@@ -50,9 +50,9 @@ func (h *ResourceStatement) plain() Statement {
 	return p
 }
 
-// orderVersions sets the order of each version in a list of all statements of one holder. The newest version of a
-// resource counts, whatever time it refers to: by the time of the version, then by its number, then by its arrival. A
-// version is older than every version with a greater number.
+// orderVersions sets the order of each version in a list of all statements of one holder: by the time of the version,
+// then by its number, then by its arrival. The clinical time has no effect. A version is older than every version with
+// a greater number.
 func orderVersions(list []*ResourceStatement) {
 	var numbered []*ResourceStatement // without a time
 	for _, h := range list {
@@ -98,15 +98,15 @@ func compareVersions(a, b *ResourceStatement) int {
 	)
 }
 
-// IsOlder reports whether one of the other versions of the same resource is newer. All have
-// a version.
+// IsOlder reports whether one of the other versions of the same resource is newer. All statements must have a version.
 func (h *ResourceStatement) IsOlder(than []*ResourceStatement) bool {
 	orderVersions(append(slices.Clone(than), h))
 	return slices.ContainsFunc(than, func(o *ResourceStatement) bool { return compareVersions(h, o) < 0 })
 }
 
-// firstObservedAt returns the time of an observation. If versions repeat a coarse time, its value in the first of them
-// counts. Without an identifier, each may be a separate observation.
+// firstObservedAt returns the time of an observation. If versions of a resource repeat a coarse time, the earliest
+// instant to which it resolved counts. A resource without an identifier keeps its own time, because it may be another
+// observation.
 func (h *ResourceStatement) firstObservedAt(all []*ResourceStatement) acuity.Instant {
 	at := h.ObservedAt
 	if h.Version == nil || h.Version.ObservedFrom == 0 || h.Version.IsDescribed() {
@@ -290,9 +290,9 @@ func (h *ResourceStatement) placeInTime() acuity.Instant {
 // [MaxStatements].
 type ResourceStatements []ResourceStatement
 
-// Keep adds a statement. If consecutive versions say the same within minutes, only the first and last of them remain. A
-// full list drops the least important statement. Each dropped statement is passed to lose before it is removed. All
-// statements must have been matched with the same mappings, because mappings determine the subject.
+// Keep adds a statement. If consecutive versions have the same content within minutes, only the first and last of them
+// remain. A full list drops the least important statement. Each dropped statement is passed to lose before it is
+// removed. All statements must have been matched with the same mappings, because mappings determine the subject.
 func (l *ResourceStatements) Keep(h ResourceStatement, lose func(*ResourceStatement)) {
 	list := *l
 	if i := findRedundant(list, &h); i >= 0 {
@@ -309,8 +309,8 @@ func (l *ResourceStatements) Keep(h ResourceStatement, lose func(*ResourceStatem
 	*l = slices.Insert(list, i, h)
 }
 
-// findRedundant returns the index of the statement that h makes redundant: the middle one of three that say the same within
-// minutes; or -1 if there is none.
+// findRedundant returns the index of the statement that h makes redundant: the middle one of three with the same
+// content within minutes; or -1 if there is none.
 func findRedundant(list []ResourceStatement, h *ResourceStatement) int {
 	before, first := -1, -1
 	at := h.placeInTime()

@@ -12,8 +12,8 @@ import (
 )
 
 // MaxStatements is how many statements a list keeps. Beyond it, the oldest statements that have a newer one of the same
-// identity are dropped. A list may exceed the maximum by spareStatements, because after each drop [Fold] must start
-// over.
+// identity are dropped. A list may exceed the maximum by spareStatements, so that it drops many at once: after each
+// drop, [Fold] must start over.
 const (
 	MaxStatements   = 240
 	spareStatements = 16
@@ -106,9 +106,9 @@ func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.S
 	}
 }
 
-// Keep adds a statement. If consecutive statements say the same within minutes, only the first and last of them remain.
-// A full list drops the oldest statement that a newer one of the same identity replaces or, if there is none, the
-// oldest. Each dropped statement is passed to lose before it is removed.
+// Keep adds a statement. If consecutive statements have the same content within minutes, only the first and last of
+// them remain. A full list drops the oldest statement that a newer one of the same identity replaces or, if there is
+// none, the oldest. Each dropped statement is passed to lose before it is removed.
 func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	if t := l.find(h.MatchedSignal); t != nil {
 		if i := t.findRedundant(&h); i >= 0 && !l.hasRelatedStatement(&h) {
@@ -167,7 +167,7 @@ func (l *Statements) Remove(which func(*Statement) bool) {
 	l.list = slices.DeleteFunc(l.list, func(t codeStatements) bool { return len(t.statements) == 0 })
 }
 
-// dropAt removes the i-th statement. If one identity has reached the cap, i is always 0, so nothing is moved.
+// dropAt removes the i-th statement. When one identity has reached the cap, i is always 0, so nothing is moved.
 func (l *Statements) dropAt(t *codeStatements, i int) {
 	if i == 0 {
 		t.statements[0] = Statement{}
@@ -180,8 +180,8 @@ func (l *Statements) dropAt(t *codeStatements, i int) {
 	}
 }
 
-// findRedundant returns the index of the statement that h makes redundant: the middle one of three that say the same within
-// minutes; or -1 if there is none.
+// findRedundant returns the index of the statement that h makes redundant: the middle one of three with the same
+// content within minutes; or -1 if there is none.
 func (t *codeStatements) findRedundant(h *Statement) int {
 	before, first := -1, -1 // the two latest before h about the same subject
 	at := h.OrderTime()

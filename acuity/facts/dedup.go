@@ -22,8 +22,8 @@ type Deduplication struct {
 	Off   bool          // all events count as new, because they belong to a replayed past
 }
 
-// Repeats returns the identity of a request if an earlier request of the last 24 h has it: then the request has no
-// effect. If no earlier request has it, Repeats stores the identity and returns nil.
+// Repeats returns the stored identity if an earlier request of the last 24 h had the same one; the request then has no
+// effect. If there is none, Repeats stores the identity and returns nil.
 func (d *Deduplication) Repeats(r *acuity.Request) *DedupState {
 	if r == nil || r.Key == "" {
 		return nil

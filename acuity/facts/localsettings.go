@@ -12,14 +12,14 @@ import (
 
 // These are the caps of the tables that administrators set.
 const (
-	// capMappings is the number of rows of the terminology map.
+	// capMappings is the maximum number of rows of the terminology map.
 	capMappings = 20_000
-	// capPlaces is the number of rows of the location table.
+	// capPlaces is the maximum number of rows of the location table.
 	capPlaces = 5000
 )
 
 // LocalSettings are the rows that administrators set, by kind and id. They define how one hospital maps its codes,
-// places and feeds, and its own rules in addition to the catalogue.
+// places and feeds, and the rules that override the catalogue.
 type LocalSettings struct {
 	Table[SettingKey, Setting]
 	Unit *UnitState

@@ -92,8 +92,8 @@ type RoomState struct {
 	Label string
 	Area  string
 
-	// Registered means that only ADT has named the room, and no census has listed it: by its location, or by a room id
-	// if Room is empty.
+	// Registered means that only ADT has named the room, by its location or, if Room is empty, by a room id. No census
+	// has listed it.
 	Registered  bool
 	PointOfCare string // as sent
 	Room        string // PV1-3.2 as sent

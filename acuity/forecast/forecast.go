@@ -2,13 +2,13 @@
 // patients will require, with an uncertainty band, and the level.
 //
 //   - An [acuity.Snapshot] is a unit at one full hour.
-//   - A [Model] is what a hospital's past hours have taught, see [Learn].
+//   - A [Model] is what was learned from a hospital's past hours, see [Learn].
 //   - A [Forecast] is the result of [Predict] for a model and the current unit.
 //
-// The forecast concerns the unit, never the delivery of one patient, and is not clinically validated. It uses no
-// clock and no randomness: the same hours give the same model, and the same model and unit give the same forecast on
-// every machine, to the digits shown (products are rounded before they are added). docs/forecast.md describes the
-// method and its accuracy.
+// The forecast concerns the unit, never the delivery of one patient, and is not clinically validated. It uses no clock
+// and no randomness: the same hours give the same model, and the same model and unit give the same forecast on every
+// machine, to the digits shown (products are rounded before they are added). docs/forecast.md describes the method and
+// its accuracy.
 package forecast
 
 import (
@@ -88,8 +88,8 @@ type Hour struct {
 	Mean       float64            // nurses required
 	Census     float64            // occupied rooms expected
 	Arrivals   float64            // expected within the hour
-	// ShortfallP50 and ShortfallP90 are whole nurses missing by the median and the 90% quantile; -1: the nurses on
-	// duty are unknown.
+	// ShortfallP50 and ShortfallP90 are the numbers of whole nurses missing at the median and at the 90% quantile; -1:
+	// the nurses on duty are unknown.
 	ShortfallP50, ShortfallP90 int32
 }
 

@@ -115,7 +115,7 @@ func (s *scene) judgeLevels() levels {
 				count[here] += cutsOfR - i
 				break
 			}
-			low, high := i, cutsOfR-1 // the level is here at low, and higher at high
+			low, high := i, cutsOfR-1 // level(low) is here, and level(high) is above it
 			next := last
 			for high-low > 1 {
 				mid := (low + high) / 2

@@ -101,8 +101,8 @@ func (m *Model) followShort(p *path, visits []acuity.SnapshotVisit) {
 	}
 }
 
-// shortEstimates returns the expected deviation from the frozen path for the visits of a cell: the mean of the cell,
-// shrunk toward that of its class and ratio, which is shrunk toward 0.
+// shortEstimates estimates the deviation from the frozen path for the visits of a cell: the mean of the cell, shrunk
+// toward that of its class and ratio, which is shrunk toward 0.
 func (m *Model) shortEstimates(c int, to *[Horizon]estimate) {
 	class, of := c/(ages*ratios), c%ratios
 	for h := range to {
@@ -225,8 +225,8 @@ func (m *Model) arrivalRates(kind int) *[weekHours]float64 {
 	return m.averageWeek(m.Arrivals[kind*weekHours:], kind == int(acuity.ArrivesTriage))
 }
 
-// averageWeek returns the mean by hour of the week of sums that have the weights in m.Weeks. It is shrunk toward the
-// hour of the day on weekdays or weekends, and that toward the overall mean.
+// averageWeek returns, by hour of the week, the mean of the sums in table, whose weights are in m.Weeks. It is shrunk
+// toward the hour of the day on weekdays or weekends, and that toward the overall mean.
 func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
 	var days, seen [2][24]float64 // index 0: weekdays, 1: weekends
 	total, weeks := 0.0, 0.0

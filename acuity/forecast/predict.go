@@ -108,7 +108,7 @@ type outlook struct {
 	required, occupied correction // of R and of C
 	mean               amount
 	sd                 float64
-	slopes             [3]float64 // of K, C and S on R: means of K and S use them, scenarios of all three
+	slopes             [3]float64 // of K, C and S on R; the means of K and S use theirs, the scenarios use all three
 	sds                [3]float64 // of their residuals
 	tails              [Quantiles]float64
 }
@@ -125,9 +125,9 @@ func (c *correction) by(w1, w2 float64) float64 {
 	return max(0, c.raw+float64(w1*c.byUsual)+float64(w2*c.fromUsual))
 }
 
-// correct computes the outlooks of a path. A path follows the patients and does not know the habits of the unit. Two
-// learned weights therefore pull the mean toward the usual value at that hour, and preserve the unit's current
-// distance from the usual value. At a hospital whose stages carry no information, the result is a blend of
+// correct computes the outlooks of a path. A path depends on the current patients only, not on what is usual for the
+// unit. Two learned weights therefore pull the mean toward the usual value at that hour, and preserve the unit's
+// current distance from the usual value. At a hospital whose stages carry no information, the result is a blend of
 // persistence and the usual value. Nurses and occupied rooms have separate weights.
 func (m *Model) correct(p *path, hours *[Horizon + 1]stretch) [Horizon]outlook {
 	var list [Horizon]outlook

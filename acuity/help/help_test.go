@@ -68,7 +68,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// In any unit, each step has the effect that it promises by the rules of the verdict itself.
+// For any unit, the verdict of the changed unit confirms the effect of each step.
 func TestStepsHelp(t *testing.T) {
 	factors := []string{"labor-standard", "pp-couplet", "csection-intraop", "high-mag", "triage-initial", "pp-recovery-stable", "high-hemorrhage"}
 	rapid.Check(t, func(r *rapid.T) {

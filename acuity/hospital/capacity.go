@@ -36,7 +36,7 @@ func (u *State) makeRoom(o *acuity.Observation) {
 	}
 }
 
-// load is the usage of a hospital of its limits.
+// load is how much of its limits a hospital uses.
 type load struct{ visits, bytes, statements int }
 
 // exceeds reports whether the load exceeds a number of sixteenths of the limits.
@@ -44,8 +44,8 @@ func (l load) exceeds(of *registry.Limits, parts int) bool {
 	return l.visits > of.Visits*parts/16 || l.bytes > of.Bytes/16*parts || l.statements > of.Statements*parts/16
 }
 
-// removeEarly removes closed visits if the observation might not fit, starting with the visits without facts for the
-// longest time. It reports whether it removed any.
+// removeEarly removes closed visits if the observation might not fit, starting with those whose last fact is oldest. It
+// reports whether it removed any.
 func (u *State) removeEarly(o *acuity.Observation) bool {
 	l := load{len(u.registry.Visits), u.registry.EventBytes + len(o.Events)*typicalEvent, u.statements.Kept + len(o.Signals)}
 	l.visits += u.capacity.newVisits(o)

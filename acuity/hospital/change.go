@@ -68,7 +68,7 @@ func (u *State) head() {
 	}
 }
 
-// addEffects adds the differences to the last published state: the level, then the rooms by id. A room that left the
+// addEffects adds the differences from the last published state: the level, then the rooms by id. A room that left the
 // unit is gray.
 func (k *scoring) addEffects(c *acuity.Change) {
 	v := &k.verdict
@@ -134,7 +134,7 @@ func (k *scoring) addFactorChanges(in *registry.Intake) {
 	k.Work.Rooms.Reset(registry.Named)
 }
 
-// addFactors appends the differences of two sets of factors of one room.
+// addFactors appends the differences between two sets of factors of one room.
 func addFactors(c *acuity.Change, r *registry.Room, old, now []catalogue.Factor, before, after *score.RoomVerdict) {
 	first := len(c.Activated)
 	for _, f := range now {

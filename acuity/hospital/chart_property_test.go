@@ -71,8 +71,8 @@ func TestChartAfterEachStatement(t *testing.T) {
 	}
 }
 
-// A drug and an observation with one local code have the same meaning. The end of one removes no
-// evidence of the other.
+// A drug and an observation with the same local code have the same meaning. The end of one removes no evidence of the
+// other.
 func TestTwoIdentitiesOfOneCode(t *testing.T) {
 	said := func(kind catalogue.SignalKind, status acuity.SignalStatus, at acuity.Instant) acuity.Signal {
 		return acuity.Signal{Room: 1, Kind: kind, System: codes.SystemLocal, Code: "X1", Status: status, ObservedAt: at}

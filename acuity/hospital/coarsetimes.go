@@ -105,8 +105,8 @@ func (k *intakeVersion) resolvedEvent(e *acuity.Event) *acuity.Event {
 	return e
 }
 
-// resolveStored replaces the stored events of an Encounter by copies with the instants of known, which
-// an older version that arrived late may have made earlier. It returns the stored events.
+// resolveStored replaces the stored events of an Encounter with copies that have the instants of known, which an older
+// version that arrived late may have made earlier. It returns the stored events.
 func (es *eventStore) resolveStored(v *registry.Visit, resource string, stored []adt.Event, known []acuity.CoarseTime) []adt.Event {
 	if slices.Equal(known, stored[0].CoarseTimes) {
 		return stored

@@ -65,7 +65,7 @@ func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Even
 	return at < storedAt || at == storedAt && receivedAt < stored.ReceivedAt
 }
 
-// applyVersion replaces the events of older versions of an Encounter by those of a new version
+// applyVersion replaces the events of older versions of an Encounter with those of a new version
 // (docs/decisions.md#encounter-versions), unless a newer version is stored.
 func (es *eventStore) applyVersion(in *registry.Intake, e *acuity.Event) *intakeVersion {
 	k := es.version(in, e)

@@ -135,7 +135,7 @@ func (es *eventStore) store(in *registry.Intake, i int, e *acuity.Event, v *regi
 // open and none is in the place that the event names.
 const reasonSeveralOpen = "several_open_visits"
 
-// namesPatientAlone reports whether an event names only the patient. Releases before this field reported it by a
+// namesPatientAlone reports whether an event names only the patient. Releases without the field reported it by a
 // warning.
 func namesPatientAlone(e *acuity.Event) bool {
 	return e.ByPatient || slices.ContainsFunc(e.Warnings, func(w acuity.Warning) bool { return w.Code == "visit_by_patient" })
@@ -254,7 +254,7 @@ func wasInUnit(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Spans, inUnit)
 }
 
-// foldOldest replaces the oldest events of a visit that has too many by one event (docs/decisions.md#folded-events),
+// foldOldest replaces the oldest events of a visit that has too many with one event (docs/decisions.md#folded-events),
 // which has the place and the diagnoses of the patient after them. Folded events can no longer be cancelled.
 func (es *eventStore) foldOldest(v *registry.Visit) {
 	if !es.isFull(v) {

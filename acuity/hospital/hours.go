@@ -125,8 +125,8 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 	}
 }
 
-// cameAt returns when the visit became known to be here: its opening or the first receipt of the opening, whichever is
-// later, or 0 if it never was here.
+// cameAt returns when the visit became known: the time of its opening or the first receipt of the opening, whichever is
+// later; 0 if it never was in the unit.
 func cameAt(v *registry.Visit) acuity.Instant {
 	if v.Timeline.OpenedAt == 0 {
 		if len(v.Stays) > 0 {
@@ -172,8 +172,8 @@ func (h *observedHours) backfillDue() acuity.Instant {
 	return max(h.Facts.Backfill.Due, h.Facts.Clock)
 }
 
-// noticePast begins or postpones a backfill if a batch has events or staffing of closed hours. Any change of the past of a backfill
-// discards the replayed state.
+// noticePast begins or postpones a backfill if a batch has events or staffing for closed hours. Any change of the past
+// of a backfill discards the replayed state.
 func (h *observedHours) noticePast(in *registry.Intake) {
 	o, f := in.Observation, &h.Facts
 	closed := f.Clock / registry.HourOf * registry.HourOf
@@ -204,13 +204,13 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 	b = facts.Backfill{Due: f.Clock + backfillAfter, From: from, Next: from, Until: closed.Hour()}
 	if b.Skip(f.Live); b.Due != 0 {
 		f.Backfill = b
-		f.Generation++ // including one that this backfill replaces
+		f.Generation++ // also if this backfill replaces another
 	}
 }
 
-// Recall replays the past of a backfill that is due at now towards its next hour, by the given number of events at
-// most. It returns the number of replayed events, and whether it reached the hour. After a restore, after a change of
-// the past, and after skipped hours, more events than those of one hour must be replayed. If Recall is not called,
+// Recall replays the past of a backfill that is due at now toward its next hour, by the given number of events at most.
+// It returns the number of replayed events, and whether it reached the hour. After a restore, after a change of the
+// past, and after skipped hours, more events than those of one hour must be replayed. If Recall is not called,
 // [State.Advance] replays them in one piece.
 func (u *State) Recall(now acuity.Instant, most int) (applied int, there bool) {
 	if due := u.hours.backfillDue(); due == 0 || due > now {

@@ -114,8 +114,7 @@ func TestSleepingHospitalIsNotCut(t *testing.T) {
 	}
 }
 
-// The hour that ends twelve hours after a fact is observed, even to the millisecond. The next hour
-// is not.
+// The hour that ends exactly twelve hours after a fact is observed. The next hour is not.
 func TestLastObservedHour(t *testing.T) {
 	u := New(testHospital)
 	got := snapshots(feed(u, spoken(clockAt(0), 4), acuity.Observation{ReceivedAt: clockAt(60 * 40), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 3}}))

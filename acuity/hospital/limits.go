@@ -51,7 +51,7 @@ const (
 	capEvents = 200
 	// capEventBytes is the maximum approximate size of the same events.
 	capEventBytes = 40 << 10
-	// capPast is the maximum number of past occupants without a visit of a room.
+	// capPast is the maximum number of a room's past occupants without a visit.
 	capPast = 8
 	// capListed, capStanding and capNewborns bound the facts of one census row.
 	capListed   = 64
@@ -64,8 +64,8 @@ const (
 	capPastStaffing = 1000
 	// capRoster is the maximum number of nurses of a roster.
 	capRoster = 500
-	// capMoves is the maximum number of moves that count for the flow axis, which equals the maximum number of nurses.
-	// The newest count.
+	// capMoves is the maximum number of moves that count for the flow axis. The newest count. It equals the maximum
+	// number of nurses.
 	capMoves = 1000
 )
 

@@ -12,7 +12,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// overwrite replaces a known string by a copy of a string that was sent. An empty string means that nothing was sent.
+// overwrite replaces a known string with a copy of a string that was sent. An empty string means that nothing was sent.
 // The copy does not retain the memory of the census.
 func overwrite(known *string, said string) {
 	if said != "" && said != *known {

@@ -6,7 +6,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// updateTable updates the room table after a step, once, and touches what depends on changed answers. A step may add
+// updateTable updates the room table once per step, and touches what depends on changed results. A step may add
 // hundreds of rooms, and usually no visit depends on them.
 func (u *State) updateTable() {
 	w := &u.registry.Work

@@ -71,8 +71,7 @@ func (h *observedHours) hasPastHours(at, closed acuity.Instant) bool {
 // firstHour returns the first full hour at or after an instant.
 func firstHour(at acuity.Instant) int32 { return (at + registry.HourOf - 1).Hour() }
 
-// endPastStaffing makes the staffing of past hours unknown from the start of a staffing that came
-// by another feed.
+// endPastStaffing makes the staffing of past hours unknown from the start of a staffing that another feed reported.
 func (h *observedHours) endPastStaffing(at acuity.Instant) {
 	if h.staffed.End(at) {
 		h.staffed.unsaved = true

@@ -58,7 +58,7 @@ func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Ch
 }
 
 // recallDaily is the number of events from which the reference implementation replays the past of a backfill once a day
-// instead of once an hour, because a month would take hours.
+// instead of once an hour. Otherwise, the replay of a month would take hours.
 const recallDaily = 2000
 
 // dropDerived drops everything that is derived from the facts.

@@ -65,7 +65,7 @@ func (u *State) removeVisits(now acuity.Instant) {
 	u.dropVisits(over)
 }
 
-// appendRelated appends a visit and the visits that share a timeline with it, because the timeline of only some of them
+// appendRelated appends a visit and the visits that share a timeline with it, because the timeline without one of them
 // would differ.
 func appendRelated(over []*registry.Visit, v *registry.Visit) []*registry.Visit {
 	if !v.IsJoined() {
@@ -155,7 +155,7 @@ func (u *State) removeFromRooms(v *registry.Visit) {
 			u.registry.Work.MarkRoom(r, registry.Unsaved)
 		}
 	}
-	for _, w := range v.Withdrawn { // without this, the room itself would own its statements there
+	for _, w := range v.Withdrawn { // ADT knew the room, so the room does not own its statements
 		if r := u.registry.Room(w.Room); r != nil && r.Clinical && !r.Placed {
 			r.Placed = true
 			u.registry.Work.MarkRoom(r, registry.Unsaved)

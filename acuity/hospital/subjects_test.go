@@ -57,9 +57,10 @@ func TestLaterEncounterWarnsOfAnotherSubject(t *testing.T) {
 	}
 }
 
-// If the subject of a statement is not the patient of its visit, exactly one answer has the warning: that to the last
-// fact needed to know it. This holds in every order of arrival, with restarts in between, and whether the two patients
-// are known by number, by reference, by their FHIR Patients, by another visit, or by a visit that this one is part of.
+// If the subject of a statement is not the patient of its visit, exactly one answer has the warning: the answer to the
+// last fact that is needed to know it. This holds in every order of arrival, with restarts in between, and whether the
+// two patients are known by number, by reference, by their FHIR Patients, by another visit, or by a visit that this one
+// is part of.
 func TestSubjectsDifferInEveryOrder(t *testing.T) {
 	encounter := func(id, part string, names ...string) acuity.Observation {
 		e := acuity.Event{

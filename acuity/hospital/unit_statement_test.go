@@ -125,8 +125,8 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 	}
 }
 
-// If three versions say the same within minutes, the middle one is dropped, even if their texts
-// were read again in between.
+// If three versions have the same content within minutes, the middle one is dropped, even if their texts were read
+// again in between.
 func TestThinningOutlivesReading(t *testing.T) {
 	wrong := acuity.Signal{Kind: catalogue.KindMedication, Resource: "bag", Status: acuity.SignalRetracted}
 	coded := acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X1", Patient: "p", Also: []acuity.Coding{{System: codes.LOINC, Code: "X2", Display: ""}}}
@@ -206,8 +206,7 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 	}
 }
 
-// Statements of a room belong to a mother before newborns, and to the last patient before earlier
-// ones.
+// Statements of a room belong to a mother rather than a newborn, and to the last patient rather than an earlier one.
 func TestWhoWasInARoom(t *testing.T) {
 	mother, first, last := &registry.Visit{}, &registry.Visit{}, &registry.Visit{}
 	first.Timeline.Newborn, last.Timeline.Newborn = true, true

@@ -85,7 +85,7 @@ func (ns *Names) rereadStatements() {
 	ns.Matcher.Reader = terminology.Reader{Catalogue: ns.Matcher.Cat, Mappings: ns.Matcher.Maps}
 }
 
-// ownTexts replaces the strings of the state by copies, because the strings of an observation share one allocation.
+// ownTexts replaces the strings of the state with copies, because the strings of an observation share one allocation.
 func ownTexts(s *facts.ReferenceState) {
 	s.Name, s.Patient = strings.Clone(s.Name), strings.Clone(s.Patient)
 	registry.CloneLocation(&s.Place)

@@ -20,8 +20,8 @@ const (
 	nameRow = "loc-"
 )
 
-// RowID returns the id of a row of the location table, which contains the sender's name of the location. A row
-// without a name concerns a room alone.
+// RowID returns the id of a row of the location table, which contains the sender's name for the location. A row without
+// a name concerns a room alone.
 func RowID(p *acuity.Place) string {
 	if p.PointOfCare == "" && p.Room == "" && p.Bed == "" {
 		return roomRow + strconv.Itoa(int(p.RoomID))
@@ -49,9 +49,9 @@ func RowByID(id string) (acuity.Place, bool) {
 // maxAbove is the maximum number of parents of a FHIR Location that are followed.
 const maxAbove = 4
 
-// resolveReference replaces the name of a FHIR Location by its location. In the room field, the Location provides
-// everything except the bed. In the point-of-care field, it provides its own point of care, or the room of a bed
-// within it. If the Location is unknown, its id or number becomes the name of the room.
+// resolveReference replaces the name of a FHIR Location with its location. In the room field, the Location provides
+// everything except the bed. In the point-of-care field, it provides its own point of care, or the room of a bed within
+// it. If the Location is unknown, its id or number becomes the name of the room.
 func (t *Table) resolveReference(l acuity.Location) acuity.Location {
 	return t.resolveWithin(l, maxAbove)
 }

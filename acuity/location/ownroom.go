@@ -141,7 +141,7 @@ func roomName(l *acuity.Location) string {
 	return l.Room
 }
 
-// roomNumber returns the room id that a name may be; false: the name is not a valid id.
+// roomNumber parses a name as a room id; false: the name is not a valid id.
 func roomNumber(room string) (int32, bool) {
 	if room == "" || len(room) > 9 {
 		return 0, false

@@ -19,7 +19,7 @@ type Intake struct {
 	WaitingFor []WaitingStatement
 	Subjects   []StatedSubject // the signals that name both a visit and a patient
 	Room       *Room           // room of a clinical request
-	Existing   []acuity.Create // parts that would create something that exists, so they are ignored
+	Existing   []acuity.Create // parts that would create something that already exists, and are ignored
 	Census     bool            // a census was applied
 	Refused    int             // number of refused parts of the input
 	NewRooms   map[int32]bool  // rooms that the observation brings into use
@@ -39,7 +39,7 @@ func (in *Intake) Warn(code, path string) {
 	}
 }
 
-// Refuse records that a part of the input is not applied. The rest of the input is.
+// Refuse records that a part of the input is not applied. The rest of the input is applied.
 func (in *Intake) Refuse(reason, path string) {
 	in.Refused++
 	in.Warn(reason, path)
@@ -84,17 +84,17 @@ type StatedSubject struct {
 	Version *evidence.Version
 }
 
-// EventExists reports whether an event would create something that exists.
+// EventExists reports whether an event would create something that already exists.
 func (in *Intake) EventExists(i int) bool {
 	return slices.ContainsFunc(in.Existing, func(c acuity.Create) bool { return c.Events.Has(i) })
 }
 
-// SignalExists reports whether a signal would create something that exists.
+// SignalExists reports whether a signal would create something that already exists.
 func (in *Intake) SignalExists(i int) bool {
 	return slices.ContainsFunc(in.Existing, func(c acuity.Create) bool { return c.Signals.Has(i) })
 }
 
-// ReferenceExists reports whether a reference would create something that exists.
+// ReferenceExists reports whether a reference would create something that already exists.
 func (in *Intake) ReferenceExists(i int) bool {
 	return slices.ContainsFunc(in.Existing, func(c acuity.Create) bool { return c.References.Has(i) })
 }
@@ -114,7 +114,7 @@ func (in *Intake) EventPath(i int) string {
 	return ItemPath("events", i)
 }
 
-// CloneLocation replaces the strings of a location by copies.
+// CloneLocation replaces the strings of a location with copies.
 func CloneLocation(l *acuity.Location) {
 	l.Label, l.PointOfCare, l.Room = strings.Clone(l.Label), strings.Clone(l.PointOfCare), strings.Clone(l.Room)
 	l.Bed, l.Facility = strings.Clone(l.Bed), strings.Clone(l.Facility)

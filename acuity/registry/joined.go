@@ -74,7 +74,7 @@ func (j *Joined) Wholes() []string {
 // Lent is the assignment of an event that names only the patient.
 type Lent struct {
 	To   *Visit // nil: the visit that stores the event
-	None bool   // not assigned: several visits are open, and the event names the place of none
+	None bool   // not assigned: several visits are open, and none is in the place that the event names
 }
 
 // Whole returns the head of a visit, or the visit itself if it is not a part. For nil it returns nil.

@@ -121,7 +121,7 @@ func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict
 // mergedEntry is a factor entry that combines several pieces of evidence.
 type mergedEntry struct {
 	FactorVerdict
-	face       acuity.Evidence  // the piece that is shown; zero: what a factor became that was not asserted again
+	face       acuity.Evidence  // the piece that is shown; zero: the factor replaced one that was not asserted again
 	assignedBy string           // rule that assigned the face
 	held       catalogue.Demand // demand of the face
 	breaks     acuity.Instant   // when any piece of evidence changes, shown or not; 0: never

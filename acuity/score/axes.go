@@ -74,8 +74,8 @@ func (r *axisReading) least(a, b int64) bool {
 	return r.measured && (r.infinite || r.num*b >= a*r.den)
 }
 
-// raise raises the level to the parameter to if a condition holds. The rule is that of the first condition that reached
-// the level.
+// raise raises the level to at least the given one if a condition holds. The rule is that of the first condition that
+// reached the level.
 func (r *axisReading) raise(when bool, to acuity.Level, rule string) {
 	if when && to > r.level {
 		r.level, r.rule = to, rule

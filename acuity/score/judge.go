@@ -184,8 +184,8 @@ func (d *driver) consider(a acuity.Axis, l acuity.Level, p fraction) {
 	}
 }
 
-// loadUnit is the demand of one nurse in the unit of a nurse's load, chosen so that the demand of a room divides
-// evenly among up to twelve nurses.
+// loadUnit is one nurse in the unit of a nurse's load, chosen so that the demand of a room divides evenly among up to
+// twelve nurses.
 const loadUnit = int64(catalogue.Nurse) * 27_720
 
 // skill is the summary of a roster's skill mix.

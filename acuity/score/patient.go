@@ -42,7 +42,7 @@ func viewPatient(c *catalogue.Catalogue, p *acuity.PatientChart, now acuity.Inst
 // isDelivered reports whether the patient has given birth.
 func (v *patient) isDelivered(now acuity.Instant) bool { return v.Birth != 0 && v.Birth <= now }
 
-// silence is the factor that another factor became because it was not asserted again; no factor: none did.
+// silence is the factor that another factor became because it was not asserted again; factor 0: none did.
 type silence struct {
 	factor, from catalogue.Factor
 	since        acuity.Instant

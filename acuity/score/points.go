@@ -29,7 +29,7 @@ func colorOf(score int32) acuity.Color {
 	}
 }
 
-// leaves is the fraction of the remaining severity that a factor of each class leaves over. The weights are 0, .08,
+// leaves is the fraction of the remaining severity that is left after a factor of each class. The weights are 0, .08,
 // .25, .50 and .85. Defaults of this project.
 var leaves = [5][2]uint64{{1, 1}, {23, 25}, {3, 4}, {1, 2}, {3, 20}}
 
@@ -57,8 +57,8 @@ func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 	return scoreMany(c, rv, points)
 }
 
-// ShareSeverity returns the points of severity that each factor of a room adds to the score, in the order of the
-// list. Each factor gets its weight times the part of 60 points that the factors before it left over.
+// ShareSeverity returns the points of severity that each factor of a room adds to the score, in the order of the list.
+// Each factor gets its weight times the part of 60 points that the factors before it left.
 func ShareSeverity(c *catalogue.Catalogue, rv *RoomVerdict) []float64 {
 	shares, left := make([]float64, len(rv.Factors)), 60.0
 	for i := range rv.Factors {

@@ -145,7 +145,7 @@ func sumDemand(c *catalogue.Catalogue, v *patient, factors []FactorVerdict, now 
 	return d
 }
 
-// withAdd adds the ADDs to a demand: they fill it up to one nurse, or add to a demand of at least one.
+// withAdd adds the ADDs to a demand. They raise a demand below one nurse to one nurse at most.
 func withAdd(d, add catalogue.Demand) catalogue.Demand {
 	add = min(add, maxAdd)
 	if d < catalogue.Nurse {
@@ -245,7 +245,7 @@ func recordBoarder(c *catalogue.Catalogue, rv *RoomVerdict, views []patient, f c
 	}
 }
 
-// orderFactors sorts factors by severity, then own demand (both descending), then id.
+// orderFactors sorts factors by severity, then demand (both descending), then id.
 func orderFactors(c *catalogue.Catalogue, list []FactorVerdict) {
 	slices.SortFunc(list, func(a, b FactorVerdict) int { return cmp.Compare(factorOrder(c, &b), factorOrder(c, &a)) })
 }

@@ -113,7 +113,7 @@ func SumRooms(rooms []RoomVerdict) UnitSums {
 	return s
 }
 
-// IsDue reports whether a room has changed since, because of time alone.
+// IsDue reports whether a room has changed because of time alone.
 func (s *UnitSums) IsDue(now acuity.Instant) bool { return s.next != 0 && s.next <= now }
 
 // one returns 1 for true and 0 for false.

@@ -126,9 +126,9 @@ type FactorVerdict struct {
 	// first source, and the number of sources.
 	shown, from, sources uint16
 
-	Demand catalogue.Demand // current own demand or floor; for an ADD-only factor its ADD
-	Need   catalogue.Demand // current own demand or floor; 0: none
-	add    catalogue.Demand // own ADD
+	Demand catalogue.Demand // current demand or floor of this factor; for an ADD-only factor, its ADD
+	Need   catalogue.Demand // current demand or floor of this factor; 0: none
+	add    catalogue.Demand // ADD of this factor
 	Since  acuity.Instant
 	Next   acuity.Instant
 	doubt  acuity.Instant // when Stale becomes true; 0: never

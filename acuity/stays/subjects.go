@@ -58,8 +58,8 @@ func (k *Statements) warnOfVisit(in *registry.Intake, v *registry.Visit, path st
 	}
 }
 
-// isOfAnother reports whether an earlier statement names another patient than the visit has. Once that is decided, it
-// drops the name.
+// isOfAnother reports whether an earlier statement names a patient other than that of the visit. Once that is decided,
+// it drops the name.
 func (k *Statements) isOfAnother(h *evidence.ResourceStatement, kept, v *registry.Visit) bool {
 	if h.Version == nil || h.Version.Subject == nil {
 		return false

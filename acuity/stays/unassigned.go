@@ -12,8 +12,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// HolderOfResource returns the holder of a resource if a new version would go to another one. The newest version
-// decides for all versions.
+// HolderOfResource returns the holder for a new version of a resource. All versions have the holder of the newest one,
+// so the earlier versions may be moved to the given holder.
 func (k *Statements) HolderOfResource(h *evidence.ResourceStatement, to identity.Holder) identity.Holder {
 	whole := h.WholeResource()
 	if from, known := k.Names.Resources[whole]; known && from != to {

@@ -72,7 +72,7 @@ func (m *Mappings) find(system codes.System, code string, kind catalogue.SignalK
 		return nil
 	}
 	tables := &m.others
-	switch kind { //nolint:exhaustive // all others are one
+	switch kind { //nolint:exhaustive // all other kinds are one group
 	case 0:
 		tables = &m.diagnoses
 	case catalogue.KindMedication:

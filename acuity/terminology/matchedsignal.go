@@ -155,9 +155,9 @@ func (r *MatchedSignal) Known() MatchState {
 	return r.State
 }
 
-// Identity determines which statements replace each other: the newest statement of an identity counts. All codes for FHR
-// category share one identity, as do those for MEWS and for BMI, see codeFold. For other codes, the code, the fetus
-// and whether it is a medication make the identity; display name and start are not part of it
+// Identity determines which statements replace each other: the newest statement of an identity counts. All codes for
+// FHR category share one identity, as do those for MEWS and for BMI, see codeFold. For other codes, the code, the fetus
+// and whether it is a medication form the identity; display name and start are not part of it
 // (docs/decisions.md#signal-identity).
 type Identity struct {
 	Medication bool

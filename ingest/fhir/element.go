@@ -11,8 +11,7 @@ type concept struct {
 
 type coding struct{ system, code, display span }
 
-// concept reads a CodeableConcept. It also accepts a single code, which other versions of
-// FHIR have for states.
+// concept reads a CodeableConcept. It also accepts a single code, which other versions of FHIR use for states.
 func (p *parser) concept() (c concept) {
 	c.first = int32(len(p.codings)) //nolint:gosec // at most maxStored
 	c.last = c.first

@@ -223,7 +223,8 @@ func (m *mapper) classify(r *resource, e *acuity.Event) {
 	e.Reasons = adt.ParseReasons(reasons.String())
 }
 
-// start returns when the Encounter began. A planned Encounter counts from now, before it begins.
+// start returns when the Encounter began. An Encounter that is planned for the future counts from the time of its
+// version.
 func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant, acuity.Moment) {
 	begun, ok := m.instant(r.during.start)
 	switch {

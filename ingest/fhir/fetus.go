@@ -100,8 +100,7 @@ func (t *terms) labelIn(p span, read func(string) string) string {
 	return read(string(text[:min(len(text), maxText)]))
 }
 
-// fetusText returns the label of the fetus that a text names. It caches them, because texts
-// repeat.
+// fetusText returns the label of the fetus that a text names. It caches the labels, because texts repeat.
 func (t *terms) fetusText(p span) string {
 	if p.empty() {
 		return ""

@@ -157,7 +157,8 @@ type mapper struct {
 	stated bool // the body has an Encounter, a Condition, an Observation or an administration
 }
 
-// apply creates the facts. Encounters come first, so that the other resources find their visits whatever their order.
+// apply creates the facts. Encounters come first, so that the other resources find their visits in any order of the
+// body.
 func (m *mapper) apply() {
 	m.identify()
 	statements, visits := len(m.components), 0

@@ -81,7 +81,7 @@ func check(t failer, f *Facts, size int) {
 		if r.Name == "" || len(r.Codings) == 0 && r.Place.IsZero() && r.Patient == "" || len(r.Codings) > maxCodings {
 			t.Errorf("referent %+v", *r)
 		}
-		if !strings.HasPrefix(r.Name, hl7.KindPatient+"(") { // only here is a pseudonym as long as its value
+		if !strings.HasPrefix(r.Name, hl7.KindPatient+"(") { // a pseudonym of these tests contains its value
 			text(maxPlace, r.Name)
 		}
 		text(maxPlace, r.Place.PointOfCare, r.Place.Room, r.Place.Bed, r.Place.Label)

@@ -100,8 +100,8 @@ func (x *index) ownName(r *resource) string {
 	return b.String()
 }
 
-// resourceOf returns the pseudonym of a resource within its sender's ids. The name of a statement without an id omits
-// the patient, because senders can refer to a patient in many forms.
+// resourceOf returns the pseudonym of a resource in the name space of its sender. The name of a statement without an id
+// omits the patient, because senders can refer to a patient in many forms.
 func (x *index) resourceOf(r *resource) string {
 	if r.described && r.kind != encounterKind {
 		var b strings.Builder

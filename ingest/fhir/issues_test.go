@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The corpus has a resource for each issue code of the code.
+// The corpus has a resource for each issue code.
 func TestCorpusHasEveryIssue(t *testing.T) {
 	read := func(pattern string) string {
 		var b strings.Builder

@@ -93,7 +93,7 @@ func (p node) get() any {
 	if m, ok := p.in.(map[string]any); ok {
 		return m[p.key]
 	}
-	list, _ := p.in.([]any) //nolint:errcheck // it is a list if it is no object
+	list, _ := p.in.([]any) //nolint:errcheck // it is a list if it is not an object
 	return list[p.n]
 }
 
@@ -102,7 +102,7 @@ func (p node) set(v any) {
 		m[p.key] = v
 		return
 	}
-	list, _ := p.in.([]any) //nolint:errcheck // it is a list if it is no object
+	list, _ := p.in.([]any) //nolint:errcheck // it is a list if it is not an object
 	list[p.n] = v
 }
 

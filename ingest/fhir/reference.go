@@ -169,7 +169,7 @@ func (x *index) visitOf(ref *reference, from *resource) string {
 	default:
 		visit = x.Pseudonym(hl7.KindVisit, t.name)
 	}
-	if literal[0] != '#' { // a fragment refers to another resource in each resource
+	if literal[0] != '#' { // a fragment refers to a resource within the referring one
 		x.visits[string(literal)] = visit
 	}
 	return visit

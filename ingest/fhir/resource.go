@@ -223,7 +223,7 @@ func elementOf(key []byte) string {
 	return string(key)
 }
 
-// common parses a field of resources of all kinds.
+// common parses a field that resources of all kinds have.
 func (p *parser) common(r *resource, n int32, key []byte) bool {
 	switch string(key) {
 	case "resourceType":
@@ -256,7 +256,7 @@ func (p *parser) common(r *resource, n int32, key []byte) bool {
 				p.skip()
 				continue
 			}
-			if inner.applied() && inner != encounterKind { // an Encounter is only a name
+			if inner.applied() && inner != encounterKind { // a contained Encounter is used only as a name
 				p.issue(r, severityWarning, "contained_not_used", "contained["+strconv.Itoa(i)+"]")
 			}
 			p.resource(resource{kind: inner, contained: true, parent: n, container: r.container, index: r.index})

@@ -356,7 +356,7 @@ func (s *scanner) text() span {
 	return span{}
 }
 
-// number reads a number as written, also one in a string.
+// number reads a number as written, even within a string.
 func (s *scanner) number() span {
 	c := s.space()
 	if c != '-' && (c < '0' || c > '9') {
@@ -382,7 +382,7 @@ func (s *scanner) flag() (value, said bool) {
 	return false, false
 }
 
-// other skips a value of another type than the requested one.
+// other skips a value whose type is not the requested one.
 func (s *scanner) other() {
 	s.mistyped = true
 	s.skip()

@@ -50,8 +50,8 @@ func (p *parser) conditionField(r *resource, key []byte) bool {
 	return true
 }
 
-// readState reads a state of a Condition: a CodeableConcept, a list of them, a Coding, or a
-// single code, as other versions of FHIR have.
+// readState reads a state of a Condition: a CodeableConcept, a list of them, a Coding, or a single code, which other
+// versions of FHIR use.
 func readState(p *parser) (c concept) {
 	c.first = int32(len(p.codings)) //nolint:gosec // at most maxStored
 	addStates(p, &c)

@@ -14,8 +14,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// terms converts the codes and values of a document to the form that may be stored. It caches them, because displays,
-// codes and units repeat.
+// terms converts the codes and values of a document to the form that may be stored. It caches the results, because
+// displays, codes and units repeat.
 type terms struct {
 	*document
 	masked  map[string]string

@@ -13,8 +13,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// encode returns a message with only the facts of an event. It reverses the decoder with
-// independent rules. A fact without a field in HL7 is written such that decoding returns it.
+// encode returns a message with only the facts of an event. It reverses the decoder with independent rules. A fact that
+// no HL7 field can express is written so that decoding still returns it.
 func encode(e *acuity.Event) []byte {
 	var s segment
 	s.set(9, "ADT", eventNames[e.Type])

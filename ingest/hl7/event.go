@@ -158,7 +158,7 @@ func (d *decoder) identify() {
 
 // times sets when the event happened: EVN-6, or else EVN-2, or else MSH-7, or else its receipt. The later fields of
 // that list refine a coarse time. In a cancel, EVN-6 is the time of the cancelled event, which is a key and therefore
-// remains as sent. In a repeated hour, it means both, because the event may have been sent with the other offset.
+// remains as sent. In a repeated hour, it means both hours, because the event may have been sent with the other offset.
 func (d *decoder) times() {
 	sent, hasSent := d.time(d.header(7), position{segment: "MSH", field: 7})
 	if hasSent {
@@ -305,9 +305,9 @@ var effects = map[string]acuity.EventType{
 	"A07": acuity.A07, "A08": acuity.A08, "A11": acuity.A11, "A12": acuity.A12, "A13": acuity.A13,
 }
 
-// unusedEventWarning returns the warning about an event without effect. In the hospital, some of these events move the patient or
-// change the number of the visit. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and A39 to A42 merge; A43 to A45
-// move; A46 to A51 change an identifier.)
+// unusedEventWarning returns the warning about an event without effect. In the hospital, some of these events move the
+// patient or change the number of the visit. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and A39 to A42 merge; A43
+// to A45 move; A46 to A51 change an identifier.)
 func unusedEventWarning(trigger []byte) string {
 	event := string(trigger)
 	switch {

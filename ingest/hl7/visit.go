@@ -119,8 +119,7 @@ func recordRank(kind []byte) int {
 	}
 }
 
-// classify reads the patient class, the service and the other fields on the kind of
-// patient.
+// classify reads the patient class, the service and the other fields about the kind of patient.
 func (d *decoder) classify() {
 	e := &d.event
 	e.Class = d.initial(d.field(d.pv1, 2), 2)

@@ -81,7 +81,7 @@ func open(t *testing.T, change func(*mllp.Server)) *fixture {
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(ctx, listener) }()
 	h.stop = sync.OnceValue(func() error { cancel(); return <-ended })
-	t.Cleanup(func() { h.stop() }) //nolint:errcheck // tests that ask do so themselves
+	t.Cleanup(func() { h.stop() }) //nolint:errcheck // a test of the error stops the server itself
 	return h
 }
 

@@ -33,7 +33,7 @@ func TestManyMessagesInOrder(t *testing.T) {
 	}
 }
 
-// TestHowConnectionsEnd connects a peer of every bad kind.
+// TestHowConnectionsEnd connects one peer for each reason why a connection ends.
 func TestHowConnectionsEnd(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*mllp.Server)

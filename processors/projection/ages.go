@@ -111,10 +111,10 @@ func (a *Ages) ended(at time.Time, ends map[int32]int64) {
 // enough from the instant at which the end of the log was first seen to be after the input.
 const stuckAfter = 2 * time.Second
 
-// askOldest queries the timestamps of inputs that have been pending for long, because they may be older than this
-// process. It takes at most half a pulse.
+// askOldest queries the timestamps of inputs that have been pending for a long time, because they may be older than
+// this process. It takes at most half a pulse.
 func (a *Ages) askOldest(ctx context.Context, inputs Log, log *slog.Logger) {
-	within, cancel := context.WithTimeout(ctx, pulseEvery/2) //nolint:mnd // half of the time until the next
+	within, cancel := context.WithTimeout(ctx, pulseEvery/2) //nolint:mnd // half of the time until the next pulse
 	defer cancel()
 	for partition, applied := range a.stuck() {
 		_, oldest, err := inputs.Cluster.Behind(within, inputs.Topic, partition, applied)
@@ -128,8 +128,8 @@ func (a *Ages) askOldest(ctx context.Context, inputs Log, log *slog.Logger) {
 	}
 }
 
-// stuck returns the applied offsets of partitions whose next input has been pending for long and whose timestamp was
-// not queried yet.
+// stuck returns the applied offsets of partitions whose next input has been pending for a long time and whose timestamp
+// was not queried yet.
 func (a *Ages) stuck() map[int32]int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -30,8 +30,8 @@ func past(t testing.TB, until acuity.Instant, offset int64, days int) stream.Rec
 	return stream.Record{Offset: offset, Key: []byte(o.Hospital), Value: value}
 }
 
-// TestPastIsToldInSlices: after a restart, or a change of its past, a backfill replays its events
-// in slices. No slice costs much more than before.
+// TestPastIsToldInSlices: after a restart, or a change of its past, a backfill replays its events in slices. No slice
+// costs much more than one before the restart.
 func TestPastIsToldInSlices(t *testing.T) {
 	const days = 20
 	l := newLog(t)

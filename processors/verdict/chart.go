@@ -99,7 +99,7 @@ func (l *localSettings) setRecord(name string, value []byte) {
 	l.changed[name] = slices.Clone(value) // a copy, because the view keeps it
 }
 
-// updateUnknownRoom adds an unconfirmed room to the list, and removes a room that is not unconfirmed.
+// updateUnknownRoom adds a room to the list if it is unconfirmed, and removes it if not.
 func (h *hospitalEntry) updateUnknownRoom(id int32) error {
 	s := h.unit.Unknown(id)
 	if s == nil && !h.local.unknown[id] {

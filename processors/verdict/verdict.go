@@ -222,7 +222,7 @@ func weigh(c *acuity.Change) int {
 	return weight
 }
 
-// fireDue processes the due instants of a hospital up to upTo: at most most of them, or all if most is negative.
+// fireDue processes the due instants of a hospital up to upTo: the given number at most, or all if most is negative.
 func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 	for ; most != 0; most-- {
 		change, ok := h.unit.Advance(upTo)
