@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -10,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ory/dockertest/v3"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // TestBrokerFailover measures on three brokers with replication factor 3 how long hospitals wait
@@ -75,16 +79,41 @@ func TestBrokerFailover(t *testing.T) {
 			calm := time.Now()
 			must(t, row.begin(nodes[0]))
 			<-after(row.lasts)
+			ended := time.Now()
 			must(t, row.end(nodes[0]))
+			eventually(t, 5*time.Minute, s.writable)
 			at := time.Now()
 			eventually(t, 3*time.Minute, func() error { return w.applied(at, s.partners) })
 			again := time.Since(at)
 			l.more(t, 100)
 			s.verify(l.finish())
-			t.Logf("%s for %v, broker session %v: longest wait %.1f s, all hospitals applied %.1f s after its end; %s",
-				row.name, row.lasts, timeout, w.longest(t, calm).Seconds(), again.Seconds(), cmp.Or(loadAverage(), "load unknown"))
+			t.Logf("%s for %v, broker session %v: longest wait %.1f s; every partition writable %.1f s after its end, all hospitals applied %.1f s after that; %s",
+				row.name, row.lasts, timeout, w.longest(t, calm).Seconds(), at.Sub(ended).Seconds(), again.Seconds(), cmp.Or(loadAverage(), "load unknown"))
 		})
 	}
+}
+
+// writable returns an error unless each partition of the system's topics has a leader and two replicas in sync.
+func (s *system) writable() error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(s.kafka.address, ",")...), kgo.AlwaysRetryEOF(), kgo.DialTimeout(time.Second))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	topics, err := kadm.NewClient(client).ListTopics(ctx)
+	if err != nil {
+		return err
+	}
+	for _, topic := range topics {
+		for _, p := range topic.Partitions {
+			if strings.HasPrefix(topic.Topic, s.prefix) && (p.Leader < 0 || len(p.ISR) < 2) {
+				return fmt.Errorf("partition %d of %s: leader %d, in sync %v", p.Partition, topic.Topic, p.Leader, p.ISR)
+			}
+		}
+	}
+	return nil
 }
 
 // loadAverage returns the load of the machine, "" if it does not report one.

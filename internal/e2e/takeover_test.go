@@ -36,6 +36,8 @@ func (s *system) witness(t *testing.T) *witness {
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(s.kafka.address, ",")...), kgo.AlwaysRetryEOF(),
 		kgo.ConsumeTopics(observations, verdicts),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		// A broker that is paused must not stop the witness from asking the one that took its partitions over.
+		kgo.RequestTimeoutOverhead(time.Second), kgo.FetchMaxWait(500*time.Millisecond),
 		kgo.MetadataMinAge(100*time.Millisecond), kgo.DialTimeout(time.Second), kgo.RetryBackoffFn(func(int) time.Duration { return 100 * time.Millisecond }))
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 )
 
 // A process that dies or freezes during a transaction leaves it open, and no consumer can read past it until the broker
-// aborts it: after the timeout of 10 s, or 20 s on a broker with default settings. The members that get its partitions
+// aborts it: after transactionTimeout, or 10 s later on a broker with default settings. The members that get its partitions
 // need not wait. They fence the process: they increment the epoch of its transactional id, so that the broker aborts
 // the transaction immediately and refuses all later requests of the process.
 //
@@ -21,7 +21,7 @@ import (
 // of a process that is not a member can never commit: the broker refuses its positions.
 
 const (
-	fenceWithin   = 15 * time.Second      // by then the broker has aborted the transaction itself
+	fenceWithin   = 30 * time.Second      // by then the broker has aborted the transaction itself
 	fenceWait     = 2 * time.Second       // maximum delay of an assignment; after that, fencing continues in the background
 	fenceRequest  = 2 * time.Second       // timeout of one round, even if a broker does not respond
 	fenceEndCheck = 10 * time.Millisecond // interval between checks whether the markers are written

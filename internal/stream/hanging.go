@@ -45,8 +45,8 @@ func (w *Writers) owns(id string) bool {
 const (
 	hangingEvery = 3 * time.Second
 	// waitingLooks is the number of consecutive checks with a waiting position that exclude a transaction in
-	// progress: brokers end those of svc after 10 s, or 20 s if they miss one check.
-	waitingLooks = 7
+	// progress: brokers end those of svc after 20 s, or 30 s if they miss one check.
+	waitingLooks = 11
 )
 
 // endedStates are the states of a transactional id without a transaction in progress. A coordinator reports them only
@@ -247,7 +247,7 @@ func (h *hanging) positionsWait(ctx context.Context, w *Writers) (wait []int32, 
 // end ends a transaction in its partitions and, if positions is true, in the positions of the group. A running owner
 // of the id is fenced by this and starts a new session.
 func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bool) error {
-	client, err := h.cluster.producer(kgo.TransactionalID(f.TxnID), kgo.TransactionTimeout(10*time.Second))
+	client, err := h.cluster.producer(kgo.TransactionalID(f.TxnID), kgo.TransactionTimeout(transactionTimeout))
 	if err != nil {
 		return err
 	}

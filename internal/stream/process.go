@@ -230,7 +230,7 @@ func (l *loop) run(ctx context.Context) error {
 func (l *loop) open() error {
 	opts := l.options(
 		kgo.TransactionalID(l.id),
-		kgo.TransactionTimeout(10*time.Second),
+		kgo.TransactionTimeout(transactionTimeout),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		// Prefetched records are held decoded, at several times their encoded size.
 		kgo.FetchMaxBytes(fetchBytes),
