@@ -31,7 +31,7 @@ const (
 	sessionTimeout = 6 * time.Second
 	// transactionTimeout is how long a transaction may remain open. It survives the loss of a broker, whose default
 	// session is 9 s, and the move of its coordinators; with 10 s, all members rejoined and restored their partitions.
-	// Members that die are fenced, so nobody waits for this timeout.
+	// Members that die are fenced, so no other member waits for this timeout.
 	transactionTimeout = 20 * time.Second
 	// heartbeatEvery is the maximum delay until a member notices a rebalance of the group.
 	heartbeatEvery = 500 * time.Millisecond
