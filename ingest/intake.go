@@ -46,7 +46,7 @@ func (s *server) reportTaken(o *acuity.Observation, r *reader, request string, a
 		return
 	}
 	in := intake(o, request)
-	in.Warnings, in.Unused, in.Event, in.Position = len(r.warnings)+r.warned, r.countUnused(), newestTime(o), &at
+	in.Warnings, in.Unused, in.Event, in.Position = len(r.warnings)+r.warned, r.countUnused(), NewestTime(o), &at
 	if o.Channel == acuity.ChannelHL7 {
 		in.Received = len(o.Events)
 	}
@@ -74,8 +74,8 @@ func (s *server) reportIgnored(o *acuity.Observation, request string, notices ..
 	s.Received(in)
 }
 
-// newestTime returns the newest time in the facts of an observation, at most its receipt.
-func newestTime(o *acuity.Observation) (at acuity.Instant) {
+// NewestTime returns the newest time in the facts of an observation, at most its receipt.
+func NewestTime(o *acuity.Observation) (at acuity.Instant) {
 	take := func(t acuity.Instant) {
 		if t <= o.ReceivedAt {
 			at = max(at, t)

@@ -52,6 +52,7 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 	h.Health.Add("disk", func(context.Context) error { return d.Kafka.Full() })
 	private := h.Private(h.config.PrivateListen, h.metrics.Handler())
 	private.Listener = d.Metrics
+	var began time.Time
 	return h.Live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
 		demo, err := d.Demo()
 		if err != nil {
@@ -67,13 +68,14 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 		public, front := h.public(), h.mllpFronts[0]
 		public.Listener, front.Listener = d.API, d.HL7
 		front.After = append(front.After, d.Greeted)
-		h.Run("greeting", func(ctx context.Context) error { return d.Greet(ctx, devRoles(h, front)) })
+		h.Run("greeting", func(ctx context.Context) error { return d.Greet(ctx, devRoles(h, front, began)) })
 		if demo != nil {
 			if err := seedDemo(ctx, h, demo); err != nil {
 				return nil, err
 			}
 			h.Run("demo", func(ctx context.Context) error { return demo.Run(ctx, h.notified) })
 		}
+		began = w.Now() // nothing was received yet, and the past of the demo ends
 		return []func(context.Context) error{public.Run, front.Run}, nil
 	})
 }
@@ -96,7 +98,7 @@ func seedDemo(ctx context.Context, h *service, demo *devserver.Demo) error {
 // appendReceived returns a function that appends a request as if it had been received at an earlier time.
 func appendReceived(loader *stream.Loader, partitions int32, pseudonyms ingest.Pseudonyms) devserver.Append {
 	return func(feed, hospital string, zone *time.Location, at time.Time, body []byte) error {
-		o := &acuity.Observation{Hospital: hospital, ReceivedAt: acuity.At(at), Channel: acuity.Channel(feed), Source: "demo"}
+		o := &acuity.Observation{Hospital: hospital, ReceivedAt: acuity.At(at), Channel: acuity.Channel(feed), Source: devserver.DemoSource}
 		if _, err := ingest.Decode(o, body, zone, pseudonyms); err != nil {
 			return err
 		}
@@ -124,8 +126,8 @@ func devConfig(d *devserver.Server, o *devserver.Options) *config.Config {
 	}
 }
 
-// devRoles returns the dependencies of the greeting on the roles.
-func devRoles(h *service, front *engines.Front) *devserver.Roles {
+// devRoles returns the dependencies of the greeting on the roles of a process that began at an instant.
+func devRoles(h *service, front *engines.Front, began time.Time) *devserver.Roles {
 	models := h.models().Watermark()
 	return &devserver.Roles{
 		Ready:       h.Ready,
@@ -140,6 +142,7 @@ func devRoles(h *service, front *engines.Front) *devserver.Roles {
 			}
 			return err
 		},
+		RestoreFeeds: func(ctx context.Context, key string) error { return restoreFeeds(ctx, h, key, began) },
 		MakeLink: func(ctx context.Context, hospital, label string) (string, error) {
 			_, token, err := h.office().MakeLink(ctx, audit.CommandLine, hospital, label, users.Charge, users.MostTTL)
 			return signin.LinkPath + token, err

@@ -112,17 +112,7 @@ func (n *Counter) Applied(at ingest.Position, change []byte) {
 	}
 	sum := &feeds.Sum{}
 	k.addWarnings(&sum.Counts, c)
-	if k.messages > 1 && len(c.Items) == k.messages {
-		for i := range c.Items {
-			addOutcome(&sum.Counts, c.Items[i].Outcome, c.Items[i].Reason, 1)
-		}
-	} else {
-		outcome := c.Outcome
-		if _, over := hospital.Exceeded(c.Reason); over {
-			outcome = acuity.Rejected
-		}
-		addOutcome(&sum.Counts, outcome, c.Reason, int64(k.messages))
-	}
+	addOutcomes(&sum.Counts, c, k.messages)
 	if sum.Applied > 0 {
 		sum.LastApplied = n.now()
 	}
@@ -162,14 +152,33 @@ func (k *kept) addWarnings(sum *feeds.Counts, c *acuity.Change) {
 		if _, fresh := k.places.Notice(w); !fresh {
 			continue
 		}
-		sum.Warnings++
-		if about, ok := rules.ExplainWarning(w.Code); ok && about.Effect == rules.Unused {
-			sum.Unused++
-		}
-		if w.Code == "outside_unit" {
-			sum.Outside++
-		}
+		addWarning(sum, w)
 	}
+}
+
+func addWarning(sum *feeds.Counts, w acuity.Warning) {
+	sum.Warnings++
+	if about, ok := rules.ExplainWarning(w.Code); ok && about.Effect == rules.Unused {
+		sum.Unused++
+	}
+	if w.Code == "outside_unit" {
+		sum.Outside++
+	}
+}
+
+// addOutcomes counts the messages of an observation by the outcomes of its change.
+func addOutcomes(sum *feeds.Counts, c *acuity.Change, messages int) {
+	if messages > 1 && len(c.Items) == messages {
+		for i := range c.Items {
+			addOutcome(sum, c.Items[i].Outcome, c.Items[i].Reason, 1)
+		}
+		return
+	}
+	outcome := c.Outcome
+	if _, over := hospital.Exceeded(c.Reason); over {
+		outcome = acuity.Rejected
+	}
+	addOutcome(sum, outcome, c.Reason, int64(messages))
 }
 
 // addOutcome counts n messages by their outcome. An ignored message is older than, or equal to, what is known, or has a

@@ -28,6 +28,10 @@ const (
 	demoNote    = "Demo: %d requests of %s are in; the unit continues in real time.\n"
 )
 
+// DemoSource is the source of the observations of a demo's past, in place of the id of an API key: the key does not
+// exist yet when they are appended.
+const DemoSource = "demo"
+
 // Append appends the body of one request of a feed to the log of a hospital, as if it had been
 // received at an instant. Instants never decrease.
 type Append func(feed, hospital string, zone *time.Location, at time.Time, body []byte) error

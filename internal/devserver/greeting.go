@@ -26,6 +26,9 @@ type Roles struct {
 	PutKeys     func(ctx context.Context, seen int64, keys ...*access.Key) error
 	// MakeLink creates a link to the pages for a charge nurse and returns its path.
 	MakeLink func(ctx context.Context, hospital, label string) (path string, err error)
+	// RestoreFeeds counts what the feeds received before this process started. A key, by its id, sends the requests of
+	// the demo.
+	RestoreFeeds func(ctx context.Context, key string) error
 	// SetMLLPKey assigns an API key, by its id, to the senders of the MLLP port.
 	SetMLLPKey func(id string)
 }
@@ -67,6 +70,9 @@ func (s *Server) Greet(ctx context.Context, r *Roles) error {
 	d.BaseURL, d.Kafka, d.Redis, d.MLLP = s.URL(), s.Kafka.Addr(), s.RedisURL, s.HL7.Addr().String()
 	key, _ := r.Register.Lookup(d.APIKey)
 	r.SetMLLPKey(key.ID)
+	if err = r.RestoreFeeds(ctx, key.ID); err != nil {
+		s.log.WarnContext(ctx, "earlier data of feeds not counted", "error", err)
+	}
 	data := s.options.data
 	if err = writeDevFile(data, d); err != nil {
 		return fmt.Errorf("write %s: %w", cli.DevFilePath(data), cli.WithoutPath(err))

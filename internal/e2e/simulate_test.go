@@ -86,6 +86,7 @@ func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir, "--demo")
 	await(t, d, "requests of 28 days are in")
+	first := d.received(t)
 	d.kill()
 	before := demoKept(t, dir)
 	const lost = 200
@@ -100,6 +101,12 @@ func TestDemo(t *testing.T) {
 	if !now.Start.Equal(before.Start) || now.Sent < before.Sent || len(now.Course) != 1 {
 		t.Errorf("kept %+v, before %+v", now, before)
 	}
+	// The feeds of the past are counted, and still are after the restart, which empties the embedded Redis.
+	for feed, n := range map[string]int64{"adt": 20, "census": 1, "clinical": 20, "roster": 2, "staffing": 2} {
+		if again := d.received(t); first[feed] < n || again[feed] < first[feed]*9/10 {
+			t.Errorf("%s: %d received in 24 h, and %d after a restart", feed, first[feed], again[feed])
+		}
+	}
 	log := readLog(t, d.Kafka, "")
 	events, ids := 0, map[string]bool{}
 	for _, o := range log.observations {
@@ -112,6 +119,29 @@ func TestDemo(t *testing.T) {
 	if want := now.events(t); len(ids) < want || len(ids) > want+lost || events > len(ids)+lost {
 		t.Errorf("%d events, %d of them different; %d are noted as sent", events, len(ids), want)
 	}
+}
+
+// received returns how many messages the hospital's feeds received within 24 h, by channel. Every feed has a key with a
+// name.
+func (d *dev) received(t *testing.T) map[string]int64 {
+	t.Helper()
+	var status struct {
+		Feeds []struct {
+			Channel, SourceName           string
+			LastReceivedAt, LastAppliedAt time.Time
+			Windows                       map[string]struct{ Received, Applied int64 }
+		}
+	}
+	a := newPartner(d.BaseURL, d.HospitalID, d.APIKey).get(t, "/api/ingest/status")
+	into(t, a.Data, &status)
+	all := map[string]int64{}
+	for _, f := range status.Feeds {
+		all[f.Channel] += f.Windows["24h"].Received
+		if f.SourceName == "" || f.LastReceivedAt.IsZero() || f.LastAppliedAt.IsZero() || f.Windows["24h"].Applied == 0 {
+			t.Errorf("feed %+v", f)
+		}
+	}
+	return all
 }
 
 // TestDemoPast: the past of the demo is processed as if it happened live. The pages show consistent

@@ -42,12 +42,17 @@ func (b *View) Feeds() *Feeds {
 // AddFeeds adds counts to the buckets of the current time, with one script for each hospital. It
 // returns the counts that it could not add.
 func (f *Feeds) AddFeeds(ctx context.Context, sums map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error) {
+	return f.AddFeedsAt(ctx, f.view.now(), sums)
+}
+
+// AddFeedsAt is [Feeds.AddFeeds] with the buckets of an earlier time. Earlier sums come first, so that the silence
+// between two messages is known.
+func (f *Feeds) AddFeedsAt(ctx context.Context, now time.Time, sums map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error) {
 	b := f.view
 	byHospital := map[string][]feeds.Feed{}
 	for one := range sums {
 		byHospital[one.Hospital] = append(byHospital[one.Hospital], one)
 	}
-	now := b.now()
 	for hospital, all := range byHospital {
 		keys := []string{b.feedsKey(hospital)}
 		var buckets, keep []any

@@ -13,7 +13,10 @@ while at <= #ARGV do
   end
   for i, field in ipairs({'r', 'a', 'e'}) do
     local value = ARGV[at + 1 + i]
-    if value ~= '0' and (field ~= 'r' or tonumber(value) > before) then
+    -- the last event is that of the newest message; the other times never decrease
+    local newer = field == 'e' and tonumber(ARGV[at + 2]) >= before
+      or field ~= 'e' and tonumber(value) > tonumber(redis.call('HGET', KEYS[1], field .. name) or '0')
+    if value ~= '0' and newer then
       redis.call('HSET', KEYS[1], field .. name, value)
     end
   end

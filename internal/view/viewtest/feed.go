@@ -73,6 +73,23 @@ func counted(t *testing.T, s Server) {
 	if got := h.Window(feeds.MinuteWindow, now); got.Received != 0 {
 		t.Errorf("the minute goes on: %+v", got)
 	}
+	// Earlier messages that are restored later count in the windows of their time, and change no time of the feed.
+	before := *h
+	if left, err := one.Feeds().AddFeedsAt(t.Context(), begin.Add(-2*time.Hour), map[feeds.Feed]*feeds.Sum{
+		hl7: sum(1000, begin.Add(-2*time.Hour), begin.Add(-2*time.Hour)),
+	}); err != nil || len(left) > 0 {
+		t.Fatal(left, err)
+	}
+	if list, err = one.Feeds().List(t.Context(), "north"); err != nil || len(list) != 2 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	h = &list[1]
+	if h.LastReceived != before.LastReceived || h.LastApplied != before.LastApplied || h.LastEvent != before.LastEvent {
+		t.Errorf("the times of %+v, before %+v", h, before)
+	}
+	if hour, day := h.Window(feeds.HourWindow, now).Received, h.Window(feeds.DayWindow, now).Received; hour != 130 || day != 1130 {
+		t.Errorf("%d in the last hour, %d in the last day", hour, day)
+	}
 	now = now.Add(7 * 24 * time.Hour)
 	if list, err := one.Feeds().List(t.Context(), "north"); err != nil || len(list) > 0 {
 		t.Errorf("a week later: %+v %v", list, err)

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"svc/ingest"
+	"svc/ingest/outcomes"
+	"svc/internal/devserver"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+const (
+	pastFeedsFor  = 7 * 24 * time.Hour // how long a silent feed is listed
+	pastFeedsMost = 50_000             // records of a partition that are read
+)
+
+// restoreFeeds counts what the feeds received before this process started, from the log: the embedded Redis starts
+// empty, and the past of a demo was appended to the log without requests. The key with the id key sends the requests of
+// the demo. The view must be current.
+func restoreFeeds(ctx context.Context, h *service, key string, before time.Time) error {
+	past := outcomes.NewPast(before)
+	err := readNewest(ctx, h, h.config.Topic(schemas.Observations()), before, func(r stream.Record) error {
+		o, _, err := schemas.ReadInput(r.Key, r.Value)
+		if err != nil || o == nil || !o.ReceivedAt.Time().Before(before) { // a later one is counted by this process
+			return nil //nolint:nilerr // a dead letter
+		}
+		source := o.Source
+		if source == devserver.DemoSource {
+			source = key
+		}
+		past.Received(ingest.Position{Partition: r.Partition, Offset: r.Offset}, source, o)
+		return nil
+	})
+	if err == nil {
+		err = readNewest(ctx, h, h.config.Topic(schemas.Verdicts()), time.Time{}, func(r stream.Record) error {
+			if change, input, ok := answered(r); ok {
+				past.Applied(ingest.Position{Partition: r.Partition, Offset: input}, change)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return past.Store(ctx, h.redis.Feeds())
+}
+
+// readNewest reads the newest records of each partition of a topic, of a week before until. A zero until is now.
+func readNewest(ctx context.Context, h *service, topic string, until time.Time, each func(stream.Record) error) error {
+	spans, err := h.cluster.Spans(ctx, topic, h.now().Add(-pastFeedsFor), until)
+	if err != nil {
+		return err
+	}
+	for _, s := range spans {
+		s.From = max(s.From, s.End-pastFeedsMost)
+		if err := h.cluster.Range(ctx, topic, s, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package outcomes
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"svc/acuity"
+	"svc/ingest"
+	"svc/internal/feeds"
+	"svc/schemas"
+)
+
+// Past counts the observations of a log that earlier processes received. It restores the counts of feeds whose store was
+// lost. Requests that were refused are not in the log, so they are not counted, and neither are their notices.
+type Past struct {
+	now     time.Time
+	pending map[ingest.Position]*received
+	sums    map[time.Time]map[feeds.Feed]*feeds.Sum // by the beginning of their step
+}
+
+// received is an observation of the log.
+type received struct {
+	sum      *feeds.Sum
+	messages int
+	at       time.Time
+}
+
+// NewPast returns the counts of a log without observations. Windows of feeds end at now.
+func NewPast(now time.Time) *Past {
+	return &Past{now: now, pending: map[ingest.Position]*received{}, sums: map[time.Time]map[feeds.Feed]*feeds.Sum{}}
+}
+
+const (
+	pastWindow = 24 * time.Hour // older observations are in no window of a feed: only the last time matters
+	pastStep   = time.Minute    // resolution of the restored counts
+)
+
+// Received counts an observation, which the API key source sent.
+func (p *Past) Received(at ingest.Position, source string, o *acuity.Observation) {
+	when, messages := o.ReceivedAt.Time(), 1
+	if o.Channel == acuity.ChannelHL7 {
+		messages = len(o.Events)
+	}
+	step := time.Time{}
+	if p.now.Sub(when) < pastWindow {
+		step = when.Truncate(pastStep)
+	}
+	if p.sums[step] == nil {
+		p.sums[step] = map[feeds.Feed]*feeds.Sum{}
+	}
+	feed := feeds.Feed{Hospital: o.Hospital, Channel: string(o.Channel), Source: source}
+	sum := p.sums[step][feed]
+	if sum == nil {
+		sum = &feeds.Sum{FirstReceived: when}
+		p.sums[step][feed] = sum
+	}
+	sum.Received += int64(messages)
+	if sum.FirstReceived = earlier(sum.FirstReceived, when); !when.Before(sum.LastReceived) {
+		sum.LastReceived = when
+		if event := ingest.NewestTime(o); event != 0 {
+			sum.LastEvent = event.Time()
+		}
+	}
+	p.pending[at] = &received{sum, messages, when}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Applied counts the outcome of an observation, once. change is its record in the changelog.
+func (p *Past) Applied(at ingest.Position, change []byte) {
+	r := p.pending[at]
+	if delete(p.pending, at); r == nil {
+		return
+	}
+	c, err := schemas.ChangeCodec.Decode(change)
+	if err != nil {
+		return // written by a newer release: counted as received only
+	}
+	for _, w := range c.Warnings {
+		addWarning(&r.sum.Counts, w)
+	}
+	before := r.sum.Applied
+	if addOutcomes(&r.sum.Counts, c, r.messages); r.sum.Applied > before && r.at.After(r.sum.LastApplied) {
+		r.sum.LastApplied = r.at
+	}
+}
+
+// PastStore stores counts of the past.
+type PastStore interface {
+	// AddFeedsAt adds counts to those of an instant. It is called with increasing instants.
+	AddFeedsAt(ctx context.Context, at time.Time, counts map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error)
+}
+
+// Store stores all counts.
+func (p *Past) Store(ctx context.Context, store PastStore) error {
+	for _, step := range slices.SortedFunc(maps.Keys(p.sums), time.Time.Compare) {
+		last := slices.MaxFunc(slices.Collect(maps.Values(p.sums[step])), func(a, b *feeds.Sum) int {
+			return cmp.Compare(a.LastReceived.UnixNano(), b.LastReceived.UnixNano())
+		})
+		if _, err := store.AddFeedsAt(ctx, last.LastReceived, p.sums[step]); err != nil {
+			return fmt.Errorf("store the counts of feeds: %w", err)
+		}
+	}
+	return nil
+}
