@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ import (
 )
 
 // TestVerifyFindsFaults runs a processor through a day of three hospitals on real servers and stops
-// it. It then plants each of the ten faults in a copy of the output under another topic prefix. svc
+// it. It then plants each fault in a copy of the output under another topic prefix. svc
 // verify must name the fault with key and version, and report no other hospital.
 func TestVerifyFindsFaults(t *testing.T) {
 	t.Parallel()
@@ -74,8 +75,7 @@ func liveOnServers(t *testing.T) *livedOnServers {
 	}
 	t.Cleanup(client.Close)
 	l := &livedOnServers{
-		Output: analysistest.Output{TB: t, Changes: make([][]stream.Record, partitions), Views: map[string]*verify.View{}},
-		system: s, client: client,
+		Output: emptyOutput(t), system: s, client: client,
 	}
 	processor := s.processor("p1")
 	const inputs, step, parts = 2400, 40 * time.Second, 8 // the number of parts ensures several commits
@@ -96,9 +96,11 @@ func liveOnServers(t *testing.T) *livedOnServers {
 		l.shown()
 	}
 	processor.stop()
-	readTopic(t, s.kafka.address, s.prefix+schemas.Verdicts().Name, func(r *kgo.Record) {
-		l.Changes[r.Partition] = append(l.Changes[r.Partition], stream.Record{Partition: r.Partition, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp})
-	})
+	for name, records := range l.written() {
+		readTopic(t, s.kafka.address, s.prefix+name, func(r *kgo.Record) {
+			records[r.Partition] = append(records[r.Partition], stream.Record{Partition: r.Partition, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp})
+		})
+	}
 	view := s.redisClient()
 	for n := range int32(partitions) {
 		for _, hospital := range view.SMembers(t.Context(), fmt.Sprintf("%ssvc:{%d}units", s.prefix, n)).Val() {
@@ -109,6 +111,17 @@ func liveOnServers(t *testing.T) *livedOnServers {
 		t.Fatalf("the view has %d hospitals", len(l.Views))
 	}
 	return l
+}
+
+func emptyOutput(t *testing.T) analysistest.Output {
+	return analysistest.Output{
+		TB: t, Changes: make([][]stream.Record, partitions), Snapshots: make([][]stream.Record, partitions), Views: map[string]*verify.View{},
+	}
+}
+
+// written returns the topics of the output with their records by partition.
+func (l *livedOnServers) written() map[string][][]stream.Record {
+	return map[string][][]stream.Record{schemas.Verdicts().Name: l.Changes, schemas.Snapshots().Name: l.Snapshots}
 }
 
 // shown waits until the view contains all inputs.
@@ -182,9 +195,11 @@ func (l *livedOnServers) copyOf(t *testing.T) *livedOnServers {
 	s.t, s.prefix = t, fmt.Sprintf("%sc%d.", l.prefix, systems.Add(1))
 	s.env = append(append([]string{}, l.env...), "SVC_TOPIC_PREFIX="+s.prefix)
 	c := &livedOnServers{system: &s, client: l.client, inputs: l.inputs}
-	c.Output = analysistest.Output{TB: t, Changes: make([][]stream.Record, partitions), Views: map[string]*verify.View{}}
-	for n := range l.Changes {
-		c.Changes[n] = append([]stream.Record{}, l.Changes[n]...)
+	c.Output = emptyOutput(t)
+	for name, records := range c.written() {
+		for n := range records {
+			records[n] = slices.Clone(l.written()[name][n])
+		}
 	}
 	for hospital, v := range l.Views {
 		c.Views[hospital] = &verify.View{Version: v.Version, Rooms: maps.Clone(v.Rooms)}
@@ -208,22 +223,28 @@ func (l *livedOnServers) copyRedis(from string) {
 	}
 }
 
-// write writes the log, the changelog, and the fields of the view that differ.
+// write writes the log, the changelog, the snapshots, and the fields of the view that differ.
 func (l *livedOnServers) write() {
 	l.TB.Helper()
 	ctx := context.Background()
-	observations, verdicts := l.prefix+schemas.Observations().Name, l.prefix+schemas.Verdicts().Name
-	made, err := kadm.NewClient(l.client).CreateTopics(ctx, partitions, 1, nil, observations, verdicts)
+	observations := l.prefix + schemas.Observations().Name
+	topics := []string{observations}
+	for name := range l.written() {
+		topics = append(topics, l.prefix+name)
+	}
+	made, err := kadm.NewClient(l.client).CreateTopics(ctx, partitions, 1, nil, topics...)
 	if err = errors.Join(err, made.Error()); err != nil {
 		l.TB.Fatal(err)
 	}
 	l.append(observations, l.inputs)
-	for n := range l.Changes {
-		var changes []*kgo.Record
-		for _, r := range l.Changes[n] {
-			changes = append(changes, &kgo.Record{Partition: int32(n), Key: r.Key, Value: r.Value, Timestamp: r.Timestamp})
+	for name, partitions := range l.written() {
+		for n := range partitions {
+			var records []*kgo.Record
+			for _, r := range partitions[n] {
+				records = append(records, &kgo.Record{Partition: int32(n), Key: r.Key, Value: r.Value, Timestamp: r.Timestamp})
+			}
+			l.append(l.prefix+name, records)
 		}
-		l.append(verdicts, changes)
 	}
 	view := l.redisClient()
 	for hospital, v := range l.Views {

@@ -14,11 +14,12 @@ import (
 // Victim is the hospital whose records are damaged. It needs some hundreds of inputs.
 const Victim = "h001"
 
-// Output is the output of a processor: the changelog and the view.
+// Output is the output of a processor: the changelog, the snapshots and the view.
 type Output struct {
-	TB      testing.TB
-	Changes [][]stream.Record // the verdicts, by partition
-	Views   map[string]*verify.View
+	TB        testing.TB
+	Changes   [][]stream.Record // the verdicts, by partition
+	Snapshots [][]stream.Record // by partition
+	Views     map[string]*verify.View
 }
 
 // Planted is a planted fault, with the code that verify must report.
@@ -75,6 +76,52 @@ func (l *Output) Pair(want func(c, next *acuity.Change) bool) (partition int32, 
 	return 0, 0, 0
 }
 
+// Snapshot reads a record of the snapshots topic.
+func (l *Output) Snapshot(r *stream.Record) *schemas.Snapshot {
+	l.TB.Helper()
+	s, err := schemas.SnapshotCodec.Decode(r.Value)
+	if err != nil {
+		l.TB.Fatal(err)
+	}
+	return s
+}
+
+// EditSnapshot changes one record of the snapshots topic.
+func (l *Output) EditSnapshot(partition int32, place int, edit func(s *schemas.Snapshot)) {
+	l.TB.Helper()
+	s := l.Snapshot(&l.Snapshots[partition][place])
+	edit(s)
+	value, err := schemas.SnapshotCodec.Encode(nil, s)
+	if err != nil {
+		l.TB.Fatal(err)
+	}
+	l.Snapshots[partition][place].Value = value
+}
+
+// SnapshotOf returns a snapshot of the victim, with its partition, its index, and the version of its change.
+func (l *Output) SnapshotOf() (partition int32, place int, version int64) {
+	l.TB.Helper()
+	partition, changes := l.ChangesOf(Victim)
+	var places []int
+	for i, r := range l.Snapshots[partition] {
+		if string(schemas.HospitalOf(r.Key)) == Victim {
+			places = append(places, i)
+		}
+	}
+	if len(places) < 3 {
+		l.TB.Fatalf("%d snapshots", len(places))
+	}
+	place = places[len(places)/2]
+	hour := acuity.Instant(l.Snapshot(&l.Snapshots[partition][place]).Snapshot.Hour) * 3_600_000
+	for _, i := range changes {
+		if c := l.Change(partition, i); c.AppliedAt >= hour {
+			return partition, place, c.Version
+		}
+	}
+	l.TB.Fatal("no change cut the hour")
+	return 0, 0, 0
+}
+
 func anyPair(_, _ *acuity.Change) bool { return true }
 
 // renumber adds to the versions of the victim's changes, from an index on.
@@ -86,7 +133,7 @@ func (l *Output) renumber(partition int32, from int, by int64) {
 	}
 }
 
-// Faults are the ten faults that verify must find on every system.
+// Faults are the faults that verify must find on every system.
 var Faults = map[string]Planted{
 	"a lost input": {func(l *Output) (string, int64) {
 		p, i, _ := l.Pair(anyPair)
@@ -142,6 +189,23 @@ var Faults = map[string]Planted{
 		l.Edit(p, i, func(c *acuity.Change) { c.Level = (c.Level + 1) % 4 })
 		return Victim, l.Change(p, i).Version
 	}, verify.WrongChange},
+	"a missing snapshot": {func(l *Output) (string, int64) {
+		p, i, version := l.SnapshotOf()
+		key := string(l.Snapshots[p][i].Key)
+		l.Snapshots[p] = slices.Delete(l.Snapshots[p], i, i+1)
+		return key, version
+	}, verify.MissingSnapshot},
+	"a doubled snapshot": {func(l *Output) (string, int64) {
+		p, i, _ := l.SnapshotOf()
+		again := l.Snapshots[p][i]
+		l.Snapshots[p] = slices.Insert(l.Snapshots[p], i+1, again)
+		return string(again.Key), 0
+	}, verify.DoubledSnapshot},
+	"a different snapshot": {func(l *Output) (string, int64) {
+		p, i, version := l.SnapshotOf()
+		l.EditSnapshot(p, i, func(s *schemas.Snapshot) { s.Snapshot.Occupied++ })
+		return string(l.Snapshots[p][i].Key), version
+	}, verify.WrongSnapshot},
 	"a lost tombstone": {func(l *Output) (string, int64) {
 		p, _ := l.ChangesOf(Victim)
 		last := map[string]int{} // by key, the index of its latest record

@@ -15,14 +15,14 @@ import (
 	"svc/schemas"
 )
 
-// Processed is the output of a live processor for some inputs: changelog and view. It is only in memory, so a test can
+// Processed is the output of a live processor for some inputs: changelog, snapshots and view. It is only in memory, so a test can
 // damage it.
 type Processed struct {
 	Output
 	Inputs  [][]stream.Record  // by partition
 	Foreign map[int32][]string // further hospitals in the view
 
-	snapshots map[stream.Position]*acuity.Snapshot // by partition and index of the change
+	cut map[stream.Position]*acuity.Snapshot // snapshots by partition and index of the change
 }
 
 // Live applies observations as the processor does. It commits after every few observations, and fires the timers that
@@ -30,9 +30,12 @@ type Processed struct {
 func Live(tb testing.TB, list []*acuity.Observation) *Processed {
 	tb.Helper()
 	l := &Processed{
-		Output: Output{TB: tb, Changes: make([][]stream.Record, Partitions), Views: map[string]*verify.View{}},
+		Output: Output{
+			TB: tb, Changes: make([][]stream.Record, Partitions), Snapshots: make([][]stream.Record, Partitions),
+			Views: map[string]*verify.View{},
+		},
 		Inputs: make([][]stream.Record, Partitions), Foreign: map[int32][]string{},
-		snapshots: map[stream.Position]*acuity.Snapshot{},
+		cut: map[stream.Position]*acuity.Snapshot{},
 	}
 	var tasks [Partitions]stream.Task
 	for n := range tasks {
@@ -74,32 +77,25 @@ func Live(tb testing.TB, list []*acuity.Observation) *Processed {
 func (l *Processed) commit(n int32, task stream.Task, at time.Time) {
 	l.TB.Helper()
 	if err := task.Outputs(func(key, value []byte) {
-		if verdict.IsSnapshot(key) { // not in the changelog
-			l.keepSnapshot(n, value)
+		r := stream.Record{Partition: n, Key: bytes.Clone(key), Value: bytes.Clone(value), Timestamp: at}
+		if verdict.IsSnapshot(key) {
+			s := l.Snapshot(&r)
+			l.cut[stream.Position{Partition: n, Offset: int64(len(l.Changes[n]))}] = &s.Snapshot
+			l.Snapshots[n] = append(l.Snapshots[n], r)
 			return
 		}
-		l.Changes[n] = append(l.Changes[n], stream.Record{Partition: n, Key: bytes.Clone(key), Value: bytes.Clone(value), Timestamp: at})
+		l.Changes[n] = append(l.Changes[n], r)
 	}); err != nil {
 		l.TB.Fatal(err)
 	}
 	task.Committed()
 }
 
-// keepSnapshot keeps the snapshot of the next change of a partition.
-func (l *Processed) keepSnapshot(n int32, value []byte) {
-	l.TB.Helper()
-	s, err := schemas.SnapshotCodec.Decode(value)
-	if err != nil {
-		l.TB.Fatal(err)
-	}
-	l.snapshots[stream.Position{Partition: n, Offset: int64(len(l.Changes[n]))}] = &s.Snapshot
-}
-
 // AgeChanges puts the snapshots of full hours into their changes, as builds before the snapshots topic wrote them. It
 // returns how many there are.
 func (l *Processed) AgeChanges() int {
 	l.TB.Helper()
-	for at, snapshot := range l.snapshots {
+	for at, snapshot := range l.cut {
 		r := &l.Changes[at.Partition][at.Offset]
 		c, err := schemas.ChangeCodec.Decode(r.Value)
 		if err != nil {
@@ -110,7 +106,7 @@ func (l *Processed) AgeChanges() int {
 			l.TB.Fatal(err)
 		}
 	}
-	return len(l.snapshots)
+	return len(l.cut)
 }
 
 // Own implements [verdict.View].
@@ -141,19 +137,21 @@ func (l *Processed) Show(_ int64, charts []verdict.Chart) {
 	}
 }
 
-// Verify writes inputs and changelog to a Kafka and returns a verifier of them.
+// Verify writes inputs, changelog and snapshots to a Kafka and returns a verifier of them.
 func (l *Processed) Verify(b *Kafka) *verify.Verify {
 	l.TB.Helper()
 	b.Write(schemas.Observations().Name, slices.Concat(l.Inputs...))
 	b.Write(schemas.Verdicts().Name, slices.Concat(l.Changes...))
+	b.Write(schemas.Snapshots().Name, slices.Concat(l.Snapshots...))
 	return l.Verifier(b)
 }
 
-// Verifier returns a verifier of inputs and changelog that are already on a Kafka.
+// Verifier returns a verifier of inputs, changelog and snapshots that are already on a Kafka.
 func (l *Processed) Verifier(b *Kafka) *verify.Verify {
 	return &verify.Verify{
-		Inputs:  b.Log().Source(),
-		Changes: inputlog.Committed(b.Cluster, schemas.Verdicts().Name),
+		Inputs:    b.Log().Source(),
+		Changes:   inputlog.Committed(b.Cluster, schemas.Verdicts().Name),
+		Snapshots: inputlog.Committed(b.Cluster, schemas.Snapshots().Name),
 		View: func(_ context.Context, hospital string) (*verify.View, error) {
 			if v := l.Views[hospital]; v != nil {
 				return v, nil

@@ -25,7 +25,7 @@ import (
 )
 
 // errDiffers means that verify has found and printed a difference.
-var errDiffers = errors.New("the changelog or the view differs from the verdicts computed from the log")
+var errDiffers = errors.New("the changelog, the snapshots or the view differ from those computed from the log")
 
 // verifyOptions are the flags of svc verify.
 type verifyOptions struct {
@@ -36,7 +36,7 @@ type verifyOptions struct {
 	revision          string // commit of the build
 }
 
-// VerifyCommand returns the command svc verify, which folds the log and compares changelog and view with the result.
+// VerifyCommand returns the command svc verify, which folds the log and compares changelog, snapshots and view with the result.
 // revision is the commit of the build, for the metrics.
 func VerifyCommand(w cli.Env, revision string) *cobra.Command {
 	o := &verifyOptions{revision: revision, logCommand: newLogCommand(w, config.NeedRedis)}
@@ -116,7 +116,8 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *verify.Verify, closes 
 		c.close()
 	}
 	v = &verify.Verify{
-		Inputs: c.log.Source(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
+		Inputs: c.log.Source(), Changes: c.committed(schemas.Verdicts()), Snapshots: c.committed(schemas.Snapshots()),
+		View: viewOf(view), Shown: view.Hospitals,
 		Patience: c.patience, Hospitals: c.hospitalList(), Plain: c.plain, Pace: inputlog.NewPace(c.rate),
 	}
 	if !c.continuous { // with --continuous, metrics report the progress
@@ -142,7 +143,7 @@ func (c *logCommand) report(r *verify.Report) error {
 		if h.Unheld > 0 {
 			fmt.Fprintf(c.Stdout, "; %d more were compacted", h.Unheld)
 		}
-		fmt.Fprintf(c.Stdout, ", version %d, served %d\n", h.Version, h.Served)
+		fmt.Fprintf(c.Stdout, ", %d snapshots, version %d, served %d\n", h.Snapshots, h.Version, h.Served)
 	}
 	if r.Pending > 0 {
 		fmt.Fprintf(c.Stdout, "%d inputs have not been applied yet\n", r.Pending)
@@ -239,7 +240,7 @@ type VerifyMetrics struct{ hospitals, differences, pending, rounds, failed, last
 func NewVerifyMetrics(m *metrics.Registry) *VerifyMetrics {
 	f := &VerifyMetrics{}
 	m.Gauge("svc_verify_hospitals", "Hospitals checked.", f.hospitals.Load)
-	m.Gauge("svc_verify_differences", "Hospitals whose changelog or view differs from the verdicts computed from the log.", f.differences.Load)
+	m.Gauge("svc_verify_differences", "Hospitals whose changelog, snapshots or view differ from those computed from the log.", f.differences.Load)
 	m.Gauge("svc_verify_pending_records", "Observations not yet applied in the last round.", f.pending.Load)
 	m.Gauge("svc_verify_last_round_timestamp_ms", "Time of the end of the last round, Unix ms.", f.last.Load)
 	m.Counter("svc_verify_rounds_total", "Rounds completed.", f.rounds.Load)

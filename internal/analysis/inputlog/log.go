@@ -225,7 +225,7 @@ func Committed(cluster *stream.Cluster, topic string) Source {
 }
 
 // ErrPartitions means that a change cannot be in the partition of its input.
-var ErrPartitions = errors.New("observations and verdicts have different numbers of partitions")
+var ErrPartitions = errors.New("the topics of observations, verdicts and snapshots have different numbers of partitions")
 
 // Partition returns the current span of one partition.
 func (s *Source) Partition(ctx context.Context, n int32) (stream.Span, error) {

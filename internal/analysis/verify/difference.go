@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"svc/acuity"
 	"svc/internal/stream"
@@ -12,7 +13,7 @@ import (
 // Fault is the stable code of a difference.
 type Fault string
 
-// These are the faults of the changelog and of the view.
+// These are the faults of the changelog, of the snapshots, and of the view.
 const (
 	LostInput      Fault = "lost_input"      // no change has an input
 	AppliedTwice   Fault = "applied_twice"   // two changes have the same input
@@ -21,7 +22,12 @@ const (
 	MissingVersion Fault = "missing_version" // a change is missing
 	DoubledVersion Fault = "doubled_version" // two changes have the same version
 	WrongChange    Fault = "wrong_change"    // a change differs from the change computed from the log
-	Unreadable     Fault = "unreadable"      // this release cannot decode a record of the changelog
+	Unreadable     Fault = "unreadable"      // this release cannot decode a record of the changelog or a snapshot
+
+	MissingSnapshot Fault = "missing_snapshot" // the snapshots topic does not have a full hour
+	DoubledSnapshot Fault = "doubled_snapshot" // the topic has the hour twice
+	WrongSnapshot   Fault = "wrong_snapshot"   // the record differs from the snapshot computed from the log
+	ForeignSnapshot Fault = "foreign_snapshot" // the log does not make this hour
 
 	MissingState Fault = "missing_state"  // a record of the state is missing
 	WrongState   Fault = "wrong_state"    // the record has another value
@@ -34,20 +40,23 @@ const (
 	WrongDerived Fault = "wrong_derived" // the derived values differ from those derived from the facts
 )
 
-// Difference is the first position of a hospital at which the changelog or the view differs from the changes computed
-// from the log. It has keys, versions and positions, never a value of a patient.
+// Difference is the first position of a hospital at which the changelog, the snapshots or the view differ from those
+// computed from the log. It has keys, versions and positions, never a value of a patient.
 type Difference struct {
 	Fault    Fault  `json:"fault"`
 	Hospital string `json:"hospital"`
-	Key      string `json:"key"` // key of the record; for a field of the view, "view " and its name
-	Version  int64  `json:"version"`
+	Key      string `json:"key"`             // key of the record; for a field of the view, "view " and its name
+	Version  int64  `json:"version"`         // 0: the record has no version
 	Input    string `json:"input,omitempty"` // partition:offset in the observations
 	Detail   string `json:"detail,omitempty"`
 }
 
 // Error returns the difference on one line.
 func (d *Difference) Error() string {
-	text := fmt.Sprintf("%s: %s at %s, version %d", d.Hospital, d.Fault, d.Key, d.Version)
+	text := fmt.Sprintf("%s: %s at %s", d.Hospital, d.Fault, d.Key)
+	if d.Version != 0 {
+		text += fmt.Sprintf(", version %d", d.Version)
+	}
 	if d.Input != "" {
 		text += ", input " + d.Input
 	}
@@ -59,11 +68,20 @@ func (d *Difference) Error() string {
 
 func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partition, p.Offset) }
 
-// changedFields returns the names of the fields in which two changes differ. Unexported fields are not encoded, and an
-// empty list equals a missing one.
+// changedFields returns the names of the fields in which two changes differ.
 func changedFields(got, want *acuity.Change) string {
-	a, b := reflect.ValueOf(got).Elem(), reflect.ValueOf(want).Elem()
-	text := ""
+	text := joined(differentFields(reflect.ValueOf(*got), reflect.ValueOf(*want)))
+	if got.Level != want.Level {
+		text += fmt.Sprintf(": level %s, the log makes %s", got.Level, want.Level)
+	}
+	return text
+}
+
+func joined(fields []string) string { return strings.Join(fields, ", ") }
+
+// differentFields returns the names of the fields in which two structures differ. Unexported fields are not encoded, and
+// an empty list equals a missing one.
+func differentFields(a, b reflect.Value) (fields []string) {
 	for i := range a.NumField() {
 		if !a.Type().Field(i).IsExported() || reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
 			continue
@@ -71,15 +89,9 @@ func changedFields(got, want *acuity.Change) string {
 		if a.Field(i).Kind() == reflect.Slice && a.Field(i).Len()+b.Field(i).Len() == 0 {
 			continue
 		}
-		if text != "" {
-			text += ", "
-		}
-		text += a.Type().Field(i).Name
+		fields = append(fields, a.Type().Field(i).Name)
 	}
-	if got.Level != want.Level {
-		text += fmt.Sprintf(": level %s, the log makes %s", got.Level, want.Level)
-	}
-	return text
+	return fields
 }
 
 // sameRecord reports whether two state records have the same content, even if they have different schema versions.

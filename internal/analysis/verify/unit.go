@@ -23,15 +23,17 @@ type recorded struct {
 // unitCheck is the check of one hospital.
 type unitCheck struct {
 	Checked
-	p     *partitionCheck
-	unit  *hospital.State
-	fold  *replay.Refold
-	state map[string][]byte // newest records of the state, by key
-	queue []recorded        // changes that are read but not yet compared
-	last  recorded          // last compared change
+	p         *partitionCheck
+	unit      *hospital.State
+	fold      *replay.Refold
+	state     map[string][]byte // newest records of the state, by key
+	queue     []recorded        // changes that are read but not yet compared
+	snapshots snapshotCheck
+	last      recorded // last compared change
 
 	together bool           // the versions of the fold are aligned with the changelog
 	seen     bool           // at least one change was compared
+	folded   int64          // offset of the last folded input; -1: none
 	day      acuity.Instant // day of the last complete derivation
 	anew     *derivation    // derivation in progress; nil: none
 	view     *View          // view to compare when the fold reaches its version
@@ -39,7 +41,8 @@ type unitCheck struct {
 }
 
 func newUnitCheck(p *partitionCheck, hospitalID string) *unitCheck {
-	u := &unitCheck{Checked: Checked{Hospital: hospitalID}, p: p, state: map[string][]byte{}, together: true}
+	u := &unitCheck{Checked: Checked{Hospital: hospitalID}, p: p, state: map[string][]byte{}, together: true, folded: -1}
+	u.snapshots.compared, u.snapshots.optional = hourSet{}, hourSet{}
 	u.unit = p.v.newUnit(hospitalID)
 	u.fold = replay.RefoldOf(u.unit)
 	return u
@@ -56,11 +59,12 @@ func (v *Verify) newUnit(hospitalID string) *hospital.State {
 func (u *unitCheck) version() int64 { return u.unit.Chart().Unit.Version }
 
 // reportDifference records a difference. Only the first one counts; nothing is compared after it, so changes are no
-// longer stored for comparison.
+// longer stored for comparison, nor are snapshots.
 func (u *unitCheck) reportDifference(d *Difference) {
 	if u.Difference == nil {
 		d.Hospital = u.Hospital
 		u.Difference, u.queue = d, nil
+		u.snapshots.queue, u.snapshots.awaited = nil, nil
 	}
 }
 
@@ -94,6 +98,7 @@ func (u *unitCheck) foldInput(in *inputlog.Input) {
 		u.alignVersion(&u.queue[0])
 	}
 	u.fold.Apply(in, func(c *acuity.Change) { u.compareChange(c, in.Position) })
+	u.folded = in.Offset
 }
 
 // advanceTo computes and compares the due changes.
@@ -112,11 +117,12 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 	u.skipCopies()
 	u.Version = c.Version
 	defer u.compareDue(c)
+	seconds := u.snapshots.levels.Add(c)
 	if len(u.queue) == 0 || u.queue[0].Version > c.Version || !u.together {
 		u.compareUnheld(c, in)
 		return
 	}
-	r := u.queue[0]
+	r, carried := u.queue[0], false
 	want := *c
 	want.Snapshot = nil // snapshots have a separate topic
 	made, err := schemas.ChangeCodec.Encode(u.scratch[:0], &want)
@@ -132,7 +138,7 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 			return
 		}
 		written.Hospital = c.Hospital
-		if written.Snapshot != nil { // written by a build without the snapshots topic
+		if carried = written.Snapshot != nil; carried { // written by a build without the snapshots topic
 			want.Snapshot = c.Snapshot
 			made, err = schemas.ChangeCodec.Encode(nil, &want)
 		}
@@ -143,6 +149,13 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 	}
 	u.last, u.queue, u.seen = r, u.queue[1:], true
 	u.Changes++
+	switch {
+	case c.Snapshot == nil:
+	case carried:
+		u.snapshots.optional.add(c.Snapshot) // the history of that build copied it, and may not have yet
+	default:
+		u.compareSnapshot(c, in, seconds)
+	}
 }
 
 // skipCopies drops the copies of the newest change that checkpoints write.
@@ -166,6 +179,10 @@ func (u *unitCheck) compareUnheld(c *acuity.Change, in stream.Position) {
 	}
 	u.Unheld++
 	u.together = false
+	u.snapshots.counted = c.AppliedAt
+	if c.Snapshot != nil {
+		u.snapshots.optional.add(c.Snapshot)
+	}
 }
 
 // alignVersion sets the fold's version to that of a recorded change, after changes that no longer exist. Without

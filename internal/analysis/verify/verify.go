@@ -1,5 +1,5 @@
 // Package verify compares the output of a processor with the changes computed from the log. The output is the
-// changelog, the state in it, and the view.
+// changelog, the state in it, the snapshots of full hours, and the view.
 package verify
 
 import (
@@ -33,18 +33,20 @@ type View struct {
 // ErrNoView means that the view does not have a hospital.
 var ErrNoView = errors.New("not in the view")
 
-// Verify folds the log and checks the changelog and the view against the result. It keeps its state between rounds,
+// Verify folds the log and checks the changelog, the snapshots and the view against the result. It keeps its state between rounds,
 // so a round folds only new inputs.
 type Verify struct {
 	Inputs  inputlog.Source // the observations, read by an independent client
 	Changes inputlog.Source // the committed records of the verdicts
+	// Snapshots are the committed records of the snapshots topic.
+	Snapshots inputlog.Source
 
 	// View reads the served view of a hospital. It returns [ErrNoView] if there is none. A nil View means that the view
 	// is not checked.
 	View func(ctx context.Context, hospital string) (*View, error)
 	// Shown lists the hospitals of a partition in the view.
 	Shown func(ctx context.Context, partition int32) ([]string, error)
-	// Patience is the maximum accepted lag of the view.
+	// Patience is the maximum accepted lag of the view and of the snapshots behind the changelog.
 	Patience time.Duration
 
 	Hospitals []string // empty: all
@@ -64,12 +66,13 @@ type Verify struct {
 
 // Checked is the result of one hospital.
 type Checked struct {
-	Hospital string `json:"hospital"`
-	Inputs   int64  `json:"inputs"`  // number of inputs folded in all rounds
-	Changes  int64  `json:"changes"` // number of changes compared with the changelog
-	Unheld   int64  `json:"unheld"`  // number of computed changes that were compacted in the changelog
-	Version  int64  `json:"version"`
-	Served   int64  `json:"served"` // compared version of the view; 0: none
+	Hospital  string `json:"hospital"`
+	Inputs    int64  `json:"inputs"`    // number of inputs folded in all rounds
+	Changes   int64  `json:"changes"`   // number of changes compared with the changelog
+	Unheld    int64  `json:"unheld"`    // number of computed changes that were compacted in the changelog
+	Snapshots int64  `json:"snapshots"` // number of snapshots compared with their topic
+	Version   int64  `json:"version"`
+	Served    int64  `json:"served"` // compared version of the view; 0: none
 
 	Difference *Difference `json:"difference,omitempty"`
 }
@@ -151,15 +154,20 @@ type partitionCheck struct {
 	pending int64
 
 	written *inputlog.Ahead[writtenRecord] // records of the verdicts in this round
+
+	snapshots     int64          // next offset of the snapshots; -1: not known yet
+	snapshotsKept acuity.Instant // earlier snapshots may have been deleted
+	cuts          *inputlog.Ahead[writtenSnapshot]
 }
 
 func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck {
 	return &partitionCheck{
 		v: v, partition: s.Partition, only: only, changes: s.From, trimmed: s.From > 0, applied: -1, units: map[string]*unitCheck{},
+		snapshots: -1,
 	}
 }
 
-// round reads the view, then the changes committed by then, and then the inputs of these changes.
+// round reads the view, then the changes committed by then, and then the snapshots and the inputs of these changes.
 func (p *partitionCheck) round(ctx context.Context, shared *inputlog.Share) error {
 	views, err := p.readViews(ctx)
 	if err != nil {
@@ -169,6 +177,10 @@ func (p *partitionCheck) round(ctx context.Context, shared *inputlog.Share) erro
 	if err != nil {
 		return err
 	}
+	if err = p.openSnapshots(ctx); err != nil {
+		return err
+	}
+	defer func() { p.cuts.Stop() }()
 	inputs, err := p.v.Inputs.Partition(ctx, p.partition)
 	if err != nil {
 		return err
@@ -194,6 +206,9 @@ func (p *partitionCheck) round(ctx context.Context, shared *inputlog.Share) erro
 	p.changes = changes.End
 	for _, u := range p.units {
 		u.compareRest()
+	}
+	if err = p.finishSnapshots(ctx); err != nil {
+		return err
 	}
 	return p.compareAll(ctx, views)
 }

@@ -37,7 +37,7 @@ func TestVerifyFindsNothing(t *testing.T) {
 		}
 		for _, h := range report.Hospitals {
 			_, places := l.ChangesOf(h.Hospital)
-			if h.Changes != int64(len(places)) || h.Served != h.Version || h.Unheld != 0 || h.Inputs < 600 {
+			if h.Changes != int64(len(places)) || h.Snapshots < 24 || h.Served != h.Version || h.Unheld != 0 || h.Inputs < 600 {
 				t.Errorf("round %d: %+v, of %d changes", round, h, len(places))
 			}
 		}
@@ -53,23 +53,86 @@ func TestVerifyFindsNothing(t *testing.T) {
 
 // The report is read by other programs: the names of its fields are fixed.
 func TestReportAsJSON(t *testing.T) {
-	report := verify.Report{Hospitals: []verify.Checked{{Hospital: "north", Inputs: 6, Changes: 4, Unheld: 2, Version: 7, Served: 5}}, Pending: 1}
-	const want = `{"hospitals":[{"hospital":"north","inputs":6,"changes":4,"unheld":2,"version":7,"served":5}],"pending":1}`
+	report := verify.Report{Hospitals: []verify.Checked{{Hospital: "north", Inputs: 6, Changes: 4, Unheld: 2, Snapshots: 3, Version: 7, Served: 5}}, Pending: 1}
+	const want = `{"hospitals":[{"hospital":"north","inputs":6,"changes":4,"unheld":2,"snapshots":3,"version":7,"served":5}],"pending":1}`
 	if got, err := json.Marshal(report); err != nil || string(got) != want {
 		t.Errorf("%s %v, want %s", got, err, want)
 	}
 }
 
-// A build before the snapshots topic wrote the snapshots into the changes. They are compared there.
+// A build before the snapshots topic wrote the snapshots into the changes. They are compared there, and the history copies
+// them into the topic some time later.
 func TestVerifyChangesOfAnOlderBuild(t *testing.T) {
-	b := analysistest.NewKafka(t)
-	l := analysistest.Live(t, analysistest.Shifts(600, 3, 40*time.Second))
-	if n := l.AgeChanges(); n < 3 {
-		t.Fatalf("%d snapshots", n)
+	for name, copied := range map[string]int{"nothing is copied": 0, "some hours are copied": 2} {
+		t.Run(name, func(t *testing.T) {
+			l := analysistest.Live(t, analysistest.Shifts(600, 3, 40*time.Second))
+			if n := l.AgeChanges(); n < 9 {
+				t.Fatalf("%d snapshots", n)
+			}
+			for n := range l.Snapshots {
+				l.Snapshots[n] = l.Snapshots[n][:min(copied, len(l.Snapshots[n]))]
+			}
+			report, err := l.Verify(analysistest.NewKafka(t)).Round(t.Context())
+			if err != nil || report.First() != nil {
+				t.Errorf("%v %v", err, report.First())
+			}
+		})
 	}
-	report, err := l.Verify(b).Round(t.Context())
-	if err != nil || report.First() != nil {
-		t.Errorf("%v %v", err, report.First())
+}
+
+// These are not differences: hours that retention has deleted, an hour in which the processor started, and a snapshot
+// whose transaction ends while verify reads.
+func TestVerifySnapshotsThatMayDiffer(t *testing.T) {
+	list := analysistest.Shifts(2400, 3, 40*time.Second)
+	whole := analysistest.Live(t, list)
+	counts := func(l *analysistest.Processed, change func(v *verify.Verify)) (n int64) {
+		t.Helper()
+		v := l.Verify(analysistest.NewKafka(t))
+		change(v)
+		report, err := v.Round(t.Context())
+		if err != nil || report.First() != nil {
+			t.Fatal(err, report.First())
+		}
+		for _, h := range report.Hospitals {
+			n += h.Snapshots
+		}
+		return n
+	}
+	all := counts(whole, func(*verify.Verify) {})
+	const deleted = 9
+	if n := counts(whole, func(v *verify.Verify) {
+		spans := v.Snapshots.Spans
+		v.Snapshots.Spans = func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
+			list, err := spans(ctx, from, to)
+			for i := range list {
+				list[i].From = min(deleted, list[i].End)
+			}
+			return list, err
+		}
+	}); n < all-2*analysistest.Partitions*deleted || n >= all {
+		t.Errorf("%d of %d snapshots are compared after retention", n, all)
+	}
+	if n := counts(whole, func(v *verify.Verify) {
+		spans, asked := v.Snapshots.Spans, 0
+		v.Patience = time.Minute
+		v.Snapshots.Spans = func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
+			list, err := spans(ctx, from, to)
+			if asked++; asked <= analysistest.Partitions {
+				for i := range list {
+					list[i].End = max(list[i].End-2, 0)
+				}
+			}
+			return list, err
+		}
+		v.Hospitals = []string{victim}
+	}); n < all/4 {
+		t.Errorf("%d of %d snapshots are compared after a wait", n, all)
+	}
+	restarted := analysistest.Live(t, list)
+	p, i, _ := restarted.SnapshotOf()
+	restarted.EditSnapshot(p, i, func(s *schemas.Snapshot) { clear(s.LevelSeconds) })
+	if n := counts(restarted, func(*verify.Verify) {}); n != all {
+		t.Errorf("%d of %d snapshots are compared after a restart", n, all)
 	}
 }
 
@@ -123,6 +186,28 @@ var further = map[string]planted{
 		*v = *first.Views[victim]
 		return "view " + victim, v.Version
 	}, verify.StaleView},
+	"an hour that the log does not make": {func(l *analysistest.Processed) (string, int64) {
+		p, i, _ := l.SnapshotOf()
+		l.Snapshots[p] = slices.Insert(l.Snapshots[p], i+1, l.Snapshots[p][i])
+		l.EditSnapshot(p, i+1, func(s *schemas.Snapshot) { s.Snapshot.Generation++ })
+		return string(l.Snapshots[p][i].Key), 0
+	}, verify.ForeignSnapshot},
+	"a snapshot with another key": {func(l *analysistest.Processed) (string, int64) {
+		p, i, version := l.SnapshotOf()
+		key := string(l.Snapshots[p][i].Key)
+		l.Snapshots[p][i].Key = append(l.Snapshots[p][i].Key, '0')
+		return key, version
+	}, verify.WrongSnapshot},
+	"a snapshot with more seconds than the hour has": {func(l *analysistest.Processed) (string, int64) {
+		p, i, version := l.SnapshotOf()
+		l.EditSnapshot(p, i, func(s *schemas.Snapshot) { s.LevelSeconds[0] += 3600 })
+		return string(l.Snapshots[p][i].Key), version
+	}, verify.WrongSnapshot},
+	"a snapshot that cannot be read": {func(l *analysistest.Processed) (string, int64) {
+		p, i, version := l.SnapshotOf()
+		l.Snapshots[p][i].Value = l.Snapshots[p][i].Value[:9]
+		return string(l.Snapshots[p][i].Key), version
+	}, verify.Unreadable},
 	"a hospital that the view lacks": {func(l *analysistest.Processed) (string, int64) {
 		version := l.Views[victim].Version
 		delete(l.Views, victim)
@@ -240,11 +325,13 @@ func TestVerifyInRounds(t *testing.T) {
 	check(0)
 	b.Put(list[1200:])
 	check(1200)
-	var rest []stream.Record
+	var changes, snapshots []stream.Record
 	for p := range whole.Changes {
-		rest = append(rest, whole.Changes[p][len(first.Changes[p]):]...)
+		changes = append(changes, whole.Changes[p][len(first.Changes[p]):]...)
+		snapshots = append(snapshots, whole.Snapshots[p][len(first.Snapshots[p]):]...)
 	}
-	b.Write(schemas.Verdicts().Name, rest)
+	b.Write(schemas.Verdicts().Name, changes)
+	b.Write(schemas.Snapshots().Name, snapshots)
 	l = whole
 	check(0)
 	// A fault that occurs later is found later.
