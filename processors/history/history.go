@@ -110,8 +110,11 @@ func (t *task) Restored() (int64, error) {
 	}
 	if t.View != nil {
 		models := make([]verdict.Chart, 0, len(t.hospitals))
+		e := encoders.Get().(*encoder) //nolint:errcheck // nothing else is put there
+		defer encoders.Put(e)
 		for _, h := range t.sorted() {
-			m, err := h.show(h.record(new(schemas.Model)))
+			e.record.CopyFrom(h.model)
+			m, err := e.encodeChart(h)
 			if err != nil {
 				return 0, err
 			}
@@ -186,12 +189,11 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	if err := t.emitOlder(emit); err != nil {
 		return err
 	}
-	m := models.Get().(*schemas.Model) //nolint:errcheck // nothing else is put there
-	defer models.Put(m)
+	e := encoders.Get().(*encoder) //nolint:errcheck // nothing else is put there
+	defer encoders.Put(e)
 	for _, h := range t.touched {
 		h.touched = false
-		h.record(m)
-		value, err := encode(m)
+		value, err := e.encodeModel(h)
 		if err != nil {
 			return err
 		}
@@ -199,7 +201,7 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 		if t.View == nil {
 			continue
 		}
-		shown, err := h.show(m)
+		shown, err := e.encodeChart(h)
 		if err != nil {
 			return err
 		}
@@ -209,31 +211,38 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// models pools the records to which models are converted for encoding, about 40 KB each. The encoded bytes are not
-// pooled, because a pool held one buffer for each hospital between transactions while a processor caught up.
-var models = sync.Pool{New: func() any { return new(schemas.Model) }}
-
-// record fills m with the stored record of the hospital and returns it.
-func (h *hospital) record(m *schemas.Model) *schemas.Model {
-	m.CopyFrom(h.model)
-	m.Copied, m.PastHour, m.PastGeneration = h.copied, h.past, h.backed
-	return m
+// encoder encodes models of about 40 kB, one after the other, in memory that it reuses.
+type encoder struct {
+	record  schemas.Model // of the last model
+	scratch []byte
 }
 
-func encode(m *schemas.Model) ([]byte, error) {
-	value, err := schemas.ModelCodec.Encode(nil, m)
-	if err != nil {
+// encoders pools the memory for encoding. The encoded bytes are not pooled, because a pool held one buffer for each
+// hospital between transactions while a processor caught up.
+var encoders = sync.Pool{New: func() any { return new(encoder) }}
+
+// encodeModel converts the model of a hospital to its record, and returns the encoded record.
+func (e *encoder) encodeModel(h *hospital) ([]byte, error) {
+	e.record.CopyFrom(h.model)
+	e.record.Copied, e.record.PastHour, e.record.PastGeneration = h.copied, h.past, h.backed
+	return e.encode(&e.record)
+}
+
+// encodeChart returns the chart of the hospital whose model was encoded last. It has the same record without the fields
+// that readers do not need.
+func (e *encoder) encodeChart(h *hospital) (verdict.Chart, error) {
+	m := e.record
+	m.Copied, m.PastHour, m.PastGeneration, m.Pending = 0, 0, 0, nil
+	value, err := e.encode(&m)
+	return verdict.Chart{Hospital: h.id, Version: h.model.Offset + 1, Unit: value}, err
+}
+
+func (e *encoder) encode(m *schemas.Model) ([]byte, error) {
+	encoded, err := schemas.ModelCodec.Encode(e.scratch[:0], m)
+	if e.scratch = encoded; err != nil {
 		return nil, fmt.Errorf("encode model: %w", err)
 	}
-	return value, nil
-}
-
-// show returns the chart of the stored record, without the fields that readers do not need.
-func (h *hospital) show(written *schemas.Model) (verdict.Chart, error) {
-	m := *written
-	m.Copied, m.PastHour, m.PastGeneration, m.Pending = 0, 0, 0, nil
-	value, err := encode(&m)
-	return verdict.Chart{Hospital: h.id, Version: h.model.Offset + 1, Unit: value}, err
+	return slices.Clone(encoded), nil // of its exact size: appending to nil allocates it three times
 }
 
 func (t *task) Committed() {
@@ -245,14 +254,14 @@ func (t *task) Committed() {
 
 // Live returns a function that emits one hospital per call.
 func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) {
-	all := t.sorted()
+	all, e := t.sorted(), new(encoder)
 	return func(emit func(key, value []byte)) (bool, error) {
 		if len(all) == 0 {
 			return false, nil
 		}
 		h := all[0]
 		all = all[1:]
-		value, err := encode(h.record(new(schemas.Model)))
+		value, err := e.encodeModel(h)
 		if err != nil {
 			return false, err
 		}

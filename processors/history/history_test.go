@@ -137,14 +137,18 @@ func (l *log) input(r stream.Record) {
 
 func (l *log) commit() {
 	l.t.Helper()
+	first := len(l.models)
 	if err := l.task.Outputs(func(key, value []byte) {
 		if verdict.IsSnapshot(key) {
 			l.copied = append(l.copied, value)
 		} else {
-			l.models = append(l.models, stream.Record{Key: key, Value: slices.Clone(value)}) // valid only until Committed
+			l.models = append(l.models, stream.Record{Key: key, Value: value})
 		}
 	}); err != nil {
 		l.t.Fatal(err)
+	}
+	for i := first; i < len(l.models); i++ { // all bytes are valid until Committed, and not after it
+		l.models[i].Value = slices.Clone(l.models[i].Value)
 	}
 	l.task.Committed()
 }
@@ -371,15 +375,60 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// BenchmarkHour learns an hour of a hospital and writes the outputs.
+// TestShownModel: the view has the models of the last commit, without what readers do not need.
+func TestShownModel(t *testing.T) {
+	l := newLog(t)
+	for n := range int32(30) {
+		l.apply(int64(2*n), hour("north", int64(n+1), n))
+		l.apply(int64(2*n+1), hour("south", int64(n+1), n+1))
+		l.commit()
+	}
+	check := func() {
+		t.Helper()
+		for _, hospital := range []string{"north", "south"} {
+			want := *l.model(hospital)
+			if len(want.Pending) == 0 || want.Copied == 0 {
+				t.Fatalf("the model of %s has too little", hospital)
+			}
+			want.Copied, want.PastHour, want.PastGeneration, want.Pending = 0, 0, 0, nil
+			got, err := schemas.ModelCodec.Decode(l.view.models[hospital].Unit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, &want) {
+				t.Errorf("%s: hour %d of %s is shown, %d pending; or numbers differ from hour %d",
+					hospital, got.Hour-start, got.Hospital, len(got.Pending), want.Hour-start)
+			}
+		}
+	}
+	check()
+	l.start()
+	check()
+}
+
+// BenchmarkHour learns an hour of a hospital with its forecasts of the last hours, and writes the outputs.
 func BenchmarkHour(b *testing.B) {
 	l := newLog(&testing.T{})
-	n := int32(0)
+	inputs := make([]stream.Record, 1<<10)
+	for n := range inputs {
+		c := hour("north", int64(n+1), int32(n))
+		inputs[n] = snapshotRecord(b, int64(n), &c)
+	}
+	written, n := 0, 0
 	b.ReportAllocs()
 	for b.Loop() {
-		l.apply(int64(n), hour("north", int64(n+1), n))
-		l.commit()
-		l.models, l.snapshots = l.models[:0], l.snapshots[:0]
+		if n == len(inputs) {
+			l.start() // the hours begin again
+			n = 0
+		}
+		if err := l.task.Apply(inputs[n]); err != nil {
+			b.Fatal(err)
+		}
+		if err := l.task.Outputs(func(_, value []byte) { written += len(value) }); err != nil {
+			b.Fatal(err)
+		}
+		l.task.Committed()
 		n++
 	}
+	b.ReportMetric(float64(written)/float64(b.N), "written-B/op")
 }
