@@ -240,7 +240,8 @@ type VerifyMetrics struct{ hospitals, differences, pending, rounds, failed, last
 func NewVerifyMetrics(m *metrics.Registry) *VerifyMetrics {
 	f := &VerifyMetrics{}
 	m.Gauge("svc_verify_hospitals", "Hospitals checked.", f.hospitals.Load)
-	m.Gauge("svc_verify_differences", "Hospitals whose changelog, snapshots or view differ from those computed from the log.", f.differences.Load)
+	const differences = "Hospitals whose changelog, snapshots or view differ from those computed from the log."
+	m.Gauge("svc_verify_differences", differences, f.differences.Load)
 	m.Gauge("svc_verify_pending_records", "Observations not yet applied in the last round.", f.pending.Load)
 	m.Gauge("svc_verify_last_round_timestamp_ms", "Time of the end of the last round, Unix ms.", f.last.Load)
 	m.Counter("svc_verify_rounds_total", "Rounds completed.", f.rounds.Load)
