@@ -126,6 +126,9 @@ func (c *Config) Faults(flags *pflag.FlagSet, needs Need) (faults []error) {
 			faults = append(faults, fmt.Errorf("%s: %w", o.variable(), err))
 		}
 	}
+	if needs&(NeedIngest|NeedPseudonyms) != 0 && c.PseudonymKey == "" {
+		faults = append(faults, fmt.Errorf("%s: required, with at least %d characters", cli.Variable("pseudonym-key"), seal.LeastKey))
+	}
 	if (c.KafkaTLSCert == "") != (c.KafkaTLSKey == "") {
 		faults = append(faults, errors.New("--kafka-tls-cert, --kafka-tls-key: give both or neither"))
 	}
@@ -182,6 +185,7 @@ const (
 	NeedPseudonyms                  // changes the pseudonym key
 	NeedPages                       // serves pages
 	NeedLinks                       // creates links to pages
+	NeedKeys                        // compares keys with those of the installation; each may be missing
 )
 
 // Seals returns the keyring of the configured secrets keys, or nil if there are none.

@@ -44,15 +44,15 @@ func (c *Config) options() []*option {
 			"Redis as redis://user:password@host:port/db, or rediss:// for TLS; for Sentinel see configuration.md")),
 		row("redis-ca", NeedRedis, "", file(&c.RedisCA),
 			"PEM file of CA certificates for the Redis server (default: the CAs of the system)"),
-		filled(secret(row("pseudonym-key", NeedIngest|NeedPseudonyms, "", c.setPseudonymKey,
+		filled(secret(row("pseudonym-key", NeedIngest|NeedPseudonyms|NeedKeys, "", c.setPseudonymKey,
 			"random key of at least 32 characters for the pseudonyms of patients, visits and events; to rotate it, see "+
 				"keys.md"))),
-		secret(row("pseudonym-key-old", NeedIngest|NeedPseudonyms, "", olderKeys(&c.PseudonymsOld),
+		secret(row("pseudonym-key-old", NeedIngest|NeedPseudonyms|NeedKeys, "", olderKeys(&c.PseudonymsOld),
 			"earlier pseudonym keys, one per line, during a rotation; see keys.md")),
-		filled(secret(row("secrets-key", NeedIngest|NeedNotify|NeedSecrets|NeedPages, "", c.setSecretsKey,
+		filled(secret(row("secrets-key", NeedIngest|NeedNotify|NeedSecrets|NeedPages|NeedKeys, "", c.setSecretsKey,
 			"random key of at least 32 characters that encrypts signing secrets, telephone numbers, addresses of webhooks and alerts, and the "+
 				"sessions of the pages; without it, none of these can be set and nobody can sign in"))),
-		secret(row("secrets-key-old", NeedIngest|NeedNotify|NeedSecrets|NeedPages, "", olderKeys(&c.SecretsKeyOld),
+		secret(row("secrets-key-old", NeedIngest|NeedNotify|NeedSecrets|NeedPages|NeedKeys, "", olderKeys(&c.SecretsKeyOld),
 			"earlier secrets keys, one per line, during a rotation; see keys.md")),
 		row("egress-allow", NeedIngest|NeedNotify, "", c.setEgressAllow,
 			"private networks that the endpoints of a hospital may use, as HOSPITAL=NETWORK[:PORT[+PORT]], separated by commas (default: "+
@@ -94,9 +94,9 @@ func (c *Config) options() []*option {
 		row("mllp", NeedIngest, "", c.setMLLP,
 			"senders of HL7 v2 over MLLP, each as addr=HOST:PORT,key=KEY[,from=NETWORK][,client=NAME], separated by semicolons (default: "+
 				"none)"),
-		row("mllp-tls-cert", NeedIngest, "", file(&c.MLLP.Cert), "PEM file of the certificate for MLLP over TLS"),
-		row("mllp-tls-key", NeedIngest, "", file(&c.MLLP.Key), "PEM file of that certificate's key"),
-		row("mllp-tls-client-ca", NeedIngest, "", file(&c.MLLP.ClientCA),
+		row("mllp-tls-cert", NeedIngest|NeedKeys, "", file(&c.MLLP.Cert), "PEM file of the certificate for MLLP over TLS"),
+		row("mllp-tls-key", NeedIngest|NeedKeys, "", file(&c.MLLP.Key), "PEM file of that certificate's key"),
+		row("mllp-tls-client-ca", NeedIngest|NeedKeys, "", file(&c.MLLP.ClientCA),
 			"PEM file of CA certificates for senders; if set, each sender needs a client certificate"),
 		row("mllp-connections", NeedIngest, "1000", count(&c.MLLP.Connections, 1, 100_000), "connections to one MLLP address at once"),
 		row("mllp-connections-per-peer", NeedIngest, "100", count(&c.MLLP.PerPeer, 1, 100_000), "connections to one MLLP address from one "+

@@ -182,10 +182,10 @@ func (c *Config) setRedis(value string) error {
 }
 
 func (c *Config) setPseudonymKey(value string) error {
-	if value == "" {
-		return fmt.Errorf("required, with at least %d characters", seal.LeastKey)
-	}
 	c.PseudonymKey = value
+	if value == "" { // whether it is required depends on the command
+		return nil
+	}
 	return seal.Check(value)
 }
 

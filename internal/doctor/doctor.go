@@ -33,7 +33,7 @@ const (
 
 // Finding is the result of one check.
 type Finding struct {
-	Check   string `json:"check"` // kafka, topics, rights, redis, clocks, certificates or capacity
+	Check   string `json:"check"` // kafka, topics, rights, schemas, keys, redis, clocks, certificates, traces or capacity
 	Result  Result `json:"result"`
 	Message string `json:"message"`
 	Remedy  string `json:"remedy,omitempty"` // what to do, with the option or the server; "" with OK
@@ -52,7 +52,7 @@ var errFaults = errors.New("the installation has faults")
 
 // Command returns the command svc doctor.
 func Command(w cli.Env) *cobra.Command {
-	c := kafkacli.New(w, config.NeedTopics|config.NeedRedis|config.NeedProcess)
+	c := kafkacli.New(w, config.NeedTopics|config.NeedRedis|config.NeedProcess|config.NeedKeys)
 	cmd := c.Cobra("doctor", "check the servers of an installation, and print remedies", func(ctx context.Context, _ []string) error {
 		all := Examine(ctx, c)
 		if err := show(c, all); err != nil {
@@ -63,8 +63,8 @@ func Command(w cli.Env) *cobra.Command {
 		}
 		return nil
 	})
-	cmd.Long = "Check servers, topics, rights, clocks, certificates and capacity, with the options of a role. Nothing is changed. " +
-		"The exit code is 1 if there is a fault."
+	cmd.Long = "Check servers, topics, rights, schemas, keys, clocks, certificates, the collector of traces and capacity, with the options " +
+		"of a role. Nothing is changed. The exit code is 1 if there is a fault."
 	return cmd
 }
 
@@ -106,6 +106,7 @@ func Examine(ctx context.Context, c *kafkacli.Command) []Finding {
 	e.certificates()
 	e.kafka(ctx)
 	e.redis(ctx)
+	e.traces(ctx)
 	return e.found
 }
 
@@ -164,7 +165,9 @@ func (e *examination) kafka(ctx context.Context) {
 	}
 	defer cluster.Close()
 	e.ok("kafka", "connected to %s", strings.Join(e.Config.Kafka, ", "))
-	e.topics(limited, cluster)
+	present := e.topics(limited, cluster)
+	e.schemas(ctx, cluster, present)
+	e.keys(ctx, cluster, present)
 	if broker, free, err := stream.FullestDisk(limited, cluster); err != nil {
 		e.ok("capacity", "the brokers do not report their disks (this needs Describe on the cluster)")
 	} else if free < leastFree {
@@ -174,8 +177,8 @@ func (e *examination) kafka(ctx context.Context) {
 	}
 }
 
-// topics checks the topics and the rights on them.
-func (e *examination) topics(ctx context.Context, cluster *stream.Cluster) {
+// topics checks the topics and the rights on them. It returns the topics that exist and that this user may read.
+func (e *examination) topics(ctx context.Context, cluster *stream.Cluster) (present []string) {
 	if e.IsDev { // svc dev chooses the number itself
 		if n, err := cluster.Partitions(ctx, e.Config.Topic(schemas.Verdicts())); err == nil {
 			e.Config.Partitions = int(n)
@@ -188,7 +191,7 @@ func (e *examination) topics(ctx context.Context, cluster *stream.Cluster) {
 	found, err := stream.Inspect(ctx, cluster, groups, e.Config.Topics(schemas.Topics()...)...)
 	if err != nil {
 		e.add(Fault, "topics", "repeat svc doctor when all brokers respond", "%v", err)
-		return
+		return nil
 	}
 	for _, misfit := range found.Misfits {
 		for line := range strings.SplitSeq(misfit.Error(), "\n") {
@@ -212,6 +215,16 @@ func (e *examination) topics(ctx context.Context, cluster *stream.Cluster) {
 	if len(found.Denied) == 0 {
 		e.ok("rights", "Read, Write, Describe and DescribeConfigs on the topics")
 	}
+	for _, t := range schemas.Topics() {
+		name := e.Config.Topic(t)
+		unreadable := func(right string) bool {
+			return right == "Read on the topic "+name || right == "Describe on the topic "+name
+		}
+		if !slices.Contains(found.Missing, name) && !slices.ContainsFunc(found.Denied, unreadable) {
+			present = append(present, name)
+		}
+	}
+	return present
 }
 
 func remedyOfTopic(line string) string {

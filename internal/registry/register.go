@@ -81,16 +81,46 @@ func (c *Client) Register(ctx context.Context, subjects []Subject) (map[int]int,
 	return ids, nil
 }
 
+// Find returns the ids of the registry by the ids of this build, and the subjects of which the registry lacks a version.
+// It writes nothing. The error is a [RefusedError], or means that the registry did not respond.
+func (c *Client) Find(ctx context.Context, subjects []Subject) (ids map[int]int, lacking []string, err error) {
+	ids = map[int]int{}
+	for _, s := range subjects {
+		complete := true
+		for _, v := range s.Versions {
+			id, found, err := c.lookup(ctx, s.Name, v)
+			if err != nil {
+				return nil, nil, err
+			}
+			if complete = complete && found; found {
+				ids[v.ID] = id
+			}
+		}
+		if !complete {
+			lacking = append(lacking, s.Name)
+		}
+	}
+	return ids, lacking, nil
+}
+
+// lookup returns the id of one version, and whether the registry has it.
+func (c *Client) lookup(ctx context.Context, subject string, v Version) (id int, found bool, err error) {
+	known, err := c.client.LookupSchema(ctx, subject, sr.Schema{Schema: v.Schema, Type: sr.TypeAvro})
+	if err == nil {
+		return known.ID, true, nil
+	}
+	if answered := (*sr.ResponseError)(nil); errors.As(err, &answered) && answered.StatusCode == http.StatusNotFound {
+		return 0, false, nil
+	}
+	return 0, false, refusal(subject, err)
+}
+
 // register returns the id of one version. It writes only a version that the registry lacks, so that readers need no
 // write permission.
 func (c *Client) register(ctx context.Context, subject string, v Version, first bool) (int, error) {
-	schema := sr.Schema{Schema: v.Schema, Type: sr.TypeAvro}
-	known, err := c.client.LookupSchema(ctx, subject, schema)
-	if err == nil {
-		return known.ID, nil
-	}
-	if answered := (*sr.ResponseError)(nil); !errors.As(err, &answered) || answered.StatusCode != http.StatusNotFound {
-		return 0, refusal(subject, err)
+	id, found, err := c.lookup(ctx, subject, v)
+	if err != nil || found {
+		return id, err
 	}
 	if first {
 		for _, set := range c.client.SetCompatibility(ctx, sr.SetCompatibility{Level: sr.CompatBackward}, subject) {
@@ -99,7 +129,7 @@ func (c *Client) register(ctx context.Context, subject string, v Version, first 
 			}
 		}
 	}
-	id, err := c.client.RegisterSchema(ctx, subject, schema, -1, -1)
+	id, err = c.client.RegisterSchema(ctx, subject, sr.Schema{Schema: v.Schema, Type: sr.TypeAvro}, -1, -1)
 	if err != nil {
 		return 0, refusal(subject, err)
 	}

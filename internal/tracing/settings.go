@@ -19,6 +19,7 @@ const (
 // settings are the standard variables that the SDK does not read, or whose faults it ignores.
 type settings struct {
 	on       bool
+	variable string // names the collector
 	protocol string
 	queue    int    // spans
 	ignored  string // propagators that are not supported
@@ -44,7 +45,7 @@ func readSettings(getenv func(string) string) (s settings, err error) {
 	case exporter == "none", strings.EqualFold(disabled, "true"), endpoint == "" && exporter == "":
 		return s, nil
 	}
-	s.on = true
+	s.on, s.variable = true, name
 	if endpoint != "" {
 		at, fault := url.Parse(endpoint)
 		if fault != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {

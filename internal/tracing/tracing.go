@@ -63,6 +63,23 @@ func Open(ctx context.Context, p Process, log *slog.Logger) (*Tracer, error) {
 	return start(ctx, p, exporter, s.queue, log)
 }
 
+// Probe sends an empty request to the collector that the standard variables configure. It returns the variable that
+// names the collector, or "" if traces are off or a variable is invalid. The error contains no value of a variable.
+func Probe(ctx context.Context) (variable string, err error) {
+	s, err := readSettings(os.Getenv) //nolint:forbidigo // the SDK reads the same variables from the environment
+	if err != nil || !s.on {
+		return "", err
+	}
+	client := otlptracehttp.NewClient(otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
+	if s.protocol == protocolGRPC {
+		client = otlptracegrpc.NewClient(otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig{}))
+	}
+	if err = client.Start(ctx); err == nil {
+		err = errors.Join(client.UploadTraces(ctx, nil), client.Stop(ctx))
+	}
+	return s.variable, err //nolint:wrapcheck // the caller adds the variable
+}
+
 func newExporter(ctx context.Context, protocol string) (sdktrace.SpanExporter, error) { //nolint:ireturn // one of two types
 	if protocol == protocolGRPC {
 		return otlptracegrpc.New(ctx) //nolint:wrapcheck // the caller wraps it

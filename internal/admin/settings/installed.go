@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"svc/internal/httpapi/access"
@@ -119,6 +120,34 @@ func (s *Store) Installed(id string) (f seal.Fingerprint, is bool) {
 		f = fingerprintOf(known)
 	}
 	return f, is
+}
+
+// ReadInstalled reads the fingerprints of the keys of an installation, by id, from its settings topic. A fingerprint is
+// zero if another release wrote its record. ReadInstalled writes nothing.
+func ReadInstalled(ctx context.Context, cluster *stream.Cluster, topic string) (map[string]seal.Fingerprint, error) {
+	spans, err := cluster.Spans(ctx, topic, time.Time{}, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]seal.Fingerprint{}
+	for _, s := range spans {
+		err := cluster.Range(ctx, topic, s, func(r stream.Record) error {
+			id, is := strings.CutPrefix(string(r.Key), administration.InstalledKeys)
+			if !is {
+				return nil
+			}
+			var f seal.Fingerprint
+			if known, err := administration.InstalledKeyCodec.Decode(r.Value); err == nil {
+				f = fingerprintOf(known)
+			}
+			found[id] = f
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // Rewrap makes the newest pseudonym key of a ring the installation's key and seals the pseudonym data with it. The

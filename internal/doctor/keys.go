@@ -1,0 +1,64 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+
+	"svc/internal/admin/settings"
+	"svc/internal/seal"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// keys compares the keys of the options with those of the installation.
+func (e *examination) keys(ctx context.Context, cluster *stream.Cluster, topics []string) {
+	topic := e.Config.Topic(schemas.Settings())
+	if !slices.Contains(topics, topic) {
+		return // reported as a topic or a right
+	}
+	limited, cancel := context.WithTimeout(ctx, e.Within)
+	defer cancel()
+	installed, err := settings.ReadInstalled(limited, cluster, topic)
+	if err != nil {
+		e.add(Warning, "keys", "repeat svc doctor when all brokers respond", "the keys of the installation were not read: %v", err)
+		return
+	}
+	e.key("secrets key", "--secrets-key", "svc ingest, svc notify and svc read", installed, settings.SecretsKey, e.Config.Seals)
+	if e.IsDev {
+		return // svc dev keeps its pseudonym key in its data folder, and exits if it is another one
+	}
+	e.key("pseudonym key", "--pseudonym-key", "svc ingest", installed, settings.PseudonymKey, func() (*seal.Keyring, error) {
+		if e.Config.PseudonymKey == "" {
+			return nil, nil
+		}
+		return e.Config.PseudonymRing()
+	})
+}
+
+// key compares one key. roles are the roles that need it.
+func (e *examination) key(
+	name, option, roles string, installed map[string]seal.Fingerprint, id string, ringOf func() (*seal.Keyring, error),
+) {
+	ring, err := ringOf()
+	known, is := installed[id]
+	switch {
+	case err != nil:
+		e.add(Fault, "keys", "correct "+option, "%v", err)
+	case is && known == seal.Fingerprint{}:
+		e.add(Fault, "keys", "use svc doctor of the release that wrote it",
+			"another release wrote the %s, in a form that this one does not read", name)
+	case ring == nil && is:
+		e.add(Warning, "keys", "give "+option+" the key of "+roles, "the installation has a %s (%s), which was not compared", name, known)
+	case ring == nil:
+		e.ok("keys", "the installation has no %s yet; %s need %s", name, roles, option)
+	case !is:
+		e.ok("keys", "the installation has no %s yet; the first role that starts with this one (%s) records it", name, ring.Fingerprint())
+	case !ring.Use(known):
+		e.add(Fault, "keys", "set "+option+" to the key of the installation (docs/keys.md)",
+			"the %s (%s) is not that of the installation (%s)", name, ring.Fingerprint(), known)
+	case ring.Fingerprint() != known:
+		e.ok("keys", "the %s of the installation (%s) is one of %s-old, so it is being changed", name, known, option)
+	default:
+		e.ok("keys", "the %s (%s) is that of the installation", name, known)
+	}
+}
