@@ -74,7 +74,7 @@ func (s *server) reportIgnored(o *acuity.Observation, request string, notices ..
 	s.Received(in)
 }
 
-// NewestTime returns the newest time in the facts of an observation, at most its receipt.
+// NewestTime returns the newest time in the facts of an observation that is not after its receipt.
 func NewestTime(o *acuity.Observation) (at acuity.Instant) {
 	take := func(t acuity.Instant) {
 		if t <= o.ReceivedAt {

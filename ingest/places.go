@@ -90,8 +90,8 @@ func (p *Places) locateWarning(w acuity.Warning) string {
 	return path + place
 }
 
-// placeOfWarning has the field that a warning about applying an event is about: the main HL7 field, and the field of a
-// JSON event.
+// placeOfWarning maps a warning about applying an event to the field that it concerns: the main HL7 field, and the
+// field of a JSON event.
 var placeOfWarning = map[string]struct{ hl7, adt string }{
 	"account_shared":           {"PID-18", ""},
 	"admit_cancelled":          {"PV1-19", "visitId"},

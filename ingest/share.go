@@ -57,7 +57,7 @@ const (
 	rowFacts   = 4 // a row of a census reports a room, its visit and its factors
 )
 
-// factsOf returns the cost of an observation in such units.
+// factsOf returns the cost of an observation in units of the simplest fact.
 func factsOf(o *acuity.Observation) int {
 	n := eventFacts*len(o.Events) + len(o.Signals) + len(o.References) +
 		len(o.Mappings) + len(o.Rules) + len(o.Locations) + len(o.Marks)

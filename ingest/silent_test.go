@@ -62,7 +62,7 @@ type told struct {
 type effect struct {
 	print    string
 	places   []string // the locations that the answer names
-	out      []string // the resources that are ignored and named
+	out      []string // resources that are ignored, as the answer names them
 	unmapped bool     // an unmapped code is named, so its values have no meaning
 	whole    bool     // the request was refused
 }
@@ -137,7 +137,7 @@ type fact struct {
 	without, with string // the request without the fact, and with another value
 }
 
-// noticed reports whether a fact has an effect or is named.
+// noticed reports whether a fact has an effect, or the answer names it.
 func (p *unitProbe) noticed(t *testing.T, path string, whole effect, f fact) bool {
 	t.Helper()
 	out := func(place string) bool { return f.resource != "" && covers(place, f.resource) || place == "" }
@@ -541,7 +541,7 @@ func TestNoFactOfFHIRIsSilent(t *testing.T) {
 	t.Log(n, "facts")
 }
 
-// Each field of a JSON feed has an effect or is named.
+// Each field of a JSON feed has an effect, or the answer names it.
 func TestNoFactOfJSONIsSilent(t *testing.T) {
 	p := newProbe(t)
 	silent, n := map[string][]string{}, 0

@@ -78,7 +78,7 @@ func DecodeState(b []byte) (facts.Record, error) { return new(StateIntake).Read(
 // stay valid.
 type StateIntake struct{ statement facts.StatementState }
 
-// Read is [DecodeState].
+// Read decodes like [DecodeState].
 func (in *StateIntake) Read(b []byte) (facts.Record, error) {
 	id, ok := IDOf(b)
 	if !ok {

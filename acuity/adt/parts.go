@@ -164,7 +164,7 @@ func (j *joiner) partAt(t acuity.Instant) *part {
 	return nil
 }
 
-// placedAt returns the event that placed the patient within the part at t; nil: there is none.
+// placedAt returns the event of this part that had placed the patient by t; nil: there is none.
 func (p *part) placedAt(t acuity.Instant, how Options) *Event {
 	for i := range slices.Backward(p.events) {
 		if e := &p.events[i]; opens(e.Type) && happenedAt(e) <= t && !e.NamesNoPlace(how.IsWard) {

@@ -208,7 +208,7 @@ func (m *Builder) primary(
 	return byADT, acuity.ByADT
 }
 
-// chosen returns the primary of a visit by ADT. It depends on the timeline and on the known births.
+// chosen returns the primary factor of a visit by ADT. It depends on the timeline and on the known births.
 func (m *Builder) chosen(v *registry.Visit, birth acuity.Instant, cesarean bool) adt.Primary {
 	if c := &v.Primary; !c.Known || c.Birth != birth || c.Cesarean != cesarean {
 		*c = registry.Chosen{

@@ -71,7 +71,7 @@ type levels struct {
 type scene struct {
 	outlook
 	moves float64           // expected in the last 120 min
-	known int32             // of the moves so far, those that will still count
+	known int32             // past moves that still count at the instant
 	base  score.UnitNumbers // all other numbers
 	shift [3]float64
 }

@@ -10,7 +10,7 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// Version is the version of the model. A model of another version is discarded, and its hospital is learned again.
+// Version is the version of the model. A model of another version is discarded and learned again.
 const Version = 3
 
 // The number of cells of each table of a model.

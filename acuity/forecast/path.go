@@ -20,7 +20,7 @@ const (
 	hazardMost   = .9
 	weekPrior    = 8.0 // weeks, hour of the week toward hour of the day
 	dayPrior     = 3.0 // weeks, hour of the day toward the mean
-	newPrior     = 3.0 // newcomers of a kind toward all kinds
+	newPrior     = 3.0 // newcomers; one kind toward all kinds
 	usualPrior   = 1.0 // weeks, hour of the week toward hour of the day
 	varianceLeft = .02 // nurses², minimum variance
 )
@@ -225,8 +225,8 @@ func (m *Model) arrivalRates(kind int) *[weekHours]float64 {
 	return m.averageWeek(m.Arrivals[kind*weekHours:], kind == int(acuity.ArrivesTriage))
 }
 
-// averageWeek returns, by hour of the week, the mean of the sums in table, whose weights are in m.Weeks. It is shrunk
-// toward the hour of the day on weekdays or weekends, and that toward the overall mean.
+// averageWeek returns, by hour of the week, the mean of the sums in table, whose weights are in m.Weeks. It shrinks
+// each mean toward that of the hour of the day on weekdays or weekends, which it has shrunk toward the overall mean.
 func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
 	var days, seen [2][24]float64 // index 0: weekdays, 1: weekends
 	total, weeks := 0.0, 0.0

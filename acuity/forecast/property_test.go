@@ -173,7 +173,7 @@ func TestOrderOfVisits(t *testing.T) {
 	})
 }
 
-// TestRestore: a model that was written and read continues like one that was not.
+// TestRestore: a model that was encoded and decoded continues like the original.
 func TestRestore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawUnit(t, 40)

@@ -71,8 +71,8 @@ func mergeCoarseTimes(a, b []acuity.CoarseTime) []acuity.CoarseTime {
 	return list
 }
 
-// resolveTimes returns copies of the events of a version, in the same order, with the instants of known instead of
-// later ones. The first copy stores known. It returns nil if known is empty.
+// resolveTimes returns copies of the events of a version, in the same order. A coarse time gets its instant in known if
+// that is earlier. The first copy stores known. The result is nil if known is empty.
 func resolveTimes(events []*acuity.Event, known []acuity.CoarseTime) []acuity.Event {
 	if len(known) == 0 {
 		return nil

@@ -309,7 +309,7 @@ func TestDecisionsJoinsTold(t *testing.T) {
 	}))
 }
 
-// byReference makes the patient of an Encounter known only by a reference.
+// byReference replaces the patient of an Encounter with one who is known only by a reference.
 func byReference(subject string, o acuity.Observation) acuity.Observation {
 	for i := range o.Events {
 		o.Events[i].Patient, o.Events[i].Subject = subject, ""

@@ -13,8 +13,8 @@ import (
 	"svc/acuity/score"
 )
 
-// hourGrace is how long after a full hour the wall clock makes the snapshot of that hour if no input did. By then,
-// inputs that were received before the hour are applied.
+// hourGrace is how long after a full hour its snapshot is made if no input has caused it before. By then, inputs that
+// were received before the hour are applied.
 const hourGrace = acuity.Instant(10_000)
 
 // closingHour is how long after the last fact about a patient snapshots are still made. The first unobserved hour is

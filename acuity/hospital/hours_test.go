@@ -142,8 +142,8 @@ func TestArrivalsAreOfTheHourOfTheirReceipt(t *testing.T) {
 	}
 }
 
-// The wall clock makes the snapshot of an hour ten seconds late; an input makes it before the input is applied. Both
-// snapshots are equal.
+// Without an input, the snapshot of an hour is made ten seconds after the hour. An input makes the snapshot before the
+// input is applied. Both snapshots are equal.
 func TestHourIsTheSameWhoeverCutsIt(t *testing.T) {
 	for name, cut := range map[string]func(u *State) []acuity.Change{
 		"input": func(u *State) []acuity.Change { return feed(u, spoken(clockAt(60), 5)) },

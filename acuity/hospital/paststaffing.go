@@ -57,8 +57,8 @@ func (h *observedHours) addPastStaffing(in *registry.Intake) (earliest acuity.In
 	return earliest
 }
 
-// hasPastHours reports whether the entry that begins at an instant holds at a closed hour that a backfill evaluates. A
-// backfill does not evaluate the hours that were observed live.
+// hasPastHours reports whether the entry that begins at an instant applies to a closed hour that a backfill evaluates.
+// A backfill does not evaluate the hours that were observed live.
 func (h *observedHours) hasPastHours(at, closed acuity.Instant) bool {
 	end := closed + 1
 	if i, _ := h.staffed.Find(at); i+1 < len(h.staffed.List) {

@@ -119,7 +119,7 @@ func TestBatchStaffsPastHours(t *testing.T) {
 	}
 }
 
-// The level of a past hour is that of the same staffing sent live.
+// A past hour with staffing from a batch has the same level as a live hour with that staffing.
 func TestPastHourHasTheLevelOfItsStaffing(t *testing.T) {
 	const hour = 60
 	shifts := []acuity.Staffing{staffedAt(1, 0, acuity.No), staffedAt(4*hour, 5, acuity.No)}

@@ -109,9 +109,9 @@ func (u *State) Chart() *acuity.Chart { return &u.registry.Chart }
 // caller must not change it.
 func (u *State) Verdict() *score.Verdict { return &u.scoring.verdict }
 
-// Due returns the instant at which the wall clock must call Advance, or 0 if there is none. The instant may be in the
-// past. It is when a timer changes the verdict, or hourGrace after a full hour, because inputs usually make the
-// snapshot of the hour first.
+// Due returns the instant, by the wall clock, at which the caller must call Advance, or 0 if there is none. The instant
+// may be in the past. It is when a timer changes the verdict, or hourGrace after a full hour, because an input usually
+// makes the hour's snapshot earlier.
 func (u *State) Due() acuity.Instant {
 	hour := u.hours.hourDue()
 	if hour != 0 {

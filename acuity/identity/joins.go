@@ -216,8 +216,8 @@ func (j *Joins) ofOnePatient(list []identity, of []int) []int {
 	return nil
 }
 
-// makeHead makes one of the visits the head: the whole that is part of none of the others or, if there is none, the
-// first by identity. Visits with events precede visits without.
+// makeHead makes one of the visits the head: the one that has parts and is itself part of no other visit, or else the
+// first by id. Visits with events precede visits without.
 func (j *Joins) makeHead(group []*registry.Visit) {
 	isWhole := map[*registry.Visit]bool{}
 	isPart := map[*registry.Visit]bool{}

@@ -124,7 +124,8 @@ func (l *Timelines) indexPart(v *registry.Visit) {
 	}
 }
 
-// neonateFor is how long after a FHIR Patient version that says "neonate" an admission is still that of a newborn.
+// neonateFor is the period after a FHIR Patient version that says "neonate" in which an admission still counts as that
+// of a newborn.
 const neonateFor = 24 * time.Hour
 
 // indexNames updates the index by patient. It uses the timeline of the visit's own events.

@@ -17,8 +17,8 @@ const MaxSnapshotVisits = 500
 const QuietAfter = 12 * time.Hour
 
 // MakeSnapshot returns the snapshot of a unit at an instant. Each visit has its demand now and at every full hour
-// ahead, under the changes that are certain because they depend on time alone. The caller adds generation, position
-// and arrivals, which come from the unit's log.
+// ahead, assuming only the changes that time alone causes. The caller adds generation, position and arrivals, which
+// come from the unit's log.
 //
 // The current demands add up to the verdict's required demand, and the scores to its score.
 func MakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {

@@ -102,8 +102,8 @@ func (k *Statements) AssignUnassigned() {
 	k.Work.Unassigned = k.Work.Unassigned[:0]
 }
 
-// FinalizeUnassigned makes the assignment of 24 h old statements final. Statements without a visit are removed, and so
-// are names that nothing else uses.
+// FinalizeUnassigned makes the assignment of statements that are 24 h old final. Statements without a visit are
+// removed, and so are names that nothing else uses.
 func (k *Statements) FinalizeUnassigned(now acuity.Instant) {
 	due := func(h *evidence.Statement) bool { return h.ReceivedAt.Add(registry.SettleAfter) <= now }
 	byName := func(a, b *registry.Unassigned) int {

@@ -148,8 +148,8 @@ func (q *request) deletion(modified, etag span) {
 // isConditional reports whether the headers of the request have a condition.
 func (o *Options) isConditional() bool { return o.IfNoneExist+o.IfNoneMatch+o.IfMatch != "" }
 
-// identifierIn returns the value of the identifier in a search, and whether the search has no other parameter; "" if
-// it has none.
+// identifierIn returns the value of the identifier in a search, or "" if the search has none, and whether it has no
+// other parameter.
 func identifierIn(query []byte) (value string, alone bool) {
 	alone = true
 	for part := range bytes.SplitSeq(query, []byte("&")) {

@@ -158,7 +158,7 @@ func said(e acuity.Event) acuity.Event {
 	if e.AtFrom != 0 {
 		e.AtFrom, e.AtTo, e.Precision = 0, 0, acuity.Millisecond // see encode
 	}
-	e.CancelsTo = 0 // stamp writes an offset, in which every day has 24 hours
+	e.CancelsTo = 0 // stamp writes a fixed offset, at which every day has 24 hours
 	if isCancel(e.Type) && e.RecordedAt == 0 {
 		e.RecordedAt = e.At
 	}

@@ -281,8 +281,8 @@ func (m *Message) isJoined() bool {
 // production reports whether MSH-11 marks the message as production.
 func (m *Message) production() bool { return string(m.at(m.header(11), 1)) == "P" }
 
-// trigger returns MSH-9.2 if it could be an event, or else nil. EVN-1 is ignored, because senders contradict
-// themselves there.
+// trigger returns MSH-9.2 if it could be an event, or else nil. EVN-1 is ignored, because some senders contradict MSH-9
+// there.
 func (m *Message) trigger() []byte {
 	b := m.oneLine(m.at(m.header(9), 2))
 	if len(b) < 1 || len(b) > 8 {

@@ -60,7 +60,7 @@ func decode(t rapid.TB, body []byte, charset string) {
 	}
 }
 
-// TestFactsOfAnyFields: the promises of FuzzDecode hold for fields that are composed of the strings
+// TestFactsOfAnyFields: the properties that FuzzDecode checks also hold for fields that are composed of the strings
 // that decoding treats specially. Random bytes rarely contain two of those strings together.
 func TestFactsOfAnyFields(t *testing.T) {
 	pieces := []string{

@@ -275,7 +275,8 @@ func (w Wall) Valid() bool {
 
 // endOf returns the first instant after a coarse time; read converts a wall time to an instant. Days and months differ
 // in length, and so do the day and the hour of a clock change: a day has 23 to 25 hours, and an hour that is repeated,
-// in part or in full, lasts up to 2 hours. A skipped hour is the hour after it. The end of an exact time is 0.
+// in part or in full, lasts up to 2 hours. A time in a skipped hour means the hour after it. The end of an exact time
+// is 0.
 func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.Instant {
 	switch p {
 	case acuity.Minute:

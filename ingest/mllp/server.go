@@ -40,7 +40,7 @@ type Sender struct {
 // ErrRefused means that the sender is not, or no longer, allowed to send.
 var ErrRefused = errors.New("the sender is not allowed")
 
-// Limits are the limits of the peers of one listener.
+// Limits apply to the peers of one listener.
 type Limits struct {
 	Connections        int           // open at once
 	ConnectionsPerPeer int           // open at once from one address

@@ -112,7 +112,7 @@ func (a *Ages) ended(at time.Time, ends map[int32]int64) {
 const stuckAfter = 2 * time.Second
 
 // askOldest queries the timestamps of inputs that have been pending for a long time, because they may be older than
-// this process. It takes at most half a pulse.
+// this process. It takes at most half of pulseEvery.
 func (a *Ages) askOldest(ctx context.Context, inputs Log, log *slog.Logger) {
 	within, cancel := context.WithTimeout(ctx, pulseEvery/2) //nolint:mnd // half of the time until the next pulse
 	defer cancel()

@@ -196,7 +196,7 @@ func (v *Projection) Pulse(inputs Log, log *slog.Logger) func(context.Context) e
 }
 
 // askOldest queries the timestamp of the oldest pending record in each partition that was assigned since the last
-// pulse, within half a pulse. If Kafka does not answer, the record counts as pending since now.
+// pulse. It takes at most half of pulseEvery. If Kafka does not answer, the record counts as pending since now.
 func (v *Projection) askOldest(ctx context.Context, inputs Log, log *slog.Logger, ends map[int32]int64) {
 	within, cancel := context.WithTimeout(ctx, pulseEvery/2) //nolint:mnd // half of the time until the next pulse
 	defer cancel()

@@ -31,7 +31,7 @@ type Log struct {
 }
 
 // Change returns the change with a version. at is approximately when it was made. The error is [ErrNoChange],
-// [ErrAway], or that the record cannot be decoded.
+// [ErrAway], or from decoding the record.
 func (l Log) Change(ctx context.Context, hospital string, version int64, at acuity.Instant) (*acuity.Change, error) {
 	partition := schemas.Partition([]byte(hospital), l.Partitions)
 	for _, back := range lookBack {
