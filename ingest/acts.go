@@ -251,7 +251,7 @@ func (a *acts) recordNotDone(r *http.Request, o *acuity.Observation, action stri
 	if kind := httpapi.Refusal(r.Context()).Kind; kind == httpapi.Unavailable || kind == httpapi.Internal {
 		how = audit.Unclear
 	}
-	if err := a.Audit.NotDone(r.Context(), actOf(o, action, subjects), how); err != nil {
+	if err := a.Audit.RecordNotDone(r.Context(), actOf(o, action, subjects), how); err != nil {
 		a.Shell.Log.WarnContext(r.Context(), "audit record of a failure not written", "hospital", o.Hospital, "action", action, "error", err)
 	}
 }

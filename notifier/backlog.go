@@ -42,7 +42,7 @@ func (r *runner) after(before *waiting) *waiting {
 		}
 		if from = max(from, r.readTo-1); from+1 < h.floor {
 			if before == nil {
-				r.read(r.queue.Cursor + 1)
+				r.startRead(r.queue.Cursor + 1)
 			}
 			return nil
 		}
@@ -69,16 +69,16 @@ func (r *runner) dropRead(at int64) {
 	}
 }
 
-// read starts a read of the hospital's next events from a ledger offset.
-func (r *runner) read(from int64) {
+// startRead starts a read of the hospital's next events from a ledger offset.
+func (r *runner) startRead(from int64) {
 	if r.reading {
 		return
 	}
 	r.reading = true
 	h := r.e.h
 	owner, floor := h.owner, h.floor
-	owner.n.readAside(func() {
-		list, to, err := owner.n.events(owner.saving, owner.partition, h.id, from, func(at int64, found int) bool {
+	owner.n.readConcurrently(func() {
+		list, to, err := owner.n.readEvents(owner.saving, owner.partition, h.id, from, func(at int64, found int) bool {
 			return at < floor && found < keepBacklog
 		})
 		owner.n.post(func() {
@@ -101,9 +101,9 @@ func (r *runner) read(from int64) {
 	})
 }
 
-// readAside runs a read of the ledger in a separate goroutine, at most readsAtOnce at a time, because each read needs
+// readConcurrently runs a read of the ledger in a separate goroutine, at most readsAtOnce at a time, because each read needs
 // a Kafka reader and after a restart every queue that is far behind needs one.
-func (n *Notifier) readAside(read func()) {
+func (n *Notifier) readConcurrently(read func()) {
 	if n.reads == readsAtOnce {
 		n.toRead = append(n.toRead, read)
 		return
@@ -116,7 +116,7 @@ func (n *Notifier) readAside(read func()) {
 			if len(n.toRead) > 0 {
 				next := n.toRead[0]
 				n.toRead = n.toRead[1:]
-				n.readAside(next)
+				n.readConcurrently(next)
 			}
 		})
 	}()
@@ -140,9 +140,9 @@ func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	return list, to
 }
 
-// events reads the events of a hospital from a ledger offset while more returns true. The list is complete up to the
+// readEvents reads the events of a hospital from a ledger offset while more returns true. The list is complete up to the
 // returned offset.
-func (n *Notifier) events(
+func (n *Notifier) readEvents(
 	ctx context.Context, partition int32, hospital string, from int64, more func(at int64, found int) bool,
 ) (list []*waiting, to int64, err error) {
 	ids, term := map[string]bool{}, int64(0)

@@ -83,7 +83,7 @@ func (e *endpoint) updateSettings(hook *outbound.Webhook) {
 		e.version = hook.Version
 	}
 	if r := &e.main; e.paused() != wasPaused && !r.busy && r.head != nil && len(r.tries) > 0 {
-		r.open(r.head, r.tries) // the time of its next attempt has changed
+		r.storePending(r.head, r.tries) // the time of its next attempt has changed
 	}
 	e.main.schedule()
 	e.report()
@@ -101,7 +101,7 @@ func (e *endpoint) remove() {
 		}
 		e.h.owner.n.timers.stop(&r.timer)
 		if !r.busy && r.head != nil {
-			r.final(r.head, r.tries, outbound.Cancelled, deleted)
+			r.storeFinal(r.head, r.tries, outbound.Cancelled, deleted)
 			r.head = nil
 		}
 		for _, j := range r.jobs {
@@ -110,7 +110,7 @@ func (e *endpoint) remove() {
 	}
 	for _, w := range e.h.after(e.main.queue.Cursor) {
 		if e.main.head != w && wants(e.main.hook, w) {
-			e.main.final(w, nil, outbound.Cancelled, deleted)
+			e.main.storeFinal(w, nil, outbound.Cancelled, deleted)
 		}
 	}
 	e.main.count(-e.main.backlog)
@@ -159,8 +159,8 @@ func (e *endpoint) report() {
 	}
 }
 
-// notice reports the new state of the endpoint to the log and to People.
-func (e *endpoint) notice(now time.Time, v endpointqueue.Verdict) {
+// reportNotice reports the new state of the endpoint to the log and to People.
+func (e *endpoint) reportNotice(now time.Time, v endpointqueue.Verdict) {
 	n := e.h.owner.n
 	switch v.Notice { // operators need not know about the others
 	case 0:

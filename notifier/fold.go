@@ -20,8 +20,8 @@ type fold struct {
 	entries   int
 }
 
-// end sets the state that is known only after the last entry.
-func (f *fold) end() {
+// finish sets the state that is known only after the last entry.
+func (f *fold) finish() {
 	for h, messages := range f.over {
 		h.ended = slices.SortedFunc(maps.Values(messages), func(a, b ended) int { return cmp.Compare(a.at, b.at) })
 	}
@@ -36,9 +36,9 @@ func (f *fold) apply(offset int64, entry any) {
 		}
 		f.ids[e.ID] = true
 		f.source = max(f.source, e.Source)
-		f.event(offset, e)
+		f.applyEvent(offset, e)
 	case *outbound.Entry:
-		f.delivery(offset, e)
+		f.applyDelivery(offset, e)
 	case *outbound.EndpointQueue:
 		h := f.hospital(e.Hospital)
 		l := f.endpoint(h, e.Endpoint)
@@ -76,7 +76,7 @@ func (f *fold) hospital(id string) *hospital {
 	return h
 }
 
-func (f *fold) event(offset int64, e *outbound.Event) {
+func (f *fold) applyEvent(offset int64, e *outbound.Event) {
 	h := f.hospital(e.Hospital)
 	if h.recordAt < 0 {
 		h.recordAt = offset
@@ -112,7 +112,7 @@ func (f *fold) endpoint(h *hospital, endpoint string) *foldedEndpoint {
 	return l
 }
 
-func (f *fold) delivery(offset int64, e *outbound.Entry) {
+func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 	d := &e.Delivery
 	h := f.hospital(d.Hospital)
 	if f.late(e.Term) && d.State == outbound.Pending {
@@ -123,7 +123,7 @@ func (f *fold) delivery(offset int64, e *outbound.Entry) {
 		case d.State != outbound.Pending:
 			delete(h.messages, d.ID)
 			h.sent[d.ID] = true
-			f.messageEnded(h, offset, e)
+			f.recordEnded(h, offset, e)
 		case !h.sent[d.ID]:
 			h.messages[d.ID] = &message{h: h, entry: *e, at: offset}
 		}
@@ -143,9 +143,9 @@ func (f *fold) delivery(offset int64, e *outbound.Entry) {
 	}
 }
 
-// messageEnded records a final message. People may not have processed its end yet, and get it again. The later of
+// recordEnded records a final message. People may not have processed its end yet, and get it again. The later of
 // two records counts, because a receipt may report that a delivered message did not arrive.
-func (f *fold) messageEnded(h *hospital, offset int64, e *outbound.Entry) {
+func (f *fold) recordEnded(h *hospital, offset int64, e *outbound.Entry) {
 	if f.over[h] == nil {
 		f.over[h] = map[string]ended{}
 	}

@@ -199,7 +199,7 @@ func (h *hospital) add(w *waiting) {
 	h.bytes += w.size()
 	h.owner.n.memory += w.size()
 	for _, e := range h.endpoints {
-		e.main.offered(w)
+		e.main.handleEvent(w)
 	}
 	if len(h.log)%keepBacklog == 0 {
 		h.trim(w.since)

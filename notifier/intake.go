@@ -34,14 +34,14 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 	}
 	n.saves.Add(1) // until the loop has handled them
 	n.post(func() {
-		n.saved()
-		n.owning(partition, func(o *ownership) { o.changes(changes, through, behind) })()
+		n.countSaved()
+		n.withOwnership(partition, func(o *ownership) { o.addChanges(changes, through, behind) })()
 	})
 	return nil
 }
 
-// owning returns a function for the loop that calls do with the ownership of a partition, if there is one.
-func (n *Notifier) owning(partition int32, do func(o *ownership)) func() {
+// withOwnership returns a function for the loop that calls do with the ownership of a partition, if there is one.
+func (n *Notifier) withOwnership(partition int32, do func(o *ownership)) func() {
 	return func() {
 		if o := n.owned[partition]; o != nil {
 			do(o)
@@ -54,7 +54,7 @@ func (n *Notifier) Order(partition int32, offset int64, order *outbound.Order) {
 	if order.Term != 0 || order.Progress.Done {
 		return // a record of this process
 	}
-	n.post(n.owning(partition, func(o *ownership) {
+	n.post(n.withOwnership(partition, func(o *ownership) {
 		o.end = max(o.end, offset+1)
 		o.hospital(order.Command.Hospital).addCommand(offset, order)
 	}))
@@ -62,14 +62,14 @@ func (n *Notifier) Order(partition int32, offset int64, order *outbound.Order) {
 
 // SettingsChanged applies new settings of a hospital.
 func (n *Notifier) SettingsChanged(hospital string) {
-	n.post(n.owning(n.cfg.Partition(hospital), func(o *ownership) {
+	n.post(n.withOwnership(n.cfg.Partition(hospital), func(o *ownership) {
 		h := o.hospitals[hospital]
 		if h == nil {
 			return
 		}
 		h.reconcile()
 		for _, m := range h.messages {
-			if m.closed() {
+			if m.isSealed() {
 				m.reopen()
 				m.schedule()
 			}
@@ -92,8 +92,8 @@ func (n *Notifier) WaitForCapacity(ctx context.Context) bool {
 	return true
 }
 
-// saved counts an acknowledged entry.
-func (n *Notifier) saved() {
+// countSaved counts an acknowledged entry.
+func (n *Notifier) countSaved() {
 	if n.saves.Add(-1) == saveAtOnce-1 {
 		select {
 		case n.capacity <- struct{}{}:
@@ -148,7 +148,7 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32, written fun
 	}); err != nil {
 		return fmt.Errorf("refill lists: %w", err)
 	}
-	n.call(n.owning(partition, func(o *ownership) {
+	n.call(n.withOwnership(partition, func(o *ownership) {
 		for _, h := range o.hospitals {
 			for _, e := range h.endpoints {
 				e.reported = outbound.Health{}

@@ -38,16 +38,16 @@ type waiter struct {
 	do    func()
 }
 
-func (o *ownership) changes(all []Change, through int64, behind bool) {
+func (o *ownership) addChanges(all []Change, through int64, behind bool) {
 	for i := range all {
 		o.hospital(all[i].Change.Hospital).addChange(all[i].Change, all[i].events)
 	}
-	o.whenSaved(func() { o.next = max(o.next, through) })
+	o.runWhenSaved(func() { o.next = max(o.next, through) })
 	wasCatching := o.catching
 	if o.catching = behind; behind || len(all) == 0 && !wasCatching {
 		return
 	}
-	o.whenSaved(func() {
+	o.runWhenSaved(func() {
 		for _, h := range o.hospitals {
 			h.consider()
 		}
@@ -69,12 +69,12 @@ func (o *ownership) append(entry any, then func(at int64)) {
 	o.begun++
 	o.n.saves.Add(1)
 	o.n.cfg.Ledger.Append(o.saving, o.partition, entry, func(at int64, err error) {
-		o.n.saved()
-		o.n.post(func() { o.stored(at, err, then) })
+		o.n.countSaved()
+		o.n.post(func() { o.handleStored(at, err, then) })
 	})
 }
 
-func (o *ownership) stored(at int64, err error, then func(int64)) {
+func (o *ownership) handleStored(at int64, err error, then func(int64)) {
 	switch {
 	case o.gone:
 		return
@@ -92,11 +92,11 @@ func (o *ownership) stored(at int64, err error, then func(int64)) {
 		o.waiters = o.waiters[1:]
 		do()
 	}
-	o.drained()
+	o.finishDrain()
 }
 
-// whenSaved calls do when all entries appended so far are stored.
-func (o *ownership) whenSaved(do func()) {
+// runWhenSaved calls do when all entries appended so far are stored.
+func (o *ownership) runWhenSaved(do func()) {
 	if o.begun == o.saved {
 		do()
 		return
@@ -104,8 +104,8 @@ func (o *ownership) whenSaved(do func()) {
 	o.waiters = append(o.waiters, waiter{o.begun, do})
 }
 
-// drained completes Revoke if nothing is in flight any longer.
-func (o *ownership) drained() {
+// finishDrain completes Revoke if nothing is in flight any longer.
+func (o *ownership) finishDrain() {
 	if o.idle != nil && o.stopping && o.inFlight == 0 && o.begun == o.saved {
 		o.idle()
 		o.idle = nil
@@ -179,7 +179,7 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 	if err != nil {
 		return 0, 0, fmt.Errorf("read ledger of partition %d: %w", partition, err)
 	}
-	f.end()
+	f.finish()
 	o.number++
 	// The offset is not source + 1: a change may have several events, and the last of them may not have been written.
 	o.next = max(committed, f.source, 0)
@@ -213,7 +213,7 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 // appended entries are stored. The caller may read the positions once more afterwards.
 func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 	for _, p := range partitions { // all stop at the same time
-		n.call(n.owning(p, func(o *ownership) { o.stopping = true }))
+		n.call(n.withOwnership(p, func(o *ownership) { o.stopping = true }))
 	}
 	patience, cancel := context.WithTimeout(ctx, n.cfg.Drain)
 	defer cancel()
@@ -228,7 +228,7 @@ func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 				return
 			}
 			o.idle = func() { close(done) }
-			o.drained()
+			o.finishDrain()
 		})
 		select {
 		case <-done:
@@ -237,7 +237,7 @@ func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 		case <-n.ended:
 			return
 		}
-		n.call(n.owning(p, func(o *ownership) { o.cut() })) // interrupts attempts in flight, which do not count
+		n.call(n.withOwnership(p, func(o *ownership) { o.cut() })) // interrupts attempts in flight, which do not count
 		select {
 		case <-done:
 		case <-end.Done():
@@ -250,7 +250,7 @@ func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 // Lost ends ownerships that another process already has. Nothing more is written for them.
 func (n *Notifier) Lost(partitions []int32) {
 	for _, p := range partitions {
-		n.call(n.owning(p, (*ownership).lose))
+		n.call(n.withOwnership(p, (*ownership).lose))
 	}
 }
 

@@ -204,13 +204,13 @@ func (m *message) resume() {
 // reopen makes a message that could not be decrypted due immediately, because this process may have the key, or the
 // address was changed.
 func (m *message) reopen() {
-	if m.closed() {
+	if m.isSealed() {
 		m.entry.Delivery.NextAttemptAt = time.Time{}
 	}
 }
 
-// closed reports whether the message could not be decrypted at its last attempt.
-func (m *message) closed() bool {
+// isSealed reports whether the message could not be decrypted at its last attempt.
+func (m *message) isSealed() bool {
 	all := m.entry.Delivery.Attempts
 	return len(all) > 0 && all[len(all)-1].Class == outbound.ClassSealed
 }
@@ -224,7 +224,7 @@ func (m *message) schedule() {
 	}
 	now := n.clock.readTime()
 	d := &m.entry.Delivery
-	if m.late(now) {
+	if m.isLate(now) {
 		m.end(outbound.Expired, "late")
 		return
 	}
@@ -240,7 +240,7 @@ func (m *message) schedule() {
 		ownership: owner, host: string(d.Channel), slow: len(d.Attempts) > 0, channel: d.Channel,
 		message: func() (out outbound.Message, ok bool) {
 			began = n.clock.readTime()
-			if m.over || m.late(began) {
+			if m.over || m.isLate(began) {
 				return out, false
 			}
 			if out, refused, later = n.cfg.People.Open(&m.entry); refused != "" {
@@ -254,29 +254,29 @@ func (m *message) schedule() {
 			m.busy = false
 			switch {
 			case later:
-				m.ended(began, outbound.Result{Class: outbound.ClassSealed, Response: refused})
+				m.handleResult(began, outbound.Result{Class: outbound.ClassSealed, Response: refused})
 			case refused != "":
 				m.end(outbound.Failed, refused)
 			default:
 				m.schedule()
 			}
 		},
-		ended: func(r outbound.Result) { m.ended(began, r) },
+		ended: func(r outbound.Result) { m.handleResult(began, r) },
 	})
 }
 
-func (m *message) late(now time.Time) bool {
+func (m *message) isLate(now time.Time) bool {
 	return !m.entry.Expires.IsZero() && !now.Before(m.entry.Expires)
 }
 
-func (m *message) ended(began time.Time, r outbound.Result) {
+func (m *message) handleResult(began time.Time, r outbound.Result) {
 	m.busy = false
 	owner := m.h.owner
 	n := owner.n
 	if owner.gone {
 		return
 	}
-	now, wasClosed := n.clock.readTime(), m.closed()
+	now, wasClosed := n.clock.readTime(), m.isSealed()
 	d := &m.entry.Delivery
 	a := attemptOf(d.Attempts, began, &r)
 	n.cfg.Metrics.Attempt(d.Channel, r.Class, r.Took, traceID(m.entry.Traceparent))
@@ -299,11 +299,11 @@ func (m *message) ended(began time.Time, r outbound.Result) {
 		m.end(outbound.Delivered, "")
 	case r.Final:
 		m.end(outbound.Failed, string(r.Class))
-	case m.late(d.NextAttemptAt):
+	case m.isLate(d.NextAttemptAt):
 		m.end(outbound.Expired, string(r.Class))
 	default:
 		m.save(m.schedule)
-		if m.closed() != wasClosed { // People may alert another recipient in the meantime
+		if m.isSealed() != wasClosed { // People may alert another recipient in the meantime
 			m.h.askPeople = true
 			m.h.consider()
 		}

@@ -117,7 +117,7 @@ func (q *queue) end(t *task, h *host, r outbound.Result) {
 	t.ownership.inFlight--
 	q.release(t.host, h)
 	t.ended(r)
-	t.ownership.drained()
+	t.ownership.finishDrain()
 }
 
 // release returns one parked task of a host to the queue, and removes a host without attempts.

@@ -146,8 +146,10 @@ func (j *job) read(r *runner) {
 	owner := r.e.h.owner
 	some := j.list[:min(len(j.list), keepBacklog)]
 	last := some[len(some)-1]
-	owner.n.readAside(func() {
-		list, _, err := owner.n.events(owner.saving, owner.partition, r.e.h.id, some[0], func(at int64, _ int) bool { return at <= last })
+	owner.n.readConcurrently(func() {
+		list, _, err := owner.n.readEvents(owner.saving, owner.partition, r.e.h.id, some[0], func(at int64, _ int) bool {
+			return at <= last
+		})
 		owner.n.post(func() {
 			j.reading = false
 			if owner.gone {
@@ -169,8 +171,8 @@ func (j *job) read(r *runner) {
 	})
 }
 
-// ended counts a finished delivery of the job.
-func (j *job) ended(w *waiting, state outbound.State) {
+// countEnded counts a finished delivery of the job.
+func (j *job) countEnded(w *waiting, state outbound.State) {
 	j.events = slices.DeleteFunc(j.events, func(x *waiting) bool { return x == w })
 	delete(j.tries, w.at)
 	c := j.command

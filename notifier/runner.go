@@ -48,8 +48,8 @@ func (r *runner) count(more int) {
 	}
 }
 
-// offered handles a new event of the hospital.
-func (r *runner) offered(w *waiting) {
+// handleEvent handles a new event of the hospital.
+func (r *runner) handleEvent(w *waiting) {
 	hook, ok := r.e.h.owner.n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
 	if ok && wants(hook, w) {
 		r.count(1)
@@ -115,7 +115,7 @@ func (r *runner) pick() *waiting {
 		}
 	}
 	if r.probe == nil {
-		r.queue.Alone()
+		r.queue.CancelProbe()
 		return r.head
 	}
 	return r.probe
@@ -160,7 +160,7 @@ func (r *runner) attempt(w *waiting) *task {
 			r.queued = false
 			r.schedule()
 		},
-		ended: func(result outbound.Result) { r.ended(w, began, result) },
+		ended: func(result outbound.Result) { r.handleResult(w, began, result) },
 	}
 }
 
@@ -193,8 +193,8 @@ func nextAttempt(tries []outbound.Attempt) int {
 	return tries[len(tries)-1].N + 1
 }
 
-// ended handles the result of an attempt.
-func (r *runner) ended(w *waiting, began time.Time, result outbound.Result) {
+// handleResult handles the result of an attempt.
+func (r *runner) handleResult(w *waiting, began time.Time, result outbound.Result) {
 	r.busy = false
 	owner := r.e.h.owner
 	n := owner.n
@@ -232,7 +232,7 @@ func (r *runner) ended(w *waiting, began time.Time, result outbound.Result) {
 	case v.State != outbound.Pending && !probe:
 		r.end(w, tries, v.State, v.Reason)
 	default:
-		r.open(w, tries)
+		r.storePending(w, tries)
 	}
 	if v.State == outbound.Delivered {
 		n.cfg.Metrics.Accepted(now.Sub(w.OccurredAt), traceID(r.traceparent(w)))
@@ -242,7 +242,7 @@ func (r *runner) ended(w *waiting, began time.Time, result outbound.Result) {
 			r.e.write()
 			r.e.report()
 		}
-		r.e.notice(now, v)
+		r.e.reportNotice(now, v)
 	}
 	r.schedule()
 }
@@ -262,19 +262,19 @@ func (r *runner) line(w *waiting, a *outbound.Attempt) {
 
 // end stores the final state of an event and proceeds to the next one, which is the probe if there was one.
 func (r *runner) end(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
-	r.final(w, tries, state, reason)
+	r.storeFinal(w, tries, state, reason)
 	r.head, r.tries = r.probe, r.probeTries
 	if r.head == w {
 		r.head, r.tries = nil, nil
 	}
 	r.probe, r.probeTries = nil, nil
 	if r.second() {
-		r.jobs[0].ended(w, state)
+		r.jobs[0].countEnded(w, state)
 	}
 }
 
-// final stores the final state of a delivery.
-func (r *runner) final(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
+// storeFinal stores the final state of a delivery.
+func (r *runner) storeFinal(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
 	d := r.delivery(w)
 	d.State, d.Reason, d.Attempts = state, reason, tries
 	r.e.h.owner.n.cfg.Metrics.Ended(outbound.ChannelWebhook, state)
@@ -285,8 +285,8 @@ func (r *runner) final(w *waiting, tries []outbound.Attempt, state outbound.Stat
 	r.save(&outbound.Entry{Delivery: d, Position: w.at}, nil)
 }
 
-// open stores a delivery that is not final.
-func (r *runner) open(w *waiting, tries []outbound.Attempt) {
+// storePending stores a delivery that is not final.
+func (r *runner) storePending(w *waiting, tries []outbound.Attempt) {
 	d := r.delivery(w)
 	d.State, d.NextAttemptAt, d.Attempts = outbound.Pending, r.queue.NextAt, tries
 	if !r.second() && r.e.paused() {

@@ -46,12 +46,12 @@ func acknowledgeRoutes() []contract.Route[*acknowledge] {
 		{Operation: contract.Operation{
 			Method: http.MethodGet, ID: "getAlertPage", Summary: "Get the page of the link in an alert",
 			About: "Changes nothing; the page has a button to acknowledge the alert.",
-		}, Serve: (*acknowledge).show},
+		}, Serve: (*acknowledge).serveLink},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, ID: "takeAlert", Summary: "Acknowledge an alert by its link",
 			About: "Does what the button of the page does: stops escalation and repeats until the level rises again. " +
 				"An alert that was acknowledged or has ended is unchanged.",
-		}, Serve: (*acknowledge).act},
+		}, Serve: (*acknowledge).serveAct},
 	}
 	for i := range all {
 		o := &all[i].Operation
@@ -76,13 +76,13 @@ type ackPage struct {
 	Ask                                                   bool // whether there is an alert to acknowledge
 }
 
-func (p *acknowledge) show(w http.ResponseWriter, r *http.Request) {
+func (p *acknowledge) serveLink(w http.ResponseWriter, r *http.Request) {
 	l, e, current, ok := p.find(w, r)
 	if !ok {
 		return
 	}
 	t := text.For(r)
-	page := p.page(t, &l, &e)
+	page := p.newPage(t, &l, &e)
 	switch {
 	case current:
 		p.write(w, r, http.StatusOK, page)
@@ -91,21 +91,21 @@ func (p *acknowledge) show(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "2")
 		p.write(w, r, http.StatusServiceUnavailable, page)
 	default:
-		p.away(w, r)
+		p.failUnavailable(w, r)
 	}
 }
 
-func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
+func (p *acknowledge) serveAct(w http.ResponseWriter, r *http.Request) {
 	l, e, current, ok := p.find(w, r)
 	if !ok {
 		return
 	}
 	t := text.For(r)
-	page := p.page(t, &l, &e)
+	page := p.newPage(t, &l, &e)
 	switch {
 	case page.Ask: // even if the state may be outdated, because the notifier validates the command
 	case !current:
-		p.away(w, r)
+		p.failUnavailable(w, r)
 		return
 	default:
 		p.write(w, r, http.StatusOK, page)
@@ -116,7 +116,7 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 		Episode: l.Episode, EventID: l.Alert,
 	}
 	if err := p.alerts.Order(r.Context(), c); err != nil {
-		p.away(w, r)
+		p.failUnavailable(w, r)
 		return
 	}
 	done, ok := p.alerts.Done(r.Context(), c)
@@ -129,7 +129,7 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 		page.State, page.Ask = t.T("ack.over"), false
 	default:
 		e.AckedAt, e.AckedBy = c.At, c.By
-		page = p.page(t, &l, &e)
+		page = p.newPage(t, &l, &e)
 	}
 	p.write(w, r, http.StatusOK, page)
 }
@@ -148,7 +148,7 @@ func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.A
 	}
 	switch {
 	case err != nil && !ok:
-		p.away(w, r)
+		p.failUnavailable(w, r)
 		return l, e, false, false
 	case !ok:
 		if retry, may := p.shell.Stranger(r); !may {
@@ -162,7 +162,7 @@ func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.A
 	return l, e, err == nil, true
 }
 
-func (p *acknowledge) page(t *text.Texts, l *outbound.AckLink, e *outbound.AlertRun) ackPage {
+func (p *acknowledge) newPage(t *text.Texts, l *outbound.AckLink, e *outbound.AlertRun) ackPage {
 	name, zone := p.alerts.Unit(l.Hospital)
 	page := ackPage{
 		Title: t.T("ack.alert"), Level: t.Or("level."+e.Level, e.Level), Unit: name, Button: t.T("alerts.take"),
@@ -181,7 +181,7 @@ func (p *acknowledge) page(t *text.Texts, l *outbound.AckLink, e *outbound.Alert
 	return page
 }
 
-func (p *acknowledge) away(w http.ResponseWriter, r *http.Request) {
+func (p *acknowledge) failUnavailable(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", "2")
 	p.write(w, r, http.StatusServiceUnavailable, ackPage{Title: text.For(r).T("ack.away"), State: text.For(r).T("ack.away.do")})
 }

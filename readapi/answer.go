@@ -29,9 +29,9 @@ type rendered struct {
 	whole func() json.RawMessage // joins the pieces, at most once
 }
 
-// tagged computes the tag of the data: a 64-bit hash that is the same in every process. It need not resist attacks,
+// newRendered computes the tag of the data: a 64-bit hash that is the same in every process. It need not resist attacks,
 // because a client only sends back the tag of a response that it received.
-func tagged(pieces ...[]byte) *rendered {
+func newRendered(pieces ...[]byte) *rendered {
 	var sum xxhash.Digest
 	sum.Reset()
 	for _, piece := range pieces {

@@ -21,8 +21,8 @@ func TestAnswersAreLent(t *testing.T) {
 				break // the rest repeats
 			}
 			data := []byte(whole(n))
-			all[n] = tagged(data[:n], data[n:n+1], data[n+1:])
-			if one := tagged(data); one.etag[0] != all[n].etag[0] {
+			all[n] = newRendered(data[:n], data[n:n+1], data[n+1:])
+			if one := newRendered(data); one.etag[0] != all[n].etag[0] {
 				t.Errorf("%s in one piece, %s in three", one.etag[0], all[n].etag[0])
 			}
 		}

@@ -63,7 +63,7 @@ type auditItem struct {
 }
 
 func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
-	q, given := a.query(r)
+	q, given := a.parseQuery(r)
 	if given.Refused(w, r) {
 		return
 	}
@@ -85,8 +85,8 @@ func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, page)
 }
 
-// query parses the query of a request and collects its errors.
-func (a *acts) query(r *http.Request) (audit.Query, *httpapi.Query) {
+// parseQuery parses the query of a request and collects its errors.
+func (a *acts) parseQuery(r *http.Request) (audit.Query, *httpapi.Query) {
 	given, hospital := httpapi.QueryOf(r), httpapi.Caller(r.Context()).Hospital
 	zone := a.zone(hospital)
 	return audit.Query{

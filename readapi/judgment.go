@@ -62,8 +62,8 @@ func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 		v.AsOf = j.from
 	}
 	j.until, j.size, j.verdict = v.Next, j.bytes(), &v
-	j.unit = sync.OnceValue(func() *rendered { return tagged(j.pieces(&v)...) })
-	j.level = sync.OnceValue(func() *rendered { return tagged(encode(levelOf(&v))) })
+	j.unit = sync.OnceValue(func() *rendered { return newRendered(j.pieces(&v)...) })
+	j.level = sync.OnceValue(func() *rendered { return newRendered(encode(levelOf(&v))) })
 	return j
 }
 

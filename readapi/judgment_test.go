@@ -79,8 +79,8 @@ func BenchmarkReadChanged(b *testing.B) {
 			known = judge(&next, known, c.Unit.Clock)
 			known.unit().lend(func(json.RawMessage) {})
 		},
-		"level":      func() { tagged(encode(levelOf(&v))) },
-		"unit-state": func() { tagged(UnitState(&v)) },
+		"level":      func() { newRendered(encode(levelOf(&v))) },
+		"unit-state": func() { newRendered(UnitState(&v)) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -33,7 +33,7 @@ func localSettingsRoutes() []contract.Route[*Reads] {
 			Path: "/api/admin/terminology", ID: "listTerminology", Summary: "Get the terminology map",
 			Parameters: []contract.Parameter{contract.Limit(mappingsUsual, mappingsAtMost), offset},
 			Data:       terminologyList{}, Refuses: []httpapi.Kind{httpapi.Invalid},
-		}, Serve: (*Reads).terminology},
+		}, Serve: (*Reads).serveTerminology},
 		{Operation: contract.Operation{
 			Path: "/api/admin/terminology/worklist", ID: "listWorklist", Summary: "List unmapped codes with suggested factors",
 			About: "The most frequent code is first. A code that is mapped or ignored remains in the list with that status.",
@@ -43,19 +43,19 @@ func localSettingsRoutes() []contract.Route[*Reads] {
 				contract.Limit(codesUsual, codesAtMost), offset,
 			},
 			Data: worklistList{}, Refuses: []httpapi.Kind{httpapi.Invalid},
-		}, Serve: (*Reads).worklist},
+		}, Serve: (*Reads).serveWorklist},
 		{Operation: contract.Operation{
 			Path: "/api/admin/rules", ID: "listRules", Data: ruleList{},
 			Summary: "List the values that the hospital overrides, with those of the catalogue",
-		}, Serve: (*Reads).rules},
+		}, Serve: (*Reads).serveRules},
 		{Operation: contract.Operation{
 			Path: "/api/admin/locations", ID: "listLocations", Data: locationList{},
 			Summary: "Get the location table and the unconfirmed rooms",
-		}, Serve: (*Reads).locations},
+		}, Serve: (*Reads).serveLocations},
 		{Operation: contract.Operation{
 			Path: "/api/admin/settings", ID: "getSettings", Summary: "Get the settings of the hospital",
 			Data: settingsItem{}, Refuses: []httpapi.Kind{httpapi.Missing},
-		}, Serve: (*Reads).settings},
+		}, Serve: (*Reads).serveSettings},
 	}
 	for i := range all {
 		o := &all[i].Operation
@@ -152,7 +152,7 @@ func pageOf[T any](p page, list []T) []T {
 
 // answerList responds with a list and its entity tag, so that a client that has the list does not get another copy.
 func answerList(w http.ResponseWriter, r *http.Request, data any) {
-	answer(w, r, tagged(encode(data)))
+	answer(w, r, newRendered(encode(data)))
 }
 
 type ruleItem struct {
@@ -169,7 +169,7 @@ type ruleList struct {
 	RulesVersion string     `json:"rulesVersion"`
 }
 
-func (s *Reads) rules(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) serveRules(w http.ResponseWriter, r *http.Request) {
 	all, ok := s.readRecords(w, r, false)
 	if !ok {
 		return
@@ -224,7 +224,7 @@ type locationList struct {
 	Version          int64             `json:"version"` // version of the table, for If-Match of an act on many rows
 }
 
-func (s *Reads) locations(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) serveLocations(w http.ResponseWriter, r *http.Request) {
 	all, ok := s.readRecords(w, r, false)
 	if !ok {
 		return
@@ -272,7 +272,7 @@ type settingsItem struct {
 	authored
 }
 
-func (s *Reads) settings(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) serveSettings(w http.ResponseWriter, r *http.Request) {
 	all, ok := s.readRecords(w, r, false)
 	if !ok {
 		return

@@ -109,14 +109,14 @@ type calibration struct {
 	WindowDays     int32    `json:"windowDays"`
 }
 
-func (s *Reads) predict(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) servePrediction(w http.ResponseWriter, r *http.Request) {
 	hospital := httpapi.Caller(r.Context()).Hospital
 	j, f, err := s.predictUnit(r.Context(), hospital)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	answer(w, r, tagged(encode(predictOf(j.verdict, f))))
+	answer(w, r, newRendered(encode(predictOf(j.verdict, f))))
 }
 
 // predictUnit returns the forecast of a hospital now, with the judgment at its beginning.

@@ -142,11 +142,11 @@ func routes() []contract.Route[*Reads] {
 			Path: "/api/v1/unit-state", ID: "getUnitState", Summary: "Get the verdict: level, axes, and each room with its score and factors",
 			About: "Evaluated at the time of the request. The entity tag changes if and only if the data changes. " + refusedAbout,
 			Data:  unitStateShape{},
-		}, Serve: (*Reads).unitState},
+		}, Serve: (*Reads).serveUnitState},
 		{Operation: contract.Operation{
 			Path: "/api/v1/level", ID: "getLevel", Summary: "Get only the level, for frequent polling",
 			About: refusedAbout, Data: level{},
-		}, Serve: (*Reads).level},
+		}, Serve: (*Reads).serveLevel},
 	}
 	for i := range all {
 		o := &all[i].Operation
@@ -163,13 +163,13 @@ func routes() []contract.Route[*Reads] {
 			"12 hours old. " +
 			"Past events sent to `/batch` count. Not clinically validated.",
 		Parameters: []contract.Parameter{ifNoneMatch}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Data: predict{},
-	}, Serve: (*Reads).predict})
+	}, Serve: (*Reads).servePrediction})
 	all = append(all, contract.Route[*Reads]{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/ingest/status", Scope: access.ReadStatus, ID: "getStatus", Group: "Feeds",
 		Summary: "Get the status of the feeds: received data, processing lag and problems",
 		About:   "Available even if Kafka or Redis is down; the response then reports that, and unknown values are null.",
 		Data:    statusAnswer{},
-	}, Serve: (*Reads).status})
+	}, Serve: (*Reads).serveStatus})
 	return slices.Concat(all, sourceRoutes(), localSettingsRoutes(), trendsRoutes())
 }
 
@@ -187,13 +187,13 @@ var ifNoneMatch = contract.Parameter{
 	Name: "If-None-Match", In: "header", About: "Entity tag of the response that the client has; 304 if it is still current.", Example: `W/"0"`,
 }
 
-func (s *Reads) unitState(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) serveUnitState(w http.ResponseWriter, r *http.Request) {
 	if j, ok := s.judge(w, r); ok {
 		answer(w, r, j.unit())
 	}
 }
 
-func (s *Reads) level(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) serveLevel(w http.ResponseWriter, r *http.Request) {
 	if j, ok := s.judge(w, r); ok {
 		answer(w, r, j.level())
 	}

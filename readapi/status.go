@@ -146,8 +146,8 @@ type terminologyStatus struct {
 	UnknownLocations *int32 `json:"unknownLocations"`
 }
 
-// status responds even if nothing else does, and reports what is unavailable.
-func (s *Reads) status(w http.ResponseWriter, r *http.Request) {
+// serveStatus responds even if nothing else does, and reports what is unavailable.
+func (s *Reads) serveStatus(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
 	a := statusAnswer{Status: statusOK, Reasons: []string{}, Feeds: []feedStatus{}}
 	blame := func(when bool, reason string) {
@@ -188,7 +188,7 @@ func (s *Reads) status(w http.ResponseWriter, r *http.Request) {
 	j, err := s.current(ctx, hospital)
 	switch recorded := err == nil; {
 	case recorded:
-		a.UnitState, a.Terminology.UnknownLocations = j.health(now), &j.head.UnknownLocations
+		a.UnitState, a.Terminology.UnknownLocations = j.describeHealth(now), &j.head.UnknownLocations
 		fallthrough
 	case errors.Is(err, ErrNoUnit):
 		a.UnitState.Recorded = &recorded
@@ -244,8 +244,8 @@ func (s *Reads) feedOf(h *feeds.History, now time.Time) feedStatus {
 	return f
 }
 
-// health describes the unit for the status.
-func (j *judgment) health(now time.Time) unitStatus {
+// describeHealth describes the unit for the status.
+func (j *judgment) describeHealth(now time.Time) unitStatus {
 	v := j.verdict
 	level, age := v.Level.String(), seconds(now.Sub(j.head.Clock.Time()))
 	known, occupied := len(j.rooms), 0
@@ -276,7 +276,7 @@ func sourceRoutes() []contract.Route[*Reads] {
 			About: "Source from GET /api/ingest/status: the id of an API key, or of a key in its rotation chain.",
 		}},
 		Refuses: []httpapi.Kind{httpapi.Missing}, Data: sourceStatus{},
-	}, Serve: (*Reads).sourceStatus}}
+	}, Serve: (*Reads).serveSourceStatus}}
 }
 
 // sourceStatus is the data of GET /api/ingest/status/{source}.
@@ -304,8 +304,8 @@ type notice struct {
 	EventType *string      `json:"eventType"` // event type of an HL7 message without effect, such as A05; otherwise null
 }
 
-// sourceStatus responds for one source, whose data is only in Redis.
-func (s *Reads) sourceStatus(w http.ResponseWriter, r *http.Request) {
+// serveSourceStatus responds for one source, whose data is only in Redis.
+func (s *Reads) serveSourceStatus(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
 	source, name, ok := s.cfg.Health.Source(hospital, httpapi.PathValue(r, "source"))
 	if !ok {

@@ -53,7 +53,7 @@ type terminologyList struct {
 	Version  int64         `json:"version"` // version of the map, for If-Match of an act on many rows
 }
 
-func (s *Reads) terminology(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) serveTerminology(w http.ResponseWriter, r *http.Request) {
 	part, ok := readPage(w, r, mappingsUsual, mappingsAtMost)
 	if !ok {
 		return
@@ -179,7 +179,7 @@ func (s *Reads) countUnmapped(ctx context.Context, hospital string) (n int, hits
 	return n, hits, nil
 }
 
-func (s *Reads) worklist(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) serveWorklist(w http.ResponseWriter, r *http.Request) {
 	part, ok := readPage(w, r, codesUsual, codesAtMost)
 	if !ok {
 		return

@@ -30,7 +30,7 @@ func (h *service) measureStages(c *stream.Config, p *view.Projector, spans *view
 		leastStage, mostStage)
 	c.Committed = func(partition int32, inputs []stream.Input, at time.Time) {
 		for i := range inputs {
-			traceID := spans.committed(partition, &inputs[i], at)
+			traceID := spans.endInput(partition, &inputs[i], at)
 			if waited := at.Sub(inputs[i].Timestamp); waited < importedAfter {
 				verdict(max(waited, 0), traceID)
 			}
@@ -48,7 +48,7 @@ func (h *service) measureStages(c *stream.Config, p *view.Projector, spans *view
 	shown := h.metrics.TracedDurations("svc_verdict_to_view_seconds",
 		"Time from the commit of a verdict to its acknowledgment by Redis, for the oldest verdict of each write.", leastStage, mostStage)
 	p.Written = func(partition int32, position int64, waited time.Duration) {
-		shown(waited, spans.written(partition, position, h.now()))
+		shown(waited, spans.endWrites(partition, position, h.now()))
 	}
 }
 

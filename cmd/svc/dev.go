@@ -91,7 +91,7 @@ func seedDemo(ctx context.Context, h *service, demo *devserver.Demo) error {
 	if err = errors.Join(err, loader.Close()); err != nil {
 		return err
 	}
-	demo.Seeded()
+	demo.MarkSeeded()
 	return nil
 }
 
@@ -136,7 +136,7 @@ func devRoles(h *service, front *engines.Front, began time.Time) *devserver.Role
 		PutKeys:     h.settings.PutKeys,
 		SetMLLPKey:  front.UseKey,
 		Readable: func(ctx context.Context) error {
-			err := h.current(ctx)
+			err := h.awaitCurrent(ctx)
 			for partition := range h.partitions {
 				err = errors.Join(err, models.Wait(ctx, partition, -1))
 			}

@@ -28,7 +28,7 @@ func front(t *testing.T, scopes ...access.Scope) (conn net.Conn, token string) {
 		Log: slog.New(slog.DiscardHandler),
 	}
 	h := &service{config: &config.Config{}, shell: shell, now: time.Now, Process: &lifecycle.Process{Health: lifecycle.NewHealth(nil, nil)}}
-	h.front()
+	h.createRouter()
 	ingest.Mount(h.router, ingest.Config{Shell: shell, Log: noLog{}, Zone: func(string) *time.Location { return time.UTC }})
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -22,7 +22,7 @@ func reader(to string) *service {
 	full := routed()
 	h := &service{config: &config.Config{}, shell: full.shell, now: full.now, Process: full.Process, log: slog.New(slog.DiscardHandler)}
 	h.config.IngestURL, _ = url.Parse(to) //nolint:errcheck // of the test
-	h.front()
+	h.createRouter()
 	readapi.Mount(h.router, readapi.Config{Shell: h.shell})
 	readapi.MountAudit(h.router, h.shell, nil, nil)
 	readapi.MountDeadLetters(h.router, h.shell, nil)

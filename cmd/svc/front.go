@@ -56,8 +56,8 @@ func healthRoutes() []contract.Route[*service] {
 	return all
 }
 
-// limits enforces the rate limits of keys, and records when keys were used.
-func (h *service) limits() {
+// wireLimits enforces the rate limits of keys, and records when keys were used.
+func (h *service) wireLimits() {
 	limits := limit.New(h.redis, h.now)
 	h.shell.Limits = limits
 	h.metrics.Counter("svc_rate_limited_requests_total",
@@ -72,11 +72,11 @@ func (h *service) limits() {
 
 	used := keys.NewLastUse(h.now)
 	h.shell.Used = used.Record
-	h.Run("last use", func(ctx context.Context) error { return used.Run(ctx, h.redis.Use) })
+	h.Run("last use", func(ctx context.Context) error { return used.Run(ctx, h.redis.StoreUses) })
 }
 
-// shares limits each hospital to its share of the processors.
-func (h *service) shares() *limit.Share {
+// wireShares limits each hospital to its share of the processors.
+func (h *service) wireShares() *limit.Share {
 	share := limit.NewShare(h.redis, h.now)
 	for _, reason := range limit.Reasons() {
 		h.metrics.Labelled("svc_ingest_beyond_share_total",
@@ -111,10 +111,10 @@ func (h *service) public() *lifecycle.Server {
 	}
 }
 
-// front creates the router of the public port. All roles share it, so that a path lists the methods of all roles.
+// createRouter creates the router of the public port. All roles share it, so that a path lists the methods of all roles.
 // [http.ServeMux] would respond to a path such as //x/.. with a redirect in HTML, and every response must have the
 // envelope.
-func (h *service) front() {
+func (h *service) createRouter() {
 	h.router = h.shell.Router()
 	h.describe()
 }

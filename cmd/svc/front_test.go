@@ -27,7 +27,7 @@ func routed() *service {
 	now := func() time.Time { return time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC) }
 	shell := &httpapi.Shell{Now: now, Lookup: access.NewRegister(now).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
 	h := &service{config: &config.Config{}, shell: shell, now: now, Process: &lifecycle.Process{Health: lifecycle.NewHealth(nil, nil)}}
-	h.front()
+	h.createRouter()
 	ingest.Mount(h.router, ingest.Config{Shell: shell})
 	readapi.Mount(h.router, readapi.Config{Shell: shell})
 	keys.MountWrites(h.router, keys.Config{Shell: shell})

@@ -30,12 +30,12 @@ import (
 // verdicts topic.
 func wireIngest(_ context.Context, h *service) error {
 	applied := stream.NewApplied(answered)
-	share := h.shares()
+	share := h.wireShares()
 	counts := outcomes.New(func(p ingest.Position) ([]byte, bool) { return applied.Known(stream.Position(p)) }, h.now)
 	h.Run("counts", func(ctx context.Context) error { return counts.Run(ctx, h.redis.Feeds(), h.log) })
 	ages := h.watchAges()
 	tail := h.cluster.Tail(h.config.Topic(schemas.Verdicts()), func(r stream.Record) {
-		applied.See(r)
+		applied.Add(r)
 		if change, input, ok := answered(r); ok {
 			counts.Applied(ingest.Position{Partition: r.Partition, Offset: input}, change)
 			share.Applied(r.Partition, input)
@@ -74,7 +74,7 @@ func wireIngest(_ context.Context, h *service) error {
 	layout.MountWrites(h.router, layoutConfig(h))
 	users.MountWrites(h.router, usersConfig(h))
 	subscribers.MountWrites(h.router, h.subscribers())
-	return h.mllp(ingest.NewMessages(config))
+	return h.addMLLP(ingest.NewMessages(config))
 }
 
 // answered returns the value of a record if the record is the change that an input caused, with the offset of that
@@ -202,10 +202,10 @@ func senderOf(s *settings.Store) func(access.Key) hl7.Sender {
 	}
 }
 
-// mllp adds a front for each address of --mllp.
-func (h *service) mllp(messages *ingest.Messages) (err error) {
+// addMLLP adds a front for each address of --mllp.
+func (h *service) addMLLP(messages *ingest.Messages) (err error) {
 	counts := &mllp.Counts{}
-	mllpMetrics(h.metrics, counts)
+	registerMLLPMetrics(h.metrics, counts)
 	c := &engines.Config{
 		MLLP: h.config.MLLP, Shell: h.shell, Register: h.settings.Register, Messages: messages, Counts: counts,
 		Now: h.now, Log: h.log, Drain: h.config.Drain, Stop: h.config.ShutdownWithin,
@@ -221,8 +221,8 @@ func (h *service) mllp(messages *ingest.Messages) (err error) {
 	return err
 }
 
-// mllpMetrics registers the metrics of the listeners.
-func mllpMetrics(m *metrics.Registry, c *mllp.Counts) {
+// registerMLLPMetrics registers the metrics of the listeners.
+func registerMLLPMetrics(m *metrics.Registry, c *mllp.Counts) {
 	m.Gauge("svc_mllp_connections", "Open MLLP connections.", c.Open.Load)
 	m.Counter("svc_mllp_connections_total", "MLLP connections accepted.", c.Connections.Load)
 	m.Counter("svc_mllp_turned_away_total", "MLLP connections closed at once because the limit was reached.", c.TurnedAway.Load)

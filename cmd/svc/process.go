@@ -63,12 +63,12 @@ func wireProcess(ctx context.Context, h *service) error {
 		}
 		return nil
 	})
-	processMetrics(h.metrics, stats)
+	registerProcessMetrics(h.metrics, stats)
 	return wireHistory(ctx, h)
 }
 
-// processMetrics registers the metrics of the verdict processor.
-func processMetrics(m *metrics.Registry, s *stream.Stats) {
+// registerProcessMetrics registers the metrics of the verdict processor.
+func registerProcessMetrics(m *metrics.Registry, s *stream.Stats) {
 	m.Gauge("svc_process_partitions", "Partitions owned and restored.", s.Partitions.Load)
 	m.Gauge("svc_process_lag_records", "Observations not yet applied on the owned partitions.", s.Lag.Load)
 	m.Gauge("svc_process_last_commit_timestamp_ms", "Time of the last committed transaction, Unix ms.", s.LastCommit.Load)
@@ -128,10 +128,10 @@ func wireHistory(ctx context.Context, h *service) error {
 			Zone: h.settings.Register.Zone,
 			View: learnt,
 			Past: func(partition int32, since time.Time, each func([]byte) error) error {
-				return h.past(ctx, snapshots, partition, since, each)
+				return h.passValues(ctx, snapshots, partition, since, each)
 			},
 			Older: func(partition int32, each func(stream.Record) error) error {
-				return olderChanges(ctx, h, partition, each)
+				return passOlderChanges(ctx, h, partition, each)
 			},
 		})
 		select { // the settings have the time zones
@@ -141,12 +141,12 @@ func wireHistory(ctx context.Context, h *service) error {
 		}
 		return h.cluster.Process(ctx, config)
 	})
-	historyMetrics(h.metrics, stats)
+	registerHistoryMetrics(h.metrics, stats)
 	return nil
 }
 
-// olderChanges passes on the changes of a partition that the previous build did not add to the history.
-func olderChanges(ctx context.Context, h *service, partition int32, each func(stream.Record) error) error {
+// passOlderChanges passes on the changes of a partition that the previous build did not add to the history.
+func passOlderChanges(ctx context.Context, h *service, partition int32, each func(stream.Record) error) error {
 	topic := h.config.Topic(schemas.Verdicts())
 	from, err := h.cluster.Committed(ctx, h.historyGroup(), topic, partition)
 	if err != nil {
@@ -162,8 +162,8 @@ func olderChanges(ctx context.Context, h *service, partition int32, each func(st
 
 func (h *service) historyGroup() string { return h.config.TopicPrefix + history.Group }
 
-// past passes on the committed values of a partition from an instant on.
-func (h *service) past(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
+// passValues passes on the committed values of a partition from an instant on.
+func (h *service) passValues(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
 	spans, err := h.cluster.Spans(ctx, topic, since, time.Time{})
 	if err != nil {
 		return err
@@ -176,8 +176,8 @@ func (h *service) past(ctx context.Context, topic string, partition int32, since
 	return fmt.Errorf("read %s: it has no partition %d", topic, partition)
 }
 
-// historyMetrics registers the metrics of the history processor.
-func historyMetrics(m *metrics.Registry, s *stream.Stats) {
+// registerHistoryMetrics registers the metrics of the history processor.
+func registerHistoryMetrics(m *metrics.Registry, s *stream.Stats) {
 	m.Gauge("svc_history_lag_records", "Snapshots on the owned partitions that the models do not include yet.", s.Lag.Load)
 	m.Gauge("svc_history_last_commit_timestamp_ms", "Time of the last committed transaction of the history, Unix ms.", s.LastCommit.Load)
 	m.Counter("svc_history_rejected_total", "Snapshots that could not be decoded.", s.Rejected.Load)

@@ -75,7 +75,7 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads, writes bo
 		Config: page.Config{
 			Hospitals: hospitalNames{h.settings.Register}, Users: h.settings.Users, Stranger: h.shell.Stranger,
 			Secure: !h.config.ServesLoopback(), Now: h.now, Log: h.log, Await: h.settings.Await, Position: h.settings.Seen,
-			Refused: h.refusedOnPage,
+			Refused: h.recordPageRefusal,
 		},
 		Reads:   reads,
 		Changes: changed, Ends: ctx,
@@ -101,8 +101,8 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads, writes bo
 	return nil
 }
 
-// refusedOnPage records a refused request of a page.
-func (h *service) refusedOnPage(r *http.Request, hospital, user, reason string) {
+// recordPageRefusal records a refused request of a page.
+func (h *service) recordPageRefusal(r *http.Request, hospital, user, reason string) {
 	h.refusals.Add(r.Context(), audit.Act{
 		Hospital: cmp.Or(hospital, audit.Installation), By: cmp.Or(user, audit.Unknown), Action: audit.ActRefuse, Reason: reason,
 		Subject: r.Method + " " + chi.RouteContext(r.Context()).RoutePattern(),

@@ -121,14 +121,14 @@ func runConfigured(ctx context.Context, c *config.Config, needs config.Need, nam
 // build connects the process and wires its roles.
 func (h *service) build(ctx context.Context, names []string) error {
 	h.metrics.Roles(names)
-	if err := h.trace(ctx, names); err != nil {
+	if err := h.openTracer(ctx, names); err != nil {
 		return err
 	}
 	if err := h.connect(ctx, names); err != nil {
 		return err
 	}
-	h.limits()
-	h.front()
+	h.wireLimits()
+	h.createRouter()
 	h.metrics.Gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
 	h.watchServers()
 	h.Run("health", func(ctx context.Context) error { return h.Health.Watch(ctx, h.log) })

@@ -157,7 +157,7 @@ func (h *service) openParts() (err error) {
 	h.actors = actor.New(seals, h.settings.Users, h.settings.Register, h.now)
 	h.shell = &httpapi.Shell{
 		Now: h.now, Lookup: h.actors.Lookup, DocsURL: c.Docs(), Log: h.log,
-		Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: countResponses(h.metrics), Denied: h.denied,
+		Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: countResponses(h.metrics), Denied: h.recordDenied,
 	}
 	if h.tracer != nil {
 		h.shell.Trace = h.tracer.Request
@@ -165,9 +165,9 @@ func (h *service) openParts() (err error) {
 	return nil
 }
 
-// denied records a refused request to the administration API by a key, or by a person with a token. Refusals of feed
+// recordDenied records a refused request to the administration API by a key, or by a person with a token. Refusals of feed
 // keys are only logged, because their engines retry forever.
-func (h *service) denied(ctx context.Context, key *access.Key, method, route string, scope access.Scope) {
+func (h *service) recordDenied(ctx context.Context, key *access.Key, method, route string, scope access.Scope) {
 	if scope == access.Admin {
 		h.refusals.Add(ctx, audit.Act{
 			Hospital: key.Hospital, By: key.ID, Action: audit.ActRefuse, Subject: method + " " + route, Reason: "scope",
@@ -265,8 +265,8 @@ func checkPartitions(ctx context.Context, h *service, faults func(context.Contex
 // lookEvery is the polling interval of current. It is short, because a person waits for the prompt.
 const lookEvery = 5 * time.Millisecond
 
-// current waits until every partition of all views can be read.
-func (h *service) current(ctx context.Context) error {
+// awaitCurrent waits until every partition of all views can be read.
+func (h *service) awaitCurrent(ctx context.Context) error {
 	for h.checkView(ctx) != nil || checkPartitions(ctx, h, h.models().Faults) != nil ||
 		checkPartitions(ctx, h, h.redis.Lists().Faults) != nil {
 		if err := cli.Pause(ctx, lookEvery); err != nil {

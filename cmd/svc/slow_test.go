@@ -63,7 +63,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 				DocsURL: "/docs", Log: slog.New(slog.DiscardHandler),
 			}
 			h := &service{config: &config.Config{}, shell: shell, now: time.Now, Process: &lifecycle.Process{Health: lifecycle.NewHealth(nil, nil)}}
-			h.front()
+			h.createRouter()
 			ingest.Mount(h.router, ingest.Config{Shell: shell, Log: noLog{}, Zone: func(string) *time.Location { return time.UTC }})
 			const big = 32 << 20
 			page, gaveUp := make([]byte, big), make(chan error, 1)

@@ -15,8 +15,8 @@ import (
 	"svc/schemas"
 )
 
-// trace opens the tracer that the standard variables of OpenTelemetry describe. Without them, traces are off.
-func (h *service) trace(ctx context.Context, roles []string) (err error) {
+// openTracer opens the tracer that the standard variables of OpenTelemetry describe. Without them, traces are off.
+func (h *service) openTracer(ctx context.Context, roles []string) (err error) {
 	described := tracing.Process{Service: "svc", Instance: h.config.Instance, Version: revision}
 	if len(roles) == 1 {
 		described.Service += "-" + roles[0]
@@ -95,9 +95,9 @@ func newViewSpans(t *tracing.Tracer) *viewSpans {
 	return &viewSpans{tracer: t, waiting: map[int32][]waitingSpan{}}
 }
 
-// committed ends the span of an input, and starts the span of its write to the view. It returns the trace of the input;
+// endInput ends the span of an input, and starts the span of its write to the view. It returns the trace of the input;
 // "": none.
-func (v *viewSpans) committed(partition int32, in *stream.Input, at time.Time) (traceID string) {
+func (v *viewSpans) endInput(partition int32, in *stream.Input, at time.Time) (traceID string) {
 	applied, ok := in.Span.(tracing.Span)
 	if v == nil || !ok {
 		return ""
@@ -112,9 +112,9 @@ func (v *viewSpans) committed(partition int32, in *stream.Input, at time.Time) (
 	return applied.TraceID()
 }
 
-// written ends the spans of the inputs that the view of a partition includes since an instant. It returns the trace of
+// endWrites ends the spans of the inputs that the view of a partition includes since an instant. It returns the trace of
 // the oldest of them; "": none.
-func (v *viewSpans) written(partition int32, position int64, at time.Time) (traceID string) {
+func (v *viewSpans) endWrites(partition int32, position int64, at time.Time) (traceID string) {
 	if v == nil {
 		return ""
 	}

@@ -25,7 +25,7 @@ func TestAlone(t *testing.T) {
 	}
 	alone := regexp.MustCompile("^(" + string(line[1]) + ")$")
 	checked := 0
-	for name := range rooms {
+	for name := range plan {
 		if !alone.MatchString(name) {
 			continue
 		}

@@ -18,8 +18,8 @@ import (
 
 const module = "svc/"
 
-// room is what one folder may do.
-type room struct {
+// folder is what one folder may import and do.
+type folder struct {
 	// imports are packages of the repository and libraries, including packages below them, in
 	// addition to the standard library. A name that begins with "=" means only that package.
 	imports    []string
@@ -27,9 +27,9 @@ type room struct {
 	goroutines bool     // may start goroutines
 }
 
-// rooms is the plan. A folder that is not listed fails, so add a new one here first. Roles (ingest,
+// plan has the rules of each folder. A folder that is not listed fails, so add a new one here first. Roles (ingest,
 // processors, readapi) never import roles.
-var rooms = map[string]room{
+var plan = map[string]folder{
 	"acuity":                           {imports: []string{"=acuity/codes", "=acuity/catalogue"}, std: domainStd},
 	"acuity/codes":                     {std: domainStd},
 	"acuity/catalogue":                 {imports: []string{"=acuity/codes"}, std: domainStd},                                                                                                                                                                                                                            // the demand and the codes of each factor
@@ -190,7 +190,7 @@ func TestImportRules(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for _, fault := range faults(file, source, rooms) {
+		for _, fault := range faults(file, source, plan) {
 			t.Error(fault)
 		}
 		return nil
@@ -202,7 +202,7 @@ func TestImportRules(t *testing.T) {
 
 // TestRulesBite violates each rule once, and expects that the violation is reported.
 func TestRulesBite(t *testing.T) {
-	plan := map[string]room{
+	plan := map[string]folder{
 		"acuity": {std: []string{"time"}},
 		"ingest": {imports: []string{"acuity", "github.com/go-chi/chi"}},
 		"score":  {imports: []string{"=acuity"}},
@@ -228,7 +228,7 @@ func TestRulesBite(t *testing.T) {
 }
 
 // faults returns the violations of one file.
-func faults(file string, source []byte, plan map[string]room) []string {
+func faults(file string, source []byte, plan map[string]folder) []string {
 	name := path.Dir(file)
 	may, known := plan[name]
 	if !known {

@@ -102,7 +102,7 @@ func printTiers(c *client, all []tierData) error {
 // nothing is set.
 func setTier(ctx context.Context, c *client) error {
 	var all struct{ Tiers []tierData }
-	if err := c.into(ctx, http.MethodGet, alertsPath+"/tiers", nil, &all); err != nil {
+	if err := c.askInto(ctx, http.MethodGet, alertsPath+"/tiers", nil, &all); err != nil {
 		return err
 	}
 	i := slices.IndexFunc(all.Tiers, func(t tierData) bool { return t.ID == c.id })
@@ -115,7 +115,7 @@ func setTier(ctx context.Context, c *client) error {
 		"enabled": t.Enabled, "recipients": t.Recipients, "channels": t.Channels, "ackMinutes": t.AckMinutes, "escalateTo": t.EscalateTo,
 		"repeatMinutes": t.RepeatMinutes, "expireMinutes": t.ExpireMinutes, "action": t.Action,
 	}
-	if err := c.put(body); err != nil {
+	if err := c.addFields(body); err != nil {
 		return err
 	}
 	return show(ctx, c, http.MethodPut, alertsPath+"/tiers/{id}", body, func(c *client, set *tierData) error {

@@ -99,7 +99,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, w Env) (pa
 	root.SetHelpFunc(printHelp)
 	root.SetFlagErrorFunc(explainFlag)
 	f := &frame{env: w.LookupEnv}
-	f.fit(root)
+	f.prepare(root)
 	c, err := root.ExecuteContextC(ctx)
 	return c.CommandPath(), err
 }
@@ -110,8 +110,8 @@ type frame struct {
 	faults []error // errors in the values of flags
 }
 
-// fit prepares a command and its subcommands to report their errors to the frame.
-func (f *frame) fit(c *cobra.Command) {
+// prepare prepares a command and its subcommands to report their errors to the frame.
+func (f *frame) prepare(c *cobra.Command) {
 	c.Flags().SortFlags = false
 	c.SuggestionsMinimumDistance = 2
 	c.Args = cobra.ArbitraryArgs
@@ -138,7 +138,7 @@ func (f *frame) fit(c *cobra.Command) {
 		flag.Value = &checkedValue{Value: flag.Value, from: "--" + flag.Name, faults: &f.faults}
 	})
 	for _, below := range c.Commands() {
-		f.fit(below)
+		f.prepare(below)
 	}
 }
 

@@ -73,7 +73,7 @@ func (c *client) command(use, short string, run func(ctx context.Context) error)
 func keyFlags(flags *pflag.FlagSet, key, file *string) {
 	flags.StringVar(key, "key", "", "API `key` (default: that of the running svc dev)")
 	flags.StringVar(file, "key-file", "", "`file` that holds the key")
-	instead(flags, "key", "key-file")
+	markAlternatives(flags, "key", "key-file")
 }
 
 // readKey reads the key of --key-file, if that is given.
@@ -209,8 +209,8 @@ func (c *client) ask(ctx context.Context, method, path string, body any) (json.R
 	return answer.Data, nil
 }
 
-// into sends a request and decodes the data of the response.
-func (c *client) into(ctx context.Context, method, path string, body, data any) error {
+// askInto sends a request and decodes the data of the response.
+func (c *client) askInto(ctx context.Context, method, path string, body, data any) error {
 	raw, err := c.ask(ctx, method, path, body)
 	if err != nil {
 		return err
@@ -221,7 +221,7 @@ func (c *client) into(ctx context.Context, method, path string, body, data any) 
 // Ask sends one request to the administration API at a base URL, with a key, and decodes the data of
 // the response into data. A nil body sends none. The error says what the server refuses.
 func Ask(ctx context.Context, base, key, method, path string, body, data any) error {
-	return (&client{api: base, key: key}).into(ctx, method, path, body, data)
+	return (&client{api: base, key: key}).askInto(ctx, method, path, body, data)
 }
 
 // decode decodes the data of a response into data.
@@ -240,7 +240,7 @@ func request[T any](method, path string, print func(*client, *T) error) func(con
 			return show(ctx, c, method, path, nil, print)
 		}
 		body := map[string]any{}
-		if err := c.put(body); err != nil {
+		if err := c.addFields(body); err != nil {
 			return err
 		}
 		return show(ctx, c, method, path, body, print)
@@ -267,7 +267,7 @@ func show[T any](ctx context.Context, c *client, method, path string, body any, 
 func list[T any](path, name string, print func(*client, []T) error) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error {
 		var answer map[string]json.RawMessage
-		if err := c.into(ctx, http.MethodGet, path, nil, &answer); err != nil {
+		if err := c.askInto(ctx, http.MethodGet, path, nil, &answer); err != nil {
 			return err
 		}
 		if c.json {
@@ -302,7 +302,7 @@ func pages[T any](ctx context.Context, c *client, path string, query url.Values,
 			Items            []T
 			Next, NextCursor *string
 		}
-		if err := c.into(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page); err != nil {
+		if err := c.askInto(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Items...)

@@ -174,7 +174,7 @@ func order(path string) func(context.Context, *client) error {
 // delivery succeeded. With a wait of zero it only reports that the command was sent.
 func (c *client) order(ctx context.Context, path string) error {
 	body := map[string]any{}
-	if err := c.put(body); err != nil {
+	if err := c.addFields(body); err != nil {
 		return err
 	}
 	var given struct {
@@ -197,7 +197,7 @@ func (c *client) order(ctx context.Context, path string) error {
 		}
 		return err
 	}
-	p, raw, err := c.progress(ctx, given.CommandID)
+	p, raw, err := c.awaitProgress(ctx, given.CommandID)
 	if err != nil {
 		return err
 	}
@@ -244,8 +244,8 @@ func printProgress(asked bool) func(*client, *progressData) error {
 	}
 }
 
-// progress requests the progress of a command until the command is done or the time to wait has passed.
-func (c *client) progress(ctx context.Context, id string) (p progressData, raw json.RawMessage, err error) {
+// awaitProgress requests the progress of a command until the command is done or the time to wait has passed.
+func (c *client) awaitProgress(ctx context.Context, id string) (p progressData, raw json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.wait)
 	defer cancel()
 	for {
@@ -273,7 +273,7 @@ func (c *client) progress(ctx context.Context, id string) (p progressData, raw j
 // parameter otherwise.
 func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 	var d deliveryData
-	if c.into(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d) != nil {
+	if c.askInto(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d) != nil {
 		return otherwise
 	}
 	said := d.ID + " " + d.status()

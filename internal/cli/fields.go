@@ -121,8 +121,8 @@ func required(name string) option {
 	return func(_ *client, cmd *cobra.Command) { Require(cmd.Flags(), name) }
 }
 
-// put adds the fields to the body of a request.
-func (c *client) put(body map[string]any) (err error) {
+// addFields adds the fields to the body of a request.
+func (c *client) addFields(body map[string]any) (err error) {
 	if c.idField != "" {
 		body[c.idField] = c.id
 	}

@@ -47,9 +47,9 @@ func Idle(flags *pflag.FlagSet, reason string, names ...string) {
 	annotate(flags, noteIdle, reason, names)
 }
 
-// instead marks two flags for the same value. If one is given, the variables of both are
+// markAlternatives marks two flags for the same value. If one is given, the variables of both are
 // ignored; both together are refused.
-func instead(flags *pflag.FlagSet, one, other string) {
+func markAlternatives(flags *pflag.FlagSet, one, other string) {
 	annotate(flags, noteInstead, other, []string{one})
 	annotate(flags, noteInstead, one, []string{other})
 }

@@ -48,7 +48,7 @@ func users(w Env) *cobra.Command {
 
 func listUsers(ctx context.Context, c *client) error {
 	var answer struct{ Users, Invitations json.RawMessage }
-	if err := c.into(ctx, http.MethodGet, usersPath, nil, &answer); err != nil {
+	if err := c.askInto(ctx, http.MethodGet, usersPath, nil, &answer); err != nil {
 		return err
 	}
 	if c.json {

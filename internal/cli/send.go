@@ -61,14 +61,14 @@ NDJSON; - is standard input.`,
 	f := c.Flags()
 	f.StringVar(&o.to, "to", "",
 		"`address`: http://HOST:PORT, https://…, mllp://HOST:PORT, or mllps://… for TLS (default: the running svc dev)")
-	o.flags(f, "message", 30*time.Second)
+	o.addFlags(f, "message", 30*time.Second)
 	f.StringVar(&o.cert, "tls-cert", "", "PEM `file` of the client certificate")
 	f.StringVar(&o.certKey, "tls-key", "", "PEM `file` of the client certificate's key")
 	return c
 }
 
-// flags adds the flags that all sending commands share.
-func (o *sendOptions) flags(f *pflag.FlagSet, what string, retryFor time.Duration) {
+// addFlags adds the flags that all sending commands share.
+func (o *sendOptions) addFlags(f *pflag.FlagSet, what string, retryFor time.Duration) {
 	keyFlags(f, &o.key, &o.keyFile)
 	f.IntVar(&o.connections, "connections", 1, "parallel `connections`; with more than one, the order of "+what+"s is not preserved")
 	f.Float64Var(&o.rate, "rate", 0, "maximum `"+what+"s` per second (default: unlimited)")
@@ -139,7 +139,7 @@ func (s *sending) run(ctx context.Context, t target) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	progress := make(chan struct{})
-	go s.progress(ctx, progress)
+	go s.reportProgress(ctx, progress)
 	queue := make(chan payload)
 	g, all := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -166,7 +166,7 @@ func (s *sending) run(ctx context.Context, t target) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w; continue with --from %d", err, s.resume())
+		return fmt.Errorf("%w; continue with --from %d", err, s.nextOpen())
 	case s.refused > 0:
 		return fmt.Errorf("%d refused", s.refused)
 	}
@@ -214,7 +214,7 @@ func (s *sending) deliver(ctx context.Context, line line, p payload) error {
 		got, err := line.send(ctx, p)
 		if err == nil {
 			got.took = s.Now().Sub(began)
-			s.note(p, got)
+			s.recordAnswer(p, got)
 			return nil
 		}
 		var final finalError
@@ -233,7 +233,7 @@ func (s *sending) deliver(ctx context.Context, line line, p payload) error {
 	}
 }
 
-func (s *sending) note(p payload, got sent) {
+func (s *sending) recordAnswer(p payload, got sent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, p.number)
@@ -247,8 +247,8 @@ func (s *sending) note(p payload, got sent) {
 	}
 }
 
-// resume returns the number of the first message without a response.
-func (s *sending) resume() int {
+// nextOpen returns the number of the first message without a response.
+func (s *sending) nextOpen() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first := max(s.next, s.from)
@@ -258,8 +258,8 @@ func (s *sending) resume() int {
 	return first
 }
 
-// progress reports the progress of sending: a bar on a terminal, or else one line each second.
-func (s *sending) progress(ctx context.Context, done chan<- struct{}) {
+// reportProgress reports the progress of sending: a bar on a terminal, or else one line each second.
+func (s *sending) reportProgress(ctx context.Context, done chan<- struct{}) {
 	defer close(done)
 	defer s.shown.End()
 	every := time.Second

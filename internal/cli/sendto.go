@@ -68,7 +68,7 @@ func (o *sendOptions) tls(host string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}
 	var err error
 	if o.ca != "" {
-		if c.RootCAs, err = authorities(o.ca); err != nil {
+		if c.RootCAs, err = readAuthorities(o.ca); err != nil {
 			return nil, fmt.Errorf("--tls-ca: %w", err)
 		}
 	}
@@ -82,8 +82,8 @@ func (o *sendOptions) tls(host string) (*tls.Config, error) {
 	return c, nil
 }
 
-// authorities reads the certificates of certificate authorities from a PEM file.
-func authorities(path string) (*x509.CertPool, error) {
+// readAuthorities reads the certificates of certificate authorities from a PEM file.
+func readAuthorities(path string) (*x509.CertPool, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // the file that the user named
 	if err != nil {
 		return nil, WithoutPath(err)

@@ -51,7 +51,7 @@ func simulateCommand(w Env) *cobra.Command {
 	f.StringVar(&o.speed, "speed", "max", "max, or the `speed` relative to real time after the simulation has reached the present: 1, 60 …")
 	f.StringVar(&o.to.to, "to", toLines,
 		"ndjson for lines of {at, path, body}, or the `address` of a server: http://HOST:PORT, https://…, dev for the running svc dev")
-	o.to.flags(f, "request", time.Minute)
+	o.to.addFlags(f, "request", time.Minute)
 	return c
 }
 

@@ -138,7 +138,7 @@ func (c *client) sourceStatus(ctx context.Context) error {
 // sourceNamed returns the id of the only source with a name.
 func (c *client) sourceNamed(ctx context.Context, name string) (string, error) {
 	var s statusData
-	if err := c.into(ctx, http.MethodGet, "/api/ingest/status", nil, &s); err != nil {
+	if err := c.askInto(ctx, http.MethodGet, "/api/ingest/status", nil, &s); err != nil {
 		return "", err
 	}
 	var ids []string

@@ -99,7 +99,7 @@ func (c *client) sendMappings(ctx context.Context, rows []sheets.Line[sheets.Map
 		list[i] = rows[i].Row
 	}
 	var answer struct{ Activated, Expired []json.RawMessage }
-	err := c.into(ctx, http.MethodPost, terminologyPath+"?dryRun="+strconv.FormatBool(dry), map[string]any{"mappings": list}, &answer)
+	err := c.askInto(ctx, http.MethodPost, terminologyPath+"?dryRun="+strconv.FormatBool(dry), map[string]any{"mappings": list}, &answer)
 	var no *refusal
 	if errors.As(err, &no) && len(no.Details) > 0 {
 		for _, d := range no.Details {
@@ -147,7 +147,7 @@ func (c *client) printImported(sum *imported) error {
 
 func (c *client) mappings(ctx context.Context) ([]sheets.Mapping, error) {
 	var answer struct{ Mappings []sheets.Mapping }
-	err := c.into(ctx, http.MethodGet, terminologyPath+"?limit=20000", nil, &answer)
+	err := c.askInto(ctx, http.MethodGet, terminologyPath+"?limit=20000", nil, &answer)
 	return answer.Mappings, err
 }
 
@@ -197,7 +197,7 @@ func listUnmapped(ctx context.Context, c *client) error {
 	if status := c.text("status"); status != "" {
 		query += "&status=" + status
 	}
-	if err := c.into(ctx, http.MethodGet, query, nil, &answer); err != nil {
+	if err := c.askInto(ctx, http.MethodGet, query, nil, &answer); err != nil {
 		return err
 	}
 	if c.json {

@@ -111,7 +111,7 @@ func (m *MLLP) TLS() (*tls.Config, error) {
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if m.ClientCA != "" {
-		if c.ClientCAs, err = Authorities(m.ClientCA); err != nil {
+		if c.ClientCAs, err = ReadAuthorities(m.ClientCA); err != nil {
 			return nil, err
 		}
 		c.ClientAuth = tls.RequireAndVerifyClientCert
@@ -119,8 +119,8 @@ func (m *MLLP) TLS() (*tls.Config, error) {
 	return c, nil
 }
 
-// Authorities reads a PEM file of certificates.
-func Authorities(path string) (*x509.CertPool, error) {
+// ReadAuthorities reads a PEM file of certificates.
+func ReadAuthorities(path string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 	if err != nil {
 		return nil, err

@@ -137,8 +137,8 @@ func (d *Demo) Seed(add Append) error {
 	return nil
 }
 
-// Seeded saves that the requests of Seed are in the log.
-func (d *Demo) Seeded() { d.save() }
+// MarkSeeded saves that the requests of Seed are in the log.
+func (d *Demo) MarkSeeded() { d.save() }
 
 // AlertsReady is closed once the notifier has processed the past and the recipients of alerts exist.
 func (d *Demo) AlertsReady() <-chan struct{} { return d.alerts }

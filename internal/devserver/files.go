@@ -26,8 +26,8 @@ const (
 // keyBytes is the number of random bytes of a key. The file has them in hexadecimal.
 const keyBytes = 32
 
-// secret reads a key from the data folder, or creates it. An ephemeral key is not stored.
-func (o *Options) secret(name string) (string, error) {
+// loadSecret reads a key from the data folder, or creates it. An ephemeral key is not stored.
+func (o *Options) loadSecret(name string) (string, error) {
 	secret := make([]byte, keyBytes)
 	rand.Read(secret)
 	made := hex.EncodeToString(secret)
@@ -113,14 +113,14 @@ func lockData(dir string) (unlock func(), err error) {
 	if !ours {
 		return nil, fmt.Errorf("another svc dev runs on %s; stop it, or choose another folder with --data", dir)
 	}
-	if err = writable(dir); err != nil {
+	if err = checkWritable(dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write in the data folder %s: %w", dir, cli.WithoutPath(err)), lock.Close())
 	}
 	return func() { lock.Close() }, nil //nolint:errcheck // the process ends, which releases the lock
 }
 
-// writable returns an error if no file can be stored in a folder. A lock alone does not prove that.
-func writable(dir string) error {
+// checkWritable returns an error if no file can be stored in a folder. A lock alone does not prove that.
+func checkWritable(dir string) error {
 	f, err := os.CreateTemp(dir, "try-*")
 	if err != nil {
 		return err //nolint:wrapcheck // the caller names the folder

@@ -12,12 +12,12 @@ import (
 // one line, and is not changed.
 func TestSecret(t *testing.T) {
 	o := &Options{data: t.TempDir()}
-	made, err := o.secret(secretsKey)
+	made, err := o.loadSecret(secretsKey)
 	if err != nil || len(made) != 64 {
 		t.Fatalf("%d characters, %v", len(made), err)
 	}
 	path := filepath.Join(o.data, secretsKey)
-	if again, err := o.secret(secretsKey); err != nil || again != made {
+	if again, err := o.loadSecret(secretsKey); err != nil || again != made {
 		t.Errorf("read it is another, %v", err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -30,7 +30,7 @@ func TestSecret(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		key, err := o.secret(secretsKey)
+		key, err := o.loadSecret(secretsKey)
 		if err == nil || key != "" || !strings.Contains(err.Error(), path+" is damaged") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -41,7 +41,7 @@ func TestSecret(t *testing.T) {
 	if err := os.WriteFile(path, []byte(made+"\n"), 0o600); err != nil { // as an editor saves it
 		t.Fatal(err)
 	}
-	if again, err := o.secret(secretsKey); err != nil || again != made {
+	if again, err := o.loadSecret(secretsKey); err != nil || again != made {
 		t.Errorf("read it is another, %v", err)
 	}
 }

@@ -55,7 +55,7 @@ func Command(o *Options) *cobra.Command {
 
 // faults returns the errors in the options.
 func (o *Options) faults() []error {
-	faults := []error{loopback(o.listen)}
+	faults := []error{requireLoopback(o.listen)}
 	if !slices.Contains(logLevels, o.LogLevel) {
 		faults = append(faults, fmt.Errorf("--log-level: must be one of %s", strings.Join(logLevels, ", ")))
 	}
@@ -73,8 +73,8 @@ func (o *Options) faults() []error {
 	return faults
 }
 
-// loopback refuses an address that other machines can reach, because svc dev has a key in a file and no TLS.
-func loopback(address string) error {
+// requireLoopback refuses an address that other machines can reach, because svc dev has a key in a file and no TLS.
+func requireLoopback(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return errors.New("--listen: must be host:port")
@@ -109,7 +109,7 @@ type Server struct {
 
 // Open locks the data folder, and opens the ports and the embedded servers. The error names the option that can fix it.
 func Open(ctx context.Context, o *Options, w cli.Env, log *slog.Logger) (*Server, error) {
-	ownersAlone()
+	restrictNewFiles()
 	greeted := make(chan struct{})
 	s := &Server{options: o, env: w, log: log, greeted: greeted, Greeted: greeted}
 	if err := s.open(ctx); err != nil {
@@ -136,10 +136,10 @@ func (s *Server) open(ctx context.Context) error {
 	if s.HL7, err = s.listen(ctx, "127.0.0.1:0"); err != nil {
 		return fmt.Errorf("listen for MLLP: %w", err)
 	}
-	if s.PseudonymKey, err = o.secret(pseudonymKey); err != nil {
+	if s.PseudonymKey, err = o.loadSecret(pseudonymKey); err != nil {
 		return err
 	}
-	if s.SecretsKey, err = o.secret(secretsKey); err != nil {
+	if s.SecretsKey, err = o.loadSecret(secretsKey); err != nil {
 		return err
 	}
 	s.Kafka, err = o.embed(s.log)

@@ -2,5 +2,5 @@
 
 package devserver
 
-// ownersAlone does nothing, because on this system files inherit the permissions of the folder.
-func ownersAlone() {}
+// restrictNewFiles does nothing, because on this system files inherit the permissions of the folder.
+func restrictNewFiles() {}

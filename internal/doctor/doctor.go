@@ -103,15 +103,15 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // Examine runs all checks.
 func Examine(ctx context.Context, c *kafkacli.Command) []Finding {
 	e := &examination{Command: c}
-	e.certificates()
-	e.kafka(ctx)
-	e.redis(ctx)
-	e.traces(ctx)
+	e.checkCertificates()
+	e.checkKafka(ctx)
+	e.checkRedis(ctx)
+	e.checkTraces(ctx)
 	return e.found
 }
 
-// certificates checks the certificates in the files of the options.
-func (e *examination) certificates() {
+// checkCertificates checks the certificates in the files of the options.
+func (e *examination) checkCertificates() {
 	files := e.Config.Certificates()
 	for _, option := range slices.Sorted(maps.Keys(files)) {
 		expires, err := config.Expiry(files[option])
@@ -135,8 +135,8 @@ func (e *examination) expiry(whose, remedy string, expires time.Time) {
 	}
 }
 
-// kafka checks the brokers, and everything that needs a connection to them.
-func (e *examination) kafka(ctx context.Context) {
+// checkKafka checks the brokers, and everything that needs a connection to them.
+func (e *examination) checkKafka(ctx context.Context) {
 	o := e.Config.Cluster(slog.New(slog.DiscardHandler))
 	reached := false
 	for _, address := range e.Config.Kafka {
@@ -165,9 +165,9 @@ func (e *examination) kafka(ctx context.Context) {
 	}
 	defer cluster.Close()
 	e.ok("kafka", "connected to %s", strings.Join(e.Config.Kafka, ", "))
-	present := e.topics(limited, cluster)
-	e.schemas(ctx, cluster, present)
-	e.keys(ctx, cluster, present)
+	present := e.checkTopics(limited, cluster)
+	e.checkSchemas(ctx, cluster, present)
+	e.checkKeys(ctx, cluster, present)
 	if broker, free, err := stream.FullestDisk(limited, cluster); err != nil {
 		e.ok("capacity", "the brokers do not report their disks (this needs Describe on the cluster)")
 	} else if free < leastFree {
@@ -177,8 +177,8 @@ func (e *examination) kafka(ctx context.Context) {
 	}
 }
 
-// topics checks the topics and the rights on them. It returns the topics that exist and that this user may read.
-func (e *examination) topics(ctx context.Context, cluster *stream.Cluster) (present []string) {
+// checkTopics checks the topics and the rights on them. It returns the topics that exist and that this user may read.
+func (e *examination) checkTopics(ctx context.Context, cluster *stream.Cluster) (present []string) {
 	if e.IsDev { // svc dev chooses the number itself
 		if n, err := cluster.Partitions(ctx, e.Config.Topic(schemas.Verdicts())); err == nil {
 			e.Config.Partitions = int(n)
@@ -247,8 +247,8 @@ func remedyOfConnection(err error, address, security string) string {
 	return "check " + address + ", and the network to it"
 }
 
-// redis checks Redis, its clock and its memory.
-func (e *examination) redis(ctx context.Context) {
+// checkRedis checks Redis, its clock and its memory.
+func (e *examination) checkRedis(ctx context.Context) {
 	v, err := view.Open(view.Config{
 		URL: e.Config.Redis, CAFile: e.Config.RedisCA, Prefix: e.Config.TopicPrefix + "svc:", Now: e.Now,
 		Partition: func(string) int32 { return 0 }, Log: slog.New(slog.DiscardHandler),

@@ -11,7 +11,7 @@ import (
 )
 
 // keys compares the keys of the options with those of the installation.
-func (e *examination) keys(ctx context.Context, cluster *stream.Cluster, topics []string) {
+func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, topics []string) {
 	topic := e.Config.Topic(schemas.Settings())
 	if !slices.Contains(topics, topic) {
 		return // reported as a topic or a right

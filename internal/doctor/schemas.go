@@ -18,9 +18,9 @@ import (
 // newestRecords is the number of offsets at the end of each partition whose schemas are checked.
 const newestRecords = 20
 
-// schemas checks that the schema registry, if there is one, has the schemas of this build, and that this build reads
+// checkSchemas checks that the schema registry, if there is one, has the schemas of this build, and that this build reads
 // the newest records of the topics.
-func (e *examination) schemas(ctx context.Context, cluster *stream.Cluster, topics []string) {
+func (e *examination) checkSchemas(ctx context.Context, cluster *stream.Cluster, topics []string) {
 	readable := map[schemas.SchemaID]bool{}
 	for _, s := range schemas.Released() {
 		readable[s.ID] = true

@@ -7,8 +7,8 @@ import (
 	"svc/internal/tracing"
 )
 
-// traces checks the collector of traces, if one is configured.
-func (e *examination) traces(ctx context.Context) {
+// checkTraces checks the collector of traces, if one is configured.
+func (e *examination) checkTraces(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	variable, err := tracing.Probe(limited)

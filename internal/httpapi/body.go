@@ -56,7 +56,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 			Fail(w, r, Problem{Kind: Invalid, Details: faults})
 			return nil, false
 		}
-		given, err = object(body)
+		given, err = readObject(body)
 	}
 	if err == nil && given != nil {
 		known := fieldsOf(reflect.TypeOf(v).Elem())
@@ -110,8 +110,8 @@ func typeOf(t reflect.Type) string {
 	}
 }
 
-// object reads one JSON object and keeps its numbers as written.
-func object(body []byte) (map[string]any, error) {
+// readObject reads one JSON object and keeps its numbers as written.
+func readObject(body []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	var given map[string]any

@@ -33,7 +33,7 @@ func Check(body any) []Detail {
 		if f.Anonymous || absent {
 			continue
 		}
-		c.field(name, value, f.Tag)
+		c.checkField(name, value, f.Tag)
 	}
 	return c.broken
 }
@@ -46,10 +46,10 @@ func (c *checker) unless(ok bool, path, rule string) {
 	}
 }
 
-// field checks a field and, in a list, each element.
-func (c *checker) field(path string, v reflect.Value, tag reflect.StructTag) {
+// checkField checks a field and, in a list, each element.
+func (c *checker) checkField(path string, v reflect.Value, tag reflect.StructTag) {
 	if v.Kind() != reflect.Slice {
-		c.value(path, v, tag)
+		c.checkValue(path, v, tag)
 		return
 	}
 	least, most := tag.Get("minItems"), tag.Get("maxItems")
@@ -57,7 +57,7 @@ func (c *checker) field(path string, v reflect.Value, tag reflect.StructTag) {
 	seen := map[any]bool{}
 	for i := range v.Len() {
 		item := path + "[" + strconv.Itoa(i) + "]"
-		c.value(item, v.Index(i), tag)
+		c.checkValue(item, v.Index(i), tag)
 		if tag.Get("uniqueItems") != "" {
 			c.unless(!seen[v.Index(i).Interface()], item, "unique")
 			seen[v.Index(i).Interface()] = true
@@ -65,8 +65,8 @@ func (c *checker) field(path string, v reflect.Value, tag reflect.StructTag) {
 	}
 }
 
-// value checks one string or number.
-func (c *checker) value(path string, v reflect.Value, tag reflect.StructTag) {
+// checkValue checks one string or number.
+func (c *checker) checkValue(path string, v reflect.Value, tag reflect.StructTag) {
 	if words := tag.Get("enum"); words != "" {
 		c.unless(slices.Contains(strings.Split(words, ","), fmt.Sprint(v)), path, "enum:"+strings.ReplaceAll(words, ",", "|"))
 		return
@@ -78,12 +78,12 @@ func (c *checker) value(path string, v reflect.Value, tag reflect.StructTag) {
 	case v.CanFloat():
 		c.unless(between(v.Float(), least, most), path, bounds("Number", least, most))
 	case v.Kind() == reflect.String:
-		c.text(path, v.String(), tag)
+		c.checkText(path, v.String(), tag)
 	}
 }
 
-// text checks a string without a special pattern. Surrounding white space is ignored.
-func (c *checker) text(path, text string, tag reflect.StructTag) {
+// checkText checks a string without a special pattern. Surrounding white space is ignored.
+func (c *checker) checkText(path, text string, tag reflect.StructTag) {
 	text = strings.TrimSpace(text)
 	least := tag.Get("minLength")
 	switch tag.Get("pattern") {

@@ -152,7 +152,7 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Allow", strings.Join(append(allowed, http.MethodOptions), ", "))
 	if r.Method == http.MethodOptions {
-		options(w, r)
+		respondOptions(w, r)
 		return
 	}
 	Fail(w, r, Problem{Kind: MethodNotServed, Message: "The path supports " + w.Header().Get("Allow") + "."})

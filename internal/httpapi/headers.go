@@ -29,8 +29,8 @@ var (
 	tenMinutes     = []string{"600"}
 )
 
-// secure sets the headers of every response, unless its handler sets others.
-func (s *Shell) secure(h http.Header, r *http.Request) {
+// setHeaders sets the headers of every response, unless its handler sets others.
+func (s *Shell) setHeaders(h http.Header, r *http.Request) {
 	h["X-Content-Type-Options"] = noSniff
 	h["X-Frame-Options"] = deny
 	h["Referrer-Policy"] = noReferrer
@@ -50,9 +50,9 @@ func (s *Shell) secure(h http.Header, r *http.Request) {
 	}
 }
 
-// options responds with 204 and the methods of the path, also to a browser's preflight request from another origin.
+// respondOptions responds with 204 and the methods of the path, also to a browser's preflight request from another origin.
 // It needs no key, because browsers send none in a preflight.
-func options(w http.ResponseWriter, r *http.Request) {
+func respondOptions(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if h["Access-Control-Allow-Origin"] != nil && r.Header["Access-Control-Request-Method"] != nil {
 		h["Access-Control-Allow-Methods"] = h["Allow"]

@@ -174,7 +174,7 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	default:
 	}
 	if PrefersFHIR(r) {
-		q.drained(w, r, func() { WriteFHIR(w, r, row.status, p.outcome()) })
+		q.respondAndDrain(w, r, func() { WriteFHIR(w, r, row.status, p.outcome()) })
 		return
 	}
 	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{
@@ -183,5 +183,5 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	if err != nil { // cannot fail for strings
 		panic(err)
 	}
-	q.drained(w, r, func() { write(w, row.status, append(body, '\n')) })
+	q.respondAndDrain(w, r, func() { write(w, row.status, append(body, '\n')) })
 }

@@ -141,15 +141,15 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 		seen := &q.seen
 		seen.ResponseWriter, q.header[0] = w, q.id
 		seen.Header()["X-Request-Id"] = q.header[:]
-		s.secure(seen.Header(), r)
+		s.setHeaders(seen.Header(), r)
 		defer func() {
 			fault := recover()
 			if fault == http.ErrAbortHandler { //nolint:errorlint // the panic value is this error itself
 				seen.aborted = true
 			} else if fault != nil {
-				s.fault(seen, r, fault)
+				s.logPanic(seen, r, fault)
 			}
-			s.answered(seen, r, q, s.Now().Sub(start))
+			s.recordAnswer(seen, r, q, s.Now().Sub(start))
 			if seen.aborted {
 				panic(http.ErrAbortHandler) // part of a response was sent, so close the connection
 			}
@@ -158,9 +158,9 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// fault logs the location and type of a panic. The panic value is omitted, because it could contain a value of the
+// logPanic logs the location and type of a panic. The panic value is omitted, because it could contain a value of the
 // request.
-func (s *Shell) fault(seen *recorder, r *http.Request, fault any) {
+func (s *Shell) logPanic(seen *recorder, r *http.Request, fault any) {
 	kind := "panic"
 	if err, ok := fault.(interface{ RuntimeError() }); ok { // a runtime error contains only indices
 		kind = err.(error).Error() //nolint:errcheck,forcetypeassert // a runtime error is an error
@@ -173,8 +173,8 @@ func (s *Shell) fault(seen *recorder, r *http.Request, fault any) {
 	Fail(seen, r, Problem{Kind: Internal})
 }
 
-// answered counts the response and logs it.
-func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.Duration) {
+// recordAnswer counts the response and logs it.
+func (s *Shell) recordAnswer(seen *recorder, r *http.Request, q *request, took time.Duration) {
 	route := ""
 	if c := chi.RouteContext(r.Context()); c != nil {
 		route = c.RoutePattern()
@@ -187,7 +187,7 @@ func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.
 	if s.Answered != nil {
 		s.Answered(ctx, method(r.Method), route, seen.status, took)
 	}
-	s.line(ctx, seen, r, q, route, took)
+	s.logRequest(ctx, seen, r, q, route, took)
 }
 
 // trace starts the span of a request with a valid key.
@@ -200,8 +200,8 @@ func (s *Shell) trace(r *http.Request, key *access.Key) *http.Request {
 	return r.WithContext(q.traced) //nolint:contextcheck // derived from that of r
 }
 
-// line writes the access log. It logs the route, never the path, and the request id only if that is a UUID.
-func (s *Shell) line(ctx context.Context, seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
+// logRequest writes the access log. It logs the route, never the path, and the request id only if that is a UUID.
+func (s *Shell) logRequest(ctx context.Context, seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
 	case quiet(route), q.many: // "not ready yet" is a response, not a fault

@@ -91,7 +91,7 @@ func (c *wireConn) refuse(p Problem) error {
 		"X-Request-Id": {uuid.NewString()}, "Content-Type": contentType, "Content-Length": {strconv.Itoa(len(body))}, "Connection": closing,
 		"Date": {c.shell.Now().UTC().Format(http.TimeFormat)},
 	}
-	c.shell.secure(h, r)
+	c.shell.setHeaders(h, r)
 	var answer bytes.Buffer
 	fmt.Fprintf(&answer, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
 	if err = h.Write(&answer); err != nil {
@@ -141,9 +141,9 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // the error of the wrapped reader is unchanged
 }
 
-// drained calls do to respond, and then reads the rest of the body. Most clients send the whole body before they read
+// respondAndDrain calls do to respond, and then reads the rest of the body. Most clients send the whole body before they read
 // the response. If the connection closed earlier, they would get no response.
-func (q *request) drained(w http.ResponseWriter, r *http.Request, do func()) {
+func (q *request) respondAndDrain(w http.ResponseWriter, r *http.Request, do func()) {
 	b := &q.body
 	// A client with "Expect: 100-continue" sends no body until it gets permission.
 	waits := !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue")

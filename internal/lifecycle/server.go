@@ -71,7 +71,7 @@ func (s *Server) Run(ctx context.Context) error {
 		patience = &DefaultPatience
 	}
 	web := &http.Server{
-		Handler:           lastOf(ctx, s.Handler),
+		Handler:           closeAfterResponse(ctx, s.Handler),
 		ReadHeaderTimeout: patience.Header,
 		ReadTimeout:       patience.Body,
 		WriteTimeout:      patience.Answer,
@@ -108,9 +108,9 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// lastOf closes the connection after each response once ctx has ended, so that the client opens the next connection
+// closeAfterResponse closes the connection after each response once ctx has ended, so that the client opens the next connection
 // to another process.
-func lastOf(ctx context.Context, next http.Handler) http.Handler {
+func closeAfterResponse(ctx context.Context, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ctx.Err() != nil {
 			w.Header().Set("Connection", "close")

@@ -163,12 +163,12 @@ func capabilitiesOf(operations []contract.Operation) capabilities {
 	for a := range acuity.Axis(acuity.AxisCount) {
 		c.Axes = append(c.Axes, axis{a.String(), a.Label(), score.ListRules(a)})
 	}
-	c.factors()
+	c.addFactors()
 	return c
 }
 
-// factors lists the catalogue and counts the default routes of its modifiers.
-func (c *capabilities) factors() {
+// addFactors lists the catalogue and counts the default routes of its modifiers.
+func (c *capabilities) addFactors() {
 	book := catalogue.Default()
 	for f := catalogue.Factor(1); int(f) <= book.Len(); f++ {
 		s := book.Spec(f)

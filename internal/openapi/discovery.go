@@ -63,18 +63,18 @@ func routes() []contract.Route[*server] {
 	all := []contract.Route[*server]{
 		{Operation: contract.Operation{
 			Path: "/api/openapi.json", ID: "getOpenAPI", Summary: "Get the OpenAPI description", Bare: []string{"application/json"},
-		}, Serve: (*server).openapi},
+		}, Serve: (*server).serveDocument},
 		{Operation: contract.Operation{
 			Path: "/api/public/integration-capabilities", ID: "getCapabilities", Data: capabilities{},
 			Summary: "Get endpoints, envelope, events, coverage of the modifiers, scopes, code systems and limits",
-		}, Serve: (*server).capable},
+		}, Serve: (*server).serveCapabilities},
 		{Operation: contract.Operation{
 			Path: "/api/ingest/fhir/metadata", ID: "getFHIRMetadata", Summary: "Get the FHIR CapabilityStatement",
 			Bare: []string{httpapi.FHIRType},
-		}, Serve: (*server).statement},
+		}, Serve: (*server).serveStatement},
 		{Operation: contract.Operation{
 			Path: httpapi.DocsPath, ID: "getDocs", Summary: "Get the API documentation page", Bare: []string{"text/html"},
-		}, Serve: (*server).docs},
+		}, Serve: (*server).servePage},
 	}
 	for i := range all {
 		all[i].Method, all[i].Group = http.MethodGet, "Discovery"
@@ -82,16 +82,18 @@ func routes() []contract.Route[*server] {
 	return all
 }
 
-func (s *server) openapi(w http.ResponseWriter, r *http.Request) {
+func (s *server) serveDocument(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, "application/json", s.document)
 }
 
-func (s *server) docs(w http.ResponseWriter, r *http.Request) {
+func (s *server) servePage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", pagePolicy)
 	s.answer(w, r, "text/html; charset=utf-8", s.page)
 }
 
-func (s *server) capable(w http.ResponseWriter, r *http.Request) { httpapi.OK(w, r, s.capabilities()) }
+func (s *server) serveCapabilities(w http.ResponseWriter, r *http.Request) {
+	httpapi.OK(w, r, s.capabilities())
+}
 
 func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, body func() ([]byte, error)) {
 	text, err := body()
@@ -132,12 +134,12 @@ var statement = json.RawMessage(`{
 	}]
 }`)
 
-func (s *server) statement(w http.ResponseWriter, r *http.Request) {
+func (s *server) serveStatement(w http.ResponseWriter, r *http.Request) {
 	httpapi.WriteFHIR(w, r, http.StatusOK, statement)
 }
 
-// outcomes documents the responses that FHIR clients get instead of the envelope.
-func (w *writer) outcomes(op *huma.Operation) {
+// addOutcomes documents the responses that FHIR clients get instead of the envelope.
+func (w *writer) addOutcomes(op *huma.Operation) {
 	for status, r := range op.Responses {
 		if status != "200" {
 			r.Content[httpapi.FHIRType] = &huma.MediaType{Schema: w.out.schemaOf(reflect.TypeFor[httpapi.Outcome]())}

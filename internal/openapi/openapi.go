@@ -64,9 +64,9 @@ func documentOf(operations []contract.Operation, docs string) ([]byte, error) {
 		in:  &shapes{schemas: registry.Map(), named: map[reflect.Type]string{}},
 		out: &shapes{schemas: registry.Map(), named: map[reflect.Type]string{}, closed: true},
 	}
-	w.common()
+	w.addCommon()
 	for i := range operations {
-		w.operation(&operations[i])
+		w.addOperation(&operations[i])
 	}
 	text, err := json.MarshalIndent(doc, "", " ")
 	if err != nil {
@@ -93,8 +93,8 @@ type writer struct {
 	in, out *shapes
 }
 
-// common adds the components that all operations share.
-func (w *writer) common() {
+// addCommon adds the components that all operations share.
+func (w *writer) addCommon() {
 	schemas := w.doc.Components.Schemas.Map()
 	text := func() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
 	schemas["Meta"] = &huma.Schema{
@@ -112,7 +112,7 @@ func (w *writer) common() {
 	}
 }
 
-func (w *writer) operation(o *contract.Operation) {
+func (w *writer) addOperation(o *contract.Operation) {
 	op := &huma.Operation{
 		OperationID: o.ID, Method: o.Method, Path: o.Path, Tags: []string{o.Group}, Summary: o.Summary, Description: o.About,
 		Responses: map[string]*huma.Response{"200": w.success(o)},
@@ -133,7 +133,7 @@ func (w *writer) operation(o *contract.Operation) {
 	default:
 		op.Security = []map[string][]string{{}}
 	}
-	w.parameters(op, o)
+	w.addParameters(op, o)
 	if len(o.Bodies) > 0 {
 		op.RequestBody = &huma.RequestBody{Required: !o.Bodies[0].Optional, Content: map[string]*huma.MediaType{}}
 	}
@@ -141,15 +141,15 @@ func (w *writer) operation(o *contract.Operation) {
 		op.RequestBody.Content[o.Bodies[i].Type] = w.body(&o.Bodies[i])
 	}
 	for _, kind := range o.Refusals() {
-		w.refusal(op, kind)
+		w.addRefusal(op, kind)
 	}
 	for _, kind := range o.RefusesOnPage {
 		addBareRefusal(op, kind, o.Bare)
 	}
 	if slices.Contains(o.Bare, httpapi.FHIRType) {
-		w.outcomes(op)
+		w.addOutcomes(op)
 	}
-	headers(op, o)
+	addHeaders(op, o)
 	for _, r := range op.Responses {
 		if len(r.Content) > 1 {
 			r.Extensions = map[string]any{"content": plainFirst(r.Content)}
@@ -161,7 +161,7 @@ func (w *writer) operation(o *contract.Operation) {
 	w.doc.AddOperation(op)
 }
 
-func (w *writer) parameters(op *huma.Operation, o *contract.Operation) {
+func (w *writer) addParameters(op *huma.Operation, o *contract.Operation) {
 	op.Parameters = []*huma.Param{{
 		Name: "X-Request-Id", In: "header",
 		Description: "Returned in meta.requestId and as a header, if it is 1 to 128 visible ASCII characters.",
@@ -254,8 +254,8 @@ func addBareRefusal(op *huma.Operation, kind httpapi.Kind, types []string) {
 	}
 }
 
-// refusal adds one kind of error response. Kinds with the same status share a response.
-func (w *writer) refusal(op *huma.Operation, kind httpapi.Kind) {
+// addRefusal adds one kind of error response. Kinds with the same status share a response.
+func (w *writer) addRefusal(op *huma.Operation, kind httpapi.Kind) {
 	status := strconv.Itoa(kind.Status())
 	r := op.Responses[status]
 	if r == nil {
@@ -289,8 +289,8 @@ const (
 	aboutPrefer    = "respond-async, if requested: the response did not wait for processing."
 )
 
-// headers documents the response headers of an operation.
-func headers(op *huma.Operation, o *contract.Operation) {
+// addHeaders documents the response headers of an operation.
+func addHeaders(op *huma.Operation, o *contract.Operation) {
 	takes := func(name string) bool {
 		return slices.ContainsFunc(o.Parameters, func(p contract.Parameter) bool { return p.Name == name })
 	}

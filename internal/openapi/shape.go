@@ -82,7 +82,7 @@ func (s *shapes) object(t reflect.Type) *huma.Schema {
 	} else if t.Implements(open) { // the object may have fields other than the named ones
 		o.AdditionalProperties = true
 	}
-	s.fields(o, t, true)
+	s.addFields(o, t, true)
 	if name == "" {
 		return o
 	}
@@ -100,9 +100,9 @@ func (s *shapes) name(t reflect.Type) string {
 	return name
 }
 
-// fields adds the fields of a struct, including those of embedded structs. If a name is repeated, the outer field
+// addFields adds the fields of a struct, including those of embedded structs. If a name is repeated, the outer field
 // counts, as in encoding/json.
-func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
+func (s *shapes) addFields(o *huma.Schema, t reflect.Type, always bool) {
 	var embedded []reflect.StructField
 	for f := range t.Fields() {
 		if names := f.Tag.Get("anyRequired"); names != "" { // at least one of these lists is required; the others may be null
@@ -145,7 +145,7 @@ func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
 		if of.Kind() == reflect.Pointer {
 			of, there = of.Elem(), false
 		}
-		s.fields(o, of, there)
+		s.addFields(o, of, there)
 	}
 }
 

@@ -72,7 +72,7 @@ func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the namespace of the pod: %w", cli.WithoutPath(err))
 	}
-	roots, err := config.Authorities(filepath.Join(serviceAccount, "ca.crt"))
+	roots, err := config.ReadAuthorities(filepath.Join(serviceAccount, "ca.crt"))
 	if err != nil {
 		return nil, err
 	}

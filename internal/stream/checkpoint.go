@@ -52,8 +52,8 @@ type rewrite struct {
 	first *kgo.Record // first record of the rewrite in the current transaction; nil: none yet
 }
 
-// slice emits the next pieces. emit returns the record that it created.
-func (w *rewrite) slice(task Task, emit func(key, value []byte) *kgo.Record) error {
+// emitSlice emits the next pieces. emit returns the record that it created.
+func (w *rewrite) emitSlice(task Task, emit func(key, value []byte) *kgo.Record) error {
 	if w.next == nil {
 		w.next = task.Live()
 	}
@@ -74,8 +74,8 @@ func (w *rewrite) slice(task Task, emit func(key, value []byte) *kgo.Record) err
 	return nil
 }
 
-// written stores the offset at which the rewrite starts, once the records of a transaction have offsets.
-func (w *rewrite) written() {
+// storeStart stores the offset at which the rewrite starts, once the records of a transaction have offsets.
+func (w *rewrite) storeStart() {
 	if w == nil || w.first == nil {
 		return
 	}

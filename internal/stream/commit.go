@@ -39,7 +39,7 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	// A partition in which only timers fired also commits its position, so that the broker refuses the transaction if
 	// the partition has another owner.
 	end := kgo.PreTxnCommitFnContext(free, func(req *kmsg.TxnOffsetCommitRequest) error {
-		l.positions(req)
+		l.addPositions(req)
 		return nil
 	})
 	ok, err := l.session.End(end, kgo.TransactionEndTry(fault == nil))
@@ -51,7 +51,7 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 		l.cfg.Stats.Aborts.Add(1)
 		return fmt.Errorf("end: %w", err)
 	case ok:
-		l.keep(ctx, begun)
+		l.finishCommit(ctx, begun)
 		return nil
 	}
 	l.cfg.Stats.Aborts.Add(1)
@@ -108,7 +108,7 @@ func (l *loop) produce(free context.Context) error {
 		return fmt.Errorf("produce: %w", failed)
 	}
 	for _, p := range l.parts {
-		p.rewrite.written()
+		p.rewrite.storeStart()
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (l *loop) gather(partition int32, p *part, now time.Time) error {
 		}
 	}
 	if p.rewrite != nil {
-		err := p.rewrite.slice(p.task, func(key, value []byte) *kgo.Record {
+		err := p.rewrite.emitSlice(p.task, func(key, value []byte) *kgo.Record {
 			r := &kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value, Timestamp: now, Headers: copied}
 			p.out = append(p.out, r)
 			return r
@@ -165,9 +165,9 @@ func (l *loop) gather(partition int32, p *part, now time.Time) error {
 	return nil
 }
 
-// positions adds each touched partition and its mark to a commit. A commit without metadata
+// addPositions adds each touched partition and its mark to a commit. A commit without metadata
 // would erase the mark.
-func (l *loop) positions(req *kmsg.TxnOffsetCommitRequest) {
+func (l *loop) addPositions(req *kmsg.TxnOffsetCommitRequest) {
 	at := slices.IndexFunc(req.Topics, func(t kmsg.TxnOffsetCommitRequestTopic) bool { return t.Topic == l.topic })
 	if at < 0 {
 		at = len(req.Topics)
@@ -195,8 +195,8 @@ func (l *loop) positions(req *kmsg.TxnOffsetCommitRequest) {
 	}
 }
 
-// keep informs the tasks that their outputs are committed, and counts the transaction.
-func (l *loop) keep(ctx context.Context, begun time.Time) {
+// finishCommit informs the tasks that their outputs are committed, and counts the transaction.
+func (l *loop) finishCommit(ctx context.Context, begun time.Time) {
 	l.lastCommit = time.Now()
 	l.commitTook = l.lastCommit.Sub(begun)
 	l.commits++

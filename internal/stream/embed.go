@@ -63,7 +63,7 @@ func Embed(o BrokerOptions) (*Broker, error) {
 		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 			return nil, err //nolint:wrapcheck // the error names the folder
 		}
-		if _, err := b.space(); err != nil {
+		if _, err := b.checkSpace(); err != nil {
 			return nil, err
 		}
 		files := logfiles.Options{Dir: o.Dir, ClusterID: embeddedID, Filler: barrierKey, Log: b.log}
@@ -109,7 +109,7 @@ func (b *Broker) Full() error {
 	if err := b.failed.Load(); err != nil {
 		return fmt.Errorf("a write to %s failed, start again: %w", b.dir, *err)
 	}
-	free, err := b.space()
+	free, err := b.checkSpace()
 	if full := err != nil; b.full.Swap(full) != full {
 		if full {
 			b.log.Error("no disk space", "dir", b.dir, "free_bytes", free, "needed_bytes", reserveBytes)
@@ -120,8 +120,8 @@ func (b *Broker) Full() error {
 	return err
 }
 
-// space returns an error if the disk has too little space.
-func (b *Broker) space() (free uint64, err error) {
+// checkSpace returns an error if the disk has too little space.
+func (b *Broker) checkSpace() (free uint64, err error) {
 	free, err = b.free(b.dir)
 	switch {
 	case err != nil:

@@ -123,7 +123,7 @@ func TestRestoreEndsWhileAway(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		began := time.Now()
-		if _, err := cluster.barriers(ctx, logTopic, []int32{0, 1, 2}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := cluster.appendBarriers(ctx, logTopic, []int32{0, 1, 2}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("ends with %v", err)
 		}
 		if took := time.Since(began); took > time.Minute {

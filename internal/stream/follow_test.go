@@ -51,7 +51,7 @@ func TestSenderLearnsThatItsInputIsApplied(t *testing.T) {
 		}(r.process(r.cluster, Config{}))
 		r.await("applied", 9, r.applied)
 		applied := NewApplied(decodeInput)
-		tail := r.cluster.Tail(logTopic, applied.See)
+		tail := r.cluster.Tail(logTopic, applied.Add)
 		defer run(t, tail.Run)()
 		<-tail.Ready()
 		in := r.cluster.Publisher(inTopic)
@@ -87,7 +87,7 @@ func TestSenderLearnsThatItsInputIsApplied(t *testing.T) {
 func TestWaitersAreReleasedByALaterInput(t *testing.T) {
 	a := NewApplied(decodeInput)
 	see := func(at int64) {
-		a.See(Record{Key: []byte("in"), Value: strconv.AppendInt(nil, at, 10)})
+		a.Add(Record{Key: []byte("in"), Value: strconv.AppendInt(nil, at, 10)})
 	}
 	see(4)
 	see(4) // a change by a timer after the same input: neither its answer nor a new input

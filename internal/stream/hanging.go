@@ -102,7 +102,7 @@ type forgotten struct {
 func (h *hanging) check(ctx context.Context) error {
 	before := h.open
 	var err error
-	if h.open, err = h.underWay(ctx); err != nil {
+	if h.open, err = h.listOngoing(ctx); err != nil {
 		return err
 	}
 	suspects := maps.Clone(h.open)
@@ -117,7 +117,7 @@ func (h *hanging) check(ctx context.Context) error {
 	var faults []error
 	for i := range h.writers {
 		w := &h.writers[i]
-		wait, err := h.positionsWait(ctx, w)
+		wait, err := h.findWaiting(ctx, w)
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -133,7 +133,7 @@ func (h *hanging) check(ctx context.Context) error {
 			// Kafka does not report which of the idle ids blocks the positions. Ending all of them is safe, because a
 			// writer with an open transaction adds its positions itself.
 			looks = nil
-			if mine, err = h.idle(ctx, nil); err != nil {
+			if mine, err = h.listIdle(ctx, nil); err != nil {
 				faults = append(faults, err)
 			}
 			mine = slices.DeleteFunc(mine, others)
@@ -146,8 +146,8 @@ func (h *hanging) check(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// underWay returns the transactions in progress, each with its first offset.
-func (h *hanging) underWay(ctx context.Context) (map[writing]int64, error) {
+// listOngoing returns the transactions in progress, each with its first offset.
+func (h *hanging) listOngoing(ctx context.Context) (map[writing]int64, error) {
 	topics := map[string]bool{}
 	for _, w := range h.writers {
 		for _, t := range w.Topics {
@@ -181,11 +181,11 @@ func (h *hanging) findHanging(ctx context.Context, suspects map[writing]int64) (
 	for at := range suspects {
 		producers = append(producers, at.producer)
 	}
-	all, err := h.idle(ctx, producers)
+	all, err := h.listIdle(ctx, producers)
 	if err != nil {
 		return nil, err
 	}
-	still, err := h.underWay(ctx)
+	still, err := h.listOngoing(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -199,8 +199,8 @@ func (h *hanging) findHanging(ctx context.Context, suspects map[writing]int64) (
 	return slices.DeleteFunc(all, func(f forgotten) bool { return len(f.in) == 0 }), nil
 }
 
-// idle returns the transactional ids of the given producers, or of all, that have no transaction in progress.
-func (h *hanging) idle(ctx context.Context, producers []int64) (all []forgotten, err error) {
+// listIdle returns the transactional ids of the given producers, or of all, that have no transaction in progress.
+func (h *hanging) listIdle(ctx context.Context, producers []int64) (all []forgotten, err error) {
 	transactions, err := h.cluster.admin.ListTransactions(ctx, producers, endedStates)
 	if err != nil {
 		return nil, fmt.Errorf("list transactions: %w", err)
@@ -211,8 +211,8 @@ func (h *hanging) idle(ctx context.Context, producers []int64) (all []forgotten,
 	return all, nil
 }
 
-// positionsWait returns the partitions whose group position waits for a transaction.
-func (h *hanging) positionsWait(ctx context.Context, w *Writers) (wait []int32, err error) {
+// findWaiting returns the partitions whose group position waits for a transaction.
+func (h *hanging) findWaiting(ctx context.Context, w *Writers) (wait []int32, err error) {
 	if w.Group == "" {
 		return nil, nil
 	}

@@ -123,7 +123,7 @@ func (c *Cluster) persist(ctx context.Context, what string, try func() error) er
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w: %w", what, ctx.Err(), err)
 		}
-		if !passing(err) {
+		if !isTransient(err) {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 		if err.Error() != said {
@@ -137,10 +137,10 @@ func (c *Cluster) persist(ctx context.Context, what string, try func() error) er
 	}
 }
 
-// passing reports whether an error may be transient: network errors, errors of a broker that is starting, electing a
+// isTransient reports whether an error may be transient: network errors, errors of a broker that is starting, electing a
 // leader or missing other brokers, a coordinator that has not completed the last operation on a transactional id, and a
 // certificate that has expired, which a renewal or the correction of a clock ends.
-func passing(err error) bool {
+func isTransient(err error) bool {
 	if answer, is := errors.AsType[*kerr.Error](err); is {
 		return answer.Retriable || errors.Is(answer, kerr.InvalidReplicationFactor) || errors.Is(answer, kerr.ConcurrentTransactions)
 	}

@@ -27,7 +27,7 @@ func TestPassing(t *testing.T) {
 		"an unknown authority":      {x509.UnknownAuthorityError{}, false},
 		"no TLS":                    {tls.RecordHeaderError{}, false},
 	} {
-		if got := passing(fmt.Errorf("dial: %w", row.err)); got != row.want {
+		if got := isTransient(fmt.Errorf("dial: %w", row.err)); got != row.want {
 			t.Errorf("%s: passing %v, want %v", name, got, row.want)
 		}
 	}

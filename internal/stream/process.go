@@ -218,7 +218,7 @@ func (l *loop) run(ctx context.Context) error {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(3*time.Second, cancel) })()
 	for ctx.Err() == nil {
-		if err := l.turn(ctx, free); err != nil {
+		if err := l.runTurn(ctx, free); err != nil {
 			return err
 		}
 	}
@@ -252,8 +252,8 @@ func (l *loop) open() error {
 			}
 			l.wakePoll() // revoked partitions must be dropped now
 		}),
-		kgo.OnOffsetsFetched(l.fetched),
-		kgo.AdjustFetchOffsetsFn(l.assigned),
+		kgo.OnOffsetsFetched(l.storeMarks),
+		kgo.AdjustFetchOffsetsFn(l.restoreAssigned),
 	)
 	if l.cfg.Passed != nil { // a marker follows the last record of a transaction
 		opts = append(opts, kgo.KeepControlRecords())

@@ -123,7 +123,7 @@ func (c *Cluster) Extent(
 	ctx context.Context, topic string, partition int32, from int64, barrier bool, each func(Record) bool,
 ) (end int64, err error) {
 	if barrier {
-		at, err := c.barriers(ctx, topic, []int32{partition})
+		at, err := c.appendBarriers(ctx, topic, []int32{partition})
 		if err != nil {
 			return 0, err
 		}

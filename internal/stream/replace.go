@@ -152,7 +152,7 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 
 // catchUp returns once the table has everything that is committed now.
 func (t *Table) catchUp(ctx context.Context, partition int32) error {
-	barriers, err := t.cluster.barriers(ctx, t.topic, []int32{partition})
+	barriers, err := t.cluster.appendBarriers(ctx, t.topic, []int32{partition})
 	if err != nil {
 		return err
 	}

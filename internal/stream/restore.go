@@ -21,17 +21,17 @@ type start struct {
 	mark      mark
 }
 
-// fetched stores the checkpoints in the metadata of the committed offsets.
-func (l *loop) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
+// storeMarks stores the checkpoints in the metadata of the committed offsets.
+func (l *loop) storeMarks(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.eachNote(resp, func(n int32, note string) { l.marks[n] = decodeMark(note, l.generation) })
 	return nil
 }
 
-// assigned restores newly assigned partitions before their first record is fetched. An error rejects the assignment,
+// restoreAssigned restores newly assigned partitions before their first record is fetched. An error rejects the assignment,
 // and the group joins again.
-func (l *loop) assigned(ctx context.Context, m offsets) (offsets, error) {
+func (l *loop) restoreAssigned(ctx context.Context, m offsets) (offsets, error) {
 	want := map[int32]start{}
 	l.mu.Lock()
 	for n, at := range m[l.cfg.Input] {
@@ -178,8 +178,8 @@ func barrier(topic string, partition int32) *kgo.Record {
 	return &kgo.Record{Topic: topic, Partition: partition, Key: barrierKey, Headers: barrierHeader}
 }
 
-// barriers appends a barrier to each partition and returns their offsets.
-func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32) (map[int32]int64, error) {
+// appendBarriers appends a barrier to each partition and returns their offsets.
+func (c *Cluster) appendBarriers(ctx context.Context, topic string, partitions []int32) (map[int32]int64, error) {
 	records := make([]*kgo.Record, len(partitions))
 	for i, n := range partitions {
 		records[i] = barrier(topic, n)
@@ -208,7 +208,7 @@ func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32
 // several in parallel. An offset in from that is larger than that of the barrier is removed from the map, and its
 // partition is read from the start. The bytes of a record are reused after each has returned.
 func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, each func(Record) error) error {
-	until, err := c.barriers(ctx, topic, partitions)
+	until, err := c.appendBarriers(ctx, topic, partitions)
 	if err != nil {
 		return err
 	}

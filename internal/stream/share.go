@@ -112,9 +112,9 @@ func (m *member) run(ctx context.Context) error {
 		// The records of a poll are processed before their partition can be revoked, because a batch of an earlier
 		// ownership would look like a gap in the current one.
 		kgo.BlockRebalanceOnPoll(),
-		kgo.OnOffsetsFetched(m.fetched),
-		kgo.AdjustFetchOffsetsFn(m.assigned),
-		kgo.OnPartitionsRevoked(func(ctx context.Context, _ *kgo.Client, gone map[string][]int32) { m.give(ctx, gone[m.topic]) }),
+		kgo.OnOffsetsFetched(m.storeNotes),
+		kgo.AdjustFetchOffsetsFn(m.addAssigned),
+		kgo.OnPartitionsRevoked(func(ctx context.Context, _ *kgo.Client, gone map[string][]int32) { m.revoke(ctx, gone[m.topic]) }),
 		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { m.lose(gone[m.topic]) }),
 	)...)
 	if err != nil {
@@ -134,7 +134,7 @@ func (m *member) run(ctx context.Context) error {
 func (m *member) end(ended context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), shareEnd)
 	defer cancel()
-	m.give(ctx, m.list())
+	m.revoke(ctx, m.list())
 	m.client.CloseAllowingRebalance()
 	m.leaveGroup(ended)
 }

@@ -205,7 +205,7 @@ func TestShareFollowsBeside(t *testing.T) {
 			}
 		}
 		write(0, 6)
-		if _, err := r.cluster.barriers(t.Context(), logTopic, []int32{0, 1, 2}); err != nil {
+		if _, err := r.cluster.appendBarriers(t.Context(), logTopic, []int32{0, 1, 2}); err != nil {
 			t.Fatal(err)
 		}
 		one, two := newSharer(t), newSharer(t)

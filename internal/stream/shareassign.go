@@ -10,16 +10,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// fetched stores the notes in the metadata of the committed offsets.
-func (m *member) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
+// storeNotes stores the notes in the metadata of the committed offsets.
+func (m *member) storeNotes(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.eachNote(resp, func(n int32, note string) { m.notes[n] = note })
 	return nil
 }
 
-// assigned adds newly assigned partitions, in parallel, before their first record is fetched.
-func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
+// addAssigned adds newly assigned partitions, in parallel, before their first record is fetched.
+func (m *member) addAssigned(ctx context.Context, all offsets) (offsets, error) {
 	type taken struct {
 		partition  int32
 		next, side int64
@@ -90,8 +90,8 @@ func (m *member) list() (partitions []int32) {
 	return partitions
 }
 
-// give revokes partitions and commits their positions.
-func (m *member) give(ctx context.Context, gone []int32) {
+// revoke revokes partitions and commits their positions.
+func (m *member) revoke(ctx context.Context, gone []int32) {
 	if gone = m.only(gone); len(gone) == 0 {
 		return
 	}

@@ -62,7 +62,7 @@ func (t *Table) Run(ctx context.Context) error {
 	}
 	var left map[int32]int64 // barriers not yet reached
 	err = t.cluster.persist(ctx, "read "+t.topic, func() (err error) {
-		left, err = t.cluster.barriers(ctx, t.topic, partitions)
+		left, err = t.cluster.appendBarriers(ctx, t.topic, partitions)
 		return err
 	})
 	if err != nil {

@@ -97,8 +97,8 @@ func (a *Applied[T]) part(n int32) *waiting[T] {
 	return p
 }
 
-// See adds the next record of the tail.
-func (a *Applied[T]) See(r Record) {
+// Add adds the next record of the tail.
+func (a *Applied[T]) Add(r Record) {
 	change, input, ok := a.decode(r)
 	if !ok {
 		return

@@ -47,10 +47,10 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 				return err
 			}
 		}
-		if have, err = admin.settled(ctx, names); err != nil {
+		if have, err = admin.awaitSettled(ctx, names); err != nil {
 			return err
 		}
-		misfits, err = admin.fit(ctx, topics, have)
+		misfits, err = admin.checkSettings(ctx, topics, have)
 		return err
 	})
 	return errors.Join(failed, misfits)
@@ -134,17 +134,17 @@ func text(n int64) *string {
 	return &s
 }
 
-// settled waits until every responding broker knows all topics and their leaders. A broker learns with a delay of a
+// awaitSettled waits until every responding broker knows all topics and their leaders. A broker learns with a delay of a
 // topic that another broker has created, and until then responds that the topic does not exist.
-func (c topicAdmin) settled(ctx context.Context, names []string) (have kadm.TopicDetails, err error) {
+func (c topicAdmin) awaitSettled(ctx context.Context, names []string) (have kadm.TopicDetails, err error) {
 	for {
 		have, err = c.admin.ListTopics(ctx, names...)
 		if err == nil {
-			if err = missing(have, names); err == nil {
-				err = c.knownEverywhere(ctx, names)
+			if err = checkComplete(have, names); err == nil {
+				err = c.checkEverywhere(ctx, names)
 			}
 		}
-		if err == nil || !passing(err) {
+		if err == nil || !isTransient(err) {
 			return have, err
 		}
 		select {
@@ -155,9 +155,9 @@ func (c topicAdmin) settled(ctx context.Context, names []string) (have kadm.Topi
 	}
 }
 
-// knownEverywhere queries each broker for the topics. It skips a broker that does not respond, because such a broker
+// checkEverywhere queries each broker for the topics. It skips a broker that does not respond, because such a broker
 // catches up with the others before it serves a topic again.
-func (c topicAdmin) knownEverywhere(ctx context.Context, names []string) error {
+func (c topicAdmin) checkEverywhere(ctx context.Context, names []string) error {
 	brokers, err := c.admin.ListBrokers(ctx)
 	if err != nil {
 		return fmt.Errorf("list brokers: %w", err)
@@ -198,8 +198,8 @@ func deref(s *string) string {
 	return *s
 }
 
-// missing returns an error for the first topic without a leader for each partition.
-func missing(have kadm.TopicDetails, names []string) error {
+// checkComplete returns an error for the first topic without a leader for each partition.
+func checkComplete(have kadm.TopicDetails, names []string) error {
 	for _, name := range names {
 		if err := have[name].Err; err != nil {
 			return fmt.Errorf("topic %s: %w", name, err)
@@ -220,8 +220,8 @@ func led(t kadm.TopicDetail) bool {
 	return len(t.Partitions) > 0
 }
 
-// fit returns every setting of the topics that does not match.
-func (c topicAdmin) fit(ctx context.Context, topics []Topic, have kadm.TopicDetails) (misfits, err error) {
+// checkSettings returns every setting of the topics that does not match.
+func (c topicAdmin) checkSettings(ctx context.Context, topics []Topic, have kadm.TopicDetails) (misfits, err error) {
 	names := make([]string, 0, len(topics))
 	for _, t := range topics {
 		names = append(names, t.Name)

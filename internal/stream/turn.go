@@ -22,8 +22,8 @@ const (
 	awaitAtMost = 5 * time.Millisecond
 )
 
-// turn runs one transaction: it polls until there is something to commit and it is time to commit, and commits.
-func (l *loop) turn(ctx, free context.Context) error {
+// runTurn runs one transaction: it polls until there is something to commit and it is time to commit, and commits.
+func (l *loop) runTurn(ctx, free context.Context) error {
 	var (
 		fault error
 		count int

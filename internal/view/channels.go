@@ -72,12 +72,12 @@ func (f *Watermark) applyAnnouncement(announcement string) {
 	partition, err1 := strconv.ParseInt(words[1], 10, 32)
 	position, err2 := strconv.ParseInt(words[2], 10, 64)
 	if errors.Join(err1, err2) == nil {
-		f.reached(int32(partition), words[0], position)
+		f.recordPosition(int32(partition), words[0], position)
 	}
 }
 
-// reached records a position and releases its waiters.
-func (f *Watermark) reached(partition int32, generation string, position int64) {
+// recordPosition records a position and releases its waiters.
+func (f *Watermark) recordPosition(partition int32, generation string, position int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.progressOf(partition)
@@ -148,7 +148,7 @@ func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32
 	if busy {
 		return nil
 	}
-	found, err := f.view.headers(ctx, f.view.headerKey, partition)
+	found, err := f.view.readHeaders(ctx, f.view.headerKey, partition)
 	f.mu.Lock()
 	p.reading = false
 	f.mu.Unlock()
@@ -160,7 +160,7 @@ func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32
 	}
 	h := &found[0]
 	if h.whole {
-		f.reached(partition, h.generation, h.position)
+		f.recordPosition(partition, h.generation, h.position)
 	}
 	return h.silence(f.view.redisNow())
 }

@@ -38,9 +38,9 @@ type newcomer struct {
 	first sync.Map  // when the header at a key was last written, as first read: string to time.Time
 }
 
-// meet records which Redis process responds on a new connection. A user without permission for INFO, and an embedded
+// recordProcess records which Redis process responds on a new connection. A user without permission for INFO, and an embedded
 // Redis, do not report it.
-func (c *connection) meet(ctx context.Context, conn *redis.Conn) error {
+func (c *connection) recordProcess(ctx context.Context, conn *redis.Conn) error {
 	info, err := conn.Info(ctx, "server").Result()
 	if answer := redis.Error(nil); errors.As(err, &answer) {
 		return nil
@@ -131,8 +131,8 @@ func (c *connection) exec(ctx context.Context, pipe redis.Pipeliner) error {
 	return c.call(ctx, func() error { _, err := pipe.Exec(ctx); return err })
 }
 
-// script runs a script. If Redis has lost it in a restart, script loads it and runs it again.
-func (c *connection) script(ctx context.Context, s *redis.Script, keys []string, args ...any) (answer *redis.Cmd, err error) {
+// runScript runs a script. If Redis has lost it in a restart, runScript loads it and runs it again.
+func (c *connection) runScript(ctx context.Context, s *redis.Script, keys []string, args ...any) (answer *redis.Cmd, err error) {
 	err = c.call(ctx, func() error {
 		answer = s.EvalSha(ctx, c.redis, keys, args...)
 		if redis.HasErrorPrefix(answer.Err(), "NOSCRIPT") {
@@ -249,8 +249,8 @@ func storeFurthest(furthest *atomic.Pointer[header], h *header) {
 	}
 }
 
-// headers reads the headers of some partitions in one round trip. key returns the key of a partition's header.
-func (c *connection) headers(ctx context.Context, key func(int32) string, partitions ...int32) ([]header, error) {
+// readHeaders reads the headers of some partitions in one round trip. key returns the key of a partition's header.
+func (c *connection) readHeaders(ctx context.Context, key func(int32) string, partitions ...int32) ([]header, error) {
 	pipe := c.redis.Pipeline()
 	questions := make([]headerQuestion, len(partitions))
 	for i, partition := range partitions {
@@ -273,7 +273,7 @@ func (c *connection) faults(ctx context.Context, key func(int32) string, n int32
 	for i := range partitions {
 		partitions[i] = int32(i)
 	}
-	headers, err := c.headers(ctx, key, partitions...)
+	headers, err := c.readHeaders(ctx, key, partitions...)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (l *Lists) Currency(ctx context.Context, n int32) Currency {
 }
 
 func (c *connection) currency(ctx context.Context, key func(int32) string, n int32, most time.Duration) Currency {
-	headers, err := c.headers(ctx, key, upTo(n)...)
+	headers, err := c.readHeaders(ctx, key, upTo(n)...)
 	if err != nil {
 		return Currency{Behind: c.awayFor(), Unreadable: int(n)}
 	}
@@ -56,7 +56,7 @@ func upTo(n int32) []int32 {
 // Positions returns the offset of the last input in the view of each partition from 0 to n-1, if the view of the
 // partition is whole and belongs to the given generation of the log. The error is [ErrAway].
 func (b *View) Positions(ctx context.Context, n int32, generation string) (map[int32]int64, error) {
-	headers, err := b.headers(ctx, b.headerKey, upTo(n)...)
+	headers, err := b.readHeaders(ctx, b.headerKey, upTo(n)...)
 	if err != nil {
 		return nil, err
 	}

@@ -195,14 +195,14 @@ func (d *Deliveries) flush(ctx context.Context) error {
 			if err = d.view.putDeliveries(ctx, p.hospital, p.endpoint, chunk); err != nil {
 				break
 			}
-			d.counted(p.hospital)
+			d.countWrite(p.hospital)
 			for _, one := range chunk {
 				delete(deliveries, one.Hospital+"/"+one.ID)
 			}
 		}
 	}
 	if err == nil {
-		err = d.view.putNotes(ctx, notes, d.counted)
+		err = d.view.putNotes(ctx, notes, d.countWrite)
 	}
 	if err == nil {
 		err = d.putSigns(ctx, said)
@@ -252,7 +252,7 @@ func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, lis
 	keys := []string{
 		b.of(hospital, listDeliveries), b.orderKey(hospital, ""), b.orderKey(hospital, endpoint), b.listedKey(b.partitionOf(hospital)),
 	}
-	_, err := b.script(ctx, deliveriesScript, keys, args...)
+	_, err := b.runScript(ctx, deliveriesScript, keys, args...)
 	return err
 }
 
@@ -299,8 +299,8 @@ func (b *View) putNotes(ctx context.Context, notes map[note][]byte, counted func
 	return nil
 }
 
-// counted counts a write to the lists of a hospital.
-func (d *Deliveries) counted(hospital string) {
+// countWrite counts a write to the lists of a hospital.
+func (d *Deliveries) countWrite(hospital string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if w := d.partitions[d.view.partitionOf(hospital)]; w != nil {

@@ -69,7 +69,7 @@ func (f *Feeds) AddFeedsAt(ctx context.Context, now time.Time, sums map[feeds.Fe
 				s.Received, s.Applied, s.Duplicates, s.Ignored, s.Rejected, s.Warnings,
 				s.Changed, s.Unchanged, s.Unused, s.Outside)
 		}
-		_, fault := b.script(ctx, feedScript, keys, args...)
+		_, fault := b.runScript(ctx, feedScript, keys, args...)
 		counted := fault == nil
 		if counted {
 			fault = f.addNotices(ctx, hospital, all, sums, now)
@@ -225,7 +225,7 @@ func (f *Feeds) addNotices(ctx context.Context, hospital string, all []feeds.Fee
 	if len(args) == head {
 		return nil
 	}
-	_, err := f.view.script(ctx, noticesScript, []string{f.view.noticesKey(hospital)}, args...)
+	_, err := f.view.runScript(ctx, noticesScript, []string{f.view.noticesKey(hospital)}, args...)
 	return err
 }
 

@@ -68,7 +68,7 @@ func (p *Projector) drainLoads() []load {
 		for hospital, u := range l.pending {
 			u.recent = l.last[hospital].encode()
 		}
-		l.fresh.Reached(l.position) // true once this load is written
+		l.fresh.RecordProgress(l.position) // true once this load is written
 		loads = append(loads, load{
 			partition, l.epoch, l.seal, l.position, l.versions, l.pending, l.fresh.AsOf(), l.fresh.Waits(), l.since,
 		})
@@ -86,7 +86,7 @@ func (p *Projector) putBack(loads []load) {
 			continue // released, or replaced by a newer whole projection
 		}
 		for hospital, newer := range l.pending {
-			load.units[hospital] = load.units[hospital].then(newer)
+			load.units[hospital] = load.units[hospital].merge(newer)
 		}
 		l.pending, l.seal, l.dirty = load.units, load.seal, true
 		if !load.since.IsZero() {

@@ -24,10 +24,10 @@ func TestFreshnessTellsTheTruth(t *testing.T) {
 				last += int64(rapid.IntRange(0, 5).Draw(t, "inputs"))
 			case 1:
 				position = min(last, position+int64(rapid.IntRange(0, 4).Draw(t, "taken")))
-				f.Reached(position)
+				f.RecordProgress(position)
 			default:
 				lastAt[now] = last
-				f.Ended(now, last)
+				f.RecordEnd(now, last)
 			}
 			if asOf := f.AsOf(); !asOf.IsZero() && lastAt[asOf] > position {
 				t.Fatalf("nothing up to %d is missing as of %v, but the log ended at %d", position, asOf.Sub(zero), lastAt[asOf])
@@ -46,8 +46,8 @@ func TestFreshnessTellsTheTruth(t *testing.T) {
 				t.Fatalf("%v behind, and nothing waits", behind)
 			}
 		}
-		f.Reached(last)
-		f.Ended(now, last)
+		f.RecordProgress(last)
+		f.RecordEnd(now, last)
 		if !f.AsOf().Equal(now) || !f.Waits().IsZero() || f.Behind(now) != 0 {
 			t.Fatalf("caught up as of %v and waits since %v", f.AsOf(), f.Waits())
 		}
@@ -57,20 +57,20 @@ func TestFreshnessTellsTheTruth(t *testing.T) {
 // TestStandingStill: if a record has waited for an hour, the reported wait is an hour.
 func TestStandingStill(t *testing.T) {
 	var f Freshness
-	f.Reached(4)
-	f.Ended(zero, 4)
+	f.RecordProgress(4)
+	f.RecordEnd(zero, 4)
 	at := zero
 	for range 3600 {
 		at = at.Add(time.Second)
-		f.Ended(at, 5)
+		f.RecordEnd(at, 5)
 	}
 	if got := f.Behind(at); got != time.Hour-time.Second {
 		t.Errorf("%v behind", got)
 	}
-	if f.Reached(5); f.Behind(at) > 2*time.Minute || f.AsOf().Before(at.Add(-2*time.Minute)) {
+	if f.RecordProgress(5); f.Behind(at) > 2*time.Minute || f.AsOf().Before(at.Add(-2*time.Minute)) {
 		t.Errorf("caught up, and %v behind as of %v before", f.Behind(at), at.Sub(f.AsOf()))
 	}
-	if f.Ended(at, 5); f.Behind(at) != 0 || f.Behind(at.Add(knownWithin)) != 0 || f.Behind(at.Add(time.Minute)) != time.Minute {
+	if f.RecordEnd(at, 5); f.Behind(at) != 0 || f.Behind(at.Add(knownWithin)) != 0 || f.Behind(at.Add(time.Minute)) != time.Minute {
 		t.Errorf("asked again: %v, and a minute later %v", f.Behind(at), f.Behind(at.Add(time.Minute)))
 	}
 }
@@ -78,15 +78,15 @@ func TestStandingStill(t *testing.T) {
 // TestNeverAnswered: a log that never answers is unknown since the first request.
 func TestNeverAnswered(t *testing.T) {
 	f := FreshnessSince(zero)
-	f.Reached(4)
+	f.RecordProgress(4)
 	if got := f.Behind(zero.Add(knownWithin)); got != 0 || !f.Unasked() || f.Fault(zero.Add(knownWithin), 0) != nil {
 		t.Errorf("just asked: %v behind", got)
 	}
 	if got := f.Behind(zero.Add(time.Minute)); got != time.Minute || !errors.Is(f.Fault(zero.Add(time.Minute), 0), ErrBehind) {
 		t.Errorf("after a minute without an answer: %v behind", got)
 	}
-	f.Ended(zero.Add(-time.Minute), 5) // time at which the first pending record was written
-	f.Ended(zero, 9)
+	f.RecordEnd(zero.Add(-time.Minute), 5) // time at which the first pending record was written
+	f.RecordEnd(zero, 9)
 	if got := f.Behind(zero); got != time.Minute || f.Unasked() {
 		t.Errorf("a record has waited for a minute: %v behind", got)
 	}

@@ -172,7 +172,7 @@ type Progress struct {
 // Progress returns the progress of the view for the partition of a hospital. The error is [ErrAway].
 func (b *View) Progress(ctx context.Context, hospital string) (Progress, error) {
 	p := Progress{Partition: b.partitionOf(hospital), Position: -1}
-	headers, err := b.headers(ctx, b.headerKey, p.Partition)
+	headers, err := b.readHeaders(ctx, b.headerKey, p.Partition)
 	if err != nil {
 		return p, err
 	}
@@ -209,9 +209,9 @@ const endsAtMost = 32
 // state counts as unknown since that instant.
 func FreshnessSince(at time.Time) Freshness { return Freshness{since: at} }
 
-// Ended records that last was the last position in the log at an instant; -1: the log was empty. The instant must
+// RecordEnd records that last was the last position in the log at an instant; -1: the log was empty. The instant must
 // precede the query.
-func (f *Freshness) Ended(at time.Time, last int64) {
+func (f *Freshness) RecordEnd(at time.Time, last int64) {
 	f.ends = append(f.ends, logEnd{at, last})
 	if len(f.ends) > endsAtMost {
 		odd := true
@@ -221,12 +221,12 @@ func (f *Freshness) Ended(at time.Time, last int64) {
 		})
 	}
 	if f.any {
-		f.Reached(f.position)
+		f.RecordProgress(f.position)
 	}
 }
 
-// Reached records that everything up to a position has been processed.
-func (f *Freshness) Reached(position int64) {
+// RecordProgress records that everything up to a position has been processed.
+func (f *Freshness) RecordProgress(position int64) {
 	f.position, f.any = position, true
 	passed := 0
 	for passed < len(f.ends) && f.ends[passed].last <= position {

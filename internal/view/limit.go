@@ -20,7 +20,7 @@ var limitScript = redis.NewScript(limitSource)
 
 // TakeTokens implements [limit.Source]. The buckets are in Redis. If Redis loses them, they are full again.
 func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want float64) (taken bool, left float64, err error) {
-	answer, err := b.script(ctx, limitScript, []string{b.prefix + "limit:" + caller}, r.PerSecond, r.Burst, want)
+	answer, err := b.runScript(ctx, limitScript, []string{b.prefix + "limit:" + caller}, r.PerSecond, r.Burst, want)
 	if err != nil {
 		return false, 0, err
 	}
@@ -38,8 +38,8 @@ func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want
 	return reply[0] == "1", left, nil
 }
 
-// Use stores when API keys were last used.
-func (b *View) Use(ctx context.Context, keys map[string]time.Time) error {
+// StoreUses stores when API keys were last used.
+func (b *View) StoreUses(ctx context.Context, keys map[string]time.Time) error {
 	args := make([]any, 0, 2*len(keys))
 	for id, at := range keys {
 		args = append(args, id, at.UnixMilli())

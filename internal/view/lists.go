@@ -25,7 +25,7 @@ func (b *View) Lists() *Lists { return &Lists{b} }
 // Listed returns for each partition whether its lists have all deliveries of the ledger; false
 // after Redis has lost them.
 func (l *Lists) Listed(ctx context.Context, partitions []int32) ([]bool, error) {
-	headers, err := l.view.headers(ctx, l.view.listedKey, partitions...)
+	headers, err := l.view.readHeaders(ctx, l.view.listedKey, partitions...)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (l *Lists) fault(ctx context.Context, hospital string) error {
 	if !l.view.cfg.Current {
 		return nil
 	}
-	headers, err := l.view.headers(ctx, l.view.listedKey, l.view.partitionOf(hospital))
+	headers, err := l.view.readHeaders(ctx, l.view.listedKey, l.view.partitionOf(hospital))
 	if err != nil {
 		return err
 	}
@@ -238,10 +238,10 @@ func (d *Deliveries) Pulse(at time.Time, partitions map[int32]ListPulse) {
 			d.partitions[partition] = w
 		}
 		if said.End >= 0 {
-			w.fresh.Ended(at, said.End-1)
+			w.fresh.RecordEnd(at, said.End-1)
 		}
 		w.reached = said.Reached - 1
-		w.fresh.Reached(w.reached)
+		w.fresh.RecordProgress(w.reached)
 	}
 	d.pulse = true
 	d.signal()
@@ -336,7 +336,7 @@ func (d *Deliveries) putSign(ctx context.Context, partition int32, s *listSigns)
 		begins = 1
 	}
 	d.mu.Unlock()
-	answer, err := d.view.script(ctx, signsScript, []string{d.view.listedKey(partition)}, s.encode(), count, least, s.reached, begins)
+	answer, err := d.view.runScript(ctx, signsScript, []string{d.view.listedKey(partition)}, s.encode(), count, least, s.reached, begins)
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (p *Projector) Put(projection Projection) {
 		}
 		l.versions += unit.Version
 		if !l.asked {
-			l.pending[unit.Hospital] = l.pending[unit.Hospital].then(&change{
+			l.pending[unit.Hospital] = l.pending[unit.Hospital].merge(&change{
 				hospital: unit.Hospital, base: base, version: unit.Version, chart: unit.Chart, rooms: unit.Rooms, localSettings: unit.LocalSettings,
 			})
 		}
@@ -135,19 +135,19 @@ func (p *Projector) Put(projection Projection) {
 	p.signal()
 }
 
-// then returns the receiver and a newer change merged into one. The receiver may be nil.
-func (c *change) then(newer *change) *change {
+// merge returns the receiver and a newer change merged into one. The receiver may be nil.
+func (c *change) merge(newer *change) *change {
 	if c == nil || newer.base == noBase {
 		return newer
 	}
 	return &change{
 		hospital: c.hospital, base: c.base, version: newer.version, chart: newer.chart,
-		rooms: both(c.rooms, newer.rooms), localSettings: both(c.localSettings, newer.localSettings),
+		rooms: mergeMaps(c.rooms, newer.rooms), localSettings: mergeMaps(c.localSettings, newer.localSettings),
 	}
 }
 
-// both returns two maps of changes merged into one; the newer value wins.
-func both[K comparable](older, newer map[K][]byte) map[K][]byte {
+// mergeMaps returns two maps of changes merged into one; the newer value wins.
+func mergeMaps[K comparable](older, newer map[K][]byte) map[K][]byte {
 	if len(older) == 0 {
 		return newer
 	}
@@ -164,7 +164,7 @@ func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
 	defer p.mu.Unlock()
 	for partition, l := range p.partitions {
 		if end, known := ends[partition]; known {
-			l.fresh.Ended(at, end-1)
+			l.fresh.RecordEnd(at, end-1)
 		}
 		l.pulse = true
 	}
@@ -212,7 +212,7 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 	if len(partitions) == 0 {
 		return nil
 	}
-	seen, err := p.view.headers(ctx, p.view.headerKey, partitions...)
+	seen, err := p.view.readHeaders(ctx, p.view.headerKey, partitions...)
 	if err != nil {
 		return err
 	}

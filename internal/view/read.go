@@ -37,9 +37,9 @@ type Room struct {
 	Chart string // encoded
 }
 
-// consistent reads a header and a hospital at one moment. A pipeline may read them at different moments of a rewrite;
+// readConsistent reads a header and a hospital at one moment. A pipeline may read them at different moments of a rewrite;
 // if so, a transaction reads both again.
-func consistent[T any](b *View, read func(redis.Pipeliner) (T, error)) (T, error) {
+func readConsistent[T any](b *View, read func(redis.Pipeliner) (T, error)) (T, error) {
 	found, err := read(b.redis.Pipeline())
 	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
 		return read(b.redis.TxPipeline())
@@ -49,7 +49,7 @@ func consistent[T any](b *View, read func(redis.Pipeliner) (T, error)) (T, error
 
 // Token returns the token of the current state of a hospital, in one round trip. The errors are those of [View.Read].
 func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
-	return consistent(b, func(pipe redis.Pipeliner) (Token, error) {
+	return readConsistent(b, func(pipe redis.Pipeliner) (Token, error) {
 		token, _, err := b.token(ctx, pipe, hospital)
 		return token, err
 	})
@@ -91,7 +91,7 @@ func (b *View) token(ctx context.Context, pipe redis.Pipeliner, hospital string,
 // ErrNotWhole, ErrNoUnit and ErrBehind.
 func (b *View) Read(ctx context.Context, hospital string) (Snapshot, error) {
 	// In a transaction, an empty hash means that the hospital does not exist.
-	fields, err := consistent(b, func(pipe redis.Pipeliner) (map[string]string, error) { return b.read(ctx, pipe, hospital) })
+	fields, err := readConsistent(b, func(pipe redis.Pipeliner) (map[string]string, error) { return b.read(ctx, pipe, hospital) })
 	if err != nil {
 		return Snapshot{}, err
 	}

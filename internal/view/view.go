@@ -96,7 +96,7 @@ func Open(cfg Config) (*View, error) {
 	silence.Do(func() { redis.SetLogger(silent{}) })
 	c := &connection{now: cfg.Now}
 	var err error
-	if c.redis, err = newClient(&cfg, c.meet); err != nil {
+	if c.redis, err = newClient(&cfg, c.recordProcess); err != nil {
 		return nil, err
 	}
 	return &View{c, keys{cfg.Prefix, cfg.Partition}, cfg, waitsAtMost}, nil

@@ -94,7 +94,7 @@ func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
 	}
 	port := portOf(u)
 	if a, literal := netip.ParseAddr(u.Hostname()); literal == nil {
-		return g.address(hospital, u.Scheme, netip.AddrPortFrom(a, port))
+		return g.checkAddress(hospital, u.Scheme, netip.AddrPortFrom(a, port))
 	}
 	looking, stop := context.WithTimeout(ctx, resolveWithin)
 	defer stop()
@@ -106,7 +106,7 @@ func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
 		return refuse(NameUnresolved)
 	}
 	for _, a := range found { // the dialer tries all addresses
-		if err := g.address(hospital, u.Scheme, netip.AddrPortFrom(a, port)); err != nil {
+		if err := g.checkAddress(hospital, u.Scheme, netip.AddrPortFrom(a, port)); err != nil {
 			return err
 		}
 	}
@@ -161,12 +161,12 @@ func (g *Guard) Control(hospital, scheme string) func(context.Context, string, s
 		if err != nil {
 			return errors.Join(refuse(AddressRefused), err)
 		}
-		return g.address(hospital, scheme, a)
+		return g.checkAddress(hospital, scheme, a)
 	}
 }
 
-// address returns an error if connecting to an address is not allowed.
-func (g *Guard) address(hospital, scheme string, to netip.AddrPort) error {
+// checkAddress returns an error if connecting to an address is not allowed.
+func (g *Guard) checkAddress(hospital, scheme string, to netip.AddrPort) error {
 	if g.loopback && to.Addr().Unmap().IsLoopback() {
 		return nil
 	}

@@ -124,8 +124,8 @@ func (h *head) blame(class outbound.Class, status int) {
 // Probing reports whether the next attempt is of the event after the head.
 func (q *Queue) Probing() bool { return q.probing }
 
-// Alone records that there is no event after the head to probe with.
-func (q *Queue) Alone() { q.probing = false }
+// CancelProbe records that there is no event after the head to probe with.
+func (q *Queue) CancelProbe() { q.probing = false }
 
 // Due returns the earliest instant of the next attempt at a rate in attempts per second.
 func (q *Queue) Due(rate float64) time.Time {
@@ -210,12 +210,12 @@ func (q *Queue) End(now time.Time, position int64, until time.Time, r outbound.R
 	if v.State != outbound.Pending {
 		q.Skip(position)
 	}
-	v.Notice, v.Since = q.notice(now, r), q.FailingSince
+	v.Notice, v.Since = q.checkFailing(now, r), q.FailingSince
 	return v
 }
 
-// notice disables a queue that has been failing for too long, and returns the notice that is due, if any.
-func (q *Queue) notice(now time.Time, r outbound.Result) Notice {
+// checkFailing disables a queue that has been failing for too long, and returns the notice that is due, if any.
+func (q *Queue) checkFailing(now time.Time, r outbound.Result) Notice {
 	since := now.Sub(q.FailingSince)
 	switch {
 	case r.Class == outbound.ClassGone:

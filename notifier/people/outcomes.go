@@ -48,7 +48,7 @@ func (s *step) recordUnopened(waiting []outbound.Entry) {
 		}
 		wasClosed := one.Closed
 		if one.Closed = d.Attempts[len(d.Attempts)-1].Class == outbound.ClassSealed; one.Closed && !wasClosed {
-			s.missed(one)
+			s.recordMissed(one)
 		}
 	}
 }
@@ -74,19 +74,19 @@ func (s *step) updateReach() bool {
 
 // applyOutcomes applies messages and commands to the memory, and returns those that match no remembered message.
 func (s *step) applyOutcomes(messages []outbound.Entry, commands []outbound.Command) ([]outbound.Entry, []outbound.Command) {
-	messages = slices.DeleteFunc(slices.Clone(messages), func(e outbound.Entry) bool { return s.ended(&e.Delivery) })
+	messages = slices.DeleteFunc(slices.Clone(messages), func(e outbound.Entry) bool { return s.applyEnd(&e.Delivery) })
 	commands = slices.DeleteFunc(slices.Clone(commands), func(c outbound.Command) bool {
 		if c.Verb == outbound.VerbReceipt {
-			return s.receipt(&c)
+			return s.applyReceipt(&c)
 		}
-		return s.acknowledged(&c)
+		return s.applyAcknowledgment(&c)
 	})
 	return messages, commands
 }
 
-// acknowledged applies an acknowledgment. It reports whether the acknowledgment is for the current raise instead of
+// applyAcknowledgment applies an acknowledgment. It reports whether the acknowledgment is for the current raise instead of
 // an earlier one.
-func (s *step) acknowledged(c *outbound.Command) bool {
+func (s *step) applyAcknowledgment(c *outbound.Command) bool {
 	h := &s.memory.History
 	if c.Episode == "" || c.Episode != h.Episode || c.EventID != "" && s.memory.Raise != "" && c.EventID != s.memory.Raise {
 		return false
@@ -95,35 +95,35 @@ func (s *step) acknowledged(c *outbound.Command) bool {
 	return true
 }
 
-// receipt applies a provider's receipt for an SMS that the provider had accepted. Only a failure changes the state.
+// applyReceipt applies a provider's receipt for an SMS that the provider had accepted. Only a failure changes the state.
 // It reports whether the SMS is remembered.
-func (s *step) receipt(c *outbound.Command) bool {
+func (s *step) applyReceipt(c *outbound.Command) bool {
 	one := s.memory.find(c.Delivery)
 	switch {
 	case one == nil:
 		return false
 	case c.Receipt != outbound.Failed:
 	case one.State == outbound.Delivered:
-		s.undelivered(one)
+		s.markUndelivered(one)
 	case one.State == outbound.Pending:
 		one.Refused = true // the end of the attempt is not known yet
 	}
 	return true
 }
 
-// undelivered marks an SMS that its provider had accepted as failed.
-func (s *step) undelivered(one *sent) {
+// markUndelivered marks an SMS that its provider had accepted as failed.
+func (s *step) markUndelivered(one *sent) {
 	d := outbound.Delivery{
 		ID: one.Delivery, Hospital: s.hospital, EventID: one.Event, Event: outbound.Alert, Channel: one.Channel, EndpointID: one.Recipient,
 		State: outbound.Failed, Reason: reasonReceipt, OccurredAt: one.At, Attempts: one.Attempts,
 	}
 	s.out.Messages = append(s.out.Messages, outbound.Entry{Delivery: d})
-	s.ended(&d)
+	s.applyEnd(&d)
 }
 
-// ended applies the end of a message. If the message failed, another channel may replace it. It reports whether the
+// applyEnd applies the end of a message. If the message failed, another channel may replace it. It reports whether the
 // message is remembered.
-func (s *step) ended(d *outbound.Delivery) bool {
+func (s *step) applyEnd(d *outbound.Delivery) bool {
 	one := s.memory.find(d.ID)
 	if one == nil || one.State == d.State {
 		return one != nil
@@ -133,24 +133,24 @@ func (s *step) ended(d *outbound.Delivery) bool {
 	switch {
 	case d.State == outbound.Delivered && one.Refused:
 		one.Refused = false
-		s.undelivered(one)
+		s.markUndelivered(one)
 	case d.State == outbound.Delivered:
 		one.Closed = false
 	case (d.State == outbound.Failed || d.State == outbound.Expired) && !one.Closed:
-		s.missed(one)
+		s.recordMissed(one)
 	}
 	return true
 }
 
-// missed records that a message did not arrive. A message of the last alert is sent over another channel if there is
+// recordMissed records that a message did not arrive. A message of the last alert is sent over another channel if there is
 // one; messages of older alerts are obsolete.
-func (s *step) missed(one *sent) {
+func (s *step) recordMissed(one *sent) {
 	m := s.memory
 	h := &m.History
 	if !slices.ContainsFunc(m.Sent, func(other sent) bool {
 		return other.Recipient == one.Recipient && other.Channel == one.Channel && other.open()
 	}) {
-		h.Missed(one.Recipient, one.Channel)
+		h.RemoveReached(one.Recipient, one.Channel)
 	}
 	to, known := s.alerting.config.Settings.Recipient(s.hospital, one.Recipient)
 	if !known || one.Event != m.Alert.Event {

@@ -132,7 +132,7 @@ func (s *step) sendAlert(d policy.Decision) {
 		}
 		s.writeMessage(&a, h.Decisions, one, tier)
 	}
-	s.event(&a, h.Decisions, hooks)
+	s.addEvent(&a, h.Decisions, hooks)
 }
 
 // writeMessage creates the message of the last alert to one addressee, or records why it is not sent.
@@ -167,9 +167,9 @@ func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee,
 	})
 }
 
-// event creates the surge.alert for the webhooks that subscribe to it, and a second one for webhooks of recipients
+// addEvent creates the surge.alert for the webhooks that subscribe to it, and a second one for webhooks of recipients
 // that do not.
-func (s *step) event(a *alert.Alert, decision int64, hooks []string) {
+func (s *step) addEvent(a *alert.Alert, decision int64, hooks []string) {
 	if e, err := a.Event(s.hospital, decision, ""); err == nil {
 		s.out.Events = append(s.out.Events, e)
 	}

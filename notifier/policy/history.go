@@ -156,8 +156,8 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 	h.Unreached = !sent && slices.ContainsFunc(to, func(a Addressee) bool { return a.Reason != NotNotified }) && d.Reason != Escalated
 }
 
-// Missed removes a recipient from Reached because the message failed permanently.
-func (h *History) Missed(recipient string, channel outbound.Channel) {
+// RemoveReached removes a recipient from Reached because the message failed permanently.
+func (h *History) RemoveReached(recipient string, channel outbound.Channel) {
 	h.Reached = slices.DeleteFunc(slices.Clone(h.Reached), func(r Reached) bool { return r == Reached{recipient, channel} })
 }
 

@@ -86,27 +86,27 @@ func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result 
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	status, header, body, failure := w.exchange(ctx, w.signIn(request))
 	if status == 0 {
-		return w.unclear(failure)
+		return w.delayUnclear(failure)
 	}
 	r := w.judge(status, header)
 	var got twilioMessage
 	switch err := json.Unmarshal(body, &got); {
 	case r.Class == outbound.ClassOK && (err != nil || got.SID == ""):
-		r = w.unclear(outbound.Result{Class: outbound.ClassStatus, Status: status})
+		r = w.delayUnclear(outbound.Result{Class: outbound.ClassStatus, Status: status})
 	case r.Class == outbound.ClassOK:
 		r.Response = got.SID
 	case err == nil:
 		r.Response = outcome.CleanResponse(strings.TrimSpace(strconv.Itoa(got.Code)+" "+got.Message), m.To)
 	}
 	if status >= 500 {
-		r = w.unclear(r)
+		r = w.delayUnclear(r)
 	}
 	return r
 }
 
-// unclear delays the next attempt until a look-up can show whether the message arrived. An attempt that failed before
+// delayUnclear delays the next attempt until a look-up can show whether the message arrived. An attempt that failed before
 // anything was sent needs no such delay.
-func (w *twilio) unclear(r outbound.Result) outbound.Result {
+func (w *twilio) delayUnclear(r outbound.Result) outbound.Result {
 	switch r.Class { //nolint:exhaustive // the message may have arrived with any other class
 	case outbound.ClassDNS, outbound.ClassRefused, outbound.ClassTLS, outbound.ClassInterrupted:
 	default:
@@ -126,11 +126,11 @@ func (w *twilio) lookUp(ctx context.Context, m *outbound.Message) (found bool, r
 	}
 	status, header, body, failure := w.exchange(ctx, w.signIn(request))
 	if status == 0 {
-		return false, w.unclear(failure)
+		return false, w.delayUnclear(failure)
 	}
 	if r = w.judge(status, header); r.Class != outbound.ClassOK {
 		r.Final = false
-		return false, w.unclear(r)
+		return false, w.delayUnclear(r)
 	}
 	var list struct{ Messages []twilioMessage }
 	if err := json.Unmarshal(body, &list); err != nil {

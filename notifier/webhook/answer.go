@@ -48,9 +48,9 @@ func redirected(answer *http.Response, body string) string {
 	return outcome.CleanResponse("Location: "+to.String()+" "+body, "")
 }
 
-// excerpt reads a limited part of a response's body and returns its start. It calls cancel to abort the request if
+// readExcerpt reads a limited part of a response's body and returns its start. It calls cancel to abort the request if
 // the body takes too long.
-func (s *Sender) excerpt(ctx context.Context, cancel context.CancelFunc, body io.Reader) string {
+func (s *Sender) readExcerpt(ctx context.Context, cancel context.CancelFunc, body io.Reader) string {
 	if body == http.NoBody {
 		return ""
 	}

@@ -124,7 +124,7 @@ func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	result := s.answered(answer)
 	result.Took = s.now().Sub(began)
 	if answer.StatusCode != http.StatusSwitchingProtocols { // with 101, the body is the bare connection, which no context ends
-		result.Response = s.excerpt(bounded, cancel, answer.Body)
+		result.Response = s.readExcerpt(bounded, cancel, answer.Body)
 	}
 	if result.Class == outbound.ClassRedirect {
 		result.Response = redirected(answer, result.Response)

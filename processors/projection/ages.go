@@ -34,7 +34,7 @@ func NewAges(n int32, now func() time.Time) *Ages {
 	a := &Ages{now: now, partitions: make([]age, n)}
 	for i := range a.partitions {
 		a.partitions[i] = age{applied: -1, oldestAt: -2, fresh: view.FreshnessSince(now())}
-		a.partitions[i].fresh.Reached(-1)
+		a.partitions[i].fresh.RecordProgress(-1)
 	}
 	return a
 }
@@ -48,7 +48,7 @@ func (a *Ages) Applied(partition int32, offset int64) {
 	}
 	if p := &a.partitions[partition]; offset > p.applied {
 		p.applied = offset
-		p.fresh.Reached(offset)
+		p.fresh.RecordProgress(offset)
 	}
 }
 
@@ -103,7 +103,7 @@ func (a *Ages) ended(at time.Time, ends map[int32]int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for partition, end := range ends {
-		a.partitions[partition].fresh.Ended(at, end-1)
+		a.partitions[partition].fresh.RecordEnd(at, end-1)
 	}
 }
 

@@ -54,7 +54,7 @@ func (v *Projection) Own(partition int32, applied int64, all []verdict.Chart) ve
 		kept.units[c.Hospital] = unitOf(c)
 	}
 	kept.fresh = view.FreshnessSince(v.now())
-	kept.fresh.Reached(applied)
+	kept.fresh.RecordProgress(applied)
 	v.partitions[partition] = kept
 	v.whole(partition, kept)
 	select {
@@ -73,7 +73,7 @@ func (kept *partitionCharts) Show(applied int64, changed []verdict.Chart) {
 		return
 	}
 	kept.applied = applied
-	kept.fresh.Reached(applied)
+	kept.fresh.RecordProgress(applied)
 	units := make([]view.Unit, 0, len(changed))
 	for _, c := range changed {
 		unit := unitOf(c)
@@ -92,7 +92,7 @@ func (v *Projection) Passed(partition int32, next int64) {
 		return
 	}
 	kept.applied = next - 1
-	kept.fresh.Reached(kept.applied)
+	kept.fresh.RecordProgress(kept.applied)
 	v.Projector.Put(view.Projection{Partition: partition, Position: kept.applied})
 }
 
@@ -230,7 +230,7 @@ func (v *Projection) waits(partition int32, offset int64, since time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if kept := v.partitions[partition]; kept != nil {
-		kept.fresh.Ended(since, offset)
+		kept.fresh.RecordEnd(since, offset)
 	}
 }
 
@@ -240,7 +240,7 @@ func (v *Projection) ended(at time.Time, ends map[int32]int64) {
 	defer v.mu.Unlock()
 	for partition, end := range ends {
 		if kept := v.partitions[partition]; kept != nil {
-			kept.fresh.Ended(at, end-1)
+			kept.fresh.RecordEnd(at, end-1)
 		}
 	}
 	v.Projector.Pulse(at, ends)

@@ -159,7 +159,7 @@ func TestOldestSinceTakeOver(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	v := &Projection{now: func() time.Time { return at }, partitions: map[int32]*partitionCharts{}}
 	v.partitions[3] = &partitionCharts{view: v, partition: 3, applied: 10, fresh: view.FreshnessSince(at)}
-	v.partitions[3].fresh.Reached(10)
+	v.partitions[3].fresh.RecordProgress(10)
 	if got := v.Behind(at.Add(time.Minute)); got != time.Minute {
 		t.Errorf("the log is silent: %v behind", got)
 	}

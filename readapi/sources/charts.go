@@ -20,14 +20,14 @@ type Charts struct{ View *view.View }
 // Token implements [readapi.Charts].
 func (c Charts) Token(ctx context.Context, hospital string) (readapi.Token, error) {
 	token, err := c.View.Token(ctx, hospital)
-	return readapi.Token(token), away(err)
+	return readapi.Token(token), convertViewError(err)
 }
 
 // Read implements [readapi.Charts].
 func (c Charts) Read(ctx context.Context, hospital string, since readapi.Token) (readapi.State, error) {
 	s, err := c.View.ReadSince(ctx, hospital, view.Token(since))
 	if err != nil {
-		return readapi.State{}, away(err)
+		return readapi.State{}, convertViewError(err)
 	}
 	state := readapi.State{
 		Token: readapi.Token(s.Token), Unit: s.Chart, Rooms: make([]readapi.Room, len(s.Rooms)),
@@ -41,12 +41,12 @@ func (c Charts) Read(ctx context.Context, hospital string, since readapi.Token) 
 
 // DecodeUnit implements [readapi.Charts].
 func (Charts) DecodeUnit(encoded string, u *acuity.UnitChart) error {
-	return undecoded("unit", schemas.UnitChartCodec.DecodeInto([]byte(encoded), u))
+	return convertDecodeError("unit", schemas.UnitChartCodec.DecodeInto([]byte(encoded), u))
 }
 
 // DecodeRoom implements [readapi.Charts].
 func (Charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
-	return undecoded("room", schemas.RoomChartCodec.DecodeInto([]byte(encoded), r))
+	return convertDecodeError("room", schemas.RoomChartCodec.DecodeInto([]byte(encoded), r))
 }
 
 // LocalSettings implements [readapi.LocalSettings] on the view and the settings.
@@ -58,7 +58,7 @@ type LocalSettings struct {
 // LocalSettings implements [readapi.LocalSettings].
 func (s LocalSettings) LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, error) {
 	all, _, err := s.View.LocalSettings(ctx, hospital, codes)
-	return all, away(err)
+	return all, convertViewError(err)
 }
 
 // DecodeState implements [readapi.LocalSettings].
@@ -69,8 +69,8 @@ func (LocalSettings) DecodeState(encoded string) (facts.Record, error) {
 // Hospital implements [readapi.LocalSettings].
 func (s LocalSettings) Hospital(id string) (access.Hospital, bool) { return s.Register.Hospital(id) }
 
-// undecoded converts an error of a record. A record of a newer release cannot be read until this process is upgraded.
-func undecoded(what string, err error) error {
+// convertDecodeError converts an error of a record. A record of a newer release cannot be read until this process is upgraded.
+func convertDecodeError(what string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -80,8 +80,8 @@ func undecoded(what string, err error) error {
 	return fmt.Errorf("decode %s chart: %w", what, err)
 }
 
-// away converts an error of the view to an error of readapi.
-func away(err error) error {
+// convertViewError converts an error of the view to an error of readapi.
+func convertViewError(err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -45,20 +45,20 @@ func (l Deliveries) Deliveries(ctx context.Context, q outbound.Query) (page outb
 		}
 		return true
 	})
-	return page, errors.Join(away(err), fault)
+	return page, errors.Join(convertViewError(err), fault)
 }
 
 // Delivery implements [subscribers.View].
 func (l Deliveries) Delivery(ctx context.Context, hospital, id string) (outbound.Delivery, bool, error) {
 	value, err := l.Lists.Delivery(ctx, hospital, id)
 	if value == nil {
-		return outbound.Delivery{}, false, away(err)
+		return outbound.Delivery{}, false, convertViewError(err)
 	}
 	e, fault := ledger.DeliveryCodec.Decode(value)
 	if fault != nil {
 		return outbound.Delivery{}, false, fmt.Errorf("decode delivery: %w", fault)
 	}
-	return e.Delivery, true, away(err)
+	return e.Delivery, true, convertViewError(err)
 }
 
 // Health implements [subscribers.View].
@@ -78,7 +78,7 @@ func (l Deliveries) Progress(ctx context.Context, hospital, command string) (p o
 // Episodes implements [subscribers.View].
 func (l Deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.AlertRun, error) {
 	values, err := l.Lists.Episodes(ctx, hospital)
-	err = away(err)
+	err = convertViewError(err)
 	all := make([]outbound.AlertRun, 0, len(values))
 	for _, value := range values {
 		var e outbound.AlertRun
@@ -94,12 +94,12 @@ func (l Deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.A
 // that the lists are outdated.
 func decodeNote(value []byte, err error, into any) (ok bool, _ error) {
 	if value == nil {
-		return false, away(err)
+		return false, convertViewError(err)
 	}
 	if fault := json.Unmarshal(value, into); fault != nil {
 		return false, fmt.Errorf("decode note: %w", fault)
 	}
-	return true, away(err)
+	return true, convertViewError(err)
 }
 
 // Links resolves the links in alerts.
@@ -117,14 +117,14 @@ func (l Links) Link(ctx context.Context, token string) (link outbound.AckLink, o
 	// The hospital of the link is unknown, so the absence of a link is certain only if the lists of all partitions are
 	// complete.
 	faults, err := l.Lists.Faults(ctx, l.Partitions)
-	return link, false, away(errors.Join(err, view.PartitionFaults(faults, int(l.Partitions))))
+	return link, false, convertViewError(errors.Join(err, view.PartitionFaults(faults, int(l.Partitions))))
 }
 
 // Episode returns an alert run of a hospital.
 func (l Links) Episode(ctx context.Context, hospital, id string) (e outbound.AlertRun, ok bool, err error) {
 	all, err := l.Lists.Episodes(ctx, hospital)
 	if all[id] == "" {
-		return e, false, away(err)
+		return e, false, convertViewError(err)
 	}
 	ok, err = decodeNote([]byte(all[id]), err, &e)
 	return e, ok, err

@@ -82,13 +82,13 @@ func (f Forecasts) Model(ctx context.Context, hospital string) (*forecast.Model,
 		return forecast.NewModel(hospital), nil
 	}
 	if err != nil {
-		return nil, away(err)
+		return nil, convertViewError(err)
 	}
-	return shownModel([]byte(s.Chart))
+	return decodeModel([]byte(s.Chart))
 }
 
-// shownModel decodes a model from the view.
-func shownModel(value []byte) (*forecast.Model, error) {
+// decodeModel decodes a model from the view.
+func decodeModel(value []byte) (*forecast.Model, error) {
 	m, err := schemas.ModelCodec.Decode(value)
 	if err != nil {
 		return nil, fmt.Errorf("decode model: %w", err)

@@ -23,14 +23,14 @@ func TestModelOfAnotherRelease(t *testing.T) {
 		}
 		return value
 	}
-	if got, err := shownModel(encoded()); err != nil || !reflect.DeepEqual(got, forecast.NewModel("north")) {
+	if got, err := decodeModel(encoded()); err != nil || !reflect.DeepEqual(got, forecast.NewModel("north")) {
 		t.Errorf("of this release: %v", err)
 	}
 	m.Version++
-	if got, err := shownModel(encoded()); got != nil || !errors.Is(err, readapi.ErrAway) {
+	if got, err := decodeModel(encoded()); got != nil || !errors.Is(err, readapi.ErrAway) {
 		t.Errorf("of another release: %v, error %v", got, err)
 	}
-	if _, err := shownModel([]byte("no record")); err == nil || errors.Is(err, readapi.ErrAway) {
+	if _, err := decodeModel([]byte("no record")); err == nil || errors.Is(err, readapi.ErrAway) {
 		t.Errorf("of no record: %v", err)
 	}
 }

@@ -36,8 +36,8 @@ type API struct {
 // ActStaff is the action in the audit log when a person sets the nurses on duty.
 const ActStaff = "staffing.set"
 
-// staff sets the nurses on duty. It returns the refusal of the API, or nil.
-func (a *API) staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call acuity.Tristate) (*apicall.Refusal, error) {
+// setStaffing sets the nurses on duty. It returns the refusal of the API, or nil.
+func (a *API) setStaffing(ctx context.Context, s *auth.Session, nurses json.RawMessage, call acuity.Tristate) (*apicall.Refusal, error) {
 	act := audit.Act{Hospital: s.Hospital, At: a.Now(), By: s.User, Action: ActStaff, Subject: "staffing"}
 	if err := a.Audit(ctx, act); err != nil {
 		return nil, fmt.Errorf("record the action: %w", err)
@@ -52,7 +52,7 @@ func (a *API) staff(ctx context.Context, s *auth.Session, nurses json.RawMessage
 		how = audit.Unclear
 	}
 	if err != nil || refused != nil {
-		err = errors.Join(err, a.Audit.NotDone(ctx, act, how))
+		err = errors.Join(err, a.Audit.RecordNotDone(ctx, act, how))
 	}
 	return refused, err
 }
@@ -149,7 +149,7 @@ func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth
 	if !json.Valid(nurses) { // as a JSON string
 		nurses, _ = json.Marshal(typed) //nolint:errcheck // a text
 	}
-	refused, err := s.Acts.staff(r.Context(), session, nurses, call)
+	refused, err := s.Acts.setStaffing(r.Context(), session, nurses, call)
 	switch {
 	case err != nil:
 		s.ShowUnavailable(w, r, session, "staffing not sent", err)

@@ -159,7 +159,7 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	case errors.Is(err, readapi.ErrNoUnit):
 		status, n.Heading, n.Say = http.StatusOK, p.T("none"), p.T("none.do")
 		if !n.Wall {
-			lead(&n, session)
+			addFirstSteps(&n, session)
 		}
 	case errors.Is(err, readapi.ErrBehind):
 		n.Heading, n.Say = p.T("fault.away"), p.T("fault.behind")
@@ -176,9 +176,9 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	return nil, false
 }
 
-// lead adds to a notice how a hospital without records gets its first data: an administrator sees the steps, other
+// addFirstSteps adds to a notice how a hospital without records gets its first data: an administrator sees the steps, other
 // people see who performs them.
-func lead(n *page.Notice, session *auth.Session) {
+func addFirstSteps(n *page.Notice, session *auth.Session) {
 	if session.Role != users.Admin {
 		n.Say = n.T("none.viewer")
 		return

@@ -47,8 +47,8 @@ const (
 // recordNotDoneWithin is the timeout for writing the second record, because the caller is waiting for its response.
 const recordNotDoneWithin = 2 * time.Second
 
-// NotDone records that an act was not executed, or may not have been. It works even after the request has ended.
-func (record Record) NotDone(ctx context.Context, act Act, how string) error {
+// RecordNotDone records that an act was not executed, or may not have been. It works even after the request has ended.
+func (record Record) RecordNotDone(ctx context.Context, act Act, how string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordNotDoneWithin)
 	defer cancel()
 	act.Action, act.After = act.Action+how, ""
@@ -59,7 +59,7 @@ func (record Record) NotDone(ctx context.Context, act Act, how string) error {
 // was executed if an act could not be recorded, or if the error is [access.ErrOvertaken]; after any other error this
 // is unknown.
 func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error {
-	recorded, err := each(acts, func(act Act) error { return record(ctx, act) })
+	recorded, err := writeEach(acts, func(act Act) error { return record(ctx, act) })
 	how := Failed
 	if err != nil {
 		err = fmt.Errorf("record the action: %w", err)
@@ -68,7 +68,7 @@ func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error
 	} else if !errors.Is(err, access.ErrOvertaken) {
 		how = Unclear
 	}
-	if _, fault := each(recorded, func(act Act) error { return record.NotDone(ctx, act, how) }); fault != nil {
+	if _, fault := writeEach(recorded, func(act Act) error { return record.RecordNotDone(ctx, act, how) }); fault != nil {
 		err = fmt.Errorf("%w; the record of this failure was not written: %w", err, fault)
 	}
 	return err
@@ -88,9 +88,9 @@ func Retry(ctx context.Context, change func() error) error {
 // each with a separate record.
 const atOnce = 32
 
-// each writes a record of every act: sequentially for one hospital, concurrently for several. It returns the acts
+// writeEach writes a record of every act: sequentially for one hospital, concurrently for several. It returns the acts
 // that were written, and the first error.
-func each(acts []Act, write func(Act) error) (written []Act, err error) {
+func writeEach(acts []Act, write func(Act) error) (written []Act, err error) {
 	hospitals := map[string][]Act{}
 	for _, act := range acts {
 		hospitals[act.Hospital] = append(hospitals[act.Hospital], act)

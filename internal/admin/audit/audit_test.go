@@ -50,7 +50,7 @@ func TestNotDone(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end() // the client is gone
 	for _, how := range []string{Failed, Unclear} {
-		if err := record.NotDone(ended, act, how); err != nil {
+		if err := record.RecordNotDone(ended, act, how); err != nil {
 			t.Error(err)
 		}
 	}

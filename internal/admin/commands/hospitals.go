@@ -178,7 +178,7 @@ func (o *hospitalImport) run(ctx context.Context, file string) error {
 			return err
 		}
 		if o.dryRun {
-			return o.count(s, rows)
+			return o.printCounts(s, rows)
 		}
 		err := o.makeAll(ctx, s, ring, rows)
 		if o.JSON {
@@ -189,8 +189,8 @@ func (o *hospitalImport) run(ctx context.Context, file string) error {
 	})
 }
 
-// count prints what an import would create.
-func (o *hospitalImport) count(s *settings.Store, rows []importedHospital) error {
+// printCounts prints what an import would create.
+func (o *hospitalImport) printCounts(s *settings.Store, rows []importedHospital) error {
 	made, created := &o.made, 0
 	made.DryRun, made.Keys = true, []madeKey{}
 	for i := range rows {

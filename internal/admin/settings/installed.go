@@ -36,7 +36,7 @@ func (e otherRelease) Error() string {
 		"start that release, or start with empty topics"
 }
 
-func differs(format string, args ...any) error { return otherKey(fmt.Sprintf(format, args...)) }
+func keyErrorf(format string, args ...any) error { return otherKey(fmt.Sprintf(format, args...)) }
 
 // installedName is the name of the record of a key, and the name under which its value is sealed.
 func installedName(id string) string { return administration.InstalledKeys + id }
@@ -98,7 +98,7 @@ func (s *Store) install(ctx context.Context, id string, ring *seal.Keyring, lost
 		case is && fingerprintOf(known) == ring.Fingerprint():
 			return nil
 		case is && !lost && !ring.Use(fingerprintOf(known)):
-			return differs("the installation has another %s (%s): give it with --%s-key-old", installedNames[id], fingerprintOf(known), id)
+			return keyErrorf("the installation has another %s (%s): give it with --%s-key-old", installedNames[id], fingerprintOf(known), id)
 		case is:
 			made.Version = known.Version + 1
 		}

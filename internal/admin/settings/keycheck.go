@@ -182,12 +182,12 @@ func (k *KeyCheck) check(ctx context.Context) error {
 		case is && len(known.Fingerprint) == 0:
 			faults = append(faults, otherRelease(installedNames[id]))
 		case !has && is && k.needs[id]:
-			faults = append(faults, differs("the %s is missing, but the installation has one (%s)", installedNames[id], fingerprintOf(known)))
+			faults = append(faults, keyErrorf("the %s is missing, but the installation has one (%s)", installedNames[id], fingerprintOf(known)))
 		case !has:
 		case !is:
 			faults = append(faults, k.claim(ctx, id, ring))
 		case !ring.Use(fingerprintOf(known)):
-			faults = append(faults, differs("the %s (%s) is not that of the installation (%s)", installedNames[id],
+			faults = append(faults, keyErrorf("the %s (%s) is not that of the installation (%s)", installedNames[id],
 				ring.Fingerprint(), fingerprintOf(known)))
 		}
 	}
@@ -216,7 +216,7 @@ func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) err
 		}
 		for i := range rows {
 			if rows[i].Key == SealedUnknown {
-				return differs("the %s (%s) does not decrypt the stored settings", installedNames[id], ring.Fingerprint())
+				return keyErrorf("the %s (%s) does not decrypt the stored settings", installedNames[id], ring.Fingerprint())
 			}
 		}
 	case PseudonymKey:

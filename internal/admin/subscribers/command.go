@@ -115,8 +115,8 @@ func commandOf(p *outbound.Progress) commandRow {
 	}
 }
 
-// command returns a new command of the caller.
-func (s *server) command(r *http.Request, verb outbound.Verb) *outbound.Command {
+// newCommand returns a new command of the caller.
+func (s *server) newCommand(r *http.Request, verb outbound.Verb) *outbound.Command {
 	caller := httpapi.Caller(r.Context())
 	return &outbound.Command{ID: "cmd_" + access.RandomHex(8), Hospital: caller.Hospital, Verb: verb, At: cut(s.Shell.Now()), By: caller.ID}
 }
@@ -136,11 +136,11 @@ func (s *webhooks) test(w http.ResponseWriter, r *http.Request) {
 	if f := faultsOf(&in); f.answered(w, r) {
 		return
 	}
-	hook, ok := s.webhook(w, r)
+	hook, ok := s.findWebhook(w, r)
 	if !ok {
 		return
 	}
-	c := s.command(r, outbound.VerbTest)
+	c := s.newCommand(r, outbound.VerbTest)
 	c.Endpoint, c.Channel = hook.ID, outbound.ChannelWebhook
 	if in.Event != outbound.Ping {
 		c.Event = in.Event
@@ -156,7 +156,7 @@ func (s *webhooks) replay(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	c := s.command(r, outbound.VerbReplay)
+	c := s.newCommand(r, outbound.VerbReplay)
 	q := httpapi.QueryOf(r)
 	c.DryRun = q.One(dryRun, "true", "false") == "true"
 	for name, values := range r.URL.Query() {
@@ -183,7 +183,7 @@ func (s *webhooks) replay(w http.ResponseWriter, r *http.Request) {
 	if f.answered(w, r) {
 		return
 	}
-	hook, ok := s.webhook(w, r)
+	hook, ok := s.findWebhook(w, r)
 	if !ok {
 		return
 	}
@@ -195,7 +195,7 @@ func (s *webhooks) replay(w http.ResponseWriter, r *http.Request) {
 		ordered = s.order(w, r, actWebhookReplay, hook.ID, c)
 	}
 	if ordered {
-		httpapi.OK(w, r, replayed{c.ID, s.count(r.Context(), c), c.DryRun, warnings})
+		httpapi.OK(w, r, replayed{c.ID, s.waitForCount(r.Context(), c), c.DryRun, warnings})
 	}
 }
 
@@ -214,8 +214,8 @@ func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbou
 	return err == nil
 }
 
-// count waits until the notifier reports the number of deliveries of a replay.
-func (s *webhooks) count(ctx context.Context, c *outbound.Command) *int {
+// waitForCount waits until the notifier reports the number of deliveries of a replay.
+func (s *webhooks) waitForCount(ctx context.Context, c *outbound.Command) *int {
 	if p, ok := Await(ctx, s.Lists, c, func(p *outbound.Progress) bool { return p.Count > 0 || p.Done }); ok {
 		return &p.Count
 	}
@@ -246,10 +246,10 @@ func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough fu
 }
 
 func (s *webhooks) retry(w http.ResponseWriter, r *http.Request) {
-	c := s.command(r, outbound.VerbRetry)
+	c := s.newCommand(r, outbound.VerbRetry)
 	d, ok, err := s.Lists.Delivery(r.Context(), c.Hospital, pathID(r))
 	if !ok { // an outdated delivery suffices to send it again
-		s.listed(w, r, ok, err)
+		s.requireListed(w, r, ok, err)
 		return
 	}
 	c.Delivery, c.EventID, c.Endpoint, c.Channel = d.ID, d.EventID, d.EndpointID, d.Channel
@@ -259,10 +259,11 @@ func (s *webhooks) retry(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *webhooks) stop(w http.ResponseWriter, r *http.Request) {
-	c := s.command(r, outbound.VerbStop)
+	c := s.newCommand(r, outbound.VerbStop)
 	p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r))
 	switch {
-	case (!ok || p.Done) && !s.listed(w, r, ok, err): // a command that is known to be running can be stopped, even if its progress is outdated
+	// A command that is known to be running can be stopped, even if its progress is outdated.
+	case (!ok || p.Done) && !s.requireListed(w, r, ok, err):
 		return
 	case p.Verb != outbound.VerbReplay:
 		unprocessable(w, r, "Only a replay can be stopped.", "", "verb")
@@ -278,7 +279,7 @@ func (s *webhooks) stop(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *webhooks) getCommand(w http.ResponseWriter, r *http.Request) {
-	if p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r)); s.listed(w, r, ok, err) {
+	if p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r)); s.requireListed(w, r, ok, err) {
 		httpapi.OK(w, r, commandOf(&p))
 	}
 }

@@ -133,8 +133,8 @@ func deliveryOf(d *outbound.Delivery) deliveryRow {
 	return row
 }
 
-// page returns the requested page. If it returns false, it has sent an error response.
-func (s *webhooks) page(w http.ResponseWriter, r *http.Request, endpoint string) (page outbound.Page, ok bool) {
+// readPage returns the requested page. If it returns false, it has sent an error response.
+func (s *webhooks) readPage(w http.ResponseWriter, r *http.Request, endpoint string) (page outbound.Page, ok bool) {
 	given, zone := httpapi.QueryOf(r), s.Zone(hospitalOf(r))
 	q := outbound.Query{
 		Hospital: hospitalOf(r), Endpoint: endpoint, Channel: outbound.Channel(given.One("channel", channelNames...)),
@@ -152,13 +152,13 @@ func (s *webhooks) page(w http.ResponseWriter, r *http.Request, endpoint string)
 	case errors.Is(err, ErrCursor):
 		unprocessable(w, r, "The cursor is not from this list; start again without a cursor.", "cursor", "cursor")
 	default:
-		s.away(w, r, err)
+		s.failUnavailable(w, r, err)
 	}
 	return page, false
 }
 
 func (s *webhooks) answerPage(w http.ResponseWriter, r *http.Request, endpoint string) {
-	found, ok := s.page(w, r, endpoint)
+	found, ok := s.readPage(w, r, endpoint)
 	if !ok {
 		return
 	}
@@ -172,18 +172,18 @@ func (s *webhooks) answerPage(w http.ResponseWriter, r *http.Request, endpoint s
 func (s *webhooks) listDeliveries(w http.ResponseWriter, r *http.Request) { s.answerPage(w, r, "") }
 
 func (s *webhooks) listWebhookDeliveries(w http.ResponseWriter, r *http.Request) {
-	if hook, ok := s.webhook(w, r); ok {
+	if hook, ok := s.findWebhook(w, r); ok {
 		s.answerPage(w, r, hook.ID)
 	}
 }
 
 func (s *webhooks) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
 	hook, known := s.Register.Webhook(hospitalOf(r), pathID(r))
-	if !known || !s.reads(r, hook) {
+	if !known || !s.mayRead(r, hook) {
 		missing(w, r)
 		return
 	}
-	found, ok := s.page(w, r, hook.ID)
+	found, ok := s.readPage(w, r, hook.ID)
 	if !ok {
 		return
 	}
@@ -198,9 +198,9 @@ func (s *webhooks) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, page)
 }
 
-// reads reports whether the caller's key may list the deliveries to an endpoint. The endpoint may name any key of the
+// mayRead reports whether the caller's key may list the deliveries to an endpoint. The endpoint may name any key of the
 // same lineage.
-func (s *webhooks) reads(r *http.Request, hook *outbound.Webhook) bool {
+func (s *webhooks) mayRead(r *http.Request, hook *outbound.Webhook) bool {
 	caller := httpapi.Caller(r.Context())
 	return slices.ContainsFunc(hook.ReaderKeys, func(id string) bool {
 		if id == caller.ID {
@@ -212,7 +212,7 @@ func (s *webhooks) reads(r *http.Request, hook *outbound.Webhook) bool {
 }
 
 func (s *webhooks) getDelivery(w http.ResponseWriter, r *http.Request) {
-	if d, ok, err := s.Lists.Delivery(r.Context(), hospitalOf(r), pathID(r)); s.listed(w, r, ok, err) {
+	if d, ok, err := s.Lists.Delivery(r.Context(), hospitalOf(r), pathID(r)); s.requireListed(w, r, ok, err) {
 		httpapi.OK(w, r, deliveryOf(&d))
 	}
 }

@@ -69,7 +69,7 @@ type episodeList struct {
 func (s *alerts) listEpisodes(w http.ResponseWriter, r *http.Request) {
 	all, err := s.Lists.Episodes(r.Context(), hospitalOf(r))
 	if err != nil {
-		s.away(w, r, err)
+		s.failUnavailable(w, r, err)
 		return
 	}
 	slices.SortStableFunc(all, func(a, b outbound.AlertRun) int { return b.OpenedAt.Compare(a.OpenedAt) })
@@ -98,13 +98,13 @@ func (s *alerts) acknowledge(w http.ResponseWriter, r *http.Request) {
 	at := slices.IndexFunc(all, func(e outbound.AlertRun) bool { return e.ID == pathID(r) })
 	switch {
 	case at < 0:
-		s.listed(w, r, false, err)
+		s.requireListed(w, r, false, err)
 		return
 	case !all[at].ClosedAt.IsZero():
 		unprocessable(w, r, "The episode has ended; no action is needed.", "", "closed")
 		return
 	}
-	c := s.command(r, outbound.VerbAck)
+	c := s.newCommand(r, outbound.VerbAck)
 	c.Episode, c.EventID = all[at].ID, cmp.Or(in.Alert, all[at].Alert)
 	if in.By != "" {
 		c.By = in.By

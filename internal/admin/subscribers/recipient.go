@@ -138,8 +138,8 @@ func (s *alerts) listRecipients(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, list)
 }
 
-// recipient returns the recipient in the path. If it returns false, it has sent an error response.
-func (s *alerts) recipient(w http.ResponseWriter, r *http.Request) (*outbound.Recipient, bool) {
+// findRecipient returns the recipient in the path. If it returns false, it has sent an error response.
+func (s *alerts) findRecipient(w http.ResponseWriter, r *http.Request) (*outbound.Recipient, bool) {
 	p, ok := s.Register.Recipient(hospitalOf(r), pathID(r))
 	if !ok {
 		missing(w, r)
@@ -210,7 +210,7 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 		missing(w, r)
 	case now == nil || now.Version != old.Version:
 		httpapi.Fail(w, r, overtaken)
-	case matches(w, r, old.Version):
+	case requireMatch(w, r, old.Version):
 		s.saveRecipient(w, r, seen, actRecipientChange, old.Version, &p, warnings)
 	}
 }
@@ -281,8 +281,8 @@ func first(text string) string {
 func (s *alerts) deleteRecipient(w http.ResponseWriter, r *http.Request) {
 	seen, end := s.begin()
 	defer end()
-	old, ok := s.recipient(w, r)
-	if !ok || !matches(w, r, old.Version) {
+	old, ok := s.findRecipient(w, r)
+	if !ok || !requireMatch(w, r, old.Version) {
 		return
 	}
 	for _, t := range s.Register.Tiers(old.Hospital) {
@@ -311,7 +311,7 @@ func (s *alerts) testAlert(w http.ResponseWriter, r *http.Request) {
 		missing(w, r)
 		return
 	}
-	c := s.command(r, outbound.VerbTest)
+	c := s.newCommand(r, outbound.VerbTest)
 	c.Endpoint, c.Channel = p.ID, outbound.Channel(in.Channel)
 	reached := map[outbound.Channel]string{
 		outbound.ChannelMail: p.EmailShown, outbound.ChannelSMS: p.PhoneShown, outbound.ChannelWebhook: p.WebhookID,

@@ -104,9 +104,9 @@ func unprocessable(w http.ResponseWriter, r *http.Request, message, path, rule s
 	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: message, Details: []httpapi.Detail{{Path: path, Rule: rule}}})
 }
 
-// matches reports whether If-Match allows the version or is missing. If it returns false, it has sent an error
+// requireMatch reports whether If-Match allows the version or is missing. If it returns false, it has sent an error
 // response.
-func matches(w http.ResponseWriter, r *http.Request, version int64) bool {
+func requireMatch(w http.ResponseWriter, r *http.Request, version int64) bool {
 	return httpapi.MatchVersion(w, r, strconv.FormatInt(version, 10))
 }
 
@@ -167,13 +167,13 @@ func (s *server) recordNotDone(r *http.Request, act audit.Act, err error) {
 	if errors.Is(err, access.ErrOvertaken) || errors.Is(err, ErrNoKey) {
 		how = audit.Failed
 	}
-	if fault := s.Audit.NotDone(r.Context(), act, how); fault != nil {
+	if fault := s.Audit.RecordNotDone(r.Context(), act, how); fault != nil {
 		s.Shell.Log.WarnContext(r.Context(), "audit record of a failure not written", "action", act.Action, "error", fault)
 	}
 }
 
-// away responds that a required store is currently unavailable.
-func (s *server) away(w http.ResponseWriter, r *http.Request, err error) {
+// failUnavailable responds that a required store is currently unavailable.
+func (s *server) failUnavailable(w http.ResponseWriter, r *http.Request, err error) {
 	s.Shell.Log.WarnContext(r.Context(), "deliveries not read", "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
 		Kind: httpapi.Unavailable, RetryAfter: tryAgain, Details: []httpapi.Detail{{Path: "data", Rule: s.Reason(err)}},
@@ -185,11 +185,11 @@ func missing(w http.ResponseWriter, r *http.Request) {
 	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 }
 
-// listed reports whether [Lists] has the requested entry. If it returns false, it has sent an error response.
-func (s *server) listed(w http.ResponseWriter, r *http.Request, ok bool, err error) bool {
+// requireListed reports whether [Lists] has the requested entry. If it returns false, it has sent an error response.
+func (s *server) requireListed(w http.ResponseWriter, r *http.Request, ok bool, err error) bool {
 	switch {
 	case err != nil:
-		s.away(w, r, err)
+		s.failUnavailable(w, r, err)
 	case !ok:
 		missing(w, r)
 	default:

@@ -85,8 +85,8 @@ func (s *webhooks) rotate(w http.ResponseWriter, r *http.Request) {
 	}
 	seen, end := s.begin()
 	defer end()
-	old, ok := s.webhook(w, r)
-	if !ok || !matches(w, r, old.Version) {
+	old, ok := s.findWebhook(w, r)
+	if !ok || !requireMatch(w, r, old.Version) {
 		return
 	}
 	now, overlap := s.Shell.Now(), time.Duration(in.OverlapHours)*time.Hour

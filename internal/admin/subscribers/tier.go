@@ -115,7 +115,7 @@ func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 			tier.Channels = append(tier.Channels, outbound.Channel(name))
 		}
 	}
-	if f := faultsOf(&in); f.answered(w, r) || !matches(w, r, old.Version) {
+	if f := faultsOf(&in); f.answered(w, r) || !requireMatch(w, r, old.Version) {
 		return
 	}
 	tier.Action = strings.TrimSpace(tier.Action)

@@ -183,8 +183,8 @@ func (s *webhooks) listWebhooks(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, list)
 }
 
-// webhook returns the webhook in the path. If it returns false, it has sent an error response.
-func (s *webhooks) webhook(w http.ResponseWriter, r *http.Request) (*outbound.Webhook, bool) {
+// findWebhook returns the webhook in the path. If it returns false, it has sent an error response.
+func (s *webhooks) findWebhook(w http.ResponseWriter, r *http.Request) (*outbound.Webhook, bool) {
 	found, ok := s.Register.Webhook(hospitalOf(r), pathID(r))
 	if !ok {
 		missing(w, r)
@@ -193,7 +193,7 @@ func (s *webhooks) webhook(w http.ResponseWriter, r *http.Request) (*outbound.We
 }
 
 func (s *webhooks) getWebhook(w http.ResponseWriter, r *http.Request) {
-	if found, ok := s.webhook(w, r); ok {
+	if found, ok := s.findWebhook(w, r); ok {
 		answer(w, r, found.Version, s.webhookRow(r.Context(), found))
 	}
 }
@@ -213,7 +213,7 @@ func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 	if f.answered(w, r) {
 		return
 	}
-	if !s.callable(w, r, hook, &warnings) {
+	if !s.checkURL(w, r, hook, &warnings) {
 		return
 	}
 	hook.ID = "whk_" + access.RandomHex(8)
@@ -257,7 +257,7 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	case !known:
 		missing(w, r)
 		return
-	case !matches(w, r, old.Version), hook.URL != old.URL && !s.callable(w, r, &hook, &warnings):
+	case !requireMatch(w, r, old.Version), hook.URL != old.URL && !s.checkURL(w, r, &hook, &warnings):
 		return
 	}
 	seen, end := s.begin() // begin after reading the body and resolving the name, which are slow and must not block other changes
@@ -272,8 +272,8 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// callable checks the URL of an endpoint and may add a warning. If it returns false, it has sent an error response.
-func (s *webhooks) callable(w http.ResponseWriter, r *http.Request, hook *outbound.Webhook, warnings *[]httpapi.Warning) bool {
+// checkURL checks the URL of an endpoint and may add a warning. If it returns false, it has sent an error response.
+func (s *webhooks) checkURL(w http.ResponseWriter, r *http.Request, hook *outbound.Webhook, warnings *[]httpapi.Warning) bool {
 	refused, warning := s.Check(r.Context(), hook.Hospital, hook.URL)
 	if warning != "" {
 		*warnings = append(*warnings, httpapi.Warning{Code: warning, Path: "url"})
@@ -318,8 +318,8 @@ func secretOf(f *faults, own *string) string {
 func (s *webhooks) deleteWebhook(w http.ResponseWriter, r *http.Request) {
 	seen, end := s.begin()
 	defer end()
-	old, ok := s.webhook(w, r)
-	if !ok || !matches(w, r, old.Version) {
+	old, ok := s.findWebhook(w, r)
+	if !ok || !requireMatch(w, r, old.Version) {
 		return
 	}
 	for _, p := range s.Register.Recipients(old.Hospital) {

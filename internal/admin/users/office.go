@@ -125,7 +125,7 @@ func (o *Office) UseLink(ctx context.Context, token string, in SignIn) (s Sessio
 		}
 		in.ProvedAt = now
 		c, acts := Changes{Users: []*User{&u}, Links: []*Link{&l}}, []audit.Act{act}
-		s, acts = o.begin(&c, acts, []User{u}, in)
+		s, acts = o.addSession(&c, acts, []User{u}, in)
 		return o.do(ctx, seen, c, acts...)
 	})
 	if err != nil {

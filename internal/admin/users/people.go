@@ -126,7 +126,7 @@ func (o *Office) SignIn(
 			}
 		}
 		if len(may) > 0 {
-			s, acts = o.begin(&c, acts, may, in)
+			s, acts = o.addSession(&c, acts, may, in)
 		}
 		if len(c.Users) == 0 {
 			return nil

@@ -62,9 +62,9 @@ const (
 	endedByLimit  = "limit"   // the person had mostSessions
 )
 
-// begin adds a session to c, for a person with the users all, and the end of the sessions that it replaces. The
+// addSession adds a session to c, for a person with the users all, and the end of the sessions that it replaces. The
 // first user belongs to the hospital that stores the session.
-func (o *Office) begin(c *Changes, acts []audit.Act, all []User, in SignIn) (Session, []audit.Act) {
+func (o *Office) addSession(c *Changes, acts []audit.Act, all []User, in SignIn) (Session, []audit.Act) {
 	now, first := cut(o.Now()), &all[0]
 	s := Session{
 		ID: access.RandomHex(16), Hospital: first.Hospital, User: first.ID, BegunAt: now, ProvedAt: cut(in.ProvedAt), Browser: in.Browser,

@@ -129,7 +129,7 @@ func (s *server) make(w http.ResponseWriter, r *http.Request) {
 			Details: []httpapi.Detail{{Path: "", Rule: "maxWalls:" + strconv.Itoa(Most)}},
 		})
 	case err != nil:
-		s.failed(w, r, err)
+		s.fail(w, r, err)
 	default:
 		httpapi.OK(w, r, madeWall{rowOf(&wall), s.URL(token)})
 	}
@@ -144,7 +144,7 @@ func (s *server) relink(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, ErrNone):
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 	case err != nil:
-		s.failed(w, r, err)
+		s.fail(w, r, err)
 	default:
 		httpapi.OK(w, r, madeWall{rowOf(&wall), s.URL(token)})
 	}
@@ -160,13 +160,13 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
 	if err := s.Office.Revoke(ctx, caller.ID, wall); err != nil {
-		s.failed(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	httpapi.OK(w, r, rowOf(&wall))
 }
 
-func (s *server) failed(w http.ResponseWriter, r *http.Request, err error) {
+func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.Shell.Log.WarnContext(r.Context(), "wall not written", "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
 }

@@ -51,8 +51,8 @@ type exporter struct {
 	mu sync.Mutex // guards the journal
 }
 
-// question returns the plan of this export, without offsets.
-func (x *Export) question() *Plan {
+// planWithoutOffsets returns the plan of this export, without offsets.
+func (x *Export) planWithoutOffsets() *Plan {
 	hospitals := append([]string{}, x.Hospitals...)
 	slices.Sort(hospitals)
 	return &Plan{
@@ -72,7 +72,7 @@ func instant(t time.Time) *time.Time {
 
 // plan returns the plan with the current offsets of the topic.
 func (x *Export) plan(ctx context.Context) (*Plan, error) {
-	p := x.question()
+	p := x.planWithoutOffsets()
 	spans, err := x.Spans(ctx, x.From, x.To)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (x *Export) exporter(dir string) *exporter {
 // its manifest.
 func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 	if done, err := ReadManifest(dir); err == nil {
-		if !done.sameQuestion(x.question()) {
+		if !done.sameQuestion(x.planWithoutOffsets()) {
 			return nil, ErrOther
 		}
 		return done, nil
@@ -100,7 +100,7 @@ func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	j, err := openJournal(dir, x.question(), func() (*Plan, error) { return x.plan(ctx) })
+	j, err := openJournal(dir, x.planWithoutOffsets(), func() (*Plan, error) { return x.plan(ctx) })
 	if err != nil {
 		return nil, fmt.Errorf("export to %s: %w", dir, err)
 	}
@@ -109,7 +109,7 @@ func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 		return nil, err
 	}
 	e := x.exporter(dir)
-	if err := e.segments(ctx, j); err != nil {
+	if err := e.writeSegments(ctx, j); err != nil {
 		return nil, fmt.Errorf("export %s: %w", x.Table.Name, err)
 	}
 	m := j.manifest()
@@ -226,8 +226,8 @@ func (j *journal) read(content []byte) error {
 	return nil
 }
 
-// note records that a segment is finished.
-func (j *journal) note(s *segment) error {
+// record records that a segment is finished.
+func (j *journal) record(s *segment) error {
 	line, err := json.Marshal(s)
 	if err == nil {
 		_, err = j.file.Write(append(line, '\n'))

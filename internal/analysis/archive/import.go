@@ -72,7 +72,7 @@ func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 	shared := inputlog.NewShare(im.Pace, im.Progress)
 	shared.AddProgress(0, m.Counts.Rows)
 	for _, group := range m.segments() {
-		rows, err := im.rows(m.Format, group)
+		rows, err := im.readSegment(m.Format, group)
 		if err != nil {
 			return nil, err
 		}
@@ -117,8 +117,8 @@ func (m *Manifest) segments() (groups [][]File) {
 	return groups
 }
 
-// rows reads the files of one segment, in the order of the log.
-func (im *Import) rows(format tables.Format, files []File) ([]importedRow, error) {
+// readSegment reads the files of one segment, in the order of the log.
+func (im *Import) readSegment(format tables.Format, files []File) ([]importedRow, error) {
 	var all []importedRow
 	for i := range files {
 		rows, err := readRows(format, filepath.Join(im.Dir, filepath.FromSlash(files[i].Path)))

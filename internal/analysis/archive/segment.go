@@ -22,8 +22,8 @@ import (
 	"svc/schemas"
 )
 
-// segments writes the unfinished segments.
-func (e *exporter) segments(ctx context.Context, j *journal) error {
+// writeSegments writes the unfinished segments.
+func (e *exporter) writeSegments(ctx context.Context, j *journal) error {
 	var left []Piece
 	done, total := int64(0), int64(0)
 	for _, p := range j.plan.pieces() {
@@ -42,13 +42,13 @@ func (e *exporter) segments(ctx context.Context, j *journal) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			s, err := e.segment(ctx, p)
+			s, err := e.writeSegment(ctx, p)
 			if err != nil {
 				return err
 			}
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			return j.note(s)
+			return j.record(s)
 		})
 	}
 	return g.Wait() //nolint:wrapcheck // an error of this package
@@ -57,8 +57,8 @@ func (e *exporter) segments(ctx context.Context, j *journal) error {
 // progressEvery is the number of records between two reports of progress.
 const progressEvery = 5000
 
-// segment writes the rows of one segment.
-func (e *exporter) segment(ctx context.Context, p Piece) (*segment, error) {
+// writeSegment writes the rows of one segment.
+func (e *exporter) writeSegment(ctx context.Context, p Piece) (*segment, error) {
 	w := e.Table.begin(e)
 	defer w.abandon()
 	s, err := e.read(ctx, p, w)
@@ -100,8 +100,8 @@ func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, er
 	return s, nil
 }
 
-// rowOf fills a row from a record, and counts the outcome. It returns false if the record does not become a row.
-func rowOf[R any](e *exporter, s *segment, t *tables.Table[R], r *stream.Record, row *R) (hospital string, wanted bool) {
+// fillRow fills a row from a record, and counts the outcome. It returns false if the record does not become a row.
+func fillRow[R any](e *exporter, s *segment, t *tables.Table[R], r *stream.Record, row *R) (hospital string, wanted bool) {
 	hospital, has := t.Hospital(r)
 	switch {
 	case !has:
@@ -210,7 +210,7 @@ func (f *outFile[R]) Write(b []byte) (int, error) {
 
 func (s *segmentOf[R]) writeRecord(counted *segment, r *stream.Record) error {
 	var row R
-	hospital, wanted := rowOf(s.exporter, counted, s.table, r, &row)
+	hospital, wanted := fillRow(s.exporter, counted, s.table, r, &row)
 	if !wanted {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (s *segmentOf[R]) writeRecord(counted *segment, r *stream.Record) error {
 			return err
 		}
 	}
-	f, err := s.file(hospital, r)
+	f, err := s.openFile(hospital, r)
 	if err != nil {
 		return err
 	}
@@ -227,8 +227,8 @@ func (s *segmentOf[R]) writeRecord(counted *segment, r *stream.Record) error {
 	return f.rows.Write(&row)
 }
 
-// file returns the open file of a hospital and the day of a record.
-func (s *segmentOf[R]) file(hospital string, r *stream.Record) (*outFile[R], error) {
+// openFile returns the open file of a hospital and the day of a record.
+func (s *segmentOf[R]) openFile(hospital string, r *stream.Record) (*outFile[R], error) {
 	day := r.Timestamp.UTC().Truncate(24 * time.Hour)
 	if f := s.last; f != nil && f.Hospital == hospital && f.day.Equal(day) {
 		return f, nil
@@ -338,7 +338,7 @@ type streamOf[R any] struct {
 
 func (s *streamOf[R]) writeRecord(counted *segment, r *stream.Record) error {
 	var row R
-	if _, wanted := rowOf(s.exporter, counted, s.table, r, &row); !wanted {
+	if _, wanted := fillRow(s.exporter, counted, s.table, r, &row); !wanted {
 		return nil
 	}
 	return s.rows.Write(&row)

@@ -77,7 +77,7 @@ func Run(hours []*acuity.Snapshot, o Options) (*Report, error) {
 	r := newRun(&o)
 	for i, s := range hours {
 		if s.Hour > r.model.Hour {
-			r.hour(s)
+			r.addHour(s)
 		}
 		if o.Progress != nil {
 			o.Progress(int64(i+1), int64(len(hours)))
@@ -125,8 +125,8 @@ func (r *run) slot(hour int32) int {
 	return int(t.Weekday())*24 + t.Hour()
 }
 
-// hour compares an hour with its forecasts, then learns from it and makes a forecast from it.
-func (r *run) hour(s *acuity.Snapshot) {
+// addHour compares an hour with its forecasts, then learns from it and makes a forecast from it.
+func (r *run) addHour(s *acuity.Snapshot) {
 	unit := score.SumSnapshot(s)
 	required := float64(unit.Required) / float64(catalogue.Nurse)
 	level := unit.Level()

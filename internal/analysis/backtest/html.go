@@ -35,7 +35,7 @@ func (r *Report) HTML(to io.Writer) error {
 	}{
 		r, r.From.In(r.zone).Format(form), r.To.In(r.zone).Format(form), r.Models[0],
 		total(&in.near) / float64(r.Forecasts), total(&in.in) / float64(r.Forecasts),
-		r.pictureSample(), r.pictureErrors(), r.pictureWeeks(), r.pictureLevels(), r.pictureCurve(),
+		r.drawSample(), r.drawErrors(), r.drawWeeks(), r.drawLevels(), r.drawCurve(),
 	})
 }
 
@@ -75,8 +75,8 @@ func (p *picture) y(y float64) float64 {
 	return p.height - p.margin + 10 - (y-p.bottom)/(p.top-p.bottom)*(p.height-p.margin-24)
 }
 
-// rule draws about five grid lines of the y axis.
-func (p *picture) rule(format string) {
+// drawGrid draws about five grid lines of the y axis.
+func (p *picture) drawGrid(format string) {
 	for _, y := range ticks(p.bottom, p.top) {
 		fmt.Fprintf(&p.svg, `<path class="rule" d="M%.1f %.1fH%.1f"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`,
 			p.margin, p.y(y), p.width-p.legend, p.margin-6, p.y(y)+4, fmt.Sprintf(format, y))
@@ -87,8 +87,8 @@ func (p *picture) mark(x float64, text string) {
 	fmt.Fprintf(&p.svg, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, p.x(x), p.height-14, text)
 }
 
-// line draws a line with a class and a color; "" means the color of the class.
-func (p *picture) line(class, color string, xs, ys []float64) {
+// drawLine draws a line with a class and a color; "" means the color of the class.
+func (p *picture) drawLine(class, color string, xs, ys []float64) {
 	fmt.Fprintf(&p.svg, `<polyline class="%s"%s points="`, class, stroke(color))
 	for i := range xs {
 		fmt.Fprintf(&p.svg, "%.1f,%.1f ", p.x(xs[i]), p.y(ys[i]))
@@ -114,8 +114,8 @@ func (p *picture) area(color string, xs, low, high []float64) {
 	p.svg.WriteString(`"/>`)
 }
 
-// name adds an entry to the legend.
-func (p *picture) name(i int, class, color, text string) {
+// addLegend adds an entry to the legend.
+func (p *picture) addLegend(i int, class, color, text string) {
 	y := 40 + 18*float64(i)
 	fmt.Fprintf(&p.svg, `<path class="%s" d="M%.1f %.1fh16"%s/><text x="%.1f" y="%.1f">%s</text>`,
 		class, p.width-p.legend+10, y, stroke(color), p.width-p.legend+30, y+4, template.HTMLEscapeString(text))
@@ -143,8 +143,8 @@ func ticks(from, to float64) []float64 {
 
 var horizons = []float64{1, 2, 3, 4, 5, 6, 7, 8}
 
-// byHorizon draws one line for each model, the first one on top.
-func byHorizon(title string, names []string, lines [][]float64) template.HTML {
+// drawByHorizon draws one line for each model, the first one on top.
+func drawByHorizon(title string, names []string, lines [][]float64) template.HTML {
 	top := 0.0
 	for _, l := range lines {
 		for _, y := range l {
@@ -152,7 +152,7 @@ func byHorizon(title string, names []string, lines [][]float64) template.HTML {
 		}
 	}
 	p := newPicture(title, 1, 8, 0, max(top*1.05, .1))
-	p.rule("%.2g")
+	p.drawGrid("%.2g")
 	for _, h := range horizons {
 		p.mark(h, fmt.Sprintf("%.0f h", h))
 	}
@@ -162,33 +162,33 @@ func byHorizon(title string, names []string, lines [][]float64) template.HTML {
 			class += " ours"
 			names[i] = "forecast"
 		}
-		p.line(class, colors[i%len(colors)], horizons, l)
-		p.name(i, class, colors[i%len(colors)], names[i])
+		p.drawLine(class, colors[i%len(colors)], horizons, l)
+		p.addLegend(i, class, colors[i%len(colors)], names[i])
 	}
 	return p.html()
 }
 
-func (r *Report) pictureErrors() template.HTML {
+func (r *Report) drawErrors() template.HTML {
 	var names []string
 	var lines [][]float64
 	for i := range r.Models {
 		names, lines = append(names, r.Models[i].Name), append(lines, r.Models[i].MAE[:])
 	}
-	return byHorizon("Mean absolute error in nurses, by hours ahead", names, lines)
+	return drawByHorizon("Mean absolute error in nurses, by hours ahead", names, lines)
 }
 
-func (r *Report) pictureLevels() template.HTML {
+func (r *Report) drawLevels() template.HTML {
 	var names []string
 	var lines [][]float64
 	for i := range r.Levels {
 		names, lines = append(names, r.Levels[i].Name), append(lines, r.Levels[i].RPS[:])
 	}
-	return byHorizon("Ranked probability score of the level, by hours ahead", names, lines)
+	return drawByHorizon("Ranked probability score of the level, by hours ahead", names, lines)
 }
 
-// pictureSample draws the last two weeks, as forecast four hours before. It leaves gaps at
+// drawSample draws the last two weeks, as forecast four hours before. It leaves gaps at
 // hours without observations.
-func (r *Report) pictureSample() template.HTML {
+func (r *Report) drawSample() template.HTML {
 	n := len(r.Sample)
 	if n < 2 {
 		return ""
@@ -201,7 +201,7 @@ func (r *Report) pictureSample() template.HTML {
 		top = max(top, s.P90, s.Came)
 	}
 	p := newPicture("Nurses required: forecast four hours before, and what came", xs[0], xs[n-1], 0, top*1.05)
-	p.rule("%.0f")
+	p.drawGrid("%.0f")
 	for _, x := range xs {
 		if at := time.Unix(int64(x)*3600, 0).In(r.zone); at.Hour() == 0 && at.Day()%2 == 0 {
 			p.mark(x, at.Format("2 Jan"))
@@ -212,17 +212,17 @@ func (r *Report) pictureSample() template.HTML {
 			continue
 		}
 		p.area(colors[0], xs[from:to], low[from:to], high[from:to])
-		p.line("line ours", colors[0], xs[from:to], mid[from:to])
-		p.line("line came", "", xs[from:to], came[from:to])
+		p.drawLine("line ours", colors[0], xs[from:to], mid[from:to])
+		p.drawLine("line came", "", xs[from:to], came[from:to])
 		from = to
 	}
-	p.name(0, "line ours", colors[0], "P50, P10 to P90")
-	p.name(1, "line came", "", "what came")
+	p.addLegend(0, "line ours", colors[0], "P50, P10 to P90")
+	p.addLegend(1, "line came", "", "what came")
 	return p.html()
 }
 
-// pictureWeeks draws the coverage of the band in each week, which should be about 80 %.
-func (r *Report) pictureWeeks() template.HTML {
+// drawWeeks draws the coverage of the band in each week, which should be about 80 %.
+func (r *Report) drawWeeks() template.HTML {
 	if len(r.Weeks) < 2 {
 		return ""
 	}
@@ -233,21 +233,21 @@ func (r *Report) pictureWeeks() template.HTML {
 		least = min(least, 100*w.Band)
 	}
 	p := newPicture("Share of hours within the band of 80 %, by week", 1, float64(len(xs)), math.Floor(least/10)*10, 100)
-	p.rule("%.0f %%")
+	p.drawGrid("%.0f %%")
 	for i := range xs {
 		if i%max(1, len(xs)/8) == 0 {
 			p.mark(xs[i], r.Weeks[i].Start.In(r.zone).Format("2 Jan"))
 		}
 	}
-	p.line("thin", "", xs, target)
-	p.line("line ours", colors[0], xs, ys)
-	p.name(0, "line ours", colors[0], "within")
-	p.name(1, "thin", "", "80 %")
+	p.drawLine("thin", "", xs, target)
+	p.drawLine("line ours", colors[0], xs, ys)
+	p.addLegend(0, "line ours", colors[0], "within")
+	p.addLegend(1, "thin", "", "80 %")
 	return p.html()
 }
 
-// pictureCurve draws how often orange occurred, by its forecast probability.
-func (r *Report) pictureCurve() template.HTML {
+// drawCurve draws how often orange occurred, by its forecast probability.
+func (r *Report) drawCurve() template.HTML {
 	if len(r.Curve) < 2 {
 		return ""
 	}
@@ -256,13 +256,13 @@ func (r *Report) pictureCurve() template.HTML {
 		xs, ys = append(xs, 100*b.Forecast), append(ys, 100*b.Came)
 	}
 	p := newPicture("Orange or red: how often it came, by how likely it was said to be", 0, 100, 0, 100)
-	p.rule("%.0f %%")
+	p.drawGrid("%.0f %%")
 	for x := 0.0; x <= 100; x += 20 {
 		p.mark(x, fmt.Sprintf("%.0f %%", x))
 	}
-	p.line("thin", "", []float64{0, 100}, []float64{0, 100})
-	p.line("line ours", colors[0], xs, ys)
-	p.name(0, "line ours", colors[0], "what came")
-	p.name(1, "thin", "", "as it was said")
+	p.drawLine("thin", "", []float64{0, 100}, []float64{0, 100})
+	p.drawLine("line ours", colors[0], xs, ys)
+	p.addLegend(0, "line ours", colors[0], "what came")
+	p.addLegend(1, "thin", "", "as it was said")
 	return p.html()
 }

@@ -79,14 +79,14 @@ func BacktestCommand(w cli.Env) *cobra.Command {
 }
 
 func (b *backtestCommand) run(ctx context.Context) error {
-	if err := b.foreign(); err != nil {
+	if err := b.readForeign(); err != nil {
 		return err
 	}
-	list, err := b.hours(ctx)
+	list, err := b.readHours(ctx)
 	if err != nil {
 		return err
 	}
-	if err = b.span(); err != nil {
+	if err = b.setSpan(); err != nil {
 		return err
 	}
 	shown := cli.NewProgress(b.Env, "backtest", "hours")
@@ -107,8 +107,8 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	return nil
 }
 
-// foreign reads the forecasts of an external model. It runs before the hours are read, because those take longer.
-func (b *backtestCommand) foreign() error {
+// readForeign reads the forecasts of an external model. It runs before the hours are read, because those take longer.
+func (b *backtestCommand) readForeign() error {
 	if b.compare == "" {
 		return nil
 	}
@@ -159,8 +159,8 @@ func parseHour(text string, zone *time.Location) (int32, error) {
 	return acuity.At(t).Hour(), err
 }
 
-// span sets the range of forecasts that count. It runs once the zone of the hospital is known.
-func (b *backtestCommand) span() (err error) {
+// setSpan sets the range of forecasts that count. It runs once the zone of the hospital is known.
+func (b *backtestCommand) setSpan() (err error) {
 	if b.options.From, err = parseHour(b.from, b.options.Zone); err == nil {
 		b.options.To, err = parseHour(b.to, b.options.Zone)
 	}
@@ -171,10 +171,10 @@ func (b *backtestCommand) isFile() bool {
 	return b.source != fromSnapshots && b.source != fromObservations
 }
 
-// hours reads the hours of the hospital, and its time zone if it is known.
-func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error) {
+// readHours reads the hours of the hospital, and its time zone if it is known.
+func (b *backtestCommand) readHours(ctx context.Context) ([]*acuity.Snapshot, error) {
 	if b.isFile() {
-		return b.ofFile(ctx)
+		return b.readFile(ctx)
 	}
 	if err := b.Connected(ctx, func(_ context.Context, s *settings.Store, _ *keys.Ring) error {
 		if _, known := s.Register.Hospital(b.options.Hospital); !known {
@@ -186,12 +186,12 @@ func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error)
 		return nil, err
 	}
 	if b.source == fromObservations {
-		return b.ofObservations(ctx)
+		return b.readObservations(ctx)
 	}
-	return b.ofSnapshots(ctx)
+	return b.readSnapshots(ctx)
 }
 
-func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error) {
+func (b *backtestCommand) readFile(ctx context.Context) ([]*acuity.Snapshot, error) {
 	lines, err := cli.OpenInput(ctx, b.source)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", b.source, err)
@@ -220,9 +220,9 @@ func (b *backtestCommand) kafka() stream.Options {
 	return b.Config.Cluster(b.Log())
 }
 
-// ofObservations recomputes the hours from the whole log. The model learns from the hours before the first forecast
+// readObservations recomputes the hours from the whole log. The model learns from the hours before the first forecast
 // that counts.
-func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapshot, error) {
+func (b *backtestCommand) readObservations(ctx context.Context) ([]*acuity.Snapshot, error) {
 	o := b.kafka()
 	log, err := inputlog.OpenLog(&o, b.Config.TopicPrefix+schemas.Observations().Name)
 	if err != nil {
@@ -232,9 +232,9 @@ func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapsho
 	return b.read(hours.FromInputs(log.Inputs(ctx, b.options.Hospital), b.options.Hospital))
 }
 
-// ofSnapshots reads the recorded hours. They were written in transactions, which the client of
+// readSnapshots reads the recorded hours. They were written in transactions, which the client of
 // internal/analysis/inputlog cannot read.
-func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, error) {
+func (b *backtestCommand) readSnapshots(ctx context.Context) ([]*acuity.Snapshot, error) {
 	cluster, err := stream.Dial(ctx, b.kafka())
 	if err != nil {
 		return nil, err

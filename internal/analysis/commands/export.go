@@ -68,7 +68,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 	}
 	x := &archive.Export{
 		Table: table, Topic: c.Config.Topic(table.Topic), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1],
-		Format: tables.Format(c.format), Source: source, Progress: c.progress(), Pace: inputlog.NewPace(c.rate), Segment: c.segment,
+		Format: tables.Format(c.format), Source: source, Progress: c.startProgress(), Pace: inputlog.NewPace(c.rate), Segment: c.segment,
 	}
 	var m *archive.Manifest
 	var err error
@@ -80,7 +80,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 			return cli.Usage(fmt.Errorf("--out: %s contains another export; use another folder", dir))
 		}
 	}
-	c.done()
+	c.endProgress()
 	if err != nil {
 		return err
 	}

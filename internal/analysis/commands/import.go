@@ -45,10 +45,10 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	im := &archive.Import{Dir: dir, Spans: c.log.Spans, Pace: inputlog.NewPace(c.rate), Progress: c.progress(), Put: loader.Put}
+	im := &archive.Import{Dir: dir, Spans: c.log.Spans, Pace: inputlog.NewPace(c.rate), Progress: c.startProgress(), Put: loader.Put}
 	m, err := im.Run(ctx)
 	err = errors.Join(err, loader.Close())
-	c.done()
+	c.endProgress()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return cli.Usage(fmt.Errorf("%s contains no completed export", dir))

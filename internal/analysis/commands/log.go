@@ -147,14 +147,14 @@ func (c *logCommand) hospitalList() []string {
 	return list
 }
 
-// progress starts the progress line, and returns the function that updates it.
-func (c *logCommand) progress() func(done, total int64) {
+// startProgress starts the progress line, and returns the function that updates it.
+func (c *logCommand) startProgress() func(done, total int64) {
 	c.shown = cli.NewProgress(c.Env, c.what, "records")
 	return c.shown.Tell
 }
 
-// done ends the progress line, so that other output begins on a new line.
-func (c *logCommand) done() {
+// endProgress ends the progress line, so that other output begins on a new line.
+func (c *logCommand) endProgress() {
 	if c.shown != nil {
 		c.shown.End()
 	}

@@ -71,7 +71,7 @@ func (c *replayOptions) run(ctx context.Context) error {
 	defer c.close()
 	rerun := replay.Rerun{
 		Inputs: c.log.Source(), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1], Rules: c.rules,
-		Wait: c.paced(c.times), Pace: inputlog.NewPace(c.rate), Progress: c.progress(),
+		Wait: c.paced(c.times), Pace: inputlog.NewPace(c.rate), Progress: c.startProgress(),
 	}
 	out, closes := replay.Output{To: c.Stdout, Format: tables.Format(c.format)}, func() error { return nil }
 	switch {
@@ -87,7 +87,7 @@ func (c *replayOptions) run(ctx context.Context) error {
 	}
 	said, answer, err := c.write(ctx, rerun, out)
 	err = errors.Join(err, closes())
-	c.done()
+	c.endProgress()
 	switch {
 	case errors.Is(err, replay.ErrFolder):
 		return cli.Usage(fmt.Errorf("--out: %s is not empty; use another folder", c.out))

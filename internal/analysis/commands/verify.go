@@ -69,13 +69,13 @@ func (c *verifyOptions) run(ctx context.Context) error {
 	if c.continuous {
 		return c.follow(ctx)
 	}
-	v, closes, err := c.verifier(ctx)
+	v, closes, err := c.openVerifier(ctx)
 	defer closes()
 	if err != nil {
 		return err
 	}
 	report, err := v.Round(ctx)
-	c.done()
+	c.endProgress()
 	if err != nil {
 		return err
 	}
@@ -93,8 +93,8 @@ func (c *verifyOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// verifier connects to everything that is compared. closes is never nil.
-func (c *verifyOptions) verifier(ctx context.Context) (v *verify.Verify, closes func(), err error) {
+// openVerifier connects to everything that is compared. closes is never nil.
+func (c *verifyOptions) openVerifier(ctx context.Context) (v *verify.Verify, closes func(), err error) {
 	closes = c.close
 	if err = c.connect(ctx); err != nil {
 		return nil, closes, err
@@ -121,7 +121,7 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *verify.Verify, closes 
 		Patience: c.patience, Hospitals: c.hospitalList(), Plain: c.plain, Pace: inputlog.NewPace(c.rate),
 	}
 	if !c.continuous { // with --continuous, metrics report the progress
-		v.Progress = c.progress()
+		v.Progress = c.startProgress()
 	}
 	if !c.cluster.Embedded() {
 		v.Held = acuity.At(c.Now().Add(-schemas.Verdicts().CompactionLag))
@@ -189,19 +189,19 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 	closes := c.close
 	defer func() { closes() }()
 	return process.Live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
-		v, closesAll, err := c.verifier(ctx)
+		v, closesAll, err := c.openVerifier(ctx)
 		closes = closesAll
 		if err != nil {
 			return nil, err
 		}
 		cluster.Store(c.cluster)
-		process.Run("verify", func(ctx context.Context) error { return c.rounds(ctx, v, seen) })
+		process.Run("verify", func(ctx context.Context) error { return c.runRounds(ctx, v, seen) })
 		return nil, nil
 	})
 }
 
-// rounds repeats the verification until ctx ends.
-func (c *verifyOptions) rounds(ctx context.Context, v *verify.Verify, seen *VerifyMetrics) error {
+// runRounds repeats the verification until ctx ends.
+func (c *verifyOptions) runRounds(ctx context.Context, v *verify.Verify, seen *VerifyMetrics) error {
 	named := map[string]bool{}
 	for {
 		report, err := v.Round(ctx)

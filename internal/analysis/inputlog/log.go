@@ -92,17 +92,17 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 		return nil, fmt.Errorf("describe %s: %w", l.Topic, errors.Join(errNoTopic, err))
 	}
 	count := len(meta.Topics[0].Partitions)
-	firsts, err := l.offsets(ctx, count, kafka.FirstOffsetOf)
+	firsts, err := l.requestOffsets(ctx, count, kafka.FirstOffsetOf)
 	if err != nil {
 		return nil, err
 	}
-	ends, err := l.offsets(ctx, count, kafka.LastOffsetOf)
+	ends, err := l.requestOffsets(ctx, count, kafka.LastOffsetOf)
 	if err != nil {
 		return nil, err
 	}
 	// bound returns the first offset of each partition that is not before an instant, as of now.
 	bound := func(t time.Time) ([]int64, error) {
-		at, fault := l.offsets(ctx, count, func(n int) kafka.OffsetRequest { return kafka.TimeOffsetOf(n, t) })
+		at, fault := l.requestOffsets(ctx, count, func(n int) kafka.OffsetRequest { return kafka.TimeOffsetOf(n, t) })
 		for n := range at {
 			if at[n] < 0 || at[n] > ends[n] {
 				at[n] = ends[n]
@@ -129,8 +129,8 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 
 var errNoTopic = errors.New("no such topic")
 
-// offsets sends the same request for each partition; -1 means that there is no result for the partition.
-func (l *Log) offsets(ctx context.Context, partitions int, question func(partition int) kafka.OffsetRequest) ([]int64, error) {
+// requestOffsets sends the same request for each partition; -1 means that there is no result for the partition.
+func (l *Log) requestOffsets(ctx context.Context, partitions int, question func(partition int) kafka.OffsetRequest) ([]int64, error) {
 	questions := make([]kafka.OffsetRequest, partitions)
 	for n := range questions {
 		questions[n] = question(n)

@@ -62,7 +62,7 @@ func (r *Rerun) remake(in inputs, each func(*acuity.Change) error) error {
 	var hospital string
 	var fault error // first error of each
 	emit := func(c *acuity.Change) {
-		if fault == nil && r.window(c.AppliedAt) {
+		if fault == nil && r.inWindow(c.AppliedAt) {
 			c.Hospital = hospital
 			fault = each(c)
 		}
@@ -88,8 +88,8 @@ func (r *Rerun) remake(in inputs, each func(*acuity.Change) error) error {
 	return fault
 }
 
-// window reports whether an instant is between From and To.
-func (r *Rerun) window(at acuity.Instant) bool {
+// inWindow reports whether an instant is between From and To.
+func (r *Rerun) inWindow(at acuity.Instant) bool {
 	return (r.From.IsZero() || at >= acuity.At(r.From)) && (r.To.IsZero() || at < acuity.At(r.To))
 }
 

@@ -94,7 +94,7 @@ func ReadRules(r io.Reader) (Override, error) {
 	var rules Override
 	var faults []error
 	for i := range entries {
-		rule, err := entries[i].rule()
+		rule, err := entries[i].toRule()
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -169,8 +169,8 @@ func csvRules(content []byte) (entries []ruleEntry, err error) {
 	return entries, nil
 }
 
-// rule converts an entry, and checks it by the rules of the API.
-func (e *ruleEntry) rule() (catalogue.Rule, error) {
+// toRule converts an entry, and checks it by the rules of the API.
+func (e *ruleEntry) toRule() (catalogue.Rule, error) {
 	factor, known := catalogue.FactorByID(e.FactorID)
 	if !known {
 		return catalogue.Rule{}, fmt.Errorf("factor %q is not in the catalogue", e.FactorID)

@@ -116,7 +116,7 @@ func (c *calendar) nextDay(u *unit) {
 	if u.week(midnight) >= regimeWeek {
 		regime = regimeArrivals
 	}
-	c.scheduled(u, midnight, regime)
+	c.scheduleAppointments(u, midnight, regime)
 	births := float64(u.births) / 365 / 24 * regime * math.Exp(c.busy)
 	for begin := midnight; begin < tomorrow; begin += hour {
 		h := u.local(begin).Hour()
@@ -141,9 +141,9 @@ func (c *calendar) scheduleArrivals(u *unit, begin clock, mean float64, as func(
 	}
 }
 
-// scheduled creates the appointments of a day: cesareans and procedures on weekday mornings, inductions in the morning
+// scheduleAppointments creates the appointments of a day: cesareans and procedures on weekday mornings, inductions in the morning
 // and for the night. Weekends have fewer, and holidays none.
-func (c *calendar) scheduled(u *unit, midnight clock, regime float64) {
+func (c *calendar) scheduleAppointments(u *unit, midnight clock, regime float64) {
 	local := u.local(midnight)
 	weekend := local.Weekday() == time.Saturday || local.Weekday() == time.Sunday
 	off := isHoliday(local)

@@ -44,7 +44,7 @@ func newFaults(u *unit) faults {
 func (f *faults) begin(u *unit) {
 	for _, o := range f.outages {
 		u.schedule(o[1]+minute, func() {
-			u.census()
+			u.sendCensus()
 			u.staff.sendStaffing(u, 0)
 		})
 	}
@@ -89,8 +89,8 @@ func (f *faults) forward(u *unit, path string, body any) {
 	}
 }
 
-// snapshot sends a body now. During an outage it is lost, because the next snapshot repeats its content.
-func (f *faults) snapshot(u *unit, path string, body any) {
+// sendSnapshot sends a body now. During an outage it is lost, because the next snapshot repeats its content.
+func (f *faults) sendSnapshot(u *unit, path string, body any) {
 	if _, away := f.outage(u.now); away || u.muted {
 		return
 	}
@@ -100,7 +100,7 @@ func (f *faults) snapshot(u *unit, path string, body any) {
 // deliver sends an ADT event. With chaos, a wrong event and its cancel precede some events.
 func (f *faults) deliver(u *unit, e *event) {
 	if u.chaos && f.is(chanceWrong) {
-		f.mistake(u, e)
+		f.sendMistake(u, e)
 	}
 	f.forward(u, pathADT, u.bodyOf(e, f.number(u)))
 }
@@ -110,8 +110,8 @@ func (f *faults) number(u *unit) string {
 	return u.numbered('E', u.events)
 }
 
-// mistake sends a wrong event and its cancel shortly after it, both before the right event.
-func (f *faults) mistake(u *unit, e *event) {
+// sendMistake sends a wrong event and its cancel shortly after it, both before the right event.
+func (f *faults) sendMistake(u *unit, e *event) {
 	cancel := map[string]string{"A01": "A11", "A02": "A12", "A03": "A13"}[e.kind]
 	if cancel == "" || e.at != u.now || e.mother != "" {
 		return

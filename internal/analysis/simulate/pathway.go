@@ -67,14 +67,14 @@ func (v pathway) beginTriage() {
 			kind = "triage-medical-eval"
 		}
 		v.enter("A04", r, 'O', kind)
-		v.complaint()
+		v.drawComplaint()
 		v.watch(60*minute, 4*hour)
 		v.after(v.span(evaluation, evaluationSpread), func() {
 			if v.is(chanceStaysInTriage) {
 				v.waitAntepartum()
 				return
 			}
-			v.leaves()
+			v.discharge()
 		})
 	})
 }
@@ -85,7 +85,7 @@ func (v pathway) beginLabor() {
 		v.labor.requestRoom(func(r *room) {
 			v.enter("A01", r, 'I', "labor-standard")
 			v.watch(30*minute, hour)
-			v.after(v.span(15*minute, .4), v.secondStage)
+			v.after(v.span(15*minute, .4), v.runSecondStage)
 		})
 		return
 	}
@@ -95,15 +95,15 @@ func (v pathway) beginLabor() {
 			kind = "triage-rom"
 		}
 		v.enter("A04", r, 'O', kind)
-		v.complaint()
+		v.drawComplaint()
 		v.watch(30*minute, 2*hour)
 		v.after(v.span(decision, decisionSpread), func() {
 			early := v.is(map[bool]float64{true: chanceEarlyFirst, false: chanceEarlyLater}[v.first])
 			v.waitLabor(func() {
 				if early {
-					v.early()
+					v.runEarlyLabor()
 				} else {
-					v.active(false)
+					v.runActiveLabor(false)
 				}
 			})
 		})
@@ -122,13 +122,13 @@ func (v pathway) waitLabor(then func()) {
 	})
 }
 
-func (v pathway) early() {
-	v.becomes("labor-active-lt4")
+func (v pathway) runEarlyLabor() {
+	v.changeKind("labor-active-lt4")
 	median := earlyLater
 	if v.first {
 		median = earlyFirst
 	}
-	v.after(v.span(median, earlySpread), func() { v.active(false) })
+	v.after(v.span(median, earlySpread), func() { v.runActiveLabor(false) })
 }
 
 // beginInduction begins an induction by appointment, in a labor room. The woman waits at home
@@ -143,9 +143,9 @@ func (v pathway) beginInduction() {
 		v.enter("A01", r, 'I', kind)
 		v.watch(60*minute, 4*hour)
 		begin := func() {
-			v.becomes("labor-induction")
+			v.changeKind("labor-induction")
 			v.start(oxytocin)
-			v.after(v.span(150*minute, .5), func() { v.active(true) })
+			v.after(v.span(150*minute, .5), func() { v.runActiveLabor(true) })
 		}
 		if !ripens {
 			v.after(v.span(40*minute, .4), begin)
@@ -155,9 +155,9 @@ func (v pathway) beginInduction() {
 	})
 }
 
-// active runs active labor, to full dilation or the decision for a cesarean.
-func (v pathway) active(induced bool) {
-	v.becomes(map[bool]string{true: "labor-induction", false: "labor-standard"}[induced])
+// runActiveLabor runs active labor, to full dilation or the decision for a cesarean.
+func (v pathway) runActiveLabor(induced bool) {
+	v.changeKind(map[bool]string{true: "labor-induction", false: "labor-standard"}[induced])
 	median := activeLater
 	switch {
 	case induced && v.first:
@@ -170,26 +170,26 @@ func (v pathway) active(induced bool) {
 	span := v.span(median, activeSpread)
 	epidural := v.is(chanceEpidural)
 	if epidural {
-		v.after(v.between(span/10, span/2), v.epidural)
+		v.after(v.between(span/10, span/2), v.placeEpidural)
 	}
 	if !induced && v.is(chanceAugment) {
 		v.after(v.between(span/4, span/2), func() { v.start(oxytocin) })
 	}
-	v.risks(span)
+	v.drawComplications(span)
 	section := chanceSectionLater
 	if v.first {
 		section = chanceSectionFirst
 	}
 	if v.is(section) {
-		v.after(v.between(span/2, span), v.toTheatre)
+		v.after(v.between(span/2, span), v.runCesarean)
 		return
 	}
-	v.after(span, v.secondStage)
+	v.after(span, v.runSecondStage)
 }
 
-// secondStage runs the second stage, which ends in a birth.
-func (v pathway) secondStage() {
-	v.pushing(true)
+// runSecondStage runs the second stage, which ends in a birth.
+func (v pathway) runSecondStage() {
+	v.setPushing(true)
 	median := pushLater
 	if v.first {
 		median = pushFirst
@@ -199,11 +199,11 @@ func (v pathway) secondStage() {
 		span = clock(float64(span) * pushFree)
 	}
 	span = max(span, 6*minute)
-	v.after(span-min(12*minute, span/2), func() { v.becomes("labor-vaginal-birth") })
+	v.after(span-min(12*minute, span/2), func() { v.changeKind("labor-vaginal-birth") })
 	v.after(span, func() {
-		v.pushing(false)
+		v.setPushing(false)
 		v.primary, v.since = "pp-immediate-recovery-vag", v.now
-		v.birth(false)
+		v.recordBirth(false)
 		v.stop(bupivacaine)
 		v.after(v.between(hour, 2*hour), func() { v.stop(oxytocin) })
 		v.watch(30*minute, 4*hour)
@@ -217,21 +217,21 @@ func (v pathway) beginCesarean() {
 		v.diagnoses = append(v.diagnoses, icd("O34.211", "Maternal care for low transverse scar from previous cesarean delivery"))
 		v.enter("A01", r, 'I', "csection-admit")
 		v.watch(60*minute, 4*hour)
-		v.after(v.span(120*minute, .25), v.toTheatre)
+		v.after(v.span(120*minute, .25), v.runCesarean)
 	})
 }
 
-// toTheatre runs a cesarean, as soon as an operating room is free.
-func (v pathway) toTheatre() {
-	v.pushing(false)
+// runCesarean runs a cesarean, as soon as an operating room is free.
+func (v pathway) runCesarean() {
+	v.setPushing(false)
 	if len(v.theatre.free) == 0 {
-		v.becomes("csection-admit")
+		v.changeKind("csection-admit")
 	}
 	v.theatre.requestRoom(func(r *room) {
 		v.stop(oxytocin)
 		v.stop(bupivacaine)
 		v.move(r, "")
-		v.after(v.span(incision, .3), func() { v.birth(true) })
+		v.after(v.span(incision, .3), func() { v.recordBirth(true) })
 		v.after(max(v.span(operation, operationSpread), incision*3), func() {
 			v.recovery.requestRoom(func(r *room) {
 				v.move(r, "")
@@ -268,7 +268,7 @@ func (v pathway) goHome(ready clock) {
 	if home < ready-8*hour { // ready in the evening: the next morning
 		home = v.hourOf(midnight+26*hour, rounds+roundsSpread*v.NormFloat64())
 	}
-	v.after(max(home, v.now+hour)-v.now, v.leaves)
+	v.after(max(home, v.now+hour)-v.now, v.discharge)
 }
 
 // beginAntepartum begins a stay before birth that is not labor.
@@ -281,23 +281,23 @@ func (v pathway) beginAntepartum() {
 }
 
 func (v pathway) waitAntepartum() {
-	v.risk()
+	v.treatRisks()
 	v.antepartum.requestRoom(func(r *room) {
 		v.admitTo(r, "ap-stable")
 		v.watch(4*hour, 8*hour)
 		stay := clock(float64(v.span(stayAntepartum, antepartumSpread)) * v.stays())
 		if v.is(chanceUnstable * v.load()) {
 			v.after(v.between(stay/8, stay/2), func() {
-				v.becomes("ap-unstable")
+				v.changeKind("ap-unstable")
 				v.ill = true
 				v.after(v.span(6*hour, .5), func() {
 					v.ill = false
-					v.becomes("ap-stable")
+					v.changeKind("ap-stable")
 				})
 			})
 		}
 		if v.is(chanceFollowsLabor) {
-			v.after(stay, func() { v.waitLabor(func() { v.active(v.is(.5)) }) })
+			v.after(stay, func() { v.waitLabor(func() { v.runActiveLabor(v.is(.5)) }) })
 			return
 		}
 		v.goHome(v.now + stay)
@@ -310,7 +310,7 @@ func (v pathway) beginReadmission() {
 		kind := "pp-complications-stable"
 		if v.is(.3) {
 			kind = "pp-complications-unstable"
-			v.after(v.span(9*hour, .4), func() { v.becomes("pp-complications-stable") })
+			v.after(v.span(9*hour, .4), func() { v.changeKind("pp-complications-stable") })
 		}
 		v.born = v.now - v.between(3*day, 10*day)
 		v.ill = true
@@ -328,7 +328,7 @@ func (v pathway) beginReadmission() {
 // beginOverflow places a patient of another service in a free postpartum room.
 func (v pathway) beginOverflow() {
 	if len(v.postpartum.free) < v.postpartum.all/4 {
-		v.gone()
+		v.remove()
 		return
 	}
 	v.postpartum.requestRoom(func(r *room) {
@@ -350,7 +350,7 @@ func (v pathway) beginProcedure() {
 			v.recovery.requestRoom(func(r *room) {
 				v.move(r, "pp-hold")
 				v.watch(30*minute, hour)
-				v.after(v.span(110*minute, .3), v.leaves)
+				v.after(v.span(110*minute, .3), v.discharge)
 			})
 		})
 	})

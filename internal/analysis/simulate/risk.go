@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// history draws the risks of the woman at arrival, which grow over the year (unit.load). Each probability is a
+// drawHistory draws the risks of the woman at arrival, which grow over the year (unit.load). Each probability is a
 // default of this project unless it cites a source.
-func (v *visit) history() {
+func (v *visit) drawHistory() {
 	load := v.load()
 	if v.is(.016) { // NCHS 2022: 31 of 1,000 births are twins'
 		v.expecting = 2
@@ -49,8 +49,8 @@ func (v *visit) has(code string) bool {
 	return slices.ContainsFunc(v.diagnoses, func(d diagnosis) bool { return d.code == code })
 }
 
-// complaint draws the complaint at arrival and its finding.
-func (v *visit) complaint() {
+// drawComplaint draws the complaint at arrival and its finding.
+func (v *visit) drawComplaint() {
 	if v.is(.08 * v.load()) {
 		v.observe("observation", "local", "FETAL_MOVEMENT_DECREASED", "Decreased fetal movement", "yes")
 	}
@@ -71,9 +71,9 @@ func (v *visit) complaint() {
 	v.sendSignals()
 }
 
-// risks draws the complications of a labor of this length.
-func (v *visit) risks(span clock) {
-	v.risk()
+// drawComplications draws the complications of a labor of this length.
+func (v *visit) drawComplications(span clock) {
+	v.treatRisks()
 	if v.is(.55) {
 		result := "Negative"
 		if v.is(.25) { // ACOG Committee Opinion 797: 10-30% of women
@@ -99,9 +99,9 @@ func (v *visit) risks(span clock) {
 	}
 }
 
-// risk starts the treatment of the risks of the woman's history once she is admitted: magnesium until a day after birth
+// treatRisks starts the treatment of the risks of the woman's history once she is admitted: magnesium until a day after birth
 // (ACOG Practice Bulletin 222), infusions.
-func (v *visit) risk() {
+func (v *visit) treatRisks() {
 	switch {
 	case v.has("O14.13"):
 		v.ill = true
@@ -120,8 +120,8 @@ func (v *visit) risk() {
 	}
 }
 
-// birth records the birth of the babies.
-func (v *visit) birth(cesarean bool) {
+// recordBirth records the birth of the babies.
+func (v *visit) recordBirth(cesarean bool) {
 	v.born, v.cesarean = v.now, cesarean
 	mode, outcome := icd("O80", "Encounter for full-term uncomplicated delivery"), icd("Z37.0", "Single live birth")
 	if cesarean {
@@ -147,7 +147,7 @@ func (v *visit) birth(cesarean bool) {
 	}
 	for i := range v.babies {
 		if v.is(chanceNICU) {
-			v.after(v.between(20*minute, 5*hour), func() { v.babyLeaves(i) })
+			v.after(v.between(20*minute, 5*hour), func() { v.dischargeBaby(i) })
 		} else if v.is(.25) {
 			v.after(v.between(20*hour, 30*hour), func() {
 				if !v.babies[i].gone {
@@ -176,9 +176,9 @@ func (v *visit) birth(cesarean bool) {
 	}
 }
 
-// babyLeaves discharges a baby with its mother, or to newborn intensive care, which is another
+// dischargeBaby discharges a baby with its mother, or to newborn intensive care, which is another
 // unit.
-func (v *visit) babyLeaves(i int) {
+func (v *visit) dischargeBaby(i int) {
 	b := &v.babies[i]
 	if b.gone {
 		return

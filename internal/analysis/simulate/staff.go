@@ -57,7 +57,7 @@ func newStaff(u *unit) staff {
 
 // begin reports the staff on duty and schedules the changes of shift.
 func (s *staff) begin(u *unit) {
-	s.change(u)
+	s.changeShift(u)
 	s.nextDay(u)
 }
 
@@ -70,9 +70,9 @@ func (s *staff) nextDay(u *unit) {
 			}
 		}
 	}
-	put(shiftHours, s.change)
+	put(shiftHours, s.changeShift)
 	put(recountHours, s.recount)
-	put([]float64{15.5}, s.plan)
+	put([]float64{15.5}, s.sendPlan)
 	u.schedule(u.hourOf(u.now, 24), func() { s.nextDay(u) })
 }
 
@@ -110,13 +110,13 @@ func (v *visit) need() float64 {
 // need, plus a reserve of one.
 func (s *staff) wanted(u *unit) float64 { return 1.1*(.55*s.grid+.45*u.need()) + 1.2 }
 
-// change begins a shift with nurses according to the plan and the current patients.
-func (s *staff) change(u *unit) {
+// changeShift begins a shift with nurses according to the plan and the current patients.
+func (s *staff) changeShift(u *unit) {
 	s.onDuty = max(2, int(math.Round(s.wanted(u)+.8*s.NormFloat64())))
 	s.call = s.is(.72)
 	s.first = (s.first + s.onDuty + 1) % len(s.nurses)
 	s.sendStaffing(u, 0)
-	s.roster(u)
+	s.sendRoster(u)
 }
 
 // recount makes the charge nurse call in a nurse or send one home, and reassigns the rooms.
@@ -131,11 +131,11 @@ func (s *staff) recount(u *unit) {
 		s.call = true
 	}
 	s.sendStaffing(u, 0)
-	s.roster(u)
+	s.sendRoster(u)
 }
 
-// plan sends, in the afternoon, the number of nurses for the night.
-func (s *staff) plan(u *unit) {
+// sendPlan sends, in the afternoon, the number of nurses for the night.
+func (s *staff) sendPlan(u *unit) {
 	if s.is(.5) {
 		s.sendStaffing(u, 210*minute)
 	}
@@ -147,11 +147,11 @@ func (s *staff) sendStaffing(u *unit, ahead clock) {
 	if ahead > 0 {
 		n = max(2, int(math.Round(s.wanted(u))))
 	}
-	u.faults.snapshot(u, pathStaffing, &staffingBody{u.text(u.now + ahead), n, s.call})
+	u.faults.sendSnapshot(u, pathStaffing, &staffingBody{u.text(u.now + ahead), n, s.call})
 }
 
-// roster lists the nurses on duty with their rooms; the charge nurse has none.
-func (s *staff) roster(u *unit) {
+// sendRoster lists the nurses on duty with their rooms; the charge nurse has none.
+func (s *staff) sendRoster(u *unit) {
 	count := min(s.onDuty+1, len(s.nurses))
 	charge := 0
 	for i := range count {
@@ -170,7 +170,7 @@ func (s *staff) roster(u *unit) {
 			n.skill, n.hired.time().Format(time.DateOnly), append([]int{}, rooms[i]...),
 		})
 	}
-	u.faults.snapshot(u, pathRoster, b)
+	u.faults.sendSnapshot(u, pathRoster, b)
 }
 
 // assign assigns couplets and antepartum patients to all nurses except the charge nurse, usually two to each. The nurse

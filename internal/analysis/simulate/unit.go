@@ -84,7 +84,7 @@ func (u *unit) run(yield func(Request) bool) {
 // begin connects the simulated systems at the start. They then report the current patients and staff.
 func (u *unit) begin() {
 	u.muted = false
-	u.census()
+	u.sendCensus()
 	if !u.censusOnly {
 		for _, v := range u.open {
 			v.introduce()
@@ -198,10 +198,10 @@ func (p *pool) requestRoom(f func(*room)) {
 // turnaround is the time for cleaning a room (a default of this project).
 const turnaround = 35 * minute
 
-// leave empties a room. The room is clean for the next visit after the turnaround.
-func (u *unit) leave(r *room) {
+// vacate empties a room. The room is clean for the next visit after the turnaround.
+func (u *unit) vacate(r *room) {
 	r.visit = nil
-	u.schedule(u.now+turnaround, func() { u.ready(r) })
+	u.schedule(u.now+turnaround, func() { u.assignClean(r) })
 }
 
 // repair closes a free postpartum room for a day.
@@ -214,12 +214,12 @@ func (u *unit) repair() {
 	p.free, r.closed = p.free[1:], true
 	u.schedule(u.now+day, func() {
 		r.closed = false
-		u.ready(r)
+		u.assignClean(r)
 	})
 }
 
-// ready assigns a clean room to the next in the queue.
-func (u *unit) ready(r *room) {
+// assignClean assigns a clean room to the next in the queue.
+func (u *unit) assignClean(r *room) {
 	p := r.pool
 	if len(p.waiting) == 0 {
 		p.free = append(p.free, r)
@@ -238,14 +238,14 @@ func (u *unit) nextCensus() {
 		every = 30 * minute
 	}
 	u.schedule(u.now+every, func() {
-		u.census()
+		u.sendCensus()
 		u.nextCensus()
 	})
 }
 
-// census lists all rooms with their patients. The census of a unit without other feeds names no visits, and has only
+// sendCensus lists all rooms with their patients. The census of a unit without other feeds names no visits, and has only
 // the times of births.
-func (u *unit) census() {
+func (u *unit) sendCensus() {
 	if u.muted {
 		return
 	}
@@ -261,7 +261,7 @@ func (u *unit) census() {
 		}
 		b.Rooms = append(b.Rooms, line)
 	}
-	u.faults.snapshot(u, pathCensus, b)
+	u.faults.sendSnapshot(u, pathCensus, b)
 }
 
 func (u *unit) addOccupant(line *roomBody, v *visit) {

@@ -52,7 +52,7 @@ func (u *unit) admit() *visit {
 	v.expecting = 1
 	// NCHS, Births: Final Data for 2022: 38 % first births.
 	v.first = v.is(.38)
-	v.history()
+	v.drawHistory()
 	u.open = append(u.open, v)
 	return v
 }
@@ -69,7 +69,7 @@ func (v *visit) after(span clock, do func()) {
 // enter places the woman for the first time, or again with another patient class.
 func (v *visit) enter(kind string, r *room, class byte, primary string) {
 	if v.room != nil && v.room != r {
-		v.leave(v.room)
+		v.vacate(v.room)
 	}
 	if v.room != r {
 		v.room, r.visit = r, v
@@ -83,7 +83,7 @@ func (v *visit) move(r *room, primary string) {
 	before := v.room
 	v.room, r.visit = r, v
 	v.primary, v.since = primary, v.now
-	v.leave(before)
+	v.vacate(before)
 	v.sendMove(before)
 }
 
@@ -96,8 +96,8 @@ func (v *visit) admitTo(r *room, primary string) {
 	v.enter("A01", r, 'I', primary)
 }
 
-// becomes changes the kind of patient, in the same room.
-func (v *visit) becomes(primary string) {
+// changeKind changes the kind of patient, in the same room.
+func (v *visit) changeKind(primary string) {
 	if v.primary == primary {
 		return
 	}
@@ -105,21 +105,21 @@ func (v *visit) becomes(primary string) {
 	v.sendADT("A08")
 }
 
-// leaves ends the visit.
-func (v *visit) leaves() {
+// discharge ends the visit.
+func (v *visit) discharge() {
 	for len(v.running) > 0 {
 		v.stop(v.running[0].drug)
 	}
 	v.sendADT("A03")
 	for i := range v.babies {
-		v.babyLeaves(i)
+		v.dischargeBaby(i)
 	}
-	v.leave(v.room)
-	v.gone()
+	v.vacate(v.room)
+	v.remove()
 }
 
-// gone removes the visit from the unit.
-func (v *visit) gone() {
+// remove removes the visit from the unit.
+func (v *visit) remove() {
 	v.open = false
 	if i := slices.Index(v.unit.open, v); i >= 0 {
 		v.unit.open = slices.Delete(v.unit.open, i, i+1)
@@ -214,7 +214,7 @@ func (v *visit) watch(every, later clock) {
 		if v.watched != turn || v.room == nil {
 			return
 		}
-		v.vitals()
+		v.measureVitals()
 		next := every
 		if v.now-v.since > 12*hour {
 			next = later
@@ -224,8 +224,8 @@ func (v *visit) watch(every, later clock) {
 	v.after(v.span(8*minute, .5), again)
 }
 
-// vitals measures one set of vital signs.
-func (v *visit) vitals() {
+// measureVitals measures one set of vital signs.
+func (v *visit) measureVitals() {
 	score := v.count(.45)
 	if v.ill {
 		score = v.count(3.2)
@@ -257,8 +257,8 @@ func (v *visit) inLabor() bool {
 	return v.born == 0 && v.room != nil && v.room.pool == &v.unit.labor
 }
 
-// epidural places an epidural, during which a nurse remains with the woman.
-func (v *visit) epidural() {
+// placeEpidural places an epidural, during which a nurse remains with the woman.
+func (v *visit) placeEpidural() {
 	if !v.inLabor() {
 		return
 	}
@@ -268,14 +268,14 @@ func (v *visit) epidural() {
 		if v.inLabor() {
 			v.start(bupivacaine)
 			if !v.runs(oxytocin) && v.primary == "labor-standard" {
-				v.becomes("labor-epidural")
+				v.changeKind("labor-epidural")
 			}
 		}
 	})
 }
 
-// pushing begins or ends the second stage.
-func (v *visit) pushing(on bool) {
+// setPushing begins or ends the second stage.
+func (v *visit) setPushing(on bool) {
 	status := "active"
 	if !on {
 		status = "completed"

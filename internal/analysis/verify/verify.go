@@ -115,7 +115,7 @@ func (v *Verify) Round(ctx context.Context) (*Report, error) {
 	for _, partition := range slices.Sorted(maps.Keys(v.partitions)) {
 		p := v.partitions[partition]
 		g.Go(func() error {
-			if err := p.round(ctx, shared); err != nil {
+			if err := p.runRound(ctx, shared); err != nil {
 				return fmt.Errorf("verify partition %d: %w", partition, err)
 			}
 			return nil
@@ -167,8 +167,8 @@ func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck 
 	}
 }
 
-// round reads the view, then the changes committed by then, and then the snapshots and the inputs of these changes.
-func (p *partitionCheck) round(ctx context.Context, shared *inputlog.Share) error {
+// runRound reads the view, then the changes committed by then, and then the snapshots and the inputs of these changes.
+func (p *partitionCheck) runRound(ctx context.Context, shared *inputlog.Share) error {
 	views, err := p.readViews(ctx)
 	if err != nil {
 		return err

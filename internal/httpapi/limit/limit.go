@@ -54,7 +54,7 @@ func New(source Source, now func() time.Time) *Limiter {
 // Allow counts one request of a caller. The rate must have a limit. A caller whose rate changes has a new bucket.
 func (l *Limiter) Allow(ctx context.Context, id string, r Rate) Decision {
 	bucket := id + ":" + strconv.FormatFloat(r.PerSecond, 'g', -1, 64) + ":" + strconv.Itoa(r.Burst)
-	taken, left := l.take(ctx, bucket, r)
+	taken, left := l.takeToken(ctx, bucket, r)
 	d := Decision{Allowed: taken, Remaining: int(max(left, 0)), Reset: r.wait(float64(r.Burst) - left)}
 	if !taken {
 		d.Retry = max(r.wait(1-left), time.Millisecond)
@@ -66,8 +66,8 @@ func (l *Limiter) Allow(ctx context.Context, id string, r Rate) Decision {
 	return d
 }
 
-// take takes one token from the source or, if it is unavailable, from the bucket of this instance.
-func (l *Limiter) take(ctx context.Context, bucket string, r Rate) (taken bool, left float64) {
+// takeToken takes one token from the source or, if it is unavailable, from the bucket of this instance.
+func (l *Limiter) takeToken(ctx context.Context, bucket string, r Rate) (taken bool, left float64) {
 	now := l.now()
 	away := l.away.Load()
 	// Only one request queries an unavailable source; the others do not wait for it.

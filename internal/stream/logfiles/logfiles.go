@@ -98,12 +98,12 @@ func (m *mender) readAll() error {
 			m.names = append(m.names, d.Name())
 		}
 	}
-	known, err := m.topics()
+	known, err := m.mendTopics()
 	if err != nil || !known {
 		return err
 	}
-	committed, err := m.groups()
-	if err = errors.Join(err, m.sweep(), m.meta()); err != nil {
+	committed, err := m.mendGroups()
+	if err = errors.Join(err, m.sweep(), m.mendMeta()); err != nil {
 		return err
 	}
 	reach := map[string]int64{}

@@ -46,9 +46,9 @@ func sealed(list []byte) []byte {
 	return append(fmt.Appendf(nil, "%08x\n", crc32.Checksum(list, castagnoli)), list...)
 }
 
-// topics schedules the restore of the topic list from its sealed copy if they differ. It reports whether there is a
+// mendTopics schedules the restore of the topic list from its sealed copy if they differ. It reports whether there is a
 // list.
-func (m *mender) topics() (bool, error) {
+func (m *mender) mendTopics() (bool, error) {
 	list, err := m.load(topicsFile)
 	if err != nil {
 		return false, err
@@ -97,8 +97,8 @@ func sameTopics(a, b []byte) bool {
 	return reflect.DeepEqual(lists[0], lists[1])
 }
 
-// meta schedules the write of the file that identifies the folder to the broker.
-func (m *mender) meta() error {
+// mendMeta schedules the write of the file that identifies the folder to the broker.
+func (m *mender) mendMeta() error {
 	want := fmt.Appendf(nil, `{"version":1,"cluster_id":%q}`, m.ClusterID)
 	have, err := m.load(metaFile)
 	if err != nil || bytes.Equal(have, want) {
@@ -108,9 +108,9 @@ func (m *mender) meta() error {
 	return nil
 }
 
-// groups schedules the removal of damaged positions, and returns the others. A group that lost its last position
+// mendGroups schedules the removal of damaged positions, and returns the others. A group that lost its last position
 // continues at an earlier one, and skips records that it has already processed.
-func (m *mender) groups() (map[position]int64, error) {
+func (m *mender) mendGroups() (map[position]int64, error) {
 	raw, err := m.load(groupsFile)
 	if err != nil {
 		return nil, err

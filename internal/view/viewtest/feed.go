@@ -175,10 +175,10 @@ func progressed(t *testing.T, s Server) {
 func used(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	at := time.UnixMilli(1_700_000_000_123).UTC()
-	if err := b.Use(t.Context(), map[string]time.Time{"key_1": at, "key_2": at.Add(-time.Hour)}); err != nil {
+	if err := b.StoreUses(t.Context(), map[string]time.Time{"key_1": at, "key_2": at.Add(-time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Use(t.Context(), map[string]time.Time{"key_2": at.Add(time.Hour)}); err != nil {
+	if err := b.StoreUses(t.Context(), map[string]time.Time{"key_2": at.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := b.Used(t.Context(), []string{"key_2", "key_3", "key_1"})

@@ -16,8 +16,8 @@ const (
 	mostName          = 27 // maximum characters that fit
 )
 
-// short truncates a name that does not fit.
-func short(name string) string {
+// shorten truncates a name that does not fit.
+func shorten(name string) string {
 	letters := []rune(name)
 	if len(letters) <= mostName {
 		return name
@@ -25,21 +25,21 @@ func short(name string) string {
 	return string(letters[:mostName-1]) + "…"
 }
 
-// rows starts a chart with n rows, and returns the y coordinate of their end.
-func rows(n int, title string) (c *canvas, foot float64) {
+// newRows starts a chart with n rows, and returns the y coordinate of their end.
+func newRows(n int, title string) (c *canvas, foot float64) {
 	foot = rowsTop + float64(n)*rowEvery
 	return newCanvas(rowsWidth, int(foot)+32, "", title), foot
 }
 
 func rowAt(i int) float64 { return rowsTop + float64(i)*rowEvery + 7 }
 
-// name writes the name of a row.
-func (c *canvas) name(i int, name string) {
-	c.text("k", "end", rowsLeft-12, rowAt(i)+15, short(name))
+// drawName writes the name of a row.
+func (c *canvas) drawName(i int, name string) {
+	c.text("k", "end", rowsLeft-12, rowAt(i)+15, shorten(name))
 }
 
-// mark draws a line through all rows, with a label at its lower end.
-func (c *canvas) mark(x, foot float64, words string) {
+// drawMark draws a line through all rows, with a label at its lower end.
+func (c *canvas) drawMark(x, foot float64, words string) {
 	c.line("was", point{x, rowsTop - 6}, point{x, foot})
 	anchor := "middle"
 	if x > rowsWidth-60 {
@@ -79,7 +79,7 @@ func (l *Ladder) SVG() template.HTML {
 	for _, r := range l.Rungs {
 		most = math.Max(most, r.Begins+r.Nurses)
 	}
-	c, foot := rows(len(l.Rungs), l.Title)
+	c, foot := newRows(len(l.Rungs), l.Title)
 	const right = rowsWidth - 20
 	x := scale{0, most, rowsLeft, right}
 	for _, mark := range []struct {
@@ -97,12 +97,12 @@ func (l *Ladder) SVG() template.HTML {
 		c.text("", anchor, x.at(mark.nurses), rowsTop-14, mark.words)
 	}
 	for i, r := range l.Rungs {
-		c.name(i, r.Name)
+		c.drawName(i, r.Name)
 		if r.Nurses > 0 {
 			c.rect(r.fill(), x.at(r.Begins), rowAt(i), x.at(r.Begins+r.Nurses)-x.at(r.Begins), rowBar)
 		}
 	}
-	c.mark(x.at(l.Counts), foot, l.CountsLabel)
+	c.drawMark(x.at(l.Counts), foot, l.CountsLabel)
 	for i, r := range l.Rungs { // above the lines
 		end := x.at(r.Begins + r.Nurses)
 		switch {
@@ -134,7 +134,7 @@ type SumPart struct {
 
 // SVG draws the figure.
 func (s *Sum) SVG() template.HTML {
-	c, foot := rows(len(s.Parts), s.Title)
+	c, foot := newRows(len(s.Parts), s.Title)
 	const right = rowsWidth - 50
 	x := scale{0, s.Most, rowsLeft, right}
 	for _, at := range []float64{0, 20, 40, 60} {
@@ -143,13 +143,13 @@ func (s *Sum) SVG() template.HTML {
 	}
 	sum := 0.0
 	for i, part := range s.Parts {
-		c.name(i, part.Name)
+		c.drawName(i, part.Name)
 		c.rect("fl", x.at(sum), rowAt(i), x.at(s.Most)-x.at(sum), rowBar)
 		c.rect("fi", x.at(sum), rowAt(i), x.at(sum+part.Points)-x.at(sum), rowBar)
 		c.text("k", "end", rowsWidth-2, rowAt(i)+15, part.Label)
 		sum += part.Points
 	}
-	c.mark(x.at(sum), foot, s.Label)
+	c.drawMark(x.at(sum), foot, s.Label)
 	return c.done()
 }
 
