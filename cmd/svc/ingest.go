@@ -228,7 +228,7 @@ func registerMLLPMetrics(m *metrics.Registry, c *mllp.Counts) {
 	m.Counter("svc_mllp_turned_away_total", "MLLP connections closed at once because the limit was reached.", c.TurnedAway.Load)
 	m.Counter("svc_mllp_messages_total", "Complete MLLP frames received.", c.Messages.Load)
 	m.Counter("svc_mllp_answered_total", "MLLP frames processed, whatever the acknowledgment code.", c.Answered.Load)
-	m.Counter("svc_mllp_not_taken_total", "MLLP frames not acknowledged, which the sender sends again.", c.NotAccepted.Load)
+	m.Counter("svc_mllp_unacknowledged_total", "MLLP frames without an acknowledgment; the sender retries them.", c.NotAccepted.Load)
 	for _, f := range mllp.Faults() {
 		m.Counter("svc_mllp_fault_"+f.String()+"_total", "MLLP frames that depart from the standard: "+f.String()+".", c.Faults[f].Load)
 	}

@@ -148,7 +148,7 @@ func (m *Registry) Counts(name, help, label string, values ...string) func(value
 // build registers a metric that is always 1; its labels describe the build.
 func (m *Registry) build(revision string) {
 	m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "svc_build_info", Help: "1; the labels are the build.",
+		Name: "svc_build_info", Help: "Always 1; the labels describe the build.",
 		ConstLabels: prometheus.Labels{"revision": revision, "go": runtime.Version()},
 	}, func() float64 { return 1 }))
 }

@@ -128,7 +128,7 @@ func (c *Cluster) persist(ctx context.Context, what string, try func() error) er
 		}
 		if err.Error() != said {
 			said = err.Error()
-			c.log.WarnContext(ctx, "kafka request not possible yet", "what", what, "error", err)
+			c.log.WarnContext(ctx, "kafka request failed, retrying", "what", what, "error", err)
 		}
 		select {
 		case <-ctx.Done():

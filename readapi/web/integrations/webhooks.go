@@ -293,7 +293,11 @@ func showWebhook(d *adminRequest) {
 	d.useForm(&out.adminPage, d.r.URL.Query(), nil, formField{name: "state"}, formField{name: "event"})
 	out.Heading, out.Version, out.Pager = w.URL, version, d.newCursorPager(textOrEmpty(page.Next))
 	for _, s := range w.Secrets {
-		out.Secrets = append(out.Secrets, d.T("hooks.secret."+s.State, "id", s.ID, "time", d.formatTime(s.Until)))
+		key := "hooks.secret." + s.State
+		if s.State == "current" && s.Until != nil {
+			key = "hooks.secret.ending"
+		}
+		out.Secrets = append(out.Secrets, d.T(key, "id", s.ID, "time", d.formatTime(s.Until)))
 	}
 	for _, state := range deliveryStates {
 		out.States = append(out.States, option{state, d.T("delivery." + state), out.Form.Value("state") == state})

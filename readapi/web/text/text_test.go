@@ -204,7 +204,7 @@ func keysUsed(t *testing.T) map[string]bool {
 	}
 	for _, key := range [...]string{
 		"hooks.overlap.0", "hooks.overlap.1", "hooks.overlap.24", "hooks.overlap.168", "hooks.reason.paused", "hooks.reason.gone", "hooks.reason.failing",
-		"hooks.secret.current", "hooks.secret.next", "hooks.secret.previous", "replay.only.missing", "replay.only.failed", "replay.only.all", "hooks.warning.name_unresolved",
+		"hooks.secret.current", "hooks.secret.ending", "hooks.secret.next", "hooks.secret.previous", "replay.only.missing", "replay.only.failed", "replay.only.all", "hooks.warning.name_unresolved",
 		"command.test", "command.retry", "command.replay", "command.ack",
 	} {
 		used[key] = true
