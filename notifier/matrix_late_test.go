@@ -48,9 +48,9 @@ func TestMatrixLateFailure(t *testing.T) {
 	})
 }
 
-// TestMatrixLateWord: an entry of a frozen former owner is ignored once another owner has written.
+// TestMatrixLateEntry: an entry of a frozen former owner is ignored once another owner has written.
 // A restore uses the entries of the other owner.
-func TestMatrixLateWord(t *testing.T) {
+func TestMatrixLateEntry(t *testing.T) {
 	for name, tt := range map[string]struct {
 		late     any
 		messages int

@@ -20,8 +20,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// forget empties the fakes except the ledger, because their memory is not the notifier's.
-func (r *rig) forget() {
+// clearFakes empties the fakes except the ledger, because their memory is not the notifier's.
+func (r *rig) clearFakes() {
 	r.receiver.mu.Lock()
 	r.receiver.seen = nil
 	r.receiver.mu.Unlock()
@@ -50,7 +50,7 @@ func TestIdleEndpointsAreSmall(t *testing.T) {
 		if n := len(r.receiver.seen); n != hospitals*each {
 			t.Fatalf("%d requests", n)
 		}
-		r.forget()
+		r.clearFakes()
 		r.ledger.mu.Lock()
 		r.ledger.records, r.ledger.times = nil, nil
 		r.ledger.mu.Unlock()
@@ -81,7 +81,7 @@ func TestHospitalsWithoutEndpointsAreSmall(t *testing.T) {
 		r.start()
 		before := live(1)
 		live(changes)
-		r.forget()
+		r.clearFakes()
 		r.ledger.mu.Lock()
 		r.ledger.records, r.ledger.times = nil, nil
 		r.ledger.mu.Unlock()
@@ -133,7 +133,7 @@ func TestAnHourOfDeadEndpoints(t *testing.T) {
 		before := heap()
 		check := func(when string) {
 			t.Helper()
-			r.forget()
+			r.clearFakes()
 			ledger := r.ledger.size()
 			held := int64(heap()) - int64(before) - ledger
 			t.Logf("%s %d MiB are held beside a ledger of %d MiB", when, held>>20, ledger>>20)
@@ -155,7 +155,7 @@ func TestAnHourOfDeadEndpoints(t *testing.T) {
 					t.Fatalf("%s waits for one that is down", id)
 				}
 			}
-			r.forget()
+			r.clearFakes()
 		}
 		check("after an hour")
 		r.settle(10 * time.Minute) // records are written again, so that a restore begins after most of the events

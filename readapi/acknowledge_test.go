@@ -56,9 +56,9 @@ func (f *fakeAlerts) Done(context.Context, *outbound.Command) (outbound.Progress
 
 var at = time.Date(2026, 3, 1, 14, 5, 0, 0, time.UTC)
 
-// acknowledging returns a shell whose clock shows at, and a function that creates one alert with
+// newAckShell returns a shell whose clock shows at, and a function that creates one alert with
 // two links.
-func acknowledging() (shell *httpapi.Shell, alerts func() *fakeAlerts) {
+func newAckShell() (shell *httpapi.Shell, alerts func() *fakeAlerts) {
 	clock := func() time.Time { return at }
 	shell = &httpapi.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
 	alerts = func() *fakeAlerts {
@@ -74,7 +74,7 @@ func acknowledging() (shell *httpapi.Shell, alerts func() *fakeAlerts) {
 }
 
 func TestAcknowledgePage(t *testing.T) {
-	shell, alerts := acknowledging()
+	shell, alerts := newAckShell()
 	for name, tt := range map[string]struct {
 		method, path string
 		change       func(*fakeAlerts)
@@ -133,7 +133,7 @@ func TestAcknowledgePage(t *testing.T) {
 // TestAcknowledgeInSpanish: the page of the link uses the language of the phone.
 func TestAcknowledgeInSpanish(t *testing.T) {
 	t.Parallel()
-	shell, alerts := acknowledging()
+	shell, alerts := newAckShell()
 	r := shell.Router()
 	readapi.MountAcknowledge(r, shell, alerts())
 	for path, want := range map[string]string{"/a/7KQ2M9XW3PTD": "Esta alerta aún no se ha confirmado.", "/a/ZZZZZZZZZZZZ": "Este enlace no es válido"} {
@@ -150,7 +150,7 @@ func TestAcknowledgeInSpanish(t *testing.T) {
 // TestAcknowledgeTries: a client address that tries invalid links repeatedly gets 429.
 func TestAcknowledgeTries(t *testing.T) {
 	t.Parallel()
-	shell, alerts := acknowledging()
+	shell, alerts := newAckShell()
 	shell.Strangers = limit.NewStrangers(limit.Rate{PerSecond: 0.1, Burst: 3}, shell.Now)
 	r := shell.Router()
 	readapi.MountAcknowledge(r, shell, alerts())

@@ -312,9 +312,9 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestNotTheTruth: a reader gets an error with its reason, never a verdict that may be wrong. The
+// TestWithheldVerdicts: a reader gets an error with its reason, never a verdict that may be wrong. The
 // same applies to a conditional request.
-func TestNotTheTruth(t *testing.T) {
+func TestWithheldVerdicts(t *testing.T) {
 	for rule, fault := range map[string]error{
 		"processing_behind": readapi.ErrBehind, "view_incomplete": readapi.ErrIncomplete, "view_away": readapi.ErrAway,
 	} {

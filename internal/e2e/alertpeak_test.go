@@ -18,7 +18,7 @@ func TestAlertPeak(t *testing.T) {
 	r.Server = httptest.NewServer(r)
 	defer r.Close()
 	p.accepted(t, "staffing", `{"nursesOnDuty":200,"callStaffAvailable":true}`) // green, whatever the history
-	p.tell(t, simulatedEvents(t, 1, 3))
+	p.sendEvents(t, simulatedEvents(t, 1, 3))
 	p.predicted(t, time.Minute)
 	d.say("webhooks", "add", r.URL, "--events", "surge.alert")
 	d.onDuty("dev")

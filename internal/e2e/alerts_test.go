@@ -48,7 +48,7 @@ var ackLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]{12}`)
 
 // acknowledge opens a link, checks that opening it changes nothing, and then acknowledges the
 // alert.
-func (d *desk) take(link string) {
+func (d *desk) acknowledge(link string) {
 	d.t.Helper()
 	open := func(method string) (page string) {
 		d.t.Helper()
@@ -138,7 +138,7 @@ func TestDevAlerts(t *testing.T) {
 	if html, err := io.ReadAll(page.Body); err != nil || !strings.Contains(string(html), "charge@dev.example") {
 		t.Errorf("the page: %v %s", err, html)
 	}
-	d.take(box.Items[0].Link)
+	d.acknowledge(box.Items[0].Link)
 }
 
 // TestDevLastWord: a unit flaps within seconds and stays red. The last message reports red, even
@@ -226,7 +226,7 @@ func TestAlertsOnServers(t *testing.T) {
 	if link == "" || !strings.Contains(sms.Text, link) {
 		t.Fatalf("no link in the e-mail, or another in the SMS %q:\n%s", sms.Text, raise)
 	}
-	desks["north"].take(link)
+	desks["north"].acknowledge(link)
 	if relay.login() != "svc:secret" {
 		t.Error("no login at the relay")
 	}

@@ -74,9 +74,9 @@ func TestRedisStops(t *testing.T) {
 	s := startSystemOn(t, kafka, redis, nil, "north", "south")
 	s.processor("p1")
 	l := feed(t, 60, s.partners...)
-	l.more(t, 50)
+	l.awaitMore(t, 50)
 	s.redis.stop(t)
-	l.more(t, 50) // ingest does not need Redis
+	l.awaitMore(t, 50) // ingest does not need Redis
 	p := s.partners[0]
 	eventually(t, 30*time.Second, func() error { // until the outage is detected, a write waits two seconds
 		var in ingested
@@ -96,7 +96,7 @@ func TestRedisStops(t *testing.T) {
 		}
 	}
 	s.redis.start(t)
-	l.more(t, 50)
+	l.awaitMore(t, 50)
 	eventually(t, 20*time.Second, func() error {
 		if a := p.get(t, "/api/v1/level"); a.status != http.StatusOK {
 			return fmt.Errorf("read with Redis back: %d %s", a.status, a.raw)
@@ -116,7 +116,7 @@ func TestKafkaStops(t *testing.T) {
 	s := startSystem(t, "north", "south")
 	s.processor("p1")
 	l := feed(t, 60, s.partners...)
-	l.more(t, 60)
+	l.awaitMore(t, 60)
 	p := s.partners[0]
 	write := func() *answer {
 		t.Helper()
@@ -148,7 +148,7 @@ func TestKafkaStops(t *testing.T) {
 		return nil
 	})
 	s.kafka.start(t)
-	l.more(t, 60)
+	l.awaitMore(t, 60)
 	eventually(t, 20*time.Second, func() error {
 		if a := p.get(t, "/api/v1/level"); a.status != http.StatusOK {
 			return fmt.Errorf("read with Kafka back: %d %s", a.status, a.raw)
@@ -163,7 +163,7 @@ func TestKafkaStops(t *testing.T) {
 		}
 	}
 	s.kafka.unpause(t)
-	l.more(t, 60)
+	l.awaitMore(t, 60)
 	acked := l.finish()
 	if l.slow503 > 6*time.Second {
 		t.Errorf("a 503 took %v", l.slow503)

@@ -167,8 +167,8 @@ func (s *system) liveLoad(b *testing.B, size *country) {
 	b.Helper()
 	n, private := s.measured("shift")
 	n.awaitFor(5*time.Minute, private+"/readyz")
-	notify, notifyPrivate := s.startBeside(b, "notify", "--instance", "country")
-	front, frontPrivate := s.startBeside(b, "run", "ingest,read", "--listen", "127.0.0.1:"+mustFreePort(b))
+	notify, notifyPrivate := s.startExtraRole(b, "notify", "--instance", "country")
+	front, frontPrivate := s.startExtraRole(b, "run", "ingest,read", "--listen", "127.0.0.1:"+mustFreePort(b))
 	client := s.client(b, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxBufferedRecords(50_000))
 	feeds := loadgen.New(size.hospitals, size.rooms, acuity.At(time.Now()), time.Second/time.Duration(size.rate))
 	topic := s.prefix + schemas.Observations().Name
@@ -233,8 +233,8 @@ func (s *system) liveLoad(b *testing.B, size *country) {
 	}
 }
 
-// startBeside starts a role in addition to the processor, and waits until it is ready.
-func (s *system) startBeside(b *testing.B, args ...string) (n *node, private string) {
+// startExtraRole starts a role in addition to the processor, and waits until it is ready.
+func (s *system) startExtraRole(b *testing.B, args ...string) (n *node, private string) {
 	b.Helper()
 	address := "127.0.0.1:" + mustFreePort(b)
 	n = start(b, args[0], append(args, "--private-listen", address), s.env...)

@@ -210,7 +210,7 @@ func TestContract(t *testing.T) {
 	admin := newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey)
 	nobody := newPartner(dev.BaseURL, dev.HospitalID, "")
 	d := p.described(t)
-	p.tell(t, simulatedEvents(t, 1, 3)) // a forecast needs these events
+	p.sendEvents(t, simulatedEvents(t, 1, 3)) // a forecast needs these events
 	p.predicted(t, time.Minute)
 	p.post(t, "staffing", `{"nursesOnDuty":-1}`)
 	source := p.feedsStatus(t).Feeds[0].Source

@@ -116,7 +116,7 @@ func exportable(t *testing.T) *dev {
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	desk := &desk{t: t, p: p, args: []string{"--data", d.dir}}
 	desk.say("webhooks", "add", d.BaseURL+"/dev/hook")
-	p.tell(t, simulatedEvents(t, 1, 2)) // the forecast learns from these hours
+	p.sendEvents(t, simulatedEvents(t, 1, 2)) // the forecast learns from these hours
 	cli(t, nil, "simulate", "--to", "dev", "--data", d.dir, "--profile", "small", "--seed", "7", "--for", "12h", "--steady")
 	say(t, p, 6)
 	eventually(t, time.Minute, func() error {

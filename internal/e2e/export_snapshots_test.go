@@ -14,7 +14,7 @@ func TestDevExportSnapshots(t *testing.T) {
 	t.Parallel()
 	const days = 2
 	d := startDev(t, t.TempDir(), "--ephemeral")
-	newPartner(d.BaseURL, d.HospitalID, d.APIKey).tell(t, simulatedEvents(t, 1, days))
+	newPartner(d.BaseURL, d.HospitalID, d.APIKey).sendEvents(t, simulatedEvents(t, 1, days))
 	eventually(t, time.Minute, func() error {
 		seen := map[string]bool{}
 		visits := 0

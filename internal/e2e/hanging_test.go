@@ -30,7 +30,7 @@ func TestHangingTransactions(t *testing.T) {
 	s := startSystem(t, "north", "south")
 	p1 := s.processor("p1")
 	l := feed(t, 60, s.partners...)
-	l.more(t, 60)
+	l.awaitMore(t, 60)
 	p1.kill()
 
 	h := hangingOn(t, s.kafka.address)
@@ -41,7 +41,7 @@ func TestHangingTransactions(t *testing.T) {
 	h.hang(settings, settings, 0)
 
 	s.processor("p1")
-	l.more(t, 60)
+	l.awaitMore(t, 60)
 	acked := l.finish()
 	eventually(t, time.Minute, func() error { return errors.Join(h.stable(verdicts), h.stable(settings)) })
 	s.verify(acked)

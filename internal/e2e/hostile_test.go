@@ -193,10 +193,10 @@ func TestShareOnTwoInstances(t *testing.T) {
 	}
 }
 
-// TestRevokedKeyLeavesWhatWasTaken: a key is revoked while its hospital sends as fast as possible.
+// TestRevokedKeyKeepsAcceptedWrites: a key is revoked while its hospital sends as fast as possible.
 // Every acknowledged write is applied once. Later writes are refused. The writes of another
 // hospital continue throughout.
-func TestRevokedKeyLeavesWhatWasTaken(t *testing.T) {
+func TestRevokedKeyKeepsAcceptedWrites(t *testing.T) {
 	t.Parallel()
 	s := startEmbedded(t, func(string) string { return "" }, "north", "south")
 	s.processor("p1")

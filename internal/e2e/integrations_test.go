@@ -31,7 +31,7 @@ func TestIntegrations(t *testing.T) {
 	v.inspect("integrations-first")
 
 	key := v.mint("ehr")
-	v.hides(key, "/app/integrations/keys")
+	v.checkHidden(key, "/app/integrations/keys")
 	steps(2)
 	w.accepted(t, "census", census(t, 4, "labor-standard", "pp-couplet"))
 	steps(3)
@@ -58,7 +58,7 @@ func TestIntegrations(t *testing.T) {
 	v.click("input[value=ping]")
 	v.click("form.admin button.go")
 	v.await(`document.querySelector("#secret")?.textContent.startsWith("whsec_")`, 20*time.Second)
-	v.hides(ask[string](v, `document.querySelector("#secret").textContent`), ask[string](v, "location.pathname"))
+	v.checkHidden(ask[string](v, `document.querySelector("#secret").textContent`), ask[string](v, "location.pathname"))
 	steps(5)
 	v.inspect("integrations-webhook")
 	v.tabTo("form[action$='/test'] select")
@@ -88,7 +88,7 @@ func TestIntegrations(t *testing.T) {
 	v.do("type", map[string]any{"text": "station"}, nil)
 	v.press("Enter")
 	v.await(`document.querySelector("#secret")?.textContent.includes("/board/")`, 20*time.Second)
-	v.hides(ask[string](v, `document.querySelector("#secret").textContent`), "/app/integrations/walls")
+	v.checkHidden(ask[string](v, `document.querySelector("#secret").textContent`), "/app/integrations/walls")
 	steps(6)
 	v.wants("/app/integrations/keys", http.StatusOK)
 	v.tabTo("a[href$='/keys/new']")
@@ -148,8 +148,8 @@ func (v *view) mint(preset string) string {
 	return shown[1]
 }
 
-// hides expects that a secret of a page cannot be found anywhere after the page is left.
-func (v *view) hides(secret, path string) {
+// checkHidden expects that a secret of a page cannot be found anywhere after the page is left.
+func (v *view) checkHidden(secret, path string) {
 	v.t.Helper()
 	kept := `JSON.stringify([{...localStorage}, {...sessionStorage}, location.href, document.cookie, history.state])`
 	if strings.Contains(ask[string](v, kept), secret) {

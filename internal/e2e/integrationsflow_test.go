@@ -134,8 +134,8 @@ func file(name, has, lacks string) step {
 	}
 }
 
-// see waits until a page contains a text, including a page that refreshes itself.
-func see(text string) step {
+// awaitText waits until a page contains a text, including a page that refreshes itself.
+func awaitText(text string) step {
 	return func(f *flowing) {
 		f.t.Helper()
 		code := fmt.Sprintf(`document.querySelector("main")?.innerText.includes(%q)`, text)
@@ -157,7 +157,7 @@ func secret(prefix, path string) step {
 		if !strings.HasPrefix(at, integrations+path) {
 			f.t.Errorf("the secret is shown at %s", at)
 		}
-		f.hides(text, at)
+		f.checkHidden(text, at)
 		f.secrets = append(f.secrets, text)
 		f.wants(at, http.StatusOK)
 	}

@@ -17,8 +17,8 @@ import (
 	"svc/notifier/event"
 )
 
-// more waits until the load has n more acknowledgements.
-func (l *load) more(t *testing.T, n int) {
+// awaitMore waits until the load has n more acknowledgements.
+func (l *load) awaitMore(t *testing.T, n int) {
 	t.Helper()
 	want := l.count() + n
 	eventually(t, 2*time.Minute, func() error {
@@ -49,7 +49,7 @@ func TestKillProcessor(t *testing.T) {
 		}
 		switch kills % 3 {
 		case 0:
-			l.more(t, 40)
+			l.awaitMore(t, 40)
 			p.kill()
 		case 1: // during the restore of the process that was started after the last kill
 			select {
@@ -64,11 +64,11 @@ func TestKillProcessor(t *testing.T) {
 				inRestore++
 			}
 		case 2: // while Redis refuses writes, so that the view does not get committed changes
-			l.more(t, 40)
+			l.awaitMore(t, 40)
 			if err := view.Do(context.Background(), "CLIENT", "PAUSE", "3000", "WRITE").Err(); err != nil {
 				t.Fatal(err)
 			}
-			l.more(t, 10)
+			l.awaitMore(t, 10)
 			p.kill()
 			if s.behind() > 0 {
 				beforeView++
@@ -80,7 +80,7 @@ func TestKillProcessor(t *testing.T) {
 		kills++
 		p = s.processor("p1")
 	}
-	l.more(t, 100)
+	l.awaitMore(t, 100)
 	acked := l.finish()
 	t.Logf("%d kills, %d in a restore, %d between commit and view", kills, inRestore, beforeView)
 	s.verify(acked)
@@ -94,16 +94,16 @@ func TestTwoProcessors(t *testing.T) {
 	nodes := []*node{s.processor("p1"), s.processor("p2")}
 	l := feed(t, 150, s.partners...)
 	for round := range 6 {
-		l.more(t, 60)
+		l.awaitMore(t, 60)
 		i := round % 2
 		switch round % 3 {
 		case 0:
 			nodes[i].kill()
-			l.more(t, 60)
+			l.awaitMore(t, 60)
 			nodes[i] = s.processor(nodes[i].name)
 		case 1:
 			nodes[i].stop()
-			l.more(t, 60)
+			l.awaitMore(t, 60)
 			nodes[i] = s.processor(nodes[i].name)
 		case 2: // frozen: the other instance takes over, and this one must not write when it continues
 			nodes[i].freeze()
@@ -113,11 +113,11 @@ func TestTwoProcessors(t *testing.T) {
 				}
 				return nil
 			})
-			l.more(t, 100)
+			l.awaitMore(t, 100)
 			nodes[i].thaw()
 		}
 	}
-	l.more(t, 60)
+	l.awaitMore(t, 60)
 	s.verify(l.finish())
 }
 
@@ -159,12 +159,12 @@ func TestKillDev(t *testing.T) {
 				inRestore++
 			}
 		} else {
-			l.more(t, 20+random.IntN(60))
+			l.awaitMore(t, 20+random.IntN(60))
 			d.kill()
 		}
 		d = restartDev(t, dir, port)
 	}
-	l.more(t, 60)
+	l.awaitMore(t, 60)
 	acked := l.finish()
 	t.Logf("%d kills, %d of them in a restore", kills, inRestore)
 	if inRestore < (kills+9)/10 {

@@ -12,7 +12,7 @@ import (
 )
 
 // beside is a system whose lists of deliveries and forecasts are read.
-type beside struct {
+type derivedReads struct {
 	*system
 	admin               *partner
 	desk                *desk
@@ -21,9 +21,9 @@ type beside struct {
 	lists, predictions  []string // paths
 }
 
-func startBeside(t *testing.T, s *system, endpoint string) *beside {
+func startDerivedReads(t *testing.T, s *system, endpoint string) *derivedReads {
 	t.Helper()
-	x := &beside{system: s, predictions: []string{"/api/v1/predict"}}
+	x := &derivedReads{system: s, predictions: []string{"/api/v1/predict"}}
 	x.processor, x.processes = s.measured("p1")
 	x.notifyStarts()
 	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "admin", "--scopes", "admin", "--rate", "0")
@@ -43,7 +43,7 @@ func startBeside(t *testing.T, s *system, endpoint string) *beside {
 }
 
 // command sends a request as the administrator and expects success.
-func (x *beside) command(t *testing.T, path, body string) (done struct{ ID, CommandID string }) {
+func (x *derivedReads) command(t *testing.T, path, body string) (done struct{ ID, CommandID string }) {
 	t.Helper()
 	a, err := x.admin.do(http.MethodPost, path, "application/json", body)
 	if err == nil && a.status != http.StatusOK {
@@ -58,14 +58,14 @@ func (x *beside) command(t *testing.T, path, body string) (done struct{ ID, Comm
 	return done
 }
 
-func (x *beside) notifyStarts() {
+func (x *derivedReads) notifyStarts() {
 	address := "127.0.0.1:" + mustFreePort(x.t)
 	x.notifies = "http://" + address
 	x.notify = start(x.t, "n1", []string{"notify", "--instance", "n1", "--private-listen", address}, x.env...)
 }
 
 // healthy waits until each process is ready.
-func (x *beside) healthy(t *testing.T) {
+func (x *derivedReads) healthy(t *testing.T) {
 	t.Helper()
 	for _, private := range []string{x.private, x.notifies, x.processes} {
 		eventually(t, time.Minute, func() error { return ready(private + "/readyz") })
@@ -73,7 +73,7 @@ func (x *beside) healthy(t *testing.T) {
 }
 
 // awaitAnswers waits until every list and forecast is answered, even if it is empty.
-func (x *beside) awaitAnswers(t *testing.T) {
+func (x *derivedReads) awaitAnswers(t *testing.T) {
 	t.Helper()
 	for _, path := range append(x.lists, x.predictions...) {
 		eventually(t, time.Minute, func() error {
@@ -86,7 +86,7 @@ func (x *beside) awaitAnswers(t *testing.T) {
 	x.healthy(t)
 }
 
-func (x *beside) read(t *testing.T, path string) *answer {
+func (x *derivedReads) read(t *testing.T, path string) *answer {
 	t.Helper()
 	p := x.partners[0]
 	if strings.HasPrefix(path, "/api/admin/") {
@@ -100,7 +100,7 @@ func (x *beside) read(t *testing.T, path string) *answer {
 }
 
 // listed returns the number of listed deliveries.
-func (x *beside) listed(t *testing.T) int {
+func (x *derivedReads) listed(t *testing.T) int {
 	t.Helper()
 	var page struct{ Items []struct{ ID string } }
 	if a := x.read(t, "/api/admin/deliveries?limit=200"); a.status != http.StatusOK || json.Unmarshal(a.Data, &page) != nil {
@@ -109,9 +109,9 @@ func (x *beside) listed(t *testing.T) int {
 	return len(page.Items)
 }
 
-// refuses expects refusals after a fault. Once the promised time has passed, each request must be
+// expectRefusals expects refusals after a fault. Once the promised time has passed, each request must be
 // refused for a second, with the words of the contract. The reader must report the check.
-func (x *beside) refuses(t *testing.T, check string, fault stopwatch, paths []string) {
+func (x *derivedReads) expectRefusals(t *testing.T, check string, fault stopwatch, paths []string) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, path := range paths {
@@ -146,7 +146,7 @@ func (x *beside) refuses(t *testing.T, check string, fault stopwatch, paths []st
 }
 
 // faults makes the process faults that every system can have.
-func (x *beside) faults(t *testing.T) {
+func (x *derivedReads) faults(t *testing.T) {
 	verdicts := func(t *testing.T) {
 		t.Helper()
 		if a := x.read(t, "/api/v1/level"); a.status != http.StatusOK {
@@ -167,7 +167,7 @@ func (x *beside) faults(t *testing.T) {
 			fault := startWatch()
 			x.desk.p.accepted(t, "staffing", `{"nursesOnDuty":9}`)
 			x.desk.surge() // the level changes
-			x.refuses(t, "lists", fault, x.lists)
+			x.expectRefusals(t, "lists", fault, x.lists)
 			verdicts(t)
 			f.mend()
 			x.awaitAnswers(t)
@@ -178,15 +178,15 @@ func (x *beside) faults(t *testing.T) {
 	}
 	t.Run("the processor stands still", func(t *testing.T) {
 		x.processor.freeze()
-		x.refuses(t, "forecast", startWatch(), x.predictions)
+		x.expectRefusals(t, "forecast", startWatch(), x.predictions)
 		x.processor.thaw()
 		x.awaitAnswers(t)
 	})
 }
 
-// TestBesideTheVerdicts makes each fault on embedded servers. Lists and forecasts that may be
+// TestDerivedReadsDuringFaults makes each fault on embedded servers. Lists and forecasts that may be
 // incomplete are refused, and answered again once they are complete.
-func TestBesideTheVerdicts(t *testing.T) {
+func TestDerivedReadsDuringFaults(t *testing.T) {
 	t.Parallel()
 	var refused atomic.Pointer[string] // a part of the keys of refused writes
 	kafka, redis := embedServers(t, func(command string, args []string) string {
@@ -197,7 +197,7 @@ func TestBesideTheVerdicts(t *testing.T) {
 		return ""
 	})
 	side := receive(t, "north")
-	x := startBeside(t, startSystemOn(t, kafka, redis, side.env, "north"), side.address)
+	x := startDerivedReads(t, startSystemOn(t, kafka, redis, side.env, "north"), side.address)
 	for _, f := range []struct {
 		check, word string
 		private     func() string
@@ -208,7 +208,7 @@ func TestBesideTheVerdicts(t *testing.T) {
 	} {
 		t.Run("Redis refuses to write: "+f.check, func(t *testing.T) {
 			refused.Store(&f.word)
-			x.refuses(t, f.check, startWatch(), f.paths)
+			x.expectRefusals(t, f.check, startWatch(), f.paths)
 			if err := ready(f.private() + "/readyz"); err == nil || !strings.Contains(err.Error(), f.check+": ") || !strings.Contains(err.Error(), "READONLY") {
 				t.Errorf("who cannot write is ready: %v", err)
 			}
@@ -219,18 +219,18 @@ func TestBesideTheVerdicts(t *testing.T) {
 	x.faults(t)
 }
 
-// TestBesideTheVerdictsOnServers makes each fault on real servers.
-func TestBesideTheVerdictsOnServers(t *testing.T) {
+// TestDerivedReadsDuringFaultsOnServers makes each fault on real servers.
+func TestDerivedReadsDuringFaultsOnServers(t *testing.T) {
 	needServers(t)
 	side := receive(t, "north")
-	x := startBeside(t, startSystemWith(t, side.env, "north"), side.address)
+	x := startDerivedReads(t, startSystemWith(t, side.env, "north"), side.address)
 	t.Run("Kafka stands still", func(t *testing.T) {
 		x.kafka.pause(t)
 		thaw := sync.OnceFunc(func() { x.kafka.unpause(t) })
 		defer thaw()
 		fault := startWatch()
-		x.refuses(t, "lists", fault, x.lists)
-		x.refuses(t, "forecast", fault, x.predictions)
+		x.expectRefusals(t, "lists", fault, x.lists)
+		x.expectRefusals(t, "forecast", fault, x.predictions)
 		thaw()
 		x.awaitAnswers(t)
 	})
@@ -244,8 +244,8 @@ func TestBesideTheVerdictsOnServers(t *testing.T) {
 		defer mend()
 		replica("127.0.0.1", "1")
 		fault := startWatch()
-		x.refuses(t, "lists", fault, x.lists)
-		x.refuses(t, "forecast", fault, x.predictions)
+		x.expectRefusals(t, "lists", fault, x.lists)
+		x.expectRefusals(t, "forecast", fault, x.predictions)
 		mend()
 		x.awaitAnswers(t)
 	})

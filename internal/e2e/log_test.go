@@ -104,9 +104,9 @@ func readSettled(t testing.TB, partners []*partner, broker, prefix string) (l *s
 	return l
 }
 
-// settled returns the ends of a topic once no earlier transaction is open. The broker confirms a
+// awaitSettled returns the ends of a topic once no earlier transaction is open. The broker confirms a
 // commit to the processor before it writes its marker; until then the records are hidden.
-func settled(ctx context.Context, t testing.TB, admin *kadm.Client, topic string) (ends kadm.ListedOffsets) {
+func awaitSettled(ctx context.Context, t testing.TB, admin *kadm.Client, topic string) (ends kadm.ListedOffsets) {
 	t.Helper()
 	ends, err := admin.ListEndOffsets(ctx, topic)
 	if err != nil {
@@ -142,7 +142,7 @@ func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ends := settled(ctx, t, kadm.NewClient(admin), topic)
+	ends := awaitSettled(ctx, t, kadm.NewClient(admin), topic)
 	left := map[int32]int64{} // ends of the partitions that are not read yet
 	from := map[string]map[int32]kgo.Offset{topic: {}}
 	ends.Each(func(o kadm.ListedOffset) {

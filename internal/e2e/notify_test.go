@@ -260,12 +260,12 @@ func TestKillNotifier(t *testing.T) {
 	third := 0
 	const kills = 50
 	for kill := range kills {
-		l.more(t, 25)
+		l.awaitMore(t, 25)
 		i := kill % 2
 		nodes[i].kill()
 		switch kill % 5 {
 		case 1: // for a moment no notifier has these partitions
-			l.more(t, 10)
+			l.awaitMore(t, 10)
 		}
 		nodes[i] = s.notifier(fmt.Sprintf("n%d", i+1))
 		if kill%10 == 3 { // a third instance gets some of the partitions, and is stopped while it has them
@@ -278,11 +278,11 @@ func TestKillNotifier(t *testing.T) {
 			case <-after(30 * time.Second):
 				t.Fatalf("a third instance gets no partition:\n%s", tail(n.logged(), 10))
 			}
-			l.more(t, 25)
+			l.awaitMore(t, 25)
 			n.kill()
 		}
 	}
-	l.more(t, 50)
+	l.awaitMore(t, 50)
 	l.finish()
 	events, repeats := allReceived(t, s, p, 2*time.Minute, hospitals...)
 	t.Logf("%d kills, %d with a third instance that had partitions: %d events to each of two endpoints, %d requests again", kills, third, events, repeats)

@@ -115,9 +115,9 @@ func (w *ward) wall(t testing.TB) string {
 	return made.URL[strings.Index(made.URL, "/board/"):]
 }
 
-// TestWallTellsNobody opens a wall display of a unit with all kinds of patients. The display shows
+// TestWallShowsNoPatientData opens a wall display of a unit with all kinds of patients. The display shows
 // no patient data, and its cookie opens no other page.
-func TestWallTellsNobody(t *testing.T) {
+func TestWallShowsNoPatientData(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
 	d := startDev(t, t.TempDir(), "--ephemeral")

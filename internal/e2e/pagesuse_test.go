@@ -17,7 +17,7 @@ func TestPagesInUse(t *testing.T) {
 	b := startBrowser(t)
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	w := d.ward(t, "mercy", "Mercy")
-	w.tell(t, simulatedEvents(t, 1, 3))
+	w.sendEvents(t, simulatedEvents(t, 1, 3))
 	w.accepted(t, "census", census(t, 16, "labor-standard+high-eclampsia", "csection-intraop", "pp-couplet", "triage-initial", "blocked", "empty"))
 	w.accepted(t, "staffing", staffing(5, true))
 	w.predicted(t, time.Minute)
@@ -30,7 +30,7 @@ func TestPagesInUse(t *testing.T) {
 		{"figures", showsNow},
 		{"zoom", zooms},
 		{"forced colours", keepsShapes},
-		{"stale feed", tellsStale},
+		{"stale feed", marksStale},
 		{"print", prints},
 		{"first paint", paints},
 		{"drawn", isDrawn},
@@ -112,9 +112,9 @@ func keepsShapes(t *testing.T, _ *ward, v *view) {
 	v.shoot("use-forced-1280")
 }
 
-// tellsStale: a silent feed is marked in both themes. The test sets the mark itself, because a feed
+// marksStale: a silent feed is marked in both themes. The test sets the mark itself, because a feed
 // is marked only after a quarter of an hour.
-func tellsStale(t *testing.T, _ *ward, v *view) {
+func marksStale(t *testing.T, _ *ward, v *view) {
 	v.wants("/app", http.StatusOK)
 	v.do("eval", map[string]any{"code": `(() => {
 		document.querySelector("#feeds").id = "silent"; // so that no update reaches the element

@@ -46,8 +46,8 @@ func simulatedEvents(t testing.TB, seed uint64, days int) (events []json.RawMess
 	return events
 }
 
-// tell sends events in batches.
-func (p *partner) tell(t testing.TB, events []json.RawMessage) {
+// sendEvents sends events in batches.
+func (p *partner) sendEvents(t testing.TB, events []json.RawMessage) {
 	t.Helper()
 	for batch := range slices.Chunk(events, 500) {
 		body, err := json.Marshal(map[string]any{"events": batch})
@@ -110,8 +110,8 @@ func (p *partner) predicted(t testing.TB, within time.Duration) (f prediction, a
 	return f, a
 }
 
-// check expects a plausible forecast.
-func (f *prediction) check(t testing.TB) {
+// expectPlausible expects a plausible forecast.
+func (f *prediction) expectPlausible(t testing.TB) {
 	t.Helper()
 	if len(f.Prediction.Points) != 10 || len(f.StaffingForecast.Hours) != 8 || f.Prediction.HorizonMinutes != 480 || f.StaffingForecast.Method != "pathway-v1" {
 		t.Fatalf("%+v", f)
@@ -153,9 +153,9 @@ func TestPredict(t *testing.T) {
 		return nil
 	})
 
-	p.tell(t, simulatedEvents(t, 1, days))
+	p.sendEvents(t, simulatedEvents(t, 1, days))
 	f, a := p.predicted(t, time.Minute)
-	f.check(t)
+	f.expectPlausible(t)
 	if f.StaffingForecast.HistoryHours < days*24-6 { // the first hours of the history are incomplete
 		t.Errorf("%d hours learnt of %d days", f.StaffingForecast.HistoryHours, days)
 	}
@@ -171,7 +171,7 @@ func TestPredict(t *testing.T) {
 	p.accepted(t, "staffing", `{"nursesOnDuty": 0, "callStaffAvailable": false}`)
 	p.accepted(t, "staffing", fmt.Sprintf(`{"nursesOnDuty": 40, "asOf": %q}`, ahead))
 	f, a = p.predicted(t, 10*time.Second)
-	f.check(t)
+	f.expectPlausible(t)
 	hours := f.StaffingForecast.Hours
 	if hours[0].ShortfallP50 == nil || *hours[0].ShortfallP50 < 1 || *hours[1].ShortfallP90 != 0 || *hours[7].ShortfallP90 != 0 {
 		t.Errorf("the plan is not honoured: %s", a.Data)
@@ -227,9 +227,9 @@ func TestKillHistory(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	north, south := s.partners[0], s.partners[1]
 	events := simulatedEvents(t, 2, days)
-	south.tell(t, events)
+	south.sendEvents(t, events)
 	south.predicted(t, time.Minute)
-	north.tell(t, events)
+	north.sendEvents(t, events)
 	kills := 0
 	for began := time.Now(); time.Since(began) < 12*time.Second; kills++ {
 		select {
@@ -277,7 +277,7 @@ func TestKillHistory(t *testing.T) {
 func BenchmarkPredict(b *testing.B) {
 	d := startDev(b, b.TempDir())
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
-	p.tell(b, simulatedEvents(b, 1, 28))
+	p.sendEvents(b, simulatedEvents(b, 1, 28))
 	p.predicted(b, time.Minute)
 	ask := func(path string, n int) time.Duration {
 		began := time.Now()

@@ -162,7 +162,7 @@ func TestForeignRegistry(t *testing.T) {
 	confluent := url + "/apis/ccompat/v7"
 	s := startSystemOn(t, kafka, redis, []string{"SVC_SCHEMA_REGISTRY=" + confluent}, "north")
 	s.processor("p1")
-	s.partners[0].tell(t, simulatedEvents(t, 1, 1))
+	s.partners[0].sendEvents(t, simulatedEvents(t, 1, 1))
 	say(t, s.partners[0], 6)
 	waitUntilSettled(t, s.partners)
 

@@ -124,7 +124,7 @@ func recordRelease(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	p, admin := newPartner(d.BaseURL, d.HospitalID, d.APIKey), newPartner(d.BaseURL, d.HospitalID, d.AdminKey)
-	p.tell(t, simulatedEvents(t, 1, 3))
+	p.sendEvents(t, simulatedEvents(t, 1, 3))
 	p.described(t).each(func(method, path string, o *operation) {
 		caller := p
 		if o.Scope == "admin" {

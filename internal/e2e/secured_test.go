@@ -82,7 +82,7 @@ func TestSecuredServers(t *testing.T) {
 			}
 			north, south := s.partners[0], s.partners[1]
 			hooks.hook(t, s, "north", "/north")
-			south.tell(t, simulatedEvents(t, 1, 2))
+			south.sendEvents(t, simulatedEvents(t, 1, 2))
 			tour(t, north)
 			south.predicted(t, time.Minute)
 			eventually(t, time.Minute, func() error {

@@ -22,7 +22,7 @@ func TestSimulateIntoDev(t *testing.T) {
 	d := startDev(t, dir)
 	said := simulateInto(t, nil, "--to", "dev", "--data", dir, "--profile", "chaos", "--births", "900", "--for", "4d")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
-	backfilled(t, d, p)
+	awaitBackfill(t, d, p)
 	p.predicted(t, 30*time.Second) // the past was sent in batches, from which the forecast learns
 	log := readSettled(t, []*partner{p}, d.Kafka, "")
 	log.check(t, nil)
@@ -32,8 +32,8 @@ func TestSimulateIntoDev(t *testing.T) {
 	}
 }
 
-// backfilled waits until all hours of a past that was sent in batches are recorded.
-func backfilled(t *testing.T, d *dev, p *partner) {
+// awaitBackfill waits until all hours of a past that was sent in batches are recorded.
+func awaitBackfill(t *testing.T, d *dev, p *partner) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {
 		left := int32(-1)

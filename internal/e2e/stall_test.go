@@ -25,13 +25,13 @@ var stalled struct {
 func sumStalls() {
 	for range time.Tick(stallEvery) {
 		stalled.Lock()
-		stalled.sum, stalled.last = stalled.sum+sinceLook(), time.Now()
+		stalled.sum, stalled.last = stalled.sum+currentStall(), time.Now()
 		stalled.Unlock()
 	}
 }
 
-// sinceLook returns the stall since the last check, or 0.
-func sinceLook() time.Duration {
+// currentStall returns the stall since the last check, or 0.
+func currentStall() time.Duration {
 	if late := time.Since(stalled.last) - stallEvery; !stalled.last.IsZero() && late >= stallFrom {
 		return late
 	}
@@ -43,7 +43,7 @@ func sinceLook() time.Duration {
 func stalls() time.Duration {
 	stalled.Lock()
 	defer stalled.Unlock()
-	return stalled.sum + sinceLook()
+	return stalled.sum + currentStall()
 }
 
 // stopwatch measures time without stalls.

@@ -71,11 +71,11 @@ func TestBrokerFailover(t *testing.T) {
 			nodes := []*node{s.processor("p1"), s.processor("p2")}
 			w := s.witness(t)
 			l := feed(t, 60, s.partners...)
-			l.more(t, 100)
+			l.awaitMore(t, 100)
 			for _, n := range nodes {
 				<-n.says(restored)
 			}
-			l.more(t, 100)
+			l.awaitMore(t, 100)
 			calm := time.Now()
 			must(t, row.begin(nodes[0]))
 			<-after(row.lasts)
@@ -85,7 +85,7 @@ func TestBrokerFailover(t *testing.T) {
 			at := time.Now()
 			eventually(t, 3*time.Minute, func() error { return w.applied(at, s.partners) })
 			again := time.Since(at)
-			l.more(t, 100)
+			l.awaitMore(t, 100)
 			s.verify(l.finish())
 			t.Logf("%s for %v, broker session %v: longest wait %.1f s; every partition writable %.1f s after its end, all hospitals applied %.1f s after that; %s",
 				row.name, row.lasts, timeout, w.longest(t, calm).Seconds(), at.Sub(ended).Seconds(), again.Seconds(), cmp.Or(loadAverage(), "load unknown"))

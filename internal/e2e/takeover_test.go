@@ -183,18 +183,18 @@ func TestTakeOver(t *testing.T) {
 			first, second := s.processor("p1"), s.processor("p2")
 			w := s.witness(t)
 			l := feed(t, 100, s.partners...)
-			l.more(t, 100)
+			l.awaitMore(t, 100)
 			for _, n := range []*node{first, second} {
 				<-n.says(restored)
 			}
-			l.more(t, 100)
+			l.awaitMore(t, 100)
 			calm := time.Now()
-			l.more(t, 50)
+			l.awaitMore(t, 50)
 			fault(t, s, first)
 			at := time.Now()
 			eventually(t, 2*time.Minute, func() error { return w.applied(at, s.partners) })
 			taken := time.Since(at)
-			l.more(t, 50)
+			l.awaitMore(t, 50)
 			if strings.Contains(name, "transaction") && !strings.Contains(second.logged(), fenced) {
 				t.Errorf("the other processor fences nobody: the test proves nothing")
 			}
@@ -203,7 +203,7 @@ func TestTakeOver(t *testing.T) {
 			} else {
 				s.processor("p1")
 			}
-			l.more(t, 100)
+			l.awaitMore(t, 100)
 			s.verify(l.finish())
 			t.Logf("%s: all hospitals applied after %.1f s, longest wait %.1f s", name, taken.Seconds(), w.longest(t, calm).Seconds())
 		})
@@ -218,17 +218,17 @@ func TestRollingUpdate(t *testing.T) {
 			nodes := []*node{s.processor("p1"), s.processor("p2")}
 			w := s.witness(t)
 			l := feed(t, 100, s.partners...)
-			l.more(t, 100)
+			l.awaitMore(t, 100)
 			for _, n := range nodes {
 				<-n.says(restored)
 			}
-			l.more(t, 100)
+			l.awaitMore(t, 100)
 			calm := time.Now()
 			for i, n := range nodes {
 				n.stop()
 				nodes[i] = s.processor(n.name)
 				<-nodes[i].says(restored)
-				l.more(t, 100)
+				l.awaitMore(t, 100)
 			}
 			s.verify(l.finish())
 			t.Logf("%s: longest wait %.2f s", name, w.longest(t, calm).Seconds())
@@ -250,7 +250,7 @@ func TestBrokersReturn(t *testing.T) {
 	nodes := []*node{s.processor("p1"), s.processor("p2")}
 	w := s.witness(t)
 	l := feed(t, 100, s.partners...)
-	l.more(t, 100)
+	l.awaitMore(t, 100)
 	for _, n := range nodes {
 		<-n.says(restored)
 	}
@@ -260,6 +260,6 @@ func TestBrokersReturn(t *testing.T) {
 	at := time.Now()
 	eventually(t, 2*time.Minute, func() error { return w.applied(at, s.partners) })
 	t.Logf("brokers away for %v: all hospitals applied %.1f s after their return", away, time.Since(at).Seconds())
-	l.more(t, 100)
+	l.awaitMore(t, 100)
 	s.verify(l.finish())
 }

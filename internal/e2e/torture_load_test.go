@@ -205,13 +205,13 @@ func watchChanges(t *testing.T, brokers, prefix string) *bystander {
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
-			client.PollFetches(ctx).EachRecord(func(r *kgo.Record) { b.see(t, r) })
+			client.PollFetches(ctx).EachRecord(func(r *kgo.Record) { b.record(t, r) })
 		}
 	}()
 	return b
 }
 
-func (b *bystander) see(t *testing.T, r *kgo.Record) {
+func (b *bystander) record(t *testing.T, r *kgo.Record) {
 	if !schemas.IsChange(r.Key) {
 		return
 	}

@@ -38,13 +38,13 @@ func startTruth(t *testing.T, s *system) *truth {
 		x.admins[p.hospital].honored(t)
 	}
 	x.staff(t)
-	x.well(t)
+	x.awaitReadable(t)
 	return x
 }
 
-// well waits until every hospital can be read, every health page agrees, and the verdict equals
+// awaitReadable waits until every hospital can be read, every health page agrees, and the verdict equals
 // that of the log.
-func (x *truth) well(t *testing.T) {
+func (x *truth) awaitReadable(t *testing.T) {
 	t.Helper()
 	for _, p := range x.partners {
 		eventually(t, time.Minute, func() error {
@@ -84,10 +84,10 @@ func healthy(t *testing.T, private string) map[string]string {
 	return all
 }
 
-// refuses reads every hospital in every way after the fault. Once the promised time has passed,
-// each request must be refused with the words of the contract. refuses returns once all requests
+// expectRefusals reads every hospital in every way after the fault. Once the promised time has passed,
+// each request must be refused with the words of the contract. expectRefusals returns once all requests
 // were refused for a second.
-func (x *truth) refuses(t *testing.T, fault stopwatch, partners ...*partner) {
+func (x *truth) expectRefusals(t *testing.T, fault stopwatch, partners ...*partner) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, p := range partners {
@@ -143,8 +143,8 @@ func (x *truth) refuses(t *testing.T, fault stopwatch, partners ...*partner) {
 	all.Wait()
 }
 
-// tells expects that the reader is not ready because of the view.
-func (x *truth) tells(t *testing.T) {
+// expectNotReady expects that the reader is not ready because of the view.
+func (x *truth) expectNotReady(t *testing.T) {
 	t.Helper()
 	if err := ready(x.system.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: ") {
 		t.Errorf("the reader is ready: %v", err)
@@ -180,12 +180,12 @@ func (x *truth) faults(t *testing.T) {
 		ok := t.Run(f.name, func(t *testing.T) {
 			f.make()
 			fault := startWatch()
-			x.refuses(t, fault, x.partners...)
-			x.tells(t)
+			x.expectRefusals(t, fault, x.partners...)
+			x.expectNotReady(t)
 			x.staff(t)
 			f.mend()
-			x.shows(t)
-			x.well(t)
+			x.expectStaffing(t)
+			x.awaitReadable(t)
 		})
 		if !ok {
 			return
@@ -213,8 +213,8 @@ func (x *truth) staff(t *testing.T) {
 	all.Wait()
 }
 
-// shows expects that the first answered read returns the last number of nurses.
-func (x *truth) shows(t *testing.T) {
+// expectStaffing expects that the first answered read returns the last number of nurses.
+func (x *truth) expectStaffing(t *testing.T) {
 	t.Helper()
 	for _, p := range x.partners {
 		eventually(t, time.Minute, func() error {
@@ -240,8 +240,8 @@ func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
 	refuse()
 	fault := startWatch()
 	x.staff(t)
-	x.refuses(t, fault, x.partners...)
-	x.tells(t)
+	x.expectRefusals(t, fault, x.partners...)
+	x.expectNotReady(t)
 	if err := ready(x.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: ") || !strings.Contains(err.Error(), says) {
 		t.Errorf("the processor is ready: %v", err)
 	}
@@ -254,8 +254,8 @@ func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
 		t.Error("the log of the processor says nothing")
 	}
 	allow()
-	x.shows(t)
-	x.well(t)
+	x.expectStaffing(t)
+	x.awaitReadable(t)
 }
 
 // TestOnlyTheTruthIsRead makes each fault on embedded servers.
@@ -302,12 +302,12 @@ func TestOnlyTheTruthIsReadOnServers(t *testing.T) {
 		x.kafka.pause(t)
 		thaw := sync.OnceFunc(func() { x.kafka.unpause(t) })
 		defer thaw()
-		x.refuses(t, startWatch(), x.partners...)
+		x.expectRefusals(t, startWatch(), x.partners...)
 		if err := ready(x.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "processing: ") {
 			t.Errorf("the processor is ready: %v", err)
 		}
 		thaw()
-		x.well(t)
+		x.awaitReadable(t)
 	})
 	x.faults(t)
 }
@@ -336,7 +336,7 @@ func TestPartitionsOfOneProcessor(t *testing.T) {
 		}
 		return nil
 	})
-	x.well(t)
+	x.awaitReadable(t)
 	x.processor.freeze()
 	eventually(t, 8*time.Second, func() error { // the group detects the loss of the processor only after ten seconds
 		if err := ready(x.system.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: 3 of 6 partitions; partition ") {

@@ -91,7 +91,7 @@ func TestUpgrade(t *testing.T) {
 	for _, n := range processors {
 		<-n.says(restored)
 	}
-	l.more(t, 200)
+	l.awaitMore(t, 200)
 	upgrade := func(of []*node, again func(instance string) *node, says string) {
 		for i, n := range of {
 			n.stop()
@@ -99,7 +99,7 @@ func TestUpgrade(t *testing.T) {
 			if says != "" {
 				<-of[i].says(says)
 			}
-			l.more(t, 100)
+			l.awaitMore(t, 100)
 		}
 	}
 
@@ -113,7 +113,7 @@ func TestUpgrade(t *testing.T) {
 		newer[i].honored(t)
 	}
 	beside := feed(t, 60, newer...) // ingest of both builds, processors of this one
-	beside.more(t, 100)
+	beside.awaitMore(t, 100)
 	acked := l.finish()
 	old.stop()
 	s.partners, l = newer, beside

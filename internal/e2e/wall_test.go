@@ -70,7 +70,7 @@ func TestWallFits(t *testing.T) {
 		open(name, w)
 	}
 	past := d.ward(t, "past", "Mercy Maternity")
-	past.tell(t, simulatedEvents(t, 1, 3))
+	past.sendEvents(t, simulatedEvents(t, 1, 3))
 	past.predicted(t, time.Minute) // a unit with a forecast, but without nurses on duty
 	open("past", past)
 	check := func(name string, v *view) {

@@ -103,7 +103,7 @@ func wards(t testing.TB, d *dev) map[string]*ward {
 	all["large"].accepted(t, "census", census(t, 120, "labor-standard", "pp-couplet", "pp-couplet", "empty", "pp-couplet"))
 	all["large"].accepted(t, "staffing", staffing(60, true))
 	past := all["past"]
-	past.tell(t, simulatedEvents(t, 1, 3))
+	past.sendEvents(t, simulatedEvents(t, 1, 3))
 	past.accepted(t, "staffing", staffing(5, true))
 	past.predicted(t, time.Minute)
 	return all

@@ -164,7 +164,7 @@ func TestErrorHoldsPartitionUntilItIsGone(t *testing.T) {
 }
 
 // An input that was already applied is skipped when it is repeated, and a missing one is reported.
-func TestApplySkipsKnownAndTellsMissing(t *testing.T) {
+func TestApplySkipsKnownAndReportsMissing(t *testing.T) {
 	task := newCounter(0)
 	if err := task.Restore(Record{Key: []byte("in"), Value: []byte("2")}); err != nil {
 		t.Fatal(err)

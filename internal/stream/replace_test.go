@@ -180,7 +180,7 @@ func TestReplaceEndsTheTransactionOfTheDead(t *testing.T) {
 }
 
 // Put returns only after every observer in the process was called with the value.
-func TestTableTellsBeforeItAnswers(t *testing.T) {
+func TestPutReturnsAfterOnChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
@@ -211,7 +211,7 @@ func TestTableTellsBeforeItAnswers(t *testing.T) {
 
 // If a transaction was aborted although its end was answered with success, nothing was stored, and
 // the transaction is repeated.
-func TestReplaceIsNotTakenAtItsWord(t *testing.T) {
+func TestReplaceVerifiesCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()

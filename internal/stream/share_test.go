@@ -111,7 +111,7 @@ func TestShareReadsToTheEnd(t *testing.T) {
 
 // If acquiring a partition fails, it is retried, together with the other partitions of the
 // assignment.
-func TestShareIsTakenLater(t *testing.T) {
+func TestShareRetriesAssign(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
@@ -192,7 +192,7 @@ func (r *rig) committed(group, note string) (n int64) {
 
 // Each record of the side topic is passed on once, without restore markers, and only for owned
 // partitions.
-func TestShareFollowsBeside(t *testing.T) {
+func TestShareFollowsSideTopic(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
@@ -241,7 +241,7 @@ func TestShareFollowsBeside(t *testing.T) {
 
 // Consecutive records of the side topic are fetched together, because the sharer itself wrote most
 // of them.
-func TestShareGathersBeside(t *testing.T) {
+func TestShareBatchesSideTopic(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()

@@ -28,7 +28,7 @@ func (c *tally) Outputs(emit func(key, value []byte)) error {
 // The output of a transaction is held in memory, so the number of inputs of a transaction is
 // limited while the loop is far behind. Sparse inputs have little output and are not limited, even
 // after the loop has caught up during the transaction.
-func TestHowMuchATransactionTakes(t *testing.T) {
+func TestInputsPerTransaction(t *testing.T) {
 	const n = 3*turnRecords - turnRecords/2
 	for _, c := range []struct {
 		name        string
@@ -77,7 +77,7 @@ func (s *slowOutputs) Outputs(emit func(key, value []byte)) error {
 
 // Inputs that arrive during a transaction are all part of the next one, even if the client had
 // fetched only the first of them.
-func TestTheNextTransactionTakesAllThatCame(t *testing.T) {
+func TestNextTransactionHasAllInputs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
@@ -113,7 +113,7 @@ func TestTheNextTransactionTakesAllThatCame(t *testing.T) {
 
 // A loop with a long commit interval that reads the output of a loop that is catching up is behind
 // after each of its transactions and up to date a moment later. That does not end a transaction.
-func TestWhoGathersLongDoesSoOnceBehind(t *testing.T) {
+func TestLongCommitIntervalWhileBehind(t *testing.T) {
 	const n = turnRecords + farBehind + 1 // the first poll leaves several inputs
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

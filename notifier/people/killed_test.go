@@ -25,14 +25,14 @@ func TestKilledBeforeTheOutcome(t *testing.T) {
 		r.ledger.mu.Unlock()
 		r.start()
 		r.wait(time.Second)
-		for _, raw := range r.relay.taken() {
+		for _, raw := range r.relay.accepted() {
 			m, err := mail.ReadMessage(strings.NewReader(raw))
 			if err != nil {
 				t.Fatal(err)
 			}
 			ids["mail "+m.Header.Get("Message-Id")]++
 		}
-		for _, m := range r.provider.taken() {
+		for _, m := range r.provider.accepted() {
 			ids["sms "+m.ID]++
 		}
 		if len(ids) != 4 {
@@ -51,8 +51,8 @@ func TestKilledBeforeTheOutcome(t *testing.T) {
 func TestKilledWithATimer(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)
-		r.relay.forget()
-		r.provider.forget()
+		r.relay.clear()
+		r.provider.clear()
 		r.kill()
 		r.wait(time.Hour) // no process runs
 		r.start()
@@ -73,7 +73,7 @@ func TestKilledBehindAnyEntry(t *testing.T) {
 			r.level(yellow)
 			died = r.survive()
 			texts := map[string]bool{}
-			for _, one := range r.provider.taken() {
+			for _, one := range r.provider.accepted() {
 				texts[one.ID] = true
 			}
 			if len(texts) != 1 {
@@ -85,7 +85,7 @@ func TestKilledBehindAnyEntry(t *testing.T) {
 			died = r.survive() || died
 			r.wait(time.Minute)
 			mails := map[string]bool{}
-			for _, raw := range r.relay.taken() {
+			for _, raw := range r.relay.accepted() {
 				m, err := mail.ReadMessage(strings.NewReader(raw))
 				if err != nil {
 					t.Fatal(err)

@@ -15,10 +15,10 @@ import (
 
 const red = acuity.LevelRed
 
-// words returns the subjects of the e-mails to a recipient in order.
-func (r *rig) words(to string) []string {
+// subjects returns the subjects of the e-mails to a recipient in order.
+func (r *rig) subjects(to string) []string {
 	var all []string
-	for _, m := range r.relay.taken() {
+	for _, m := range r.relay.accepted() {
 		parsed, err := netmail.ReadMessage(strings.NewReader(m))
 		if err != nil {
 			r.t.Fatal(err)
@@ -42,12 +42,12 @@ func TestDigestIsNotTheLastWord(t *testing.T) {
 			r.level(l)
 		}
 		r.wait(time.Second)
-		words := r.words("director")
+		words := r.subjects("director")
 		if last := words[len(words)-1]; !strings.HasPrefix(last, "[GREEN]") || !strings.Contains(last, "(worst RED)") {
 			t.Errorf("the digest says %q", last)
 		}
 		r.level(red)
-		words = r.words("director")
+		words = r.subjects("director")
 		if last := words[len(words)-1]; !strings.HasPrefix(last, "[RED]") || !strings.Contains(last, "(was GREEN)") {
 			t.Errorf("then %q", last)
 		}
@@ -106,7 +106,7 @@ func TestLastWordReads(t *testing.T) {
 					}
 				}
 				r.wait(time.Second)
-				words := r.words("charge")
+				words := r.subjects("charge")
 				if level == green {
 					continue
 				}

@@ -33,8 +33,8 @@ func (l *memoryLedger) died() bool {
 	return l.dead
 }
 
-// takes reports whether the ledger still stores an entry.
-func (l *memoryLedger) takes(entry any) bool {
+// accepts reports whether the ledger still stores an entry.
+func (l *memoryLedger) accepts(entry any) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dead {
@@ -53,7 +53,7 @@ func (l *memoryLedger) Append(ctx context.Context, _ int32, entry any, stored fu
 		stored(-1, ctx.Err())
 		return
 	}
-	if l.takes(entry) {
+	if l.accepts(entry) {
 		stored(l.put(key.String(), value), nil)
 	}
 }

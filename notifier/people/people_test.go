@@ -49,9 +49,9 @@ func TestLanguageOfRecipients(t *testing.T) {
 	})
 }
 
-// TestNobodyIsToldOfThePast: while the log has more changes, the known level may be outdated, so no
+// TestNoAlertsWhileCatchingUp: while the log has more changes, the known level may be outdated, so no
 // alert is sent.
-func TestNobodyIsToldOfThePast(t *testing.T) {
+func TestNoAlertsWhileCatchingUp(t *testing.T) {
 	run(t, func(r *rig) {
 		for i, l := range []acuity.Level{orange, yellow, green, orange, yellow} {
 			c := r.change(l)
@@ -68,9 +68,9 @@ func TestNobodyIsToldOfThePast(t *testing.T) {
 	})
 }
 
-// TestRaisedBeforeAnybodyWasNamed: a recipient who is added while the unit is orange gets the
+// TestRaisedBeforeAnyRecipient: a recipient who is added while the unit is orange gets the
 // raise, without a previous level.
-func TestRaisedBeforeAnybodyWasNamed(t *testing.T) {
+func TestRaisedBeforeAnyRecipient(t *testing.T) {
 	run(t, func(r *rig) {
 		duty := map[string][]string{}
 		for _, id := range outbound.TierIDs() {
@@ -82,7 +82,7 @@ func TestRaisedBeforeAnybodyWasNamed(t *testing.T) {
 		r.tier("T2", func(t *outbound.Tier) { t.Recipients = duty["T2"] })
 		r.n.SettingsChanged("mercy")
 		r.wait(time.Second)
-		for _, m := range r.provider.taken() {
+		for _, m := range r.provider.accepted() {
 			if !strings.HasPrefix(m.Text, "ORANGE (was GREEN)") {
 				t.Errorf("told %q", m.Text)
 			}
@@ -185,7 +185,7 @@ func TestFlapping(t *testing.T) {
 			t.Errorf("%d alerts at the webhook", n)
 		}
 		var raise, digest int
-		for _, m := range r.provider.taken() {
+		for _, m := range r.provider.accepted() {
 			if strings.HasPrefix(m.Text, "GREEN (worst ORANGE)") && strings.Contains(m.Text, "Level changing often") {
 				digest++
 			} else if strings.Contains(m.Text, "ORANGE (was GREEN)") {
@@ -209,8 +209,8 @@ func TestAcknowledged(t *testing.T) {
 			r.level(acuity.LevelRed)
 			r.wait(4 * time.Minute)
 			r.ack()
-			r.relay.forget()
-			r.provider.forget()
+			r.relay.clear()
+			r.provider.clear()
 			r.wait(24 * time.Hour)
 			r.want()
 			if e := r.lists.open(t); e.AckedBy != "link" || e.AckedAt.IsZero() {
@@ -449,7 +449,7 @@ func TestPrivacy(t *testing.T) {
 		r.level(orange)
 		r.wait(11 * time.Minute)
 		r.ack()
-		said := strings.Join(r.relay.taken(), "\n") + fmt.Sprint(r.provider.taken())
+		said := strings.Join(r.relay.accepted(), "\n") + fmt.Sprint(r.provider.accepted())
 		if !strings.Contains(said, "Room 4") || strings.Contains(said, "Canary") {
 			t.Errorf("said %s", said)
 		}

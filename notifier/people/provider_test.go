@@ -58,13 +58,13 @@ func (p *provider) answers(status int) {
 	p.status = status
 }
 
-func (p *provider) taken() []text {
+func (p *provider) accepted() []text {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.got)
 }
 
-func (p *provider) forget() {
+func (p *provider) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.got = nil

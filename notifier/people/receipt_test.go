@@ -41,7 +41,7 @@ func TestReceipt(t *testing.T) {
 		run(t, func(r *rig) {
 			r.relay.answers(unknown)
 			r.level(yellow)
-			sent := r.provider.taken()
+			sent := r.provider.accepted()
 			r.want("sms charge YELLOW")
 			r.order(undelivered(sent[0].ID))
 			failed(t, r)
@@ -52,11 +52,11 @@ func TestReceipt(t *testing.T) {
 		run(t, func(r *rig) {
 			r.relay.answers(unknown)
 			r.level(yellow)
-			first := r.provider.taken()[0]
+			first := r.provider.accepted()[0]
 			r.order(undelivered(first.ID))
-			r.provider.forget()
+			r.provider.clear()
 			r.order(outbound.Command{ID: "cmd_again", Verb: outbound.VerbRetry, Delivery: first.ID})
-			if again := r.provider.taken(); len(again) != 1 || again[0] != first {
+			if again := r.provider.accepted(); len(again) != 1 || again[0] != first {
 				t.Errorf("sent again %+v, at first %+v", again, first)
 			}
 			if sms := r.lists.to("charge", outbound.ChannelSMS); sms.State != outbound.Delivered || len(sms.Attempts) != 2 {
@@ -83,7 +83,7 @@ func TestReceipt(t *testing.T) {
 		run(t, func(r *rig) {
 			r.relay.answers(unknown)
 			r.level(yellow)
-			c := undelivered(r.provider.taken()[0].ID)
+			c := undelivered(r.provider.accepted()[0].ID)
 			c.Receipt = outbound.Delivered
 			r.order(c)
 			if got := r.lists.charge(outbound.ChannelSMS); got != outbound.Delivered {
@@ -166,7 +166,7 @@ func TestReceiptOfEveryMessage(t *testing.T) {
 			for _, l := range []acuity.Level{orange, green, orange, yellow} {
 				r.level(l)
 			}
-			r.provider.forget()
+			r.provider.clear()
 			for _, to := range []string{"charge", "manager"} {
 				c := undelivered(r.lists.to(to, outbound.ChannelSMS).ID)
 				c.ID = "cmd_" + to

@@ -96,13 +96,13 @@ func (r *relay) down(is bool) {
 	r.answers(answer)
 }
 
-func (r *relay) taken() []string {
+func (r *relay) accepted() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.got)
 }
 
-func (r *relay) forget() {
+func (r *relay) clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.got = nil

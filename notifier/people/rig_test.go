@@ -212,7 +212,7 @@ func (r *rig) ack() {
 // received returns the mails and SMS that arrived, sorted, as "mail charge ORANGE" or "sms …".
 func (r *rig) received() []string {
 	var all []string
-	for _, m := range r.relay.taken() {
+	for _, m := range r.relay.accepted() {
 		parsed, err := netmail.ReadMessage(strings.NewReader(m))
 		if err != nil {
 			r.t.Fatal(err)
@@ -224,7 +224,7 @@ func (r *rig) received() []string {
 		}
 		all = append(all, "mail "+to+" "+word)
 	}
-	for _, m := range r.provider.taken() {
+	for _, m := range r.provider.accepted() {
 		word, _, _ := strings.Cut(m.Text, " ")
 		all = append(all, "sms "+strings.TrimPrefix(m.To, "+1555")+" "+word)
 	}
@@ -239,8 +239,8 @@ func (r *rig) want(expected ...string) {
 	if got := r.received(); !slices.Equal(got, expected) {
 		r.t.Errorf("told %q, want %q", got, expected)
 	}
-	r.relay.forget()
-	r.provider.forget()
+	r.relay.clear()
+	r.provider.clear()
 }
 
 // figures is a Metrics that counts messages.

@@ -350,8 +350,8 @@ func TestNextIsExact(t *testing.T) {
 	})
 }
 
-// TestEveryRaiseIsTold: after each Step, the alerted tier is at least that of the level.
-func TestEveryRaiseIsTold(t *testing.T) {
+// TestEveryRaiseIsAlerted: after each Step, the alerted tier is at least that of the level.
+func TestEveryRaiseIsAlerted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
 		before := Rank(0)

@@ -14,8 +14,8 @@ import (
 	"svc/readapi/web/page"
 )
 
-// noted records the refusals of the pages as "user@hospital METHOD reason".
-func (p *pages) noted() *[]string {
+// recordRefusals records the refusals of the pages as "user@hospital METHOD reason".
+func (p *pages) recordRefusals() *[]string {
 	var all []string
 	p.config.Refused = func(r *http.Request, hospital, user, reason string) {
 		all = append(all, user+"@"+hospital+" "+r.Method+" "+reason)
@@ -29,7 +29,7 @@ func (p *pages) noted() *[]string {
 func TestASVS1632RefusedActs(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
-	all := p.noted()
+	all := p.recordRefusals()
 	viewer, both := p.Cookie("north", "usr_viewer"), p.Cookie("north", "usr_both")
 	gone := p.Cookie("north", "usr_charge")
 	p.Ask("POST", "/app/staffing", viewer, "nurses=3")

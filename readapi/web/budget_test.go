@@ -108,7 +108,7 @@ func BenchmarkStreams(b *testing.B) {
 	before := memory()
 	var all []chan struct{}
 	for range 500 {
-		all = append(all, glance(b, server, w))
+		all = append(all, watchSignals(b, server, w))
 	}
 	for _, seen := range all {
 		<-seen
@@ -125,8 +125,8 @@ func BenchmarkStreams(b *testing.B) {
 	b.ReportMetric(grown, "MiB")
 }
 
-// glance follows the unit with little memory, and only signals that a state arrived.
-func glance(b *testing.B, server *httptest.Server, w *ward) chan struct{} {
+// watchSignals follows the unit with little memory, and only signals that a state arrived.
+func watchSignals(b *testing.B, server *httptest.Server, w *ward) chan struct{} {
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+"/app/events", http.NoBody)
 	if err != nil {
 		b.Fatal(err)

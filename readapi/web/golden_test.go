@@ -37,22 +37,24 @@ var states = map[string]func(*ward){
 		c.Unit.Staffing, c.Rooms, c.Unit.Unplaced = nil, c.Rooms[1:2], 0
 	},
 	"uncounted": func(w *ward) { w.charts["north"].Unit.HasCensus = false },
-	"stopped":   func(w *ward) { w.also(func(u *readapi.Unit) { u.Stopped = u.At.Add(-30*time.Minute + time.Second) }) },
-	"old":       func(w *ward) { w.also(func(u *readapi.Unit) { u.Stopped = u.At.Add(-30 * time.Minute) }) },
-	"behind":    func(w *ward) { w.err = readapi.ErrBehind },
-	"away":      func(w *ward) { w.err = readapi.ErrAway },
-	"40":        func(w *ward) { w.charts["north"] = rooms(40) },
-	"120":       func(w *ward) { w.charts["north"] = rooms(120) },
+	"stopped": func(w *ward) {
+		w.addChange(func(u *readapi.Unit) { u.Stopped = u.At.Add(-30*time.Minute + time.Second) })
+	},
+	"old":    func(w *ward) { w.addChange(func(u *readapi.Unit) { u.Stopped = u.At.Add(-30 * time.Minute) }) },
+	"behind": func(w *ward) { w.err = readapi.ErrBehind },
+	"away":   func(w *ward) { w.err = readapi.ErrAway },
+	"40":     func(w *ward) { w.charts["north"] = rooms(40) },
+	"120":    func(w *ward) { w.charts["north"] = rooms(120) },
 	"young": func(w *ward) {
-		w.also(func(u *readapi.Unit) {
+		w.addChange(func(u *readapi.Unit) {
 			u.Forecast, u.Missing = nil, &forecast.InsufficientError{Missing: forecast.MissingHistory, Hours: 9}
 		})
 	},
-	"silent": func(w *ward) { w.also(func(u *readapi.Unit) { u.Feeds = []readapi.Feed{{Channel: "adt"}} }) },
+	"silent": func(w *ward) { w.addChange(func(u *readapi.Unit) { u.Feeds = []readapi.Feed{{Channel: "adt"}} }) },
 }
 
-// also adds a change to the unit data.
-func (w *ward) also(do func(*readapi.Unit)) {
+// addChange adds a change to the unit data.
+func (w *ward) addChange(do func(*readapi.Unit)) {
 	before := w.forms
 	w.forms = func(u *readapi.Unit) { before(u); do(u) }
 }
@@ -176,8 +178,8 @@ func TestNoGreenThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestWallTellsNothingOfAnybody: in every state, the wall display shows no factor, visit or link.
-func TestWallTellsNothingOfAnybody(t *testing.T) {
+// TestWallShowsNoPatientData: in every state, the wall display shows no factor, visit or link.
+func TestWallShowsNoPatientData(t *testing.T) {
 	for name := range states {
 		w := inState(t, name)
 		_, html := w.page("/board", "en")

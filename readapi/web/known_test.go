@@ -174,7 +174,7 @@ func TestFeedsStateWhatIsKnown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWard(t, unit())
 			w.forms = usual
-			w.also(func(u *readapi.Unit) { u.Feeds, u.FeedsUnknown = tt.feeds, !tt.known })
+			w.addChange(func(u *readapi.Unit) { u.Feeds, u.FeedsUnknown = tt.feeds, !tt.known })
 			for _, path := range []string{"/app", "/board"} {
 				_, page := w.page(path, "en")
 				for _, sentence := range []string{none, unknown, "ADT"} {

@@ -114,9 +114,9 @@ func restless(c *acuity.Chart) {
 	c.Rooms[1] = unit().Rooms[1]
 }
 
-// TestStreamTellsWhatChanged: a browser without a state gets all parts. A browser with the previous
+// TestStreamSendsChanges: a browser without a state gets all parts. A browser with the previous
 // state gets the parts that changed, and one with the current state gets none.
-func TestStreamTellsWhatChanged(t *testing.T) {
+func TestStreamSendsChanges(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
 	w.live()
@@ -149,9 +149,9 @@ func TestStreamTellsWhatChanged(t *testing.T) {
 	}
 }
 
-// TestWallStreamTellsNothingOfAnybody: the stream of the wall display, like its page, has no
+// TestWallStreamHasNoPatientData: the stream of the wall display, like its page, has no
 // patient data.
-func TestWallStreamTellsNothingOfAnybody(t *testing.T) {
+func TestWallStreamHasNoPatientData(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
 	w.live()
@@ -164,9 +164,9 @@ func TestWallStreamTellsNothingOfAnybody(t *testing.T) {
 	}
 }
 
-// TestLostUnitIsToldAtOnce: the stream reports that a unit can no longer be read, and later its
+// TestStreamReportsLostUnit: the stream reports that a unit can no longer be read, and later its
 // state when it can be read again.
-func TestLostUnitIsToldAtOnce(t *testing.T) {
+func TestStreamReportsLostUnit(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
 	w.live()

@@ -20,9 +20,9 @@ func (h hastyUnits) Unit(ctx context.Context, hospital string) (*readapi.Unit, e
 	return h.fakeUnits.Unit(ctx, hospital)
 }
 
-// TestLookerGoesAway: a viewer who leaves the page of all hospitals while a hospital is read does
+// TestViewerLeaves: a viewer who leaves the page of all hospitals while a hospital is read does
 // not make it unknown for others.
-func TestLookerGoesAway(t *testing.T) {
+func TestViewerLeaves(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	p.config.Reads = hastyUnits{p.units}

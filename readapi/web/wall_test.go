@@ -118,8 +118,8 @@ func TestWallIsRevoked(t *testing.T) {
 	}
 }
 
-// TestWallsThatNeverWere: an unknown token and a tampered cookie open nothing.
-func TestWallsThatNeverWere(t *testing.T) {
+// TestUnknownWalls: an unknown token and a tampered cookie open nothing.
+func TestUnknownWalls(t *testing.T) {
 	t.Parallel()
 	p, _, cookie := withWall(t)
 	if got := p.Ask("GET", "/board/other", nil); got.Code != http.StatusNotFound || len(got.Result().Cookies()) != 0 || !strings.Contains(got.Body.String(), "administrator") {

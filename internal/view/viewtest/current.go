@@ -9,17 +9,17 @@ import (
 	"svc/internal/view"
 )
 
-// demanding opens a view that can be read only while it is known to be current, by the clock of the test.
-func demanding(t *testing.T, url string, now func() time.Time) *view.View {
+// openCurrent opens a view that can be read only while it is known to be current, by the clock of the test.
+func openCurrent(t *testing.T, url string, now func() time.Time) *view.View {
 	t.Helper()
 	return openWith(t, url, func(c *view.Config) { c.Current, c.Now = true, now })
 }
 
-// known returns such a view that serves a hospital. A view does not serve the first state that it reads, because Redis
+// openKnown returns such a view that serves a hospital. A view does not serve the first state that it reads, because Redis
 // may have come back just before with older data: it waits for another pulse.
-func known(t *testing.T, url string, now func() time.Time, pulse func()) *view.View {
+func openKnown(t *testing.T, url string, now func() time.Time, pulse func()) *view.View {
 	t.Helper()
-	b := demanding(t, url, now)
+	b := openCurrent(t, url, now)
 	until(t, func() bool {
 		pulse()
 		_, err := b.Read(t.Context(), "north")
@@ -44,8 +44,8 @@ func readable(t *testing.T, b *view.View) error {
 	return errors.Join(err, read)
 }
 
-// knows waits until the reads of a hospital succeed if want is nil, or fail with want.
-func knows(t *testing.T, b *view.View, want error) {
+// awaitError waits until the reads of a hospital succeed if want is nil, or fail with want.
+func awaitError(t *testing.T, b *view.View, want error) {
 	t.Helper()
 	until(t, func() bool {
 		err := readable(t, b)
@@ -73,50 +73,50 @@ func (v *fixture) beat(t *testing.T, ends func() int64) (stop func()) {
 	}
 }
 
-func current(t *testing.T, s Server) {
+func testCurrent(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
-	b := demanding(t, s.URL, v.now)
+	b := openCurrent(t, s.URL, v.now)
 	v.whole(10, unit("north", 5, 1))
 	v.settle(t, 10)
-	knows(t, b, view.ErrBehind) // no processor has written yet
+	awaitError(t, b, view.ErrBehind) // no processor has written yet
 	v.Pulse(v.now(), nil)
-	knows(t, b, view.ErrBehind) // no processor knows the end of the log
+	awaitError(t, b, view.ErrBehind) // no processor knows the end of the log
 	v.Pulse(v.now(), map[int32]int64{partition: 11})
-	knows(t, b, nil)
+	awaitError(t, b, nil)
 	faults, err := b.Faults(t.Context(), partition+1)
 	if err != nil || len(faults) != partition || faults[partition] != nil || !errors.Is(faults[0], view.ErrNotWhole) {
 		t.Errorf("faults %v, %v", faults, err)
 	}
 	// An input is pending and then processed.
 	v.Pulse(v.now().Add(-3*time.Second), map[int32]int64{partition: 12})
-	knows(t, b, view.ErrBehind)
+	awaitError(t, b, view.ErrBehind)
 	v.change(11, unit("north", 6, 1))
-	knows(t, b, nil)
+	awaitError(t, b, nil)
 	// The log has not responded for long.
 	v.Pulse(v.now().Add(-6*time.Second), map[int32]int64{partition: 12})
-	knows(t, b, view.ErrBehind)
+	awaitError(t, b, view.ErrBehind)
 	v.Pulse(v.now(), map[int32]int64{partition: 12})
-	knows(t, b, nil)
+	awaitError(t, b, nil)
 	// A hospital without any record is known to be absent.
 	if _, err := b.Read(t.Context(), "nowhere"); !errors.Is(err, view.ErrNoUnit) {
 		t.Errorf("nowhere: %v", err)
 	}
 	// Redis loses all data, including the signs of the processor.
 	s.Wipe(t)
-	knows(t, b, view.ErrNotWhole)
+	awaitError(t, b, view.ErrNotWhole)
 	v.wait(t)
 	v.whole(11, unit("north", 6, 1))
 	v.Pulse(v.now(), map[int32]int64{partition: 12})
-	knows(t, b, nil)
+	awaitError(t, b, nil)
 }
 
-// passing runs the tests that wait for seconds, in parallel, each with separate keys.
-func passing(t *testing.T, s Server) {
+// testDelays runs the tests that wait for seconds, in parallel, each with separate keys.
+func testDelays(t *testing.T, s Server) {
 	for name, test := range map[string]func(*testing.T, Server){
-		"an idle view stays current":     idle,
-		"the partition is released":      released,
-		"clocks differ":                  skewed,
-		"a former owner writes no signs": dethroned,
+		"an idle view stays current":     testIdle,
+		"the partition is released":      testReleased,
+		"clocks differ":                  testClockSkew,
+		"a former owner writes no signs": testLostPartition,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,12 +125,12 @@ func passing(t *testing.T, s Server) {
 	}
 }
 
-func idle(t *testing.T, s Server) {
+func testIdle(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
-	b := demanding(t, s.URL, v.now)
+	b := openCurrent(t, s.URL, v.now)
 	v.whole(10, unit("north", 5, 1))
 	defer v.beat(t, func() int64 { return 11 })()
-	knows(t, b, nil)
+	awaitError(t, b, nil)
 	// No input arrives for longer than a silent processor is tolerated.
 	for end := time.Now().Add(6 * time.Second); time.Now().Before(end); { //nolint:forbidigo // real servers, real time
 		if err := readable(t, b); errors.Is(err, view.ErrBehind) { // on a busy machine, a call may be late
@@ -139,42 +139,42 @@ func idle(t *testing.T, s Server) {
 	}
 }
 
-func released(t *testing.T, s Server) {
+func testReleased(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
-	b := demanding(t, s.URL, v.now)
+	b := openCurrent(t, s.URL, v.now)
 	v.whole(10, unit("north", 5, 1))
 	defer v.beat(t, func() int64 { return 11 })()
-	knows(t, b, nil)
+	awaitError(t, b, nil)
 	v.Release(partition)
 	v.reachesOnly(t, context.DeadlineExceeded) // another owner may write soon
-	knows(t, b, view.ErrBehind)
+	awaitError(t, b, view.ErrBehind)
 	v.reachesOnly(t, view.ErrBehind)
 }
 
-// skewed tests that reads work while the clocks of writers and readers are wrong by an hour.
-func skewed(t *testing.T, s Server) {
+// testClockSkew tests that reads work while the clocks of writers and readers are wrong by an hour.
+func testClockSkew(t *testing.T, s Server) {
 	v := startAt(t, s.URL, "g1", func() time.Time { return time.Now().Add(-time.Hour) }) //nolint:forbidigo // wrong clock, see above
-	b := demanding(t, s.URL, func() time.Time { return time.Now().Add(time.Hour) })      //nolint:forbidigo // wrong clock, see above
+	b := openCurrent(t, s.URL, func() time.Time { return time.Now().Add(time.Hour) })    //nolint:forbidigo // wrong clock, see above
 	v.whole(10, unit("north", 5, 1))
 	stop := v.beat(t, func() int64 { return 11 })
-	knows(t, b, nil)
+	awaitError(t, b, nil)
 	p, err := b.Progress(t.Context(), "north")
 	if ago := time.Now().Add(time.Hour).Sub(p.Pulse); err != nil || ago.Abs() > time.Minute { //nolint:forbidigo // wrong clock, see above
 		t.Errorf("the pulse was %v ago: %v", ago, err)
 	}
 	stop()
-	knows(t, b, view.ErrBehind)
+	awaitError(t, b, view.ErrBehind)
 }
 
-// dethroned tests that a processor that has lost its partition without knowing it writes no signs.
-func dethroned(t *testing.T, s Server) {
+// testLostPartition tests that a processor that has lost its partition without knowing it writes no signs.
+func testLostPartition(t *testing.T, s Server) {
 	old, v := start(t, s.URL, "g1"), start(t, s.URL, "g1")
 	old.whole(10, unit("north", 5, 1))
 	old.settle(t, 10)
 	v.whole(12, unit("north", 6, 1))
 	v.settle(t, 12)
-	b := known(t, s.URL, v.now, func() { v.Pulse(v.now(), map[int32]int64{partition: 13}) })
-	knows(t, b, nil)
+	b := openKnown(t, s.URL, v.now, func() { v.Pulse(v.now(), map[int32]int64{partition: 13}) })
+	awaitError(t, b, nil)
 	old.Pulse(v.now().Add(-4*time.Second), map[int32]int64{partition: 13})
 	for range 100 {
 		if err := readable(t, b); err != nil {
@@ -182,21 +182,21 @@ func dethroned(t *testing.T, s Server) {
 		}
 	}
 	defer old.beat(t, func() int64 { return 11 })()
-	knows(t, b, view.ErrBehind) // v reports nothing more, so it counts as silent after a while
+	awaitError(t, b, view.ErrBehind) // v reports nothing more, so it counts as silent after a while
 }
 
-// refused tests a Redis that serves reads but refuses writes: a read must not show outdated data as current for longer
+// testRefusedWrites tests a Redis that serves reads but refuses writes: a read must not show outdated data as current for longer
 // than five seconds.
-func refused(t *testing.T, s Server) {
+func testRefusedWrites(t *testing.T, s Server) {
 	for name, refuse := range s.Refuse {
 		t.Run(name, func(t *testing.T) {
 			s.Wipe(t)
 			v := start(t, s.URL, "g1")
-			b := demanding(t, s.URL, v.now)
+			b := openCurrent(t, s.URL, v.now)
 			v.whole(1, unit("north", 1, 1))
 			stop := v.beat(t, func() int64 { return 2 })
 			defer stop()
-			knows(t, b, nil)
+			awaitError(t, b, nil)
 			allow := refuse(t)
 			defer allow()
 			began := v.now()
@@ -216,7 +216,7 @@ func refused(t *testing.T, s Server) {
 			}
 			allow()
 			v.settle(t, 2)
-			knows(t, b, nil)
+			awaitError(t, b, nil)
 			v.expect(t, "north", "g1 2: north at 2; room 1 at 1, room 2 at 2")
 			until(t, func() bool { return v.Fault() == nil })
 		})

@@ -30,9 +30,9 @@ func deliveries(t *testing.T, b *view.View, first ...func(*view.Deliveries)) *vi
 	return d
 }
 
-// delivered tests the lists of deliveries: newest first, by endpoint and for all endpoints, in pages without gaps or
+// testDeliveries tests the lists of deliveries: newest first, by endpoint and for all endpoints, in pages without gaps or
 // duplicates. The version of a higher rank wins. The oldest deliveries are dropped.
-func delivered(t *testing.T, s Server) {
+func testDeliveries(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	d := deliveries(t, b)
 	begin := time.UnixMilli(1_700_000_000_000).UTC()
@@ -44,7 +44,7 @@ func delivered(t *testing.T, s Server) {
 	}
 	list := func(endpoint string, since, until time.Time, behind view.Mark, most int) (values []string, last view.Mark) {
 		t.Helper()
-		settled(t, func() error { // Redis may be slow on a busy machine
+		awaitSuccess(t, func() error { // Redis may be slow on a busy machine
 			values, last = nil, view.Mark{}
 			return b.Lists().ScanDeliveries(t.Context(), "north", endpoint, since, until, behind, func(m view.Mark, value []byte) bool {
 				values, last = append(values, string(value)), m
@@ -55,7 +55,7 @@ func delivered(t *testing.T, s Server) {
 	}
 	written := func(id, value string) {
 		t.Helper()
-		settled(t, func() error {
+		awaitSuccess(t, func() error {
 			got, err := b.Lists().Delivery(t.Context(), "north", id)
 			if err == nil && string(got) != value {
 				err = fmt.Errorf("%s is %q, want %q", id, got, value)
@@ -68,7 +68,7 @@ func delivered(t *testing.T, s Server) {
 		put(n, []string{"whk_1", "whk_2"}[n%2], fmt.Sprint(n), false, 5)
 	}
 	written(fmt.Sprintf("dlv_%05d", count-1), fmt.Sprint(count-1))
-	settled(t, func() error {
+	awaitSuccess(t, func() error {
 		if all, _ := list("", time.Time{}, time.Time{}, view.Mark{}, 2*count); len(all) != count {
 			return fmt.Errorf("%d of %d", len(all), count)
 		}
@@ -130,7 +130,7 @@ func delivered(t *testing.T, s Server) {
 	for n := count; n < count+10_000; n++ {
 		put(n, "whk_9", fmt.Sprint(n), true, 5)
 	}
-	settled(t, func() error {
+	awaitSuccess(t, func() error {
 		if all, _ := list("whk_9", time.Time{}, time.Time{}, view.Mark{}, 20_000); len(all) != 10_000 {
 			return fmt.Errorf("%d", len(all))
 		}
@@ -143,8 +143,8 @@ func delivered(t *testing.T, s Server) {
 	}
 }
 
-// notesAreKept tests that the health of endpoints, the progress of commands, episodes and links can be read.
-func notesAreKept(t *testing.T, s Server) {
+// testNotes tests that the health of endpoints, the progress of commands, episodes and links can be read.
+func testNotes(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	d := deliveries(t, b)
 	d.PutHealth("north", "whk_1", []byte("failing"))
@@ -153,7 +153,7 @@ func notesAreKept(t *testing.T, s Server) {
 	d.PutEpisode("north", "epi_1", []byte("open"))
 	d.PutEpisode("north", "epi_2", []byte("told"))
 	d.PutLink("hash", []byte("north"))
-	settled(t, func() error {
+	awaitSuccess(t, func() error {
 		health, err := b.Lists().Health(t.Context(), "north", "whk_1")
 		command, err2 := b.Lists().Command(t.Context(), "north", "cmd_1")
 		episodes, err3 := b.Lists().Episodes(t.Context(), "north")
@@ -177,8 +177,8 @@ func notesAreKept(t *testing.T, s Server) {
 	}
 }
 
-// ordered tests that a reader of a finished command finds all its deliveries.
-func ordered(t *testing.T, s Server) {
+// testOrder tests that a reader of a finished command finds all its deliveries.
+func testOrder(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	const count = 2000
 	id := func(n int) string { return fmt.Sprintf("dlv_%04d", n) }
@@ -191,7 +191,7 @@ func ordered(t *testing.T, s Server) {
 			})
 		}
 	})
-	settled(t, func() error {
+	awaitSuccess(t, func() error {
 		command, err := b.Lists().Command(t.Context(), "north", "cmd_1")
 		if command == nil {
 			return fmt.Errorf("no command: %w", err)
@@ -205,8 +205,8 @@ func ordered(t *testing.T, s Server) {
 	}
 }
 
-// settled waits until try succeeds, for state that another goroutine writes.
-func settled(t *testing.T, try func() error) {
+// awaitSuccess waits until try succeeds, for state that another goroutine writes.
+func awaitSuccess(t *testing.T, try func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

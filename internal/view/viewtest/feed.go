@@ -16,9 +16,9 @@ func clock(t *testing.T, s Server, now *time.Time) *view.View {
 	return openWith(t, s.URL, func(c *view.Config) { c.Prefix, c.Now = "", func() time.Time { return *now } })
 }
 
-// counted tests that the counts of two instances add up, that Redis keeps them across a restart of both, and that
+// testCounts tests that the counts of two instances add up, that Redis keeps them across a restart of both, and that
 // windows advance.
-func counted(t *testing.T, s Server) {
+func testCounts(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)
 	hl7 := feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}
@@ -96,9 +96,9 @@ func counted(t *testing.T, s Server) {
 	}
 }
 
-// noticed tests that a feed has its newest refusals and warnings from all instances, and that a hospital keeps the
+// testNotices tests that a feed has its newest refusals and warnings from all instances, and that a hospital keeps the
 // feeds with the latest notices.
-func noticed(t *testing.T, s Server) {
+func testNotices(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)
 	hl7 := feeds.Feed{Hospital: "noticed", Channel: "hl7", Source: "key_1"}
@@ -158,7 +158,7 @@ func noticed(t *testing.T, s Server) {
 	}
 }
 
-func progressed(t *testing.T, s Server) {
+func testProgress(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	if p, err := v.Progress(t.Context(), "north"); p != (view.Progress{Partition: partition, Position: -1}) || err != nil {
 		t.Errorf("before anything: %+v %v", p, err)
@@ -172,7 +172,7 @@ func progressed(t *testing.T, s Server) {
 	})
 }
 
-func used(t *testing.T, s Server) {
+func testUses(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	at := time.UnixMilli(1_700_000_000_123).UTC()
 	if err := b.StoreUses(t.Context(), map[string]time.Time{"key_1": at, "key_2": at.Add(-time.Hour)}); err != nil {

@@ -9,11 +9,11 @@ import (
 	"svc/internal/view"
 )
 
-// truthful tests that lists can be read while they are known to be complete. If they are not, a read returns both the
+// testCompleteLists tests that lists can be read while they are known to be complete. If they are not, a read returns both the
 // entries and an error.
-func truthful(t *testing.T, s Server) {
+func testCompleteLists(t *testing.T, s Server) {
 	now := time.Now //nolint:forbidigo // real servers, real time
-	b := demanding(t, s.URL, now)
+	b := openCurrent(t, s.URL, now)
 	d := deliveries(t, b)
 	read := func() map[string]error {
 		faults := map[string]error{}
@@ -31,7 +31,7 @@ func truthful(t *testing.T, s Server) {
 	}
 	answers := func(when string, want error) {
 		t.Helper()
-		settled(t, func() error {
+		awaitSuccess(t, func() error {
 			for way, err := range read() {
 				if !errors.Is(err, want) || (err == nil) != (want == nil) {
 					return fmt.Errorf("%s, %s: %w, want %w", when, way, err, want)

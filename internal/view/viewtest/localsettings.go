@@ -40,7 +40,7 @@ func (v *fixture) lists(t *testing.T, hospital string, codes bool, want string) 
 	}
 }
 
-func listed(t *testing.T, s Server) {
+func testLocalSettings(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	if _, _, err := v.LocalSettings(t.Context(), "north", true); !errors.Is(err, view.ErrNotWhole) {
 		t.Errorf("%v before there is a view", err)

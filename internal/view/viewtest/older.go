@@ -79,9 +79,9 @@ func Dump(t testing.TB, url, prefix string) (restore func()) {
 	}
 }
 
-// older tests a Redis that is restored to an earlier state. After the next pulse, no read returns that state, even for
+// testOlderState tests a Redis that is restored to an earlier state. After the next pulse, no read returns that state, even for
 // hospitals without new writes.
-func older(t *testing.T, s Server) {
+func testOlderState(t *testing.T, s Server) {
 	for name, test := range map[string]struct {
 		position int64
 		lost     view.Unit      // written between the dump and the restart
@@ -100,10 +100,10 @@ func older(t *testing.T, s Server) {
 			v.whole(10, unit("north", 5, 1), unit("south", 1, 1))
 			v.settle(t, 10)
 			pulse := func() { v.Pulse(v.now(), map[int32]int64{partition: 11}) }
-			knows(t, known(t, s.URL, v.now, pulse), nil)
+			awaitError(t, openKnown(t, s.URL, v.now, pulse), nil)
 			restore := Dump(t, s.URL, t.Name()+":")
 			v.change(test.position, test.lost)
-			b := known(t, s.URL, v.now, pulse)
+			b := openKnown(t, s.URL, v.now, pulse)
 			until(t, func() bool {
 				written, err := b.Read(t.Context(), test.lost.Hospital)
 				return err == nil && written.Version == test.lost.Version
@@ -117,7 +117,7 @@ func older(t *testing.T, s Server) {
 				test.after(v)
 			}
 			v.Pulse(v.now(), map[int32]int64{partition: 13})
-			fresh := demanding(t, s.URL, v.now)
+			fresh := openCurrent(t, s.URL, v.now)
 			until(t, func() bool {
 				later := signsAt(t, s.URL, t.Name()+":{3}whole") != dumped
 				if got, err := fresh.Read(t.Context(), "north"); err == nil && later {
@@ -131,8 +131,8 @@ func older(t *testing.T, s Server) {
 			}
 			v.whole(12, unit("north", 9, 1), unit("south", 9, 1), unit("west", 9))
 			v.Pulse(v.now(), map[int32]int64{partition: 13})
-			knows(t, fresh, nil)
-			knows(t, b, nil)
+			awaitError(t, fresh, nil)
+			awaitError(t, b, nil)
 			v.expect(t, "north", "g1 12: north at 9; room 1 at 9")
 			v.expect(t, "south", "g1 12: south at 9; room 1 at 9")
 		})
@@ -155,8 +155,8 @@ func signsAt(t *testing.T, url, key string) string {
 	return signs
 }
 
-// olderLists tests lists that are restored to an earlier state: they cannot be read until they are rewritten.
-func olderLists(t *testing.T, s Server) {
+// testOlderLists tests lists that are restored to an earlier state: they cannot be read until they are rewritten.
+func testOlderLists(t *testing.T, s Server) {
 	now := time.Now //nolint:forbidigo // real servers, real time
 	for name, lost := range map[string]func(d *view.Deliveries){
 		"a delivery": func(d *view.Deliveries) {
@@ -168,7 +168,7 @@ func olderLists(t *testing.T, s Server) {
 		"a command, handled": func(d *view.Deliveries) { d.PutCommand("north", "cmd_1", []byte("done")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := demanding(t, s.URL, now)
+			b := openCurrent(t, s.URL, now)
 			d := deliveries(t, b)
 			d.Put(view.Delivery{Hospital: "north", Endpoint: "whk_1", ID: "dlv_1", OccurredAt: now(), Value: []byte("one")})
 			complete := func() {
@@ -182,7 +182,7 @@ func olderLists(t *testing.T, s Server) {
 				_, err := b.Lists().Episodes(t.Context(), "north")
 				return err
 			}
-			reader := demanding(t, s.URL, now)
+			reader := openCurrent(t, s.URL, now)
 			read := func() error { return readBy(reader) }
 			until(t, func() bool { // see known
 				pulse(t, d, now(), 7)
@@ -194,7 +194,7 @@ func olderLists(t *testing.T, s Server) {
 			restore()
 			d.PutHealth("south", "whk_9", []byte("good")) // later writes continue
 			pulse(t, d, now(), 8)
-			if !d.Lacks(partition) || !errors.Is(read(), view.ErrNotWhole) || !errors.Is(readBy(demanding(t, s.URL, now)), view.ErrNotWhole) {
+			if !d.Lacks(partition) || !errors.Is(read(), view.ErrNotWhole) || !errors.Is(readBy(openCurrent(t, s.URL, now)), view.ErrNotWhole) {
 				t.Errorf("the loss is not noticed: %v", read())
 			}
 			complete()

@@ -55,8 +55,8 @@ func (f *follower) show() string {
 	return f.chart + "; " + strings.Join(parts, ", ")
 }
 
-// since tests that a read returns the changes since a state while the view has them, and all rooms after that.
-func since(t *testing.T, s Server) {
+// testSince tests that a read returns the changes since a state while the view has them, and all rooms after that.
+func testSince(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	at := func(generation string, version int64) view.Token {
 		return view.Token{Generation: generation, Version: version}
@@ -123,9 +123,9 @@ func since(t *testing.T, s Server) {
 	want(at("g1", 9), "all of 9 at 0: north at 9; [{7 room 7 at 9}] -[]")
 }
 
-// followed tests two owners that write in turns, while Redis sometimes loses all data. Readers of the changes have the
+// testFollowers tests two owners that write in turns, while Redis sometimes loses all data. Readers of the changes have the
 // committed state at each version.
-func followed(t *testing.T, s Server) {
+func testFollowers(t *testing.T, s Server) {
 	const versions, readers, ids = 600, 4, 12
 	owners := [2]*fixture{start(t, s.URL, "g1"), start(t, s.URL, "g1")}
 	reader := Open(t, s.URL)

@@ -26,35 +26,35 @@ type Server struct {
 // Run runs the suite, which needs exclusive use of the server.
 func Run(t *testing.T, s Server) {
 	for name, test := range map[string]func(*testing.T, Server){
-		"an empty view is not whole":               nothing,
-		"whole without hospitals":                  nobody,
-		"changes arrive":                           changes,
-		"equal tokens name one version":            same,
-		"changes since a state":                    since,
-		"readers of changes have committed states": followed,
-		"a late zombie is refused":                 zombie,
-		"another generation replaces everything":   generation,
-		"a lost view is made anew":                 lost,
-		"lost writes are noticed":                  behind,
-		"a Redis that is away":                     away,
-		"a Redis that does not answer":             silent,
-		"lists of administrators":                  listed,
-		"waiters are released":                     waitReturns,
-		"waiters read the header":                  looks,
-		"watchers get notices":                     watched,
-		"last use of keys":                         used,
-		"feeds add up":                             counted,
-		"notices of feeds":                         noticed,
-		"progress of a partition":                  progressed,
-		"only current views are read":              current,
-		"seconds pass":                             passing,
-		"a Redis that refuses to write":            refused,
-		"lists of deliveries":                      delivered,
-		"notes beside the lists":                   notesAreKept,
-		"deliveries before commands":               ordered,
-		"incomplete lists come with an error":      truthful,
-		"Redis comes back older":                   older,
-		"lists come back older":                    olderLists,
+		"an empty view is not whole":               testEmpty,
+		"whole without hospitals":                  testNoUnit,
+		"changes arrive":                           testChanges,
+		"equal tokens name one version":            testSameVersion,
+		"changes since a state":                    testSince,
+		"readers of changes have committed states": testFollowers,
+		"a late zombie is refused":                 testZombie,
+		"another generation replaces everything":   testGeneration,
+		"a lost view is made anew":                 testLostData,
+		"lost writes are noticed":                  testBehind,
+		"a Redis that is away":                     testAway,
+		"a Redis that does not answer":             testSilent,
+		"lists of administrators":                  testLocalSettings,
+		"waiters are released":                     testWait,
+		"waiters read the header":                  testHeaderReads,
+		"watchers get notices":                     testWatch,
+		"last use of keys":                         testUses,
+		"feeds add up":                             testCounts,
+		"notices of feeds":                         testNotices,
+		"progress of a partition":                  testProgress,
+		"only current views are read":              testCurrent,
+		"seconds pass":                             testDelays,
+		"a Redis that refuses to write":            testRefusedWrites,
+		"lists of deliveries":                      testDeliveries,
+		"notes beside the lists":                   testNotes,
+		"deliveries before commands":               testOrder,
+		"incomplete lists come with an error":      testCompleteLists,
+		"Redis comes back older":                   testOlderState,
+		"lists come back older":                    testOlderLists,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Wipe(t)
@@ -203,7 +203,7 @@ func (v *fixture) describe(t *testing.T, hospital string) string {
 	return fmt.Sprintf("%s %d: %s; %s", s.Generation, s.Position, s.Chart, strings.Join(rooms, ", "))
 }
 
-func nothing(t *testing.T, s Server) {
+func testEmpty(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	v.expect(t, "north", view.ErrNotWhole.Error())
 	if err := v.Ping(t.Context()); err != nil {
@@ -211,7 +211,7 @@ func nothing(t *testing.T, s Server) {
 	}
 }
 
-func nobody(t *testing.T, s Server) {
+func testNoUnit(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	v.whole(-1)
 	v.settle(t, -1)
@@ -220,7 +220,7 @@ func nobody(t *testing.T, s Server) {
 	v.expect(t, "north", view.ErrNoUnit.Error())
 }
 
-func changes(t *testing.T, s Server) {
+func testChanges(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	v.whole(10, unit("north", 5, 1, 2), unit("south", 1))
 	v.settle(t, 10)
@@ -233,7 +233,7 @@ func changes(t *testing.T, s Server) {
 	v.expect(t, "new", "g1 12: new at 1; room 9 at 1, room 10 at 1")
 }
 
-func same(t *testing.T, s Server) {
+func testSameVersion(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	v.whole(1, unit("north", 5, 1))
 	v.settle(t, 1)
@@ -261,7 +261,7 @@ func same(t *testing.T, s Server) {
 	}
 }
 
-func zombie(t *testing.T, s Server) {
+func testZombie(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	v.whole(10, unit("north", 5, 1))
 	v.change(11, unit("north", 6, 1))
@@ -275,7 +275,7 @@ func zombie(t *testing.T, s Server) {
 	v.expect(t, "north", "g1 12: north at 7; room 1 at 6")
 }
 
-func generation(t *testing.T, s Server) {
+func testGeneration(t *testing.T, s Server) {
 	old := start(t, s.URL, "g1")
 	old.whole(100, unit("north", 50, 1), unit("gone", 3, 1))
 	old.settle(t, 100)
@@ -291,7 +291,7 @@ func generation(t *testing.T, s Server) {
 	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
 }
 
-func lost(t *testing.T, s Server) {
+func testLostData(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	v.whole(1, unit("north", 5, 1))
 	v.settle(t, 1)
@@ -304,7 +304,7 @@ func lost(t *testing.T, s Server) {
 	v.expect(t, "north", "g1 2: north at 6; room 1 at 5, room 2 at 6")
 }
 
-func behind(t *testing.T, s Server) {
+func testBehind(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	v.whole(1, unit("north", 5, 1))
 	v.settle(t, 1)
@@ -325,7 +325,7 @@ func behind(t *testing.T, s Server) {
 	v.expect(t, "north", "g1 4: north at 8; room 2 at 8, room 3 at 8")
 }
 
-func away(t *testing.T, s Server) {
+func testAway(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
 	var (
 		passed  atomic.Int64
@@ -369,7 +369,7 @@ func away(t *testing.T, s Server) {
 	}
 }
 
-func silent(t *testing.T, s Server) {
+func testSilent(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
 	v := start(t, gate.URL, "g1")
 	v.whole(1, unit("north", 1, 1))
@@ -385,7 +385,7 @@ func silent(t *testing.T, s Server) {
 // until waits for a state of the view that is not announced.
 func until(t *testing.T, done func() bool) {
 	t.Helper()
-	settled(t, func() error {
+	awaitSuccess(t, func() error {
 		if !done() {
 			return errors.New("the view did not reach the expected state")
 		}

@@ -9,7 +9,7 @@ import (
 	"svc/internal/view"
 )
 
-func waitReturns(t *testing.T, s Server) {
+func testWait(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	v.whole(1, unit("north", 1))
 	v.settle(t, 1)
@@ -48,7 +48,7 @@ func (v *fixture) reachesOnly(t *testing.T, want error) {
 	}
 }
 
-func looks(t *testing.T, s Server) {
+func testHeaderReads(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	deaf := v.View.Watermark() // Run is never called
 	v.whole(1, unit("north", 1))
@@ -60,9 +60,9 @@ func looks(t *testing.T, s Server) {
 	}
 }
 
-// watched tests that a watcher is notified of each new version of its hospitals and of no others, even after a lost
+// testWatch tests that a watcher is notified of each new version of its hospitals and of no others, even after a lost
 // connection, and of none after its context has ended.
-func watched(t *testing.T, s Server) {
+func testWatch(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
 	v := start(t, s.URL, "g1")
 	b := Open(t, gate.URL)

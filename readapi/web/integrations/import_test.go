@@ -157,8 +157,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreNot: the page refuses a text that is not a table without a request to the API.
-func TestFilesThatAreNot(t *testing.T) {
+// TestInvalidFiles: the page refuses a text that is not a table without a request to the API.
+func TestInvalidFiles(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ rows, says string }{
 		"nothing":        {"", "The file is empty."},

@@ -32,9 +32,9 @@ func TestLocalOvertaken(t *testing.T) {
 	}
 }
 
-// TestTakenBackTooLate: a person who undoes a change that another person has changed since sees the
+// TestUndoAfterAnotherChange: a person who undoes a change that another person has changed since sees the
 // current values. The form is not empty, because an empty form would delete all values.
-func TestTakenBackTooLate(t *testing.T) {
+func TestUndoAfterAnotherChange(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ path, form, refuses, says string }{
 		"a rule":       {"rules/high-mag", "version=6&do=reset", "DELETE /api/admin/rules/high-mag", `name="l.floor" type="text" value="1 until 90m, 1/2"`},

@@ -22,11 +22,11 @@ type Server struct {
 // Run runs the suite, which needs exclusive use of the server.
 func Run(t *testing.T, s Server) {
 	for name, test := range map[string]func(*testing.T, Server){
-		"a bucket that is not there is full": full,
-		"callers have buckets of their own":  apart,
-		"a bucket fills at its rate":         fills,
-		"many take no more than there is":    exact,
-		"two instances keep to one rate":     together,
+		"a bucket that is not there is full": testFull,
+		"callers have buckets of their own":  testSeparate,
+		"a bucket fills at its rate":         testFills,
+		"many take no more than there is":    testExact,
+		"two instances keep to one rate":     testTogether,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}
@@ -35,7 +35,7 @@ func Run(t *testing.T, s Server) {
 // slow is a rate that yields no token within a test.
 var slow = limit.Rate{PerSecond: 0.001, Burst: 100}
 
-func full(t *testing.T, s Server) {
+func testFull(t *testing.T, s Server) {
 	source := s.Open(t)
 	for _, c := range []struct {
 		want  float64
@@ -51,7 +51,7 @@ func full(t *testing.T, s Server) {
 	}
 }
 
-func apart(t *testing.T, s Server) {
+func testSeparate(t *testing.T, s Server) {
 	source := s.Open(t)
 	for i := range 3 {
 		if taken, _, err := source.TakeTokens(t.Context(), t.Name()+strconv.Itoa(i), slow, 100); err != nil || !taken {
@@ -60,7 +60,7 @@ func apart(t *testing.T, s Server) {
 	}
 }
 
-func fills(t *testing.T, s Server) {
+func testFills(t *testing.T, s Server) {
 	source := s.Open(t)
 	fast := limit.Rate{PerSecond: 1000, Burst: 50}
 	began := time.Now()
@@ -84,7 +84,7 @@ func fills(t *testing.T, s Server) {
 	}
 }
 
-func exact(t *testing.T, s Server) {
+func testExact(t *testing.T, s Server) {
 	const takers = 8
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -112,9 +112,9 @@ func exact(t *testing.T, s Server) {
 	}
 }
 
-// together makes two instances serve one caller as fast as they can. Together they allow the burst, and the rate of the
+// testTogether makes two instances serve one caller as fast as they can. Together they allow the burst, and the rate of the
 // elapsed time.
-func together(t *testing.T, s Server) {
+func testTogether(t *testing.T, s Server) {
 	rate := limit.Rate{PerSecond: 100, Burst: 80}
 	var asking sync.WaitGroup
 	instances := [2]*limit.Limiter{limit.New(s.Open(t), time.Now), limit.New(s.Open(t), time.Now)}
