@@ -134,8 +134,8 @@ func file(name, has, lacks string) step {
 	}
 }
 
-// awaitText waits until a page contains a text, including a page that refreshes itself.
-func awaitText(text string) step {
+// has waits until a page has a text, including a page that refreshes itself.
+func has(text string) step {
 	return func(f *flowing) {
 		f.t.Helper()
 		code := fmt.Sprintf(`document.querySelector("main")?.innerText.includes(%q)`, text)
