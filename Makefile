@@ -1,7 +1,7 @@
 # svc: `make run` starts everything in one process, `make test` tests it.
 export GOTOOLCHAIN := auto
 export GOFLAGS := -buildvcs=false
-# What is tested is what runs in the image: one static binary, names resolved by Go itself.
+# Tests use the same build as the image: a static binary with the DNS resolver of Go.
 export CGO_ENABLED := 0
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
@@ -32,15 +32,15 @@ check: ## vet, format and lint
 	@go vet -tags synctests ./internal/stream ./processors/history
 	@go run $(GOLANGCI) run ./...
 
-# What the race detector finds nothing in: these start no goroutine (internal/archtest), nor do their tests.
+# Packages that need no race detector, because neither they nor their tests start goroutines (internal/archtest).
 ALONE := acuity|acuity/(adt|catalogue|codes|evidence|forecast|help|hospital|location|score|suggest|terminology)|ingest/(fhir|hl7)|internal/(archtest|httpapi/rules|httpapi/syntax|signature)|internal/analysis/(backtest|simulate)|notifier/(alert|endpointqueue|event|outcome|policy)|readapi/web/chart
-# Tests of volume that compute for long under the detector and start nothing that others do not.
+# Long tests that start no goroutines other than those that shorter tests also start.
 VOLUME := TestVerifyFindsFaults|TestExportThenImport|TestRefusalsOfEveryPath|TestNoFactOf(AMutatedRequestIsLost|HL7IsSilent|FHIRIsSilent)|TestAnHourOfDeadEndpoints|TestHoursPassByThemselves|TestFullWorklist|TestFullTerminologyMap
 VOLUMES := ./ingest ./internal/analysis/replay ./internal/analysis/verify ./notifier ./processors/history ./schemas
-# Of the whole system those tests that do most at once; svc itself runs under the detector then.
+# The whole-system tests with the most concurrency. They run svc itself under the race detector.
 RACES := Tour|DevWebhooks|DevAdministration|ReadHoldsWrite$$|ResendInDev
 
-# What `make race` leaves out. CI runs each package once: concurrent ones with the race detector, these plain.
+# Tests that `make race` omits. CI runs each package once: concurrent ones with the race detector, these without.
 unraced:
 	@$(MAKE) --no-print-directory test PACKAGES="$$(go list ./... | grep -E 'svc/($(ALONE)|internal/e2e)$$' | xargs)"
 	@go list $(VOLUMES) | GOTESTSUM_JSONFILE=$(GOTESTSUM_JSONFILE:.json=-volume.json) internal/testkit/run -timeout 60m -run '^($(VOLUME))$$'
@@ -65,7 +65,7 @@ torture: ## make random faults for DURATION (1h) on three brokers and a Redis wi
 readers: ## run the notebooks and the readers of exports and topics in Python, Java and Spark, a third-party registry, and a sign-in by Keycloak (a gigabyte of packages)
 	@SVC_READERS=1 CI=true $(GOTEST) -count=1 -timeout 30m -v -run '^Test(TopicsIn|TopicsRead|ForeignRegistry|Notebook|ExportRead|Keycloak)' ./internal/e2e
 
-# Docker Compose for TestCompose, at low priority: minutes the first time, then from Go's cache.
+# Build Docker Compose for TestCompose at low priority: minutes the first time, then from the Go build cache.
 compose:
 	@nice -n 19 go build -C deploy/tools/compose -ldflags='-s -w' -o /dev/null github.com/docker/compose/v2/cmd
 

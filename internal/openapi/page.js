@@ -1,5 +1,5 @@
 "use strict";
-// Without this script the page lists everything; with it, a search hides what does not match.
+// Without this script the page lists everything; with it, a search hides operations that do not match.
 const find = document.getElementById("find");
 const found = document.getElementById("found");
 const operations = [...document.querySelectorAll("article")].map(at => ({ at, text: at.dataset.find.toLowerCase() }));

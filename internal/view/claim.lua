@@ -1,5 +1,5 @@
--- Claims a partition for a generation of the log. After that a view of another
--- generation is not whole; one of the same generation stays as it was.
+-- Claims a partition for a generation of the log. If its view belongs to another
+-- generation, it is no longer whole; otherwise it is unchanged.
 -- KEYS header; ARGV generation
 if redis.call('HGET', KEYS[1], 'g') ~= ARGV[1] then
   redis.call('DEL', KEYS[1])

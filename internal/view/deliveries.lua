@@ -1,5 +1,5 @@
--- Writes deliveries to one endpoint of a hospital. A delivery of a lower rank than the
--- stored one is skipped. Beyond the limit of an endpoint the oldest are deleted. The header counts
+-- Writes deliveries to one endpoint of a hospital. A delivery with a lower rank than the stored one
+-- is skipped. Beyond the limit of the endpoint, the oldest deliveries are deleted. The header counts
 -- the writes.
 -- KEYS hash of all deliveries of the hospital, their order, their order at the endpoint, header of the
 --      lists of the partition

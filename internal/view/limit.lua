@@ -1,4 +1,4 @@
--- Takes tokens from the bucket of a caller, as limit.Bucket does, by the clock of Redis.
+-- Removes tokens from the bucket of a caller, like limit.Bucket, by the clock of Redis.
 -- KEYS bucket; ARGV tokens per second, burst, tokens wanted
 local time = redis.call('TIME')
 local now = tonumber(time[1]) + tonumber(time[2]) / 1000000

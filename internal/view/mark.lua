@@ -1,14 +1,14 @@
--- Sets how far the view of a partition is, after the writes up to there, if it has them: the sum of
--- the versions of its hospitals must not be below that of the writer. It is below if Redis came back
--- with an older state. Then nothing is set, and the partition is not whole any more.
--- Sealing also makes it whole, and deletes hospitals of other generations. The signs tell that
--- the processor lives and what it knows of the log. A processor behind the stored position
--- writes no signs: it has lost the partition and does not know it yet.
+-- Sets the position of the view of a partition after the writes up to it. The sum of the versions of
+-- its hospitals must be at least that of the writer. If it is less, Redis was restored to an older
+-- state; then nothing is set, and the partition is no longer whole.
+-- Sealing also marks the partition as whole and deletes hospitals of other generations. The signs
+-- report that the processor is alive, and how far it has read the log. A processor behind the stored
+-- position writes no signs, because it has lost the partition without knowing it.
 -- KEYS header, set of hospitals
 -- ARGV generation, position, 1 to seal, channel, partition,
 --      keys of hospital, site and codes without the id of the hospital,
---      when the log was known to have nothing beyond the position (Unix ms; '': never, and
---      no signs are written), ms that an input beyond it has waited, sum of the versions
+--      the last instant at which the log had nothing after the position (Unix ms; '': none, and
+--      no signs are written), ms that the next input has waited, sum of the versions
 local have = redis.call('HMGET', KEYS[1], 'g', 'w', 'p', 'n')
 if have[1] ~= ARGV[1] then
   return -2

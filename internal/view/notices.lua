@@ -1,9 +1,9 @@
 -- Adds notices of some feeds of a hospital, and deletes the oldest.
--- KEYS sorted set of the feeds that have notices, by the time of their newest. The key of the
---      notices of a feed is this key, the name of the feed and the kind.
+-- KEYS sorted set of the feeds with notices, by the time of the newest notice. The key of the
+--      notices of a feed consists of this key, the name of the feed and the kind.
 -- ARGV now, ms until notices expire, limit of notices of a feed and kind, limit of feeds;
---      then for each feed: its name, and for refusals, for warnings and for routine ones the number of
---      texts that follow, with a time in ms before each
+--      then for each feed its name, and for each kind (refusals, warnings, routine warnings) the number
+--      of its notices, followed by the time in ms and the text of each
 local now, keep, most, feeds = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local at = 5
 while at <= #ARGV do

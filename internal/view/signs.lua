@@ -1,8 +1,8 @@
--- Writes the signs of the lists of a partition and its position, if Redis has all that the writer
--- wrote. It lacks some if it came back with an older state. Then the lists are not whole any more,
--- unless the writer has just begun: what it does not find may be what the one before did not write.
--- KEYS header; ARGV signs, least count of writes, least position, position, 1: has just begun
--- Returns the count of writes, or -1 less the count if some are lacking.
+-- Writes the signs of the lists of a partition and its position, if Redis has everything that the
+-- writer wrote. If Redis was restored to an older state, the lists are no longer whole, unless the
+-- writer has just started: the missing data may be what its predecessor did not write.
+-- KEYS header; ARGV signs, minimum count of writes, minimum position, position, 1: just started
+-- Returns the count of writes, or -1 minus the count if writes are missing.
 local have = redis.call('HMGET', KEYS[1], 'n', 'p')
 local count, before = tonumber(have[1] or '0'), tonumber(have[2] or '-1')
 if count < tonumber(ARGV[2]) or before < tonumber(ARGV[3]) then

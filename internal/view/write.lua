@@ -1,5 +1,5 @@
 -- Writes one hospital: all fields of one version, or none. The header has the sum of the versions
--- of all hospitals, so that the mark can tell what Redis has.
+-- of all hospitals, by which mark.lua detects lost writes.
 -- KEYS header, hash of the hospital, set of hospitals, hash of its site, hash of its codes
 -- ARGV generation, hospital, base (-1: replace all), version, position, chart,
 --      recent changes, channel for the notice of a new version,

@@ -117,7 +117,7 @@ spec:
     metadata:
       {{- include "svc.podMetadata" (merge (dict "port" "9090") .) | nindent 6 }}
     spec:
-      # More than SVC_DRAIN, SVC_SHUTDOWN_WITHIN and the last writes together.
+      # Longer than SVC_DRAIN, SVC_SHUTDOWN_WITHIN and the last writes together.
       terminationGracePeriodSeconds: 45
       automountServiceAccountToken: false
       {{- include "svc.podSpec" (merge (dict "spread" true) .) | nindent 6 }}
@@ -158,7 +158,7 @@ spec:
     metadata:
       {{- include "svc.podMetadata" (merge (dict "port" "9090") .) | nindent 6 }}
     spec:
-      # More than SVC_SHUTDOWN_WITHIN and the last writes together.
+      # Longer than SVC_SHUTDOWN_WITHIN and the last writes together.
       terminationGracePeriodSeconds: 45
       serviceAccountName: {{ .root.Release.Name }}-{{ .role }} # for the preStop hook
       {{- include "svc.podSpec" (merge (dict "spread" true) .) | nindent 6 }}
@@ -173,7 +173,7 @@ spec:
           livenessProbe: {{ include "svc.liveness" . }}
           readinessProbe: {httpGet: {path: /readyz, port: private}, periodSeconds: 5, timeoutSeconds: 3}
 ---
-# The pods by name: {{ .root.Release.Name }}-{{ .role }}-0.{{ .root.Release.Name }}-{{ .role }}.
+# Names of the pods: {{ .root.Release.Name }}-{{ .role }}-0.{{ .root.Release.Name }}-{{ .role }}.
 apiVersion: v1
 kind: Service
 metadata: {name: {{ .root.Release.Name }}-{{ .role }}}
@@ -184,7 +184,7 @@ spec:
   ports: [{name: private, port: 9090, targetPort: private}]
 {{ include "svc.budget" . }}
 ---
-# The rights of a pod in the cluster: read its own StatefulSet, nothing else.
+# A pod may only read its StatefulSet.
 apiVersion: v1
 kind: ServiceAccount
 metadata: {name: {{ .root.Release.Name }}-{{ .role }}}

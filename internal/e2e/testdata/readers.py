@@ -64,7 +64,7 @@ for name, kind in zip(table.columns, table.types):
     types |= duck_types(name, kind)
 rows = [plain(dict(zip(table.columns, row))) for row in table.fetchall()]
 
-# date=… is a column if the reader asks for it.
+# date=… is a column if the reader requests it.
 folders = db.sql(f"""
     SELECT hospital, CAST(date AS VARCHAR), count(*) FROM read_parquet('{files}', hive_partitioning = true) GROUP BY ALL ORDER BY ALL
 """).fetchall()
@@ -74,8 +74,8 @@ arrow_kinds = {}
 for field in arrow.schema:
     arrow_kinds |= arrow_types(field.name, field)
 
-# Both add the partition; what is left must be the columns of the files. Nullable types of
-# Arrow, since those of NumPy turn whole numbers with a null into floats.
+# Both add the partition; the other columns must be those of the files. The types are those of
+# Arrow, because NumPy turns integers with a null into floats.
 frame = pandas.read_parquet(sys.argv[1], dtype_backend="pyarrow")
 dates = sorted(str(d) for d in frame.pop("date").unique())
 frame_rows = [plain({k: None if v is pandas.NA else v for k, v in row.items()}) for row in frame.to_dict("records")]

@@ -1,5 +1,5 @@
-// The official library of Standard Webhooks for JavaScript, as an independent judge of our signatures: reads
-// lines of secret,id,timestamp,signatures,body in base64, prints true or false for each.
+// Verifies our signatures with the official Standard Webhooks library for JavaScript. Each input line has
+// secret,id,timestamp,signatures,body in base64; the output line is true or false.
 const { Webhook } = require("standardwebhooks");
 for (const line of require("node:fs").readFileSync(0, "utf8").trim().split("\n")) {
   const [secret, id, timestamp, signatures, body] = line.split(",").map((one) => Buffer.from(one, "base64").toString());

@@ -1,4 +1,4 @@
-// Reading needs none of this: it follows the unit, and moves by arrow keys.
+// Pages can be read without this script. With it, they follow the unit and support arrow keys.
 const d = document, body = d.body, get = id => d.getElementById(id), all = s => [...d.querySelectorAll(s)];
 const [say, live, warn] = ["say", "live", "warn"].map(get), path = body.dataset.events;
 let policy = {createHTML: s => s};
@@ -9,9 +9,9 @@ const parse = html => {
   return t.content;
 };
 
-// morph makes an element like another one. What is open, typed or focused stays. A form of
-// something else is another form: its button must do what the page shows beside it. A form that
-// nobody has touched is replaced. A fresh form has no base address: its action is the path alone.
+// morph changes an element to match another one, but keeps what is open, typed or focused. A form
+// is kept only if the user has touched it and its action is unchanged, because its button must do
+// what the page says. The action of a parsed form is only a path, because it has no base URL.
 const touched = f => f.querySelector(":focus,:user-valid,:user-invalid");
 const morph = (old, fresh) => {
   if (old.nodeType !== 1 || old.nodeName !== fresh.nodeName) return old.isEqualNode(fresh) || old.replaceWith(fresh);
@@ -43,7 +43,7 @@ const put = (id, html) => {
   }
 };
 
-// How the connection is.
+// The state of the connection.
 let lastEvent = Date.now(), level, tag = "", since, left = Infinity, source;
 const flag = (name, value) => {
   if (value) body.dataset[name] = value;
@@ -75,7 +75,7 @@ const end = () => {
   body.replaceChildren(main);
 };
 
-// again fetches the page and takes over what differs.
+// again fetches the page and applies the differences.
 const again = async stay => {
   const r = await fetch("", { headers: { "If-None-Match": tag, ...stay && { "X-Stay": 1 } } });
   if (r.redirected || r.status === 401) return end();
@@ -92,7 +92,7 @@ const again = async stay => {
 };
 const poll = () => again().catch(lost);
 
-// What the stream tells.
+// Handlers for the events of the stream.
 const handlers = {
   state(s) {
     const mine = body.dataset.id, parts = Object.entries(s.parts);
@@ -133,7 +133,7 @@ const handlers = {
   gone: poll,
 };
 
-// One tab has the stream, and tells the others.
+// One tab holds the stream and forwards its events to the other tabs.
 const tabs = path && new BroadcastChannel(path);
 const handle = (type, data) => {
   try { handlers[type](JSON.parse(data)); } catch { poll(); }
@@ -161,10 +161,10 @@ if (path) {
       open();
       return new Promise(() => {});
     });
-    // This tab shows that its person is there.
+    // Opening this tab counts as activity of the user.
     setTimeout(() => source || tabs.postMessage("stay"), 300);
   } else open();
-  // Something comes each 15 s; a loss is said within 20.
+  // The stream sends an event every 15 s, so a lost connection is shown within 20 s.
   setInterval(() => {
     const now = Date.now();
     if (left < 0) return;
@@ -174,7 +174,7 @@ if (path) {
   }, 500);
 }
 
-// What a person does.
+// Actions of the user.
 let filter = false;
 const quiet = () => d.querySelector(".plan")?.classList.toggle("quiet", filter);
 const does = {
@@ -200,7 +200,7 @@ d.onclick = e => {
   if (b) does[b.dataset.do](b);
 };
 
-// Arrow keys go to the nearest room in that direction; Tab still visits all.
+// Arrow keys move to the nearest room in that direction; Tab still visits all rooms.
 const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 d.onkeydown = e => {
   const way = ways[e.key], at = e.target.closest("a.r");

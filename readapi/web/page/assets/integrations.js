@@ -1,14 +1,14 @@
-// The pages of administrators read and act without this.
+// The pages of administrators also work without this script.
 for (const b of all("[data-do=copy]")) b.hidden = !navigator.clipboard;
 does.copy = b => navigator.clipboard.writeText(get(b.dataset.from).textContent).then(() => {
   const before = b.textContent;
   b.textContent = b.dataset.said;
   setTimeout(() => b.textContent = before, 2e3);
 });
-// A secret is gone when its page is left, also for the way back.
+// Remove secrets when the user leaves the page, so that the back button does not show them.
 addEventListener("pagehide", () => all("[data-once]").forEach(e => e.remove()));
-// What arrives by itself shows by itself. A form that somebody fills in stays. What cannot be read
-// now is not shown on: the page says so, and comes back.
+// Refresh the page periodically, but keep a form that the user is filling in. If the server fails,
+// reload, so that the page reports the failure instead of showing old data.
 const pace = d.querySelector("main[data-poll]")?.dataset.poll;
 const look = async () => {
   const r = await fetch("", { headers: { "If-None-Match": tag } });

@@ -1,4 +1,4 @@
-// A page that follows nothing yet is loaded anew once its server answers otherwise.
+// A page without a stream is reloaded once the response of its server differs.
 const retry = async () => {
   const r = await fetch(""), text = await r.text();
   const main = parse(text.slice(text.indexOf("<body"))).querySelector("main");
