@@ -110,7 +110,8 @@ func (h *service) watchServers() {
 		})
 	disk := &remembered{every: time.Minute, now: h.now}
 	h.metrics.Ratio("svc_kafka_disk_free_ratio",
-		"Fraction of free space on the fullest disk of the brokers. Absent if they do not report it, or if this user may not Describe the cluster.",
+		"Fraction of free space on the fullest disk of the brokers. "+
+			"Absent if they do not report it, or if this user may not Describe the cluster.",
 		func(ctx context.Context) (float64, bool) {
 			return disk.value(func() (float64, bool) {
 				_, free, err := stream.FullestDisk(ctx, h.cluster)
