@@ -10,7 +10,7 @@ import (
 	"svc/schemas"
 )
 
-// keys compares the keys of the options with those of the installation.
+// checkKeys compares the keys of the options with those of the installation.
 func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, topics []string) {
 	topic := e.Config.Topic(schemas.Settings())
 	if !slices.Contains(topics, topic) {
