@@ -49,7 +49,20 @@ func TestPages(t *testing.T) {
 		v.complaints() // the console itself reports the 404
 		v.inspect("out" + strings.ReplaceAll(path[:min(len(path), 7)], "/", "-"))
 	}
-	all["busy"].accepted(t, "staffing", staffing(2, false)) // an event for the page of received webhooks
+	cli(t, nil, "webhooks", "add", d.BaseURL+"/dev/hook", "--data", d.dir)
+	charge := cli(t, nil, "alerts", "add", "--label", "Charge nurse", "--email", "charge@hospital.example", "--data", d.dir)
+	cli(t, nil, "alerts", "set-tier", "T3", "--recipients", strings.TrimSpace(charge), "--channels", "email", "--data", d.dir)
+	demo := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	demo.accepted(t, "census", census(t, 4, "labor-standard", "csection-intraop"))
+	demo.accepted(t, "staffing", staffing(0, false)) // an event for the page of received webhooks, and an alert
+	for path, part := range map[string]string{"/dev/hook.json": "surge.level_changed", "/dev/outbox.json": "charge@hospital.example"} {
+		eventually(t, time.Minute, func() error {
+			if a := demo.get(t, path); !strings.Contains(string(a.raw), part) {
+				return fmt.Errorf("%s: %s", path, a.raw)
+			}
+			return nil
+		})
+	}
 	for path, status := range map[string]int{"/docs": http.StatusOK, "/dev/hook": http.StatusOK, "/dev/outbox": http.StatusOK, "/a/0123": http.StatusNotFound} {
 		if got, _ := v.visit(path); got != status && got != http.StatusGone {
 			t.Errorf("%s: %d", path, got)
@@ -57,11 +70,31 @@ func TestPages(t *testing.T) {
 		v.complaints()
 		v.inspect("open" + strings.ReplaceAll(path, "/", "-"))
 	}
+	v.look(windows[2])
+	for _, path := range []string{"/dev/hook", "/dev/outbox"} {
+		v.wants(path, http.StatusOK)
+		cells := ask[int](v, `document.querySelectorAll("td").length`)
+		if narrow := ask[[]string](v, narrowCells); cells == 0 || len(narrow) > 0 {
+			t.Errorf("%s: a phone shows %d cells, and words wider than their column: %q", path, cells, narrow)
+		}
+	}
 	v.signIn(all["calm"].link(t, "viewer"))
 	v.wants("/app/rooms/999", http.StatusNotFound)
 	v.complaints()
 	v.inspect("calm-no-room")
 }
+
+// narrowCells is a script that returns the texts of table cells whose longest word is wider than the cell.
+const narrowCells = `[...document.querySelectorAll("td")].filter(e => {
+	const probe = document.createElement("span");
+	probe.style.display = "inline-block";
+	probe.style.whiteSpace = "nowrap";
+	probe.textContent = e.innerText.split(/\s+/).reduce((a, b) => a.length < b.length ? b : a, "").slice(0, 24);
+	e.append(probe);
+	const wide = probe.getBoundingClientRect().width > e.clientWidth;
+	probe.remove();
+	return wide;
+}).map(e => e.innerText.slice(0, 40))`
 
 var updatePictures = flag.Bool("update-pictures", false, "copy the pictures of the README from this run")
 
@@ -145,7 +178,31 @@ func TestPagesInSpanish(t *testing.T) {
 			t.Errorf("%s speaks %q", path, lang)
 		}
 	}
+	v.look(windows[2])
+	v.wants("/app/print", http.StatusOK)
+	for _, label := range ask[[]string](v, narrowLabels) {
+		t.Errorf("the sheet breaks the label %s", label)
+	}
+	v.signIn(w.link(t, "admin"))
+	for _, section := range []string{"keys", "alerts", "users", "audit"} {
+		v.wants("/app/integrations/"+section, http.StatusOK)
+		if cut := ask[[]string](v, cutLinks); len(cut) > 0 {
+			t.Errorf("%s: the navigation cuts %q", section, cut)
+		}
+	}
 }
+
+// narrowLabels is a script that returns the room labels of the sheet that take more lines than they have words.
+const narrowLabels = `[...document.querySelectorAll(".sheet tbody th")].filter(e => {
+	const range = document.createRange(); range.selectNodeContents(e);
+	return new Set([...range.getClientRects()].map(r => r.top)).size > e.textContent.split(" ").length;
+}).map(e => e.textContent)`
+
+// cutLinks is a script that returns the links of the navigation that lie outside the window or outside their box.
+const cutLinks = `[...document.querySelectorAll("nav a")].filter(e => {
+	const at = e.getBoundingClientRect(), box = e.closest("nav").getBoundingClientRect();
+	return at.left < box.left - 1 || at.right > Math.min(innerWidth, box.right) + 1;
+}).map(e => e.innerText)`
 
 // TestPagesWithoutScript: without JavaScript, pages can be read and forms work.
 func TestPagesWithoutScript(t *testing.T) {

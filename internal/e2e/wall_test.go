@@ -34,7 +34,13 @@ const misfits = `(() => {
 	}
 	for (const part of [".slab h1", ".slab .why", ".slab .foot", ".plan", ".next", ".wall footer", "#changed"])
 		if (!inside(box(document.querySelector(part)), screen)) bad.push(part + " is cut");
-	if (box(document.querySelector(".slab")).top !== 0) bad.push("a strip above the level");
+	const slab = box(document.querySelector(".slab")), level = document.querySelector(".slab h1"), now = level.textContent;
+	if (slab.top !== 0) bad.push("a strip above the level");
+	for (const word of /^es/.test(document.documentElement.lang) ? ["Verde", "Amarillo", "Naranja", "Rojo"] : ["Green", "Yellow", "Orange", "Red"]) {
+		level.textContent = word;
+		if (words(level).right > slab.right - slab.width / 20) bad.push(word + " passes the edge of its color");
+	}
+	level.textContent = now;
 	return [...bad, ...` + cutLabels + `];
 })()`
 
@@ -62,13 +68,20 @@ func TestWallFits(t *testing.T) {
 		v[name] = b.window(t, d.BaseURL, screens[0])
 		v[name].signIn(w.link(t, "viewer"))
 	}
+	var twenty *ward
 	for _, n := range []int{20, 47, 80, 120} {
 		name := fmt.Sprint("rooms-", n)
 		w := d.ward(t, name, "Mercy Maternity")
 		w.accepted(t, "census", census(t, n, "labor-standard+high-eclampsia", "csection-intraop", "pp-couplet", "labor-standard+high-preeclampsia", "empty", "pp-couplet", "blocked"))
 		w.accepted(t, "staffing", staffing(n/3, true))
-		open(name, w)
+		if open(name, w); n == 20 {
+			twenty = w
+		}
 	}
+	spanish := screens[0]
+	spanish.language = "es-US"
+	v["rooms-20-es"] = b.window(t, d.BaseURL, spanish)
+	v["rooms-20-es"].signIn(twenty.link(t, "viewer"))
 	past := d.ward(t, "past", "Mercy Maternity")
 	past.sendEvents(t, simulatedEvents(t, 1, 3))
 	past.predicted(t, time.Minute) // a unit with a forecast, but without nurses on duty

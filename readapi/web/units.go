@@ -209,7 +209,7 @@ func countRows(p *text.Texts, rows []*unitRow) string {
 			silent++
 		}
 	}
-	return p.T("units.counts", "all", len(rows), "red", of["r"], "orange", of["o"], "silent", silent)
+	return p.T("units.counts", "n", len(rows), "red", of["r"], "orange", of["o"], "silent", silent)
 }
 
 func (s *site) showUnits(w http.ResponseWriter, r *http.Request, session *auth.Session) {

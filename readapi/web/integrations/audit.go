@@ -38,10 +38,10 @@ type auditPage struct {
 
 type auditRow struct{ At, By, Action, Subject, Before, After string }
 
-// auditGroups are the prefixes of actions, one for each kind of subject.
+// auditGroups are the kinds of actions: the words before the dot.
 var auditGroups = []string{
-	"key.", "webhook.", "delivery.", "command.", "alert.", "terminology.", "locations.", "rules.", "settings.", "layout.",
-	"wall.", "user.", "link.", "session.", "act.", "staffing.",
+	"key", "webhook", "delivery", "command", "alert", "terminology", "locations", "rules", "settings", "layout",
+	"wall", "user", "link", "session", "act", "staffing",
 }
 
 // readAuditQuery returns the query of the API for the query of the page.
@@ -115,7 +115,8 @@ func showAudit(d *adminRequest) {
 		out.CSV += "?" + q.Encode()
 	}
 	for _, group := range auditGroups {
-		out.Actions = append(out.Actions, option{Value: group, Chosen: out.Form.Value("action") == group})
+		prefix := group + "."
+		out.Actions = append(out.Actions, option{prefix, d.T("audit.group." + group), out.Form.Value("action") == prefix})
 	}
 	names := readNames(d)
 	for i := range acts.Items {

@@ -81,6 +81,7 @@ type feedsPage struct {
 	Status   string
 	Reasons  []string
 	Rows     []feedLine
+	Unknown  bool // the record of the feeds cannot be read
 	Pipeline []pipelineRow
 	Facts    []factRow
 }
@@ -121,6 +122,9 @@ func showFeeds(d *adminRequest) {
 	for _, reason := range s.Reasons {
 		out.Reasons = append(out.Reasons, d.Or("feeds.reason."+strings.ReplaceAll(reason, "_", ""), reason))
 	}
+	if len(s.Reasons) > 0 && s.Reasons[0] == "nothing_recorded" { // no feed has stopped, because none has begun
+		out.Status, out.Reasons = out.Reasons[0], out.Reasons[1:]
+	}
 	for i := range s.Feeds {
 		out.Rows = append(out.Rows, newFeedLine(d, &s.Feeds[i]))
 	}
@@ -134,7 +138,7 @@ func showFeeds(d *adminRequest) {
 		}
 		out.Pipeline = append(out.Pipeline, row)
 	}
-	out.Facts = listFacts(d, &s)
+	out.Facts, out.Unknown = listFacts(d, &s), slices.Contains(s.Reasons, "view_away")
 	d.show("feeds.list", &out)
 }
 

@@ -55,6 +55,28 @@ func local(t *testing.T) (*admins, *http.Cookie) {
 	return a, a.Cookie("north", "usr_admin")
 }
 
+// TestFeedsWithoutData: where nothing was received, the page does not state that a feed has stopped. Where the record of
+// the feeds cannot be read, it does not state that no feed has sent data.
+func TestFeedsWithoutData(t *testing.T) {
+	t.Parallel()
+	a, cookie := local(t)
+	for reasons, wants := range map[string][2]string{ // the heading, and what stands in place of the feeds
+		`"nothing_recorded"`:              {"<b>No data has been received yet.</b></p>", "No feed has sent data yet"},
+		`"feed_stale","nothing_recorded"`: {"<b>A feed has stopped sending data.</b>", "No feed has sent data yet"},
+		`"view_away"`:                     {"<b>Data is not being received or processed.</b>", "Time of the last data is unknown"},
+	} {
+		status := map[bool]string{true: "down", false: "stale"}[strings.Contains(reasons, "away")]
+		a.answers["GET /api/ingest/status"] = `{"status":"` + status + `","reasons":[` + reasons + `],"feeds":[],"pipeline":{"topics":[]}}`
+		body := a.Ask("GET", "/app/integrations/feeds", cookie).Body.String()
+		if !strings.Contains(body, wants[0]) || !strings.Contains(body, wants[1]) {
+			t.Errorf("%s: the page lacks %q: %s", reasons, wants, body)
+		}
+		if strings.Contains(reasons, "away") && strings.Contains(body, "No feed has sent data") {
+			t.Errorf("%s: the page states that no feed has sent data", reasons)
+		}
+	}
+}
+
 type fixedPast struct{}
 
 func (fixedPast) Try(_ context.Context, hospital string, rule catalogue.Rule) PastResult {
