@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,6 +18,11 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 const (
@@ -332,5 +338,71 @@ func TestOpen(t *testing.T) {
 	if tracer, err := Open(t.Context(), Process{Service: "svc"}, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("attributes that are none are accepted")
 		tracer.Close(t.Context())
+	}
+}
+
+// grpcCollector receives spans over gRPC, as a collector does.
+type grpcCollector struct {
+	collector.UnimplementedTraceServiceServer
+	refuse error
+	got    chan *collector.ExportTraceServiceRequest
+	tokens []string // values of the header x-token
+}
+
+func (c *grpcCollector) Export(
+	ctx context.Context, r *collector.ExportTraceServiceRequest,
+) (*collector.ExportTraceServiceResponse, error) {
+	head, _ := metadata.FromIncomingContext(ctx)
+	c.tokens = append(c.tokens, head.Get("x-token")...)
+	if c.refuse != nil {
+		return nil, c.refuse
+	}
+	c.got <- r
+	return &collector.ExportTraceServiceResponse{}, nil
+}
+
+// TestGRPC exports spans to a collector over gRPC, with the headers of the variables. What the collector refuses is
+// counted.
+func TestGRPC(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &grpcCollector{got: make(chan *collector.ExportTraceServiceRequest, 1)}
+	server := grpc.NewServer()
+	collector.RegisterTraceServiceServer(server, c)
+	go server.Serve(listener)
+	t.Cleanup(server.Stop)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+listener.Addr().String())
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-token=secret")
+	tracer, err := Open(t.Context(), Process{Service: "svc-ingest", Instance: "i1"}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := func() {
+		t.Helper()
+		_, end := tracer.Message(t.Context(), "north")
+		end(nil)
+		if err := tracer.provider.ForceFlush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	message()
+	got := <-c.got
+	if text := got.String(); !strings.Contains(text, "svc-ingest") || !strings.Contains(text, "receive MLLP") || !strings.Contains(text, "north") {
+		t.Errorf("received %s", text)
+	}
+	c.refuse = status.Error(codes.InvalidArgument, "no")
+	message()
+	if err := tracer.Close(t.Context()); err != nil || tracer.Exported() != 1 || tracer.Failed() != 1 || fmt.Sprint(c.tokens) != "[secret secret]" {
+		t.Errorf("%d exported, %d failed, headers %v, %v", tracer.Exported(), tracer.Failed(), c.tokens, err)
+	}
+	if variable, err := Probe(t.Context()); variable != "OTEL_EXPORTER_OTLP_ENDPOINT" || status.Code(err) != codes.InvalidArgument {
+		t.Errorf("the collector refuses: %s, %v", variable, err)
+	}
+	c.refuse = nil
+	if _, err := Probe(t.Context()); err != nil || len((<-c.got).GetResourceSpans()) > 0 {
+		t.Errorf("the collector accepts: %v", err)
 	}
 }
