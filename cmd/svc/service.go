@@ -112,7 +112,7 @@ func (h *service) connect(ctx context.Context, roles []string) (err error) {
 func (h *service) openTopics(ctx context.Context, roles []string) (err error) {
 	wanted := h.config.Topics(schemas.Topics()...)
 	if err = h.cluster.Ensure(ctx, wanted...); err != nil {
-		return fmt.Errorf("topics: %w", err)
+		return fmt.Errorf("topics: %w; svc doctor with the same options says what to do", err)
 	}
 	if err = claimInstance(ctx, h, roles); err != nil {
 		return err
@@ -134,6 +134,7 @@ func (h *service) openParts() (err error) {
 	}); err != nil {
 		return err
 	}
+	h.redis.Ping(context.Background()) //nolint:errcheck // logged with the option to check; Redis may start later
 	h.watermark = h.redis.Watermark()
 	seals, err := c.Seals()
 	if err != nil {

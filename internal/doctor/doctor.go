@@ -264,6 +264,10 @@ func (e *examination) checkRedis(ctx context.Context) {
 		e.add(Fault, "redis", remedyOfRedis(err), "%v", err)
 		return
 	}
+	if _, err = v.Positions(limited, int32(max(e.Config.Partitions, 1)), ""); err != nil { //nolint:gosec // at most 10,000
+		e.add(Fault, "redis", remedyOfRedis(err), "%v", err)
+		return
+	}
 	e.ok("redis", "connected")
 	skew, err := v.ClockSkew(limited)
 	switch {
@@ -278,7 +282,8 @@ func (e *examination) checkRedis(ctx context.Context) {
 	}
 	m, err := v.Memory(limited)
 	if err != nil {
-		e.ok("capacity", "Redis does not report its memory (this needs +info)")
+		e.add(Warning, "rights", "grant +info to the user of --redis (docs/configuration.md#rights)",
+			"Redis does not report its memory, nor after a failover which Redis responds: %v", err)
 		return
 	}
 	if m.Policy != "" && m.Policy != "noeviction" {
@@ -295,6 +300,9 @@ func (e *examination) checkRedis(ctx context.Context) {
 }
 
 func remedyOfRedis(err error) string {
+	if strings.Contains(err.Error(), "Redis Cluster") {
+		return "use a single Redis or Sentinels (docs/configuration.md#redis-with-sentinel)"
+	}
 	for _, word := range []string{"WRONGPASS", "NOAUTH", "NOPERM"} {
 		if strings.Contains(err.Error(), word) {
 			return "check user and password in --redis, and the rights of the user (docs/configuration.md#rights)"

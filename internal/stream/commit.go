@@ -34,7 +34,7 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 		return free.Err()
 	}
 	if fault != nil {
-		l.log.WarnContext(ctx, "transaction abandoned", "error", fault)
+		l.log.WarnContext(ctx, "transaction abandoned", "error", advised(fault))
 	}
 	// A partition in which only timers fired also commits its position, so that the broker refuses the transaction if
 	// the partition has another owner.

@@ -40,7 +40,7 @@ func (m *membership) fenceFormer(ctx context.Context) {
 		defer cancel()
 		err := m.cluster.persist(limited, "former members not fenced", func() error { return m.fenceOnce(limited) })
 		if err != nil && ctx.Err() == nil {
-			m.log.WarnContext(ctx, "former members not fenced", "error", err)
+			m.log.WarnContext(ctx, "former members not fenced", "error", advised(err))
 		}
 	}()
 	select {

@@ -58,7 +58,7 @@ func (m *membership) sessions(ctx context.Context, session func(context.Context)
 		if failures++; worked {
 			failures = 0
 		}
-		m.log.WarnContext(ctx, "group session reopened", "error", err, "failures", failures)
+		m.log.WarnContext(ctx, "group session reopened", "error", advised(err), "failures", failures)
 		select {
 		case <-ctx.Done():
 		case <-time.After(min(20*time.Millisecond<<min(failures, 6), time.Second)):
@@ -111,7 +111,7 @@ func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error
 		case errors.Is(e.Err, kgo.ErrClientClosed):
 			return e.Err
 		default:
-			m.log.WarnContext(ctx, "kafka reports", "error", e.Err, "topic", e.Topic, "partition", e.Partition)
+			m.log.WarnContext(ctx, "kafka reports", "error", advised(e.Err), "topic", e.Topic, "partition", e.Partition)
 		}
 	}
 	return nil

@@ -97,7 +97,7 @@ func (h *health) probe(client *kgo.Client) {
 			break
 		}
 		if h.away.CompareAndSwap(0, time.Now().UnixMilli()) {
-			h.log.ErrorContext(h.ctx, "kafka unavailable", "option", "--kafka", "error", err)
+			h.log.ErrorContext(h.ctx, "kafka unavailable", "option", optionsOf(err), "error", err)
 		}
 		select {
 		case <-h.ctx.Done():
@@ -124,7 +124,7 @@ func (c *Cluster) persist(ctx context.Context, what string, try func() error) er
 			return fmt.Errorf("%s: %w: %w", what, ctx.Err(), err)
 		}
 		if !isTransient(err) {
-			return fmt.Errorf("%s: %w", what, err)
+			return fmt.Errorf("%s: %w", what, advised(err))
 		}
 		if err.Error() != said {
 			said = err.Error()

@@ -248,7 +248,7 @@ func (l *loop) open() error {
 				l.fenceFormer(ctx)
 			}
 			if _, _, err := cl.ProducerID(ctx); err != nil {
-				l.log.WarnContext(ctx, "producer id delayed", "error", err)
+				l.log.WarnContext(ctx, "producer id delayed", "error", advised(err))
 			}
 			l.wakePoll() // revoked partitions must be dropped now
 		}),

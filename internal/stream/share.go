@@ -153,7 +153,7 @@ func (m *member) work(ctx context.Context) error {
 		if now := time.Now(); !now.Before(next) {
 			next = now.Add(shareEvery)
 			if err := m.commit(ctx); err != nil {
-				m.log.WarnContext(ctx, "positions not committed yet", "error", err)
+				m.log.WarnContext(ctx, "positions not committed yet", "error", advised(err))
 			}
 		}
 	}

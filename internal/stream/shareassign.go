@@ -46,7 +46,7 @@ func (m *member) addAssigned(ctx context.Context, all offsets) (offsets, error) 
 			partitions = append(partitions, w.partition)
 		}
 		m.sharer.Lost(partitions)
-		m.log.WarnContext(ctx, "partitions not acquired yet", "error", err)
+		m.log.WarnContext(ctx, "partitions not acquired yet", "error", advised(err))
 		return nil, fmt.Errorf("acquire: %w", err)
 	}
 	side := map[int32]kgo.Offset{}

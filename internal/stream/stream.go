@@ -141,10 +141,10 @@ func (c *Cluster) await(ctx context.Context) error {
 			return nil
 		}
 		if errors.Is(err, kerr.SaslAuthenticationFailed) {
-			return fmt.Errorf("connect: %w", err)
+			return fmt.Errorf("connect: %w", advised(err))
 		}
 		if !said {
-			c.log.WarnContext(ctx, "kafka does not respond yet", "error", err)
+			c.log.WarnContext(ctx, "kafka does not respond yet", "option", optionsOf(err), "error", err)
 			said = true
 		}
 		select {

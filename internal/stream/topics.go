@@ -22,8 +22,11 @@ type Topic struct {
 	Compact         bool          // cleanup.policy includes compact; never on an embedded broker
 	Retention       time.Duration // minimum retention, with delete in cleanup.policy; 0: unlimited
 	CompactionLag   time.Duration // minimum min.compaction.lag.ms
-	MaxMessageBytes int           // minimum max.message.bytes; 0: the broker's default
+	MaxMessageBytes int           // minimum max.message.bytes; 0: that of the largest batch that svc writes by default
 }
+
+// leastMessageBytes returns the size of the largest batch that is written to the topic.
+func (t *Topic) leastMessageBytes() int64 { return int64(max(t.MaxMessageBytes, defaultRecordBytes)) }
 
 // Ensure creates missing topics and waits until every broker knows all of them. It never changes an existing topic.
 // The error names every setting that does not match.
@@ -119,9 +122,7 @@ func (c topicAdmin) create(ctx context.Context, t Topic) error {
 		conf["min.compaction.lag.ms"] = text(t.CompactionLag.Milliseconds())
 	}
 	conf["cleanup.policy"], conf["retention.ms"], conf["retention.bytes"] = &policy, text(retention), text(-1)
-	if t.MaxMessageBytes > 0 {
-		conf["max.message.bytes"] = text(int64(t.MaxMessageBytes))
-	}
+	conf["max.message.bytes"] = text(t.leastMessageBytes())
 	if c.replicas() >= 3 {
 		conf["min.insync.replicas"] = text(2)
 	}
@@ -277,8 +278,8 @@ func (c topicAdmin) misfits(t Topic, have kadm.TopicDetail, conf map[string]stri
 	if lag := number(conf, "min.compaction.lag.ms"); compacts && lag < t.CompactionLag.Milliseconds() {
 		fault("min.compaction.lag.ms %d, not at least %d", lag, t.CompactionLag.Milliseconds())
 	}
-	if size := number(conf, "max.message.bytes"); size >= 0 && size < int64(t.MaxMessageBytes) {
-		fault("max.message.bytes %d, not at least %d", size, t.MaxMessageBytes)
+	if size := number(conf, "max.message.bytes"); size >= 0 && size < t.leastMessageBytes() {
+		fault("max.message.bytes %d, not at least %d", size, t.leastMessageBytes())
 	}
 	return faults
 }

@@ -23,14 +23,20 @@ func TestEnsureSaysAllThatDoesNotFit(t *testing.T) {
 		if _, err := r.cluster.admin.CreateTopic(t.Context(), 3, 1, map[string]*string{"cleanup.policy": new("delete"), "retention.ms": new("1000"), "max.message.bytes": &size}, "verdicts"); err != nil {
 			t.Fatal(err)
 		}
+		small := map[string]*string{"cleanup.policy": new("compact"), "max.message.bytes": new("100000")}
+		if _, err := r.cluster.admin.CreateTopic(t.Context(), 1, 1, small, "settings"); err != nil {
+			t.Fatal(err)
+		}
 		err := r.cluster.Ensure(t.Context(),
 			Topic{Name: "observations", Partitions: 3},
+			Topic{Name: "settings", Partitions: 1, Compact: true},
 			Topic{Name: "verdicts", Partitions: 3, Compact: true, MaxMessageBytes: 8 << 20},
 			Topic{Name: "audit", Partitions: 1, Retention: 400 * 24 * time.Hour},
 		)
 		for _, want := range []string{
 			"observations: 2 partitions, not 3", "observations: cleanup.policy compact, not delete",
 			"verdicts: cleanup.policy delete, not compact", "verdicts: max.message.bytes 1000, not at least 8388608",
+			"settings: max.message.bytes 100000, not at least 1000000",
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q is missing in %v", want, err)

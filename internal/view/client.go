@@ -34,8 +34,7 @@ func newClient(cfg *Config, met func(context.Context, *redis.Conn) error) (*redi
 	case address.Query().Has("master_name"):
 		return newSentinelClient(cfg, met, dial, call)
 	case address.Query().Has("addr"):
-		return nil, errors.New("the URL of Redis has several hosts, but no master_name: " +
-			"the hosts must be Sentinels, and Redis Cluster is not supported")
+		return nil, fmt.Errorf("the URL of Redis has several hosts, but no master_name: %w", errCluster)
 	}
 	options, err := redis.ParseURL(cfg.URL)
 	if err != nil {

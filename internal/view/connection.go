@@ -16,8 +16,10 @@ import (
 // connection holds the connections to Redis. All views on them share its state: whether Redis responds, and its
 // clock.
 type connection struct {
-	redis *redis.Client
-	now   func() time.Time
+	redis      *redis.Client
+	now        func() time.Time
+	log        *slog.Logger
+	complained sync.Map // when the log last named a failure: string to time.Time
 	// closedUntil is set after a call without a response, in Unix ms. Until then, calls fail immediately instead of
 	// each waiting for its timeout.
 	closedUntil atomic.Int64
@@ -43,6 +45,7 @@ type newcomer struct {
 func (c *connection) recordProcess(ctx context.Context, conn *redis.Conn) error {
 	info, err := conn.Info(ctx, "server").Result()
 	if answer := redis.Error(nil); errors.As(err, &answer) {
+		c.complain(ctx, err)
 		return nil
 	}
 	if err != nil {
@@ -107,9 +110,18 @@ func (c *connection) call(ctx context.Context, do func() error) error {
 		}
 		return nil
 	}
+	for _, moved := range []string{"MOVED", "ASK", "CROSSSLOT", "CLUSTERDOWN"} {
+		if redis.HasErrorPrefix(err, moved) {
+			err = fmt.Errorf("%w: %w", errCluster, err)
+		}
+	}
 	deadline, limited := ctx.Deadline()
 	impatient := ctx.Err() != nil || limited && deadline.Before(now.Add(dialTimeout+callTimeout))
-	if answer := redis.Error(nil); !impatient && !errors.As(err, &answer) && !errors.Is(err, redis.ErrPoolTimeout) {
+	answer := redis.Error(nil)
+	if answered := errors.As(err, &answer); answered || !impatient {
+		c.complain(ctx, err)
+	}
+	if !impatient && !errors.As(err, &answer) && !errors.Is(err, redis.ErrPoolTimeout) {
 		now = c.now()
 		c.closedUntil.Store(now.Add(breather).UnixMilli())
 		c.awaySince.CompareAndSwap(0, now.UnixMilli())

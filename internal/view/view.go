@@ -94,7 +94,10 @@ type View struct {
 func Open(cfg Config) (*View, error) {
 	cfg.Prefix = cmp.Or(cfg.Prefix, "svc:")
 	silence.Do(func() { redis.SetLogger(silent{}) })
-	c := &connection{now: cfg.Now}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	c := &connection{now: cfg.Now, log: cfg.Log}
 	var err error
 	if c.redis, err = newClient(&cfg, c.recordProcess); err != nil {
 		return nil, err

@@ -1,0 +1,42 @@
+package view
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// complainEvery is the interval between log lines about the same failure.
+const complainEvery = 5 * time.Minute
+
+// errCluster means that the keys are on several nodes.
+var errCluster = errors.New("Redis Cluster is not supported: --redis must name a single Redis, or Sentinels with master_name")
+
+// complain logs a failure that an operator must mend, with the option to check. It is silent about answers that say
+// nothing about the configuration.
+func (c *connection) complain(ctx context.Context, err error) {
+	message, which, option := "redis unavailable", "", "--redis"
+	answer, untrusted := redis.Error(nil), (*tls.CertificateVerificationError)(nil)
+	switch {
+	case errors.Is(err, errCluster):
+		message = "redis is a cluster"
+	case redis.HasErrorPrefix(err, "WRONGPASS"), redis.HasErrorPrefix(err, "NOAUTH"), redis.HasErrorPrefix(err, "NOPERM"):
+		message = "redis refuses a command; check user, password and rights (docs/configuration.md#rights)"
+		which = err.Error() // names the command
+	case errors.As(err, &answer), errors.Is(err, redis.ErrPoolTimeout):
+		return
+	case errors.As(err, &untrusted):
+		option = "--redis, --redis-ca"
+	}
+	now := c.now()
+	if last, known := c.complained.Load(message + which); known {
+		if now.Sub(last.(time.Time)).Abs() < complainEvery { //nolint:errcheck // no other type is stored
+			return
+		}
+	}
+	c.complained.Store(message+which, now)
+	c.log.WarnContext(ctx, message, "option", option, "error", err)
+}
