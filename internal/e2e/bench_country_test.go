@@ -43,8 +43,9 @@ const countryShift = 12 * time.Hour
 // input waited, sampled each second. The -KiB figures are per hospital: live is the heap after a
 // garbage collection, resident is the memory of the process. The B figures are bytes per input in
 // the log of observations, in the log of verdicts, and in Redis, as one broker stores them without
-// replicas. The inputs of the shift are written in large batches; those of the figures that begin
-// with live are not. start-s is the time from the start of a process until it is ready.
+// replicas; of snapshots, they are bytes per record, which is an hour of a hospital. The inputs of
+// the shift are written in large batches; those of the figures that begin with live are not.
+// start-s is the time from the start of a process until it is ready.
 func BenchmarkCountry(b *testing.B) {
 	size := country{partitions: 48, rooms: 20}
 	size.hospitals, _ = howOften(b, "COUNTRY_HOSPITALS", 2700)
@@ -101,6 +102,13 @@ func (s *system) shift(b *testing.B, size *country) {
 	b.ReportMetric((s.redisBytes(b)-before)/float64(size.hospitals)/1024, "redis-KiB")
 	b.ReportMetric(s.logBytes(b, schemas.Observations().Name)/float64(inputs), "observations-B/input")
 	b.ReportMetric(s.logBytes(b, schemas.Verdicts().Name)/float64(inputs), "verdicts-B/input")
+	snapshots := 0
+	readTopic(b, s.kafka.address, s.prefix+schemas.Snapshots().Name, func(r *kgo.Record) {
+		if _, is := schemas.IDOf(r.Value); is {
+			snapshots++
+		}
+	})
+	b.ReportMetric(s.logBytes(b, schemas.Snapshots().Name)/float64(max(snapshots, 1)), "snapshots-B/record")
 	n.stop()
 	s.restoreAll(b)
 	s.startRole(b, "notify", size, "notify", "--instance", "country")
