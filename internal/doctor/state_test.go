@@ -141,7 +141,9 @@ func TestDoctorRegistry(t *testing.T) {
 				t.Errorf("%s %s", r.Method, r.URL.Path)
 			}
 			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, `{"error_code":40401,"message":"Subject not found."}`)
+			if _, err := fmt.Fprint(w, `{"error_code":40401,"message":"Subject not found."}`); err != nil {
+				t.Error(err)
+			}
 		}, 0, "warning  schemas: the schema registry lacks schemas of"},
 		"without a login": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusUnauthorized)

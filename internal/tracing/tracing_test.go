@@ -371,8 +371,14 @@ func TestGRPC(t *testing.T) {
 	c := &grpcCollector{got: make(chan *collector.ExportTraceServiceRequest, 1)}
 	server := grpc.NewServer()
 	collector.RegisterTraceServiceServer(server, c)
-	go server.Serve(listener)
-	t.Cleanup(server.Stop)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+listener.Addr().String())
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-token=secret")

@@ -13,6 +13,8 @@ import (
 const complainEvery = 5 * time.Minute
 
 // errCluster means that the keys are on several nodes.
+//
+//nolint:staticcheck // begins with a name
 var errCluster = errors.New("Redis Cluster is not supported: --redis must name a single Redis, or Sentinels with master_name")
 
 // complain logs a failure that an operator must mend, with the option to check. It is silent about answers that say
@@ -38,5 +40,5 @@ func (c *connection) complain(ctx context.Context, err error) {
 		}
 	}
 	c.complained.Store(message+which, now)
-	c.log.WarnContext(ctx, message, "option", option, "error", err)
+	c.log.WarnContext(ctx, message, "option", option, "error", err) //nolint:sloglint // one of three texts
 }

@@ -43,7 +43,9 @@ func TestComplaints(t *testing.T) {
 			defer embedded.Hook(nil)
 			times := 0
 			ping := func() {
-				v.Ping(t.Context())
+				if err := v.Ping(t.Context()); (err == nil) != (tt.command == "INFO") {
+					t.Errorf("ping: %v", err)
+				}
 				times = strings.Count(lines.String(), "option=--redis ")
 			}
 			ping()
@@ -75,7 +77,9 @@ func TestComplaintOfAbsence(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	v.Ping(t.Context())
+	if err := v.Ping(t.Context()); err == nil {
+		t.Error("a Redis that does not exist responds")
+	}
 	if !strings.Contains(lines.String(), `msg="redis unavailable" option=--redis error=`) {
 		t.Errorf("log %s", &lines)
 	}
