@@ -38,7 +38,7 @@ func TestHooks(t *testing.T) {
 	a, cookie := withHooks(t)
 	for path, wants := range map[string][]string{
 		"/webhooks":                        {`href="/app/integrations/webhooks/whk_a"`, "disabled: deliveries failed for too long"},
-		"/webhooks/whk_a":                  {"422 in 60 ms", "rejected (status_422)", "/deliveries/dlv_1/retry", "?cursor=more", "Secret sec_1 is current"},
+		"/webhooks/whk_a":                  {"422 in 60 ms", "rejected (status_422)", "/deliveries/dlv_1/retry", "?cursor=more", "Current secret: sec_1"},
 		"/webhooks/whk_a/deliveries/dlv_1": {"<code translate=\"no\">&lt;no&gt;</code>", "11:00:01"},
 		"/webhooks/whk_a/commands/cmd_1":   {"request of cmd_1", "0 of 1 delivered, 1 failed", "422 in 60 ms"},
 	} {
