@@ -52,7 +52,7 @@ func (a *acts) beginAct(w http.ResponseWriter, r *http.Request, channel acuity.C
 	o := a.observe(r, channel)
 	o.Source = httpapi.Caller(r.Context()).ID // the acting administrator, not the owner of the data
 	in := a.reader(o)
-	o.Act = in.act(r)
+	o.Act = in.parseAct(r)
 	if problem := in.problem(); problem != nil {
 		httpapi.Fail(w, r, *problem)
 		return nil, nil
@@ -98,8 +98,8 @@ func onlyEffects(effects acted) any { return effects }
 
 const dryRun = "dryRun"
 
-// act parses the conditions of a request: ?dryRun=true, If-Match, If-None-Match.
-func (r *reader) act(q *http.Request) *acuity.Act {
+// parseAct parses the conditions of a request: ?dryRun=true, If-Match, If-None-Match.
+func (r *reader) parseAct(q *http.Request) *acuity.Act {
 	act := &acuity.Act{}
 	for name, values := range q.URL.Query() {
 		switch {
@@ -118,7 +118,7 @@ func (r *reader) act(q *http.Request) *acuity.Act {
 	case len(match) > 1 || len(none) > 1:
 		r.fault("If-Match", "one")
 	case len(match) == 1:
-		version, ok := entityTag(match[0])
+		version, ok := parseEntityTag(match[0])
 		if act.Expect = version; !ok {
 			r.fault("If-Match", "version")
 		}
@@ -142,8 +142,8 @@ func given(r *http.Request, name string) []string {
 	return values
 }
 
-// entityTag parses the version in If-Match: "57", or * for any version.
-func entityTag(text string) (int64, bool) {
+// parseEntityTag parses the version in If-Match: "57", or * for any version.
+func parseEntityTag(text string) (int64, bool) {
 	text = strings.TrimSpace(text)
 	if text == "*" {
 		return acuity.ExpectSome, true

@@ -136,7 +136,7 @@ func TestFieldsOfBodies(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			d := open(t)
-			if o := d.wantTaken(t, d.post(t, path, test.body)); o.Channel == "" {
+			if o := d.wantApplied(t, d.post(t, path, test.body)); o.Channel == "" {
 				t.Error("no channel")
 			}
 			for field, wrong := range test.fields {
@@ -155,7 +155,7 @@ func TestFieldsOfBodies(t *testing.T) {
 							d.wantRefused(t, a, http.StatusBadRequest, "invalid_request", field+" required")
 							return
 						}
-						d.wantTaken(t, a)
+						d.wantApplied(t, a)
 					})
 				}
 				t.Run(field+" twice", func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestFactorsThatDoNotExist(t *testing.T) {
 func TestUnknownFields(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "census", `{"extra":1,"rooms":[{"roomId":1,"status":"empty","bedCount":{"a":[1,"]"]},"Canary Patient, born":"Canary"}]}`)
-	d.wantTaken(t, a)
+	d.wantApplied(t, a)
 	if got, want := a.warnings(), "unknown_field@rooms[0].bedCount, unknown_field@rooms[0].?, unknown_field@extra"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -258,7 +258,7 @@ func TestUnknownFieldsOfABatch(t *testing.T) {
 		return `{"eventType":"A01","occurredAt":"2026-03-04T15:00:00Z","visitId":"` + visit + `",` + extra + `"location":{"room":"4","ward":1}}`
 	}
 	a := d.post(t, "batch", `{"first":1,"events":[`+one("V1", "")+","+one("V2", `"nurse":2,`)+`],"last":3}`)
-	d.wantTaken(t, a)
+	d.wantApplied(t, a)
 	want := "unknown_field@events[0].location.ward, unknown_field@events[1].location.ward, unknown_field@events[1].nurse, unknown_field@first, unknown_field@last"
 	if got := a.warnings(); got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -297,6 +297,6 @@ func TestByteOrderMarkIsSkipped(t *testing.T) {
 		"fhir":  `{"resourceType":"Condition","id":"c","subject":{"reference":"Patient/p"},"code":{"coding":[{"code":"O14.13"}]}}`,
 	} {
 		d := open(t)
-		d.wantTaken(t, d.post(t, path, "\ufeff"+body))
+		d.wantApplied(t, d.post(t, path, "\ufeff"+body))
 	}
 }

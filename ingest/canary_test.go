@@ -152,7 +152,7 @@ func TestCanariesInJSON(t *testing.T) {
 func TestPseudonyms(t *testing.T) {
 	visit := func(path, body string) string {
 		d := open(t)
-		o := d.wantTaken(t, d.post(t, path, body))
+		o := d.wantApplied(t, d.post(t, path, body))
 		if o.Census != nil {
 			return o.Census.Rooms[0].Visit
 		}
@@ -166,7 +166,7 @@ func TestPseudonyms(t *testing.T) {
 		t.Error("a visit known by its patient equals one with that number")
 	}
 	d := open(t)
-	e := d.wantTaken(t, d.post(t, "adt", mutate(mutate(adtBody, "patientId", `"X"`), "visitId", `"X"`))).Events[0]
+	e := d.wantApplied(t, d.post(t, "adt", mutate(mutate(adtBody, "patientId", `"X"`), "visitId", `"X"`))).Events[0]
 	if e.Patient == e.Visit || e.Visit == "" {
 		t.Errorf("kinds have one name space: %+v", e)
 	}

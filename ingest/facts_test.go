@@ -22,7 +22,7 @@ var newYear = acuity.At(time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC))
 func TestClinicalFacts(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "clinical", clinicalBody)
-	o := d.wantTaken(t, a)
+	o := d.wantApplied(t, a)
 	s := o.Signals[0]
 	if o.Channel != acuity.ChannelClinical || *o.Room != (acuity.RoomRef{ID: 4, Label: "LDR04"}) || len(o.Signals) != 1 ||
 		s.Room != 4 || s.Kind != catalogue.KindMedication || s.System != codes.RxNorm || s.Code != "6585" || s.Display != "magnesium sulfate" ||
@@ -62,7 +62,7 @@ func TestClinicalFacts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
 			a := d.post(t, "clinical", mutate(clinicalBody, "signals[0]."+test.field, test.value))
-			if s := d.wantTaken(t, a).Signals[0]; !test.ok(s) || a.warnings() != test.warn {
+			if s := d.wantApplied(t, a).Signals[0]; !test.ok(s) || a.warnings() != test.warn {
 				t.Errorf("%+v, warnings %q", s, a.warnings())
 			}
 		})
@@ -70,7 +70,7 @@ func TestClinicalFacts(t *testing.T) {
 	t.Run("no signals", func(t *testing.T) {
 		d := open(t)
 		a := d.post(t, "clinical", `{"roomId":0,"signals":[]}`)
-		if o := d.wantTaken(t, a); o.Room == nil || o.Room.ID != 0 || len(o.Signals) != 0 || a.Data.Received != 0 || a.Data.RoomLabel != nil {
+		if o := d.wantApplied(t, a); o.Room == nil || o.Room.ID != 0 || len(o.Signals) != 0 || a.Data.Received != 0 || a.Data.RoomLabel != nil {
 			t.Error(a.raw)
 		}
 	})
@@ -78,7 +78,7 @@ func TestClinicalFacts(t *testing.T) {
 		d := open(t)
 		one := `{"kind":"lab","system":"LOINC","code":"1"}`
 		a := d.post(t, "clinical", `{"roomId":1,"signals":[`+strings.Repeat(one+",", 499)+one+`]}`)
-		if d.wantTaken(t, a); a.Data.Received != 500 {
+		if d.wantApplied(t, a); a.Data.Received != 500 {
 			t.Error(a.Data.Received)
 		}
 	})
@@ -87,7 +87,7 @@ func TestClinicalFacts(t *testing.T) {
 func TestCensusFacts(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "census", censusBody)
-	c := d.wantTaken(t, a).Census
+	c := d.wantApplied(t, a).Census
 	row := c.Rooms[0]
 	labor, _ := catalogue.FactorByID("labor-standard")
 	mag, _ := catalogue.FactorByID("high-mag")
@@ -104,7 +104,7 @@ func TestCensusFacts(t *testing.T) {
 	}
 	t.Run("lists absent, null and empty", func(t *testing.T) {
 		d := open(t)
-		o := d.wantTaken(t, d.post(t, "census", `{"rooms":[{"roomId":1,"status":"empty"},{"roomId":2,"status":"blocked","modifiers":null,"diagnoses":null,"newborns":null},{"roomId":3,"status":"empty","modifiers":[],"diagnoses":[],"newborns":[]}]}`))
+		o := d.wantApplied(t, d.post(t, "census", `{"rooms":[{"roomId":1,"status":"empty"},{"roomId":2,"status":"blocked","modifiers":null,"diagnoses":null,"newborns":null},{"roomId":3,"status":"empty","modifiers":[],"diagnoses":[],"newborns":[]}]}`))
 		for i, want := range []bool{false, false, true} {
 			if r := o.Census.Rooms[i]; r.HasModifiers != want || r.HasDiagnoses != want || r.HasNewborns != want {
 				t.Errorf("room %d: %+v", i, r)
@@ -117,25 +117,25 @@ func TestCensusFacts(t *testing.T) {
 	t.Run("future", func(t *testing.T) {
 		d := open(t)
 		a := d.post(t, "census", mutate(censusBody, "asOf", `"2026-03-04T16:00:00Z"`))
-		if o := d.wantTaken(t, a); o.Census.AsOf != acuity.At(now) || a.warnings() != "time_in_future@asOf" {
+		if o := d.wantApplied(t, a); o.Census.AsOf != acuity.At(now) || a.warnings() != "time_in_future@asOf" {
 			t.Error(o.Census.AsOf.Time(), a.warnings())
 		}
 	})
 	t.Run("no room at all", func(t *testing.T) {
 		d := open(t)
-		d.wantTaken(t, d.post(t, "census", `{"rooms":[]}`))
+		d.wantApplied(t, d.post(t, "census", `{"rooms":[]}`))
 	})
 }
 
 func TestStaffingFacts(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "staffing", `{"nursesOnDuty":0}`)
-	if s := d.wantTaken(t, a).Staffing; *s != (acuity.Staffing{AsOf: acuity.At(now), Nurses: 0, Call: acuity.Unsaid}) || a.Data.CallStaffAvailable != nil {
+	if s := d.wantApplied(t, a).Staffing; *s != (acuity.Staffing{AsOf: acuity.At(now), Nurses: 0, Call: acuity.Unsaid}) || a.Data.CallStaffAvailable != nil {
 		t.Errorf("%+v %s", s, a.raw)
 	}
 	d = open(t)
 	a = d.post(t, "staffing", `{"nursesOnDuty":7,"callStaffAvailable":false,"asOf":"2026-03-05T15:30:00Z"}`)
-	if s := d.wantTaken(t, a).Staffing; s.AsOf != acuity.At(now.Add(24*time.Hour)) || s.Call != acuity.No || a.Data.NursesOnDuty != 7 || *a.Data.CallStaffAvailable || a.warnings() != "" {
+	if s := d.wantApplied(t, a).Staffing; s.AsOf != acuity.At(now.Add(24*time.Hour)) || s.Call != acuity.No || a.Data.NursesOnDuty != 7 || *a.Data.CallStaffAvailable || a.warnings() != "" {
 		t.Errorf("%+v %s", s, a.raw)
 	}
 }
@@ -143,7 +143,7 @@ func TestStaffingFacts(t *testing.T) {
 func TestRosterFacts(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "roster", `{"nurses":[{"externalId":"N1","skillLevel":0,"hireDate":"2025-09-01"},{"skillLevel":1,"hireDate":"2021-03-04T00:00:00Z","assignedRoomIds":[4,5]},{"skillLevel":2,"hireDate":"2010-01-01","jobCode":"CHG"},{"hireDate":"2019-01-01"},{}]}`)
-	r := d.wantTaken(t, a).Roster
+	r := d.wantApplied(t, a).Roster
 	if r.AsOf != acuity.At(now) || len(r.Nurses) != 5 || r.Nurses[0].ExternalID != "N1" || r.Nurses[2].JobCode != "CHG" || fmt.Sprint(r.Nurses[1].Rooms) != "[4 5]" ||
 		r.Nurses[3].Skill != -1 || r.Nurses[4].HiredDays != 0 || r.Nurses[2].HiredDays != 14610 {
 		t.Errorf("%+v", r)
@@ -156,7 +156,7 @@ func TestRosterFacts(t *testing.T) {
 func TestADTFacts(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "adt", adtBody)
-	e := d.wantTaken(t, a).Events[0]
+	e := d.wantApplied(t, a).Events[0]
 	labor, _ := catalogue.FactorByID("labor-standard")
 	if e.Type != acuity.A01 || e.At != at(15, 0) || e.Precision != acuity.Second || e.RecordedAt != at(15, 1) || e.Cancels != 0 ||
 		e.Place != (acuity.Location{HasRoomID: true, RoomID: 4, Label: "LDR04", PointOfCare: "LD", Room: "4", Bed: "1", Facility: "STMARY"}) ||
@@ -196,7 +196,7 @@ func TestADTFacts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
 			a := d.post(t, "adt", test.body)
-			if e := d.wantTaken(t, a).Events[0]; !test.ok(e) || a.warnings() != test.warn {
+			if e := d.wantApplied(t, a).Events[0]; !test.ok(e) || a.warnings() != test.warn {
 				t.Errorf("%+v, warnings %q", e, a.warnings())
 			}
 		})
@@ -207,7 +207,7 @@ func TestADTFacts(t *testing.T) {
 func TestEventIdentity(t *testing.T) {
 	event := func(body string) acuity.Event {
 		d := open(t)
-		return d.wantTaken(t, d.post(t, "adt", body)).Events[0]
+		return d.wantApplied(t, d.post(t, "adt", body)).Events[0]
 	}
 	base := event(adtBody)
 	changed := event(mutate(adtBody, "service", `"GYN"`))
@@ -219,7 +219,7 @@ func TestEventIdentity(t *testing.T) {
 	}
 	if batch := func() acuity.Event {
 		d := open(t)
-		return d.wantTaken(t, d.post(t, "batch", `{"events":[`+adtBody+`]}`)).Events[0]
+		return d.wantApplied(t, d.post(t, "batch", `{"events":[`+adtBody+`]}`)).Events[0]
 	}(); batch.ID != base.ID || batch.Digest != base.Digest {
 		t.Error("batch and adt are not one name space")
 	}
@@ -257,7 +257,7 @@ func TestBatch(t *testing.T) {
 		good("V1"), `{"eventType":"A99","occurredAt":7}`, good("V2"), `7`, good("V3"),
 		`{"eventType":"A01","occurredAt":"2026-03-04T15:00:00Z","visitId":"V9","primaryFactor":"nothing"}`, good("V4"),
 	}, ",")+`]}`)
-	if o := d.wantTaken(t, a); len(o.Events) != 4 || o.Channel != acuity.ChannelBatch {
+	if o := d.wantApplied(t, a); len(o.Events) != 4 || o.Channel != acuity.ChannelBatch {
 		t.Fatalf("%+v", o.Events)
 	}
 	if got := fmt.Sprint(a.Data.Counts); got != "map[applied:1 duplicates:1 ignored:1 received:7 rejected:4]" {
@@ -280,7 +280,7 @@ func TestBatch(t *testing.T) {
 		d := open(t)
 		d.pending = true
 		a := d.post(t, "batch", `{"events":[`+good("V1")+`,7]}`)
-		if d.wantTaken(t, a); a.Data.Results[0].Status != "pending" || a.Data.Results[1].Status != "rejected" {
+		if d.wantApplied(t, a); a.Data.Results[0].Status != "pending" || a.Data.Results[1].Status != "rejected" {
 			t.Error(a.raw)
 		}
 	})
@@ -293,7 +293,7 @@ func TestBatch(t *testing.T) {
 	})
 	t.Run("500", func(t *testing.T) {
 		d := open(t)
-		if o := d.wantTaken(t, d.post(t, "batch", `{"events":[`+strings.Repeat(good("V")+",", 499)+good("V")+`]}`)); len(o.Events) != 500 {
+		if o := d.wantApplied(t, d.post(t, "batch", `{"events":[`+strings.Repeat(good("V")+",", 499)+good("V")+`]}`)); len(o.Events) != 500 {
 			t.Error(len(o.Events))
 		}
 	})

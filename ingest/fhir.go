@@ -141,14 +141,14 @@ func (a *fhirAnswer) refuseResources(bundle *fhir.Facts, c *acuity.Change) {
 			bundle.RefuseEvent(i, c.Items[i].Reason)
 		}
 		if c.Items[i].Reason == facts.ReasonExists {
-			bundle.Exists("events", i)
+			bundle.CountExisting("events", i)
 		}
 	}
 	for _, w := range c.Warnings {
 		if w.Code == facts.ReasonExists {
 			for _, list := range []string{"signals", "references"} {
 				if n, _, ok := pathIn(list, w.Path); ok {
-					bundle.Exists(list, n)
+					bundle.CountExisting(list, n)
 				}
 			}
 		}

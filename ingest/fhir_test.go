@@ -42,7 +42,7 @@ func TestFHIRAnswer(t *testing.T) {
 		return c
 	}
 	a := d.post(t, "fhir", fhirBody, "Content-Type", "application/fhir+json; fhirVersion=4.0; charset=utf-8")
-	o := d.wantTaken(t, a)
+	o := d.wantApplied(t, a)
 	if o.Channel != acuity.ChannelFHIR || len(o.Events) != 1 || len(o.Signals) != 2 || o.Events[0].Type != acuity.A01 {
 		t.Fatalf("%+v", o)
 	}
@@ -112,7 +112,7 @@ func TestFHIRRefusals(t *testing.T) {
 func TestVisitOfFHIRAndHL7(t *testing.T) {
 	event := func(path, body string) acuity.Event {
 		d := open(t)
-		return d.wantTaken(t, d.post(t, path, body)).Events[0]
+		return d.wantApplied(t, d.post(t, path, body)).Events[0]
 	}
 	one, other := event("hl7", wrapped(admission)), event("fhir", fhirBody)
 	if one.Visit != other.Visit || one.Patient != other.Patient || one.Visit == "" {

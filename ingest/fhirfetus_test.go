@@ -185,7 +185,7 @@ func TestClinicalNamesAFetus(t *testing.T) {
 		}
 		d := open(t)
 		a := d.post(t, "clinical", `{"roomId":1,"signals":[{"kind":"observation","system":"LOINC","code":"32421-5",`+text+value+`}]}`)
-		if s := d.wantTaken(t, a).Signals[0]; s.Fetus != want || s.Value.Words == "" {
+		if s := d.wantApplied(t, a).Signals[0]; s.Fetus != want || s.Value.Words == "" {
 			t.Errorf("%s: %q %q, want %q", text, s.Fetus, s.Value.Words, want)
 		}
 	}

@@ -222,8 +222,8 @@ func (d *fixture) wantRefused(t *testing.T, a *answer, status int, code, want st
 	}
 }
 
-// wantTaken expects that a request was applied, and returns the observation.
-func (d *fixture) wantTaken(t *testing.T, a *answer) *acuity.Observation {
+// wantApplied expects that a request was applied, and returns the observation.
+func (d *fixture) wantApplied(t *testing.T, a *answer) *acuity.Observation {
 	t.Helper()
 	if a.status != http.StatusOK || len(d.stored) != 1 {
 		t.Fatalf("got %d %s, %d kept", a.status, a.raw, len(d.stored))

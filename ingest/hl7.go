@@ -137,7 +137,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 			}
 			a.Fault, a.Message = &refused.fault, rules.Message(refused.fault.Name())
 			r.refuseMessage(a.Fault, item("messages", i)+".", refused.controlID)
-			x.refused(a.Fault, item("messages", i)+".")
+			x.addRefusal(a.Fault, item("messages", i)+".")
 			r.places.controlIDs, r.places.triggers = append(r.places.controlIDs, refused.controlID), append(r.places.triggers, "")
 			x.acks = append(x.acks, hl7.AppendError(nil, a, refused.controlID))
 			x.add(hl7Result{AckCode: string(hl7.AE), ControlID: refused.controlID}, hl7.AE)
@@ -163,7 +163,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 		} else {
 			a.Message = rules.Message(a.Fault.Name())
 			r.refuseMessage(a.Fault, path, controlID)
-			x.refused(a.Fault, path)
+			x.addRefusal(a.Fault, path)
 			x.message = a.Message
 		}
 		code, _ := m.Code(a)
@@ -188,8 +188,8 @@ func (s *server) options(caller access.Key, o *acuity.Observation) hl7.Options {
 	return options
 }
 
-// refused adds why a message was refused.
-func (x *exchange) refused(f *hl7.Fault, path string) {
+// addRefusal adds why a message was refused.
+func (x *exchange) addRefusal(f *hl7.Fault, path string) {
 	if len(x.details) < maxDetails {
 		x.details = append(x.details, httpapi.Detail{Path: path + f.Place(), Rule: f.Name()})
 	}

@@ -105,7 +105,7 @@ func TestHL7Text(t *testing.T) {
 	})
 	t.Run("charset of HTTP", func(t *testing.T) {
 		d := open(t)
-		o := d.wantTaken(t, d.post(t, "hl7", strings.Replace(admission, "LDR04", "S\xe4le", 1), "Content-Type", "text/plain; charset=ISO-8859-1"))
+		o := d.wantApplied(t, d.post(t, "hl7", strings.Replace(admission, "LDR04", "S\xe4le", 1), "Content-Type", "text/plain; charset=ISO-8859-1"))
 		if e := o.Events[0]; e.Place.Room != "Säle" || len(e.Warnings) > 0 {
 			t.Errorf("%+v", e)
 		}
@@ -123,7 +123,7 @@ func wrapped(message string) string {
 func TestHL7JSON(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "hl7", wrapped(strings.Replace(admission, "|P|", "|T|", 1)))
-	o := d.wantTaken(t, a)
+	o := d.wantApplied(t, a)
 	if o.Channel != acuity.ChannelHL7 || len(o.Events) != 1 || o.Events[0].Place.PointOfCare != "L&D" {
 		t.Errorf("%+v", o)
 	}
@@ -135,7 +135,7 @@ func TestHL7JSON(t *testing.T) {
 		for mode, ack := range map[string]string{"|||AL|NE": "MSA|CA|M1", "|||NE|NE": "", "|||XX|NE": "MSA|CA|M1"} {
 			d := open(t)
 			a := d.post(t, "hl7", wrapped(strings.Replace(admission, "|2.5.1", "|2.5.1"+mode, 1)))
-			d.wantTaken(t, a)
+			d.wantApplied(t, a)
 			if a.Data.AckCode != "CA" || !strings.Contains(a.Data.Ack, ack) || (ack == "") != (a.Data.Ack == "") {
 				t.Errorf("%s: %s", mode, a.raw)
 			}
@@ -159,7 +159,7 @@ func TestHL7JSON(t *testing.T) {
 			return c
 		}
 		a := d.post(t, "hl7", wrapped(admission+result+other+noControlID))
-		if o := d.wantTaken(t, a); len(o.Events) != 2 {
+		if o := d.wantApplied(t, a); len(o.Events) != 2 {
 			t.Fatal(len(o.Events))
 		}
 		got := a.Data.AckCode

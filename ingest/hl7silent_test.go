@@ -242,9 +242,9 @@ func isRead(read map[string]bool, f messageFact) bool {
 	return read[f.name] || read[field]
 }
 
-// goesBehind reports whether another component of the message has precedence over this one by the
+// isOverridden reports whether another component of the message has precedence over this one by the
 // rules of docs/reference/hl7-fields.md. Most of these rules depend only on the values.
-func (m *parted) goesBehind(f messageFact) bool {
+func (m *parted) isOverridden(f messageFact) bool {
 	trigger := m.first("MSH", 9, 2)
 	exact := func(v string) bool { return len(v) >= 14 && (strings.ContainsAny(v, "+-") || v[:8] != "20260304") } // no offset, or over a week off
 	newborn := func() bool {
@@ -338,7 +338,7 @@ func TestNoFactOfHL7IsSilent(t *testing.T) {
 			differs, named = differs || e.print != whole.print, named || e.names(f)
 		}
 		switch is := isRead(read, f); {
-		case is && !differs && !named && !m.goesBehind(f):
+		case is && !differs && !named && !m.isOverridden(f):
 			silent[f.name] = append(silent[f.name], name+" "+f.path)
 		case !is && differs && !whole.whole:
 			heard[f.name] = append(heard[f.name], name+" "+f.path)

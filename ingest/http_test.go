@@ -147,7 +147,7 @@ func TestBodiesThatAreTaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			if o := d.wantTaken(t, d.post(t, "staffing", test.body, test.header...)); o.Staffing == nil || o.Staffing.Nurses != 6 || o.Staffing.Call != acuity.Yes {
+			if o := d.wantApplied(t, d.post(t, "staffing", test.body, test.header...)); o.Staffing == nil || o.Staffing.Nurses != 6 || o.Staffing.Call != acuity.Yes {
 				t.Errorf("%+v", o.Staffing)
 			}
 		})
@@ -165,7 +165,7 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 			t.Run("applied", func(t *testing.T) {
 				d := open(t)
 				a := d.post(t, path, bodies[path])
-				d.wantTaken(t, a)
+				d.wantApplied(t, a)
 				if !a.Data.Applied || *a.Data.Outcome != "applied" || *a.Data.Position != "2:0" || *a.Data.Level != "yellow" {
 					t.Error(a.raw)
 				}
@@ -182,7 +182,7 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 				d := open(t)
 				d.pending = true
 				a := d.post(t, path, bodies[path])
-				d.wantTaken(t, a)
+				d.wantApplied(t, a)
 				if a.Data.Applied || a.Data.Outcome != nil || *a.Data.Position != "2:0" || a.Data.Level != nil || len(d.viewed) != 0 {
 					t.Error(a.raw)
 				}
@@ -190,7 +190,7 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 			t.Run("not waited for", func(t *testing.T) {
 				d := open(t)
 				a := d.post(t, path, bodies[path], "Prefer", "wait=5, Respond-Async; x=1")
-				d.wantTaken(t, a)
+				d.wantApplied(t, a)
 				if a.Data.Applied || a.Data.Outcome != nil || *a.Data.Position != "2:0" || len(d.viewed) != 0 || a.header.Get("Preference-Applied") != "respond-async" {
 					t.Error(a.raw, a.header)
 				}

@@ -17,7 +17,7 @@ import (
 )
 
 // This test sends malformed requests: 5,000 requests of the corpus with up to four changes of form.
-// [unitProbe.lost] checks each answer. A request that fails is reduced as far as possible before it
+// [unitProbe.findFault] checks each answer. A request that fails is reduced as far as possible before it
 // is reported.
 
 // mutant is a request that was derived from another.
@@ -53,14 +53,14 @@ func TestNoFactOfAMutatedRequestIsLost(t *testing.T) {
 			}
 		}
 		feeds[m.feed]++
-		why := p.lost(t, m)
+		why := p.findFault(t, m)
 		kind, _, _ := strings.Cut(why, ":")
 		if why == "" || wrong[kind] {
 			continue
 		}
 		wrong[kind] = true
 		m = p.smallest(t, m)
-		t.Errorf("seed %d: %s\n%s\n%s", seed, p.lost(t, m), m.feed, strings.ReplaceAll(m.body, "\r", "\n"))
+		t.Errorf("seed %d: %s\n%s\n%s", seed, p.findFault(t, m), m.feed, strings.ReplaceAll(m.body, "\r", "\n"))
 	}
 	for feed, least := range map[string]int{"hl7": 1000, "fhir": 1000, "clinical": 100, "census": 100, "adt": 100, "batch": 100} {
 		if feeds[feed] < least {
@@ -109,10 +109,10 @@ func (p *unitProbe) try(t *testing.T, m mutant) tried {
 // numbered matches the numbers of statements, which are not facts.
 var numbered = regexp.MustCompile(`"Number":\d+,?|"Next\w*":\d+,?`)
 
-// lost returns the fault in the answer to a request, or "" if there is none. The request must not
+// findFault returns the fault in the answer to a request, or "" if there is none. The request must not
 // panic or return a server error. A refusal names the location and the rule, without repeating a
 // value. Every fact of the request changes the state or is named in the answer.
-func (p *unitProbe) lost(t *testing.T, m mutant) (why string) {
+func (p *unitProbe) findFault(t *testing.T, m mutant) (why string) {
 	t.Helper()
 	defer func() {
 		if r := recover(); r != nil {
@@ -248,9 +248,9 @@ func itemsOf(t *testing.T, m mutant) (all []part) {
 // smallest reduces a failing request as far as possible.
 func (p *unitProbe) smallest(t *testing.T, m mutant) mutant {
 	t.Helper()
-	kind, _, _ := strings.Cut(p.lost(t, m), ":")
+	kind, _, _ := strings.Cut(p.findFault(t, m), ":")
 	fails := func(body string) bool {
-		got, _, _ := strings.Cut(p.lost(t, mutant{m.feed, body}), ":")
+		got, _, _ := strings.Cut(p.findFault(t, mutant{m.feed, body}), ":")
 		return got == kind
 	}
 	for smaller := true; smaller; {

@@ -24,7 +24,7 @@ func TestBatchCarriesPastStaffing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			o := d.wantTaken(t, d.post(t, "batch", c.body))
+			o := d.wantApplied(t, d.post(t, "batch", c.body))
 			got := fmt.Sprint(len(o.Events))
 			for _, s := range o.PastStaffing {
 				got += fmt.Sprintf(" %s=%d/%d", s.AsOf.Time().UTC().Format("15:04:05"), s.Nurses, s.Call)

@@ -45,19 +45,19 @@ func (m *Model) CopyFrom(model *forecast.Model) {
 	m.Learnt, m.Position, m.Seen = model.Learnt, model.Offset, model.Seen
 	m.Copied, m.PastHour, m.PastGeneration = 0, 0, 0
 	all := model.Tables()
-	m.Tables = resized(m.Tables, len(all))
+	m.Tables = resize(m.Tables, len(all))
 	for i, t := range all {
 		m.Tables[i] = ModelTable{t.Name, floats(m.Tables[i].Values[:0], t.Values)}
 	}
 	m.Past = append(m.Past[:0], model.Past...)
-	m.Pending = resized(m.Pending, len(model.Pending))
+	m.Pending = resize(m.Pending, len(model.Pending))
 	for i := range model.Pending {
 		m.Pending[i] = Origin{model.Pending[i].Snapshot, floats(m.Pending[i].Ahead[:0], &model.Pending[i].Ahead)}
 	}
 }
 
-// resized returns a list of n elements that starts with the elements of the given list.
-func resized[T any](list []T, n int) []T {
+// resize returns a list of n elements that starts with the elements of the given list.
+func resize[T any](list []T, n int) []T {
 	return slices.Grow(list[:0], n)[:n]
 }
 

@@ -180,13 +180,13 @@ func (s *Schema) written() SchemaID {
 
 // Portable returns a record with the built-in id of its schema, which is the same in all installations. It returns b
 // unchanged if no registry is in use or b is no record.
-func Portable(b []byte) []byte { return renamed(b, func(s *Schema) SchemaID { return s.ID }) }
+func Portable(b []byte) []byte { return withSchemaID(b, func(s *Schema) SchemaID { return s.ID }) }
 
 // Registered returns a record with the id that this installation uses for its schema.
-func Registered(b []byte) []byte { return renamed(b, (*Schema).written) }
+func Registered(b []byte) []byte { return withSchemaID(b, (*Schema).written) }
 
-// renamed returns a record with another schema id, in new memory if the ids differ.
-func renamed(b []byte, idOf func(*Schema) SchemaID) []byte {
+// withSchemaID returns a record with another schema id, in new memory if the ids differ.
+func withSchemaID(b []byte, idOf func(*Schema) SchemaID) []byte {
 	id, ok := IDOf(b)
 	if !ok {
 		return b

@@ -31,7 +31,7 @@ func (s *Timeline) Rebuild(events []Event, how Options) {
 	clear(s.Stays) // they refer to the previous events
 	*s = Timeline{Events: s.Events[:0], Stays: s.Stays[:0], Moves: s.Moves[:0], Diagnoses: s.Diagnoses[:0]}
 	n := builder{Timeline: s, how: how, stay: -1}
-	n.line(events)
+	n.sortEvents(events)
 	n.cancel()
 	for i := range n.Events {
 		t := &n.Events[i]
@@ -47,9 +47,9 @@ func (s *Timeline) Rebuild(events []Event, how Options) {
 	slices.Sort(n.Waiting)
 }
 
-// line sorts the events into the order in which they apply (docs/decisions.md#equal-times) and marks those that do
+// sortEvents sorts the events into the order in which they apply (docs/decisions.md#equal-times) and marks those that do
 // not count.
-func (n *builder) line(events []Event) {
+func (n *builder) sortEvents(events []Event) {
 	var array [24]*Event
 	order := array[:0]
 	for i := range events {
@@ -78,13 +78,13 @@ func (n *builder) line(events []Event) {
 			t.Remarks |= remarkFuture
 		}
 	}
-	n.enterFirst()
+	n.moveAdmissionFirst()
 }
 
-// enterFirst moves a coarse first admission before the transfers and discharges within its interval, because a
+// moveAdmissionFirst moves a coarse first admission before the transfers and discharges within its interval, because a
 // patient cannot move or leave before the admission. A later admission of the visit may be a return, so its position
 // is unchanged.
-func (n *builder) enterFirst() {
+func (n *builder) moveAdmissionFirst() {
 	opens := func(t AppliedEvent) bool {
 		return t.Disposition == Applied && (t.Event.Type == acuity.A01 || t.Event.Type == acuity.A04)
 	}
@@ -110,8 +110,8 @@ func (e *Event) IsTooOld(until acuity.Instant) bool {
 	return !strings.HasPrefix(e.ID, foldedID) && !IsCancel(e.Type) && e.At <= until
 }
 
-// folded reports whether t replaces folded events.
-func (n *builder) folded(t *AppliedEvent) bool {
+// isFolded reports whether t replaces folded events.
+func (n *builder) isFolded(t *AppliedEvent) bool {
 	return n.how.FoldAt != 0 && strings.HasPrefix(t.Event.ID, foldedID)
 }
 
@@ -159,16 +159,16 @@ func (n *builder) admit(t *AppliedEvent) {
 			n.Class = 'O'
 		}
 	}
-	n.diagnose(t)
+	n.applyDiagnoses(t)
 	t.begins = !wasOpen || converted
 	if !wasOpen {
-		n.begin(t.At)
+		n.openVisit(t.At)
 	}
 	if !wasOpen || !e.NamesNoPlace(n.how.IsWard) {
 		n.move(t)
 	}
 	if !repeated {
-		n.count(t)
+		n.countMove(t)
 	}
 }
 
@@ -184,10 +184,10 @@ func (n *builder) transfer(t *AppliedEvent) {
 		if n.Class == 0 {
 			n.Class = 'I'
 		}
-		n.begin(t.At)
+		n.openVisit(t.At)
 		t.begins = true
 		n.move(t)
-		n.count(t)
+		n.countMove(t)
 		return
 	case e.Place.IsZero() && !e.PlaceNull:
 		t.Disposition = LocationMissing
@@ -204,7 +204,7 @@ func (n *builder) transfer(t *AppliedEvent) {
 	}
 	n.applyDetails(t)
 	n.move(t)
-	n.count(t)
+	n.countMove(t)
 }
 
 // discharge closes the visit and clears its state. A discharge without an admission makes a closed visit that does not
@@ -222,14 +222,14 @@ func (n *builder) discharge(t *AppliedEvent) {
 	n.Open, n.stay, n.ClosedAt = false, -1, t.At
 	n.Diagnoses, n.Birth, n.Cesarean, n.reasons = nil, 0, false, 0
 	t.closes = true
-	n.count(t)
+	n.countMove(t)
 }
 
 // update applies an update (A08). It moves the patient only if the hospital's setting allows that.
 func (n *builder) update(t *AppliedEvent) {
 	e := t.Event
 	n.applyDetails(t)
-	n.diagnose(t)
+	n.applyDiagnoses(t)
 	if e.Place.IsZero() { // such an update does not change the location (docs/decisions.md#null-location)
 		if e.PlaceNull && n.Open && !n.Stays[n.stay].Place().IsZero() {
 			t.Remarks |= remarkPlaceDiffers
@@ -239,7 +239,7 @@ func (n *builder) update(t *AppliedEvent) {
 	trusted := n.how.TrustA08 && e.Type == acuity.A08
 	switch {
 	case trusted && !n.Open && n.ClosedAt == 0:
-		n.begin(t.At)
+		n.openVisit(t.At)
 		t.begins = true
 		n.move(t)
 	case n.Open && !n.sameRoom(n.Stays[n.stay].Place(), e.Place):
@@ -251,8 +251,8 @@ func (n *builder) update(t *AppliedEvent) {
 	}
 }
 
-// begin opens the visit.
-func (n *builder) begin(at acuity.Instant) {
+// openVisit opens the visit.
+func (n *builder) openVisit(at acuity.Instant) {
 	n.Open, n.OpenedAt, n.ClosedAt = true, at, 0
 }
 
@@ -274,8 +274,8 @@ func (n *builder) move(t *AppliedEvent) {
 	t.moved = true
 }
 
-// count adds an event to the turnover.
-func (n *builder) count(t *AppliedEvent) {
+// countMove adds an event to the turnover.
+func (n *builder) countMove(t *AppliedEvent) {
 	n.lastMove = t.Event
 	if n.Moves == nil {
 		n.Moves = make([]acuity.Instant, 0, 6)

@@ -114,10 +114,10 @@ func (n *builder) cancel() {
 	n.voidAfterCancelledAdmit()
 }
 
-// target reports whether c can cancel t.
-func (n *builder) target(c, t *AppliedEvent) bool {
+// canCancel reports whether c can cancel t.
+func (n *builder) canCancel(c, t *AppliedEvent) bool {
 	return cancels(c.Event.Type, t.Event.Type) &&
-		t.Disposition != Duplicate && t.Disposition != Void && t.Disposition != TooOld && !n.folded(t)
+		t.Disposition != Duplicate && t.Disposition != Void && t.Disposition != TooOld && !n.isFolded(t)
 }
 
 // cancelKeyed applies a cancel that names the event time of its target.
@@ -127,7 +127,7 @@ func (n *builder) cancelKeyed(c *AppliedEvent) {
 	best, bestScore := -1, -1
 	for i := range n.Events {
 		t := &n.Events[i]
-		if !n.target(c, t) || !t.Event.sent().sameTime(key) {
+		if !n.canCancel(c, t) || !t.Event.sent().sameTime(key) {
 			continue
 		}
 		// The event at the location that the cancel names is preferred, then an event that is not later than the
@@ -149,7 +149,7 @@ func (n *builder) cancelKeyed(c *AppliedEvent) {
 	case n.how.FoldAt != 0 && max(key.from, key.to.Add(-time.Second)) <= n.how.FoldAt:
 		c.Disposition, c.Remarks = CancelTooLate, c.Remarks|remarkTooLate
 	default:
-		n.wait(c)
+		n.markWaiting(c)
 	}
 }
 
@@ -168,7 +168,7 @@ func (n *builder) cancelLatest(i int) {
 	best := -1
 	for j := range n.Events {
 		t := &n.Events[j]
-		if !n.target(c, t) || t.Disposition == Cancelled || t.Event.AsSent() >= until {
+		if !n.canCancel(c, t) || t.Disposition == Cancelled || t.Event.AsSent() >= until {
 			continue
 		}
 		if best >= 0 {
@@ -190,7 +190,7 @@ func (n *builder) cancelLatest(i int) {
 		best = j
 	}
 	if best < 0 {
-		n.wait(c)
+		n.markWaiting(c)
 		return
 	}
 	n.cancelEvent(c, &n.Events[best], false)
@@ -230,8 +230,8 @@ func (n *builder) reissueOf(o, t *AppliedEvent) bool {
 		o.Disposition != Duplicate && n.sameRoom(o.Event.Place, t.Event.Place))
 }
 
-// wait marks a cancel as waiting for its event.
-func (n *builder) wait(c *AppliedEvent) {
+// markWaiting marks a cancel as waiting for its event.
+func (n *builder) markWaiting(c *AppliedEvent) {
 	c.Disposition, c.Remarks = CancelWaiting, c.Remarks|remarkWaiting
 	n.Waiting = append(n.Waiting, c.Event.ReceivedAt)
 }

@@ -16,8 +16,8 @@ type CurrentDiagnosis struct {
 	Feed  acuity.Channel
 }
 
-// diagnose applies the diagnoses of an event to those of the visit.
-func (n *builder) diagnose(t *AppliedEvent) {
+// applyDiagnoses applies the diagnoses of an event to those of the visit.
+func (n *builder) applyDiagnoses(t *AppliedEvent) {
 	e := t.Event
 	switch e.DiagnosisMode {
 	case acuity.DiagnosisNone:
@@ -25,10 +25,10 @@ func (n *builder) diagnose(t *AppliedEvent) {
 	case acuity.DiagnosisClear:
 		n.Diagnoses = nil
 	case acuity.DiagnosisSnapshot:
-		n.snapshot(t)
+		n.replaceDiagnoses(t)
 	case acuity.DiagnosisDelta:
 		for i := range e.Diagnoses {
-			n.delta(t, &e.Diagnoses[i])
+			n.applyDelta(t, &e.Diagnoses[i])
 		}
 	}
 	n.Birth, n.Cesarean = 0, false
@@ -43,8 +43,8 @@ func (n *builder) diagnose(t *AppliedEvent) {
 	}
 }
 
-// snapshot replaces the diagnoses with those of an event. The runs of diagnoses in both lists continue.
-func (n *builder) snapshot(t *AppliedEvent) {
+// replaceDiagnoses replaces the diagnoses with those of an event. The runs of diagnoses in both lists continue.
+func (n *builder) replaceDiagnoses(t *AppliedEvent) {
 	e, kept := t.Event, n.Diagnoses[:0]
 	for _, d := range n.Diagnoses {
 		for i := range e.Diagnoses {
@@ -58,13 +58,13 @@ func (n *builder) snapshot(t *AppliedEvent) {
 	n.Diagnoses = kept
 	for i := range e.Diagnoses {
 		if d := &e.Diagnoses[i]; d.Code != "" && n.diagnosisIndex(d) < 0 {
-			n.start(t, d, len(e.Diagnoses))
+			n.startDiagnosis(t, d, len(e.Diagnoses))
 		}
 	}
 }
 
-// delta adds, updates or deletes one diagnosis (docs/decisions.md#diagnosis-delta, #diagnosis-key).
-func (n *builder) delta(t *AppliedEvent, d *acuity.Diagnosis) {
+// applyDelta adds, updates or deletes one diagnosis (docs/decisions.md#diagnosis-delta, #diagnosis-key).
+func (n *builder) applyDelta(t *AppliedEvent, d *acuity.Diagnosis) {
 	i := n.diagnosisIndex(d)
 	switch {
 	case d.Code == "":
@@ -74,12 +74,12 @@ func (n *builder) delta(t *AppliedEvent, d *acuity.Diagnosis) {
 	case i >= 0:
 		n.Diagnoses[i].Last = t.At
 	default:
-		n.start(t, d, 1)
+		n.startDiagnosis(t, d, 1)
 	}
 }
 
-// start begins a run. An onset later than the receipt is ignored.
-func (n *builder) start(t *AppliedEvent, d *acuity.Diagnosis, room int) {
+// startDiagnosis begins a run. An onset later than the receipt is ignored.
+func (n *builder) startDiagnosis(t *AppliedEvent, d *acuity.Diagnosis, room int) {
 	run := CurrentDiagnosis{Diagnosis: *d, Start: t.At, Last: t.At, Feed: t.Event.Feed}
 	run.Delete = false
 	if d.OnsetAt != 0 && (t.Event.ReceivedAt == 0 || d.OnsetAt <= t.Event.ReceivedAt) {

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// standing lists the diagnoses of a timeline, each with the minutes of its start and its newest statement.
-func standing(s Timeline) string {
+// formatDiagnoses lists the diagnoses of a timeline, each with the minutes of its start and its newest statement.
+func formatDiagnoses(s Timeline) string {
 	var list []string
 	for _, d := range s.Diagnoses {
 		list = append(list, fmt.Sprintf("%s %s-%s", d.Code, since(d.Start), since(d.Last)))
@@ -73,7 +73,7 @@ func TestDiagnosesOfAVisit(t *testing.T) {
 		"a registration of an inpatient carries them (R11)": {events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), snapshot("b", acuity.A04, 9, "O13.3")}, want: "O13.3 9-9"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := standing(Build(store(c.events), Options{SameRoom: testRooms})); got != c.want {
+			if got := formatDiagnoses(Build(store(c.events), Options{SameRoom: testRooms})); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

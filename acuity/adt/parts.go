@@ -100,14 +100,14 @@ func (j *joiner) join() []Event {
 func (j *joiner) addWhole() {
 	for _, e := range j.whole {
 		if e.Resource != "" && !e.Void && opens(e.Type) && !e.NamesNoPlace(j.how.IsWard) && j.partAt(happenedAt(&e)) != nil {
-			e = shadowed(e)
+			e = withoutLocation(e)
 		}
 		j.out = append(j.out, e)
 	}
 }
 
-// shadowed returns an event without its location. An admission still opens the visit; a transfer becomes an update.
-func shadowed(e Event) Event {
+// withoutLocation returns an event without its location. An admission still opens the visit; a transfer becomes an update.
+func withoutLocation(e Event) Event {
 	e.Place, e.PlaceNull = noLocation, false
 	if e.Type == acuity.A02 {
 		e.Type = acuity.A08
@@ -127,7 +127,7 @@ func (j *joiner) addParts(hasWhole bool) {
 				continue
 			case !opens(e.Type):
 			case j.endedAt(at), !e.NamesNoPlace(j.how.IsWard) && j.partAt(at) != p:
-				e = shadowed(e)
+				e = withoutLocation(e)
 				e.Type, e.Class = acuity.A08, 0
 			case hasWhole || opened:
 				e.Type = acuity.A02

@@ -139,7 +139,7 @@ func parsePlaces(text string) (*placeBook, error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		if err := b.line(line); err != nil {
+		if err := b.parseLine(line); err != nil {
 			return nil, fmt.Errorf("places line %d: %w", number, err)
 		}
 	}
@@ -155,10 +155,10 @@ func parsePlaces(text string) (*placeBook, error) {
 	return b, nil
 }
 
-// line parses one line.
-func (b *placeBook) line(line string) error {
+// parseLine parses one line.
+func (b *placeBook) parseLine(line string) error {
 	if rule, ok := strings.CutPrefix(line, "rule "); ok {
-		return b.rule(strings.Fields(rule))
+		return b.parseRule(strings.Fields(rule))
 	}
 	head, body, ok := strings.Cut(line, ":")
 	if !ok {
@@ -189,17 +189,17 @@ func (b *placeBook) line(line string) error {
 			return fmt.Errorf("too many reasons, or reason %q repeated", name)
 		}
 		b.reasons = append(b.reasons, name)
-		b.phrase(body, phrase{reasons: 1 << (len(b.reasons) - 1)})
+		b.addPhrases(body, phrase{reasons: 1 << (len(b.reasons) - 1)})
 	case "not", "but", "after", "history":
-		b.phrase(body, phrase{kind: phraseKinds[kind]})
+		b.addPhrases(body, phrase{kind: phraseKinds[kind]})
 	default:
 		return fmt.Errorf("unknown line %q", kind)
 	}
 	return nil
 }
 
-// phrase adds the phrases of a line. A phrase that already exists keeps its meaning and gets the new one, too.
-func (b *placeBook) phrase(body string, p phrase) {
+// addPhrases adds the phrases of a line. A phrase that already exists keeps its meaning and gets the new one, too.
+func (b *placeBook) addPhrases(body string, p phrase) {
 	for text := range strings.SplitSeq(body, "|") {
 		words := strings.Fields(text)
 		first, rest := words[0], words[1:]
@@ -215,8 +215,8 @@ func (b *placeBook) phrase(body string, p phrase) {
 	}
 }
 
-// rule parses the fields of a rule: AREA WHEN FACTOR [from CLOCK] [assumed].
-func (b *placeBook) rule(f []string) error {
+// parseRule parses the fields of a rule: AREA WHEN FACTOR [from CLOCK] [assumed].
+func (b *placeBook) parseRule(f []string) error {
 	if len(f) < 3 {
 		return fmt.Errorf("want an area, a condition and a factor")
 	}

@@ -75,9 +75,9 @@ func (t *AppliedEvent) EndsNothing() bool {
 	return t.Event.Type == acuity.A03 && t.Disposition == Applied && !t.closes
 }
 
-// Withdrawn reports whether the event no longer counts: it was cancelled, it depended on a cancelled admission, or
+// IsWithdrawn reports whether the event no longer counts: it was cancelled, it depended on a cancelled admission, or
 // its Encounter was cancelled or entered in error.
-func (t *AppliedEvent) Withdrawn() bool {
+func (t *AppliedEvent) IsWithdrawn() bool {
 	return t.Disposition == Cancelled || t.Disposition == AdmitCancelled || t.Disposition == Void
 }
 

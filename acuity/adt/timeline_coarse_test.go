@@ -38,8 +38,8 @@ func momentOf(at acuity.Instant, p acuity.Precision) acuity.Moment {
 	return acuity.Moment{From: acuity.At(from), To: acuity.At(to), Precision: p}
 }
 
-// told gives an event a coarse time. The event is received at the given minute; beside are further times in its message.
-func told(e acuity.Event, m acuity.Moment, received int, beside ...acuity.Moment) acuity.Event {
+// withCoarseTime gives an event a coarse time. The event is received at the given minute; beside are further times in its message.
+func withCoarseTime(e acuity.Event, m acuity.Moment, received int, beside ...acuity.Moment) acuity.Event {
 	e.ReceivedAt, e.RecordedAt = minute(received), 0
 	e.SetTime(m, m.Resolve(e.ReceivedAt, beside...))
 	return e
@@ -55,36 +55,36 @@ func TestTimelineOfCoarseTimes(t *testing.T) {
 		want   string
 	}{
 		"a discharge today ends an exact admission of today": {
-			[]acuity.Event{event("a", acuity.A01, 0, "LD^1"), told(event("b", acuity.A03, 0, "LD^1"), dayOfTests(), 120, sent(119))},
+			[]acuity.Event{event("a", acuity.A01, 0, "LD^1"), withCoarseTime(event("b", acuity.A03, 0, "LD^1"), dayOfTests(), 120, sent(119))},
 			"1 0 to 119 closed class I moves 2",
 		},
 		"an admission of a day that is over comes before its exact transfer and discharge": {
 			[]acuity.Event{
-				told(event("a", acuity.A01, 0, "LD^1"), dayOfTests(), dayAfter), event("b", acuity.A02, 60, "MBU^3"), event("c", acuity.A03, 90, "MBU^3"),
+				withCoarseTime(event("a", acuity.A01, 0, "LD^1"), dayOfTests(), dayAfter), event("b", acuity.A02, 60, "MBU^3"), event("c", acuity.A03, 90, "MBU^3"),
 			},
 			"1 60 to 60 3 60 to 90 closed class I moves 3",
 		},
 		"an admission today that was received late leaves her where she was moved": {
-			[]acuity.Event{told(event("a", acuity.A01, 0, "LD^1"), dayOfTests(), 200), event("b", acuity.A02, 60, "MBU^3")},
+			[]acuity.Event{withCoarseTime(event("a", acuity.A01, 0, "LD^1"), dayOfTests(), 200), event("b", acuity.A02, 60, "MBU^3")},
 			"1 60 to 60 3 60 class I moves 2",
 		},
 		"a coarse return is after the discharge": {
 			[]acuity.Event{
 				event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A03, 60, "LD^1"),
-				told(event("c", acuity.A01, 0, "LD^2"), dayOfTests(), 100, sent(99)),
+				withCoarseTime(event("c", acuity.A01, 0, "LD^2"), dayOfTests(), 100, sent(99)),
 			},
 			"1 0 to 60 2 99 class I moves 3",
 		},
 		"a cancel without a key takes back a transfer of its day": {
 			[]acuity.Event{
-				event("a", acuity.A01, 0, "LD^1"), told(event("b", acuity.A02, 0, "MBU^3"), dayOfTests(), dayAfter), cancel("c", acuity.A12, 60, -1, "MBU^3"),
+				event("a", acuity.A01, 0, "LD^1"), withCoarseTime(event("b", acuity.A02, 0, "MBU^3"), dayOfTests(), dayAfter), cancel("c", acuity.A12, 60, -1, "MBU^3"),
 			},
 			"1 0 class I moves 1 b:cancelled",
 		},
 		"a cancel without a key takes back what was surely before it": {
 			[]acuity.Event{
 				event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 30, "MBU^3"),
-				told(event("d", acuity.A02, 0, "LD^2"), dayOfTests(), 120, sent(119)), cancel("c", acuity.A12, 60, -1, ""),
+				withCoarseTime(event("d", acuity.A02, 0, "LD^2"), dayOfTests(), 120, sent(119)), cancel("c", acuity.A12, 60, -1, ""),
 			},
 			"1 0 to 119 2 119 class I moves 2 b:cancelled",
 		},
@@ -97,14 +97,14 @@ func TestTimelineOfCoarseTimes(t *testing.T) {
 		},
 		"an admission told again beside another time is one move": {
 			[]acuity.Event{
-				told(event("a", acuity.A01, 0, "LD^1"), dayOfTests(), 10, sent(9)), told(event("b", acuity.A01, 0, "LD^1"), dayOfTests(), 20, sent(19)),
+				withCoarseTime(event("a", acuity.A01, 0, "LD^1"), dayOfTests(), 10, sent(9)), withCoarseTime(event("b", acuity.A01, 0, "LD^1"), dayOfTests(), 20, sent(19)),
 			},
 			"1 9 class I moves 1",
 		},
 		"a cancel takes back a coarse discharge that was sent twice": {
 			[]acuity.Event{
-				event("a", acuity.A01, 0, "LD^1"), told(event("b", acuity.A03, 0, "LD^1"), dayOfTests(), 20, sent(19)),
-				told(event("c", acuity.A03, 0, "LD^1"), dayOfTests(), 25, sent(24)), cancel("d", acuity.A13, 30, -1, "LD^1"),
+				event("a", acuity.A01, 0, "LD^1"), withCoarseTime(event("b", acuity.A03, 0, "LD^1"), dayOfTests(), 20, sent(19)),
+				withCoarseTime(event("c", acuity.A03, 0, "LD^1"), dayOfTests(), 25, sent(24)), cancel("d", acuity.A13, 30, -1, "LD^1"),
 			},
 			"1 0 class I moves 1 b:cancelled c:cancelled",
 		},

@@ -40,7 +40,7 @@ func TestPlacedAndWithdrawn(t *testing.T) {
 			}
 			withdrawn := ""
 			for i := range s.Events {
-				if e := &s.Events[i]; e.Withdrawn() && e.Event.Type != acuity.A03 {
+				if e := &s.Events[i]; e.IsWithdrawn() && e.Event.Type != acuity.A03 {
 					withdrawn += e.Event.Place.PointOfCare
 				}
 			}

@@ -124,26 +124,26 @@ var words = map[string]word{
 	"ratio-type": {plainOnly, func(f *form, l line) error { f.spec.RatioPatientType = l.text; return nil }},
 	"section":    {plainOnly, func(f *form, l line) (err error) { f.spec.Section, err = sectionByName(l.text); return err }},
 	"note":       {repeated, func(f *form, l line) error { f.spec.Note = l.text; return nil }},
-	"route":      {repeated, (*form).route},
-	"when":       {repeated, (*form).route},
-	"babies":     {repeated, (*form).route},
+	"route":      {repeated, (*form).parseRoute},
+	"when":       {repeated, (*form).parseRoute},
+	"babies":     {repeated, (*form).parseRoute},
 
-	"demand":      {primaryOnly, (*form).demand},
-	"track":       {primaryOnly, (*form).demand},
-	"with-mother": {primaryOnly, func(f *form, l line) (err error) { f.beside, err = steps(l.text, nurses); return err }},
-	"boarder":     {primaryOnly, func(f *form, l line) (err error) { f.requirement().Boarder, err = span(l.text); return err }},
-	"class":       {anywhere, func(f *form, l line) (err error) { f.classes, err = steps(l.text, class); return err }},
-	"stale":       {anywhere, (*form).stale},
-	"inside":      {anywhere, (*form).mark},
-	"mark":        {anywhere, (*form).mark},
-	"floor":       {modifierOnly | repeated, (*form).floor},
-	"track-floor": {modifierOnly, func(f *form, l line) (err error) { f.requirement().trackFloor, err = nurses(l.text); return err }},
-	"per-baby":    {modifierOnly, func(f *form, l line) (err error) { f.requirement().PerBaby, err = nurses(l.text); return err }},
-	"add":         {modifierOnly, (*form).add},
-	"window":      {modifierOnly, (*form).window},
-	"ends":        {modifierOnly, (*form).ends},
-	"silent":      {modifierOnly, (*form).silent},
-	"twin":        {modifierOnly, (*form).twin},
+	"demand":      {primaryOnly, (*form).parseDemand},
+	"track":       {primaryOnly, (*form).parseDemand},
+	"with-mother": {primaryOnly, func(f *form, l line) (err error) { f.beside, err = parseSteps(l.text, parseNurses); return err }},
+	"boarder":     {primaryOnly, func(f *form, l line) (err error) { f.requirement().Boarder, err = parseSpan(l.text); return err }},
+	"class":       {anywhere, func(f *form, l line) (err error) { f.classes, err = parseSteps(l.text, parseClass); return err }},
+	"stale":       {anywhere, (*form).parseStale},
+	"inside":      {anywhere, (*form).parseMark},
+	"mark":        {anywhere, (*form).parseMark},
+	"floor":       {modifierOnly | repeated, (*form).parseFloor},
+	"track-floor": {modifierOnly, func(f *form, l line) (err error) { f.requirement().trackFloor, err = parseNurses(l.text); return err }},
+	"per-baby":    {modifierOnly, func(f *form, l line) (err error) { f.requirement().PerBaby, err = parseNurses(l.text); return err }},
+	"add":         {modifierOnly, (*form).parseAdd},
+	"window":      {modifierOnly, (*form).parseWindow},
+	"ends":        {modifierOnly, (*form).parseEnds},
+	"silent":      {modifierOnly, (*form).parseSilent},
+	"twin":        {modifierOnly, (*form).parseTwin},
 }
 
 // read parses one line.
@@ -168,27 +168,27 @@ func (f *form) read(l line) error {
 	return nil
 }
 
-// demand parses "demand 1/2 until 20m, 1/3", or "track" with the same syntax, which is the demand of a newborn.
-func (f *form) demand(l line) (err error) {
+// parseDemand parses "demand 1/2 until 20m, 1/3", or "track" with the same syntax, which is the demand of a newborn.
+func (f *form) parseDemand(l line) (err error) {
 	f.requirement().track = l.key == "track"
-	f.needs, err = steps(l.text, nurses)
+	f.needs, err = parseSteps(l.text, parseNurses)
 	return err
 }
 
-// stale parses "36h", "36h from start" or "36h from last".
-func (f *form) stale(l line) (err error) {
+// parseStale parses "36h", "36h from start" or "36h from last".
+func (f *form) parseStale(l line) (err error) {
 	e := f.requirement()
 	length, from, given := strings.Cut(l.text, " from ")
 	if given && from != "start" && from != "last" {
 		return errors.New("a duration, from start or from last")
 	}
 	e.staleFromLast = from == "last"
-	e.stale, err = span(length)
+	e.stale, err = parseSpan(length)
 	return err
 }
 
-// mark parses "inside baby-nurse", "mark birth" and "mark fatigue".
-func (f *form) mark(l line) error {
+// parseMark parses "inside baby-nurse", "mark birth" and "mark fatigue".
+func (f *form) parseMark(l line) error {
 	e := f.requirement()
 	switch l.key + " " + l.text {
 	case "inside baby-nurse":
@@ -203,15 +203,15 @@ func (f *form) mark(l line) error {
 	return nil
 }
 
-// floor parses "1/2 until 20m, 1/3 in Labor". A second floor in one variant is added to the first.
-func (f *form) floor(l line) error {
+// parseFloor parses "1/2 until 20m, 1/3 in Labor". A second floor in one variant is added to the first.
+func (f *form) parseFloor(l line) error {
 	e := f.requirement()
 	text, where, placed := strings.Cut(l.text, " in ")
-	in, err := sectionSet(where, placed)
+	in, err := parseSections(where, placed)
 	if err != nil {
 		return err
 	}
-	needs, err := steps(text, nurses)
+	needs, err := parseSteps(text, parseNurses)
 	switch {
 	case err != nil:
 		return err
@@ -225,8 +225,8 @@ func (f *form) floor(l line) error {
 	return nil
 }
 
-// add parses "0.05 in Triage, Labor until birth".
-func (f *form) add(l line) (err error) {
+// parseAdd parses "0.05 in Triage, Labor until birth".
+func (f *form) parseAdd(l line) (err error) {
 	e := f.requirement()
 	text, until, ends := strings.Cut(l.text, " until ")
 	if ends && until != "birth" {
@@ -234,15 +234,15 @@ func (f *form) add(l line) (err error) {
 	}
 	value, where, placed := strings.Cut(text, " in ")
 	e.addUntilBirth = ends
-	if e.addIn, err = sectionSet(where, placed); err != nil {
+	if e.addIn, err = parseSections(where, placed); err != nil {
 		return err
 	}
-	e.add, err = nurses(value)
+	e.add, err = parseNurses(value)
 	return err
 }
 
-// window parses "240m from last except diagnosis".
-func (f *form) window(l line) (err error) {
+// parseWindow parses "240m from last except diagnosis".
+func (f *form) parseWindow(l line) (err error) {
 	e := f.requirement()
 	text, except := strings.CutSuffix(l.text, " except diagnosis")
 	length, from, _ := strings.Cut(text, " from ")
@@ -250,12 +250,12 @@ func (f *form) window(l line) (err error) {
 		return errors.New("a duration, from start or from last; then except diagnosis, or nothing more")
 	}
 	e.fromLast, e.exceptDiagnosis = from == "last", except
-	e.window, err = span(length)
+	e.window, err = parseSpan(length)
 	return err
 }
 
-// ends parses "birth" and "birth by diagnosis".
-func (f *form) ends(l line) error {
+// parseEnds parses "birth" and "birth by diagnosis".
+func (f *form) parseEnds(l line) error {
 	e := f.requirement()
 	e.endsBirth, e.birthDiagnosis = true, l.text == "birth by diagnosis"
 	if l.text != "birth" && !e.birthDiagnosis {
@@ -264,19 +264,19 @@ func (f *form) ends(l line) error {
 	return nil
 }
 
-// silent parses "60m becomes labor-fhr-cat-ii".
-func (f *form) silent(l line) (err error) {
+// parseSilent parses "60m becomes labor-fhr-cat-ii".
+func (f *form) parseSilent(l line) (err error) {
 	e := f.requirement()
 	length, becomes, _ := strings.Cut(l.text, " becomes ")
 	if e.Becomes = f.byID[becomes]; e.Becomes == 0 {
 		return errors.New("a duration, becomes and a factor")
 	}
-	e.Silent, err = span(length)
+	e.Silent, err = parseSpan(length)
 	return err
 }
 
-// twin parses the id of a factor that counts once together with this one.
-func (f *form) twin(l line) error {
+// parseTwin parses the id of a factor that counts once together with this one.
+func (f *form) parseTwin(l line) error {
 	e := f.requirement()
 	if e.Twin = f.byID[l.text]; e.Twin == 0 {
 		return fmt.Errorf("unknown factor %q", l.text)
@@ -284,8 +284,8 @@ func (f *form) twin(l line) error {
 	return nil
 }
 
-// sectionSet parses a list of sections such as "Labor, Cesarean".
-func sectionSet(text string, given bool) (set Sections, err error) {
+// parseSections parses a list of sections such as "Labor, Cesarean".
+func parseSections(text string, given bool) (set Sections, err error) {
 	if !given {
 		return 0, nil
 	}
@@ -310,14 +310,14 @@ var (
 	}
 )
 
-// route parses a route such as "observation LOINC 39156-5 needs value >= 40 kg/m2".
-func (f *form) route(l line) (err error) {
+// parseRoute parses a route such as "observation LOINC 39156-5 needs value >= 40 kg/m2".
+func (f *form) parseRoute(l line) (err error) {
 	r := Route{Variant: f.variant, Refines: l.key != "route"}
 	text, note, _ := strings.Cut(l.text, " note ")
 	r.Note = note
 	text, needs, conditional := strings.Cut(text, " needs ")
 	if conditional {
-		if r.Needs, err = condition(needs); err != nil {
+		if r.Needs, err = parseCondition(needs); err != nil {
 			return err
 		}
 	}
@@ -352,8 +352,8 @@ func (f *form) route(l line) (err error) {
 	return nil
 }
 
-// condition parses the text after "needs": the name of a condition, or "value >= 40 kg/m2".
-func condition(text string) (Condition, error) {
+// parseCondition parses the text after "needs": the name of a condition, or "value >= 40 kg/m2".
+func parseCondition(text string) (Condition, error) {
 	if kind, ok := conditions[text]; ok {
 		return Condition{Kind: kind}, nil
 	}

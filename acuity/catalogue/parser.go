@@ -15,11 +15,11 @@ import (
 // rule.
 func parseCatalogue(text string) (*Catalogue, error) {
 	c := &Catalogue{specs: []Spec{{Variants: make([]Variant, 1)}}, byID: map[string]Factor{}}
-	if err := c.collect(text); err != nil {
+	if err := c.collectBlocks(text); err != nil {
 		return nil, err
 	}
 	for i := range c.blocks {
-		s, err := c.build(&c.blocks[i])
+		s, err := c.buildSpec(&c.blocks[i])
 		if err != nil {
 			return nil, err
 		}
@@ -67,8 +67,8 @@ type block struct {
 	lines []line
 }
 
-// collect splits the text into blocks and numbers their factors, so that a block can refer to a later factor.
-func (c *Catalogue) collect(text string) error {
+// collectBlocks splits the text into blocks and numbers their factors, so that a block can refer to a later factor.
+func (c *Catalogue) collectBlocks(text string) error {
 	digest := sha256.New()
 	number, version := 0, ""
 	for raw := range strings.Lines(text) {
@@ -87,7 +87,7 @@ func (c *Catalogue) collect(text string) error {
 			}
 			version = l.text
 		case l.key == "primary" || l.key == "modifier":
-			if err := c.open(l); err != nil {
+			if err := c.openBlock(l); err != nil {
 				return err
 			}
 		case len(c.blocks) == 0:
@@ -104,8 +104,8 @@ func (c *Catalogue) collect(text string) error {
 	return nil
 }
 
-// open begins the block of another factor.
-func (c *Catalogue) open(l line) error {
+// openBlock begins the block of another factor.
+func (c *Catalogue) openBlock(l line) error {
 	if l.text == "" || strings.Contains(l.text, " ") {
 		return l.fault("needs one id")
 	}
@@ -120,8 +120,8 @@ func (c *Catalogue) open(l line) error {
 	return nil
 }
 
-// build parses the lines of one block.
-func (c *Catalogue) build(b *block) (Spec, error) {
+// buildSpec parses the lines of one block.
+func (c *Catalogue) buildSpec(b *block) (Spec, error) {
 	s := Spec{ID: b.head.text, Primary: b.head.key == "primary", Variants: make([]Variant, 1)}
 	form := &form{byID: c.byID, spec: &s, seen: map[string]bool{}}
 	for _, l := range b.lines {
@@ -147,8 +147,8 @@ func (c *Catalogue) build(b *block) (Spec, error) {
 	return s, nil
 }
 
-// span parses a duration in minutes or hours, such as "20m" or "6h".
-func span(text string) (codes.Instant, error) {
+// parseSpan parses a duration in minutes or hours, such as "20m" or "6h".
+func parseSpan(text string) (codes.Instant, error) {
 	unit := time.Minute
 	number, known := strings.CutSuffix(text, "m")
 	if !known {
@@ -162,8 +162,8 @@ func span(text string) (codes.Instant, error) {
 	return codes.Instant(0).Add(time.Duration(n) * unit), nil
 }
 
-// nurses parses a number of nurses, such as "2", "1/3" or "0.25", which must be a whole number of 60ths.
-func nurses(text string) (Demand, error) {
+// parseNurses parses a number of nurses, such as "2", "1/3" or "0.25", which must be a whole number of 60ths.
+func parseNurses(text string) (Demand, error) {
 	whole, part, decimal := strings.Cut(text, ".")
 	over, under, fraction := strings.Cut(text, "/")
 	var num int64
@@ -191,8 +191,8 @@ func nurses(text string) (Demand, error) {
 	return Demand(num * int64(Nurse) / den), nil //nolint:gosec // at most 8 nurses, see above
 }
 
-// class parses a severity, 0 … 4.
-func class(text string) (uint8, error) {
+// parseClass parses a severity, 0 … 4.
+func parseClass(text string) (uint8, error) {
 	n, err := strconv.ParseUint(text, 10, 8)
 	if err != nil || n > 4 {
 		return 0, fmt.Errorf("%q is not a class from 0 to 4", text)
@@ -206,8 +206,8 @@ type step[T comparable] struct {
 	value T
 }
 
-// steps parses "A until 20m, B until 60m, C". The last step has no end.
-func steps[T comparable](text string, read func(string) (T, error)) (list []step[T], err error) {
+// parseSteps parses "A until 20m, B until 60m, C". The last step has no end.
+func parseSteps[T comparable](text string, read func(string) (T, error)) (list []step[T], err error) {
 	parts := strings.Split(text, ", ")
 	for i, part := range parts {
 		value, until, stepped := strings.Cut(part, " until ")
@@ -216,7 +216,7 @@ func steps[T comparable](text string, read func(string) (T, error)) (list []step
 		}
 		var s step[T]
 		if stepped {
-			if s.until, err = span(until); err != nil {
+			if s.until, err = parseSpan(until); err != nil {
 				return nil, err
 			}
 			if i > 0 && s.until <= list[i-1].until {

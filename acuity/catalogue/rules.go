@@ -135,18 +135,18 @@ func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
 	for i, l := range r.Lines {
 		variant, name := cutVariant(l.Name)
 		var err error
-		if b.lines, err = replaced(b.lines, variant, name, l.Text, -i-1); err != nil {
+		if b.lines, err = replaceLines(b.lines, variant, name, l.Text, -i-1); err != nil {
 			return Spec{}, "", err
 		}
 		fmt.Fprintln(&canonical, l.Name, strings.Join(strings.Fields(l.Text), " "))
 	}
-	spec, err := c.build(&b)
+	spec, err := c.buildSpec(&b)
 	return spec, canonical.String(), err
 }
 
-// replaced returns the lines of a block after replacing those of one name and variant with the lines in text, which get
+// replaceLines returns the lines of a block after replacing those of one name and variant with the lines in text, which get
 // the given number.
-func replaced(lines []line, variant, name, text string, number int) ([]line, error) {
+func replaceLines(lines []line, variant, name, text string, number int) ([]line, error) {
 	from := 0
 	if variant != "" {
 		from = 1 + slices.IndexFunc(lines, func(l line) bool { return l.key == "variant" && l.text == variant })

@@ -52,14 +52,14 @@ func (m *Builder) RebuildAll(list []*registry.Room) {
 
 // rebuild builds the chart of a room from the facts of the patients in it.
 func (m *Builder) rebuild(r *registry.Room) {
-	if r.Own() {
+	if r.IsOwn() {
 		if label, own := m.Locations.Table.Label(r.ID); own && label != r.Label {
 			r.Label = label
 			m.Work.MarkRoom(r, registry.Unsaved)
 		}
 	}
 	c := &r.Chart
-	c.ID, c.Label, c.Area, c.Listed = r.ID, r.Label, r.Area, r.Known()
+	c.ID, c.Label, c.Area, c.Listed = r.ID, r.Label, r.Area, r.IsKnown()
 	if c.Label == "" {
 		c.Label = strconv.Itoa(int(r.ID))
 	}

@@ -32,7 +32,7 @@ func normalWords(text string) (string, bool) {
 	if text == "+" {
 		return "positive", true
 	}
-	r := valueReader{list: tokens(text), allKnown: true}
+	r := valueReader{list: splitTokens(text), allKnown: true}
 	if len(r.list) == 0 || len(r.list) > maxTokens {
 		return "", false
 	}
@@ -40,7 +40,7 @@ func normalWords(text string) (string, bool) {
 	for i := range r.list {
 		r.allKnown = r.allKnown && r.list[i].known
 		worded = worded || r.list[i].word != "?"
-		if _, _, named := r.numbers(i); named {
+		if _, _, named := r.readNumbers(i); named {
 			r.category = true
 		}
 	}
@@ -57,8 +57,8 @@ var valueSpelling = strings.NewReplacer(
 	"+/-", " ? ", "-/+", " ? ", "±", " ? ", "’", "'", "Ⅲ", "III", "Ⅱ", "II", "Ⅰ", "I", "ⅲ", "iii", "ⅱ", "ii", "ⅰ", "i",
 )
 
-// tokens splits the text of a value into at most maxTokens words.
-func tokens(text string) []token {
+// splitTokens splits the text of a value into at most maxTokens words.
+func splitTokens(text string) []token {
 	text = valueSpelling.Replace(text)
 	var list []token
 	start, end := -1, 0
@@ -156,7 +156,7 @@ func (r *valueReader) read(i int) int {
 	}
 	switch t.kept {
 	case "category", "category i", "category ii", "category iii":
-		if to, words, named := r.numbers(i); named {
+		if to, words, named := r.readNumbers(i); named {
 			r.keep("category")
 			r.keep(words...)
 			return to
@@ -180,11 +180,11 @@ func (r *valueReader) read(i int) int {
 			r.keep("equivocal")
 		}
 	case "yes", "present", "reactive":
-		if r.leads(i) || r.deniedJustNow(i) {
+		if r.leads(i) || r.followsNegation(i) {
 			r.keep(t.kept)
 		}
 	case "detected":
-		if t.word == "detected" || r.allKnown || r.is(i-1, organisms) || r.deniedJustNow(i) {
+		if t.word == "detected" || r.allKnown || r.is(i-1, organisms) || r.followsNegation(i) {
 			r.keep(t.kept)
 		}
 	case "positive":
@@ -193,7 +193,7 @@ func (r *valueReader) read(i int) int {
 		}
 		r.keep(t.kept)
 	case "no", "not", "absent":
-		return r.deny(i)
+		return r.readNegation(i)
 	case "none":
 		if !r.is(i-1, findings) {
 			r.keep(t.kept)
@@ -208,9 +208,9 @@ func (r *valueReader) read(i int) int {
 	return i
 }
 
-// deny reads a negating word and returns the index of the last word of its phrase. A negated finding is dropped.
+// readNegation reads a negating word and returns the index of the last word of its phrase. A negated finding is dropped.
 // Before an unknown word, the negation counts as doubt.
-func (r *valueReader) deny(i int) int {
+func (r *valueReader) readNegation(i int) int {
 	t := &r.list[i]
 	if t.word == "n" && !r.allKnown {
 		r.keep("equivocal")
@@ -251,8 +251,8 @@ func (r *valueReader) leads(i int) bool {
 	return true
 }
 
-// deniedJustNow reports whether the word before the i-th is a negation.
-func (r *valueReader) deniedJustNow(i int) bool {
+// followsNegation reports whether the word before the i-th is a negation.
+func (r *valueReader) followsNegation(i int) bool {
 	if i == 0 {
 		return false
 	}
@@ -279,9 +279,9 @@ func (r *valueReader) isNextToReading(i int) bool {
 	return i > 0 && r.list[i].joined && r.list[i-1].known && r.list[i-1].kept != ""
 }
 
-// numbers reads the category numbers that begin at the i-th word. It returns the numbers, the index of the last one,
+// readNumbers reads the category numbers that begin at the i-th word. It returns the numbers, the index of the last one,
 // and whether the word "category" names them.
-func (r *valueReader) numbers(i int) (to int, words []string, named bool) {
+func (r *valueReader) readNumbers(i int) (to int, words []string, named bool) {
 	kept, number, _ := strings.Cut(r.list[i].kept, " ")
 	if kept != "category" {
 		return i, nil, false

@@ -76,7 +76,7 @@ func (r *assertion) evidence() (acuity.Evidence, bool) {
 // A statement without the factor changes nothing, unless it ends everything that its code means.
 func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt acuity.Instant, s *orderedStatement) {
 	if before != nil && terminology.CatalogueIndex().Becoming.Has(r.f) {
-		f.silence(r, before, beforeAt, s.order)
+		f.assertReplacement(r, before, beforeAt, s.order)
 	}
 	if r.f == terminology.CatalogueIndex().EarlyWarning && s.order <= f.acknowledged {
 		return
@@ -92,9 +92,9 @@ func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt
 	}
 }
 
-// silence asserts the factor that replaces a more severe one if no statement repeats the more severe one in time. A
+// assertReplacement asserts the factor that replaces a more severe one if no statement repeats the more severe one in time. A
 // Category III that is not repeated within 60 min then counts as a Category II (docs/decisions.md#silent-category-iii).
-func (f *builder) silence(r *assertion, before *terminology.MatchedSignal, at, now acuity.Instant) {
+func (f *builder) assertReplacement(r *assertion, before *terminology.MatchedSignal, at, now acuity.Instant) {
 	for _, m := range before.Matches {
 		e := f.Catalogue.Requirement(m.Factor, m.Variant)
 		if m.On && e.Becomes == r.f && e.Silent > 0 && now-at >= e.Silent {
@@ -145,9 +145,9 @@ func (f *builder) foldInfusions() {
 	})
 	for i := range runs {
 		r := &runs[i]
-		if e, ok := r.evidence(); ok && !f.refused(r) {
+		if e, ok := r.evidence(); ok && !f.isRefused(r) {
 			e.Start = infusionStart(ran, e.Factor, e.Start)
-			f.out = append(f.out, f.named(e))
+			f.out = append(f.out, f.withAssigner(e))
 		}
 	}
 }

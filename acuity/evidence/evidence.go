@@ -89,8 +89,8 @@ func (f *builder) foldAll(cache *Cache) {
 		d := &cache.list[i]
 		f.moveAssertions(cache, i)
 		for j := range d.assertions {
-			if e, ok := d.assertions[j].evidence(); ok && !f.refused(&d.assertions[j]) {
-				f.out = append(f.out, f.named(e))
+			if e, ok := d.assertions[j].evidence(); ok && !f.isRefused(&d.assertions[j]) {
+				f.out = append(f.out, f.withAssigner(e))
 			}
 		}
 	}
@@ -104,10 +104,10 @@ func (f *builder) clear() {
 	f.e.sorted = f.e.sorted[:0]
 }
 
-// refused reports whether a signal does not count for its factor. Oxytocin after the birth is not an induction
+// isRefused reports whether a signal does not count for its factor. Oxytocin after the birth is not an induction
 // (docs/decisions.md#oxytocin-codes). Whether the patient is in labor follows from the primary factor by ADT or census
 // (docs/decisions.md#oxytocin-section).
-func (f *builder) refused(r *assertion) bool {
+func (f *builder) isRefused(r *assertion) bool {
 	if r.f != terminology.CatalogueIndex().Induction || r.from.Kind != catalogue.KindMedication || r.by.Kind == acuity.ByManual {
 		return false
 	}
@@ -116,8 +116,8 @@ func (f *builder) refused(r *assertion) bool {
 	})
 }
 
-// named adds to the evidence of a primary factor the source that assigned it.
-func (f *builder) named(e acuity.Evidence) acuity.Evidence {
+// withAssigner adds to the evidence of a primary factor the source that assigned it.
+func (f *builder) withAssigner(e acuity.Evidence) acuity.Evidence {
 	if f.Catalogue.Spec(e.Factor).Primary {
 		switch e.Kind {
 		case acuity.ByLocalRule:
@@ -140,10 +140,10 @@ func (f *builder) foldDiagnoses() {
 		said := f.Diagnosis(&d.Diagnosis)
 		for _, m := range said.Matches {
 			fetus := d.fetus(said.Fetus)
-			if f.overruled(m.Factor, fetus, d) {
+			if f.isOverruled(m.Factor, fetus, d) {
 				continue
 			}
-			f.out = append(f.out, f.named(acuity.Evidence{
+			f.out = append(f.out, f.withAssigner(acuity.Evidence{
 				Factor:  m.Factor,
 				Variant: m.Variant,
 				Count:   m.Count,
@@ -157,10 +157,10 @@ func (f *builder) foldDiagnoses() {
 	}
 }
 
-// overruled reports whether a signal overrides a diagnosis. An actual magnesium infusion does so permanently
+// isOverruled reports whether a signal overrides a diagnosis. An actual magnesium infusion does so permanently
 // (docs/decisions.md#magnesium-infusion). A newer Category I does, and so does a newer early-warning score or BMI below
 // the limit (docs/decisions.md#category-i, #mews-below-limit, #bmi-below-limit).
-func (f *builder) overruled(factor catalogue.Factor, fetus string, d *Diagnosis) bool {
+func (f *builder) isOverruled(factor catalogue.Factor, fetus string, d *Diagnosis) bool {
 	switch factor {
 	case terminology.CatalogueIndex().Magnesium:
 		return f.infused

@@ -37,7 +37,7 @@ func (f *builder) countFetuses() {
 	}
 	for _, l := range f.e.Statements {
 		for i := range l.list {
-			if t := &l.list[i]; t.of.Identity.Fetus != "" && t.names(f.e.Owner) {
+			if t := &l.list[i]; t.of.Identity.Fetus != "" && t.namesFetus(f.e.Owner) {
 				name(t.of.Identity.Fetus)
 			}
 		}
@@ -59,8 +59,8 @@ func (f *builder) countFetuses() {
 	f.e.fetuses = f.fetuses
 }
 
-// names reports whether a statement of the patient names a fetus.
-func (t *codeStatements) names(owner Owner) bool {
+// namesFetus reports whether a statement of the patient names a fetus.
+func (t *codeStatements) namesFetus(owner Owner) bool {
 	return slices.ContainsFunc(t.statements, func(h Statement) bool {
 		return h.Owner == owner && h.Counts() && h.Status != acuity.SignalRetracted
 	})

@@ -347,11 +347,11 @@ func leastMissed(list []ResourceStatement) int {
 	at, first := func(i int) acuity.Instant { return list[i].placeInTime() }, -1
 	oldest := func(i int) { first = i }
 	things := func(i int) (uint64, bool) { return list[i].subjectHash(), true }
-	if superseded(len(list), things, func(i, j int) bool { return list[i].sameResourceSubject(&list[j]) }, at, oldest); first >= 0 {
+	if eachSuperseded(len(list), things, func(i, j int) bool { return list[i].sameResourceSubject(&list[j]) }, at, oldest); first >= 0 {
 		return first
 	}
 	codes := func(i int) (uint64, bool) { return list[i].IdentityHash, !list[i].runs() }
-	if superseded(len(list), codes, func(i, j int) bool { return *list[i].Identity == *list[j].Identity }, at, oldest); first >= 0 {
+	if eachSuperseded(len(list), codes, func(i, j int) bool { return *list[i].Identity == *list[j].Identity }, at, oldest); first >= 0 {
 		return first
 	}
 	return max(0, slices.IndexFunc(list, func(h ResourceStatement) bool {

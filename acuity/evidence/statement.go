@@ -181,10 +181,10 @@ func winner(same []orderedStatement) int {
 	return last
 }
 
-// superseded calls found for each of n statements that a later one about the same subject replaces, the latest first.
+// eachSuperseded calls found for each of n statements that a later one about the same subject replaces, the latest first.
 // The statements are in order of arrival; one replaces another only if its time is not earlier. hash distinguishes most
 // subjects; it returns false for a statement that does not count.
-func superseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool, at func(i int) acuity.Instant, found func(i int)) {
+func eachSuperseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool, at func(i int) acuity.Instant, found func(i int)) {
 	if n < 2 {
 		return
 	}

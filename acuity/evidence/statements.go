@@ -249,7 +249,7 @@ func (l *Statements) trim(lose func(*Statement)) {
 	var old []int64
 	for i := range l.list {
 		list := l.list[i].statements
-		superseded(len(list), func(j int) (uint64, bool) { return list[j].SubjectHash, true },
+		eachSuperseded(len(list), func(j int) (uint64, bool) { return list[j].SubjectHash, true },
 			func(j, k int) bool { return sameSubject(&list[j], &list[k]) },
 			func(j int) acuity.Instant { return list[j].OrderTime() },
 			func(j int) { old = append(old, list[j].Number) })

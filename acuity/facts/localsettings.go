@@ -116,7 +116,7 @@ func (s *LocalSettings) Apply(c *settingChange) {
 func (s *LocalSettings) Refusal(o *acuity.Observation, changes []settingChange) string {
 	expect := acuity.ExpectAnything
 	if o.Act != nil {
-		if expect = o.Act.Expect; s.isTable(o, expect) {
+		if expect = o.Act.Expect; s.isTableVersion(o, expect) {
 			expect = acuity.ExpectAnything // of each row, because the table has the expected version
 		}
 	}
@@ -189,8 +189,8 @@ func TableVersion(rows map[string]int64) int64 {
 	return leastTableVersion | int64(sum&(leastTableVersion-1))
 }
 
-// isTable reports whether version is the current version of the table that an act changes.
-func (s *LocalSettings) isTable(o *acuity.Observation, version int64) bool {
+// isTableVersion reports whether version is the current version of the table that an act changes.
+func (s *LocalSettings) isTableVersion(o *acuity.Observation, version int64) bool {
 	kind := kindMapping
 	switch {
 	case version < leastTableVersion:

@@ -89,7 +89,7 @@ func (m *Model) followShort(p *path, visits []acuity.SnapshotVisit) {
 		c := shortCell(v)
 		if !known[c] {
 			known[c] = true
-			m.shortEstimates(c, &estimates[c])
+			m.estimateShort(c, &estimates[c])
 		}
 		is := need(v.Demand[0], v.Score[0])
 		for h := range Horizon {
@@ -101,9 +101,9 @@ func (m *Model) followShort(p *path, visits []acuity.SnapshotVisit) {
 	}
 }
 
-// shortEstimates estimates the deviation from the frozen path for the visits of a cell: the mean of the cell, shrunk
+// estimateShort estimates the deviation from the frozen path for the visits of a cell: the mean of the cell, shrunk
 // toward that of its class and ratio, which is shrunk toward 0.
-func (m *Model) shortEstimates(c int, to *[Horizon]estimate) {
+func (m *Model) estimateShort(c int, to *[Horizon]estimate) {
 	class, of := c/(ages*ratios), c%ratios
 	for h := range to {
 		var all sums

@@ -38,7 +38,7 @@ func Predict(m *Model, u *Unit) (Forecast, error) {
 	for i, minutes := range PointMinutes {
 		f.Points[i] = all.point(u, minutes)
 	}
-	f.Drivers = drivers(m, u, all.path, &all.ahead[best], best)
+	f.Drivers = explainPeak(m, u, all.path, &all.ahead[best], best)
 	return f, nil
 }
 
@@ -145,7 +145,7 @@ func (m *Model) correct(p *path, hours *[Horizon + 1]stretch) [Horizon]outlook {
 		o.mean = p.mean[h]
 		o.mean[nurses] = o.required.by(solveRidge(m.Ridge[:], h))
 		o.mean[rooms] = o.occupied.by(solveRidge(m.RidgeRooms[:], h))
-		o.slopes, o.sds = m.spread(h)
+		o.slopes, o.sds = m.estimateSpread(h)
 		for i, part := range [3]int{single, rooms, points} {
 			if part != rooms {
 				o.mean[part] = max(0, o.mean[part]+float64(o.slopes[i]*(o.mean[nurses]-o.required.raw)))
@@ -166,8 +166,8 @@ func solveRidge(ridge []float32, h int) (w1, w2 float64) {
 	return (float64(c*y1) - float64(b*y2)) / det, (float64(a*y2) - float64(b*y1)) / det
 }
 
-// spread returns the slopes of K, C and S on R, and the standard deviations of the residuals.
-func (m *Model) spread(h int) (slopes, sds [3]float64) {
+// estimateSpread returns the slopes of K, C and S on R, and the standard deviations of the residuals.
+func (m *Model) estimateSpread(h int) (slopes, sds [3]float64) {
 	s := (*[spreadSize]float32)(m.Spreads[h*spreadSize:])
 	n, square := float64(s[0]), float64(s[1])
 	for i := range slopes {
@@ -200,9 +200,9 @@ const (
 	leastEffect = .25 // nurses
 )
 
-// drivers explains the forecast peak to a nurse: the largest changes of the required nurses first, then the reasons
+// explainPeak explains the forecast peak to a nurse: the largest changes of the required nurses first, then the reasons
 // to trust the forecast less.
-func drivers(m *Model, u *Unit, p *path, o *outlook, h int) []string {
+func explainPeak(m *Model, u *Unit, p *path, o *outlook, h int) []string {
 	local := func(at acuity.Instant) string { return clock{u.Zone}.local(at).Format("15:04") }
 	by := local(u.At + acuity.Instant(h+1)*hourLong)
 	arrivals := 0.0
@@ -223,7 +223,7 @@ func drivers(m *Model, u *Unit, p *path, o *outlook, h int) []string {
 	effects = slices.DeleteFunc(effects, func(e effect) bool { return math.Abs(e.nurses) < leastEffect })
 	slices.SortStableFunc(effects, func(a, b effect) int { return cmp.Compare(math.Abs(b.nurses), math.Abs(a.nurses)) })
 
-	caveats := doubts(m, u, local)
+	caveats := listDoubts(m, u, local)
 	list := make([]string, 0, mostDrivers)
 	for _, e := range effects[:min(len(effects), mostDrivers-len(caveats))] {
 		list = append(list, fmt.Sprintf("%s: %+.1f nurses", e.text, e.nurses))
@@ -231,8 +231,8 @@ func drivers(m *Model, u *Unit, p *path, o *outlook, h int) []string {
 	return append(list, caveats...)
 }
 
-// doubts returns at most three reasons to trust a forecast less.
-func doubts(m *Model, u *Unit, local func(acuity.Instant) string) []string {
+// listDoubts returns at most three reasons to trust a forecast less.
+func listDoubts(m *Model, u *Unit, local func(acuity.Instant) string) []string {
 	var list []string
 	end := u.At + Horizon*hourLong
 	switch {

@@ -49,22 +49,22 @@ func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 	}
 	var steps []Step
 	try := func(kind Kind, before, after *score.Verdict, at acuity.Instant) bool {
-		helps := better(before, after)
+		helps := isBetter(before, after)
 		if helps {
 			steps = append(steps, Step{kind, at, after.Level, after.Shortfall})
 		}
 		return helps
 	}
 	if v.OnDuty >= 0 {
-		one := staffed(chart, &v, 1, v.Call, now)
-		two := staffed(chart, &v, 2, v.Call, now) //nolint:mnd // two nurses
+		one := judgeWithNurses(chart, &v, 1, v.Call, now)
+		two := judgeWithNurses(chart, &v, 2, v.Call, now) //nolint:mnd // two nurses
 		before := &v
 		if try(Nurse, &v, one, now) {
 			before = one
 		}
 		try(Nurses, before, two, now)
 		if v.Call != acuity.Yes {
-			try(Call, &v, staffed(chart, &v, 0, acuity.Yes, now), now)
+			try(Call, &v, judgeWithNurses(chart, &v, 0, acuity.Yes, now), now)
 		}
 	}
 	later := v
@@ -80,8 +80,8 @@ func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 	return steps
 }
 
-// staffed evaluates the unit with more nurses on duty.
-func staffed(chart *acuity.Chart, v *score.Verdict, more int32, call acuity.Tristate, now acuity.Instant) *score.Verdict {
+// judgeWithNurses evaluates the unit with more nurses on duty.
+func judgeWithNurses(chart *acuity.Chart, v *score.Verdict, more int32, call acuity.Tristate, now acuity.Instant) *score.Verdict {
 	u := chart.Unit
 	plans := slices.IndexFunc(u.Staffing, func(s acuity.Staffing) bool { return s.AsOf > now })
 	if plans < 0 {
@@ -92,8 +92,8 @@ func staffed(chart *acuity.Chart, v *score.Verdict, more int32, call acuity.Tris
 	return &with
 }
 
-// better reports whether after improves level or shortfall, worsens neither, and leaves no axis unknown that was known before.
-func better(before, after *score.Verdict) bool {
+// isBetter reports whether after improves level or shortfall, worsens neither, and leaves no axis unknown that was known before.
+func isBetter(before, after *score.Verdict) bool {
 	for a := range before.Axes {
 		if before.Axes[a].Known && !after.Axes[a].Known {
 			return false

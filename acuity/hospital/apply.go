@@ -16,8 +16,8 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	}
 	u.begin(max(u.registry.Facts.Clock, o.ReceivedAt, o.AppliedAt), offset)
 	u.changed = true
-	u.makeRoom(o)
-	in := registry.Intake{Observation: o, Change: acuity.Change{Outcome: acuity.Applied}, Roomy: u.capacity.isRoomy(o), Waiting: -1}
+	u.freeCapacity(o)
+	in := registry.Intake{Observation: o, Change: acuity.Change{Outcome: acuity.Applied}, Roomy: u.capacity.allowsAllRooms(o), Waiting: -1}
 	if first := u.dedup.Repeats(o.Request); first != nil {
 		in.Outcome, in.Repeats, in.RepeatsAt = acuity.Duplicate, first.Version, first.At
 		if first.Digest != o.Request.Digest {

@@ -23,9 +23,9 @@ type capacity struct {
 	locations *identity.Locations
 }
 
-// makeRoom removes closed visits early if an observation could bring the hospital to a limit. It depends only on facts,
+// freeCapacity removes closed visits early if an observation could bring the hospital to a limit. It depends only on facts,
 // so a replay removes the same visits.
-func (u *State) makeRoom(o *acuity.Observation) {
+func (u *State) freeCapacity(o *acuity.Observation) {
 	if u.hours.isPast {
 		return
 	}
@@ -103,27 +103,27 @@ func (c *capacity) newVisits(o *acuity.Observation) (n int) {
 	return n
 }
 
-// roomForVisit reports whether the limits allow one more visit.
-func (c *capacity) roomForVisit() bool { return len(c.Visits) < c.Limits.Visits }
+// allowsVisit reports whether the limits allow one more visit.
+func (c *capacity) allowsVisit() bool { return len(c.Visits) < c.Limits.Visits }
 
-// roomForEvent returns the reason why an event, or its visit, exceeds a limit, or "" if it does not. v is nil for a new
+// refusalOfEvent returns the reason why an event, or its visit, exceeds a limit, or "" if it does not. v is nil for a new
 // visit.
-func (c *capacity) roomForEvent(in *registry.Intake, v *registry.Visit, id string, e *acuity.Event) (reason string) {
+func (c *capacity) refusalOfEvent(in *registry.Intake, v *registry.Visit, id string, e *acuity.Event) (reason string) {
 	switch {
-	case v == nil && !c.roomForVisit():
+	case v == nil && !c.allowsVisit():
 		return reasonVisits
 	case c.EventBytes >= c.Limits.Bytes:
 		return reasonEvents
-	case !c.roomForPatient(in, v, id, e.Patient), e.Resource != "" && !c.roomForPatient(in, v, id, e.Subject):
+	case !c.allowsPatient(in, v, id, e.Patient), e.Resource != "" && !c.allowsPatient(in, v, id, e.Subject):
 		return reasonOfPatient
-	case !c.roomForPlace(in, e):
+	case !c.allowsPlace(in, e):
 		return reasonRooms
 	}
 	return ""
 }
 
-// roomForPatient reports whether the limits allow one more visit of a patient.
-func (c *capacity) roomForPatient(in *registry.Intake, v *registry.Visit, id, patient string) bool {
+// allowsPatient reports whether the limits allow one more visit of a patient.
+func (c *capacity) allowsPatient(in *registry.Intake, v *registry.Visit, id, patient string) bool {
 	if patient == "" || v != nil && slices.Contains(v.Names, patient) {
 		return true
 	}
@@ -149,8 +149,8 @@ func (c *capacity) roomForPatient(in *registry.Intake, v *registry.Visit, id, pa
 	return true
 }
 
-// roomToWait reports whether the limits allow one more statement that waits for a visit or a patient.
-func (c *capacity) roomToWait(in *registry.Intake, to identity.Holder) bool {
+// allowsWaiting reports whether the limits allow one more statement that waits for a visit or a patient.
+func (c *capacity) allowsWaiting(in *registry.Intake, to identity.Holder) bool {
 	if to.V != nil && (!to.V.IsName() || to.V.Joined.Head != nil) {
 		return true
 	}
@@ -176,14 +176,14 @@ func (c *capacity) roomToWait(in *registry.Intake, to identity.Holder) bool {
 	return true
 }
 
-// isRoomy reports whether every room in an observation fits, which is the usual case.
-func (c *capacity) isRoomy(o *acuity.Observation) bool {
+// allowsAllRooms reports whether every room in an observation fits, which is the usual case.
+func (c *capacity) allowsAllRooms(o *acuity.Observation) bool {
 	n := len(o.Events) + 1
 	return len(c.Chart.Rooms)+n <= c.Limits.Rooms && len(c.Rooms)+n <= c.Limits.Known && len(c.locations.Located)+2*n <= c.Limits.Known
 }
 
-// roomForRoom reports whether a room may be in use: it already is, or the limits allow one more.
-func (c *capacity) roomForRoom(in *registry.Intake, id int32) bool {
+// allowsRoom reports whether a room may be in use: it already is, or the limits allow one more.
+func (c *capacity) allowsRoom(in *registry.Intake, id int32) bool {
 	r := c.Room(id)
 	if in.Roomy || in.NewRooms[id] || r != nil && r.InUnit && charts.IsUsed(r, c.Facts.Clock) {
 		return true
@@ -203,8 +203,8 @@ func (c *capacity) roomForRoom(in *registry.Intake, id int32) bool {
 	return true
 }
 
-// roomForPlace reports whether the room of an event's place may be in use, as roomForRoom does.
-func (c *capacity) roomForPlace(in *registry.Intake, e *acuity.Event) bool {
+// allowsPlace reports whether the room of an event's place may be in use, as allowsRoom does.
+func (c *capacity) allowsPlace(in *registry.Intake, e *acuity.Event) bool {
 	if in.Roomy || e.Void { // a withdrawal is never refused
 		return true
 	}
@@ -217,7 +217,7 @@ func (c *capacity) roomForPlace(in *registry.Intake, e *acuity.Event) bool {
 		return true
 	}
 	p := c.locations.Table.Resolve(e.Place)
-	return p.Kind != location.InRoom || c.roomForRoom(in, p.Room)
+	return p.Kind != location.InRoom || c.allowsRoom(in, p.Room)
 }
 
 // removeRooms removes rooms that have only a name if the number of known rooms approaches the limit. It reports whether

@@ -48,7 +48,7 @@ func (u *State) applyCensus(in *registry.Intake, c *acuity.Census) {
 		}
 		switch {
 		case row.Visit == "":
-		case u.names.VisitNamed(row.Visit) == nil && !u.capacity.roomForVisit(): // the room is occupied nevertheless
+		case u.names.VisitNamed(row.Visit) == nil && !u.capacity.allowsVisit(): // the room is occupied nevertheless
 			in.Refuse(reasonVisits, registry.ItemPath("rooms", i)+".visitId")
 		case t.applyNamedRow(row):
 			continue
@@ -205,7 +205,7 @@ func (t *censusIntake) placeVisit(v *registry.Visit, row *acuity.CensusRoom) {
 	}
 	t.describe(v.Facts, row)
 	t.unit.registry.IndexKnown(v)
-	t.unit.registry.Weigh(v)
+	t.unit.registry.UpdateSize(v)
 	t.unit.registry.RecordFact(v)
 	t.unit.registry.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 }
@@ -256,7 +256,7 @@ func (t *censusIntake) unlistRoom(r *registry.Room) {
 		if v := u.registry.VisitOfStatement(h); v != nil {
 			u.statements.AddToVisit(v, *h)
 		} else {
-			u.statements.Lose(h)
+			u.statements.DropStatement(h)
 		}
 	}
 	u.registry.Work.MarkRoom(r, registry.Unsaved)

@@ -208,7 +208,7 @@ func TestEvidenceGoesWithItsOwner(t *testing.T) {
 	mag := func(observed, received int) acuity.Observation {
 		s := magnesium(clockAt(observed), acuity.SignalActive)
 		s.ObservedAt = clockAt(observed)
-		return spoken(clockAt(received), 1, s)
+		return clinicalRequest(clockAt(received), 1, s)
 	}
 	in := func(at, received int, visit string) acuity.Observation {
 		return arrival(clockAt(received), acuity.Event{ID: visit, Type: acuity.A01, At: clockAt(at), Visit: visit, Class: 'I', Place: ldr("L1")})
@@ -243,7 +243,7 @@ func TestEvidenceGoesWithItsOwner(t *testing.T) {
 
 func TestRoomThatNobodyIsIn(t *testing.T) {
 	u := New(testHospital)
-	c := last(feed(u, listing(clockAt(0)), spoken(clockAt(1), 1, magnesium(clockAt(1), acuity.SignalActive))))
+	c := last(feed(u, listing(clockAt(0)), clinicalRequest(clockAt(1), 1, magnesium(clockAt(1), acuity.SignalActive))))
 	if got := warnings(c); !slices.Equal(got, []string{"room_not_occupied"}) {
 		t.Errorf("warnings %v", got)
 	}
@@ -254,7 +254,7 @@ func TestRoomThatNobodyIsIn(t *testing.T) {
 
 func TestCensusTakesRoomsOut(t *testing.T) {
 	u := New(testHospital)
-	c := last(feed(u, spoken(clockAt(0), 9, magnesium(clockAt(0), acuity.SignalActive))))
+	c := last(feed(u, clinicalRequest(clockAt(0), 9, magnesium(clockAt(0), acuity.SignalActive))))
 	if len(c.Effects) != 1 || c.Effects[0].RoomID != 9 {
 		t.Fatalf("effects %+v", c.Effects)
 	}
@@ -265,7 +265,7 @@ func TestCensusTakesRoomsOut(t *testing.T) {
 	if got := ids(c.Expired); !slices.Equal(got, []string{"high-mag"}) {
 		t.Errorf("expired %v", got)
 	}
-	c = last(feed(u, spoken(clockAt(6), 9)))
+	c = last(feed(u, clinicalRequest(clockAt(6), 9)))
 	if len(c.Active) != 0 || u.roomVerdict(9) == nil {
 		t.Errorf("the room came back with %v", c.Active)
 	}
@@ -276,7 +276,7 @@ func TestCensusTakesRoomsOut(t *testing.T) {
 func TestExpiredIsToldOnce(t *testing.T) {
 	u := New(testHospital)
 	mews := func(at, observed int, score int64) acuity.Observation {
-		return spoken(clockAt(at), 4, acuity.Signal{
+		return clinicalRequest(clockAt(at), 4, acuity.Signal{
 			Kind: catalogue.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(codes.Milli(score)*1000, ""), ObservedAt: clockAt(observed),
 		})
 	}
@@ -284,7 +284,7 @@ func TestExpiredIsToldOnce(t *testing.T) {
 	if got := ids(c.Activated); !slices.Equal(got, []string{"mews-active"}) {
 		t.Fatalf("activated %v", got)
 	}
-	changes := feed(u, spoken(clockAt(300), 5), spoken(clockAt(301), 4), spoken(clockAt(302), 4))
+	changes := feed(u, clinicalRequest(clockAt(300), 5), clinicalRequest(clockAt(301), 4), clinicalRequest(clockAt(302), 4))
 	step := changes[slices.IndexFunc(changes, func(c acuity.Change) bool { return c.AppliedAt == clockAt(240) })]
 	if step.Cause != acuity.CauseTime || step.AppliedAt != clockAt(240) {
 		t.Errorf("step %+v", step)
@@ -307,7 +307,7 @@ func TestExpiredIsToldOnce(t *testing.T) {
 func TestMappingReadsWhatWasSaidBefore(t *testing.T) {
 	u := New(testHospital)
 	s := acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "HAUS-7", Display: "House code"}
-	c := last(feed(u, spoken(clockAt(0), 4, s)))
+	c := last(feed(u, clinicalRequest(clockAt(0), 4, s)))
 	if len(c.Unmapped) != 1 || c.Unmapped[0].Code != "HAUS-7" || len(c.Activated) != 0 {
 		t.Fatalf("change %+v", c)
 	}
@@ -362,7 +362,7 @@ func TestLateOwnerTakesTheStatement(t *testing.T) {
 	s.ObservedAt = clockAt(5)
 	feed(u, listing(clockAt(0)),
 		arrival(clockAt(1), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1")}),
-		spoken(clockAt(5), 1, s),
+		clinicalRequest(clockAt(5), 1, s),
 		arrival(clockAt(10), acuity.Event{ID: "b", Type: acuity.A02, Visit: "v", Place: ldr("L2")}))
 	mag := mustFactor(t, "high-mag")
 	if !u.roomVerdict(2).Has(mag) {

@@ -14,7 +14,7 @@ import (
 // became active or expired.
 func (u *State) conclude(in *registry.Intake) {
 	c := &in.Change
-	u.head()
+	u.updateHead()
 	u.scoring.judge()
 	after := &u.scoring.verdict
 
@@ -51,8 +51,8 @@ func stampVersion(u *State) {
 	v.Version, v.AsOf, v.Run = f.Version, f.Since, f.Run
 }
 
-// head updates the fields of the chart that concern the unit as a whole.
-func (u *State) head() {
+// updateHead updates the fields of the chart that concern the unit as a whole.
+func (u *State) updateHead() {
 	f, h := &u.registry.Facts, &u.registry.Chart.Unit
 	h.Clock, h.ObservedAt = f.Clock, f.ObservedAt
 	h.Staffing, h.Roster, h.StaffingFromRoster = f.Staffing, f.Roster, u.settings.SwitchesInForce().StaffingFromRoster

@@ -168,12 +168,12 @@ func (u *State) Restored() {
 	for _, v := range u.registry.Recent {
 		v.InRecent = true
 		u.registry.IndexKnown(v)
-		u.registry.Weigh(v)
+		u.registry.UpdateSize(v)
 	}
 	u.dedup.Restored()
 	u.touchAll()
 	u.derive()
-	u.head()
+	u.updateHead()
 	u.scoring.judge()
 	stampVersion(u)
 	u.scoring.overdue = u.registry.Facts.Version > 0 && u.scoring.verdict.Level != u.registry.Facts.Level

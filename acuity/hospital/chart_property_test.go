@@ -11,9 +11,9 @@ import (
 	"svc/acuity/codes"
 )
 
-// saidOf draws a statement about a patient in labor, including every kind that affects other
+// drawStatement draws a statement about a patient in labor, including every kind that affects other
 // sources.
-func saidOf(t *rapid.T, now acuity.Instant) acuity.Signal {
+func drawStatement(t *rapid.T, now acuity.Instant) acuity.Signal {
 	ago := func(most int) acuity.Instant {
 		return now.Add(-time.Duration(rapid.IntRange(0, most).Draw(t, "ago")) * time.Minute)
 	}
@@ -56,7 +56,7 @@ func TestChartAfterEachStatement(t *testing.T) {
 		both(arrival(now, acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1"), DiagnosisMode: acuity.DiagnosisSnapshot, Diagnoses: codes}))
 		for range rapid.IntRange(2, 14).Draw(t, "steps") {
 			now = now.Add(time.Duration(pick(t, "wait", 1, 7, 20, 61, 250)) * time.Minute)
-			o := spoken(now, 1, saidOf(t, now))
+			o := clinicalRequest(now, 1, drawStatement(t, now))
 			if pick(t, "feed", false, false, false, true) {
 				o.Channel, o.Signals[0].Visit = acuity.ChannelFHIR, "v"
 			}
@@ -82,10 +82,10 @@ func TestTwoIdentitiesOfOneCode(t *testing.T) {
 		listing(clockAt(-60), acuity.CensusRoom{ID: 1, Visit: "v"}),
 		{ReceivedAt: clockAt(-50), Channel: acuity.ChannelTerminology, Mappings: []acuity.Mapping{{ID: "m1", System: codes.SystemLocal, Code: "X1", Factor: factor("high-cardiac")}}},
 		arrival(clockAt(0), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1")}),
-		spoken(clockAt(10), 1, said(catalogue.KindMedication, acuity.SignalActive, clockAt(5))),
-		spoken(clockAt(11), 1, said(catalogue.KindObservation, acuity.SignalActive, clockAt(5))),
-		spoken(clockAt(20), 1, said(catalogue.KindObservation, acuity.SignalEnded, clockAt(20))),
-		spoken(clockAt(30), 1, said(catalogue.KindMedication, acuity.SignalEnded, clockAt(30))),
+		clinicalRequest(clockAt(10), 1, said(catalogue.KindMedication, acuity.SignalActive, clockAt(5))),
+		clinicalRequest(clockAt(11), 1, said(catalogue.KindObservation, acuity.SignalActive, clockAt(5))),
+		clinicalRequest(clockAt(20), 1, said(catalogue.KindObservation, acuity.SignalEnded, clockAt(20))),
+		clinicalRequest(clockAt(30), 1, said(catalogue.KindMedication, acuity.SignalEnded, clockAt(30))),
 	} {
 		feed(unit, o)
 		feed(plain, o)
@@ -106,7 +106,7 @@ func TestOxytocinAgainAfterBirth(t *testing.T) {
 	u := New(testHospital)
 	feed(
 		u, listing(clockAt(0), acuity.CensusRoom{ID: 1, Visit: "v", Primary: factor("pp-couplet")}),
-		spoken(clockAt(10), 1, drug(acuity.SignalActive)), spoken(clockAt(20), 1, drug(acuity.SignalEnded)), spoken(clockAt(30), 1, drug(acuity.SignalActive)),
+		clinicalRequest(clockAt(10), 1, drug(acuity.SignalActive)), clinicalRequest(clockAt(20), 1, drug(acuity.SignalEnded)), clinicalRequest(clockAt(30), 1, drug(acuity.SignalActive)),
 	)
 	if rv := u.roomVerdict(1); rv.Has(factor("labor-induction")) || !rv.Has(factor("pp-couplet")) {
 		t.Errorf("room 1 has %+v", rv.Factors)
@@ -144,7 +144,7 @@ func TestWhatOthersHaveASayIn(t *testing.T) {
 				{ReceivedAt: clockAt(1), Channel: c.feed, Events: []acuity.Event{{ID: "a", Type: acuity.A01, At: clockAt(0), Visit: "v", Class: 'I', Place: ldr("L1"), DiagnosisMode: acuity.DiagnosisSnapshot, Diagnoses: []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O15.1"}}}}},
 			}
 			for i, s := range c.said {
-				o := spoken(clockAt(65+10*i), 1, s)
+				o := clinicalRequest(clockAt(65+10*i), 1, s)
 				if o.Channel = c.feed; s.Visit != "" {
 					o.Room = nil
 				}

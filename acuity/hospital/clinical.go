@@ -61,7 +61,7 @@ func (k *clinicalIntake) applySignals(in *registry.Intake) {
 		if r == nil {
 			continue
 		}
-		k.statements.Number(&h)
+		k.statements.AssignNumber(&h)
 		k.statements.KeepStatement(&r.Statements, h, "")
 		k.Work.MarkRoom(r, registry.Touched|registry.Named)
 	}
@@ -76,7 +76,7 @@ func (k *clinicalIntake) applySignals(in *registry.Intake) {
 // room is refused.
 func (k *clinicalIntake) namedRoom(in *registry.Intake, ref acuity.RoomRef) *registry.Room {
 	r := k.Room(ref.ID)
-	if !k.capacity.roomForRoom(in, ref.ID) {
+	if !k.capacity.allowsRoom(in, ref.ID) {
 		in.Refuse(reasonRooms, "roomId")
 		return nil
 	}
@@ -107,11 +107,11 @@ func (k *clinicalIntake) storeStatement(in *registry.Intake, i int, s *acuity.Si
 	if h.Version != nil && !h.Version.IsDescribed() {
 		to = k.statements.HolderOfResource(&h, to)
 	}
-	if to == (identity.Holder{}) || !k.capacity.roomToWait(in, to) {
+	if to == (identity.Holder{}) || !k.capacity.allowsWaiting(in, to) {
 		in.Refuse(reasonReferences, registry.ItemPath("signals", i))
 		return
 	}
-	k.statements.Number(&h.Statement)
+	k.statements.AssignNumber(&h.Statement)
 	if h.Version != nil && s.Patient != "" && to.V != nil {
 		in.Subjects = append(in.Subjects, registry.StatedSubject{Signal: i, V: to.V, Version: h.Version})
 	}
@@ -141,7 +141,7 @@ func (k *clinicalIntake) subjectOf(s *acuity.Signal) identity.Holder {
 		if v := k.names.VisitCalled(s.Visit); v != nil {
 			return identity.Holder{V: v}
 		}
-		if k.isFullOfUnknown() || !k.capacity.roomForVisit() {
+		if k.isFullOfUnknown() || !k.capacity.allowsVisit() {
 			return identity.Holder{}
 		}
 		return identity.Holder{V: k.Visit(s.Visit)}

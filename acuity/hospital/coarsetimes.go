@@ -124,7 +124,7 @@ func (es *eventStore) resolveStored(v *registry.Visit, resource string, stored [
 		}
 	}
 	v.Events = kept
-	es.Weigh(v)
+	es.UpdateSize(v)
 	es.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 	return stored
 }

@@ -29,8 +29,8 @@ type intakeVersion struct {
 	reason   string
 }
 
-// version returns the version of an Encounter that an event of the observation belongs to.
-func (es *eventStore) version(in *registry.Intake, e *acuity.Event) *intakeVersion {
+// versionOf returns the version of an Encounter that an event of the observation belongs to.
+func (es *eventStore) versionOf(in *registry.Intake, e *acuity.Event) *intakeVersion {
 	if es.versions == nil {
 		es.versions = map[encounterVersion]*intakeVersion{}
 		for i := range in.Observation.Events {
@@ -68,7 +68,7 @@ func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Even
 // applyVersion replaces the events of older versions of an Encounter with those of a new version
 // (docs/decisions.md#encounter-versions), unless a newer version is stored.
 func (es *eventStore) applyVersion(in *registry.Intake, e *acuity.Event) *intakeVersion {
-	k := es.version(in, e)
+	k := es.versionOf(in, e)
 	if k.taken {
 		return k
 	}
@@ -92,7 +92,7 @@ func (es *eventStore) applyVersion(in *registry.Intake, e *acuity.Event) *intake
 			return k
 		}
 	}
-	if k.reason = es.roomForVersion(in, k, id); k.reason != "" {
+	if k.reason = es.refusalOfVersion(in, k, id); k.reason != "" {
 		k.v, k.outcome = nil, acuity.Rejected
 		return k
 	}
@@ -121,10 +121,10 @@ func (es *eventStore) applyVersion(in *registry.Intake, e *acuity.Event) *intake
 	return k
 }
 
-// roomForVersion returns the reason why a version exceeds a limit. Either all its events are applied, or none.
-func (es *eventStore) roomForVersion(in *registry.Intake, k *intakeVersion, id string) (reason string) {
+// refusalOfVersion returns the reason why a version exceeds a limit. Either all its events are applied, or none.
+func (es *eventStore) refusalOfVersion(in *registry.Intake, k *intakeVersion, id string) (reason string) {
 	for _, e := range k.events {
-		if reason := es.capacity.roomForEvent(in, k.v, id, e); reason != "" {
+		if reason := es.capacity.refusalOfEvent(in, k.v, id, e); reason != "" {
 			return reason
 		}
 	}
@@ -150,7 +150,7 @@ func (es *eventStore) dropEvents(v *registry.Visit, resource string) {
 		}
 	}
 	v.Events = kept
-	es.Weigh(v)
+	es.UpdateSize(v)
 	es.IndexKnown(v)
 	es.Work.RecountWaiting, es.Work.DropPast = true, true // the visit may have only a name now, and its statements wait
 	es.RecordFact(v)
@@ -161,7 +161,7 @@ func (es *eventStore) dropEvents(v *registry.Visit, resource string) {
 func (es *eventStore) moveEvents(from, to *registry.Visit, resource string, list []adt.Event) {
 	es.dropEvents(from, resource)
 	to.Events = append(registry.GrowLittle(to.Events), list...)
-	es.Weigh(to)
+	es.UpdateSize(to)
 	es.IndexKnown(to)
 	es.RecordFact(to)
 	es.names.Versions[resource] = to

@@ -61,7 +61,7 @@ func (es *eventStore) applyEvent(in *registry.Intake, i int, e *acuity.Event) (a
 		if k.v == nil {
 			return k.outcome, k.reason
 		}
-		es.store(in, i, k.resolvedEvent(e), k.v, strings.Clone(e.ID))
+		es.storeEvent(in, i, k.resolvedEvent(e), k.v, strings.Clone(e.ID))
 		return acuity.Applied, ""
 	}
 	if s := es.dedup.ByID.Rows[e.ID]; s != nil && e.ID != "" {
@@ -87,18 +87,18 @@ func (es *eventStore) applyEvent(in *registry.Intake, i int, e *acuity.Event) (a
 	if e.ID != "" && v != nil && v.Has(e.ID) {
 		return acuity.Duplicate, ""
 	}
-	if reason := es.capacity.roomForEvent(in, v, id, e); reason != "" {
+	if reason := es.capacity.refusalOfEvent(in, v, id, e); reason != "" {
 		return acuity.Rejected, reason
 	}
 	if v == nil {
 		v = es.Visit(id)
 	}
-	es.store(in, i, e, v, es.dedup.MarkSeen(e, in.Observation.ReceivedAt))
+	es.storeEvent(in, i, e, v, es.dedup.MarkSeen(e, in.Observation.ReceivedAt))
 	return acuity.Applied, ""
 }
 
-// store adds an event to its visit, with copies of its strings.
-func (es *eventStore) store(in *registry.Intake, i int, e *acuity.Event, v *registry.Visit, id string) {
+// storeEvent adds an event to its visit, with copies of its strings.
+func (es *eventStore) storeEvent(in *registry.Intake, i int, e *acuity.Event, v *registry.Visit, id string) {
 	completed := *e
 	if e.Resource != "" && e.Encounter == "" && e.Visit != v.ID {
 		completed.Encounter = e.Visit // the reference is its only name
@@ -283,12 +283,12 @@ func (es *eventStore) foldOldest(v *registry.Visit) {
 	for i := range base {
 		es.locations.Table.AddUse(*base[i].Place)
 	}
-	es.Weigh(v)
+	es.UpdateSize(v)
 }
 
 // isFull reports whether a visit has too many events.
 func (es *eventStore) isFull(v *registry.Visit) bool {
-	es.Weigh(v)
+	es.UpdateSize(v)
 	return len(v.Events) > capEvents || v.Bytes-v.Facts.Size() > capEventBytes
 }
 
@@ -315,11 +315,11 @@ func (es *eventStore) assignLent(v *registry.Visit) {
 			e.ByPatient = false
 			to.Events = append(registry.GrowLittle(to.Events), e)
 			es.Work.MarkVisit(to, registry.Unsaved|registry.Touched)
-			es.Weigh(to)
+			es.UpdateSize(to)
 		}
 		h.Events = kept
 		h.Joined.Tie().Lent = nil
-		es.Weigh(h)
+		es.UpdateSize(h)
 		es.IndexKnown(h)
 		es.Work.MarkVisit(h, registry.Unsaved|registry.Touched)
 	}

@@ -241,7 +241,7 @@ func (u *State) cutPast(in *registry.Intake) {
 	f := &u.registry.Facts
 	b := &f.Backfill
 	u.ensurePast()
-	s := u.hours.past.cut(b.Next, u.hours.staffed.At)
+	s := u.hours.past.makeSnapshot(b.Next, u.hours.staffed.At)
 	s.Generation, s.Position, s.Backfill = f.Generation, f.Offset, b.Left(f.Live)
 	in.Snapshot = s
 	b.Next++
@@ -311,7 +311,7 @@ func (p *past) applyUntil(before acuity.Instant, most int) bool {
 			break
 		}
 		e := p.events[n]
-		p.unit.pass(e.At)
+		p.unit.advanceTo(e.At)
 		events := e.AppendTo(nil, e.visit)
 		events[0].Resource, events[0].Encounter, events[0].Subject = "", "", "" // the versions are already resolved
 		p.unit.Apply(&acuity.Observation{Hospital: p.unit.registry.Keys.Hospital, ReceivedAt: e.At, Channel: e.Feed, Events: events}, 0)
@@ -320,11 +320,11 @@ func (p *past) applyUntil(before acuity.Instant, most int) bool {
 	return len(p.events) == 0 || p.events[0].At >= before
 }
 
-// cut returns the snapshot of an hour. staffing returns the staffing at an instant, if it is known.
-func (p *past) cut(hour int32, staffing func(acuity.Instant) (acuity.Staffing, bool)) *acuity.Snapshot {
+// makeSnapshot returns the snapshot of an hour. staffing returns the staffing at an instant, if it is known.
+func (p *past) makeSnapshot(hour int32, staffing func(acuity.Instant) (acuity.Staffing, bool)) *acuity.Snapshot {
 	u, at := p.unit, acuity.Instant(hour)*registry.HourOf
 	p.applyUntil(at, len(p.events))
-	u.pass(at)
+	u.advanceTo(at)
 	u.registry.Facts.Staffing = nil
 	if s, known := staffing(at); known {
 		u.registry.Facts.Staffing = []acuity.Staffing{s}
@@ -339,8 +339,8 @@ func (p *past) cut(hour int32, staffing func(acuity.Instant) (acuity.Staffing, b
 	return in.Snapshot
 }
 
-// pass advances the unit to an instant.
-func (u *State) pass(now acuity.Instant) {
+// advanceTo advances the unit to an instant.
+func (u *State) advanceTo(now acuity.Instant) {
 	for more := true; more; {
 		_, more = u.Advance(now)
 	}

@@ -68,14 +68,14 @@ func TestSnapshotAddsUpToTheVerdict(t *testing.T) {
 func TestFrozenPathIsThatOfTheSchedules(t *testing.T) {
 	u := New(testHospital)
 	feed(u,
-		spoken(clockAt(0), 4, magnesium(clockAt(0), acuity.SignalActive)),
-		spoken(clockAt(0), 5, acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(5000, "")}),
+		clinicalRequest(clockAt(0), 4, magnesium(clockAt(0), acuity.SignalActive)),
+		clinicalRequest(clockAt(0), 5, acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(5000, "")}),
 		acuity.Observation{ReceivedAt: clockAt(1), Channel: acuity.ChannelCensus, Census: &acuity.Census{TotalRooms: 9, Rooms: []acuity.CensusRoom{
 			{ID: 1, Label: "P1", Status: acuity.RoomOccupied, Primary: factor("pp-immediate-recovery-vag"), PrimarySince: clockAt(-60), Visit: "v1"},
 			{ID: 2, Label: "P2", Status: acuity.RoomOccupied, Primary: factor("pp-csection"), PrimarySince: clockAt(-60 * 7)},
 			{ID: 3, Label: "P3", Status: acuity.RoomEmpty},
 		}}},
-		spoken(clockAt(1), 4, magnesium(clockAt(0), acuity.SignalActive)),
+		clinicalRequest(clockAt(1), 4, magnesium(clockAt(0), acuity.SignalActive)),
 	)
 	s := score.MakeSnapshot(u.Chart(), clockAt(1))
 	if s.Occupied != 3 || s.Rooms != 9 || len(s.Visits) != 3 {
@@ -96,7 +96,7 @@ func TestFrozenPathIsThatOfTheSchedules(t *testing.T) {
 // until the next fact.
 func TestSleepingHospitalIsNotCut(t *testing.T) {
 	u := New(testHospital)
-	changes := feed(u, spoken(clockAt(10), 4), acuity.Observation{ReceivedAt: clockAt(60 * 40), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 3}})
+	changes := feed(u, clinicalRequest(clockAt(10), 4), acuity.Observation{ReceivedAt: clockAt(60 * 40), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 3}})
 	got := snapshots(changes)
 	if len(got) != 13 {
 		t.Fatalf("%d hours were cut, want 13", len(got))
@@ -109,7 +109,7 @@ func TestSleepingHospitalIsNotCut(t *testing.T) {
 	if due := u.Due(); due != 0 {
 		t.Errorf("due at %v", due.Time())
 	}
-	if got := snapshots(feed(u, spoken(clockAt(60*50+1), 4), spoken(clockAt(60*52), 4))); len(got) != 2 || got[0].Hour != day.Hour()+51 {
+	if got := snapshots(feed(u, clinicalRequest(clockAt(60*50+1), 4), clinicalRequest(clockAt(60*52), 4))); len(got) != 2 || got[0].Hour != day.Hour()+51 {
 		t.Errorf("after the sleep: %+v", got)
 	}
 }
@@ -117,7 +117,7 @@ func TestSleepingHospitalIsNotCut(t *testing.T) {
 // The hour that ends exactly twelve hours after a fact is observed. The next hour is not.
 func TestLastObservedHour(t *testing.T) {
 	u := New(testHospital)
-	got := snapshots(feed(u, spoken(clockAt(0), 4), acuity.Observation{ReceivedAt: clockAt(60 * 40), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 3}}))
+	got := snapshots(feed(u, clinicalRequest(clockAt(0), 4), acuity.Observation{ReceivedAt: clockAt(60 * 40), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 3}}))
 	if len(got) != 13 || !got[11].Observed || got[12].Observed {
 		t.Errorf("%d hours", len(got))
 	}
@@ -146,7 +146,7 @@ func TestArrivalsAreOfTheHourOfTheirReceipt(t *testing.T) {
 // input is applied. Both snapshots are equal.
 func TestHourIsTheSameWhoeverCutsIt(t *testing.T) {
 	for name, cut := range map[string]func(u *State) []acuity.Change{
-		"input": func(u *State) []acuity.Change { return feed(u, spoken(clockAt(60), 5)) },
+		"input": func(u *State) []acuity.Change { return feed(u, clinicalRequest(clockAt(60), 5)) },
 		"clock": func(u *State) []acuity.Change {
 			if due := u.Due(); due != clockAt(60)+hourGrace {
 				t.Errorf("due at %v", due.Time())
@@ -155,7 +155,7 @@ func TestHourIsTheSameWhoeverCutsIt(t *testing.T) {
 		},
 	} {
 		u := New(testHospital)
-		feed(u, spoken(clockAt(50), 4))
+		feed(u, clinicalRequest(clockAt(50), 4))
 		c := cut(u)[0]
 		if c.AppliedAt != clockAt(60) || c.Cause != acuity.CauseTime || c.Snapshot == nil || c.Snapshot.Hour != day.Hour()+1 || len(c.Effects) != 0 {
 			t.Errorf("%s: %+v", name, c)
@@ -241,7 +241,7 @@ func TestBackfillIsWhatWouldHaveBeenObserved(t *testing.T) {
 // Hours that were observed live get no second snapshot. Other hours do.
 func TestBackfillLeavesLiveHours(t *testing.T) {
 	u := New(testHospital)
-	changes := feed(u, spoken(clockAt(10), 4), spoken(clockAt(190), 4))
+	changes := feed(u, clinicalRequest(clockAt(10), 4), clinicalRequest(clockAt(190), 4))
 	if got := len(snapshots(changes)); got != 3 {
 		t.Fatalf("%d live hours", got)
 	}

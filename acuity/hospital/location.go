@@ -25,7 +25,7 @@ func (u *State) updateTable() {
 	w.RebuildTable, w.Relabel, w.TableChanged = false, false, false
 	u.locations.TouchChangedAnswers()
 	for _, r := range u.registry.Rooms {
-		if label, own := u.locations.Table.Label(r.ID); r.Own() && own && label != r.Label {
+		if label, own := u.locations.Table.Label(r.ID); r.IsOwn() && own && label != r.Label {
 			u.registry.Work.MarkRoom(r, registry.Touched)
 		}
 	}

@@ -21,7 +21,7 @@ func (t *censusIntake) giveOccupantTo(v *registry.Visit, r *registry.Room) {
 	}
 	v.AddStay(s)
 	u.registry.IndexKnown(v)
-	u.registry.Weigh(v)
+	u.registry.UpdateSize(v)
 	r.Occupant, r.OccupantVisit, v.OccupantOf = nil, nil, nil
 	u.registry.RecordFact(v)
 	u.registry.Work.MarkVisit(v, registry.Unsaved|registry.Touched)

@@ -80,7 +80,7 @@ func TestForgottenReferenceHasNoEffect(t *testing.T) {
 	}{
 		"Medication": {
 			acuity.Reference{Name: "Medication/m", Codings: []acuity.Coding{{System: codes.RxNorm, Code: "6585"}}},
-			spoken(now, 4, acuity.Signal{Room: 4, Kind: catalogue.KindMedication, System: codes.SystemLocal, Code: "Medication/m", StartedAt: now}),
+			clinicalRequest(now, 4, acuity.Signal{Room: 4, Kind: catalogue.KindMedication, System: codes.SystemLocal, Code: "Medication/m", StartedAt: now}),
 		},
 		"Location": {
 			acuity.Reference{Name: "Location/l", Place: ldr("L1")},

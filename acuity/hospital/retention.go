@@ -166,9 +166,9 @@ func (u *State) removeFromRooms(v *registry.Visit) {
 	u.stays.TouchIfListed(v)
 	stays.RemoveRoomStays(&u.registry, v, v.Spans)
 	u.names.TouchUnassignedOf(v)
-	u.joins.Leave(v)
+	u.joins.Remove(v)
 	u.names.Delist(v)
-	u.registry.Work.TurnOver(v.Moves(), nil)
+	u.registry.Work.RecordMoves(v.Moves(), nil)
 	if v.CountedUnplaced {
 		u.stays.Unplaced--
 	}
@@ -188,7 +188,7 @@ func (u *State) removeFromRooms(v *registry.Visit) {
 		u.registry.Work.MarkVisit(n, registry.Touched)
 	}
 	for h := range v.Statements.All {
-		u.statements.Lose(h)
+		u.statements.DropStatement(h)
 	}
 	for i := range v.ResourceStatements {
 		u.statements.DropResourceStatement(&v.ResourceStatements[i])

@@ -15,7 +15,7 @@ func TestAHiddenSourceEnds(t *testing.T) {
 	row := acuity.CensusRoom{ID: 4, Label: "L4", Status: acuity.RoomOccupied, Primary: factor("labor-standard"), HasDiagnoses: true, Diagnoses: []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O68"}}}
 	said := []acuity.Observation{
 		{ReceivedAt: clockAt(0), Channel: acuity.ChannelCensus, Census: &acuity.Census{TotalRooms: 9, Rooms: []acuity.CensusRoom{row}}},
-		spoken(clockAt(10), 4, category),
+		clinicalRequest(clockAt(10), 4, category),
 		{ReceivedAt: clockAt(255), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 3}},
 	}
 	unit, plain := New(testHospital), NewPlain(testHospital)

@@ -25,7 +25,7 @@ func busy(hospital string) (*State, acuity.Instant) {
 	}
 	apply := func(o acuity.Observation) {
 		o.Hospital, o.ReceivedAt = hospital, now
-		u.pass(now)
+		u.advanceTo(now)
 		u.Apply(&o, 1)
 	}
 	apply(acuity.Observation{Channel: acuity.ChannelCensus, Census: c})
@@ -43,7 +43,7 @@ func busy(hospital string) (*State, acuity.Instant) {
 			Diagnoses: []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O14.13", Display: "Severe pre-eclampsia"}},
 		}))
 		if n%2 == 0 {
-			apply(spoken(now, int32(n%40+1), magnesium(now, acuity.SignalActive),
+			apply(clinicalRequest(now, int32(n%40+1), magnesium(now, acuity.SignalActive),
 				acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR", Value: codes.ParseValue("Category II")}))
 		}
 	}
@@ -60,7 +60,7 @@ func BenchmarkApply(b *testing.B) {
 		for b.Loop() {
 			n++
 			now = now.Add(20 * time.Second)
-			u.pass(now)
+			u.advanceTo(now)
 			s := acuity.Signal{Room: int32(n%40) + 1, Kind: catalogue.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR", Value: codes.Value{Kind: codes.ValueWords, Words: "category ii"}}
 			u.Apply(&acuity.Observation{Hospital: testHospital, ReceivedAt: now, Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: s.Room}, Signals: []acuity.Signal{s}}, int64(n))
 			if n%64 == 0 {
@@ -80,7 +80,7 @@ func BenchmarkApply(b *testing.B) {
 		for b.Loop() {
 			n++
 			now = now.Add(20 * time.Second)
-			u.pass(now)
+			u.advanceTo(now)
 			e := acuity.Event{
 				ID: texts[n%len(texts)], Type: [...]acuity.EventType{acuity.A01, acuity.A02, acuity.A08, acuity.A03}[n%4], At: now, Visit: texts[n/4%len(texts)], Class: 'I',
 				Place: acuity.Location{PointOfCare: "LDR", Room: u.registry.Rooms[n%40].Label},

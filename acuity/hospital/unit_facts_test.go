@@ -190,14 +190,14 @@ func TestRestoreUnderOtherRulesIsDueAtOnce(t *testing.T) {
 }
 
 func said4() acuity.Observation {
-	return spoken(clockAt(0), 4, magnesium(clockAt(0), acuity.SignalActive))
+	return clinicalRequest(clockAt(0), 4, magnesium(clockAt(0), acuity.SignalActive))
 }
 
 func TestRestoreTakesRecordsAway(t *testing.T) {
 	u := New(testHospital)
 	feed(u, said4(), arrival(clockAt(1), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1")}))
 	feed(u, acuity.Observation{ReceivedAt: clockAt(2), Mappings: []acuity.Mapping{{ID: "m", System: codes.SystemLocal, Code: "X"}}})
-	feed(u, spoken(clockAt(3), 4, acuity.Signal{Kind: catalogue.KindLab, System: codes.SystemLocal, Code: "Y"}))
+	feed(u, clinicalRequest(clockAt(3), 4, acuity.Signal{Kind: catalogue.KindLab, System: codes.SystemLocal, Code: "Y"}))
 	log := changelog{}
 	log.write(u)
 	if len(log) != 9 { // unit, two rooms, visit, seen, mapping, code, two statements
@@ -237,14 +237,14 @@ func TestVisitIsForgottenAfterAWeek(t *testing.T) {
 		at    int
 		there bool
 	}{{week - 30, true}, {week + 65, true}, {week + 119, true}, {week + 121, false}} {
-		feed(u, spoken(clockAt(c.at), 2, acuity.Signal{Room: 2, Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X"}))
+		feed(u, clinicalRequest(clockAt(c.at), 2, acuity.Signal{Room: 2, Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X"}))
 		if there := u.registry.Visits["v"] != nil; there != c.there {
 			t.Errorf("a week and %d min after its admission: %v, want %v", c.at-week, there, c.there)
 		}
 	}
 	feed(u, arrival(clockAt(10+2*week), acuity.Event{ID: "c", Type: acuity.A01, Visit: "w", Class: 'I', Place: ldr("L1")}),
 		arrival(clockAt(20+2*week), acuity.Event{ID: "d", Type: acuity.A03, Visit: "w"}),
-		spoken(clockAt(3*week+25), 2, acuity.Signal{Room: 2, Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X"}))
+		clinicalRequest(clockAt(3*week+25), 2, acuity.Signal{Room: 2, Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X"}))
 	if u.registry.Visits["w"] != nil {
 		t.Error("a visit is there after the first step of the hour in which it may be forgotten")
 	}

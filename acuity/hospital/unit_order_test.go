@@ -228,7 +228,7 @@ func TestCancelGivesBackWhatWas(t *testing.T) {
 			},
 		},
 		"discharge": {
-			before: []acuity.Observation{listing(clockAt(-10)), admit, spoken(clockAt(5), 1, magnesium(clockAt(5), acuity.SignalActive))},
+			before: []acuity.Observation{listing(clockAt(-10)), admit, clinicalRequest(clockAt(5), 1, magnesium(clockAt(5), acuity.SignalActive))},
 			between: []acuity.Observation{
 				arrival(clockAt(30), acuity.Event{ID: "d", Type: acuity.A03, Visit: "v"}),
 				arrival(clockAt(40), acuity.Event{ID: "c", Type: acuity.A13, Visit: "v", Cancels: clockAt(30)}),
@@ -284,7 +284,7 @@ func TestRecordsStaySmall(t *testing.T) {
 			t.Fatalf("event %d: %+v", n, c)
 		}
 		s := acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: fmt.Sprint("C", n), Display: "eighty characters would be the most that a display may have, this has fewer"}
-		feed(u, spoken(clockAt(n+1), 1, s))
+		feed(u, clinicalRequest(clockAt(n+1), 1, s))
 	}
 	feed(u, arrival(clockAt(3000), acuity.Event{ID: "late", Type: acuity.A08, Visit: "v"}))
 	if got := occupants(u, 2); len(got) != 1 || !u.roomVerdict(2).Has(mustFactor(t, "high-preeclampsia")) {

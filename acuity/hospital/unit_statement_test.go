@@ -18,9 +18,9 @@ import (
 	"svc/acuity/terminology"
 )
 
-// wrote returns the keys of the dirty records without the hospital, with a minus for deleted
+// dirtyKeys returns the keys of the dirty records without the hospital, with a minus for deleted
 // records.
-func wrote(u *State) []string {
+func dirtyKeys(u *State) []string {
 	keys := map[string]bool{}
 	u.Dirty(func(k []byte, s facts.Record) {
 		key := strings.TrimPrefix(string(k), testHospital+"/")
@@ -36,11 +36,11 @@ func wrote(u *State) []string {
 // written only if it changed.
 func TestStatementIsARecord(t *testing.T) {
 	category := func(minute int, words string) acuity.Observation {
-		return spoken(clockAt(minute), 1, acuity.Signal{Kind: catalogue.KindDevice, System: codes.LOINC, Code: "32421-5", Value: codes.ParseValue(words)})
+		return clinicalRequest(clockAt(minute), 1, acuity.Signal{Kind: catalogue.KindDevice, System: codes.LOINC, Code: "32421-5", Value: codes.ParseValue(words)})
 	}
 	u := New(testHospital)
 	feed(u, listing(clockAt(0)), arrival(clockAt(1), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Place: ldr("L1")}), category(2, "Category II"))
-	wrote(u)
+	dirtyKeys(u)
 	for _, step := range []struct {
 		name  string
 		input acuity.Observation
@@ -51,13 +51,13 @@ func TestStatementIsARecord(t *testing.T) {
 		{"it changes what is active", category(5, "Category III"), []string{"room/1", "statement/4", "unit"}},
 	} {
 		feed(u, step.input)
-		if got := wrote(u); !slices.Equal(got, step.want) {
+		if got := dirtyKeys(u); !slices.Equal(got, step.want) {
 			t.Errorf("%s: wrote %v, want %v", step.name, got, step.want)
 		}
 	}
 	u.advance(nil, clockAt(0).Add(26*time.Hour))
-	feed(u, spoken(clockAt(0).Add(26*time.Hour), 2))
-	got := wrote(u)
+	feed(u, clinicalRequest(clockAt(0).Add(26*time.Hour), 2))
+	got := dirtyKeys(u)
 	for _, want := range []string{"statement/1", "statement/3", "statement/4"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("after a day wrote %v, want also %s", got, want)
@@ -67,8 +67,8 @@ func TestStatementIsARecord(t *testing.T) {
 		t.Errorf("the visit has %d statements, want 3", n)
 	}
 	feed(u, arrival(clockAt(0).Add(27*time.Hour), acuity.Event{ID: "b", Type: acuity.A03, Visit: "v"}))
-	feed(u, spoken(clockAt(0).Add(9*24*time.Hour), 2))
-	got = wrote(u)
+	feed(u, clinicalRequest(clockAt(0).Add(9*24*time.Hour), 2))
+	got = dirtyKeys(u)
 	for _, want := range []string{"-statement/1", "-statement/3", "-statement/4", "-visit/v"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("forgetting wrote %v, want also %s", got, want)
@@ -186,7 +186,7 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 	const hour = 60
 	u := New(testHospital)
 	mark := func(room int32, at int) {
-		feed(u, spoken(clockAt(at), room, acuity.Signal{Room: room, Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "env-interpreter"}))
+		feed(u, clinicalRequest(clockAt(at), room, acuity.Signal{Room: room, Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "env-interpreter"}))
 	}
 	feed(u, listing(clockAt(0), acuity.CensusRoom{ID: 1, Visit: "v", Status: acuity.RoomOccupied}, acuity.CensusRoom{ID: 2, Status: acuity.RoomOccupied}))
 	mark(1, 10)

@@ -29,8 +29,8 @@ func feed(u *State, list ...acuity.Observation) []acuity.Change {
 	return changes
 }
 
-// spoken returns a clinical request about one room.
-func spoken(at acuity.Instant, room int32, signals ...acuity.Signal) acuity.Observation {
+// clinicalRequest returns a clinical request about one room.
+func clinicalRequest(at acuity.Instant, room int32, signals ...acuity.Signal) acuity.Observation {
 	for i := range signals {
 		signals[i].Room = room
 	}
@@ -61,7 +61,7 @@ func ids(list []acuity.FactorChange) []string {
 
 func TestMagnesiumSteps(t *testing.T) {
 	u := New(testHospital)
-	c := last(feed(u, spoken(clockAt(0), 4, magnesium(clockAt(0), acuity.SignalActive))))
+	c := last(feed(u, clinicalRequest(clockAt(0), 4, magnesium(clockAt(0), acuity.SignalActive))))
 	if got := ids(c.Activated); len(got) != 1 || got[0] != "high-mag" {
 		t.Fatalf("activated %v, want high-mag", got)
 	}
@@ -84,7 +84,7 @@ func TestMagnesiumSteps(t *testing.T) {
 	if rv := u.roomVerdict(4); rv.Score != 40 || rv.Demand != 30 {
 		t.Errorf("room %+v, want 40 and half a nurse", rv)
 	}
-	c = last(feed(u, spoken(clockAt(90), 4, magnesium(clockAt(0), acuity.SignalEnded))))
+	c = last(feed(u, clinicalRequest(clockAt(90), 4, magnesium(clockAt(0), acuity.SignalEnded))))
 	if got := ids(c.Expired); len(got) != 1 || got[0] != "high-mag" {
 		t.Fatalf("expired %v, want high-mag", got)
 	}
@@ -101,7 +101,7 @@ func TestVisitTakesItsEvidenceAlong(t *testing.T) {
 		t.Fatalf("items %+v", c.Items)
 	}
 	first := c.Items[0].RoomID
-	feed(u, spoken(clockAt(5), first, magnesium(clockAt(5), acuity.SignalActive)))
+	feed(u, clinicalRequest(clockAt(5), first, magnesium(clockAt(5), acuity.SignalActive)))
 	c = last(feed(u, arrival(clockAt(10), acuity.Event{ID: "b", Type: acuity.A02, Visit: "v1", Place: place("L2")})))
 	second := c.Items[0].RoomID
 	if second == first {

@@ -22,16 +22,16 @@ func (ns *Names) VisitNamed(name string) *registry.Visit {
 	for _, v := range ns.Joins.claimants(ns.Joins.Accounts, name) {
 		v = v.Whole()
 		if best == nil || best.Timeline.Newborn && !v.Timeline.Newborn ||
-			best.Timeline.Newborn == v.Timeline.Newborn && later(v, best) {
+			best.Timeline.Newborn == v.Timeline.Newborn && precedes(v, best) {
 			best = v
 		}
 	}
 	return best
 }
 
-// later reports whether visit a takes precedence over b: an open visit before a closed one, then the one that opened
+// precedes reports whether visit a takes precedence over b: an open visit before a closed one, then the one that opened
 // last.
-func later(a, b *registry.Visit) bool {
+func precedes(a, b *registry.Visit) bool {
 	if a.Timeline.Open != b.Timeline.Open {
 		return a.Timeline.Open
 	}

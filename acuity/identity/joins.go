@@ -40,9 +40,9 @@ func (j *Joins) touchRelated(v *registry.Visit) {
 	}
 }
 
-// Leave removes a dropped visit, and touches the visits that name it, so that they are joined again.
-func (j *Joins) Leave(v *registry.Visit) {
-	j.neighbors(v, func(o *registry.Visit) {
+// Remove removes a dropped visit, and touches the visits that name it, so that they are joined again.
+func (j *Joins) Remove(v *registry.Visit) {
+	j.eachNeighbor(v, func(o *registry.Visit) {
 		if o != v {
 			j.Work.MarkVisit(o, registry.Touched)
 		}
@@ -56,8 +56,8 @@ func (j *Joins) Leave(v *registry.Visit) {
 			}
 		}
 	}
-	j.index(j.Accounts, v, v.Joined.Accounts(), nil)
-	j.index(j.Wholes, v, v.Joined.Wholes(), nil)
+	j.updateIndex(j.Accounts, v, v.Joined.Accounts(), nil)
+	j.updateIndex(j.Wholes, v, v.Joined.Wholes(), nil)
 	if v.Joined.ByPatient {
 		j.Holders--
 	}
@@ -78,7 +78,7 @@ func (j *Joins) join(list []*registry.Visit, how adt.Options) {
 		of.Head, of.Ties = nil, nil
 	}
 	if len(j.Accounts)+len(j.Wholes) > 0 {
-		j.unite(j.linked(list))
+		j.unite(j.listLinked(list))
 	}
 	for _, v := range list {
 		if v.Joined.Head == nil && (len(v.Joined.Rest()) > 0 || j.hasParts(v)) {
@@ -88,11 +88,11 @@ func (j *Joins) join(list []*registry.Visit, how adt.Options) {
 	j.lend(list, how)
 }
 
-// linked returns the visits that may be joined with others, ascending by id, and the index of each.
-func (j *Joins) linked(visits []*registry.Visit) (list []identity, index map[*registry.Visit]int) {
+// listLinked returns the visits that may be joined with others, ascending by id, and the index of each.
+func (j *Joins) listLinked(visits []*registry.Visit) (list []identity, index map[*registry.Visit]int) {
 	for _, v := range visits {
 		linked := false
-		j.neighbors(v, func(o *registry.Visit) { linked = linked || o != v })
+		j.eachNeighbor(v, func(o *registry.Visit) { linked = linked || o != v })
 		if linked && !v.Joined.ByPatient {
 			list = append(list, identity{v: v})
 		}
@@ -110,8 +110,8 @@ func (j *Joins) linked(visits []*registry.Visit) (list []identity, index map[*re
 	return list, index
 }
 
-// find returns the index of the first identity in the group of i.
-func find(list []identity, i int) int {
+// firstOf returns the index of the first identity in the group of i.
+func firstOf(list []identity, i int) int {
 	for list[i].at != i {
 		i = list[i].at
 	}
@@ -123,7 +123,7 @@ func find(list []identity, i int) int {
 // these have one patient.
 func (j *Joins) unite(list []identity, index map[*registry.Visit]int) {
 	one := func(a, b int) {
-		if a, b = find(list, a), find(list, b); a != b {
+		if a, b = firstOf(list, a), firstOf(list, b); a != b {
 			list[max(a, b)].at = min(a, b)
 		}
 	}
@@ -131,7 +131,7 @@ func (j *Joins) unite(list []identity, index map[*registry.Visit]int) {
 		if len(list[a].names) == 0 {
 			continue
 		}
-		j.neighbors(list[a].v, func(o *registry.Visit) {
+		j.eachNeighbor(list[a].v, func(o *registry.Visit) {
 			if b, known := index[o]; known && b != a && j.samePatient(&list[a], &list[b]) {
 				one(a, b)
 			}
@@ -142,7 +142,7 @@ func (j *Joins) unite(list []identity, index map[*registry.Visit]int) {
 			continue
 		}
 		var of []int
-		j.neighbors(list[a].v, func(o *registry.Visit) {
+		j.eachNeighbor(list[a].v, func(o *registry.Visit) {
 			b, known := index[o]
 			if known && len(list[b].names) > 0 && !slices.Contains(of, b) && !j.mayBeMother(list[a].v, o) {
 				of = append(of, b)
@@ -159,7 +159,7 @@ func (j *Joins) unite(list []identity, index map[*registry.Visit]int) {
 	}
 	groups := map[int][]*registry.Visit{}
 	for i := range list {
-		groups[find(list, i)] = append(groups[find(list, i)], list[i].v)
+		groups[firstOf(list, i)] = append(groups[firstOf(list, i)], list[i].v)
 	}
 	for _, group := range groups {
 		if len(group) > 1 {
@@ -276,7 +276,7 @@ func (j *Joins) moveCensus(from, to *registry.Visit) {
 	from.Facts, from.Stays = nil, nil
 	for _, v := range []*registry.Visit{from, to} {
 		j.IndexKnown(v)
-		j.Weigh(v)
+		j.UpdateSize(v)
 		j.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 	}
 }
@@ -294,11 +294,11 @@ func (j *Joins) hasParts(v *registry.Visit) bool {
 // build builds the timeline of a head from the events of all its visits and from borrowed events.
 func (j *Joins) build(h *registry.Visit, borrowed []adt.Event, how adt.Options) {
 	moved := append(j.Work.Moved[:0], h.Moves()...)
-	j.timeline(h, borrowed, how, &h.Timeline)
+	j.buildTimeline(h, borrowed, how, &h.Timeline)
 	h.NewbornByEvents = h.Timeline.Newborn
 	h.Timeline.Newborn = h.NewbornByEvents || h.InNewborns
 	h.Primary = registry.Chosen{}
-	j.Work.TurnOver(moved, h.Moves())
+	j.Work.RecordMoves(moved, h.Moves())
 	j.Work.Moved = moved
 	for _, v := range h.Joined.Rest() {
 		if len(v.Timeline.Events) == 0 {
@@ -307,13 +307,13 @@ func (j *Joins) build(h *registry.Visit, borrowed []adt.Event, how adt.Options) 
 		moved := append(j.Work.Moved[:0], v.Moves()...)
 		v.Timeline.Rebuild(nil, how)
 		v.NewbornByEvents, v.Primary = false, registry.Chosen{}
-		j.Work.TurnOver(moved, nil)
+		j.Work.RecordMoves(moved, nil)
 		j.Work.Moved = moved
 	}
 }
 
-// timeline builds a timeline of a head.
-func (j *Joins) timeline(h *registry.Visit, borrowed []adt.Event, how adt.Options, into *adt.Timeline) {
+// buildTimeline builds a timeline of a head.
+func (j *Joins) buildTimeline(h *registry.Visit, borrowed []adt.Event, how adt.Options, into *adt.Timeline) {
 	group := append([]*registry.Visit{h}, h.Joined.Rest()...)
 	how.FoldAt, how.Filtered = 0, true
 	parts := false

@@ -117,9 +117,9 @@ func (l *lending) decideAll(cancels bool) {
 			continue
 		}
 		if cancels {
-			f.to = l.cancelled(f.e)
+			f.to = l.visitOfCancelled(f.e)
 		} else {
-			f.to = l.belongs(f.e)
+			f.to = l.chooseVisit(f.e)
 		}
 		if f.decided = true; f.to.To != nil && f.e.Type != acuity.A08 {
 			delete(l.lines, f.to.To)
@@ -130,8 +130,8 @@ func (l *lending) decideAll(cancels bool) {
 // anonymous returns the visit of the events that belong to no other visit.
 func (l *lending) anonymous() *registry.Visit { return l.holders[0] }
 
-// of returns the events that are assigned to a visit so far.
-func (l *lending) of(v *registry.Visit) (list []adt.Event) {
+// eventsOf returns the events that are assigned to a visit so far.
+func (l *lending) eventsOf(v *registry.Visit) (list []adt.Event) {
 	for i := range l.events {
 		if f := &l.events[i]; f.decided && f.to.To == v {
 			list = append(list, *f.e)
@@ -140,18 +140,18 @@ func (l *lending) of(v *registry.Visit) (list []adt.Event) {
 	return list
 }
 
-// line builds the timeline of a visit from the events assigned so far and further events.
-func (l *lending) line(v *registry.Visit, more ...adt.Event) *adt.Timeline {
+// timelineOf returns the timeline of a visit from the events assigned so far and further events.
+func (l *lending) timelineOf(v *registry.Visit, more ...adt.Event) *adt.Timeline {
 	if t := l.lines[v]; t != nil && len(more) == 0 {
 		return t
 	}
 	t := &adt.Timeline{}
-	if events := append(l.of(v), more...); v == l.anonymous() {
+	if events := append(l.eventsOf(v), more...); v == l.anonymous() {
 		how := l.how
 		how.FoldAt = v.FoldAt
 		t.Rebuild(events, how)
 	} else {
-		l.timeline(v, events, l.how, t)
+		l.buildTimeline(v, events, l.how, t)
 	}
 	if len(more) == 0 {
 		l.lines[v] = t
@@ -169,33 +169,33 @@ func (l *lending) candidates(e *adt.Event) []*registry.Visit {
 	}
 }
 
-// belongs returns the visit of an event: the only open one or, if several are open, the one in the place that the event
+// chooseVisit returns the visit of an event: the only open one or, if several are open, the one in the place that the event
 // names. If none is open, it returns a new visit for an event that opens one, and the nearest visit for any other
 // event.
-func (l *lending) belongs(e *adt.Event) registry.Lent {
+func (l *lending) chooseVisit(e *adt.Event) registry.Lent {
 	t := e.CountsAt()
 	of := l.candidates(e)
 	var open []*registry.Visit
 	for _, v := range of {
-		if l.line(v).OpenAt(t) {
+		if l.timelineOf(v).OpenAt(t) {
 			open = append(open, v)
 		}
 	}
-	if l.line(l.anonymous()).OpenAt(t) {
+	if l.timelineOf(l.anonymous()).OpenAt(t) {
 		open = append(open, l.anonymous())
 	}
 	switch {
 	case len(open) == 1:
 		return registry.Lent{To: open[0]}
 	case len(open) > 1:
-		return l.named(open, e, t)
+		return l.openVisitAt(open, e, t)
 	}
-	v := l.nearest(of, e, t)
+	v := l.nearestVisit(of, e, t)
 	return registry.Lent{To: cmp.Or(v, l.anonymous())}
 }
 
-// named returns the open visit that is in the room that an event names.
-func (l *lending) named(open []*registry.Visit, e *adt.Event, t acuity.Instant) registry.Lent {
+// openVisitAt returns the open visit that is in the room that an event names.
+func (l *lending) openVisitAt(open []*registry.Visit, e *adt.Event, t acuity.Instant) registry.Lent {
 	places := []*acuity.Location{e.Place}
 	if e.Type == acuity.A02 || e.Type == acuity.A12 {
 		places = []*acuity.Location{e.Prior, e.Place}
@@ -203,7 +203,7 @@ func (l *lending) named(open []*registry.Visit, e *adt.Event, t acuity.Instant) 
 	for _, place := range places {
 		var in []*registry.Visit
 		for _, v := range open {
-			if l.line(v).IsIn(place, t, l.how) {
+			if l.timelineOf(v).IsIn(place, t, l.how) {
 				in = append(in, v)
 			}
 		}
@@ -214,11 +214,11 @@ func (l *lending) named(open []*registry.Visit, e *adt.Event, t acuity.Instant) 
 	return registry.Lent{None: true}
 }
 
-// nearest returns the visit that an event belongs to if it occurred while no visit was open. An admission or a transfer
+// nearestVisit returns the visit that an event belongs to if it occurred while no visit was open. An admission or a transfer
 // belongs to the next visit that opens, because the visit number may arrive later, unless the patient was discharged in
 // between. An update belongs to the visit that closed before or opens within 24 h, whichever is nearer. A discharge
 // belongs to the visit that closed before.
-func (l *lending) nearest(of []*registry.Visit, e *adt.Event, t acuity.Instant) (best *registry.Visit) {
+func (l *lending) nearestVisit(of []*registry.Visit, e *adt.Event, t acuity.Instant) (best *registry.Visit) {
 	gap := acuity.Instant(-1)
 	consider := func(v *registry.Visit, away acuity.Instant) {
 		if gap < 0 || away < gap {
@@ -226,7 +226,7 @@ func (l *lending) nearest(of []*registry.Visit, e *adt.Event, t acuity.Instant) 
 		}
 	}
 	for _, v := range of {
-		line := l.line(v)
+		line := l.timelineOf(v)
 		for i := range line.Stays {
 			s := &line.Stays[i]
 			opens := i == 0 || line.Stays[i-1].To != s.From
@@ -256,14 +256,14 @@ func (l *lending) dischargedBetween(from, to acuity.Instant) bool {
 	})
 }
 
-// cancelled returns the visit with the event that a cancel refers to. If several match, it returns the one with the
+// visitOfCancelled returns the visit with the event that a cancel refers to. If several match, it returns the one with the
 // latest event, or with an event in the place of the cancel.
-func (l *lending) cancelled(c *adt.Event) registry.Lent {
+func (l *lending) visitOfCancelled(c *adt.Event) registry.Lent {
 	of := append(slices.Clone(l.candidates(c)), l.anonymous())
 	var found []*registry.Visit
 	latest := acuity.Instant(0)
 	for _, v := range of {
-		at := l.line(v, *c).Target(c)
+		at := l.timelineOf(v, *c).Target(c)
 		switch {
 		case at == 0 || at < latest && c.Cancels == 0:
 			continue
@@ -279,10 +279,10 @@ func (l *lending) cancelled(c *adt.Event) registry.Lent {
 	case 1:
 		return registry.Lent{To: found[0]}
 	}
-	if one := l.named(found, c, latest); !one.None {
+	if one := l.openVisitAt(found, c, latest); !one.None {
 		return one
 	}
-	return l.named(found, c, latest-1)
+	return l.openVisitAt(found, c, latest-1)
 }
 
 // finish builds the timelines, including the lent events.
@@ -308,7 +308,7 @@ func (l *lending) finish() {
 	for _, of := range [...][]*registry.Visit{l.adults, l.babies} {
 		for _, v := range of {
 			if borrowers[v] {
-				l.build(v, l.of(v), l.how)
+				l.build(v, l.eventsOf(v), l.how)
 			}
 		}
 	}
@@ -318,11 +318,11 @@ func (l *lending) finish() {
 		how.FoldAt = h.FoldAt
 		var own []adt.Event
 		if h == l.anonymous() {
-			own = l.of(h)
+			own = l.eventsOf(h)
 		}
 		h.Timeline.Rebuild(own, how)
 		h.NewbornByEvents, h.Primary = h.Timeline.Newborn, registry.Chosen{}
-		l.Work.TurnOver(moved, h.Moves())
+		l.Work.RecordMoves(moved, h.Moves())
 		l.Work.Moved = moved
 	}
 }

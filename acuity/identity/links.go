@@ -41,8 +41,8 @@ func (j *Joins) readLinks(v *registry.Visit) {
 	slices.Sort(accounts)
 	slices.Sort(wholes)
 	of := &v.Joined
-	j.index(j.Accounts, v, of.Accounts(), accounts)
-	j.index(j.Wholes, v, of.Wholes(), wholes)
+	j.updateIndex(j.Accounts, v, of.Accounts(), accounts)
+	j.updateIndex(j.Wholes, v, of.Wholes(), wholes)
 	if of.Links = nil; len(accounts)+len(wholes) > 0 {
 		of.Links = &registry.Links{Accounts: accounts, Wholes: wholes}
 	}
@@ -55,9 +55,9 @@ func (j *Joins) readLinks(v *registry.Visit) {
 	}
 }
 
-// index replaces the names under which an index has a visit. If the number of claimants of a name crosses the cap, all
+// updateIndex replaces the names under which an index has a visit. If the number of claimants of a name crosses the cap, all
 // of them are joined again.
-func (j *Joins) index(index map[string][]*registry.Visit, v *registry.Visit, before, after []string) {
+func (j *Joins) updateIndex(index map[string][]*registry.Visit, v *registry.Visit, before, after []string) {
 	if slices.Equal(before, after) {
 		return
 	}
@@ -92,8 +92,8 @@ func (j *Joins) touch(v *registry.Visit) {
 	}
 }
 
-// neighbors calls f for the visits that may be joined with a visit.
-func (j *Joins) neighbors(v *registry.Visit, f func(*registry.Visit)) {
+// eachNeighbor calls f for the visits that may be joined with a visit.
+func (j *Joins) eachNeighbor(v *registry.Visit, f func(*registry.Visit)) {
 	if len(j.Accounts)+len(j.Wholes) > 0 {
 		name := func(name string) {
 			for _, o := range j.claimants(j.Accounts, name) {
@@ -140,7 +140,7 @@ func (j *Joins) neighbors(v *registry.Visit, f func(*registry.Visit)) {
 // the patient.
 func (j *Joins) touchReachable(v *registry.Visit) {
 	alone := len(v.Names) == 0
-	j.neighbors(v, func(o *registry.Visit) {
+	j.eachNeighbor(v, func(o *registry.Visit) {
 		if o == v || alone && len(o.Names) == 0 {
 			return
 		}

@@ -81,10 +81,10 @@ func (t *Locations) Relocate() {
 func (t *Locations) Relabel() (news bool) {
 	t.Work.DropPast = true // a replayed past uses the rooms of the table
 	for _, r := range t.Rooms {
-		if r.Own() {
-			news = t.Table.Forget(r.ID) || news
+		if r.IsOwn() {
+			news = t.Table.RemoveRoom(r.ID) || news
 		} else {
-			news = t.Table.Know(r.ID, r.Label, r.Area) || news
+			news = t.Table.SetRoom(r.ID, r.Label, r.Area) || news
 		}
 	}
 	return news

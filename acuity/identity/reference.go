@@ -37,7 +37,7 @@ func (ns *Names) StoreReferences(in *registry.Intake) {
 			continue
 		}
 		s := &facts.ReferenceState{Reference: *r, Version: ns.Facts.Version + 1}
-		ownTexts(s)
+		cloneTexts(s)
 		ns.References.Set(s.Name, s)
 		ns.Worklist.drop(s.Name)
 		if old != nil {
@@ -85,8 +85,8 @@ func (ns *Names) rereadStatements() {
 	ns.Matcher.Reader = terminology.Reader{Catalogue: ns.Matcher.Cat, Mappings: ns.Matcher.Maps}
 }
 
-// ownTexts replaces the strings of the state with copies, because the strings of an observation share one allocation.
-func ownTexts(s *facts.ReferenceState) {
+// cloneTexts replaces the strings of the state with copies, because the strings of an observation share one allocation.
+func cloneTexts(s *facts.ReferenceState) {
 	s.Name, s.Patient = strings.Clone(s.Name), strings.Clone(s.Patient)
 	registry.CloneLocation(&s.Place)
 	s.Codings = slices.Clone(s.Codings)

@@ -70,9 +70,9 @@ func (ns *Names) AddUndecided(v *registry.Visit, s *evidence.Subject) {
 	}
 }
 
-// ConcernedBy calls f for each visit that new names of a patient may concern, because of its patient or its undecided
+// EachConcerned calls f for each visit that new names of a patient may concern, because of its patient or its undecided
 // statements.
-func (ns *Names) ConcernedBy(names []string, f func(v *registry.Visit)) {
+func (ns *Names) EachConcerned(names []string, f func(v *registry.Visit)) {
 	for _, name := range ns.NamesOf(names) {
 		for _, list := range [...][]*registry.Visit{ns.Patients[name], ns.Undecided[name]} {
 			for _, v := range list {

@@ -64,7 +64,7 @@ func (l *Timelines) decideNewborn(v *registry.Visit) {
 	if newborn != v.Timeline.Newborn {
 		moved := v.Moves()
 		v.Timeline.Newborn, v.Primary = newborn, registry.Chosen{}
-		l.Work.TurnOver(moved, v.Moves())
+		l.Work.RecordMoves(moved, v.Moves())
 		l.Work.MarkVisit(v, registry.Touched)
 	}
 	l.indexNewborn(v)
@@ -86,7 +86,7 @@ func (l *Timelines) buildOwn(v *registry.Visit, how adt.Options) {
 		v.Timeline.Patient = v.Timeline.NewestPatient() // the events are only discharges and cancels
 	}
 	v.Timeline.Newborn = v.NewbornByEvents || v.InNewborns // decided again later
-	l.Work.TurnOver(moved, v.Moves())
+	l.Work.RecordMoves(moved, v.Moves())
 	l.Work.Moved = moved
 }
 

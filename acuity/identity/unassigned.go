@@ -25,8 +25,8 @@ func (h Holder) ResourceStatements() evidence.ResourceStatements {
 	return nil
 }
 
-// Nameless reports whether the holder is a retraction that waits for its resource.
-func (h Holder) Nameless() bool { return h.Unassigned != nil && h.Unassigned.Resource != "" }
+// IsNameless reports whether the holder is a retraction that waits for its resource.
+func (h Holder) IsNameless() bool { return h.Unassigned != nil && h.Unassigned.Resource != "" }
 
 // FindOrAdd returns the unassigned statements of a name, or nil if the cap is reached.
 func (ns *Names) FindOrAdd(name registry.SubjectName) *registry.Unassigned {

@@ -26,7 +26,7 @@ func RowID(p *acuity.Place) string {
 	if p.PointOfCare == "" && p.Room == "" && p.Bed == "" {
 		return roomRow + strconv.Itoa(int(p.RoomID))
 	}
-	return nameRow + base64.RawURLEncoding.EncodeToString(key(nil, p.PointOfCare, p.Room, p.Bed))
+	return nameRow + base64.RawURLEncoding.EncodeToString(appendKey(nil, p.PointOfCare, p.Room, p.Bed))
 }
 
 // RowByID returns the location and room that a row id encodes; false: the id is malformed.

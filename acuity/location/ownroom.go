@@ -30,7 +30,7 @@ func (t *Table) AddUse(l acuity.Location) bool {
 		return false
 	}
 	var array [96]byte
-	k := key(array[:0], l.PointOfCare, room)
+	k := appendKey(array[:0], l.PointOfCare, room)
 	if o := t.own[string(k)]; o != nil {
 		switch order := cmp.Or(cmp.Compare(l.PointOfCare, o.pointOfCare), cmp.Compare(room, o.room)); {
 		case order < 0:
@@ -46,17 +46,17 @@ func (t *Table) AddUse(l acuity.Location) bool {
 		t.names, t.points = map[string]int{}, map[int32]string{}
 	}
 	if n, ok := roomNumber(room); ok {
-		point := string(fold(nil, l.PointOfCare))
+		point := string(appendFolded(nil, l.PointOfCare))
 		if p, used := t.points[n]; !used {
 			t.points[n] = point
 		} else if p != point {
 			t.points[n] = several
 		}
 	}
-	o := &ownRoom{pointOfCare: l.PointOfCare, room: room, named: 1, id: home(k)}
+	o := &ownRoom{pointOfCare: l.PointOfCare, room: room, named: 1, id: preferredID(k)}
 	t.own[string(k)] = o
-	t.names[string(fold(nil, room))]++
-	if t.slots[o.id] != nil || t.has(o.id) {
+	t.names[string(appendFolded(nil, room))]++
+	if t.slots[o.id] != nil || t.hasRoom(o.id) {
 		t.moved = true
 		return true
 	}
@@ -88,7 +88,7 @@ func (t *Table) ownOf(l acuity.Location) *ownRoom {
 		return nil
 	}
 	var array [96]byte
-	return t.own[string(key(array[:0], l.PointOfCare, room))]
+	return t.own[string(appendKey(array[:0], l.PointOfCare, room))]
 }
 
 // Spelling returns how events spell the room with the given id; false: the room is not known from ADT events alone.
@@ -102,13 +102,13 @@ func (t *Table) Spelling(id int32) (pointOfCare, room string, ok bool) {
 
 // slot returns the ADT room with an id; nil: there is none.
 func (t *Table) slot(id int32) *ownRoom {
-	t.assign()
+	t.assignIDs()
 	return t.slots[id]
 }
 
-// assign recomputes the ids of ADT rooms after a change. It proceeds in text order, so that the ids of colliding
+// assignIDs recomputes the ids of ADT rooms after a change. It proceeds in text order, so that the ids of colliding
 // rooms do not depend on the order of arrival.
-func (t *Table) assign() {
+func (t *Table) assignIDs() {
 	if !t.moved {
 		return
 	}
@@ -116,16 +116,16 @@ func (t *Table) assign() {
 	clear(t.slots)
 	for _, k := range slices.Sorted(maps.Keys(t.own)) {
 		o := t.own[k]
-		o.id = home([]byte(k))
-		for t.slots[o.id] != nil || t.has(o.id) {
+		o.id = preferredID([]byte(k))
+		for t.slots[o.id] != nil || t.hasRoom(o.id) {
 			o.id = firstOwnRoom + (o.id-firstOwnRoom+1)%ownRooms
 		}
 		t.slots[o.id] = o
 	}
 }
 
-// home returns the id of a room unless it collides: an FNV-1a hash of point of care and room.
-func home(key []byte) int32 {
+// preferredID returns the id of a room unless it collides: an FNV-1a hash of point of care and room.
+func preferredID(key []byte) int32 {
 	h := uint32(2166136261)
 	for _, c := range key {
 		h = (h ^ uint32(c)) * 16777619
@@ -156,8 +156,8 @@ func roomNumber(room string) (int32, bool) {
 	return n, true
 }
 
-// fold appends a name in upper case without spaces.
-func fold(dst []byte, name string) []byte {
+// appendFolded appends a name in upper case without spaces.
+func appendFolded(dst []byte, name string) []byte {
 	for i := range len(name) {
 		switch c := name[i]; {
 		case c == ' ' || c == '\t':
@@ -170,13 +170,13 @@ func fold(dst []byte, name string) []byte {
 	return dst
 }
 
-// key appends the folded names with separators.
-func key(dst []byte, names ...string) []byte {
+// appendKey appends the folded names with separators.
+func appendKey(dst []byte, names ...string) []byte {
 	for i, name := range names {
 		if i > 0 {
 			dst = append(dst, 0)
 		}
-		dst = fold(dst, name)
+		dst = appendFolded(dst, name)
 	}
 	return dst
 }

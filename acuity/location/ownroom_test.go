@@ -36,7 +36,7 @@ func TestUses(t *testing.T) {
 
 func TestIsWard(t *testing.T) {
 	var table Table
-	table.Know(9, "OBOR", "")
+	table.SetRoom(9, "OBOR", "")
 	for place, want := range map[string]bool{"L&D": true, "L&D^1": false, "ICU": false, "OBOR": false, "": false} {
 		l := spot(place)
 		if got := table.IsWard(&l); got != want {

@@ -58,9 +58,9 @@ const (
 	several = "\x00several"
 )
 
-// Know adds or changes a room that a census, an administrator or a room id names. It reports whether the table
+// SetRoom adds or changes a room that a census, an administrator or a room id names. It reports whether the table
 // changed.
-func (t *Table) Know(id int32, label, area string) bool {
+func (t *Table) SetRoom(id int32, label, area string) bool {
 	k := knownRoom{label, area}
 	if old, known := t.known[id]; known && old == k {
 		return false
@@ -74,15 +74,15 @@ func (t *Table) Know(id int32, label, area string) bool {
 	return true
 }
 
-// has reports whether a room is known.
-func (t *Table) has(id int32) bool {
+// hasRoom reports whether a room is known.
+func (t *Table) hasRoom(id int32) bool {
 	_, ok := t.known[id]
 	return ok
 }
 
-// Forget removes a known room. It reports whether the table changed.
-func (t *Table) Forget(id int32) bool {
-	if !t.has(id) {
+// RemoveRoom removes a known room. It reports whether the table changed.
+func (t *Table) RemoveRoom(id int32) bool {
+	if !t.hasRoom(id) {
 		return false
 	}
 	delete(t.known, id)
@@ -97,7 +97,7 @@ func (t *Table) SetRows(rows []*acuity.Place) {
 	t.found = nil
 	t.rows, t.named = make(map[string]*acuity.Place, len(rows)), map[int32]bool{}
 	for _, r := range rows {
-		t.rows[string(key(nil, r.PointOfCare, r.Room, r.Bed))] = r
+		t.rows[string(appendKey(nil, r.PointOfCare, r.Room, r.Bed))] = r
 		if r.HasRoomID {
 			t.named[r.RoomID] = true
 		}
@@ -177,7 +177,7 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 	if room != "" {
 		// A row names a room before a patient is in it, so that the answer does not change when the first patient
 		// arrives.
-		if n, ok := roomNumber(room); ok && (t.has(n) || t.named[n]) && !t.shared(n) {
+		if n, ok := roomNumber(room); ok && (t.hasRoom(n) || t.named[n]) && !t.isShared(n) {
 			return Placement{InRoom, n}
 		}
 	}
@@ -189,25 +189,25 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 		return Placement{Kind: WithoutRoom}
 	}
 	var array [96]byte
-	k := key(array[:0], l.PointOfCare, room)
+	k := appendKey(array[:0], l.PointOfCare, room)
 	if o := t.own[string(k)]; o != nil {
-		t.assign()
+		t.assignIDs()
 		return Placement{InRoom, o.id}
 	}
-	return Placement{InRoom, home(k)}
+	return Placement{InRoom, preferredID(k)}
 }
 
-// shared reports whether several points of care use the room number n (docs/decisions.md#numeric-rooms).
-func (t *Table) shared(n int32) bool { return t.points[n] == several }
+// isShared reports whether several points of care use the room number n (docs/decisions.md#numeric-rooms).
+func (t *Table) isShared(n int32) bool { return t.points[n] == several }
 
 // labelled returns the known room whose label is that of the location, or noRoom.
 func (t *Table) labelled(l *acuity.Location, room string) int32 {
-	t.index()
+	t.rebuildIndexes()
 	var array [96]byte
 	lookUp := func(m map[string]int32, parts ...string) int32 {
 		k := array[:0]
 		for _, p := range parts {
-			k = fold(k, p)
+			k = appendFolded(k, p)
 		}
 		if id, ok := m[string(k)]; ok && len(k) > 0 {
 			return id
@@ -236,14 +236,14 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 	if id := lookUp(t.byArea, l.PointOfCare, room); id != noRoom {
 		return id
 	}
-	if n, ok := roomNumber(room); ok && t.shared(n) {
+	if n, ok := roomNumber(room); ok && t.isShared(n) {
 		return noRoom // a bare number is equivalent to a room id (docs/decisions.md#numeric-rooms)
 	}
 	return lookUp(t.byLabel, room)
 }
 
-// index rebuilds the indexes of labels after a change.
-func (t *Table) index() {
+// rebuildIndexes rebuilds the indexes of labels after a change.
+func (t *Table) rebuildIndexes() {
 	if !t.stale && t.byLabel != nil {
 		return
 	}
@@ -258,9 +258,9 @@ func (t *Table) index() {
 		if r.label == "" {
 			continue
 		}
-		put(t.byLabel, string(fold(nil, r.label)), id)
+		put(t.byLabel, string(appendFolded(nil, r.label)), id)
 		if r.area != "" {
-			put(t.byArea, string(fold(fold(nil, r.area), r.label)), id)
+			put(t.byArea, string(appendFolded(appendFolded(nil, r.area), r.label)), id)
 		}
 	}
 }
@@ -275,7 +275,7 @@ func (t *Table) rowOf(l *acuity.Location) *acuity.Place {
 	for _, k := range [...][3]string{
 		{l.PointOfCare, room, l.Bed}, {l.PointOfCare, room, ""}, {"", room, l.Bed}, {"", room, ""}, {l.PointOfCare, "", ""},
 	} {
-		if s := t.rows[string(key(array[:0], k[0], k[1], k[2]))]; s != nil {
+		if s := t.rows[string(appendKey(array[:0], k[0], k[1], k[2]))]; s != nil {
 			return s
 		}
 	}
@@ -307,8 +307,8 @@ func (t *Table) Label(id int32) (label string, own bool) {
 	if o == nil {
 		return strconv.Itoa(int(id)), false
 	}
-	t.index()
-	name := fold(nil, o.room)
+	t.rebuildIndexes()
+	name := appendFolded(nil, o.room)
 	_, taken := t.byLabel[string(name)]
 	if _, numeric := roomNumber(o.room); (numeric || taken || t.names[string(name)] > 1) && o.pointOfCare != "" {
 		return o.pointOfCare + " " + o.room, true

@@ -15,20 +15,20 @@ import (
 func TestResolve(t *testing.T) {
 	table := func(change ...func(*Table)) *Table {
 		rooms := &Table{}
-		rooms.Know(1, "LDR04", "L&D")
-		rooms.Know(312, "312", "")
-		rooms.Know(7, "MBU 12", "")
-		rooms.Know(8, "20-A", "")
-		rooms.Know(9, "OBOR", "")
-		rooms.Know(10, "Suite", "AP")
-		rooms.Know(11, "Suite", "HROB")
+		rooms.SetRoom(1, "LDR04", "L&D")
+		rooms.SetRoom(312, "312", "")
+		rooms.SetRoom(7, "MBU 12", "")
+		rooms.SetRoom(8, "20-A", "")
+		rooms.SetRoom(9, "OBOR", "")
+		rooms.SetRoom(10, "Suite", "AP")
+		rooms.SetRoom(11, "Suite", "HROB")
 		for _, c := range change {
 			c(rooms)
 		}
 		return rooms
 	}
 	room := func(id int32) Placement { return Placement{InRoom, id} }
-	own := func(point, name string) Placement { return room(home(key(nil, point, name))) }
+	own := func(point, name string) Placement { return room(preferredID(appendKey(nil, point, name))) }
 	for name, c := range map[string]struct {
 		table *Table
 		place acuity.Location
@@ -83,9 +83,9 @@ func TestResolve(t *testing.T) {
 		}), spot("TUB"), room(5)},
 		"a census label maps an own room from then on (P5)": {table(func(r *Table) {
 			r.AddUse(spot("XX^T9"))
-			r.Know(60, "T9", "")
+			r.SetRoom(60, "T9", "")
 		}), spot("XX^T9"), room(60)},
-		"a room that is forgotten": {table(func(r *Table) { r.Forget(312) }), spot("MBU^312"), own("MBU", "312")},
+		"a room that is forgotten": {table(func(r *Table) { r.RemoveRoom(312) }), spot("MBU^312"), own("MBU", "312")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.table.Resolve(c.place); got != c.want {
@@ -101,9 +101,9 @@ func TestResolve(t *testing.T) {
 
 func TestRoomLabels(t *testing.T) {
 	rooms := &Table{}
-	rooms.Know(1, "LDR04", "")
-	rooms.Know(5, "", "")
-	rooms.Know(6, "T9", "")
+	rooms.SetRoom(1, "LDR04", "")
+	rooms.SetRoom(5, "", "")
+	rooms.SetRoom(6, "T9", "")
 	for _, l := range []string{"XX^T2", "XX^17", "YY^T3", "ZZ^t3", "AA^LDR05"} {
 		rooms.AddUse(spot(l))
 	}
@@ -127,10 +127,10 @@ func TestPlaceFoundBefore(t *testing.T) {
 		before, change func(*Table)
 		place          acuity.Location
 	}{
-		"a room comes":        {func(*Table) {}, func(r *Table) { r.Know(1, "L1", "") }, spot("LDR^L1")},
-		"a room goes":         {func(r *Table) { r.Know(1, "L1", "") }, func(r *Table) { r.Forget(1) }, spot("LDR^L1")},
+		"a room comes":        {func(*Table) {}, func(r *Table) { r.SetRoom(1, "L1", "") }, spot("LDR^L1")},
+		"a room goes":         {func(r *Table) { r.SetRoom(1, "L1", "") }, func(r *Table) { r.RemoveRoom(1) }, spot("LDR^L1")},
 		"a row comes":         {func(*Table) {}, func(r *Table) { r.SetRows([]*acuity.Place{{PointOfCare: "LDR", Outside: true}}) }, spot("LDR^L1")},
-		"another uses a room": {func(r *Table) { r.Know(12, "", ""); r.AddUse(spot("MBU^12")) }, func(r *Table) { r.AddUse(spot("AP^12")) }, spot("MBU^12")},
+		"another uses a room": {func(r *Table) { r.SetRoom(12, "", ""); r.AddUse(spot("MBU^12")) }, func(r *Table) { r.AddUse(spot("AP^12")) }, spot("MBU^12")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var rooms Table
@@ -152,7 +152,7 @@ func collision(t testing.TB) (a, b acuity.Location) {
 	seen := map[int32]string{}
 	for i := range 5_000 {
 		name := fmt.Sprintf("R%d", i)
-		id := home(key(nil, "XX", name))
+		id := preferredID(appendKey(nil, "XX", name))
 		if other, ok := seen[id]; ok {
 			return spot("XX^" + other), spot("XX^" + name)
 		}
@@ -180,11 +180,11 @@ func TestRoomsThatCollide(t *testing.T) {
 	}
 	// A census that already uses such an id keeps it.
 	id := one.Resolve(a).Room
-	one.Know(id, "Own", "")
+	one.SetRoom(id, "Own", "")
 	if one.Resolve(a).Room == id {
 		t.Error("an id of a census was given away")
 	}
-	one.Forget(id)
+	one.RemoveRoom(id)
 	if one.Resolve(a).Room != id {
 		t.Error("an id that became free was not taken back")
 	}
@@ -195,8 +195,8 @@ func TestResolveOrderNeverMatters(t *testing.T) {
 	places := []acuity.Location{a, b, spot("MBU^7"), spot("AP^7"), spot("MBU^8"), spot("T^T2"), spot("U^t 2"), spot("ICU^1"), spot("L^LDR1")}
 	rapid.Check(t, func(t *rapid.T) {
 		steps := []func(*Table){
-			func(r *Table) { r.Know(7, "", "") }, func(r *Table) { r.Know(8, "8", "MBU") },
-			func(r *Table) { r.Know(1, "LDR1", "") }, func(r *Table) { r.Know(home(key(nil, a.PointOfCare, a.Room)), "taken", "") },
+			func(r *Table) { r.SetRoom(7, "", "") }, func(r *Table) { r.SetRoom(8, "8", "MBU") },
+			func(r *Table) { r.SetRoom(1, "LDR1", "") }, func(r *Table) { r.SetRoom(preferredID(appendKey(nil, a.PointOfCare, a.Room)), "taken", "") },
 			func(r *Table) { r.SetRows([]*acuity.Place{{PointOfCare: "T", Outside: true}}) },
 		}
 		for _, p := range places {
@@ -228,7 +228,7 @@ func TestResolveOrderNeverMatters(t *testing.T) {
 func BenchmarkResolve(b *testing.B) {
 	rooms := &Table{}
 	for i := range int32(200) {
-		rooms.Know(i, fmt.Sprintf("LDR%d", i), "L&D")
+		rooms.SetRoom(i, fmt.Sprintf("LDR%d", i), "L&D")
 	}
 	place := spot("L&D^LDR44^1")
 	b.ReportAllocs()
@@ -240,7 +240,7 @@ func BenchmarkResolve(b *testing.B) {
 func TestPrimaryBySite(t *testing.T) {
 	rooms := &Table{}
 	rooms.SetRows([]*acuity.Place{{PointOfCare: "TUB", Primary: mustFactor(t, "labor-ia")}})
-	rooms.Know(7, "Sky", "L&D")
+	rooms.SetRoom(7, "Sky", "L&D")
 	choose := func(place acuity.Location) adt.Primary {
 		list := adt.StoreEvents([]acuity.Event{{ID: "a", Type: acuity.A01, At: 1, RecordedAt: 1, ReceivedAt: 2, Visit: "v1", Place: place}})
 		visit := adt.Build(list, adt.Options{})
@@ -267,11 +267,11 @@ func spot(s string) acuity.Location {
 func TestDisplayWithBed(t *testing.T) {
 	place := acuity.Location{Label: "LDR 4, Bed 2", Room: "LDR 4", Bed: "2"}
 	var table Table
-	table.Know(4, "LDR 4", "")
+	table.SetRoom(4, "LDR 4", "")
 	if p := table.Resolve(place); p != (Placement{InRoom, 4}) {
 		t.Errorf("the room: %+v", p)
 	}
-	table.Know(42, "LDR 4, Bed 2", "")
+	table.SetRoom(42, "LDR 4, Bed 2", "")
 	if p := table.Resolve(place); p != (Placement{InRoom, 42}) {
 		t.Errorf("the bed that is a room: %+v", p)
 	}

@@ -191,8 +191,8 @@ func (g *Registry) RestoreRoom(s *facts.RoomState) {
 	g.Rooms = slices.Insert(g.Rooms, i, &Room{RoomState: *s})
 }
 
-// Weigh updates the size of the facts of a visit.
-func (g *Registry) Weigh(v *Visit) {
+// UpdateSize updates the size of the facts of a visit.
+func (g *Registry) UpdateSize(v *Visit) {
 	n := v.Size()
 	g.EventBytes += n - v.Bytes
 	v.Bytes = n

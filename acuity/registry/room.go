@@ -8,8 +8,8 @@ import (
 	"svc/acuity/score"
 )
 
-// Own reports whether the room is known only by a location.
-func (r *Room) Own() bool { return r.Registered && r.Room != "" }
+// IsOwn reports whether the room is known only by a location.
+func (r *Room) IsOwn() bool { return r.Registered && r.Room != "" }
 
 // LocationSpan is a time span that a visit spends in one place, according to ADT and census together.
 type LocationSpan struct {
@@ -49,8 +49,8 @@ func (r *Room) Anonymous() bool {
 	return r.Occupant != nil && r.OccupantEnd() == 0 && r.OccupantVisit == nil
 }
 
-// Known reports whether ADT or a census has named the room.
-func (r *Room) Known() bool {
+// IsKnown reports whether ADT or a census has named the room.
+func (r *Room) IsKnown() bool {
 	return r.Listed || r.Placed || r.Occupant != nil || len(r.Stays) > 0 || len(r.Past) > 0
 }
 

@@ -107,8 +107,8 @@ func (g *Registry) TouchedAfter(at acuity.Instant) []*Visit {
 	return g.Recent
 }
 
-// TurnOver records that the moves of a visit changed. Usually, one was added.
-func (w *work) TurnOver(from, to []acuity.Instant) {
+// RecordMoves records that the moves of a visit changed. Usually, one was added.
+func (w *work) RecordMoves(from, to []acuity.Instant) {
 	for len(from) > 0 && len(to) > 0 && from[0] == to[0] {
 		from, to = from[1:], to[1:]
 	}

@@ -64,13 +64,13 @@ func (r *axisReading) measure(num, den int64, c *thresholds) {
 	}
 }
 
-// over reports whether the main variable is greater than a/b.
-func (r *axisReading) over(a, b int64) bool {
+// exceeds reports whether the main variable is greater than a/b.
+func (r *axisReading) exceeds(a, b int64) bool {
 	return r.measured && (r.infinite || r.num*b > a*r.den)
 }
 
-// least reports whether the main variable is at least a/b.
-func (r *axisReading) least(a, b int64) bool {
+// reaches reports whether the main variable is at least a/b.
+func (r *axisReading) reaches(a, b int64) bool {
 	return r.measured && (r.infinite || r.num*b >= a*r.den)
 }
 
@@ -82,16 +82,16 @@ func (r *axisReading) raise(when bool, to acuity.Level, rule string) {
 	}
 }
 
-// mainly is like raise, for a condition of the main variable: it also raises the level of the main variable alone.
-func (r *axisReading) mainly(when bool, to acuity.Level, rule string) {
+// raiseMain is like raise, for a condition of the main variable: it also raises the level of the main variable alone.
+func (r *axisReading) raiseMain(when bool, to acuity.Level, rule string) {
 	r.raise(when, to, rule)
 	if when {
 		r.main = max(r.main, to)
 	}
 }
 
-// cap limits a soft axis to orange.
-func (r *axisReading) cap() {
+// capAtOrange limits a soft axis to orange.
+func (r *axisReading) capAtOrange() {
 	r.level, r.main = min(r.level, acuity.LevelOrange), min(r.main, acuity.LevelOrange)
 }
 
@@ -114,13 +114,13 @@ func (t *axisInput) readAxes(r *[acuity.AxisCount]axisReading) {
 	for i := range r {
 		r[i].rule = ruleWithinLimits
 	}
-	t.staffing(&r[acuity.AxisStaffing])
-	t.critical(&r[acuity.AxisCritical])
-	t.reserve(&r[acuity.AxisReserve])
-	t.capacity(&r[acuity.AxisCapacity])
-	t.acuity(&r[acuity.AxisAcuity])
-	t.flow(&r[acuity.AxisFlow])
-	t.skills(&r[acuity.AxisSkill])
+	t.judgeStaffing(&r[acuity.AxisStaffing])
+	t.judgeCritical(&r[acuity.AxisCritical])
+	t.judgeReserve(&r[acuity.AxisReserve])
+	t.judgeCapacity(&r[acuity.AxisCapacity])
+	t.judgeAcuity(&r[acuity.AxisAcuity])
+	t.judgeFlow(&r[acuity.AxisFlow])
+	t.judgeSkills(&r[acuity.AxisSkill])
 	for i := range r {
 		if !r[i].known {
 			r[i].rule = ruleUnknown
@@ -128,47 +128,47 @@ func (t *axisInput) readAxes(r *[acuity.AxisCount]axisReading) {
 	}
 }
 
-func (t *axisInput) staffing(r *axisReading) {
+func (t *axisInput) judgeStaffing(r *axisReading) {
 	if r.known = t.staffed; !r.known {
 		return
 	}
 	need, have := int64(t.required), t.nurses*int64(catalogue.Nurse)
 	r.measure(need-have, int64(catalogue.Nurse), &staffingThresholds)
-	r.mainly(r.over(2, 1), acuity.LevelRed, "shortfall")
+	r.raiseMain(r.exceeds(2, 1), acuity.LevelRed, "shortfall")
 	r.raise(t.nurses == 0 && t.occupied > 0, acuity.LevelRed, "no_nurse")
 	r.raise(have*100 < need*70, acuity.LevelRed, "coverage")
-	r.mainly(r.over(1, 1), acuity.LevelOrange, "shortfall")
+	r.raiseMain(r.exceeds(1, 1), acuity.LevelOrange, "shortfall")
 	r.raise(have*100 < need*85, acuity.LevelOrange, "coverage")
-	r.mainly(r.over(0, 1), acuity.LevelYellow, "shortfall")
+	r.raiseMain(r.exceeds(0, 1), acuity.LevelYellow, "shortfall")
 }
 
-func (t *axisInput) critical(r *axisReading) {
+func (t *axisInput) judgeCritical(r *axisReading) {
 	r.known = true
 	if t.staffed {
 		r.measure(int64(t.single), t.nurses*int64(catalogue.Nurse), &criticalThresholds)
 	}
-	full := r.over(1, 1)
+	full := r.exceeds(1, 1)
 	r.raise(t.stat >= 3, acuity.LevelRed, "c4")
-	r.mainly(t.stat >= 1 && full, acuity.LevelRed, "c4_one_to_one")
-	r.mainly(full, acuity.LevelOrange, "one_to_one")
+	r.raiseMain(t.stat >= 1 && full, acuity.LevelRed, "c4_one_to_one")
+	r.raiseMain(full, acuity.LevelOrange, "one_to_one")
 	r.raise(t.stat == 2, acuity.LevelOrange, "c4")
-	r.raise(t.stat == 1 && r.least(9, 10), acuity.LevelOrange, "c4_one_to_one")
-	r.mainly(r.least(8, 10), acuity.LevelYellow, "one_to_one")
+	r.raise(t.stat == 1 && r.reaches(9, 10), acuity.LevelOrange, "c4_one_to_one")
+	r.raiseMain(r.reaches(8, 10), acuity.LevelYellow, "one_to_one")
 	r.raise(t.stat == 1, acuity.LevelYellow, "c4")
 }
 
-func (t *axisInput) reserve(r *axisReading) {
+func (t *axisInput) judgeReserve(r *axisReading) {
 	if r.known = t.staffed; !r.known {
 		return
 	}
 	r.measure(int64(t.required)-t.nurses*int64(catalogue.Nurse), int64(catalogue.Nurse), &reserveThresholds)
-	r.mainly(r.over(1, 1) && !t.call, acuity.LevelRed, "slack")
-	r.mainly(r.over(0, 1) && !t.call, acuity.LevelOrange, "slack")
-	r.mainly(r.over(-1, 1) && !t.call, acuity.LevelYellow, "slack")
+	r.raiseMain(r.exceeds(1, 1) && !t.call, acuity.LevelRed, "slack")
+	r.raiseMain(r.exceeds(0, 1) && !t.call, acuity.LevelOrange, "slack")
+	r.raiseMain(r.exceeds(-1, 1) && !t.call, acuity.LevelYellow, "slack")
 	r.raise(t.nurses < 2 && t.births > 0, acuity.LevelYellow, "minimum_two")
 }
 
-func (t *axisInput) capacity(r *axisReading) {
+func (t *axisInput) judgeCapacity(r *axisReading) {
 	if r.known = t.census; !r.known {
 		return
 	}
@@ -179,46 +179,46 @@ func (t *axisInput) capacity(r *axisReading) {
 	r.measure(t.busy, t.rooms, &capacityThresholds)
 	full := t.rooms <= t.busy
 	r.raise(full && t.boarders+t.unplaced+t.doubles > 0, acuity.LevelRed, "open_zero_waiting")
-	r.mainly(r.least(9, 10), acuity.LevelOrange, "occupancy")
+	r.raiseMain(r.reaches(9, 10), acuity.LevelOrange, "occupancy")
 	r.raise(full, acuity.LevelOrange, "open_zero")
-	r.mainly(r.least(8, 10), acuity.LevelYellow, "occupancy")
+	r.raiseMain(r.reaches(8, 10), acuity.LevelYellow, "occupancy")
 }
 
-func (t *axisInput) acuity(r *axisReading) {
+func (t *axisInput) judgeAcuity(r *axisReading) {
 	if r.known = t.staffed; !r.known {
 		return
 	}
 	r.measure(t.score, t.nurses, &acuityThresholds)
-	r.mainly(r.least(65, 1), acuity.LevelRed, "score")
-	r.mainly(r.least(50, 1), acuity.LevelOrange, "score")
-	r.mainly(r.least(35, 1), acuity.LevelYellow, "score")
-	r.cap()
+	r.raiseMain(r.reaches(65, 1), acuity.LevelRed, "score")
+	r.raiseMain(r.reaches(50, 1), acuity.LevelOrange, "score")
+	r.raiseMain(r.reaches(35, 1), acuity.LevelYellow, "score")
+	r.capAtOrange()
 }
 
-func (t *axisInput) flow(r *axisReading) {
+func (t *axisInput) judgeFlow(r *axisReading) {
 	r.known = true
 	if t.staffed {
 		r.measure(t.moves, t.nurses, &flowThresholds)
 	}
-	r.mainly(r.least(1, 1), acuity.LevelRed, "turnover")
-	r.mainly(r.least(3, 4), acuity.LevelOrange, "turnover")
+	r.raiseMain(r.reaches(1, 1), acuity.LevelRed, "turnover")
+	r.raiseMain(r.reaches(3, 4), acuity.LevelOrange, "turnover")
 	r.raise(t.boarders >= 3, acuity.LevelOrange, "boarders")
-	r.mainly(r.least(1, 2), acuity.LevelYellow, "turnover")
+	r.raiseMain(r.reaches(1, 2), acuity.LevelYellow, "turnover")
 	r.raise(t.boarders >= 1, acuity.LevelYellow, "boarders")
-	r.cap()
+	r.capAtOrange()
 }
 
-func (t *axisInput) skills(r *axisReading) {
+func (t *axisInput) judgeSkills(r *axisReading) {
 	if r.known = t.skillKnown; !r.known {
 		return
 	}
 	s := &t.skill
 	r.measure(s.novices, s.nurses, &skillThresholds)
 	r.raise(s.alone, acuity.LevelRed, "novices_alone")
-	r.mainly(r.over(1, 2), acuity.LevelOrange, "novices")
+	r.raiseMain(r.exceeds(1, 2), acuity.LevelOrange, "novices")
 	r.raise(s.rated > 0 && s.experts == 0, acuity.LevelOrange, "no_expert")
 	r.raise(s.load > 3*loadUnit/2, acuity.LevelOrange, "load")
-	r.mainly(r.over(1, 3), acuity.LevelYellow, "novices")
+	r.raiseMain(r.exceeds(1, 3), acuity.LevelYellow, "novices")
 	r.raise(s.load > 5*loadUnit/4, acuity.LevelYellow, "load")
 	r.raise(t.fatigue > 0, acuity.LevelYellow, "fatigue")
 }

@@ -58,8 +58,8 @@ func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums
 	if u.Roster != nil {
 		v.RosterStale = now >= u.Roster.AsOf.Add(rosterLasts)
 	}
-	v.staffing(u, &t, now)
-	v.turnover(u, &t, now)
+	v.findStaffing(u, &t, now)
+	v.countTurnover(u, &t, now)
 	if u.Roster != nil {
 		if !v.RosterStale {
 			v.Next = codes.Soonest(v.Next, u.Roster.AsOf.Add(rosterLasts))
@@ -93,9 +93,9 @@ func (v *Verdict) ShowsSame(o *Verdict) bool {
 		v.Rules == o.Rules && v.Next == o.Next && len(v.Rooms) == len(o.Rooms)
 }
 
-// staffing finds the nurses on duty: the latest staffing record that has begun. A record without call staff keeps the
+// findStaffing finds the nurses on duty: the latest staffing record that has begun. A record without call staff keeps the
 // previous call state.
-func (v *Verdict) staffing(u *acuity.UnitChart, t *axisInput, now acuity.Instant) {
+func (v *Verdict) findStaffing(u *acuity.UnitChart, t *axisInput, now acuity.Instant) {
 	begun := 0
 	for i := range u.Staffing {
 		s := &u.Staffing[i]
@@ -130,8 +130,8 @@ func countRostered(u *acuity.UnitChart) int32 {
 	return int32(len(u.Roster.Nurses)) //nolint:gosec // at most capRoster
 }
 
-// turnover counts the moves of the last two hours.
-func (v *Verdict) turnover(u *acuity.UnitChart, t *axisInput, now acuity.Instant) {
+// countTurnover counts the moves of the last two hours.
+func (v *Verdict) countTurnover(u *acuity.UnitChart, t *axisInput, now acuity.Instant) {
 	from, _ := slices.BinarySearch(u.Moves, now.Add(-TurnoverWindow)+1)
 	to, _ := slices.BinarySearch(u.Moves, now+1)
 	t.moves += int64(to - from)

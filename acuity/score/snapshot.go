@@ -40,7 +40,7 @@ func MakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {
 		s.Rooms = max(c.Unit.TotalRooms, int32(sums.listed)) - int32(sums.blocked) //nolint:gosec // rooms
 	}
 	var moved axisInput
-	v.turnover(&c.Unit, &moved, now)
+	v.countTurnover(&c.Unit, &moved, now)
 	s.Moves = int32(moved.moves) //nolint:gosec // of two hours
 	return s
 }

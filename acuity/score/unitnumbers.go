@@ -107,7 +107,7 @@ type UnitSums struct {
 func SumRooms(rooms []RoomVerdict) UnitSums {
 	var s UnitSums
 	for i := range rooms {
-		s.count(&rooms[i])
+		s.addRoom(&rooms[i])
 		s.next = codes.Soonest(s.next, rooms[i].Until())
 	}
 	return s
@@ -124,8 +124,8 @@ func one(b bool) int64 {
 	return 0
 }
 
-// count adds a room to the totals.
-func (s *roomCounts) count(r *RoomVerdict) {
+// addRoom adds a room to the totals.
+func (s *roomCounts) addRoom(r *RoomVerdict) {
 	s.required += r.Demand
 	if r.Demand >= catalogue.Nurse {
 		s.single += r.Demand

@@ -60,7 +60,7 @@ func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registr
 	if b := firstOwnerAfter(r, t, t.Add(firstOccupant)); b.Kind != registry.ToNobody {
 		return b
 	}
-	if r.Known() || k.Withdrawn.cover(r.ID, t) {
+	if r.IsKnown() || k.Withdrawn.covers(r.ID, t) {
 		return registry.Binding{}
 	}
 	return registry.Binding{Kind: registry.ToRoom}
@@ -118,7 +118,7 @@ type WithdrawnRooms map[int32][]registry.RoomStay
 func appendWithdrawn(dst []registry.Withdrawn, s *adt.Timeline, table *location.Table) []registry.Withdrawn {
 	for i := range s.Events {
 		t := &s.Events[i]
-		if !t.Withdrawn() || t.Event.Type == acuity.A03 { // a discharge places no patient
+		if !t.IsWithdrawn() || t.Event.Type == acuity.A03 { // a discharge places no patient
 			continue
 		}
 		p := table.Placement(t.Event.Place)
@@ -144,10 +144,10 @@ func (l WithdrawnRooms) replace(v *registry.Visit, list []registry.Withdrawn) {
 	}
 }
 
-// cover reports whether a cancelled event had placed a visit in the room before t, or within firstOccupant after it. A
+// covers reports whether a cancelled event had placed a visit in the room before t, or within firstOccupant after it. A
 // statement at t is then about that visit, which never was in the room. The room does not own the statement either,
 // because ADT knows the room.
-func (l WithdrawnRooms) cover(room int32, t acuity.Instant) bool {
+func (l WithdrawnRooms) covers(room int32, t acuity.Instant) bool {
 	list := l[room]
 	return len(list) > 0 && list[0].From <= t.Add(firstOccupant)
 }

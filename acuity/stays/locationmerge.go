@@ -136,7 +136,7 @@ func (l *Builder) addCensusSpans(v *registry.Visit, w *locationMerge) {
 			w.censusSpans = append(w.censusSpans, censusSpan{At: s.To, Last: s.To, Absent: true})
 		}
 	}
-	if !l.Facts.HasCensus || shownAt(v, l.Facts.CensusAt) {
+	if !l.Facts.HasCensus || wasReportedAt(v, l.Facts.CensusAt) {
 		return
 	}
 	at := l.Facts.CensusAt
@@ -187,15 +187,15 @@ func (l *Builder) isInOccupiedRoom(v *registry.Visit, w *locationMerge, at acuit
 	return m != nil && slices.ContainsFunc(m.Spans, func(s registry.LocationSpan) bool { return s.Placement == p })
 }
 
-// shownAt reports whether the census at t reported the visit.
-func shownAt(v *registry.Visit, t acuity.Instant) bool {
+// wasReportedAt reports whether the census at t reported the visit.
+func wasReportedAt(v *registry.Visit, t acuity.Instant) bool {
 	n := len(v.Stays)
 	return n > 0 && v.Stays[n-1].Last == t && v.Stays[n-1].To == 0
 }
 
-// withMother appends the spans of a newborn to dst: its own, followed by its mother's from the time at which the mother
+// appendWithMother appends the spans of a newborn to dst: its own, followed by its mother's from the time at which the mother
 // leaves the shared room (docs/decisions.md#newborn-location). A newborn that was never placed is where its mother is.
-func withMother(own, mothers []registry.LocationSpan, from, to acuity.Instant, dst []registry.LocationSpan) []registry.LocationSpan {
+func appendWithMother(own, mothers []registry.LocationSpan, from, to acuity.Instant, dst []registry.LocationSpan) []registry.LocationSpan {
 	leaves := from // since when the newborn follows its mother
 	if n := len(own); n > 0 && own[n-1].Kind == location.InRoom {
 		home := own[n-1]

@@ -54,7 +54,7 @@ func (l *Builder) ChooseOccupants() {
 // occupantCandidate returns the room where the visit may be the occupant whom the newest census reported without a
 // visit. It is the room where ADT has the visit at that census, unless the visit arrived before the occupant.
 func (l *Builder) occupantCandidate(v *registry.Visit) (*registry.Room, acuity.Instant) {
-	if !l.Facts.HasCensus || v.Timeline.Newborn || shownAt(v, l.Facts.CensusAt) {
+	if !l.Facts.HasCensus || v.Timeline.Newborn || wasReportedAt(v, l.Facts.CensusAt) {
 		return nil, 0
 	}
 	for i := range v.Timeline.Stays {

@@ -44,7 +44,7 @@ func (l *Builder) PlaceVisits() {
 		}
 	}
 	for _, v := range l.Timelines.Newborns { // a mother's chart shows her births
-		if v.Marks&registry.Touched != 0 || l.follows(v) {
+		if v.Marks&registry.Touched != 0 || l.mayFollowMother(v) {
 			l.TouchRoomOf(v.Mother)
 			l.moveVisit(v, l.mergeNewborn(v))
 			l.TouchRoomOf(v.Mother)
@@ -52,8 +52,8 @@ func (l *Builder) PlaceVisits() {
 	}
 }
 
-// follows reports whether a newborn may have to follow its mother.
-func (l *Builder) follows(v *registry.Visit) bool {
+// mayFollowMother reports whether a newborn may have to follow its mother.
+func (l *Builder) mayFollowMother(v *registry.Visit) bool {
 	if v.Mother != nil && v.Mother.Marks&registry.Touched != 0 {
 		return true
 	}
@@ -76,7 +76,7 @@ func (l *Builder) mergeNewborn(v *registry.Visit) []registry.LocationSpan {
 	if len(own) > 0 && own[len(own)-1].Kind == location.Nowhere {
 		own = own[:len(own)-1]
 	}
-	return withMother(own, v.Mother.Spans, v.Timeline.OpenedAt, v.Timeline.ClosedAt, l.spans[:0])
+	return appendWithMother(own, v.Mother.Spans, v.Timeline.OpenedAt, v.Timeline.ClosedAt, l.spans[:0])
 }
 
 // motherOf returns the mother's visit of a newborn, according to the links in messages, never by name. Without a link,
@@ -143,7 +143,7 @@ func (l *Builder) updateRoomStays(v *registry.Visit, to []registry.LocationSpan)
 	for n < len(from) && n < len(to) && from[n] == to[n] {
 		n++
 	}
-	ascending := ascend(from) && ascend(to)
+	ascending := isAscending(from) && isAscending(to)
 	if !ascending { // the start does not identify a stay, so all are replaced
 		n = 0
 	}
@@ -178,8 +178,8 @@ func RemoveRoomStays(g *registry.Registry, v *registry.Visit, stays []registry.L
 	}
 }
 
-// ascend reports whether each span starts after the previous one.
-func ascend(spans []registry.LocationSpan) bool {
+// isAscending reports whether each span starts after the previous one.
+func isAscending(spans []registry.LocationSpan) bool {
 	for i := 1; i < len(spans); i++ {
 		if spans[i-1].From >= spans[i].From {
 			return false

@@ -32,8 +32,8 @@ type Statements struct {
 	written facts.StatementState // memory for a record
 }
 
-// Number assigns the next number to a statement.
-func (k *Statements) Number(h *evidence.Statement) {
+// AssignNumber assigns the next number to a statement.
+func (k *Statements) AssignNumber(h *evidence.Statement) {
 	k.Facts.Statements++
 	k.Kept++
 	h.Number = k.Facts.Statements
@@ -41,8 +41,8 @@ func (k *Statements) Number(h *evidence.Statement) {
 
 // KeepStatement adds a statement to the list of a room, or of the visit that it names.
 func (k *Statements) KeepStatement(l *evidence.Statements, h evidence.Statement, visit string) {
-	k.Matcher.RereadAll(l).Keep(h, k.Lose)
-	k.save(statementRecord{Statement: h, holder: HolderName{Visit: visit}})
+	k.Matcher.RereadAll(l).Keep(h, k.DropStatement)
+	k.queueRecord(statementRecord{Statement: h, holder: HolderName{Visit: visit}})
 }
 
 // keepResourceStatement adds a statement to the list of a visit or a patient. It first matches the whole list with the
@@ -53,7 +53,7 @@ func (k *Statements) keepResourceStatement(list *evidence.ResourceStatements, h 
 		k.Matcher.Reread(&(*list)[i].Statement)
 	}
 	list.Keep(h, k.DropResourceStatement)
-	k.save(statementRecord{Statement: h.Statement, version: h.Version, holder: with})
+	k.queueRecord(statementRecord{Statement: h.Statement, version: h.Version, holder: with})
 }
 
 // keepForVisit adds a statement to the list of a visit. It touches nothing.
@@ -92,8 +92,8 @@ func (k *Statements) AddStatement(to identity.Holder, h evidence.ResourceStateme
 	}
 }
 
-// Lose drops the record of a statement, and touches the room of its owner.
-func (k *Statements) Lose(h *evidence.Statement) {
+// DropStatement drops the record of a statement, and touches the room of its owner.
+func (k *Statements) DropStatement(h *evidence.Statement) {
 	k.dropRecord(h)
 	k.touchEvidence(h)
 }
@@ -104,8 +104,8 @@ func (k *Statements) dropRecord(h *evidence.Statement) {
 	k.list(h.Number, nil)
 }
 
-// save lists the record of a statement to be written. A number is never reused, so a removed statement stays removed.
-func (k *Statements) save(r statementRecord) {
+// queueRecord lists the record of a statement to be written. A number is never reused, so a removed statement stays removed.
+func (k *Statements) queueRecord(r statementRecord) {
 	if before, listed := k.pending[r.Number]; !listed || before != nil {
 		k.list(r.Number, &r)
 	}
@@ -146,7 +146,7 @@ func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 			return false
 		case h.Owner.Kind == registry.ToRoom:
 			h.Settled = true
-			k.save(statementRecord{Statement: *h})
+			k.queueRecord(statementRecord{Statement: *h})
 			return false
 		}
 		list = append(list, *h)
@@ -158,7 +158,7 @@ func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 		if v := k.VisitOfStatement(h); v != nil {
 			k.keepForVisit(v, h) // the visit already owned it, so no evidence changes
 		} else {
-			k.Lose(h)
+			k.DropStatement(h)
 		}
 	}
 	k.settled = facts.Emptied(list)

@@ -36,11 +36,11 @@ func (k *Statements) decideSubjects(in *registry.Intake) {
 		if v == nil {
 			continue
 		}
-		k.Names.ConcernedBy(v.AllNames(), func(o *registry.Visit) { k.warnOfVisit(in, o, in.EventPath(i)) })
+		k.Names.EachConcerned(v.AllNames(), func(o *registry.Visit) { k.warnOfVisit(in, o, in.EventPath(i)) })
 	}
 	for i := range in.Observation.References {
 		if r := &in.Observation.References[i]; r.Patient != "" {
-			k.Names.ConcernedBy([]string{r.Name}, func(o *registry.Visit) {
+			k.Names.EachConcerned([]string{r.Name}, func(o *registry.Visit) {
 				k.warnOfVisit(in, o, registry.ItemPath("references", i))
 			})
 		}
@@ -70,7 +70,7 @@ func (k *Statements) isOfAnother(h *evidence.ResourceStatement, kept, v *registr
 	if compared != identity.Unknown {
 		version := *h.Version
 		version.Subject, h.Version = nil, &version
-		k.save(statementRecord{Statement: h.Statement, version: h.Version, holder: HolderName{Visit: kept.ID}})
+		k.queueRecord(statementRecord{Statement: h.Statement, version: h.Version, holder: HolderName{Visit: kept.ID}})
 	}
 	return compared == identity.Different
 }

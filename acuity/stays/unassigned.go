@@ -26,7 +26,7 @@ func (k *Statements) HolderOfResource(h *evidence.ResourceStatement, to identity
 		}
 		switch {
 		case len(others) == 0:
-		case to == (identity.Holder{}) || to.Nameless() || !from.Nameless() && h.IsOlder(others):
+		case to == (identity.Holder{}) || to.IsNameless() || !from.IsNameless() && h.IsOlder(others):
 			if to.Unassigned != nil && len(to.Unassigned.Statements) == 0 {
 				k.Names.Drop(to.Unassigned)
 			}
@@ -140,7 +140,7 @@ func (k *Statements) FinalizeUnassigned(now acuity.Instant) {
 			continue // they belong to a visit
 		}
 		for _, h := range v.Statements.ByArrival(due) {
-			k.Lose(&h)
+			k.DropStatement(&h)
 		}
 		v.Statements.Remove(due)
 		v.ResourceStatements = slices.DeleteFunc(v.ResourceStatements, func(h evidence.ResourceStatement) bool {

@@ -62,8 +62,8 @@ func listSpellings() (all []spelled) {
 	return all
 }
 
-// spellings suggests the factors whose known spellings occur in the display name, or in a local code.
-func (b *suggester) spellings(display, code string, system codes.System, found *found) {
+// suggestBySpelling suggests the factors whose known spellings occur in the display name, or in a local code.
+func (b *suggester) suggestBySpelling(display, code string, system codes.System, found *found) {
 	texts := []string{display}
 	if system == codes.SystemLocal {
 		texts = append(texts, strings.ReplaceAll(code, "_", " "))

@@ -72,10 +72,10 @@ func Factors(system codes.System, code, display string, kind catalogue.SignalKin
 	}
 	diagnosis := kind == 0 || kind == catalogue.KindCondition
 	if system == codes.ICD10CM && diagnosis {
-		b.siblings(normal, &list)
+		b.suggestSiblings(normal, &list)
 	}
-	b.words(display, code, system, &list)
-	b.spellings(display, code, system, &list)
+	b.suggestByWords(display, code, system, &list)
+	b.suggestBySpelling(display, code, system, &list)
 	slices.SortFunc(list, func(a, b Suggestion) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Factor.ID(), b.Factor.ID()))
 	})
@@ -167,8 +167,8 @@ var suggestions = sync.OnceValue(func() *suggester {
 	return b
 })
 
-// siblings suggests the factors of ICD-10-CM codes with the same category as code.
-func (b *suggester) siblings(code string, found *found) {
+// suggestSiblings suggests the factors of ICD-10-CM codes with the same category as code.
+func (b *suggester) suggestSiblings(code string, found *found) {
 	if len(code) < 3 {
 		return
 	}
@@ -183,9 +183,9 @@ func (b *suggester) siblings(code string, found *found) {
 	}
 }
 
-// words suggests the factors whose words occur in the display name, or in a local code that is made of words. Words
+// suggestByWords suggests the factors whose words occur in the display name, or in a local code that is made of words. Words
 // that many factors share weigh less.
-func (b *suggester) words(display, code string, system codes.System, found *found) {
+func (b *suggester) suggestByWords(display, code string, system codes.System, found *found) {
 	used := usefulWords(display)
 	if system == codes.SystemLocal {
 		used = append(used, usefulWords(strings.ReplaceAll(code, "_", " "))...)

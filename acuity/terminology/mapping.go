@@ -81,17 +81,17 @@ func (m *Mappings) find(system codes.System, code string, kind catalogue.SignalK
 	return tables.Table(system).Closest(code)
 }
 
-// conditional reports whether a mapping has a condition on the value.
-func conditional(m *acuity.Mapping) bool { return m.Op != codes.Equal || m.Than != 0 }
+// hasCondition reports whether a mapping has a condition on the value.
+func hasCondition(m *acuity.Mapping) bool { return m.Op != codes.Equal || m.Than != 0 }
 
-// named returns the codings of the FHIR Medications that the codes of a signal refer to.
-func (m *Mappings) named(s *acuity.Signal) []acuity.Coding {
+// medicationsOf returns the codings of the FHIR Medications that the codes of a signal refer to.
+func (m *Mappings) medicationsOf(s *acuity.Signal) []acuity.Coding {
 	if m == nil || m.Medication == nil {
 		return nil
 	}
-	list := m.meant(nil, acuity.Coding{System: s.System, Code: s.Code, Display: s.Display}, MaxInside)
+	list := m.appendMedication(nil, acuity.Coding{System: s.System, Code: s.Code, Display: s.Display}, MaxInside)
 	for _, c := range s.Also {
-		list = m.meant(list, c, MaxInside)
+		list = m.appendMedication(list, c, MaxInside)
 	}
 	return list
 }
@@ -99,9 +99,9 @@ func (m *Mappings) named(s *acuity.Signal) []acuity.Coding {
 // MaxInside is the maximum nesting depth of FHIR Medications that is followed.
 const MaxInside = 2
 
-// meant appends the codings of the FHIR Medication that a code refers to, and those of its ingredients. The display
+// appendMedication appends the codings of the FHIR Medication that a code refers to, and those of its ingredients. The display
 // name of an ingredient includes the names of the other ingredients.
-func (m *Mappings) meant(dst []acuity.Coding, c acuity.Coding, inside int) []acuity.Coding {
+func (m *Mappings) appendMedication(dst []acuity.Coding, c acuity.Coding, inside int) []acuity.Coding {
 	if c.System != codes.SystemLocal || inside == 0 {
 		return dst
 	}
@@ -109,7 +109,7 @@ func (m *Mappings) meant(dst []acuity.Coding, c acuity.Coding, inside int) []acu
 		if strings.Contains(c.Display, mixed) {
 			part.Display = codes.MaskDisplay(c.Display + mixed + part.Display)
 		}
-		dst = m.meant(append(dst, part), part, inside-1)
+		dst = m.appendMedication(append(dst, part), part, inside-1)
 	}
 	return dst
 }

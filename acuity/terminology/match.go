@@ -188,7 +188,7 @@ func (r *Reader) read(s *acuity.Signal) (MatchState, catalogue.Factor) {
 			return Matched, 0
 		}
 	}
-	return r.byRule(s, code)
+	return r.readByRule(s, code)
 }
 
 // readLocal reads a signal by the hospital's mappings.
@@ -202,14 +202,14 @@ func (r *Reader) readLocal(s *acuity.Signal, rows []*acuity.Mapping) (MatchState
 		switch {
 		case s.Status != acuity.SignalActive:
 			on = no
-		case conditional(m):
+		case hasCondition(m):
 			if on = unread; s.Value.Kind == codes.ValueNumber {
 				on = compare(s.Value, m.Op, m.Than)
 			}
 		case isNo(s.Value) && s.System == codes.SystemLocal:
 			on = no
 		}
-		if conditional(m) && (m.Factor == CatalogueIndex().EarlyWarning || m.Factor == CatalogueIndex().Obesity) {
+		if hasCondition(m) && (m.Factor == CatalogueIndex().EarlyWarning || m.Factor == CatalogueIndex().Obesity) {
 			concept = m.Factor
 		}
 		if on == unread {
@@ -221,8 +221,8 @@ func (r *Reader) readLocal(s *acuity.Signal, rows []*acuity.Mapping) (MatchState
 	return state, concept
 }
 
-// byRule reads a signal by the routes of the catalogue.
-func (r *Reader) byRule(s *acuity.Signal, code string) (MatchState, catalogue.Factor) {
+// readByRule reads a signal by the routes of the catalogue.
+func (r *Reader) readByRule(s *acuity.Signal, code string) (MatchState, catalogue.Factor) {
 	state, concept := Unmapped, catalogue.Factor(0)
 	consider := func(rt *route) {
 		if rt.Kind != 0 && (rt.Kind == catalogue.KindMedication) != (s.Kind == catalogue.KindMedication) {

@@ -68,7 +68,7 @@ func MatchText(c *catalogue.Catalogue, w SignalText, maps *Mappings) *MatchedSig
 	out := &MatchedSignal{Mappings: maps, SignalText: w, Identity: newIdentity(&s)}
 	out.State, out.Concept = r.read(&s)
 	out.Matches = r.matches
-	for _, other := range append(s.Also, maps.named(&s)...) {
+	for _, other := range append(s.Also, maps.medicationsOf(&s)...) {
 		if out.State == Matched {
 			break
 		}

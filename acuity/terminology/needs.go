@@ -46,7 +46,7 @@ func meets(n catalogue.Condition, s *acuity.Signal) answer {
 		}
 		return answerOf(c == 2 && n.Kind == catalogue.NeedsCategoryII || c == 3 && n.Kind == catalogue.NeedsCategoryIII)
 	case catalogue.NeedsPositive:
-		return positive(v)
+		return readPositive(v)
 	case catalogue.NeedsOxygen:
 		return oxygenRuns(s)
 	case catalogue.NeedsNotNo:
@@ -128,9 +128,9 @@ func categoryOf(v codes.Value) int {
 	return 0
 }
 
-// positive reads the result of a test. Negations are tested first, because "not detected" contains "detected"
+// readPositive reads the result of a test. Negations are tested first, because "not detected" contains "detected"
 // (docs/decisions.md#negation-first). A contradictory value is unread.
-func positive(v codes.Value) answer {
+func readPositive(v codes.Value) answer {
 	if meaningOf(v).any(answerEquivocal | answerIndeterminate) {
 		return unread
 	}

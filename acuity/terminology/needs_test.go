@@ -19,7 +19,7 @@ func readAs(text string) (category, result, oxygen int) {
 	if category = categoryOf(v); category == 0 {
 		category = -1
 	}
-	return category, number(positive(v)), number(oxygenRuns(&acuity.Signal{Value: v, Display: "oxygen"}))
+	return category, number(readPositive(v)), number(oxygenRuns(&acuity.Signal{Value: v, Display: "oxygen"}))
 }
 
 func TestCategoryInText(t *testing.T) {

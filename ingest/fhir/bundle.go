@@ -53,8 +53,8 @@ func (p *parser) refuse(f Fault) {
 	}
 }
 
-// full refuses the body and returns true if the lists have reached their limit.
-func (p *parser) full() bool {
+// isFull refuses the body and returns true if the lists have reached their limit.
+func (p *parser) isFull() bool {
 	if p.stored() < maxStored {
 		return false
 	}
@@ -81,7 +81,7 @@ func (p *parser) top() {
 				parser: p, container: c, index: -1,
 				ifNoneExist: []byte(p.IfNoneExist), ifNoneMatch: []byte(p.IfNoneMatch), ifMatch: []byte(p.IfMatch),
 			}
-			q.condition(&p.resources[at])
+			q.readCondition(&p.resources[at])
 		}
 	default:
 		p.untyped()
@@ -154,7 +154,7 @@ var bundleTypes = []string{
 // typeOfBundle returns the type of the next object, a Bundle; "" if the type is unknown. The type usually precedes
 // the entries.
 func (p *parser) typeOfBundle() (of string) {
-	p.ahead(func(key []byte) bool {
+	p.peekFields(func(key []byte) bool {
 		if string(key) != "type" {
 			p.skip()
 			return false
@@ -171,11 +171,11 @@ func (p *parser) typeOfBundle() (of string) {
 func (p *parser) entry(c, n int32, level int, of string) {
 	if p.space() != '{' {
 		p.skip()
-		p.useless(c, n, "type", "")
+		p.countNonResource(c, n, "type", "")
 		return
 	}
 	q := p.requestOf(c, n)
-	if !q.served(of) {
+	if !q.isServed(of) {
 		p.skip()
 		return
 	}
@@ -228,11 +228,11 @@ func (p *parser) entry(c, n int32, level int, of string) {
 		if twice {
 			p.reject(r, "duplicate_field", "")
 		}
-		q.condition(r)
+		q.readCondition(r)
 	case gone && !said:
-		q.deletion(modified, etag)
+		q.readDeletion(modified, etag)
 	case !said && (method == "POST" || method == "PUT"):
-		p.useless(c, n, "required", "")
+		p.countNonResource(c, n, "required", "")
 	}
 }
 
@@ -241,7 +241,7 @@ func (p *parser) entry(c, n int32, level int, of string) {
 func (p *parser) item(c, n int32, level int) int32 {
 	if p.space() != '{' {
 		p.skip()
-		p.useless(c, n, "type", "")
+		p.countNonResource(c, n, "type", "")
 		return -1
 	}
 	name := p.typeOf()
@@ -259,7 +259,7 @@ func (p *parser) item(c, n int32, level int) int32 {
 		p.bundle(path, level)
 	case len(name) == 0:
 		p.skip()
-		p.useless(c, n, "required", "resourceType")
+		p.countNonResource(c, n, "required", "resourceType")
 	case k == otherKind:
 		if len(p.types) < maxTypes && !p.types[string(name)] {
 			if p.types == nil {
@@ -278,8 +278,8 @@ func (p *parser) item(c, n int32, level int) int32 {
 	return -1
 }
 
-// useless counts an element that is not a resource.
-func (p *parser) useless(c, n int32, code, field string) {
+// countNonResource counts an element that is not a resource.
+func (p *parser) countNonResource(c, n int32, code, field string) {
 	if p.fault == "" {
 		p.facts.Received++
 		p.facts.Rejected++

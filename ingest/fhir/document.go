@@ -50,14 +50,14 @@ func (d *document) issue(r *resource, severity, code, field string) {
 	if field != "" {
 		i.Expression = strings.TrimPrefix(i.Expression+"."+field, ".")
 	}
-	d.place(i)
+	d.appendIssue(i)
 }
 
 // warnMore is the code of the last issue that is listed, if there are more.
 const warnMore = "more_not_listed"
 
-// place adds an issue, unless it repeats the last one.
-func (d *document) place(i placedIssue) {
+// appendIssue appends an issue, unless it repeats the last one.
+func (d *document) appendIssue(i placedIssue) {
 	if len(d.issues) == maxIssues {
 		d.issues[maxIssues-1] = placedIssue{Issue{Severity: severityWarning, Code: warnMore}, math.MaxInt32, 0}
 		return
@@ -67,8 +67,8 @@ func (d *document) place(i placedIssue) {
 	}
 }
 
-// report sorts the issues into the order of the body.
-func (d *document) report() {
+// sortIssues sorts the issues into the order of the body.
+func (d *document) sortIssues() {
 	slices.SortStableFunc(d.issues, func(a, b placedIssue) int {
 		return cmp.Or(
 			cmp.Compare(a.container, b.container), cmp.Compare(a.index, b.index),
@@ -196,7 +196,7 @@ func (f *Facts) refuse(o origin, code string) {
 	if f.refused[o] {
 		return
 	}
-	f.mark(o)
+	f.markChanged(o)
 	f.addApplied(o.kind, -1)
 	f.Rejected++
 	f.setResult(o, EntryRejected)
@@ -205,15 +205,15 @@ func (f *Facts) refuse(o origin, code string) {
 	}
 }
 
-// Exists counts the resource of the i-th element of a list of the facts as existing: the hospital already had it, so
+// CountExisting counts the resource of the i-th element of a list of the facts as existing: the hospital already had it, so
 // nothing was created.
-func (f *Facts) Exists(list string, i int) {
+func (f *Facts) CountExisting(list string, i int) {
 	origins := f.origins(list)
 	if i >= len(origins) || f.refused[origins[i]] {
 		return
 	}
 	o := origins[i]
-	f.mark(o)
+	f.markChanged(o)
 	f.addApplied(o.kind, -1)
 	f.Existing++
 	f.setResult(o, EntryExists)
@@ -222,8 +222,8 @@ func (f *Facts) Exists(list string, i int) {
 	}
 }
 
-// mark records that the result of a resource has been changed.
-func (f *Facts) mark(o origin) {
+// markChanged records that the result of a resource has been changed.
+func (f *Facts) markChanged(o origin) {
 	if f.refused == nil {
 		f.refused = map[origin]bool{}
 	}

@@ -63,7 +63,7 @@ func (p *parser) coding(first int) {
 }
 
 func (p *parser) addCoding(c coding) {
-	if !p.full() {
+	if !p.isFull() {
 		p.codings = append(p.codings, c)
 	}
 }
@@ -72,7 +72,7 @@ func (p *parser) addCoding(c coding) {
 func (p *parser) conceptList(most int) (first, last int32) {
 	first = int32(len(p.concepts)) //nolint:gosec // at most maxStored
 	for l := p.list(); p.next(&l); {
-		if len(p.concepts)-int(first) >= most || p.full() {
+		if len(p.concepts)-int(first) >= most || p.isFull() {
 			p.skip()
 			p.cut = true
 			continue
@@ -146,7 +146,7 @@ func gather[T any](p *parser, store *[]T, most int, read func() (T, bool)) (firs
 		case !good:
 		case len(*store)-begin >= most:
 			p.cut = true
-		case !p.full():
+		case !p.isFull():
 			*store = append(*store, item)
 		}
 	}

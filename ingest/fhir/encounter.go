@@ -118,12 +118,12 @@ func (m *mapper) encounter(r *resource) bool {
 		now = planned
 	}
 	start, moment := m.start(r, &e, now)
-	m.related(r, &e, patient, start)
+	m.setRelations(r, &e, patient, start)
 	if now == planned {
 		m.warnUnusedLocation(r, begun)
 		e.Type = acuity.A08 // an update does not move the patient
 		e.SetTime(moment, start)
-		m.happen(r, &e, 0)
+		m.addEvent(r, &e, 0)
 		return true
 	}
 	moves := m.moves(r, &e, start)
@@ -141,7 +141,7 @@ func (m *mapper) encounter(r *resource) bool {
 				e.Type = acuity.A04
 			}
 		}
-		m.happen(r, &e, n)
+		m.addEvent(r, &e, n)
 		n, last = n+1, e.At
 	}
 	if now == finished {
@@ -154,7 +154,7 @@ func (m *mapper) encounter(r *resource) bool {
 			end = max(end, e.At)
 		}
 		e.SetTime(moment, end)
-		m.happen(r, &e, n)
+		m.addEvent(r, &e, n)
 	}
 	return true
 }
@@ -175,12 +175,12 @@ func (m *mapper) withdraw(r *resource, e *acuity.Event) {
 				to.at = cmp.Or(start, to.at)
 			}
 			e.At, e.Place = cmp.Or(to.at, e.At), to.place
-			m.happen(r, e, n)
+			m.addEvent(r, e, n)
 			n++
 		}
 	}
 	if n == 0 {
-		m.happen(r, e, 0)
+		m.addEvent(r, e, 0)
 	}
 }
 
@@ -264,11 +264,11 @@ func (m *mapper) instead(r *resource, e *acuity.Event, field string) acuity.Inst
 // newbornDays is the age in days below which a patient is a newborn (docs/decisions.md#primary-table).
 const newbornDays = 28
 
-// related determines whether the patient is a newborn, and who the mother is (docs/decisions.md#fhir-newborn).
-func (m *mapper) related(r *resource, e *acuity.Event, patient int32, start acuity.Instant) {
+// setRelations determines whether the patient is a newborn, and who the mother is (docs/decisions.md#fhir-newborn).
+func (m *mapper) setRelations(r *resource, e *acuity.Event, patient int32, start acuity.Instant) {
 	if patient >= 0 {
 		p := &m.resources[patient]
-		e.Newborn = m.newborn(p, start)
+		e.Newborn = m.isNewborn(p, start)
 		if order := m.birthOrder(p); order != "" {
 			e.Babies = order[0] - '0'
 		}
@@ -276,12 +276,12 @@ func (m *mapper) related(r *resource, e *acuity.Event, patient int32, start acui
 	if e.Class == 'N' {
 		e.Newborn = true
 	}
-	m.part(r, e, patient)
+	m.setWhole(r, e, patient)
 }
 
-// part determines the visit of which an Encounter is a part. If the patients are known to differ, that visit is the
+// setWhole determines the visit of which an Encounter is a part. If the patients are known to differ, that visit is the
 // mother's; if not, facts of other messages decide.
-func (m *mapper) part(r *resource, e *acuity.Event, patient int32) {
+func (m *mapper) setWhole(r *resource, e *acuity.Event, patient int32) {
 	t, ok := m.follow(&r.partOf, encounterKind, r)
 	if !ok {
 		return
@@ -320,16 +320,16 @@ func (m *mapper) birthOrder(r *resource) string {
 	return ""
 }
 
-// newborn reports whether a Patient is a newborn at an instant.
-func (d *document) newborn(r *resource, at acuity.Instant) bool {
+// isNewborn reports whether a Patient is a newborn at an instant.
+func (d *document) isNewborn(r *resource, at acuity.Instant) bool {
 	born, ok := d.instant(r.birth)
 	age := at.Sub(born.From)
 	return ok && born.Precision <= acuity.Day && age > -24*time.Hour && age < newbornDays*24*time.Hour
 }
 
-// happen adds an event to the facts. Its identity is the version of the resource and the content of the event, so the
+// addEvent adds an event to the facts. Its identity is the version of the resource and the content of the event, so the
 // same version sent again is a duplicate.
-func (m *mapper) happen(r *resource, e *acuity.Event, n int) {
+func (m *mapper) addEvent(r *resource, e *acuity.Event, n int) {
 	version := cmp.Or(e.UpdatedAt, m.ReceivedAt) // without times, the later arrival counts as the later version
 	k := m.id[:0]
 	k = append(k, "fhir\x00"...)

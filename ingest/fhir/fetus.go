@@ -77,7 +77,7 @@ func readFocusCode(p *parser, r *resource) {
 		case "url":
 			url = p.text()
 		case "valueCodeableConcept":
-			if !p.full() {
+			if !p.isFull() {
 				p.concepts = append(p.concepts, p.concept())
 			}
 		default:
@@ -229,7 +229,7 @@ func (m fetusReader) fetusByReference(r *resource) string {
 		return found
 	}
 	child := m.childOf(r)
-	if at >= 0 && !r.encounter.empty() && m.newborn(&m.resources[at], m.ReceivedAt) {
+	if at >= 0 && !r.encounter.empty() && m.isNewborn(&m.resources[at], m.ReceivedAt) {
 		child = cmp.Or(subject, patient)
 	}
 	if at < 0 || child == "" || strings.HasPrefix(child, acuity.PerhapsFetus) {

@@ -133,7 +133,7 @@ func Decode(body []byte, o Options) (*Facts, *Fault) {
 		return nil, p.refused
 	}
 	if d.facts.Bundle == "transaction" && p.unserved > 0 {
-		d.report()
+		d.sortIssues()
 		isNote := func(i Issue) bool { return i.Severity != severityError }
 		return nil, &Fault{Rule: "not_supported", Issues: slices.DeleteFunc(d.facts.Issues, isNote)}
 	}
@@ -142,7 +142,7 @@ func Decode(body []byte, o Options) (*Facts, *Fault) {
 	if len(d.facts.Events)+len(d.facts.Signals) > MaxFacts {
 		return nil, &Fault{Rule: "maxFacts:" + strconv.Itoa(MaxFacts), TooLarge: true}
 	}
-	d.report()
+	d.sortIssues()
 	d.facts.Entries, d.facts.containers = d.entries, slices.Clone(d.containers)
 	return &d.facts, nil
 }
@@ -163,11 +163,11 @@ func (m *mapper) apply() {
 	m.identify()
 	statements, visits := len(m.components), 0
 	for n := range m.resources {
-		m.stated = m.stated || m.resources[n].kind.applied()
+		m.stated = m.stated || m.resources[n].kind.isApplied()
 		switch k := m.resources[n].kind; {
 		case k == encounterKind:
 			visits++
-		case k.applied():
+		case k.isApplied():
 			statements++
 		}
 	}
@@ -192,13 +192,13 @@ func (m *mapper) apply() {
 	}
 	// These resources come last, when it is known which of them are used.
 	for n := range m.resources {
-		if r := &m.resources[n]; r.kind.named() && !r.contained && !r.rejected && !r.superseded {
+		if r := &m.resources[n]; r.kind.isNamed() && !r.contained && !r.rejected && !r.superseded {
 			useParts(m, r)
 		}
 	}
 	for n := range m.resources {
-		if r := &m.resources[n]; r.kind.named() && !r.contained {
-			m.count(r, m.referable)
+		if r := &m.resources[n]; r.kind.isNamed() && !r.contained {
+			m.count(r, m.addReferable)
 		}
 	}
 }

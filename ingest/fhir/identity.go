@@ -59,7 +59,7 @@ func (x *index) sent(ref *reference, want kind, from *resource) string {
 		case isUnique(urn):
 			return string(urn)
 		}
-		return string(x.hereOnly(urn))
+		return string(x.localName(urn))
 	}
 	if address, query, ok := bytes.Cut(literal, []byte("?")); ok {
 		value, _ := identifierIn(query)
@@ -145,9 +145,9 @@ func isUnique(urn []byte) bool {
 	return true
 }
 
-// hereOnly returns the name of a placeholder that may refer to another resource in the next body. The name includes the
+// localName returns the name of a placeholder that may refer to another resource in the next body. The name includes the
 // digest of this body, so that a repeated body has the same meaning.
-func (d *document) hereOnly(urn []byte) []byte {
+func (d *document) localName(urn []byte) []byte {
 	if d.digest == nil {
 		sum := sha256.Sum256(d.source)
 		d.digest = hex.AppendEncode(nil, sum[:16])
@@ -167,9 +167,9 @@ func (x *index) identify() {
 			continue
 		}
 		if r.key = x.keyOf(r); r.key != "" {
-			x.version(r, int32(n))
+			x.chooseVersion(r, int32(n))
 		}
-		if r.kind == encounterKind || !r.kind.applied() {
+		if r.kind == encounterKind || !r.kind.isApplied() {
 			if url := x.bytes(r.fullURL); len(url) > 0 {
 				x.urls[string(url)] = int32(n)
 			}
@@ -179,13 +179,13 @@ func (x *index) identify() {
 	for n := range x.resources {
 		if r := &x.resources[n]; r.key == "" && !r.contained && !r.rejected {
 			r.key, r.described = x.describe(r), true
-			x.version(r, int32(n))
+			x.chooseVersion(r, int32(n))
 		}
 	}
 }
 
-// version decides which of two resources with one key counts.
-func (x *index) version(r *resource, n int32) {
+// chooseVersion decides which of two resources with one key counts.
+func (x *index) chooseVersion(r *resource, n int32) {
 	other, twice := x.keys[r.key]
 	if !twice {
 		x.keys[r.key] = n
@@ -199,7 +199,7 @@ func (x *index) version(r *resource, n int32) {
 		}
 		return
 	}
-	if x.older(r, before) {
+	if x.isOlder(r, before) {
 		r.superseded = true
 		return
 	}
@@ -207,8 +207,8 @@ func (x *index) version(r *resource, n int32) {
 	x.keys[r.key] = n
 }
 
-// older reports whether a is the older version, by time if both have one, or else by version number.
-func (x *index) older(a, b *resource) bool {
+// isOlder reports whether a is the older version, by time if both have one, or else by version number.
+func (x *index) isOlder(a, b *resource) bool {
 	atA, okA := x.instant(a.updated)
 	atB, okB := x.instant(b.updated)
 	if okA && okB && atA.From != atB.From {
@@ -252,7 +252,7 @@ func (x *index) nameOf(r *resource) string {
 			if r.kind == encounterKind {
 				return "" // its key describes it, including in the next body
 			}
-			id = x.hereOnly(id)
+			id = x.localName(id)
 		}
 	}
 	if len(id) == 0 {

@@ -74,7 +74,7 @@ func (m *mapper) administration(r *resource) bool {
 		return false
 	}
 	s, ok := m.signal(r, catalogue.KindMedication, status)
-	if !ok || !m.coded(r, &s, m.medicine(r), "medication") {
+	if !ok || !m.addCodings(r, &s, m.medicine(r), "medication") {
 		return false
 	}
 	at, sent := m.moment(r, r.at, "effective")

@@ -230,7 +230,7 @@ func (m *mapper) within(where *resource, name, physical string) acuity.Location 
 			break
 		}
 		if t.at < 0 {
-			above(&place, nameElsewhere(&t), name, physical)
+			recordWhole(&place, nameElsewhere(&t), name, physical)
 			break
 		}
 		where = &m.resources[t.at]
@@ -246,8 +246,8 @@ func (m *mapper) within(where *resource, name, physical string) acuity.Location 
 	return place
 }
 
-// above records that a location is part of a FHIR Location outside the body, which for a bed may be its room.
-func above(place *acuity.Location, elsewhere, name, physical string) {
+// recordWhole records that a location is part of a FHIR Location outside the body, which for a bed may be its room.
+func recordWhole(place *acuity.Location, elsewhere, name, physical string) {
 	switch {
 	case elsewhere == "":
 	case physical == "bd":

@@ -49,7 +49,7 @@ func (x *index) useNumbered(number string, want kind) {
 		x.numbered = map[string][]int32{}
 		for n := range x.resources {
 			r := &x.resources[n]
-			if !r.kind.named() || r.contained {
+			if !r.kind.isNamed() || r.contained {
 				continue
 			}
 			for _, id := range x.identifiers[r.firstIdentifier:r.lastIdentifier] {
@@ -69,13 +69,13 @@ func (x *index) useNumbered(number string, want kind) {
 func (x *index) find(ref *reference, want kind, from *resource) (target, bool) {
 	literal := x.bytes(ref.literal)
 	if len(literal) > 0 && literal[0] == '#' {
-		if at := x.inside(literal[1:], want, from); at >= 0 {
+		if at := x.findContained(literal[1:], want, from); at >= 0 {
 			return target{at: at}, true
 		}
 		literal = nil
 	}
 	if len(literal) > 0 {
-		t := cached(&x.targets[want], literal, func(string) target { return x.lead(literal, want) })
+		t := cached(&x.targets[want], literal, func(string) target { return x.resolveLiteral(literal, want) })
 		if t.at >= 0 || t.name != "" || t.logical != "" {
 			if t.at < 0 && t.logical == "" {
 				t.logical = x.string(ref.identifier, maxID)
@@ -88,8 +88,8 @@ func (x *index) find(ref *reference, want kind, from *resource) (target, bool) {
 	return t, t.logical != ""
 }
 
-// inside returns the contained resource with an id.
-func (x *index) inside(id []byte, want kind, from *resource) int32 {
+// findContained returns the contained resource with an id.
+func (x *index) findContained(id []byte, want kind, from *resource) int32 {
 	if from.contained {
 		from = &x.resources[from.parent]
 	}
@@ -102,8 +102,8 @@ func (x *index) inside(id []byte, want kind, from *resource) int32 {
 	return -1
 }
 
-// lead resolves a literal reference.
-func (x *index) lead(literal []byte, want kind) target {
+// resolveLiteral resolves a literal reference.
+func (x *index) resolveLiteral(literal []byte, want kind) target {
 	if at, ok := x.urls[string(literal)]; ok && x.resources[at].kind == want {
 		if newest, known := x.keys[x.resources[at].key]; known {
 			at = newest // the version that counts
@@ -130,7 +130,7 @@ func (x *index) lead(literal []byte, want kind) target {
 		return target{at: at, name: key}
 	}
 	if urn != nil && !isUnique(urn) {
-		key = kindNames[want] + "/" + string(x.hereOnly(urn))
+		key = kindNames[want] + "/" + string(x.localName(urn))
 	}
 	return target{at: -1, name: key}
 }
@@ -206,13 +206,13 @@ func (x *index) patientOf(ref *reference, from *resource) (patient, subject stri
 		}
 		return both[0], both[1], -1
 	}
-	x.person(&x.resources[t.at])
+	x.setPseudonyms(&x.resources[t.at])
 	return x.resources[t.at].patient, x.resources[t.at].person, t.at
 }
 
-// person sets the pseudonyms of a Patient: the first by number if known, or else by reference; the second by
+// setPseudonyms sets the pseudonyms of a Patient: the first by number if known, or else by reference; the second by
 // reference if the first is by number.
-func (x *index) person(r *resource) {
+func (x *index) setPseudonyms(r *resource) {
 	if r.patient == "" {
 		number := x.identifierOf(r, "MR")
 		if name := x.nameOf(r); name != "" {
@@ -227,16 +227,16 @@ func (x *index) person(r *resource) {
 	}
 }
 
-// referable creates the fact of a Medication, a Location or a Patient that other messages may refer to by id or
+// addReferable creates the fact of a Medication, a Location or a Patient that other messages may refer to by id or
 // number. A resource with only a placeholder makes no such fact, because other messages cannot refer to it. It
 // reports whether another resource of the body uses the resource, or whether the fact was created and the body has no
 // resource that could use it.
-func (m *mapper) referable(r *resource) bool {
+func (m *mapper) addReferable(r *resource) bool {
 	if r.deleted {
 		return false
 	}
 	before := len(m.facts.References)
-	m.keep(r)
+	m.addReference(r)
 	kept := len(m.facts.References) > before
 	if kept && !r.used && m.stated {
 		m.issue(r, severityInformation, "not_used", "")
@@ -256,12 +256,12 @@ func useParts(m *mapper, r *resource) {
 	}
 }
 
-// keep creates the fact of a Medication, a Location or a Patient.
-func (m *mapper) keep(r *resource) {
+// addReference creates the fact of a Medication, a Location or a Patient.
+func (m *mapper) addReference(r *resource) {
 	id := printable(string(m.idOf(r)))
 	if r.kind == patientKind {
 		if id != "" {
-			m.patient(r)
+			m.addPatient(r)
 		}
 		return
 	}
@@ -291,17 +291,17 @@ func (m *mapper) keep(r *resource) {
 	}
 }
 
-// patient creates the fact of a Patient: reference and number mean the same patient. It also has whether the patient
+// addPatient creates the fact of a Patient: reference and number mean the same patient. It also has whether the patient
 // is a newborn now, and the position in a multiple birth, which is ignored for an older patient.
-func (m *mapper) patient(r *resource) {
-	m.person(r)
+func (m *mapper) addPatient(r *resource) {
+	m.setPseudonyms(r)
 	at := cmp.Or(m.time(r, r.updated, "meta.lastUpdated"), m.ReceivedAt)
 	f := acuity.Reference{Name: r.person, Patient: r.patient, UpdatedAt: at}
 	if r.person == "" {
 		f.Name, f.Patient = r.patient, ""
 	}
 	born, dated := m.instant(r.birth)
-	newborn := m.newborn(r, at)
+	newborn := m.isNewborn(r, at)
 	if newborn {
 		f.Codings = append(f.Codings, acuity.Neonate)
 	}

@@ -24,7 +24,7 @@ type request struct {
 // whether the resource is parsed at all.
 func (p *parser) requestOf(c, n int32) request {
 	q := request{parser: p, container: c, index: n}
-	p.ahead(func(key []byte) bool {
+	p.peekFields(func(key []byte) bool {
 		if string(key) != "request" {
 			p.skip()
 			return false
@@ -50,8 +50,8 @@ func (p *parser) requestOf(c, n int32) request {
 	return q
 }
 
-// served reports whether the request is supported. If not, it declines the entry, and nothing of it is applied.
-func (q *request) served(of string) bool {
+// isServed reports whether the request is supported. If not, it declines the entry, and nothing of it is applied.
+func (q *request) isServed(of string) bool {
 	address, _, searches := bytes.Cut(q.url, []byte("?"))
 	last := address[bytes.LastIndexByte(address, '/')+1:]
 	switch method := string(q.method); {
@@ -87,12 +87,12 @@ func (q *request) decline(became Entry, code, field string) {
 func (q *request) addIssue(severity, code, field string) {
 	at := origin{container: q.container, index: q.index}
 	path := strings.TrimSuffix(at.path(q.containers), ".resource")
-	q.place(placedIssue{Issue{severity, code, path + ".request." + field}, q.container, q.index})
+	q.appendIssue(placedIssue{Issue{severity, code, path + ".request." + field}, q.container, q.index})
 }
 
-// condition parses the condition of a request. A condition that cannot be evaluated rejects the resource, because
+// readCondition parses the condition of a request. A condition that cannot be evaluated rejects the resource, because
 // applying it anyway could readmit a discharged patient.
-func (q *request) condition(r *resource) {
+func (q *request) readCondition(r *resource) {
 	if len(q.ifMatch) > 0 {
 		if q.index < 0 {
 			q.warn(r, "if_match_ignored", "")
@@ -102,12 +102,12 @@ func (q *request) condition(r *resource) {
 	}
 	if query := q.ifNoneExist; len(query) > 0 {
 		value, alone := identifierIn(query[bytes.IndexByte(query, '?')+1:])
-		if r.onlyNew, r.sought = true, value; !alone || !q.carries(r, value) {
+		if r.onlyNew, r.sought = true, value; !alone || !q.hasIdentifier(r, value) {
 			q.rejectCondition(r, "ifNoneExist")
 		}
 	}
 	if _, query, searches := bytes.Cut(q.url, []byte("?")); searches && !r.deleted {
-		if value, alone := identifierIn(query); !alone || !q.carries(r, value) {
+		if value, alone := identifierIn(query); !alone || !q.hasIdentifier(r, value) {
 			q.rejectCondition(r, "url")
 		}
 	}
@@ -130,15 +130,15 @@ func (q *request) rejectCondition(r *resource, field string) {
 	q.unserved++
 }
 
-// deletion parses a DELETE without a resource, whose address names one.
-func (q *request) deletion(modified, etag span) {
+// readDeletion parses a DELETE without a resource, whose address names one.
+func (q *request) readDeletion(modified, etag span) {
 	name, id := cutReference(q.url)
 	switch k := kindOf(name); {
-	case k.applied() && len(id) > 0 && len(q.resources) < MaxResources:
+	case k.isApplied() && len(id) > 0 && len(q.resources) < MaxResources:
 		q.resources = append(q.resources, resource{
 			kind: k, deleted: true, container: q.container, index: q.index, address: string(q.url), updated: modified, versionID: etag,
 		})
-	case k.named():
+	case k.isNamed():
 		q.addIssue(severityWarning, "delete_ignored", "url")
 	case len(id) == 0 || name == nil:
 		q.decline(EntryRejected, "required", "url")
@@ -167,8 +167,8 @@ func identifierIn(query []byte) (value string, alone bool) {
 	return value, alone && value != ""
 }
 
-// carries reports whether a resource has an identifier with a value.
-func (d *document) carries(r *resource, value string) bool {
+// hasIdentifier reports whether a resource has an identifier with a value.
+func (d *document) hasIdentifier(r *resource, value string) bool {
 	for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
 		if string(d.bytes(id.value)) == value {
 			return true

@@ -32,11 +32,11 @@ func kindOf(name []byte) kind {
 	return otherKind
 }
 
-// applied reports whether resources of the kind become facts themselves; the other kinds only support them.
-func (k kind) applied() bool { return k >= encounterKind && k <= administrationKind }
+// isApplied reports whether resources of the kind become facts themselves; the other kinds only support them.
+func (k kind) isApplied() bool { return k >= encounterKind && k <= administrationKind }
 
-// named reports whether resources of the kind become facts that references name.
-func (k kind) named() bool { return k >= medicationKind && k <= patientKind }
+// isNamed reports whether resources of the kind become facts that references name.
+func (k kind) isNamed() bool { return k >= medicationKind && k <= patientKind }
 
 // resource is one resource as it was sent. It has the used fields of every kind.
 type resource struct {
@@ -117,7 +117,7 @@ type ingredient struct {
 
 // typeOf returns the resourceType of the next object, wherever the field is. The scanner stays before the object.
 func (p *parser) typeOf() (name []byte) {
-	p.ahead(func(key []byte) bool {
+	p.peekFields(func(key []byte) bool {
 		if string(key) != "resourceType" {
 			p.skip()
 			return false
@@ -128,9 +128,9 @@ func (p *parser) typeOf() (name []byte) {
 	return name
 }
 
-// ahead parses fields of the next object until read returns true. The scanner stays before the object, unless the
+// peekFields parses fields of the next object until read returns true. The scanner stays before the object, unless the
 // text has a syntax error.
-func (p *parser) ahead(read func(key []byte) bool) {
+func (p *parser) peekFields(read func(key []byte) bool) {
 	at, depth, first, mistyped, modified := p.i, p.depth, p.first, p.mistyped, p.modified
 	for key := range p.fields() {
 		if read(key) {
@@ -155,9 +155,9 @@ func (p *parser) resource(r resource) int32 {
 	for key := range p.fields() {
 		twice := p.twice
 		p.twice = false
-		known := p.common(&r, n, key) || p.own(&r, key)
+		known := p.commonField(&r, n, key) || p.kindField(&r, key)
 		if !known {
-			p.unknown(&r, key)
+			p.reportUnknown(&r, key)
 			p.skip()
 		}
 		if p.modified {
@@ -223,8 +223,8 @@ func elementOf(key []byte) string {
 	return string(key)
 }
 
-// common parses a field that resources of all kinds have.
-func (p *parser) common(r *resource, n int32, key []byte) bool {
+// commonField parses a field that resources of all kinds have.
+func (p *parser) commonField(r *resource, n int32, key []byte) bool {
 	switch string(key) {
 	case "resourceType":
 		p.skip()
@@ -256,7 +256,7 @@ func (p *parser) common(r *resource, n int32, key []byte) bool {
 				p.skip()
 				continue
 			}
-			if inner.applied() && inner != encounterKind { // a contained Encounter is used only as a name
+			if inner.isApplied() && inner != encounterKind { // a contained Encounter is used only as a name
 				p.issue(r, severityWarning, "contained_not_used", "contained["+strconv.Itoa(i)+"]")
 			}
 			p.resource(resource{kind: inner, contained: true, parent: n, container: r.container, index: r.index})
@@ -269,8 +269,8 @@ func (p *parser) common(r *resource, n int32, key []byte) bool {
 	return true
 }
 
-// own parses a field that is specific to the kind of the resource.
-func (p *parser) own(r *resource, key []byte) bool {
+// kindField parses a field that is specific to the kind of the resource.
+func (p *parser) kindField(r *resource, key []byte) bool {
 	switch r.kind {
 	case encounterKind:
 		return p.encounterField(r, key)

@@ -221,7 +221,7 @@ func (s *scanner) object() bool {
 	case 'n':
 		s.skip()
 	default:
-		s.other()
+		s.skipOther()
 	}
 	return false
 }
@@ -351,7 +351,7 @@ func (s *scanner) text() span {
 	case 'n':
 		s.skip()
 	default:
-		s.other()
+		s.skipOther()
 	}
 	return span{}
 }
@@ -378,12 +378,12 @@ func (s *scanner) flag() (value, said bool) {
 		s.skip()
 		return c == 't', c != 'n' && s.fault == ""
 	}
-	s.other()
+	s.skipOther()
 	return false, false
 }
 
-// other skips a value whose type is not the requested one.
-func (s *scanner) other() {
+// skipOther skips a value whose type is not the requested one.
+func (s *scanner) skipOther() {
 	s.mistyped = true
 	s.skip()
 }

@@ -154,7 +154,7 @@ func (m *mapper) condition(r *resource) bool {
 		}
 	}
 	s, ok := m.signal(r, catalogue.KindCondition, status)
-	if !ok || !m.coded(r, &s, m.codes(nil, r, &r.code, "code"), "code") {
+	if !ok || !m.addCodings(r, &s, m.codes(nil, r, &r.code, "code"), "code") {
 		return false
 	}
 	var onset acuity.Moment
@@ -255,7 +255,7 @@ func (m *mapper) observation(r *resource) bool {
 	fetus.labelWhole(&s, components)
 	if len(components) == 0 || r.value.kind != noValue || status == acuity.SignalRetracted {
 		own := s
-		if !m.coded(r, &own, m.codes(nil, r, &r.code, "code"), "code") {
+		if !m.addCodings(r, &own, m.codes(nil, r, &r.code, "code"), "code") {
 			return false
 		}
 		m.measure(r, &own, &r.value, "")
@@ -279,7 +279,7 @@ func (m *mapper) observation(r *resource) bool {
 			continue
 		}
 		part.Resource += "." + strconv.Itoa(i)
-		m.coded(r, &part, codings, field)
+		m.addCodings(r, &part, codings, field)
 		m.measure(r, &part, &c.value, field+".")
 		said = true
 	}
@@ -370,9 +370,9 @@ func (m *mapper) missingSubject(r *resource) (code, field string) {
 	return "reference_unusable", field
 }
 
-// coded adds codings to a signal. It returns false if there are none; only a retraction
+// addCodings adds codings to a signal. It returns false if there are none; only a retraction
 // may lack them.
-func (m *mapper) coded(r *resource, s *acuity.Signal, codings []acuity.Coding, field string) bool {
+func (m *mapper) addCodings(r *resource, s *acuity.Signal, codings []acuity.Coding, field string) bool {
 	if len(codings) == 0 {
 		if s.Status == acuity.SignalRetracted {
 			return true

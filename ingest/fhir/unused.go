@@ -30,9 +30,9 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// unknown reports an unread element to the sender, unless it is deliberately unused. A name with a leading underscore
+// reportUnknown reports an unread element to the sender, unless it is deliberately unused. A name with a leading underscore
 // only contains extensions of an element.
-func (d *document) unknown(r *resource, key []byte) {
+func (d *document) reportUnknown(r *resource, key []byte) {
 	if len(key) > 0 && key[0] == '_' || ofEveryKind[string(key)] || unusedElements[r.kind][string(key)] {
 		return
 	}

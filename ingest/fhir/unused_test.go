@@ -29,7 +29,7 @@ func TestUnusedElementsAreDocumented(t *testing.T) {
 		}
 		for name := range elements {
 			p := parser{scanner: scanner{b: []byte("null")}, document: &document{stores: newStores(0)}}
-			if p.own(&resource{kind: kind(k)}, []byte(name)) {
+			if p.kindField(&resource{kind: kind(k)}, []byte(name)) {
 				t.Errorf("%s.%s is read", kindNames[k], name)
 			}
 		}

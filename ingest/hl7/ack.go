@@ -80,7 +80,7 @@ func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 
 // mode returns MSH-15 or MSH-16; "" if the field is empty.
 func (m *Message) mode(field int) string {
-	if b := m.at(m.header(field), 1); !blank(b) {
+	if b := m.at(m.header(field), 1); !isBlank(b) {
 		return string(b)
 	}
 	return ""
@@ -111,7 +111,7 @@ func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	if a.Fault.isJoined() {
 		version = nil
 	}
-	w.or(version, ownVersion)
+	w.fieldOr(version, ownVersion)
 	if charset := m.at(m.header(18), 1); string(charset) == "UNICODE UTF-8" {
 		w.next(6)
 		w.put(charset)
@@ -143,7 +143,7 @@ const ownVersion = "2.5.1"
 // v2.5 and later. A message without a version gets the full acknowledgment.
 func (m *Message) reportsErrors() bool {
 	version := string(m.at(m.header(12), 1))
-	return version == "" || len(version) >= 3 && version[:2] == "2." && (version[2] >= '5' || len(version) > 3 && digit(version[3]))
+	return version == "" || len(version) >= 3 && version[:2] == "2." && (version[2] >= '5' || len(version) > 3 && isDigit(version[3]))
 }
 
 // AppendError appends the acknowledgment of a message without a usable MSH: AE, with default delimiters. controlID is
@@ -177,9 +177,9 @@ func (w *writer) header(name string, a *Acknowledgment) {
 	w.text(name)
 	w.put(m.raw[3 : 4+m.encoding])
 	w.next(1)
-	w.or(m.header(5), "SVC")
+	w.fieldOr(m.header(5), "SVC")
 	w.next(1)
-	w.or(m.header(6), a.Hospital)
+	w.fieldOr(m.header(6), a.Hospital)
 	w.next(1)
 	w.field(m.header(3))
 	w.next(1)
@@ -212,9 +212,9 @@ func (w *writer) field(b []byte) {
 	w.text(w.m.charset.decode(b))
 }
 
-// or copies a field, or writes s if the field is empty.
-func (w *writer) or(field []byte, s string) {
-	if blank(field) {
+// fieldOr copies a field, or writes s if the field is empty.
+func (w *writer) fieldOr(field []byte, s string) {
+	if isBlank(field) {
 		w.plain(s)
 		return
 	}

@@ -46,7 +46,7 @@ func Split(body []byte, transport Charset) (Batch, error) {
 			number++
 		}
 		isHeader := false
-		if name, n := nameOf(line); n > 0 && n < len(line) && !letter(line[n]) && !digit(line[n]) && line[n] > ' ' {
+		if name, n := nameOf(line); n > 0 && n < len(line) && !isLetter(line[n]) && !isDigit(line[n]) && line[n] > ' ' {
 			isHeader = true
 			switch name {
 			case "MSH":
@@ -118,7 +118,7 @@ func AppendBatch(dst []byte, b Batch, a Acknowledgment, acks [][]byte) []byte {
 	w.header("BHS", &a)
 	w.next(4)
 	w.text(a.ID)
-	if id := m.header(11); !blank(id) {
+	if id := m.header(11); !isBlank(id) {
 		w.next(1)
 		w.field(id)
 	}

@@ -143,7 +143,7 @@ func (m *Message) declared(transport Charset) (c Charset, known bool) {
 		return transport, true
 	}
 	field := m.oneLine(m.header(18))
-	if blank(field) {
+	if isBlank(field) {
 		return Charset{}, true
 	}
 	for name := range bytes.SplitSeq(field, []byte{m.repetition}) {

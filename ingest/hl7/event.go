@@ -69,8 +69,8 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	}
 	d.event.Type = effects[string(trigger)]
 	d.identify()
-	d.times()
-	if !d.production() {
+	d.setTimes()
+	if !d.isProduction() {
 		d.warn(warnNotProduction, "MSH", 11)
 	}
 	if d.event.Type == acuity.EventOther {
@@ -83,12 +83,12 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	if t := d.event.Type; t == acuity.A06 || t == acuity.A07 || t == acuity.A13 {
 		d.warn(warnExtension, "MSH", 9)
 	}
-	if !d.subjects() {
+	if !d.setSubjects() {
 		return acuity.Event{}, &Fault{Code: AE, Condition: 101, Segment: "PV1", Sequence: 1, Field: 19}
 	}
-	d.where()
+	d.readLocations()
 	d.classify()
-	d.diagnoses()
+	d.readDiagnoses()
 	return d.event, nil
 }
 
@@ -117,7 +117,7 @@ func (d *decoder) warnAt(code string, at position) {
 
 // id reads an identifier or code, and warns of an unknown escape. The result is valid until the next call.
 func (d *decoder) id(b []byte, at position) []byte {
-	if d.plain(b) { // plain text has no line break either
+	if d.isPlain(b) { // plain text has no line break either
 		if b = trim(b); isNull(b) {
 			return nil
 		}
@@ -156,10 +156,10 @@ func (d *decoder) identify() {
 	d.event.Digest = d.event.ID
 }
 
-// times sets when the event happened: EVN-6, or else EVN-2, or else MSH-7, or else its receipt. The later fields of
+// setTimes sets when the event happened: EVN-6, or else EVN-2, or else MSH-7, or else its receipt. The later fields of
 // that list refine a coarse time. In a cancel, EVN-6 is the time of the cancelled event, which is a key and therefore
 // remains as sent. In a repeated hour, it means both hours, because the event may have been sent with the other offset.
-func (d *decoder) times() {
+func (d *decoder) setTimes() {
 	sent, hasSent := d.time(d.header(7), position{segment: "MSH", field: 7})
 	if hasSent {
 		d.near, d.own = sent.From, sent.offset
@@ -179,11 +179,11 @@ func (d *decoder) times() {
 	}
 	switch {
 	case hasOccurred:
-		d.happened(occurred, recorded.Moment, sent.Moment)
+		d.setTime(occurred, recorded.Moment, sent.Moment)
 	case hasRecorded:
-		d.happened(recorded, sent.Moment)
+		d.setTime(recorded, sent.Moment)
 	case hasSent:
-		d.happened(sent)
+		d.setTime(sent)
 		d.warn(warnEventTime, "EVN", 2)
 	default:
 		e.At = d.ReceivedAt
@@ -194,19 +194,19 @@ func (d *decoder) times() {
 	}
 }
 
-// happened sets the time of the event.
-func (d *decoder) happened(t stamp, beside ...acuity.Moment) {
+// setTime sets the time of the event.
+func (d *decoder) setTime(t stamp, beside ...acuity.Moment) {
 	d.event.SetTime(t.Moment, t.Resolve(d.ReceivedAt, beside...))
 	d.moment = acuity.Moment{From: d.event.At}
 }
 
 // time reads a time field.
 func (d *decoder) time(field []byte, at position) (stamp, bool) {
-	if blank(field) {
+	if isBlank(field) {
 		return stamp{}, false
 	}
 	text := d.oneLine(d.Message.at(field, 1))
-	if blank(text) { // the second component of a TS of v2.3 is not a time
+	if isBlank(text) { // the second component of a TS of v2.3 is not a time
 		return stamp{}, false
 	}
 	t, ok := d.parse(text)
@@ -246,9 +246,9 @@ func (m *Message) check(trigger []byte, sender Sender) *Fault {
 		return header(AR, 200, 9)
 	case trigger == nil:
 		return header(AR, 201, 9)
-	case sender.ProductionOnly && !m.production():
+	case sender.ProductionOnly && !m.isProduction():
 		return header(AR, 202, 11)
-	case blank(m.header(10)):
+	case isBlank(m.header(10)):
 		return header(AE, 101, 10)
 	default:
 		return nil
@@ -278,8 +278,8 @@ func (m *Message) isJoined() bool {
 	}
 }
 
-// production reports whether MSH-11 marks the message as production.
-func (m *Message) production() bool { return string(m.at(m.header(11), 1)) == "P" }
+// isProduction reports whether MSH-11 marks the message as production.
+func (m *Message) isProduction() bool { return string(m.at(m.header(11), 1)) == "P" }
 
 // trigger returns MSH-9.2 if it could be an event, or else nil. EVN-1 is ignored, because some senders contradict MSH-9
 // there.
@@ -289,7 +289,7 @@ func (m *Message) trigger() []byte {
 		return nil
 	}
 	for _, c := range b {
-		if !upper(c) && !digit(c) {
+		if !isUpper(c) && !isDigit(c) {
 			return nil
 		}
 	}

@@ -95,8 +95,8 @@ func (m *Message) componentEnd(field []byte) int {
 // isNull reports whether a field is "", which requests the deletion of the known value.
 func isNull(field []byte) bool { return string(field) == `""` }
 
-// blank reports whether a field or component has no content.
-func blank(b []byte) bool {
+// isBlank reports whether a field or component has no content.
+func isBlank(b []byte) bool {
 	for _, c := range b {
 		if c > ' ' {
 			return c == '"' && isNull(trim(b))
@@ -149,9 +149,9 @@ func (m *Message) identifier(b []byte) (text []byte, clean bool) {
 	return trim(kept), clean
 }
 
-// plain reports whether b needs no decoding: it is ASCII without escapes and control
+// isPlain reports whether b needs no decoding: it is ASCII without escapes and control
 // characters.
-func (m *Message) plain(b []byte) bool {
+func (m *Message) isPlain(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' || c > '~' || c == m.escape {
 			return false
@@ -163,7 +163,7 @@ func (m *Message) plain(b []byte) bool {
 // text returns readable text: unescaped, in UTF-8, with a space for each control
 // character and line break.
 func (m *Message) text(b []byte) string {
-	if blank(b) {
+	if isBlank(b) {
 		return ""
 	}
 	unescaped, _ := m.unescape(nil, b)
@@ -202,7 +202,7 @@ func (m *Message) unescape(out, b []byte) (text []byte, clean bool) {
 		sequence := b[i+1 : i+1+n]
 		var ok bool
 		if out, ok = m.resolve(out, sequence); !ok {
-			if !literal(sequence) {
+			if !isLiteral(sequence) {
 				// This may be a single escape character before a real sequence. Copy the first and read again from the
 				// second.
 				clean = false
@@ -252,15 +252,15 @@ func (m *Message) resolve(out, sequence []byte) ([]byte, bool) {
 	return out, true
 }
 
-// literal reports whether a sequence is known but has no text.
-func literal(sequence []byte) bool {
+// isLiteral reports whether a sequence is known but has no text.
+func isLiteral(sequence []byte) bool {
 	return len(sequence) > 0 && (string(sequence) == "H" || string(sequence) == "N" ||
 		(sequence[0] == 'C' || sequence[0] == 'M') && len(sequence) > 1)
 }
 
 func nibble(c byte) byte {
 	switch {
-	case digit(c):
+	case isDigit(c):
 		return c - '0'
 	case c|0x20 >= 'a' && c|0x20 <= 'f':
 		return c | 0x20 - 'a' + 10

@@ -46,7 +46,7 @@ func (m *Message) headerError(reason string) error {
 	}
 	// MSH-18 has the character set, but the delimiters may hide it, so only ASCII is repeated.
 	id := part(line, line[3], 10)
-	if len(id) > MaxField || !isASCII(id) || blank(id) {
+	if len(id) > MaxField || !isASCII(id) || isBlank(id) {
 		id = nil
 	}
 	return &HeaderError{Reason: reason, ControlID: string(id)}
@@ -86,7 +86,7 @@ func (m *Message) delimiters() (reason string) {
 	all := raw[3 : 4+n]
 	for i, c := range all {
 		switch {
-		case c < ' ', c == ' ' && i < 2, c > '~', digit(c), letter(c):
+		case c < ' ', c == ' ' && i < 2, c > '~', isDigit(c), isLetter(c):
 			return reasonInvalid
 		case bytes.IndexByte(all[:i], c) >= 0:
 			return reasonRepeated

@@ -37,7 +37,7 @@ func (m *Message) kind(text []byte) (kind lineKind, indent int) {
 // nameOf returns the name of a segment of HL7, or of a Z segment, with which text begins, and the number of bytes up to
 // the separator. Both are zero if there is no such name. The name may be in lower case, followed by blanks.
 func nameOf(text []byte) (name string, n int) {
-	if len(text) < 4 || !letter(text[0]) || !letter(text[1]) && !digit(text[1]) || !letter(text[2]) && !digit(text[2]) {
+	if len(text) < 4 || !isLetter(text[0]) || !isLetter(text[1]) && !isDigit(text[1]) || !isLetter(text[2]) && !isDigit(text[2]) {
 		return "", 0
 	}
 	if name = nameAt(text); name[0] != 'Z' && !segmentNames[name] {
@@ -81,7 +81,7 @@ func blanks(text []byte) int {
 var noBreakSpace = []byte("\xc2\xa0")
 
 func isName(line []byte) bool {
-	return upper(line[0]) && (upper(line[1]) || digit(line[1])) && (upper(line[2]) || digit(line[2]))
+	return isUpper(line[0]) && (isUpper(line[1]) || isDigit(line[1])) && (isUpper(line[2]) || isDigit(line[2]))
 }
 
 // nameAt returns the name of the segment that begins with text.

@@ -151,9 +151,9 @@ func (m *Message) scan(raw []byte) error {
 	return nil
 }
 
-func upper(c byte) bool  { return c >= 'A' && c <= 'Z' }
-func digit(c byte) bool  { return c >= '0' && c <= '9' }
-func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isUpper(c byte) bool  { return c >= 'A' && c <= 'Z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // slot returns where the view stores a segment with a name, found in line number. It returns nil for an unused segment,
 // and for a segment that the view already has. In the latter case, repeated is the line that is not used: the one with

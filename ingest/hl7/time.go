@@ -80,12 +80,12 @@ func (z *zones) parse(b []byte) (t stamp, ok bool) {
 			return stamp{}, false
 		}
 	}
-	if !w.Valid() {
+	if !w.IsValid() {
 		return stamp{}, false
 	}
 	read := func(w Wall) acuity.Instant { return z.instant(w, t.offset) }
 	t.From = read(w)
-	if !w.MayBe(t.From) {
+	if !w.IsPossible(t.From) {
 		return stamp{}, false
 	}
 	t.To = w.endOf(t.Precision, read)
@@ -132,8 +132,8 @@ func parseOffset(b []byte) (offset, bool) {
 	if len(b) != 5 || b[0] != '+' && b[0] != '-' {
 		return offset{}, false
 	}
-	hours, ok1 := two(b[1:])
-	minutes, ok2 := two(b[3:])
+	hours, ok1 := parseTwo(b[1:])
+	minutes, ok2 := parseTwo(b[3:])
 	if !ok1 || !ok2 || hours > 14 || minutes > 59 {
 		return offset{}, false
 	}
@@ -144,9 +144,9 @@ func parseOffset(b []byte) (offset, bool) {
 	return offset{true, seconds}, true
 }
 
-// two returns the number that the first two characters of b form. ok is false if they are
+// parseTwo returns the number that the first two characters of b form. ok is false if they are
 // not digits.
-func two(b []byte) (n int, ok bool) {
+func parseTwo(b []byte) (n int, ok bool) {
 	tens, ones := b[0]-'0', b[1]-'0'
 	return int(tens)*10 + int(ones), tens <= 9 && ones <= 9
 }
@@ -156,17 +156,17 @@ func two(b []byte) (n int, ok bool) {
 func ParseISO(b []byte, zone *time.Location, lax bool) (m acuity.Moment, ok bool) {
 	b = bytes.TrimSpace(b)
 	w := Wall{Month: 1, Day: 1}
-	if len(b) < 4 || !number(b[:4], &w.Year) {
+	if len(b) < 4 || !parseNumber(b[:4], &w.Year) {
 		return acuity.Moment{}, false
 	}
 	m.Precision, b = acuity.Year, b[4:]
 	if len(b) >= 3 && b[0] == '-' {
-		if !number(b[1:3], &w.Month) {
+		if !parseNumber(b[1:3], &w.Month) {
 			return acuity.Moment{}, false
 		}
 		m.Precision, b = acuity.Month, b[3:]
 		if len(b) >= 3 && b[0] == '-' {
-			if !number(b[1:3], &w.Day) {
+			if !parseNumber(b[1:3], &w.Day) {
 				return acuity.Moment{}, false
 			}
 			m.Precision, b = acuity.Day, b[3:]
@@ -184,13 +184,13 @@ func ParseISO(b []byte, zone *time.Location, lax bool) (m acuity.Moment, ok bool
 			b = nil
 		}
 	}
-	if len(b) > 0 || !w.Valid() {
+	if len(b) > 0 || !w.IsValid() {
 		return acuity.Moment{}, false
 	}
 	of := zones{hospital: zone}
 	read := func(w Wall) acuity.Instant { return of.instant(w, fromUTC) }
 	m.From = read(w)
-	if !w.MayBe(m.From) {
+	if !w.IsPossible(m.From) {
 		return acuity.Moment{}, false
 	}
 	m.To = w.endOf(m.Precision, read)
@@ -215,11 +215,11 @@ func isoOffset(b []byte, lax bool) (offset, bool) {
 	return parseOffset(plain[:])
 }
 
-// number reads a number that has only digits.
-func number(b []byte, n *int) bool {
+// parseNumber reads a number that has only digits.
+func parseNumber(b []byte, n *int) bool {
 	*n = 0
 	for _, c := range b {
-		if !digit(c) {
+		if !isDigit(c) {
 			return false
 		}
 		*n = *n*10 + int(c-'0')
@@ -232,13 +232,13 @@ type Wall struct{ Year, Month, Day, Hour, Minute, Second, Nanosecond int }
 
 // clock reads hh:mm[:ss[.s…]] and returns what follows it.
 func (w *Wall) clock(b []byte, lax bool) (rest []byte, precision acuity.Precision, ok bool) {
-	if len(b) < 5 || b[2] != ':' || !number(b[:2], &w.Hour) || !number(b[3:5], &w.Minute) {
+	if len(b) < 5 || b[2] != ':' || !parseNumber(b[:2], &w.Hour) || !parseNumber(b[3:5], &w.Minute) {
 		return nil, 0, false
 	}
 	if b = b[5:]; len(b) == 0 || b[0] != ':' {
 		return b, acuity.Minute, true
 	}
-	if len(b) < 3 || !number(b[1:3], &w.Second) {
+	if len(b) < 3 || !parseNumber(b[1:3], &w.Second) {
 		return nil, 0, false
 	}
 	if b = b[3:]; len(b) == 0 || b[0] != '.' && (b[0] != ',' || !lax) {
@@ -252,16 +252,16 @@ func (w *Wall) clock(b []byte, lax bool) (rest []byte, precision acuity.Precisio
 // returns false if there is none.
 func (w *Wall) fraction(b []byte) (rest []byte, ok bool) {
 	scale := int(100 * time.Millisecond)
-	for rest = b; len(rest) > 0 && digit(rest[0]); rest = rest[1:] {
+	for rest = b; len(rest) > 0 && isDigit(rest[0]); rest = rest[1:] {
 		w.Nanosecond += int(rest[0]-'0') * scale
 		scale /= 10
 	}
 	return rest, len(rest) < len(b)
 }
 
-// Valid reports whether the date and time exist, from 1900 to 2199. It accepts every leap
-// second; [Wall.MayBe] checks those.
-func (w Wall) Valid() bool {
+// IsValid reports whether the date and time exist, from 1900 to 2199. It accepts every leap
+// second; [Wall.IsPossible] checks those.
+func (w Wall) IsValid() bool {
 	if w.Year < 1900 || w.Year > 2199 || w.Month < 1 || w.Month > 12 || w.Day < 1 ||
 		w.Hour > 23 || w.Minute > 59 || w.Second > leapSecond {
 		return false
@@ -304,9 +304,9 @@ func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.I
 // becomes the first second of the next day.
 const leapSecond = 60
 
-// MayBe reports whether w is consistent with the instant that it was read as. Only an
+// IsPossible reports whether w is consistent with the instant that it was read as. Only an
 // impossible leap second is not.
-func (w Wall) MayBe(at acuity.Instant) bool {
+func (w Wall) IsPossible(at acuity.Instant) bool {
 	if w.Second < leapSecond {
 		return true
 	}

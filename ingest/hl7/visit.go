@@ -10,13 +10,13 @@ import (
 	"svc/acuity/codes"
 )
 
-// subjects finds the visit and the patient, and for a newborn the mother.
-func (d *decoder) subjects() bool {
+// setSubjects finds the visit and the patient, and for a newborn the mother.
+func (d *decoder) setSubjects() bool {
 	e := &d.event
 	if patient := d.medicalRecord(d.field(d.pid, 3), "PID", 3); len(patient) > 0 {
 		e.Patient = d.pseudonym(KindPatient, patient)
 	}
-	d.numbers()
+	d.readNumbers()
 	switch {
 	case e.Visit != "":
 	case e.Patient != "":
@@ -41,8 +41,8 @@ func (d *decoder) subjects() bool {
 	return true
 }
 
-// numbers reads the visit number and the account number, which may be two names of one visit.
-func (d *decoder) numbers() {
+// readNumbers reads the visit number and the account number, which may be two names of one visit.
+func (d *decoder) readNumbers() {
 	e := &d.event
 	visit, account := d.cx(d.field(d.pv1, 19)), d.cx(d.field(d.pid, 18))
 	same := bytes.Equal(visit, account)
@@ -125,7 +125,7 @@ func (d *decoder) classify() {
 	e.Class = d.initial(d.field(d.pv1, 2), 2)
 	e.AdmissionType = d.initial(d.field(d.pv1, 4), 4)
 	e.Service = d.service(d.field(d.pv1, 10))
-	e.Newborn = e.Class == 'N' || e.AdmissionType == 'N' || string(d.at(d.field(d.pv2, 36), 1)) == "Y" || d.infant()
+	e.Newborn = e.Class == 'N' || e.AdmissionType == 'N' || string(d.at(d.field(d.pv2, 36), 1)) == "Y" || d.isInfant()
 	if order := d.at(d.field(d.pid, 25), 1); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
 		e.Babies = order[0] - '0'
 	}
@@ -142,7 +142,7 @@ func (d *decoder) service(field []byte) string {
 	}
 	known := strings.ToUpper(d.keep(code))
 	name, other := d.at(field, 2), d.at(field, 5)
-	if blank(name) && blank(other) {
+	if isBlank(name) && isBlank(other) {
 		return known
 	}
 	return adt.Service(known, string(d.id(name, at)), string(d.id(other, at)))
@@ -150,7 +150,7 @@ func (d *decoder) service(field []byte) string {
 
 // reasons reduces the reason of the admission to its hints. The text is not stored.
 func (d *decoder) reasons(field []byte) acuity.Reasons {
-	if blank(field) {
+	if isBlank(field) {
 		return 0
 	}
 	var parts [5][]byte
@@ -158,7 +158,7 @@ func (d *decoder) reasons(field []byte) acuity.Reasons {
 	text := d.scratch[:0]
 	for _, b := range [...][]byte{parts[0], parts[1], parts[3], parts[4]} {
 		switch {
-		case !d.plain(b):
+		case !d.isPlain(b):
 			text = append(text, d.text(b)...)
 		case !isNull(b):
 			text = append(text, b...)
@@ -173,9 +173,9 @@ func (d *decoder) reasons(field []byte) acuity.Reasons {
 func (d *decoder) initial(field []byte, n int) byte {
 	b := d.oneLine(d.at(field, 1))
 	switch {
-	case blank(b):
+	case isBlank(b):
 		return 0
-	case len(b) == 1 && letter(b[0]):
+	case len(b) == 1 && isLetter(b[0]):
 		return b[0] &^ 0x20
 	case spelledOut(b):
 		return b[0] &^ 0x20
@@ -199,8 +199,8 @@ func spelledOut(b []byte) bool {
 	}
 }
 
-// infant reports whether the patient is young enough to be a newborn. The birth date is not stored.
-func (d *decoder) infant() bool {
+// isInfant reports whether the patient is young enough to be a newborn. The birth date is not stored.
+func (d *decoder) isInfant() bool {
 	born, ok := d.parse(d.oneLine(d.at(d.field(d.pid, 7), 1)))
 	if !ok || born.Precision > acuity.Day {
 		return false
@@ -209,8 +209,8 @@ func (d *decoder) infant() bool {
 	return age > -24*time.Hour && age < newbornDays*24*time.Hour
 }
 
-// where reads the locations.
-func (d *decoder) where() {
+// readLocations reads the locations.
+func (d *decoder) readLocations() {
 	assigned := d.field(d.pv1, 3)
 	if isNull(assigned) {
 		d.event.PlaceNull = true
@@ -221,7 +221,7 @@ func (d *decoder) where() {
 }
 
 func (d *decoder) place(field []byte, at position) acuity.Location {
-	if blank(field) {
+	if isBlank(field) {
 		return acuity.Location{}
 	}
 	read := func(b []byte) string {
@@ -265,16 +265,16 @@ func isOID(b []byte) bool {
 	for _, c := range b {
 		if c == '.' {
 			dots++
-		} else if !digit(c) {
+		} else if !isDigit(c) {
 			return false
 		}
 	}
 	return dots >= 2
 }
 
-// diagnoses reads the DG1 segments and skips those without a code. Transfers, discharges
+// readDiagnoses reads the DG1 segments and skips those without a code. Transfers, discharges
 // and cancels change no diagnosis.
-func (d *decoder) diagnoses() {
+func (d *decoder) readDiagnoses() {
 	if len(d.dg1) == 0 {
 		return
 	}
@@ -296,7 +296,7 @@ func (d *decoder) diagnoses() {
 		if len(d.event.Diagnoses) == before {
 			continue
 		}
-		if blank(action) {
+		if isBlank(action) {
 			continue
 		}
 		delta = true
@@ -329,8 +329,8 @@ func (d *decoder) codesOf(s segment, field []byte, repeat int, gone bool) {
 		d.split(repetition, parts[:])
 		d.diagnosis(s, parts[:3], n == 1, repeat, gone)
 		d.diagnosis(s, parts[3:], false, repeat, gone)
-		textOnly = textOnly || blank(parts[0]) && blank(parts[3]) &&
-			!(blank(parts[1]) && blank(parts[4]) && (n > 1 || blank(d.first(d.field(s, 4)))))
+		textOnly = textOnly || isBlank(parts[0]) && isBlank(parts[3]) &&
+			!(isBlank(parts[1]) && isBlank(parts[4]) && (n > 1 || isBlank(d.first(d.field(s, 4)))))
 	}
 	if textOnly {
 		d.warnAt(warnCode, position{"DG1", repeat, 3})

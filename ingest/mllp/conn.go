@@ -160,7 +160,7 @@ func (c *conn) endOfRead(err error, late end) end {
 		return endTooLong
 	case errors.Is(err, io.EOF):
 		return endPeer
-	case c.conns.stopped():
+	case c.conns.isStopped():
 		return endStopped
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return late

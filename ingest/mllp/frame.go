@@ -97,7 +97,7 @@ func (r *Reader) Next() ([]byte, error) {
 	err := r.begin()
 	for err == nil {
 		var done bool
-		if done, err = r.more(); done {
+		if done, err = r.readMore(); done {
 			return r.message, nil
 		}
 	}
@@ -141,9 +141,9 @@ func (r *Reader) begin() error {
 	return ErrTooLong
 }
 
-// more reads the bytes of a message that have arrived. done says that the message is
+// readMore reads the bytes of a message that have arrived. done says that the message is
 // complete.
-func (r *Reader) more() (done bool, err error) {
+func (r *Reader) readMore() (done bool, err error) {
 	chunk, err := r.chunk()
 	if err != nil {
 		return false, err

@@ -195,8 +195,8 @@ func (l *connTable) closeIdle(now time.Time) {
 	}
 }
 
-// stopped reports whether a stop was requested.
-func (l *connTable) stopped() bool {
+// isStopped reports whether a stop was requested.
+func (l *connTable) isStopped() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.stopping

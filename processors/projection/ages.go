@@ -88,7 +88,7 @@ func (a *Ages) Run(ctx context.Context, inputs Log, known func(context.Context) 
 		if err != nil && ctx.Err() == nil {
 			log.DebugContext(ctx, "ends of the log not read", "error", err)
 		}
-		a.ended(asked, ends)
+		a.recordEnds(asked, ends)
 		a.askOldest(ctx, inputs, log)
 		select {
 		case <-every.C:
@@ -98,8 +98,8 @@ func (a *Ages) Run(ctx context.Context, inputs Log, known func(context.Context) 
 	}
 }
 
-// ended records the ends of the logs of partitions at an instant.
-func (a *Ages) ended(at time.Time, ends map[int32]int64) {
+// recordEnds records the ends of the logs of partitions at an instant.
+func (a *Ages) recordEnds(at time.Time, ends map[int32]int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for partition, end := range ends {

@@ -19,10 +19,10 @@ func TestAgesFromOutside(t *testing.T) {
 			}
 		})
 	}
-	a.ended(at, map[int32]int64{0: 0, 1: 5, 2: 5})
+	a.recordEnds(at, map[int32]int64{0: 0, 1: 5, 2: 5})
 	a.Applied(2, 4)
 	at = at.Add(10 * time.Second)
-	a.ended(at, map[int32]int64{0: 0, 1: 5, 2: 5})
+	a.recordEnds(at, map[int32]int64{0: 0, 1: 5, 2: 5})
 	want("partition 1 has no processor", 0, 10*time.Second, 0)
 	if got := a.stuck(); len(got) != 1 || got[1] != -1 {
 		t.Errorf("the timestamps of %v are asked for", got)

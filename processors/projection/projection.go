@@ -41,7 +41,7 @@ type partitionCharts struct {
 // New returns the projection of a processor to a view. generation is the id of the topic that the processor writes.
 func New(v *view.View, generation string, now func() time.Time) *Projection {
 	p := &Projection{now: now, took: make(chan struct{}, 1), partitions: map[int32]*partitionCharts{}}
-	p.Projector = v.Projector(generation, p.again)
+	p.Projector = v.Projector(generation, p.rewrite)
 	return p
 }
 
@@ -114,8 +114,8 @@ func (v *Projection) owned() []int32 {
 	return slices.Collect(maps.Keys(v.partitions))
 }
 
-// again rewrites a whole partition at the request of the projector.
-func (v *Projection) again(partition int32) {
+// rewrite rewrites a whole partition at the request of the projector.
+func (v *Projection) rewrite(partition int32) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if kept := v.partitions[partition]; kept != nil {
@@ -183,7 +183,7 @@ func (v *Projection) Pulse(inputs Log, log *slog.Logger) func(context.Context) e
 					log.DebugContext(ctx, "ends of the log not read", "error", err)
 				}
 				v.askOldest(ctx, inputs, log, ends)
-				v.ended(asked, ends)
+				v.recordEnds(asked, ends)
 			}
 			select {
 			case <-every.C:
@@ -206,7 +206,7 @@ func (v *Projection) askOldest(ctx context.Context, inputs Log, log *slog.Logger
 		case err != nil && ctx.Err() == nil:
 			log.DebugContext(ctx, "oldest record not read", "partition", partition, "error", err)
 		case !oldest.IsZero():
-			v.waits(partition, applied+1, oldest)
+			v.recordWait(partition, applied+1, oldest)
 		}
 	}
 }
@@ -225,8 +225,8 @@ func (v *Projection) unasked(ends map[int32]int64) map[int32]int64 {
 	return found
 }
 
-// waits records since when the record at an offset has been pending.
-func (v *Projection) waits(partition int32, offset int64, since time.Time) {
+// recordWait records since when the record at an offset has been pending.
+func (v *Projection) recordWait(partition int32, offset int64, since time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if kept := v.partitions[partition]; kept != nil {
@@ -234,8 +234,8 @@ func (v *Projection) waits(partition int32, offset int64, since time.Time) {
 	}
 }
 
-// ended records the end offsets of partitions at an instant and writes them to the view.
-func (v *Projection) ended(at time.Time, ends map[int32]int64) {
+// recordEnds records the end offsets of partitions at an instant and writes them to the view.
+func (v *Projection) recordEnds(at time.Time, ends map[int32]int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for partition, end := range ends {

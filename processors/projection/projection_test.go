@@ -140,7 +140,7 @@ func TestTaskReplacesItself(t *testing.T) {
 			}
 			m.commit(young)
 			m.shows()
-			m.projection.again(0) // as the projector does when Redis has lost the view
+			m.projection.rewrite(0) // as the projector does when Redis has lost the view
 			m.shows()
 			if owned := m.projection.owned(); !slices.Equal(owned, []int32{0}) {
 				t.Errorf("the process owns %v", owned)
@@ -169,7 +169,7 @@ func TestOldestSinceTakeOver(t *testing.T) {
 	if got := v.unasked(map[int32]int64{3: 15}); len(got) != 1 || got[3] != 10 {
 		t.Errorf("the oldest of %v is asked for", got)
 	}
-	v.waits(3, 11, at.Add(-time.Hour))
+	v.recordWait(3, 11, at.Add(-time.Hour))
 	if got := v.Behind(at); got != time.Hour {
 		t.Errorf("a record of an hour ago waits: %v behind", got)
 	}

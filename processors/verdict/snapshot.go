@@ -56,13 +56,13 @@ func (l *LevelTime) Add(c *acuity.Change) (seconds []int32) {
 	default:
 		seconds = l.finishHour(acuity.Instant(c.Snapshot.Hour) * hourMillis)
 	}
-	l.pass(c.AppliedAt)
+	l.addTime(c.AppliedAt)
 	l.level = c.Level
 	return seconds
 }
 
-// pass adds the time since the last call up to an instant to the current level. A hospital's clock never moves back.
-func (l *LevelTime) pass(at acuity.Instant) {
+// addTime adds the time since the last call up to an instant to the current level. A hospital's clock never moves back.
+func (l *LevelTime) addTime(at acuity.Instant) {
 	if at > l.since {
 		l.spent[l.level] += int64(at - l.since)
 		l.since = at
@@ -71,7 +71,7 @@ func (l *LevelTime) pass(at acuity.Instant) {
 
 // finishHour returns the seconds of each level in the hour that ends at an instant, and starts the next hour.
 func (l *LevelTime) finishHour(end acuity.Instant) []int32 {
-	l.pass(end)
+	l.addTime(end)
 	seconds := make([]int32, len(l.spent))
 	for i, ms := range l.spent {
 		seconds[i] = int32(min(ms, hourMillis) / secondMillis) //nolint:gosec // of one hour

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the generated parts of docs/")
 // argument. Functions under "" apply to all folders.
 var takesCode = map[string]map[string]int{
 	"":            {"warn": 0, "warnAt": 0, "refuse": 0, "Warn": 0, "Refuse": 0},
-	"ingest/fhir": {"warn": 1, "reject": 1, "useless": 1, "issue": 2, "decline": 1, "addIssue": 1},
+	"ingest/fhir": {"warn": 1, "reject": 1, "countNonResource": 1, "issue": 2, "decline": 1, "addIssue": 1},
 }
 
 var code = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
