@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 
 	"svc/ingest"
 	"svc/ingest/mllp"
+	"svc/internal/authorities"
 )
 
 // target opens connections to a server.
@@ -68,8 +68,8 @@ func (o *sendOptions) tls(host string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}
 	var err error
 	if o.ca != "" {
-		if c.RootCAs, err = readAuthorities(o.ca); err != nil {
-			return nil, fmt.Errorf("--tls-ca: %w", err)
+		if c.RootCAs, err = authorities.Read(o.ca); err != nil {
+			return nil, fmt.Errorf("--tls-ca: %w", WithoutPath(err))
 		}
 	}
 	if o.cert != "" {
@@ -80,19 +80,6 @@ func (o *sendOptions) tls(host string) (*tls.Config, error) {
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
-}
-
-// readAuthorities reads the certificates of certificate authorities from a PEM file.
-func readAuthorities(path string) (*x509.CertPool, error) {
-	content, err := os.ReadFile(path) //nolint:gosec // the file that the user named
-	if err != nil {
-		return nil, WithoutPath(err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(content) {
-		return nil, errors.New("contains no PEM certificate")
-	}
-	return pool, nil
 }
 
 type httpLine struct {

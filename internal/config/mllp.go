@@ -2,17 +2,16 @@ package config
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"svc/ingest/mllp"
+	"svc/internal/authorities"
 )
 
 // MLLP is the configuration of MLLP.
@@ -111,23 +110,10 @@ func (m *MLLP) TLS() (*tls.Config, error) {
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if m.ClientCA != "" {
-		if c.ClientCAs, err = ReadAuthorities(m.ClientCA); err != nil {
-			return nil, err
+		if c.ClientCAs, err = authorities.Read(m.ClientCA); err != nil {
+			return nil, fmt.Errorf("certificate authorities of MLLP, %s: %w", m.ClientCA, err)
 		}
 		c.ClientAuth = tls.RequireAndVerifyClientCert
 	}
 	return c, nil
-}
-
-// ReadAuthorities reads a PEM file of certificates.
-func ReadAuthorities(path string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(path) //nolint:gosec // the operator names the file
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s contains no certificate", path)
-	}
-	return pool, nil
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"svc/internal/admin/users"
+	"svc/internal/authorities"
 	"svc/notifier/sms"
-	"svc/notifier/webhook"
 	"svc/readapi/web/signin"
 )
 
@@ -69,7 +69,7 @@ func (c *Config) channelFaults() (faults []error) {
 }
 
 func (c *Config) setSMTPRoots(value string) (err error) {
-	c.SMTP.Roots, err = webhook.Roots(value)
+	c.SMTP.Roots, err = authorities.ReadWithSystem(value)
 	return err
 }
 

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"svc/internal/authorities"
 	"svc/internal/httpapi"
 	"svc/internal/seal"
 	"svc/notifier/egress"
-	"svc/notifier/webhook"
 )
 
 // The functions below parse the values of options. An error states the rule, never the value.
@@ -221,7 +221,7 @@ func (c *Config) setEgressAllow(value string) (err error) {
 }
 
 func (c *Config) setEgressRoots(value string) (err error) {
-	c.EgressRoots, err = webhook.Roots(value)
+	c.EgressRoots, err = authorities.ReadWithSystem(value)
 	return err
 }
 

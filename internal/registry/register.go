@@ -3,16 +3,15 @@ package registry
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/sr"
 
+	"svc/internal/authorities"
 	"svc/schemas"
 )
 
@@ -47,13 +46,9 @@ func NewClient(c Config) (*Client, error) {
 		options = append(options, sr.BasicAuth(c.User, c.Password))
 	}
 	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
+		roots, err := authorities.Read(c.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("schema registry: %w", err)
-		}
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(pem) {
-			return nil, errors.New("schema registry: the CA file contains no certificate")
 		}
 		options = append(options, sr.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}))
 	}

@@ -19,8 +19,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/internal/authorities"
 	"svc/internal/cli"
-	"svc/internal/config"
 )
 
 // serviceAccount is the folder in which Kubernetes provides the credentials of a pod for its API.
@@ -72,9 +72,9 @@ func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the namespace of the pod: %w", cli.WithoutPath(err))
 	}
-	roots, err := config.ReadAuthorities(filepath.Join(serviceAccount, "ca.crt"))
+	roots, err := authorities.Read(filepath.Join(serviceAccount, "ca.crt"))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the certificate authority of the cluster: %w", err)
 	}
 	return &kubernetes{
 		base: "https://" + net.JoinHostPort(host, port), token: string(token), namespace: string(namespace),

@@ -3,18 +3,18 @@ package stream
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"svc/internal/authorities"
 )
 
 // Options configure the connection to a cluster. Only Brokers and Log are required.
@@ -112,14 +112,11 @@ func (o *Options) TLSConfig() (*tls.Config, error) {
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CAFile != "" {
-		pem, err := os.ReadFile(o.CAFile)
+		roots, err := authorities.Read(o.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("read certificate authority: %w", err)
+			return nil, fmt.Errorf("certificate authority of Kafka, %s: %w", o.CAFile, err)
 		}
-		conf.RootCAs = x509.NewCertPool()
-		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("read certificate authority: %s contains no certificate", o.CAFile)
-		}
+		conf.RootCAs = roots
 	}
 	if o.CertFile != "" || o.KeyFile != "" {
 		pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)

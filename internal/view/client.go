@@ -3,15 +3,15 @@ package view
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"svc/internal/authorities"
 )
 
 const (
@@ -92,13 +92,10 @@ func (cfg *Config) secure(conf *tls.Config) error {
 	if conf == nil {
 		return errors.New("a certificate authority for Redis needs a URL that starts with rediss://")
 	}
-	pem, err := os.ReadFile(cfg.CAFile)
+	roots, err := authorities.Read(cfg.CAFile)
 	if err != nil {
-		return fmt.Errorf("read certificate authority of Redis: %w", err)
+		return fmt.Errorf("certificate authority of Redis, %s: %w", cfg.CAFile, err)
 	}
-	conf.RootCAs = x509.NewCertPool()
-	if !conf.RootCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%s contains no certificate", cfg.CAFile)
-	}
+	conf.RootCAs = roots
 	return nil
 }

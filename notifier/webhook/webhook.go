@@ -10,13 +10,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -71,26 +69,6 @@ func newSender(c Config, l limits) *Sender {
 		s.own[hospital], s.dialers = own, append(s.dialers, dialers...)
 	}
 	return s
-}
-
-// Roots returns the system's certificate authorities and those of a PEM file. Without a file it returns nil, which
-// means the system's.
-func Roots(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, nil //nolint:nilnil // as crypto/tls has it
-	}
-	content, err := os.ReadFile(file) //nolint:gosec // the operator names the file
-	if err != nil {
-		return nil, fmt.Errorf("read certificate authorities: %w", err)
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		return nil, fmt.Errorf("read the certificate authorities of the system: %w", err)
-	}
-	if !pool.AppendCertsFromPEM(content) {
-		return nil, errors.New("no certificate in the file")
-	}
-	return pool, nil
 }
 
 // Close closes the idle connections.

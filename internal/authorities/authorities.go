@@ -1,0 +1,36 @@
+// Package authorities reads the certificate authorities that an operator names in a PEM file.
+package authorities
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Read returns the certificates of a file.
+func Read(file string) (*x509.CertPool, error) { return add(x509.NewCertPool(), file) }
+
+// ReadWithSystem returns the certificates of a file and those of the system. Without a file it returns nil, which means
+// those of the system.
+func ReadWithSystem(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // as crypto/tls has it
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate authorities of the system: %w", err)
+	}
+	return add(pool, file)
+}
+
+func add(pool *x509.CertPool, file string) (*x509.CertPool, error) {
+	content, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("read certificate authorities: %w", err)
+	}
+	if !pool.AppendCertsFromPEM(content) {
+		return nil, errors.New("no certificate in the file, which must be PEM")
+	}
+	return pool, nil
+}
