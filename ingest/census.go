@@ -10,6 +10,7 @@ import (
 	"svc/acuity/codes"
 	"svc/ingest/hl7"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/syntax"
 )
 
 var roomStatuses = map[string]acuity.RoomStatus{
@@ -96,7 +97,7 @@ func (o object) censusRoom() acuity.CensusRoom {
 			o.fault(path, "type:string")
 			continue
 		}
-		if f := o.factorID(string(unquote(raw)), path, false); f != 0 {
+		if f := o.factorID(string(syntax.Unquote(raw)), path, false); f != 0 {
 			row.Modifiers = append(row.Modifiers, f)
 		}
 	}

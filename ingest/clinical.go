@@ -12,6 +12,7 @@ import (
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/syntax"
 )
 
 var (
@@ -109,7 +110,7 @@ func (o object) value(name string) (v codes.Value, fetus string) {
 	case !ok:
 		return codes.Value{}, ""
 	case raw[0] == '"':
-		text := string(unquote(raw))
+		text := string(syntax.Unquote(raw))
 		if most := o.field(name).max; int64(utf8.RuneCountInString(text)) > most {
 			o.fault(o.at(name), "maxLength:"+strconv.FormatInt(most, 10))
 			return codes.Value{}, ""

@@ -13,6 +13,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/ingest/hl7"
+	"svc/internal/httpapi/syntax"
 )
 
 // The limits of the lists in one response.
@@ -129,7 +130,7 @@ func (o object) text(name string) string {
 			return -1
 		}
 		return r
-	}, string(unquote(raw))))
+	}, string(syntax.Unquote(raw))))
 	switch demanded := o.field(name); {
 	case s == "" && demanded.required:
 		o.fault(o.at(name), "minLength:1")
@@ -216,7 +217,7 @@ func (o object) word(name string) string {
 		o.fault(o.at(name), "type:string")
 		return ""
 	}
-	word := string(unquote(raw))
+	word := string(syntax.Unquote(raw))
 	if !slices.Contains(o.field(name).words, word) {
 		o.faultWord(name)
 		return ""
@@ -364,7 +365,7 @@ func (o object) plan(name string) acuity.Moment {
 		o.fault(o.at(name), "type:string")
 		return acuity.Moment{}
 	}
-	m, ok := parseTime(unquote(raw), o.zone)
+	m, ok := parseTime(syntax.Unquote(raw), o.zone)
 	if !ok {
 		o.fault(o.at(name), "date-time")
 	}

@@ -13,6 +13,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/rules"
+	"svc/internal/httpapi/syntax"
 )
 
 const (
@@ -106,7 +107,7 @@ func (r *reader) message(body []byte) ([]byte, *httpapi.Problem) {
 	case raw[0] != '"':
 		b.fault("message", "type:string")
 	default:
-		return unquote(raw), nil
+		return syntax.Unquote(raw), nil
 	}
 	return nil, r.problem()
 }

@@ -7,6 +7,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/syntax"
 )
 
 type ruleAnswer struct {
@@ -47,7 +48,7 @@ func (r *reader) rule(body []byte, id string) catalogue.Rule {
 	defer b.close()
 	if id == "" {
 		id = b.text("factorId")
-	} else if named := b.peek("factorId"); named != nil && (named[0] != '"' || string(unquote(named)) != id) {
+	} else if named := b.peek("factorId"); named != nil && (named[0] != '"' || string(syntax.Unquote(named)) != id) {
 		r.fault("factorId", "path") // a rule that was read may be sent back unchanged
 	}
 	rule := catalogue.Rule{Comment: b.remark()}
@@ -67,7 +68,7 @@ func (r *reader) rule(body []byte, id string) catalogue.Rule {
 		line := catalogue.RuleLine{Name: string(m.name)}
 		switch m.raw[0] {
 		case '"':
-			line.Text = string(unquote(m.raw))
+			line.Text = string(syntax.Unquote(m.raw))
 		case 'n': // null removes such a line
 		default:
 			r.fault("values."+fieldName(string(m.name)), "type:string")

@@ -11,6 +11,7 @@ import (
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/syntax"
 )
 
 // maxMappingID is the maximum length of the id of a row in a path.
@@ -90,7 +91,7 @@ func (o object) mapping() acuity.Mapping {
 	if raw, ok := o.find("system"); ok {
 		if raw[0] != '"' {
 			o.fault(o.at("system"), "type:string")
-		} else if system, guessed := codes.NormalSystem(string(unquote(raw)), m.Code); guessed {
+		} else if system, guessed := codes.NormalSystem(string(syntax.Unquote(raw)), m.Code); guessed {
 			o.faultWord("system")
 		} else {
 			m.System = system

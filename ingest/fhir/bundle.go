@@ -34,22 +34,15 @@ func (p *parser) body() {
 	if p.isConditional() && (len(p.containers) != 1 || p.containers[0] != (container{}) || string(p.b[:1]) == "[") {
 		p.refuse(Fault{Path: "If-None-Exist", Rule: "resource"}) // in a Bundle, each entry has its own condition
 	}
-	if p.space(); p.fault == "" && p.i < len(p.b) {
-		p.fail(ruleJSON)
-	}
-	if p.fault != "" && (p.refused == nil || !p.refused.TooLarge) {
-		p.refused = &Fault{Rule: p.fault}
-	}
 }
 
-// refuse records why the body cannot be used. Parsing continues, because a syntax error takes precedence; it stops if
-// the body is too large.
+// refuse records why the body cannot be used. That it is too large takes precedence.
 func (p *parser) refuse(f Fault) {
-	if p.refused == nil {
+	if p.refused == nil || f.TooLarge && !p.refused.TooLarge {
 		p.refused = &f
 	}
 	if f.TooLarge {
-		p.fail(f.Rule)
+		p.stop()
 	}
 }
 
@@ -76,7 +69,7 @@ func (p *parser) top() {
 		p.bundle("Bundle", 0)
 	case name != nil:
 		c := p.contain("", "")
-		if at := p.item(c, -1, maxNested); at >= 0 && p.fault == "" {
+		if at := p.item(c, -1, maxNested); at >= 0 && !p.stopped {
 			q := request{
 				parser: p, container: c, index: -1,
 				ifNoneExist: []byte(p.IfNoneExist), ifNoneMatch: []byte(p.IfNoneMatch), ifMatch: []byte(p.IfMatch),
@@ -209,7 +202,7 @@ func (p *parser) entry(c, n int32, level int, of string) {
 	method := string(q.method)
 	gone := method == "DELETE"
 	switch {
-	case p.fault != "":
+	case p.stopped:
 	case at >= 0:
 		r := &p.resources[at]
 		r.fullURL, r.deleted = fullURL, gone
@@ -247,7 +240,7 @@ func (p *parser) item(c, n int32, level int) int32 {
 	name := p.typeOf()
 	k := kindOf(name)
 	switch {
-	case p.fault != "":
+	case p.stopped:
 	case string(name) == "Bundle" && level <= maxNested:
 		at := p.containers[c]
 		r := resource{container: c, index: n}
@@ -280,7 +273,7 @@ func (p *parser) item(c, n int32, level int) int32 {
 
 // countNonResource counts an element that is not a resource.
 func (p *parser) countNonResource(c, n int32, code, field string) {
-	if p.fault == "" {
+	if !p.stopped {
 		p.facts.Received++
 		p.facts.Rejected++
 		p.setResult(c, n, EntryRejected)

@@ -190,7 +190,10 @@ func forms(t *testing.T, body []byte) map[string][]byte {
 		c := compact.Bytes()[i]
 		switch {
 		case c == '\\':
-			n := escape(compact.Bytes()[i:])
+			n := 2
+			if compact.Bytes()[i+1] == 'u' {
+				n = len(`\u0000`)
+			}
 			escaped.Write(compact.Bytes()[i : i+n])
 			i += n - 1
 			continue

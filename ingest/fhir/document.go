@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"svc/internal/httpapi/syntax"
 )
 
 // document is the parsed body with the issues that are reported to the sender.
@@ -27,7 +29,7 @@ type source []byte
 // bytes returns the text of a span, with its escapes resolved.
 func (s source) bytes(p span) []byte {
 	if p.to&escapes != 0 {
-		return unescape(s[p.from-1 : p.to&^escapes+1])
+		return syntax.Unquote(s[p.from-1 : p.to&^escapes+1])
 	}
 	return s[p.from:p.to]
 }

@@ -2,9 +2,9 @@
 // MedicationAdministrations become signals. Medications, Locations and Patients become the facts that references
 // name.
 //
-// It accepts any Bundle, one resource, an array of resources, or {"resources": […]}. It parses the bytes once and
-// decodes only used fields: a name, birth date, address or narrative is never decoded. An error in one resource is an
-// [Issue] of that resource and does not affect others. A syntax error anywhere is a [Fault] of the whole body.
+// It accepts any Bundle, one resource, an array of resources, or {"resources": […]}. It decodes only used
+// fields: a name, birth date, address or narrative is never decoded. An error in one resource is an [Issue] of that
+// resource and does not affect others. A syntax error anywhere is a [Fault] of the whole body.
 package fhir
 
 import (
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/internal/httpapi/syntax"
 )
 
 // Options are the information that a body does not contain.
@@ -125,6 +126,9 @@ const (
 func Decode(body []byte, o Options) (*Facts, *Fault) {
 	if len(body) > math.MaxInt32 {
 		return nil, &Fault{Rule: "maxLength", TooLarge: true}
+	}
+	if fault := syntax.Check(body); fault != nil {
+		return nil, &Fault{Rule: fault.Rule}
 	}
 	d := &document{source: body, Options: o, stores: newStores(len(body))}
 	defer d.release()

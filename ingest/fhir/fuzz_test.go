@@ -29,7 +29,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"resourceType":"Patient","id":"` + strings.Repeat("x", 2*maxPlace) + `","multipleBirthInteger":2}`)) // the name is a pseudonym
 	f.Fuzz(func(t *testing.T, body []byte) {
 		facts, fault := Decode(body, options())
-		if syntax := fault != nil && (fault.Rule == ruleJSON || fault.Rule == ruleUTF8 || fault.Rule == ruleDepth); syntax == valid(body) {
+		if syntax := isSyntax(fault); syntax == valid(body) {
 			t.Fatalf("fault %v of a body that is valid: %v", fault, valid(body))
 		}
 		if fault != nil {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"svc/internal/httpapi/syntax"
 )
 
 // TestMutatedMessages changes messages of the corpus in ways that no specification allows: it swaps
@@ -68,12 +70,12 @@ func TestMutatedMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if nesting(body) > maxDepth || len(body) > 1<<20 {
+		if nesting(body) > syntax.MaxDepth || len(body) > 1<<20 {
 			return
 		}
 		facts, fault := Decode(body, options())
 		if fault != nil {
-			if fault.Rule == ruleJSON || fault.Rule == ruleUTF8 || fault.Rule == ruleDepth {
+			if isSyntax(fault) {
 				t.Fatalf("%v: %s", fault, body)
 			}
 			return

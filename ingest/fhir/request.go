@@ -73,7 +73,7 @@ func (q *request) isServed(of string) bool {
 
 // decline counts an entry with an unsupported request.
 func (q *request) decline(became Entry, code, field string) {
-	if q.fault != "" {
+	if q.stopped {
 		return
 	}
 	q.facts.Received++

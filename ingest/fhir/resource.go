@@ -3,6 +3,8 @@ package fhir
 import (
 	"strconv"
 	"strings"
+
+	"svc/internal/httpapi/syntax"
 )
 
 // kind is the type of a resource.
@@ -129,16 +131,16 @@ func (p *parser) typeOf() (name []byte) {
 }
 
 // peekFields parses fields of the next object until read returns true. The scanner stays before the object, unless the
-// text has a syntax error.
+// body is too large.
 func (p *parser) peekFields(read func(key []byte) bool) {
-	at, depth, first, mistyped, modified := p.i, p.depth, p.first, p.mistyped, p.modified
+	at, mistyped, modified := p.i, p.mistyped, p.modified
 	for key := range p.fields() {
 		if read(key) {
 			break
 		}
 	}
-	if p.fault == "" {
-		p.i, p.depth, p.first, p.mistyped, p.modified = at, depth, first, mistyped, modified
+	if !p.stopped {
+		p.i, p.mistyped, p.modified = at, mistyped, modified
 	}
 }
 
@@ -198,8 +200,7 @@ func rejectModified(p *parser, r *resource, key []byte) {
 func (s *scanner) isExtended() bool {
 	switch s.space() {
 	case '[':
-		next := afterSpace(s.b, s.i+1)
-		return next < len(s.b) && s.b[next] != ']'
+		return s.b[syntax.AfterSpace(s.b, s.i+1)] != ']'
 	case 'n':
 		return false
 	}

@@ -2,14 +2,17 @@ package fhir
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"svc/internal/httpapi/syntax"
 )
 
-// valid reports whether the other endpoints accept the text as JSON.
+// valid reports whether a text is JSON that every endpoint accepts.
 func valid(body []byte) bool {
-	return utf8.Valid(body) && json.Valid(body) && nesting(body) <= maxDepth
+	return utf8.Valid(body) && json.Valid(body) && nesting(body) <= syntax.MaxDepth
 }
 
 // nesting returns the nesting depth of valid JSON.
@@ -30,10 +33,11 @@ func nesting(body []byte) (deepest int) {
 	}
 }
 
+// skips reports whether skip ends where the text does.
 func skips(body []byte) bool {
 	s := scanner{b: body}
 	s.skip()
-	return s.fault == "" && s.space() == 0 && s.i == len(body)
+	return s.space() == 0 && s.i == len(body)
 }
 
 // walk reads any value with the calls that decoding uses, without knowing its type.
@@ -51,15 +55,16 @@ func (s *scanner) walk(level int) {
 		s.text()
 	case c == '-' || c >= '0' && c <= '9':
 		s.number()
-	case s.fault == "":
+	default:
 		s.flag()
 	}
 }
 
+// walks reports whether walk ends where the text does.
 func walks(body []byte) bool {
 	s := scanner{b: body}
 	s.walk(0)
-	return s.fault == "" && s.space() == 0 && s.i == len(body) && s.depth == 0
+	return s.space() == 0 && s.i == len(body)
 }
 
 var texts = []string{
@@ -73,15 +78,11 @@ var texts = []string{
 	"[" + strings.Repeat(" ", 17) + "\n" + strings.Repeat(" ", 9) + "]",
 }
 
+// TestSyntax expects that Decode refuses exactly the texts that are not JSON, and that the scanner finds the end of the
+// others.
 func TestSyntax(t *testing.T) {
 	for _, text := range texts {
-		want := valid([]byte(text))
-		if got := skips([]byte(text)); got != want {
-			t.Errorf("skip %q: %v, want %v", text, got, want)
-		}
-		if got := walks([]byte(text)); got != want {
-			t.Errorf("walk %q: %v, want %v", text, got, want)
-		}
+		checkScanner(t, []byte(text))
 	}
 }
 
@@ -90,10 +91,38 @@ func FuzzSyntax(f *testing.F) {
 		f.Add([]byte(text))
 		f.Add([]byte(`{"resourceType":"Bundle","entry":[{"x":` + text + `}]}`))
 	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		want := valid(body)
-		if skips(body) != want || walks(body) != want {
-			t.Errorf("skip %v, walk %v, want %v", skips(body), walks(body), want)
+	f.Fuzz(func(t *testing.T, body []byte) { checkScanner(t, body) })
+}
+
+func checkScanner(t *testing.T, body []byte) {
+	t.Helper()
+	want := valid(body)
+	if _, fault := Decode(body, options()); want == isSyntax(fault) {
+		t.Errorf("%q: fault %v", body, fault)
+	}
+	if want && (!skips(body) || !walks(body)) {
+		t.Errorf("%q: skip %v, walk %v", body, skips(body), walks(body))
+	}
+}
+
+// isSyntax reports whether a text was refused because it is not JSON.
+func isSyntax(f *Fault) bool {
+	return f != nil && (f.Rule == "json" || f.Rule == "utf-8" || f.Rule == "depth:64")
+}
+
+// TestRepeatedName finds a repeated field among few and among many.
+func TestRepeatedName(t *testing.T) {
+	for _, before := range []int{1, 16, 17, 40} {
+		var seen nameSet
+		for i := range before {
+			if !seen.add([]byte(strconv.Itoa(i))) {
+				t.Errorf("name %d is reported as repeated", i)
+			}
 		}
-	})
+		for i := range before {
+			if seen.add([]byte(strconv.Itoa(i))) {
+				t.Errorf("of %d names, name %d is not reported as repeated", before, i)
+			}
+		}
+	}
 }

@@ -53,7 +53,7 @@ var plan = map[string]folder{
 	"ingest/mllp":                      {goroutines: true},
 	"ingest/engines":                   {imports: []string{"ingest", "internal/config", "internal/httpapi", "internal/lifecycle"}},     // the MLLP listeners, with the key of each sender
 	"ingest/outcomes":                  {imports: []string{"acuity", "ingest", "internal/feeds", "internal/httpapi/rules", "schemas"}}, // the outcomes of observations, for the status of a feed
-	"ingest/fhir":                      {imports: []string{"acuity", "ingest/hl7"}},
+	"ingest/fhir":                      {imports: []string{"acuity", "ingest/hl7", "internal/httpapi/syntax"}},
 	"processors/verdict":               {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"readapi":                          {imports: []string{"acuity", "readapi/web/text", "internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/feeds", "internal/outbound", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
 	"readapi/web":                      {imports: []string{"acuity", "readapi", "internal/admin/audit", "internal/admin/layout", "internal/admin/users", "internal/admin/walls", "internal/analysis/spreadsheet", "internal/httpapi", "internal/outbound", "github.com/go-chi/chi", "golang.org/x/sync"}, goroutines: true}, // the pages of units, for people

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"svc/internal/httpapi/syntax"
 )
@@ -193,31 +192,14 @@ const MaxDepth = syntax.MaxDepth
 
 // CheckJSON returns nil if body is one JSON text in UTF-8 within [MaxDepth].
 func CheckJSON(body []byte) *Problem {
-	if utf8.Valid(body) && jsonDepth(body) <= MaxDepth && json.Valid(body) {
+	fault := syntax.Check(body)
+	if fault == nil {
 		return nil
 	}
-	fault := syntax.Find(body)
 	return &Problem{
 		Kind: Invalid, Message: "The body is not valid JSON, or not the JSON that this endpoint accepts: " + fault.String() + ".",
 		Details: []Detail{{Path: fault.Path, Rule: fault.Rule}},
 	}
-}
-
-// jsonDepth returns the deepest nesting of brackets outside of strings.
-func jsonDepth(text []byte) int {
-	deepest, open := 0, 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			i = syntax.AfterString(text, i) - 1
-		case '{', '[':
-			open++
-			deepest = max(deepest, open)
-		case '}', ']':
-			open--
-		}
-	}
-	return deepest
 }
 
 // maxDetails is the maximum number of broken rules in one response.

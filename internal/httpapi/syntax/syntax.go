@@ -2,11 +2,12 @@
 
 // The build constraint raises the language version of this file to that of the toolchain, which has jsontext.
 
-// Package syntax finds the position at which a text is not valid JSON.
+// Package syntax reads JSON as text: where it is not valid, or where its values end.
 package syntax
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
@@ -47,9 +48,12 @@ func grouped(n int) string {
 	return text
 }
 
-// Find returns the first fault of a text that is not valid JSON. A fault of UTF-8 takes precedence, because nothing
-// after it can be trusted.
-func Find(text []byte) *Fault {
+// Check returns nil if a text is one JSON value in UTF-8 within [MaxDepth], or else its first fault. A fault of UTF-8
+// takes precedence, because nothing after it can be trusted.
+func Check(text []byte) *Fault {
+	if utf8.Valid(text) && depth(text) <= MaxDepth && json.Valid(text) {
+		return nil
+	}
 	if at := invalidUTF8(text); at < len(text) {
 		path, _, _ := readUntilFault(text[:at])
 		return faultAt(text, at, path, "utf-8", "a byte that is not valid UTF-8")
@@ -198,17 +202,4 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 func closes(text []byte) bool {
 	text = bytes.TrimLeft(text, " \t\r\n")
 	return len(text) > 0 && (text[0] == '}' || text[0] == ']')
-}
-
-// AfterString returns the position after the JSON string that begins at i.
-func AfterString(text []byte, i int) int {
-	for i++; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
 }

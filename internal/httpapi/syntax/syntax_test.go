@@ -37,7 +37,7 @@ func TestFaultNamesPlace(t *testing.T) {
 		deep: "depth:64 " + strings.TrimPrefix(strings.Repeat(".a[0]", 6), ".") +
 			": more than 64 nested objects and lists at byte 193, line 1",
 	} {
-		f := Find([]byte(text))
+		f := Check([]byte(text))
 		got := f.String()
 		if f.Path != "" {
 			got = strings.TrimSuffix(got, ", "+f.Path)
@@ -49,7 +49,7 @@ func TestFaultNamesPlace(t *testing.T) {
 }
 
 // Any text that is not JSON causes a fault with a location.
-func FuzzFind(f *testing.F) {
+func FuzzCheck(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2]}`, `{"a":01}`, "{\"a\":\"\xff\"}", `[[[`, `{"a":"\ud800"}`, "\ufeff{}"} {
 		f.Add([]byte(s))
 	}
@@ -57,7 +57,7 @@ func FuzzFind(f *testing.F) {
 		if json.Valid(text) && utf8.Valid(text) {
 			return
 		}
-		fault := Find(text)
+		fault := Check(text)
 		if fault.Byte < 1 || fault.Byte > len(text)+1 || fault.Line < 1 || fault.What == "" {
 			t.Fatalf("%q: %+v", text, fault)
 		}
