@@ -162,7 +162,7 @@ func (e *endpoint) report() {
 // reportNotice reports the new state of the endpoint to the log and to People.
 func (e *endpoint) reportNotice(now time.Time, v endpointqueue.Verdict) {
 	n := e.h.owner.n
-	switch v.Notice { // operators need not know about the others
+	switch v.Notice { //nolint:exhaustive // operators need not know about the others
 	case 0:
 		return
 	case endpointqueue.Disabled:

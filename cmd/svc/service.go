@@ -105,7 +105,7 @@ func (h *service) connect(ctx context.Context, roles []string) (err error) {
 	if err = h.openTopics(ctx, roles); err != nil {
 		return err
 	}
-	return h.openParts()
+	return h.openParts(ctx)
 }
 
 // openTopics ensures the topics, and claims the name of the process.
@@ -125,7 +125,7 @@ func (h *service) openTopics(ctx context.Context, roles []string) (err error) {
 }
 
 // openParts opens Redis and makes the parts that all roles share.
-func (h *service) openParts() (err error) {
+func (h *service) openParts(ctx context.Context) (err error) {
 	c := h.config
 	if h.redis, err = view.Open(view.Config{
 		URL: c.Redis, CAFile: c.RedisCA, Prefix: c.TopicPrefix + "svc:", Now: h.now, Log: h.log,
@@ -134,7 +134,7 @@ func (h *service) openParts() (err error) {
 	}); err != nil {
 		return err
 	}
-	h.redis.Ping(context.Background()) //nolint:errcheck // logged with the option to check; Redis may start later
+	h.redis.Ping(ctx) //nolint:errcheck // logged with the option to check; Redis may start later
 	h.watermark = h.redis.Watermark()
 	seals, err := c.Seals()
 	if err != nil {

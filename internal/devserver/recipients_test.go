@@ -36,7 +36,7 @@ func (a *alertsAPI) ask(method, path string, body, data any) error {
 		answer = r
 	default:
 		_, id, _ := strings.Cut(path, "/")
-		tier, _ := body.(map[string]any) // any other body has no recipients
+		tier, _ := body.(map[string]any) //nolint:errcheck // any other body has no recipients
 		var ok bool
 		if a.tiers[id], ok = tier["recipients"].([]string); !ok {
 			return fmt.Errorf("no tier: %v", body)

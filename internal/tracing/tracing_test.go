@@ -375,7 +375,7 @@ func TestGRPC(t *testing.T) {
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
 		server.Stop()
-		if err := <-served; err != nil {
+		if err = <-served; err != nil {
 			t.Error(err)
 		}
 	})

@@ -110,11 +110,11 @@ const pulseEvery = time.Second
 // Log returns the end offsets of partitions of the verdicts topic.
 type Log func(ctx context.Context, partitions []int32) (map[int32]int64, error)
 
-// Every second, Pulse publishes the partitions of this process, and the offset of the log up to which the lists are
+// Pulse publishes every second the partitions of this process, and the offset of the log up to which the lists are
 // complete. A notifier that hangs publishes nothing, because its loop provides the positions. A token from took
 // means a new partition, which is published immediately.
 func (s Writer) Pulse(ctx context.Context, n *notifier.Notifier, ends Log, took <-chan struct{}, now func() time.Time) error {
-	every := time.NewTicker(pulseEvery) // paces the loop; no decision depends on it
+	every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision depends on it
 	defer every.Stop()
 	for {
 		if owned := slices.Collect(maps.Keys(n.Positions())); len(owned) > 0 {

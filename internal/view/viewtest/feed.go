@@ -75,9 +75,10 @@ func testCounts(t *testing.T, s Server) {
 	}
 	// Earlier messages that are restored later count in the windows of their time, and change no time of the feed.
 	before := *h
-	if left, err := one.Feeds().AddFeedsAt(t.Context(), begin.Add(-2*time.Hour), map[feeds.Feed]*feeds.Sum{
+	left, err := one.Feeds().AddFeedsAt(t.Context(), begin.Add(-2*time.Hour), map[feeds.Feed]*feeds.Sum{
 		hl7: sum(1000, begin.Add(-2*time.Hour), begin.Add(-2*time.Hour)),
-	}); err != nil || len(left) > 0 {
+	})
+	if err != nil || len(left) > 0 {
 		t.Fatal(left, err)
 	}
 	if list, err = one.Feeds().List(t.Context(), "north"); err != nil || len(list) != 2 {
