@@ -446,6 +446,30 @@ func TestSameAtTheLimits(t *testing.T) {
 	rapid.Check(t, sameHoweverKept)
 }
 
+// TestFormerNameJoins: an Encounter was received under its reference, and then has a visit number. A visit whose
+// account is this reference joins the former name, whatever the unit derives again.
+func TestFormerNameJoins(t *testing.T) {
+	encounter := func(visit, patient string) acuity.Event {
+		return acuity.Event{
+			ID: "E1 " + visit, Type: acuity.A01, At: day, Visit: visit, Patient: patient, Class: 'I', Resource: "E1", Encounter: "ref E1",
+			Place: acuity.Location{PointOfCare: "LDR", Room: "L2"},
+		}
+	}
+	said := []acuity.Event{
+		encounter("ref E1", "p1"), encounter("v1", "p3"),
+		{ID: "e2", Type: acuity.A01, At: day, Visit: "v2", Patient: "p2", Class: 'I', Account: "ref E1", Place: acuity.Location{HasRoomID: true, RoomID: 2}},
+	}
+	for _, u := range []*State{New(testHospital), NewPlain(testHospital)} {
+		for i, e := range said {
+			o := acuity.Observation{Hospital: testHospital, ReceivedAt: day + acuity.Instant(i), Channel: acuity.ChannelFHIR, Events: []acuity.Event{e}}
+			u.Apply(&o, int64(i))
+		}
+		if v := u.registry.Visits["ref E1"]; v == nil || v.Joined.Head != u.registry.Visits["v2"] {
+			t.Errorf("plain %t: the former name is joined with %+v", u.registry.Work.Plain, v)
+		}
+	}
+}
+
 func sameHoweverKept(t *rapid.T) {
 	w := &world{t: t, now: day}
 	unit, plain, broken := New(testHospital), New(testHospital), New(testHospital)

@@ -103,6 +103,17 @@ func (j *Joins) eachNeighbor(v *registry.Visit, f func(*registry.Visit)) {
 				f(o)
 			}
 		}
+		// Another visit may have taken a name over: an Encounter that was received under its reference has a visit number
+		// now. The former visit still has the name as its id, and name(v.ID) finds it from the other side.
+		called := func(name string) {
+			o, former := j.Names.VisitCalled(name), j.Visits[name]
+			if o != nil {
+				f(o)
+			}
+			if former != nil && former != o {
+				f(former)
+			}
+		}
 		name(v.ID)
 		last := ""
 		for i := range v.Events {
@@ -118,9 +129,7 @@ func (j *Joins) eachNeighbor(v *registry.Visit, f func(*registry.Visit)) {
 			for _, o := range j.Accounts[a] {
 				f(o)
 			}
-			if o := j.Names.VisitCalled(a); o != nil {
-				f(o)
-			}
+			called(a)
 		}
 		for _, w := range v.Joined.Wholes() {
 			if len(j.Wholes[w]) > capClaims {
@@ -129,9 +138,7 @@ func (j *Joins) eachNeighbor(v *registry.Visit, f func(*registry.Visit)) {
 			for _, o := range j.Wholes[w] {
 				f(o)
 			}
-			if o := j.Names.VisitCalled(w); o != nil {
-				f(o)
-			}
+			called(w)
 		}
 	}
 }
