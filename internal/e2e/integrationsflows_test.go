@@ -144,7 +144,7 @@ func flows(f *flowing) []flow {
 			link("Revoke: night desk"), press("Revoke"), has("Invitation for night desk revoked."),
 		}},
 		{"audit", []step{
-			at("/audit"), choose("Action", "key."), press("Show"), has("key.mint"), file("Export as CSV", "key.mint", "webhook."), fill("From", "2031-01-01"), press("Show"), has("No audit entries match these filters."),
+			at("/audit"), choose("Action", "API keys"), press("Show"), has("key.mint"), file("Export as CSV", "key.mint", "webhook."), fill("From", "2031-01-01"), press("Show"), has("No audit entries match these filters."),
 		}},
 		{"webhook goes", []step{
 			at("/webhooks"), link(address), link("Delete"), fill("Enter the webhook address to confirm", "http://nobody.example"), pressRefused("Delete"), fill("Enter the webhook address to confirm", address), press("Delete"), has("deleted."), has("No webhooks yet."),

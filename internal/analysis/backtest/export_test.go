@@ -1,4 +1,4 @@
 package backtest
 
-// BandTolerance exports bandTolerance for the tests.
-var BandTolerance = bandTolerance
+// BandLimits exports bandLimits for the tests.
+var BandLimits = bandLimits

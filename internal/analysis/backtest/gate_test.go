@@ -104,15 +104,16 @@ func TestGateOfDemo(t *testing.T) {
 	}
 }
 
-// TestBandTolerance: the tolerance is wide for a short period and for hours further ahead, and
-// equals the limits of the gate for a long period.
-func TestBandTolerance(t *testing.T) {
+// TestBandLimits: the limits are wide for a short period and for hours further ahead, and equal those
+// of the gate for a long period.
+func TestBandLimits(t *testing.T) {
 	for _, c := range []struct {
 		ahead, days int
-		want        float64
-	}{{1, 14, .065}, {8, 14, .185}, {1, 28, .05}, {8, 28, .131}, {8, 364, .05}} {
-		if got := backtest.BandTolerance(c.ahead, float64(24*c.days)); math.Abs(got-c.want) > .001 {
-			t.Errorf("%d h ahead, %d days: %.3f, not %.3f", c.ahead, c.days, got, c.want)
+		least, most float64
+	}{{1, 14, .735, .905}, {8, 14, .615, 1}, {1, 28, .75, .85}, {8, 28, .669, .971}, {8, 364, .75, .85}} {
+		least, most := backtest.BandLimits(c.ahead, float64(24*c.days))
+		if math.Abs(least-c.least) > .001 || math.Abs(most-c.most) > .001 {
+			t.Errorf("%d h ahead, %d days: %.3f to %.3f, not %.3f to %.3f", c.ahead, c.days, least, most, c.least, c.most)
 		}
 	}
 }
