@@ -330,15 +330,15 @@ type adtShape struct {
 	CancelsOccurredAt string           `json:"cancelsOccurredAt,omitempty" pattern:"time" doc:"For a cancel: occurredAt of the canceled event."`
 	VisitID           string           `json:"visitId" pattern:"word" maxLength:"200" doc:"Visit number, the same in every feed. Stored only as a keyed pseudonym."`
 	PatientID         string           `json:"patientId,omitempty" maxLength:"200" doc:"Stored only as a keyed pseudonym."`
-	MotherVisitID     string           `json:"motherVisitId,omitempty" maxLength:"200" doc:"Of a newborn."`
-	RoomID            int32            `json:"roomId,omitempty" minimum:"0" maximum:"2147483647" doc:"Wins over location."`
+	MotherVisitID     string           `json:"motherVisitId,omitempty" maxLength:"200" doc:"For a newborn: visit number of the mother."`
+	RoomID            int32            `json:"roomId,omitempty" minimum:"0" maximum:"2147483647" doc:"Overrides location."`
 	RoomLabel         string           `json:"roomLabel,omitempty" maxLength:"100"`
 	Location          *locationShape   `json:"location,omitempty"`
 	PriorRoomID       int32            `json:"priorRoomId,omitempty" minimum:"0" maximum:"2147483647"`
 	PriorLocation     *locationShape   `json:"priorLocation,omitempty"`
 	PatientClass      string           `json:"patientClass,omitempty" enum:"I,O,E,P,R,B,N,C,U" doc:"HL7 table 0004."`
 	Service           string           `json:"service,omitempty" maxLength:"64"`
-	PrimaryFactor     string           `json:"primaryFactor,omitempty" maxLength:"64" doc:"Id of a primary factor of the catalogue."`
+	PrimaryFactor     string           `json:"primaryFactor,omitempty" maxLength:"64" doc:"Id of a primary factor in the catalogue."`
 	Diagnoses         []diagnosisShape `json:"diagnoses,omitempty" maxItems:"100" doc:"All diagnoses of the visit; an empty list clears them."`
 }
 
@@ -359,5 +359,5 @@ type diagnosisShape struct {
 type batchShape struct {
 	_        struct{}            `anyRequired:"events,staffing"`
 	Events   []adtShape          `json:"events,omitempty" minItems:"1" maxItems:"500" open:"true" doc:"May be omitted if there is staffing."`
-	Staffing []pastStaffingShape `json:"staffing,omitempty" minItems:"1" maxItems:"500" doc:"Nurses on duty in past hours, in any order. Each entry holds until the next one. Requires the scope ingest:staffing as well."`
+	Staffing []pastStaffingShape `json:"staffing,omitempty" minItems:"1" maxItems:"500" doc:"Nurses on duty in past hours, in any order. Each entry applies until the next one. Also requires the scope ingest:staffing."`
 }

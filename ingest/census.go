@@ -176,7 +176,7 @@ func (o object) resolveOnsets(all []acuity.Diagnosis, onsets []acuity.Moment) {
 
 type censusShape struct {
 	AsOf       string            `json:"asOf,omitempty" pattern:"time"`
-	TotalRooms int32             `json:"totalRooms,omitempty" minimum:"0" maximum:"10000" doc:"Rooms of the unit, also those that are not listed."`
+	TotalRooms int32             `json:"totalRooms,omitempty" minimum:"0" maximum:"10000" doc:"Number of rooms in the unit, including rooms that are not listed."`
 	Rooms      []censusRoomShape `json:"rooms" maxItems:"500"`
 }
 
@@ -190,7 +190,7 @@ type censusRoomShape struct {
 	Service            string           `json:"service,omitempty" maxLength:"64"`
 	PrimaryFactor      string           `json:"primaryFactor,omitempty" maxLength:"64"`
 	PrimaryFactorSince string           `json:"primaryFactorSince,omitempty" pattern:"time"`
-	Modifiers          []string         `json:"modifiers,omitempty" maxItems:"100" doc:"Ids of modifiers of the catalogue."`
+	Modifiers          []string         `json:"modifiers,omitempty" maxItems:"100" doc:"Ids of modifiers in the catalogue."`
 	Diagnoses          []diagnosisShape `json:"diagnoses,omitempty" maxItems:"100"`
 	DeliveredAt        string           `json:"deliveredAt,omitempty" pattern:"time"`
 	DeliveryMode       string           `json:"deliveryMode,omitempty" enum:"vaginal,cesarean"`

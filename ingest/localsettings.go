@@ -37,7 +37,8 @@ func localSettingsRoutes() []contract.Route[*acts] {
 		}, Serve: serveAct(acuity.ChannelTerminology, "terminology.delete", deleteTerminology)},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/ignore", ID: "ignoreCodes", Summary: "Mark codes as ignored",
-			About:  "The codes keep their meaning and are still counted. Use the codes as the worklist lists them: a list, or one as the body.",
+			About:  "The codes keep their meaning and are still counted. "+
+				"Send the codes exactly as the worklist shows them: a list, or one code as the body.",
 			Bodies: jsonBody(maxBody, marksShape{}, contract.Example{Name: "A code", Text: `{"codes":[{"system":"local","code":"TRAY_COUNT"}]}`}),
 			Data:   acted{}, Limits: map[string]int64{"codesPerRequest": itemsAtMost[marksShape]("codes")},
 		}, Serve: serveAct(acuity.ChannelTerminology, "terminology.ignore", markCodes(false))},
@@ -74,9 +75,9 @@ func localSettingsRoutes() []contract.Route[*acts] {
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/locations", ID: "setLocation", Summary: "Map a location to a room, or mark it as " +
 				"outside the unit",
-			About: "A list of rows, of which all or none are applied, or one row as the body. A row replaces an earlier row about the same " +
+			About: "A list of rows, of which all or none are applied, or one row as the body. A row replaces an earlier row for the same " +
 				"location. " +
-				"A row with neither roomId nor outside marks the location as part of the unit. The room that a row names is confirmed.",
+				"A row with neither roomId nor outside marks the location as part of the unit. A row with roomId also confirms the room.",
 			Bodies: jsonBody(maxBody, contract.AnyOf{placeShape{}, placesShape{}}, contract.Example{
 				Name: "A room",
 				Text: `{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9","area":"LDR"}`,
@@ -120,7 +121,7 @@ func localSettingsRoutes() []contract.Route[*acts] {
 			contract.Parameter{
 				Name: "If-Match", In: "header",
 				About: "The version that the resource must have, in quotes, or * for any version. " +
-					"For several rows it may be the version of their table, from its list; then no row of the table may have changed.",
+					"For several rows, send the version of their table, as listed; the request then fails if any row of the table has changed.",
 				Example: `"57"`, Pattern: "version",
 			},
 			contract.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it does not exist yet.", Example: "*", Pattern: "none"},

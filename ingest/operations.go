@@ -44,7 +44,7 @@ func feedRoutes() []contract.Route[*server] {
 			Path: "/api/ingest/batch", Scope: access.IngestBatch, ID: "sendBatch", Summary: "Send up to 500 admission, discharge and " +
 				"transfer events, and past staffing",
 			About: "Valid events are applied; invalid ones are listed with their faults. Hours of the last 28 days that svc did not observe " +
-				"live are evaluated from the events; staffing has the nurses on duty of these hours. It changes past hours only: send the " +
+				"live are evaluated from the events; staffing has the nurses on duty in these hours. It changes past hours only: send the " +
 				"current number to /api/ingest/staffing. A fault in staffing rejects the whole body. The key of a body with staffing also " +
 				"needs the scope ingest:staffing.",
 			Bodies: jsonBody(maxBatchBody, batchShape{},
@@ -78,7 +78,7 @@ func feedRoutes() []contract.Route[*server] {
 		}, Serve: (*server).census},
 		{Operation: contract.Operation{
 			Path: "/api/ingest/clinical", Scope: access.IngestClinical, ID: "sendClinical",
-			Summary: "Send medications, observations, results and devices of one room",
+			Summary: "Send medications, observations, results and devices for one room",
 			About: "A signal that matches no default rule and no mapping of the hospital is stored and listed for administrators. " +
 				"A request without signals evaluates which factors have expired.",
 			Bodies: jsonBody(maxBody, clinicalShape{},
@@ -101,7 +101,7 @@ func feedRoutes() []contract.Route[*server] {
 			Path: "/api/ingest/fhir", Scope: access.IngestFHIR, ID: "sendFHIR", Summary: "Send FHIR R4 resources",
 			About: "A Bundle of any type, one resource, an array of resources, or {resources}. " +
 				"Encounter, Condition, Observation and MedicationAdministration are applied; Medication, Location and Patient support them; other " +
-				"types are ignored and counted. Faults of single resources are listed in issues; the other resources are applied. " +
+				"types are ignored and counted. Faults in single resources are listed in issues; the other resources are applied. " +
 				"A client that accepts application/fhir+json receives a Bundle of type transaction-response or batch-response, or for any " +
 				"other body an OperationOutcome, with 422 if no resource could be applied.",
 			Bodies: []contract.Body{

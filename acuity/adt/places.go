@@ -146,7 +146,7 @@ func parsePlaces(text string) (*placeBook, error) {
 	i := slices.Index(b.reasons, "cesarean")
 	operation, ok := catalogue.FactorByID("csection-intraop")
 	if i < 0 || !ok {
-		return nil, fmt.Errorf("places: no cesarean")
+		return nil, fmt.Errorf("places: the cesarean reason or the csection-intraop factor is missing")
 	}
 	b.cesarean, b.operation = 1<<i, operation
 	for _, list := range b.phrases {
@@ -162,7 +162,7 @@ func (b *placeBook) parseLine(line string) error {
 	}
 	head, body, ok := strings.Cut(line, ":")
 	if !ok {
-		return fmt.Errorf("no colon")
+		return fmt.Errorf("the colon is missing")
 	}
 	kind, name, _ := strings.Cut(head, " ")
 	switch kind {
@@ -218,7 +218,7 @@ func (b *placeBook) addPhrases(body string, p phrase) {
 // parseRule parses the fields of a rule: AREA WHEN FACTOR [from CLOCK] [assumed].
 func (b *placeBook) parseRule(f []string) error {
 	if len(f) < 3 {
-		return fmt.Errorf("want an area, a condition and a factor")
+		return fmt.Errorf("a rule needs an area, a condition and a factor")
 	}
 	a := slices.Index(areaNames[:], f[0])
 	if a < 0 {

@@ -194,19 +194,19 @@ func TestCatalogueFaults(t *testing.T) {
 	cases := map[string]struct{ text, want string }{
 		"no version":      {"modifier a\n", "no version"},
 		"unknown word":    {head + " class 1\n flor 1\n", "line 7: flor: unknown word"},
-		"twice":           {head + " class 1\n class 1\n", "line 7: class: is there twice"},
+		"twice":           {head + " class 1\n class 1\n", "line 7: class: is listed twice"},
 		"not in 60ths":    {head + " class 1\n floor 0.33\n", "line 7: floor: \"0.33\" is not a whole number of 60ths"},
 		"no class":        {head + " floor 1\n", "has no class"},
 		"class 5":         {head + " class 5\n", "line 6: class"},
-		"stat too low":    {head + " class 4\n floor 1/2\n", "class 4 with less than one nurse"},
-		"falling ends":    {head + " class 1\n floor 1 until 2h, 1/2 until 1h, 0\n", "ends must rise"},
-		"open step":       {head + " class 1\n floor 1 until 2h\n", "every step but the last"},
+		"stat too low":    {head + " class 4\n floor 1/2\n", "class 4 requires at least one nurse"},
+		"falling ends":    {head + " class 1\n floor 1 until 2h, 1/2 until 1h, 0\n", "the ends of the steps must increase"},
+		"open step":       {head + " class 1\n floor 1 until 2h\n", "every step except the last"},
 		"no such section": {head + " class 1\n floor 1 in Nowhere\n", "unknown section"},
-		"two of one id":   {head + " class 1\nmodifier a\n", "is there twice"},
-		"of a primary":    {head + " class 1\n demand 1\n", "other kind of factor"},
-		"no such system":  {head + " class 1\n route diagnosis ICD-9 640\n", "a kind, a system and codes"},
-		"no such factor":  {head + " class 1\n silent 60m becomes b\n", "a duration, becomes and a factor"},
-		"outside a block": {"version 1\nclass 1\n", "line 2: class: outside a block"},
+		"two of one id":   {head + " class 1\nmodifier a\n", "is listed twice"},
+		"of a primary":    {head + " class 1\n demand 1\n", "not valid for this kind of factor"},
+		"no such system":  {head + " class 1\n route diagnosis ICD-9 640\n", "must have a kind, a system and codes"},
+		"no such factor":  {head + " class 1\n silent 60m becomes b\n", "must be a duration, the word becomes and a factor"},
+		"outside a block": {"version 1\nclass 1\n", "line 2: class: is outside a block"},
 	}
 	for name, tc := range cases {
 		if _, err := parseCatalogue(tc.text); err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -51,13 +51,13 @@ func (f *form) close(l line) error {
 	}
 	e := f.requirement()
 	if f.spec.Primary && len(f.needs) == 0 {
-		return l.fault("%q asks for nothing", f.spec.ID)
+		return l.fault("%q has no demand", f.spec.ID)
 	}
 	if f.spec.Primary && e.track != (f.spec.Section == sectionNewborn) {
-		return l.fault("%q: track belongs to newborns, demand to mothers", f.spec.ID)
+		return l.fault("%q: track is for newborns, demand is for mothers", f.spec.ID)
 	}
 	if len(e.floors) > 0 && len(f.needs) > 1 {
-		return l.fault("%q: of several floors none has steps", f.spec.ID)
+		return l.fault("%q: with several floors, none may have steps", f.spec.ID)
 	}
 	e.Need = merge(f.needs, f.classes)
 	e.withMother = nil
@@ -66,7 +66,7 @@ func (f *form) close(l line) error {
 	}
 	for _, s := range e.Need {
 		if s.Class == 4 && (s.Need < Nurse || e.needIn != 0) {
-			return l.fault("%q: class 4 with less than one nurse", f.spec.ID)
+			return l.fault("%q: class 4 requires at least one nurse", f.spec.ID)
 		}
 	}
 	return nil
@@ -155,11 +155,11 @@ func (f *form) read(l line) error {
 	case !known:
 		return l.fault("unknown word")
 	case w.place&primaryOnly != 0 && !f.spec.Primary || w.place&modifierOnly != 0 && f.spec.Primary:
-		return l.fault("is of the other kind of factor")
+		return l.fault("is not valid for this kind of factor")
 	case w.place&plainOnly != 0 && f.variant != 0:
-		return l.fault("belongs to the plain form")
+		return l.fault("is not valid in a variant")
 	case w.place&repeated == 0 && f.seen[l.key]:
-		return l.fault("is there twice")
+		return l.fault("is listed twice")
 	}
 	if err := w.read(f, l); err != nil {
 		return l.fault("%v", err)
@@ -180,7 +180,7 @@ func (f *form) parseStale(l line) (err error) {
 	e := f.requirement()
 	length, from, given := strings.Cut(l.text, " from ")
 	if given && from != "start" && from != "last" {
-		return errors.New("a duration, from start or from last")
+		return errors.New("must be a duration, optionally with from start or from last")
 	}
 	e.staleFromLast = from == "last"
 	e.stale, err = parseSpan(length)
@@ -198,7 +198,7 @@ func (f *form) parseMark(l line) error {
 	case "mark birth":
 		e.birth = true
 	default:
-		return errors.New("inside baby-nurse, mark birth or mark fatigue")
+		return errors.New("must be inside baby-nurse, mark birth or mark fatigue")
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (f *form) parseFloor(l line) error {
 	case !f.seen["floor"]:
 		f.needs, e.needIn, e.floors = needs, in, nil
 	case len(needs) > 1:
-		return errors.New("a further floor has no steps")
+		return errors.New("a second floor must not have steps")
 	default:
 		e.floors = append(e.floors, floorRule{need: needs[0].value, in: in})
 	}
@@ -230,7 +230,7 @@ func (f *form) parseAdd(l line) (err error) {
 	e := f.requirement()
 	text, until, ends := strings.Cut(l.text, " until ")
 	if ends && until != "birth" {
-		return errors.New("until birth, or no end")
+		return errors.New("must end with until birth, or have no end")
 	}
 	value, where, placed := strings.Cut(text, " in ")
 	e.addUntilBirth = ends
@@ -247,7 +247,7 @@ func (f *form) parseWindow(l line) (err error) {
 	text, except := strings.CutSuffix(l.text, " except diagnosis")
 	length, from, _ := strings.Cut(text, " from ")
 	if from != "start" && from != "last" {
-		return errors.New("a duration, from start or from last; then except diagnosis, or nothing more")
+		return errors.New("must be a duration with from start or from last, optionally followed by except diagnosis")
 	}
 	e.fromLast, e.exceptDiagnosis = from == "last", except
 	e.window, err = parseSpan(length)
@@ -259,7 +259,7 @@ func (f *form) parseEnds(l line) error {
 	e := f.requirement()
 	e.endsBirth, e.birthDiagnosis = true, l.text == "birth by diagnosis"
 	if l.text != "birth" && !e.birthDiagnosis {
-		return errors.New("birth, or birth by diagnosis")
+		return errors.New("must be birth or birth by diagnosis")
 	}
 	return nil
 }
@@ -269,7 +269,7 @@ func (f *form) parseSilent(l line) (err error) {
 	e := f.requirement()
 	length, becomes, _ := strings.Cut(l.text, " becomes ")
 	if e.Becomes = f.byID[becomes]; e.Becomes == 0 {
-		return errors.New("a duration, becomes and a factor")
+		return errors.New("must be a duration, the word becomes and a factor")
 	}
 	e.Silent, err = parseSpan(length)
 	return err
@@ -292,7 +292,7 @@ func parseSections(text string, given bool) (set Sections, err error) {
 	for name := range strings.SplitSeq(text, ", ") {
 		s, err := sectionByName(name)
 		if err != nil || s >= sectionNewborn {
-			return 0, fmt.Errorf("unknown section %q of mothers", name)
+			return 0, fmt.Errorf("unknown section %q for mothers", name)
 		}
 		set |= setOf(s)
 	}
@@ -325,7 +325,7 @@ func (f *form) parseRoute(l line) (err error) {
 		number, rest, _ := strings.Cut(text, " ")
 		n, fault := strconv.ParseUint(number, 10, 8)
 		if fault != nil || n < 2 {
-			return errors.New("needs a number of babies first")
+			return errors.New("must begin with the number of babies")
 		}
 		r.Count, text = uint8(n), rest
 	}
@@ -333,7 +333,7 @@ func (f *form) parseRoute(l line) (err error) {
 	system, list, _ := strings.Cut(rest, " ")
 	r.Kind, r.Diagnosis, r.System = routeKinds[kind], kind == "diagnosis", codes.System(system)
 	if r.Kind == 0 && !r.Diagnosis || !slices.Contains(routeSystems, r.System) || list == "" {
-		return errors.New("a kind, a system and codes")
+		return errors.New("must have a kind, a system and codes")
 	}
 	if display, ok := strings.CutPrefix(list, "display "); ok {
 		r.Words = strings.Split(display, ", ")
@@ -341,7 +341,7 @@ func (f *form) parseRoute(l line) (err error) {
 		r.Codes = strings.Split(list, ", ")
 	}
 	if (l.key == "when") != (r.Refines && f.variant > 0) {
-		return errors.New("when belongs to a variant, babies to the plain form")
+		return errors.New("when is valid only in a variant, babies only outside one")
 	}
 	for _, c := range append(r.Codes, r.Words...) {
 		if c == "" || strings.Contains(c, " ") {

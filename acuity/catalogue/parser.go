@@ -83,7 +83,7 @@ func (c *Catalogue) collectBlocks(text string) error {
 		switch {
 		case l.key == "version":
 			if version != "" || l.text == "" {
-				return l.fault("exactly one, with a value")
+				return l.fault("must appear once, with a value")
 			}
 			version = l.text
 		case l.key == "primary" || l.key == "modifier":
@@ -91,7 +91,7 @@ func (c *Catalogue) collectBlocks(text string) error {
 				return err
 			}
 		case len(c.blocks) == 0:
-			return l.fault("outside a block")
+			return l.fault("is outside a block")
 		default:
 			last := &c.blocks[len(c.blocks)-1]
 			last.lines = append(last.lines, l)
@@ -110,7 +110,7 @@ func (c *Catalogue) openBlock(l line) error {
 		return l.fault("needs one id")
 	}
 	if _, twice := c.byID[l.text]; twice {
-		return l.fault("%q is there twice", l.text)
+		return l.fault("%q is listed twice", l.text)
 	}
 	if len(c.blocks) == anyFactor-1 {
 		return l.fault("more than %d factors", anyFactor-1)
@@ -140,9 +140,9 @@ func (c *Catalogue) buildSpec(b *block) (Spec, error) {
 	case s.Label == "" || s.Criteria == "" || s.Section == sectionNone:
 		return Spec{}, b.head.fault("%q needs label, criteria and section", s.ID)
 	case s.Primary == (s.RatioPatientType == ""):
-		return Spec{}, b.head.fault("%q: ratio-type belongs to a primary factor and to no modifier", s.ID)
+		return Spec{}, b.head.fault("%q: a primary factor needs ratio-type, a modifier must not have it", s.ID)
 	case s.Primary == (s.Section >= sectionHighRisk):
-		return Spec{}, b.head.fault("%q: section %q is of the other kind of factor", s.ID, s.Section)
+		return Spec{}, b.head.fault("%q: section %q is not valid for this kind of factor", s.ID, s.Section)
 	}
 	return s, nil
 }
@@ -212,7 +212,7 @@ func parseSteps[T comparable](text string, read func(string) (T, error)) (list [
 	for i, part := range parts {
 		value, until, stepped := strings.Cut(part, " until ")
 		if stepped == (i == len(parts)-1) {
-			return nil, fmt.Errorf("every step but the last has an end: %q", text)
+			return nil, fmt.Errorf("every step except the last must have an end: %q", text)
 		}
 		var s step[T]
 		if stepped {
@@ -220,7 +220,7 @@ func parseSteps[T comparable](text string, read func(string) (T, error)) (list [
 				return nil, err
 			}
 			if i > 0 && s.until <= list[i-1].until {
-				return nil, fmt.Errorf("ends must rise: %q", text)
+				return nil, fmt.Errorf("the ends of the steps must increase: %q", text)
 			}
 		}
 		if s.value, err = read(value); err != nil {

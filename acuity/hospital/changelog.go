@@ -87,7 +87,7 @@ func (u *State) Records(write func(key []byte, s facts.Record)) {
 func (u *State) Restore(key string, s facts.Record) error {
 	hospital, rest, ok := strings.Cut(key, "/")
 	if !ok || hospital != u.registry.Keys.Hospital {
-		return fmt.Errorf("restore %q: the key is of another hospital", key)
+		return fmt.Errorf("restore %q: the key belongs to a different hospital", key)
 	}
 	kind, id, _ := strings.Cut(rest, "/")
 	switch s := s.(type) {

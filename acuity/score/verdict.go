@@ -203,14 +203,14 @@ var qualities = [...]Quality{
 	staffingUnknown:      {"staffing_unknown", "Nurses on duty are unknown: staffing, reserve and acuity are not evaluated."},
 	staffingFromRoster:   {"staffing_from_roster", "Nurses on duty are counted from the roster: no staffing record was sent."},
 	capacityUnknown:      {"capacity_unknown", "No census was received: capacity is not evaluated."},
-	skillUnknown:         {"skill_unknown", "There is no roster: the skill mix is not evaluated."},
+	skillUnknown:         {"skill_unknown", "No roster was received: the skill mix is not evaluated."},
 	rosterStale:          {"roster_stale", "The roster is 12 hours old or older: the skill mix is not evaluated."},
 	doubleOccupied:       {"double_occupied", "Two patients have been in one room for 15 minutes or more; both count."},
 	roomsUnplaced:        {"rooms_unplaced", "Patients without a room are not counted in the demand."},
 	locationsUnconfirmed: {"locations_unconfirmed", "Rooms seen in the feeds need an administrator's confirmation."},
-	primaryAssumed:       {"primary_assumed", "The kind of patient in a room is unknown: half a nurse is assumed."},
+	primaryAssumed:       {"primary_assumed", "The type of patient in a room is unknown: half a nurse is assumed."},
 	evidenceStale:        {"evidence_stale", "Some findings have not been updated on time; they still count."},
-	fetusUnnamed:         {"fetus_unnamed", "Reports about one of several fetuses do not identify it: only the newest of them counts."},
+	fetusUnnamed:         {"fetus_unnamed", "Some reports for a multiple gestation do not identify the fetus; only the latest report counts."},
 }
 
 // Quality returns the reasons to trust the verdict of the room less.

@@ -132,7 +132,7 @@ var suggestions = sync.OnceValue(func() *suggester {
 	for _, a := range advice {
 		f, ok := catalogue.FactorByID(a.factor)
 		if !ok {
-			panic("suggest: advice for no factor: " + a.factor)
+			panic("suggest: advice for an unknown factor: " + a.factor)
 		}
 		for _, code := range a.codes {
 			for _, p := range codes.Patterns(a.system, code) {

@@ -26,7 +26,7 @@ const importedAfter = 24 * time.Hour
 // measureStages measures each stage from an input to the view.
 func (h *service) measureStages(c *stream.Config, p *view.Projector, spans *viewSpans) {
 	verdict := h.metrics.TracedDurations("svc_input_to_verdict_seconds",
-		"Time from the receipt of an observation to the commit of its verdict. Imported ones older than a day do not count.",
+		"Time from the receipt of an observation to the commit of its verdict. Imported observations older than a day do not count.",
 		leastStage, mostStage)
 	c.Committed = func(partition int32, inputs []stream.Input, at time.Time) {
 		for i := range inputs {
@@ -39,7 +39,7 @@ func (h *service) measureStages(c *stream.Config, p *view.Projector, spans *view
 	c.Restored = h.metrics.Durations("svc_process_restore_seconds",
 		"Duration of a restore of one or more partitions.", 16*time.Millisecond, 17*time.Minute)
 	h.metrics.Seconds("svc_process_restoring_seconds",
-		"How long the restore in progress has lasted; 0: there is none.", func() time.Duration {
+		"Time since the restore in progress began; 0 if there is none.", func() time.Duration {
 			if since := c.Stats.Restoring.Load(); since != 0 {
 				return h.now().Sub(time.UnixMilli(since))
 			}
@@ -88,8 +88,8 @@ func (h *service) watchCurrency() {
 		})
 	}
 	each("svc_view_behind_seconds",
-		"Time since the view is known to have had everything in the log, in the partition that is furthest behind, by view; "+
-			"about 1 in operation.",
+		"Time since the view was last known to include everything in the log, in the partition that is furthest behind, by view; "+
+			"about 1 in normal operation.",
 		func(c view.Currency) float64 { return c.Behind.Seconds() })
 	each("svc_view_unreadable_partitions", "Partitions whose reads return 503, by view.",
 		func(c view.Currency) float64 { return float64(c.Unreadable) })
@@ -98,12 +98,12 @@ func (h *service) watchCurrency() {
 // watchServers publishes the clocks, memory and disks of the servers, and when certificates expire.
 func (h *service) watchServers() {
 	h.metrics.Ratio("svc_clock_skew_seconds",
-		"How far the clock of Redis is ahead of the clock of this process. Absent while Redis does not respond.",
+		"How far the Redis clock is ahead of the clock of this process. Absent while Redis does not respond.",
 		func(ctx context.Context) (float64, bool) {
 			skew, err := h.redis.ClockSkew(ctx)
 			return skew.Seconds(), err == nil
 		})
-	h.metrics.Ratio("svc_redis_memory_ratio", "Memory of Redis in use, as a part of maxmemory. Absent without a limit.",
+	h.metrics.Ratio("svc_redis_memory_ratio", "Fraction of maxmemory that Redis uses. Absent without a limit.",
 		func(ctx context.Context) (float64, bool) {
 			m, err := h.redis.Memory(ctx)
 			return float64(m.Used) / float64(m.Limit), err == nil && m.Limit > 0
@@ -111,7 +111,7 @@ func (h *service) watchServers() {
 	disk := &remembered{every: time.Minute, now: h.now}
 	h.metrics.Ratio("svc_kafka_disk_free_ratio",
 		"Fraction of free space on the fullest disk of the brokers. "+
-			"Absent if they do not report it, or if this user may not Describe the cluster.",
+			"Absent if the brokers do not report it, or if this user may not Describe the cluster.",
 		func(ctx context.Context) (float64, bool) {
 			return disk.value(func() (float64, bool) {
 				_, free, err := stream.FullestDisk(ctx, h.cluster)
@@ -119,7 +119,7 @@ func (h *service) watchServers() {
 			})
 		})
 	h.metrics.Each("svc_certificate_expiry_timestamp_seconds",
-		"When the certificates of a file expire, Unix s, by the option that names the file.",
+		"Time at which the certificates in a file expire, Unix s, by the option that names the file.",
 		[]string{"option"}, func(_ context.Context, add func(float64, ...string)) {
 			for option, file := range h.config.Certificates() {
 				if expires, err := config.Expiry(file); err == nil {

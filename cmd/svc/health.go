@@ -25,18 +25,18 @@ var healthChecks = []healthCheck{
 	{
 		"start", "every role",
 		"the settings or the topics that the role reads have not been read yet, or a public port is not open",
-		"its public port is shut",
+		"its public port is closed",
 	},
 	{
 		"stop", "every role",
 		"the process was asked to stop",
-		"requests are answered until `--drain` is over, those that are open then get `--shutdown-within`",
+		"requests are answered until `--drain` ends; requests that are still open then have `--shutdown-within` to finish",
 	},
 	{"kafka", "every role", "no broker responds", "writes: 503 at once; reads: 503 `processing_behind` after five seconds"},
 	{
 		"keys", "every role",
 		"the secrets key or the pseudonym key is not that of the installation; the line says which",
-		"ingest: its public port is shut; notify: acquires no partition, so that other instances do",
+		"ingest: its public port is closed; notify: acquires no partition, so that other instances do",
 	},
 	{"disk", "`svc dev`", "the disk of the embedded Kafka is full, or a write to it has failed", "writes: 503 at once; reads go on"},
 	{"redis", "read", "Redis does not respond", "reads: 503 `view_away` at once; writes: `applied: false`"},

@@ -288,7 +288,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 		t.Errorf("without the new key it reads %q", got)
 	}
 	stop()
-	if code, said := i.secrets("reseal", "SVC_SECRETS_KEY", anotherKey); code == 0 || !strings.Contains(said, "give it with --secrets-key-old") {
+	if code, said := i.secrets("reseal", "SVC_SECRETS_KEY", anotherKey); code == 0 || !strings.Contains(said, "add it with --secrets-key-old") {
 		t.Errorf("without the old key: %d, %s", code, said)
 	}
 	if code, said := i.secrets("reseal", "SVC_SECRETS_KEY", anotherKey, "SVC_SECRETS_KEY_OLD", oneKey); code != 0 || said != "encrypted again: 1 of 1 webhooks and recipients\n" {

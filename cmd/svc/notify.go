@@ -96,7 +96,7 @@ func wireNotify(ctx context.Context, h *service) error {
 		return nil
 	})
 	h.metrics.Each("svc_notify_oldest_seconds",
-		"Age of the event of the oldest pending delivery, by kind; endpoints that are disabled do not count.",
+		"Age of the oldest pending event to deliver, by kind; disabled endpoints do not count.",
 		[]string{"to"}, func(_ context.Context, add func(float64, ...string)) {
 			for to, at := range map[string]time.Time{"webhooks": n.Oldest(true), "people": n.Oldest(false)} {
 				age := 0.0
@@ -140,7 +140,7 @@ func mailer(c *config.Config, now func() time.Time) (outbound.Sender, error) { /
 	}
 	port, err := strconv.Atoi(c.SMTP.Port)
 	if err != nil {
-		return nil, fmt.Errorf("port of SMTP: %w", err)
+		return nil, fmt.Errorf("SMTP port: %w", err)
 	}
 	s, err := letters.New(letters.Config{
 		Host: c.SMTP.Host, Port: port, Implicit: c.SMTP.TLS == "tls", User: c.SMTP.User, Password: c.SMTP.Password, From: c.SMTP.From,
@@ -207,7 +207,7 @@ func (h *service) people(told lists.Writer) (notifier.People, error) { //nolint:
 		c.Seals = h.settings.Seals
 		key, err := hkdf.Key(sha256.New, []byte(h.config.SecretsKey), nil, "svc.v1 acknowledge", sha256.Size)
 		if err != nil {
-			return nil, fmt.Errorf("derive the key of links: %w", err)
+			return nil, fmt.Errorf("derive the link key: %w", err)
 		}
 		c.TokenKey = key
 	}

@@ -19,7 +19,7 @@ func ReadWithSystem(file string) (*x509.CertPool, error) {
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
-		return nil, fmt.Errorf("read the certificate authorities of the system: %w", err)
+		return nil, fmt.Errorf("read the system's certificate authorities: %w", err)
 	}
 	return add(pool, file)
 }

@@ -57,7 +57,7 @@ var tierFields = fields(
 	field{"escalate-to", "escalateTo", "`ids` of the recipients of an escalation (default: those of the next tier)", listField},
 	field{"repeat", "repeatMinutes", "`minutes` between repeats of an unacknowledged alert; 0: no repeats", wholeField},
 	field{"expire", "expireMinutes", "`minutes` after which an unsent message is dropped", wholeField},
-	field{"action", "action", "`instructions` in the words of the hospital", textField},
+	field{"action", "action", "the hospital's `instructions`", textField},
 )
 
 var recipientFields = fields(
@@ -160,7 +160,7 @@ func printEpisodes(c *client, all []episodeData) error {
 			closed = *e.ClosedAt
 		}
 		return []any{e.ID, e.Tier, e.Level, e.OpenedAt, closed, shownOr(e.ToldAt) + " " + e.Reason, taken}
-	}, "ID", "TIER", "LEVEL", "OPENED", "CLOSED", "LAST TOLD", "TAKEN")
+	}, "ID", "TIER", "LEVEL", "OPENED", "CLOSED", "LAST NOTIFIED", "ACKNOWLEDGED")
 }
 
 func printAcknowledged(c *client, done *struct {

@@ -214,7 +214,7 @@ func (c *client) order(ctx context.Context, path string) error {
 	case !p.Done:
 		return fmt.Errorf("%s: no outcome after %v", given.CommandID, c.wait)
 	case p.Reason != nil:
-		return fmt.Errorf("not done: %s", *p.Reason)
+		return fmt.Errorf("not completed: %s", *p.Reason)
 	case p.Failed > 0 || p.Delivered == 0 && p.Count > 0 || p.Delivered == 0 && p.Verb != "replay":
 		return fmt.Errorf("not delivered: %s", said)
 	case c.json:
@@ -236,7 +236,7 @@ func printProgress(asked bool) func(*client, *progressData) error {
 		case asked && !p.Done:
 			state = "stopping"
 		case p.Done && p.Reason != nil:
-			state = "not done: " + *p.Reason
+			state = "not completed: " + *p.Reason
 		case p.Done:
 			state = "done"
 		}

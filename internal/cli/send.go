@@ -75,7 +75,7 @@ func (o *sendOptions) addFlags(f *pflag.FlagSet, what string, retryFor time.Dura
 	f.IntVar(&o.from, "from", 1, "`number` of the first "+what+" to send: where an earlier run ended")
 	f.DurationVar(&o.retryFor, "retry-for", retryFor, "how long to retry a "+what+" that the server could not process")
 	f.DurationVar(&o.answer, "answer-within", 10*time.Second, "timeout of a response") //nolint:mnd // the usual timeout of interface engines
-	f.StringVar(&o.ca, "tls-ca", "", "PEM `file` of CA certificates for the server (default: the CAs of the system)")
+	f.StringVar(&o.ca, "tls-ca", "", "PEM `file` of CA certificates for the server (default: the system's CAs)")
 	f.StringVar(&o.data, "data", DefaultData, "data `folder` of the running svc dev, if no address is given")
 	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
 }

@@ -73,9 +73,9 @@ func TestWhatARefusalSays(t *testing.T) {
 		"a message":      {`{"error":{"message":"No."}}`, "No."},
 		"places":         {`{"error":{"message":"No.","details":[{"path":"signals[0].code","rule":"required"},{"rule":"not_json"}]}}`, "No: signals[0].code required; not_json"},
 		"said to people": {`{"error":{"message":"No.","details":[{"path":"rooms[2].roomId","rule":"unique"}]}}`, "No: rooms[2].roomId is listed twice"},
-		"of a proxy":     {`<html>502</html>`, "not a response of svc"},
-		"of another":     {`{"fault":"no"}`, "not a response of svc"},
-		"nothing there":  {``, "not a response of svc"},
+		"of a proxy":     {`<html>502</html>`, "not a response from svc"},
+		"of another":     {`{"fault":"no"}`, "not a response from svc"},
+		"nothing there":  {``, "not a response from svc"},
 	} {
 		if got := problemMessage([]byte(tt.body)); got != tt.says {
 			t.Errorf("%s: %q", name, got)
@@ -87,7 +87,7 @@ func TestWhatAnAnswerToFHIRSays(t *testing.T) {
 	for name, tt := range map[string]struct{ body, says string }{
 		"all taken":       {`{"data":{"resources":{"rejected":0},"issues":[{"severity":"warning","code":"x","expression":"Bundle"}]}}`, "HTTP 200"},
 		"one is rejected": {`{"data":{"resources":{"rejected":1},"issues":[{"severity":"warning","code":"x"},{"severity":"error","code":"required","expression":"Bundle.entry[1].resource.status"}]}}`, "HTTP 200 with rejected resources: Bundle.entry[1].resource.status required"},
-		"of another":      {`hello`, "HTTP 200: not a response of svc"},
+		"of another":      {`hello`, "HTTP 200: not a response from svc"},
 	} {
 		got := fhirOutcome([]byte(tt.body))
 		if got.String() != tt.says || got.refused == (tt.says == "HTTP 200") {

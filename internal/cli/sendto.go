@@ -264,7 +264,7 @@ func (s sent) String() string {
 func problemMessage(body []byte) string {
 	var answer struct{ Error refusal }
 	if json.Unmarshal(body, &answer) != nil || answer.Error.Message == "" {
-		return "not a response of svc"
+		return "not a response from svc"
 	}
 	return answer.Error.Error()
 }
@@ -278,7 +278,7 @@ func fhirOutcome(body []byte) sent {
 		}
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return sent{code: "HTTP 200", refused: true, why: "not a response of svc"}
+		return sent{code: "HTTP 200", refused: true, why: "not a response from svc"}
 	}
 	if answer.Data.Resources.Rejected == 0 {
 		return sent{code: "HTTP 200"}

@@ -33,7 +33,7 @@ const toLines = "ndjson"
 func simulateCommand(w Env) *cobra.Command {
 	o := &simulateOptions{}
 	c := &cobra.Command{
-		Use: "simulate", Short: "simulate the feeds of a unit, as lines or into a server",
+		Use: "simulate", Short: "simulate the feeds of a unit, as lines of JSON or sent to a server",
 		Long:    "Simulates the feeds of a maternity unit with invented patients.",
 		PreRunE: func(*cobra.Command, []string) error { return errors.Join(o.faults(w.Now())...) },
 		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context(), w) },

@@ -150,7 +150,7 @@ func (o *option) String() string { return o.text }
 // would silently replace the first: of two --mllp, the first sender would not be served.
 func (o *option) Set(text string) error {
 	if o.given {
-		return errors.New("is given more than once; give one value")
+		return errors.New("is given more than once; give it once")
 	}
 	o.given, o.text = true, text
 	return o.set(text)

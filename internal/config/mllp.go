@@ -106,12 +106,12 @@ func (m *MLLP) TLS() (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(m.Cert, m.Key)
 	if err != nil {
-		return nil, fmt.Errorf("certificate of MLLP: %w", err)
+		return nil, fmt.Errorf("MLLP certificate: %w", err)
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if m.ClientCA != "" {
 		if c.ClientCAs, err = authorities.Read(m.ClientCA); err != nil {
-			return nil, fmt.Errorf("certificate authorities of MLLP, %s: %w", m.ClientCA, err)
+			return nil, fmt.Errorf("MLLP certificate authorities, %s: %w", m.ClientCA, err)
 		}
 		c.ClientAuth = tls.RequireAndVerifyClientCert
 	}

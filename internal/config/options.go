@@ -17,7 +17,7 @@ func (c *Config) options() []*option {
 		row("kafka", everywhere, "127.0.0.1:9092", c.setBrokers, "Kafka bootstrap servers, host:port separated by commas"),
 		row("kafka-tls", everywhere, "false", boolean(&c.KafkaTLS), "use TLS for Kafka"),
 		row("kafka-tls-ca", everywhere, "", file(&c.KafkaTLSCA),
-			"PEM file of CA certificates for the brokers (default: the CAs of the system)"),
+			"PEM file of CA certificates for the brokers (default: the system's CAs)"),
 		row("kafka-tls-cert", everywhere, "", file(&c.KafkaTLSCert), "PEM file of the client certificate"),
 		row("kafka-tls-key", everywhere, "", file(&c.KafkaTLSKey), "PEM file of the client certificate's key"),
 		row("kafka-sasl", everywhere, "", oneOf(&c.KafkaSASL, "", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
@@ -30,12 +30,12 @@ func (c *Config) options() []*option {
 		row("schema-registry-user", everywhere, "", text(&c.Registry.User), "user at the schema registry (default: no login)"),
 		secret(row("schema-registry-password", everywhere, "", text(&c.Registry.Password), "password at the schema registry")),
 		row("schema-registry-ca", everywhere, "", file(&c.Registry.CAFile),
-			"PEM file of CA certificates for the registry (default: the CAs of the system)"),
+			"PEM file of CA certificates for the registry (default: the system's CAs)"),
 		row("topic-prefix", everywhere, "", text(&c.TopicPrefix), "prefix of all topic names, for tests on a shared cluster"),
 		row("partitions", NeedTopics, "48", count(&c.Partitions, 1, 10_000),
 			"partitions of the observations and verdicts topics when they are created"),
 		row("replication-factor", everywhere, "0", count(&c.Replicas, 0, 100),
-			"replicas of the topics when they are created; svc waits for as many brokers, and existing topics must have at least as many "+
+			"replicas of the topics when they are created; svc waits for that many brokers, and existing topics must have at least as many "+
 				"(default 0: 3, or the number of brokers if smaller)"),
 		row("commit-every", NeedProcess, "10ms", duration(&c.CommitEvery, 0, time.Second),
 			"how long to collect inputs for a transaction after the last commit; 0 if the brokers have "+
@@ -43,7 +43,7 @@ func (c *Config) options() []*option {
 		secret(row("redis", NeedRedis, "redis://127.0.0.1:6379/0", c.setRedis,
 			"Redis as redis://user:password@host:port/db, or rediss:// for TLS; for Sentinel see configuration.md")),
 		row("redis-ca", NeedRedis, "", file(&c.RedisCA),
-			"PEM file of CA certificates for the Redis server (default: the CAs of the system)"),
+			"PEM file of CA certificates for the Redis server (default: the system's CAs)"),
 		filled(secret(row("pseudonym-key", NeedIngest|NeedPseudonyms|NeedKeys, "", c.setPseudonymKey,
 			"random key of at least 32 characters for the pseudonyms of patients, visits and events; to rotate it, see "+
 				"keys.md"))),
@@ -51,14 +51,14 @@ func (c *Config) options() []*option {
 			"earlier pseudonym keys, one per line, during a rotation; see keys.md")),
 		filled(secret(row("secrets-key", NeedIngest|NeedNotify|NeedSecrets|NeedPages|NeedKeys, "", c.setSecretsKey,
 			"random key of at least 32 characters that encrypts signing secrets, telephone numbers, addresses of webhooks and alerts, and the "+
-				"sessions of the pages; without it, none of these can be set and nobody can sign in"))),
+				"sessions of the pages; without it, none of these can be set and no one can sign in"))),
 		secret(row("secrets-key-old", NeedIngest|NeedNotify|NeedSecrets|NeedPages|NeedKeys, "", olderKeys(&c.SecretsKeyOld),
 			"earlier secrets keys, one per line, during a rotation; see keys.md")),
 		row("egress-allow", NeedIngest|NeedNotify, "", c.setEgressAllow,
 			"private networks that the endpoints of a hospital may use, as HOSPITAL=NETWORK[:PORT[+PORT]], separated by commas (default: "+
 				"public addresses only, ports 443 and 8443)"),
 		row("egress-ca-file", NeedNotify, "", c.setEgressRoots,
-			"PEM file of CA certificates for endpoints, in addition to the CAs of the system"),
+			"PEM file of CA certificates for endpoints, in addition to the system's CAs"),
 		row("public-url", NeedNotify|NeedHTTP|NeedLinks, "", c.setPublicURL,
 			"address at which people and SMS providers reach this service, for the links in alerts (default: none, alerts have no links)"),
 		row("ingest-url", NeedPages, "", c.setIngestURL,
@@ -79,7 +79,7 @@ func (c *Config) options() []*option {
 		row("smtp-tls", NeedNotify, "starttls", oneOf(&c.SMTP.TLS, "starttls", "tls"),
 			"starttls (required, no plain text) or tls from the first byte, as on port 465"),
 		row("smtp-ca", NeedNotify, "", c.setSMTPRoots,
-			"PEM file of CA certificates for the relay, in addition to the CAs of the system"),
+			"PEM file of CA certificates for the relay, in addition to the system's CAs"),
 		row("smtp-user", NeedNotify, "", text(&c.SMTP.User), "user at the relay (default: no login)"),
 		secret(row("smtp-password", NeedNotify, "", text(&c.SMTP.Password), "password at the relay")),
 		row("smtp-from", NeedNotify, "", text(&c.SMTP.From), "sender address of e-mail"),
@@ -106,14 +106,14 @@ func (c *Config) options() []*option {
 		row("instance", NeedProcess|NeedNotify, "", text(&c.Instance),
 			"name of this process in its consumer group, one per process (default: the host name)"),
 		row("leave", NeedProcess|NeedNotify, "false", boolean(&c.Leave),
-			"leave the consumer group at a stop, for an instance that does not return; otherwise its partitions wait 6 s for it"),
+			"leave the consumer group on shutdown, for an instance that will not return; without it, the partitions wait 6 s for the instance"),
 		row("docs-url", NeedHTTP, "", c.setDocs,
-			"address of the documentation in error responses (default: /docs under --public-url, else under the address of the "+
+			"address of the documentation in error responses (default: /docs under --public-url, or under the address of the "+
 				"request)"),
 		row("trusted-proxies", NeedHTTP, "", c.setProxies,
 			"networks of the proxies in front, such as 10.0.0.0/8, separated by commas, whose X-Forwarded-For is trusted (default: none)"),
 		row("unauthorized-rate", NeedHTTP, "20", count(&c.StrangersRate, 0, 100_000),
-			"requests per second without a valid key from one address, with a burst of 30 seconds; further requests are answered 429; 0 "+
+			"requests per second without a valid key from one address, with a burst of 30 seconds; further requests get a 429 response; 0 "+
 				"for no limit"),
 		row("cors-origins", NeedHTTP, "", c.setOrigins,
 			"origins whose pages may call the API from a browser, such as https://board.example, separated by commas (default: none)"),

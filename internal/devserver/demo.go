@@ -25,7 +25,7 @@ const (
 	demoSave    = time.Second              // interval between saves of the progress
 	demoAnswer  = 10 * time.Second         // timeout of one request
 	demoPatient = 250 * time.Millisecond   // pause before a retry
-	demoNote    = "Demo: %d requests of %s are in; the unit continues in real time.\n"
+	demoNote    = "Demo: %d requests from %s applied; the unit now continues in real time.\n"
 )
 
 // DemoSource is the source of the observations of a demo's past, in place of the id of an API key: the key does not
@@ -98,7 +98,7 @@ func (s *Server) Demo() (*Demo, error) {
 func (d *Demo) requests() (iter.Seq[simulate.Request], *time.Location, error) {
 	zone, err := time.LoadLocation(hospitalZone)
 	if err != nil {
-		return nil, nil, fmt.Errorf("load the time zone of the demo: %w", err)
+		return nil, nil, fmt.Errorf("load the demo's time zone: %w", err)
 	}
 	requests, err := simulate.Requests(simulate.Options{
 		Seed: d.state.Seed, Profile: d.state.Profile, Start: d.state.Start.In(zone), For: demoFor, Steady: true, Clock: d.state.Course.Real,

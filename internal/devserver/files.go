@@ -59,7 +59,7 @@ func readKey(data, name string) (string, error) {
 	key := strings.TrimSpace(string(content))
 	if _, fault := hex.DecodeString(key); fault != nil || len(key) != 2*keyBytes || seal.Check(key) != nil {
 		return "", fmt.Errorf("%s is damaged: it must contain the %d hexadecimal digits of a key; "+
-			"restore a copy of it, or use another folder with --data", path, 2*keyBytes)
+			"restore a copy of it, or use a different folder with --data", path, 2*keyBytes)
 	}
 	return key, nil
 }
@@ -111,7 +111,7 @@ func lockData(dir string) (unlock func(), err error) {
 		return nil, fmt.Errorf("cannot write in the data folder %s: %w", dir, cli.WithoutPath(err))
 	}
 	if !ours {
-		return nil, fmt.Errorf("another svc dev runs on %s; stop it, or choose another folder with --data", dir)
+		return nil, fmt.Errorf("another svc dev runs on %s; stop it, or choose a different folder with --data", dir)
 	}
 	if err = checkWritable(dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write in the data folder %s: %w", dir, cli.WithoutPath(err)), lock.Close())

@@ -71,7 +71,7 @@ func (s *Server) Greet(ctx context.Context, r *Roles) error {
 	key, _ := r.Register.Lookup(d.APIKey)
 	r.SetMLLPKey(key.ID)
 	if err = r.RestoreFeeds(ctx, key.ID); err != nil {
-		s.log.WarnContext(ctx, "earlier data of feeds not counted", "error", err)
+		s.log.WarnContext(ctx, "earlier feed data not counted", "error", err)
 	}
 	data := s.options.data
 	if err = writeDevFile(data, d); err != nil {

@@ -194,5 +194,5 @@ func (c catcher) Send(_ context.Context, m outbound.Message) outbound.Result {
 		ID: m.DeliveryID, Callback: callback, At: httpapi.Time(o.now()), HospitalID: m.Hospital, Channel: c.channel, To: m.To,
 		Subject: m.Subject, Text: m.Text, HTML: m.HTML, Link: outboxLink.FindString(m.Text), Attempt: m.Attempt,
 	})
-	return outbound.Result{Class: outbound.ClassOK, Status: http.StatusOK, Took: 1, Response: "caught by svc dev"}
+	return outbound.Result{Class: outbound.ClassOK, Status: http.StatusOK, Took: 1, Response: "captured by svc dev"}
 }

@@ -127,11 +127,11 @@ func (e *examination) expiry(whose, remedy string, expires time.Time) {
 	left, day := expires.Sub(e.Now()), expires.UTC().Format(time.DateOnly)
 	switch {
 	case left <= 0:
-		e.add(Fault, "certificates", remedy, "the certificate of %s expired on %s", whose, day)
+		e.add(Fault, "certificates", remedy, "the certificate for %s expired on %s", whose, day)
 	case left < expiresWithin:
-		e.add(Warning, "certificates", remedy, "the certificate of %s expires on %s", whose, day)
+		e.add(Warning, "certificates", remedy, "the certificate for %s expires on %s", whose, day)
 	default:
-		e.ok("certificates", "the certificate of %s is valid until %s", whose, day)
+		e.ok("certificates", "the certificate for %s is valid until %s", whose, day)
 	}
 }
 
@@ -210,7 +210,7 @@ func (e *examination) checkTopics(ctx context.Context, cluster *stream.Cluster) 
 			"no right to Read on the group %s", group)
 	}
 	if len(found.Misfits)+len(found.Missing) == 0 {
-		e.ok("topics", "all topics of %d brokers fit", found.Brokers)
+		e.ok("topics", "all topics are correct, on %d brokers", found.Brokers)
 	}
 	if len(found.Denied) == 0 {
 		e.ok("rights", "Read, Write, Describe and DescribeConfigs on the topics")
@@ -230,7 +230,7 @@ func (e *examination) checkTopics(ctx context.Context, cluster *stream.Cluster) 
 func remedyOfTopic(line string) string {
 	switch {
 	case strings.Contains(line, "partitions"):
-		return "set --partitions to the number that the topic has; it can never change"
+		return "set --partitions to the number of partitions of the topic, which cannot be changed"
 	case strings.Contains(line, "replication factor"):
 		return "raise it with kafka-reassign-partitions.sh, or lower --replication-factor"
 	}
@@ -273,17 +273,17 @@ func (e *examination) checkRedis(ctx context.Context) {
 	switch {
 	case err != nil:
 		e.add(Fault, "rights", "grant +time to the user of --redis (docs/configuration.md#rights)",
-			"the clock of Redis cannot be read: %v", err)
+			"the Redis clock cannot be read: %v", err)
 	case skew.Abs() > skewAtMost:
-		e.add(Fault, "clocks", "synchronize the clocks of this machine and of Redis (NTP)",
-			"the clock of Redis is %s ahead of this machine", skew.Round(time.Millisecond))
+		e.add(Fault, "clocks", "synchronize the clocks of this machine and Redis (NTP)",
+			"the Redis clock is %s ahead of this machine", skew.Round(time.Millisecond))
 	default:
-		e.ok("clocks", "the clocks of this machine and of Redis agree within %s", skewAtMost)
+		e.ok("clocks", "the clocks of this machine and Redis agree within %s", skewAtMost)
 	}
 	m, err := v.Memory(limited)
 	if err != nil {
 		e.add(Warning, "rights", "grant +info to the user of --redis (docs/configuration.md#rights)",
-			"Redis does not report its memory, nor after a failover which Redis responds: %v", err)
+			"Redis does not report its memory or, after a failover, which Redis responds: %v", err)
 		return
 	}
 	if m.Policy != "" && m.Policy != "noeviction" {
@@ -293,7 +293,7 @@ func (e *examination) checkRedis(ctx context.Context) {
 	case m.Limit == 0:
 		e.ok("capacity", "Redis uses %d MiB, without maxmemory", m.Used>>20)
 	case used > mostMemory:
-		e.add(Fault, "capacity", "raise maxmemory of Redis", "Redis uses %.0f%% of maxmemory", 100*used)
+		e.add(Fault, "capacity", "raise maxmemory in Redis", "Redis uses %.0f%% of maxmemory", 100*used)
 	default:
 		e.ok("capacity", "Redis uses %.0f%% of maxmemory", 100*used)
 	}

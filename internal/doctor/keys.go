@@ -20,7 +20,7 @@ func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, to
 	defer cancel()
 	installed, err := settings.ReadInstalled(limited, cluster, topic)
 	if err != nil {
-		e.add(Warning, "keys", "repeat svc doctor when all brokers respond", "the keys of the installation were not read: %v", err)
+		e.add(Warning, "keys", "repeat svc doctor when all brokers respond", "the installation keys were not read: %v", err)
 		return
 	}
 	e.key("secrets key", "--secrets-key", "svc ingest, svc notify and svc read", installed, settings.SecretsKey, e.Config.Seals)
@@ -45,8 +45,8 @@ func (e *examination) key(
 	case err != nil:
 		e.add(Fault, "keys", "correct "+option, "%v", err)
 	case is && known == seal.Fingerprint{}:
-		e.add(Fault, "keys", "use svc doctor of the release that wrote it",
-			"another release wrote the %s, in a form that this one does not read", name)
+		e.add(Fault, "keys", "use svc doctor from the release that wrote it",
+			"a different release wrote the %s, in a format that this release does not read", name)
 	case ring == nil && is:
 		e.add(Warning, "keys", "give "+option+" the key of "+roles, "the installation has a %s (%s), which was not compared", name, known)
 	case ring == nil:
@@ -55,10 +55,10 @@ func (e *examination) key(
 		e.ok("keys", "the installation has no %s yet; the first role that starts with this one (%s) records it", name, ring.Fingerprint())
 	case !ring.Use(known):
 		e.add(Fault, "keys", "set "+option+" to the key of the installation (docs/keys.md)",
-			"the %s (%s) is not that of the installation (%s)", name, ring.Fingerprint(), known)
+			"the %s (%s) is not the key of the installation (%s)", name, ring.Fingerprint(), known)
 	case ring.Fingerprint() != known:
-		e.ok("keys", "the %s of the installation (%s) is one of %s-old, so it is being changed", name, known, option)
+		e.ok("keys", "the %s of the installation (%s) is one of %s-old, so it is being rotated", name, known, option)
 	default:
-		e.ok("keys", "the %s (%s) is that of the installation", name, known)
+		e.ok("keys", "the %s (%s) is the key of the installation", name, known)
 	}
 }

@@ -44,7 +44,7 @@ func (e *examination) checkSchemas(ctx context.Context, cluster *stream.Cluster,
 		}
 		if len(unknown) > 0 {
 			e.add(Fault, "schemas", "upgrade svc to the release that wrote them; if they have the ids of a schema registry, give "+
-				"--schema-registry its URL", "%s has records of schemas that this build does not read: %s", topic, strings.Join(unknown, ", "))
+				"--schema-registry its URL", "%s has records with schemas that this build does not read: %s", topic, strings.Join(unknown, ", "))
 		}
 	}
 	if !slices.ContainsFunc(e.found, func(f Finding) bool { return f.Check == "schemas" && f.Result == Fault }) {
@@ -65,13 +65,13 @@ func (e *examination) registry(ctx context.Context) (ids map[int]int, ok bool) {
 	refused := (*registry.RefusedError)(nil)
 	switch {
 	case errors.As(err, &refused):
-		e.add(Fault, "schemas", "check --schema-registry, and user and rights of --schema-registry-user and --schema-registry-password",
+		e.add(Fault, "schemas", "check --schema-registry, --schema-registry-user and --schema-registry-password, and the rights of the user",
 			"%v", err)
 	case err != nil:
 		e.add(Fault, "schemas", remedyOfConnection(err, "--schema-registry", "--schema-registry (https://) and --schema-registry-ca"), "%v", err)
 	case len(lacking) > 0:
 		e.add(Warning, "schemas", "start a role whose --schema-registry-user may register schemas",
-			"the schema registry lacks schemas of %d subjects, such as %s", len(lacking), lacking[0])
+			"the schema registry lacks schemas for %d subjects, such as %s", len(lacking), lacking[0])
 	default:
 		e.ok("schemas", "the schema registry has all schemas of this build")
 	}

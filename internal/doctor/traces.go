@@ -17,9 +17,9 @@ func (e *examination) checkTraces(ctx context.Context) {
 	case variable == "":
 		e.add(Fault, "traces", "correct this variable (docs/configuration.md#traces)", "%v", err)
 	case err == nil:
-		e.ok("traces", "the collector of %s accepts traces", variable)
+		e.ok("traces", "the collector in %s accepts traces", variable)
 	default:
-		e.add(Fault, "traces", remedyOfCollector(err, variable), "the collector of %s does not accept traces: %v", variable, err)
+		e.add(Fault, "traces", remedyOfCollector(err, variable), "the collector in %s does not accept traces: %v", variable, err)
 	}
 }
 

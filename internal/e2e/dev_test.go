@@ -288,7 +288,7 @@ func TestKeysEverywhere(t *testing.T) {
 	if out, ok := svcIn(t, dir, "keys", "list", "--hospital", "typo"); ok || !strings.Contains(out, `no hospital "typo"`) {
 		t.Errorf("the keys of a hospital that is not there: %v, %s", ok, out)
 	}
-	if out, ok := svcIn(t, dir, "export", "--topic", "observations", "--hospital", "typo", "--out", t.TempDir()); !ok || !strings.Contains(out, `no record of hospital "typo" was found`) {
+	if out, ok := svcIn(t, dir, "export", "--topic", "observations", "--hospital", "typo", "--out", t.TempDir()); !ok || !strings.Contains(out, `no record for hospital "typo" was found`) {
 		t.Errorf("an export of a hospital that is not there: %v, %s", ok, out)
 	}
 	listed := items[struct{ ID, Prefix, Name, Status string }](t, cli(t, nil, "keys", "list", "--data", dir, "--json"))

@@ -73,7 +73,7 @@ func (s *stopping) once(name string, args []string, env ...string) {
 	signal := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[s.random.IntN(2)]
 	select {
 	case <-n.exited:
-		s.t.Fatalf("%s ended by itself before the signal at %v:\n%s", name, moment, tail(n.logged(), 20))
+		s.t.Fatalf("%s ended unexpectedly before the signal at %v:\n%s", name, moment, tail(n.logged(), 20))
 	case <-time.After(moment):
 	}
 	if err := n.cmd.Process.Signal(signal); err != nil {

@@ -123,7 +123,7 @@ func readObject(body []byte) (map[string]any, error) {
 	return given, nil
 }
 
-var errNoObject = errors.New("not one object")
+var errNoObject = errors.New("not a JSON object")
 
 // plain returns the known fields of an object for encoding/json. It writes a whole number such as 2.0 without its
 // fraction. It replaces null in a list by an object, which no list of this API accepts; encoding/json would read

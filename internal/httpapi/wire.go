@@ -95,7 +95,7 @@ func (c *wireConn) refuse(p Problem) error {
 	var answer bytes.Buffer
 	fmt.Fprintf(&answer, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
 	if err = h.Write(&answer); err != nil {
-		return fmt.Errorf("write the head of a refusal: %w", err)
+		return fmt.Errorf("write the header of a rejected request: %w", err)
 	}
 	answer.WriteString("\r\n")
 	answer.Write(body)

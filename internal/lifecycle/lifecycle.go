@@ -175,7 +175,7 @@ func (p *Process) Run(name string, work func(context.Context) error) {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if ctx.Err() == nil {
-			return fmt.Errorf("%s ended by itself", name)
+			return fmt.Errorf("%s ended unexpectedly", name)
 		}
 		return nil
 	}})

@@ -225,9 +225,9 @@ func condition(n catalogue.Condition) string {
 	case catalogue.NeedsPositive:
 		return "positive or detected"
 	case catalogue.NeedsOxygen:
-		return "oxygen that is given"
+		return "oxygen is given"
 	case catalogue.NeedsNotNo:
-		return "anything but no"
+		return "any value except no"
 	case catalogue.NeedsNothing:
 	}
 	return ""

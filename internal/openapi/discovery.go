@@ -113,22 +113,22 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, bod
 var statement = json.RawMessage(`{
 	"resourceType": "CapabilityStatement", "status": "active", "date": "2026-11-22", "kind": "instance",
 	"software": {"name": "svc", "version": "` + documentVersion + `"},
-	"implementation": {"description": "Maternity acuity and staffing: takes resources in, serves none."},
+	"implementation": {"description": "Maternity acuity and staffing: receives resources, does not serve any."},
 	"fhirVersion": "4.0.1",
 	"format": ["json"],
 	"rest": [{
 		"mode": "server",
 		"documentation": "Post a Bundle of type transaction or batch to the base address. ` +
-	`A transaction is not all or nothing: what is good is applied, what is bad is told by its entry.",
+	`A transaction is not all or nothing: valid entries are applied, and the response entry of each invalid one reports its fault.",
 		"security": {"description": "Authorization: Bearer, an API key with the scope ingest:fhir."},
 		"resource": [
 			{"type": "Condition", "documentation": "A diagnosis."},
 			{"type": "Encounter", "documentation": "A visit, and where the patient is."},
-			{"type": "Location", "documentation": "Of what an Encounter names."},
-			{"type": "Medication", "documentation": "Of what a MedicationAdministration names."},
+			{"type": "Location", "documentation": "A location that an Encounter references."},
+			{"type": "Medication", "documentation": "A medication that a MedicationAdministration references."},
 			{"type": "MedicationAdministration", "documentation": "A signal."},
 			{"type": "Observation", "documentation": "A signal."},
-			{"type": "Patient", "documentation": "Only whether it is a newborn, and its pseudonym."}
+			{"type": "Patient", "documentation": "Used only for the pseudonym, and for whether the patient is a newborn."}
 		],
 		"interaction": [{"code": "transaction"}, {"code": "batch"}]
 	}]

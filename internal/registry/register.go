@@ -23,7 +23,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the schema registry refuses %s: %v", e.Subject, e.Err)
+	return fmt.Sprintf("the schema registry rejects %s: %v", e.Subject, e.Err)
 }
 
 func (e *RefusedError) Unwrap() error { return e.Err }

@@ -74,7 +74,7 @@ func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	}
 	roots, err := authorities.Read(filepath.Join(serviceAccount, "ca.crt"))
 	if err != nil {
-		return nil, fmt.Errorf("the certificate authority of the cluster: %w", err)
+		return nil, fmt.Errorf("the cluster's certificate authority: %w", err)
 	}
 	return &kubernetes{
 		base: "https://" + net.JoinHostPort(host, port), token: string(token), namespace: string(namespace),

@@ -227,10 +227,10 @@ func differences(s *settings.Store, rows []importedHospital) (faults []string) {
 	for i := range rows {
 		known, exists := s.Register.Hospital(rows[i].ID)
 		if exists && known.Name != rows[i].Name {
-			faults = append(faults, fmt.Sprintf("line %d: name: the hospital exists with another name", rows[i].line))
+			faults = append(faults, fmt.Sprintf("line %d: name: the hospital already exists with a different name", rows[i].line))
 		}
 		if exists && known.Zone != rows[i].Zone {
-			faults = append(faults, fmt.Sprintf("line %d: timezone: the hospital exists with another time zone", rows[i].line))
+			faults = append(faults, fmt.Sprintf("line %d: timezone: the hospital already exists with a different time zone", rows[i].line))
 		}
 	}
 	return faults
@@ -243,7 +243,7 @@ func (o *hospitalImport) makeAll(ctx context.Context, s *settings.Store, ring *k
 	}
 	for chunk := range slices.Chunk(rows, importAtOnce) {
 		if err := audit.Retry(ctx, func() error { return o.makeChunk(ctx, s, ring, chunk) }); err != nil {
-			return fmt.Errorf("nothing was created from line %d on: %w", chunk[0].line, err)
+			return fmt.Errorf("nothing was created from line %d onward: %w", chunk[0].line, err)
 		}
 	}
 	return nil

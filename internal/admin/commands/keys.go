@@ -55,7 +55,7 @@ func (o *keyOptions) addFlags() {
 	o.Flags.StringVar(&o.scopes, "scopes", "", "`scopes`, separated by commas; all: every scope except admin")
 	o.Flags.StringVar(&o.expires, "expires", "", "`lifetime`, such as 90d or 12h (default: never expires)")
 	o.Flags.Float64Var(&o.rate, "rate", access.DefaultRate, "`requests` per second; 0: no limit")
-	o.Flags.IntVar(&o.burst, "burst", 0, "`requests` at once (default: four seconds of the rate)")
+	o.Flags.IntVar(&o.burst, "burst", 0, "burst limit, in `requests` (default: four times --rate)")
 }
 
 // faults parses the flags and returns their faults.

@@ -30,7 +30,7 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 		})
 	}
 	lost := false
-	reseal := verb("reseal", "make the newest key that of the installation, and encrypt everything with it again",
+	reseal := verb("reseal", "make the newest key the key of the installation, and re-encrypt everything with it",
 		func(ctx context.Context, s *settings.Store, a *kafkacli.Command, ring *keys.Ring) error {
 			return reseal(ctx, s, a, ring, lost)
 		})
@@ -44,7 +44,7 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 // The data and the pseudonyms do not change.
 func rewrapCommand(w cli.Env) *cobra.Command {
 	a := kafkacli.New(w, config.NeedPseudonyms)
-	return a.Cobra("rewrap", "make a new pseudonym key that of the installation; pseudonyms do not change",
+	return a.Cobra("rewrap", "make a new pseudonym key the key of the installation; pseudonyms do not change",
 		func(ctx context.Context, _ []string) error {
 			ring, err := a.Config.PseudonymRing()
 			if err != nil {
@@ -76,7 +76,7 @@ func printSealed(_ context.Context, s *settings.Store, a *kafkacli.Command, _ *k
 		err = cli.PrintItems(a.Stdout, append([]settings.SealedRow{}, rows...))
 	} else {
 		if known, is := s.Installed(settings.SecretsKey); is && known != s.Seals.Fingerprint() {
-			fmt.Fprintf(a.Stdout, "The installation uses another key (%s) than the newest one given here (%s).\n", known, s.Seals.Fingerprint())
+			fmt.Fprintf(a.Stdout, "The installation uses a different key (%s) from the newest one given here (%s).\n", known, s.Seals.Fingerprint())
 		}
 		table := cli.NewTable(a.Stdout, "SEALED WITH", "WEBHOOKS AND RECIPIENTS")
 		for _, key := range []settings.SealedBy{settings.SealedNewest, settings.SealedOlder, settings.SealedUnknown} {
@@ -104,7 +104,7 @@ func reseal(ctx context.Context, s *settings.Store, a *kafkacli.Command, ring *k
 	if a.JSON {
 		err = cli.PrintJSON(a.Stdout, map[string]int{"resealed": n.Done, "unknown": n.Unknown})
 	} else {
-		_, err = fmt.Fprintf(a.Stdout, "encrypted again: %d of %d webhooks and recipients\n", n.Done, n.All)
+		_, err = fmt.Fprintf(a.Stdout, "re-encrypted: %d of %d webhooks and recipients\n", n.Done, n.All)
 	}
 	if err == nil && n.Unknown > 0 {
 		err = fmt.Errorf("%d are encrypted with a key that is not configured", n.Unknown)

@@ -97,8 +97,8 @@ type mintShape struct {
 	Name      string   `json:"name" pattern:"label" maxLength:"100" doc:"Name of the integration."`
 	Scopes    []string `json:"scopes" minItems:"1" enum:"ingest:adt,ingest:batch,ingest:census,ingest:clinical,ingest:fhir,ingest:hl7,ingest:roster,ingest:staffing,read:predict,read:status,read:unit-state,admin,all" doc:"Scopes of the key; all: every scope except admin."`
 	ExpiresAt *string  `json:"expiresAt,omitempty" format:"date-time" doc:"Default: the key never expires."`
-	Rate      *float64 `json:"rate,omitempty" minimum:"0.01" maximum:"100000" doc:"Requests per second. Default 50. Only the command line makes a key without a limit."`
-	Burst     int      `json:"burst,omitempty" minimum:"0" maximum:"1000000" doc:"Requests that may be sent at once. Default: four seconds of the rate."`
+	Rate      *float64 `json:"rate,omitempty" minimum:"0.01" maximum:"100000" doc:"Requests per second. Default 50. Only the command line can create a key without a limit."`
+	Burst     int      `json:"burst,omitempty" minimum:"0" maximum:"1000000" doc:"Requests that may be sent at once. Default: four times the rate."`
 }
 
 type rotateShape struct {

@@ -66,8 +66,8 @@ func reads() []contract.Route[*server] {
 }
 
 type layoutShape struct {
-	Columns   int32       `json:"columns" minimum:"1" maximum:"24" doc:"Of the grid."`
-	Rows      int32       `json:"rows" minimum:"1" maximum:"24" doc:"Of the grid."`
+	Columns   int32       `json:"columns" minimum:"1" maximum:"24" doc:"Columns of the grid."`
+	Rows      int32       `json:"rows" minimum:"1" maximum:"24" doc:"Rows of the grid."`
 	Rooms     []roomShape `json:"rooms" minItems:"1" maxItems:"400"`
 	Landmarks []markShape `json:"landmarks,omitempty" maxItems:"50"`
 }
@@ -81,7 +81,7 @@ type roomShape struct {
 }
 
 type markShape struct {
-	Label string `json:"label" pattern:"label" maxLength:"40" doc:"What is there."`
+	Label string `json:"label" pattern:"label" maxLength:"40" doc:"Name of the landmark."`
 	X     int32  `json:"x" minimum:"1" maximum:"24" doc:"Column, from 1."`
 	Y     int32  `json:"y" minimum:"1" maximum:"24" doc:"Row, from 1."`
 	W     int32  `json:"w,omitempty" minimum:"1" maximum:"24" doc:"Columns. Default 1."`

@@ -52,7 +52,7 @@ func (s *Store) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
 		err = seal.ErrBroken
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the data of pseudonyms with the pseudonym key (%s): %w", ring.Fingerprint(), err)
+		return nil, fmt.Errorf("decrypt the data of pseudonyms with the pseudonym key (%s): %w", ring.Fingerprint(), err)
 	}
 	return data, nil
 }
@@ -98,7 +98,7 @@ func (s *Store) install(ctx context.Context, id string, ring *seal.Keyring, lost
 		case is && fingerprintOf(known) == ring.Fingerprint():
 			return nil
 		case is && !lost && !ring.Use(fingerprintOf(known)):
-			return keyErrorf("the installation has another %s (%s): give it with --%s-key-old", installedNames[id], fingerprintOf(known), id)
+			return keyErrorf("the installation has a different %s (%s): add it with --%s-key-old", installedNames[id], fingerprintOf(known), id)
 		case is:
 			made.Version = known.Version + 1
 		}

@@ -187,7 +187,7 @@ func (k *KeyCheck) check(ctx context.Context) error {
 		case !is:
 			faults = append(faults, k.claim(ctx, id, ring))
 		case !ring.Use(fingerprintOf(known)):
-			faults = append(faults, keyErrorf("the %s (%s) is not that of the installation (%s)", installedNames[id],
+			faults = append(faults, keyErrorf("the %s (%s) is not the key of the installation (%s)", installedNames[id],
 				ring.Fingerprint(), fingerprintOf(known)))
 		}
 	}
@@ -225,7 +225,7 @@ func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) err
 	err := k.Store.putInstalledKey(ctx, seen, made, ring)
 	if errors.Is(err, access.ErrOvertaken) {
 		k.scheduleCheck()
-		return errors.New("another process has just set the key of the installation")
+		return errors.New("another process has just set the installation key")
 	}
 	if err != nil {
 		return fmt.Errorf("write the fingerprint of the %s: %w", installedNames[id], err)

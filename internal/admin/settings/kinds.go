@@ -94,7 +94,7 @@ var kinds = map[string]kind{
 func dropLink(s *Store, id string) error {
 	var hash [32]byte
 	if n, err := hex.Decode(hash[:], []byte(id)); err != nil || n != len(hash) {
-		return fmt.Errorf("the name of a link: %w", schemas.ErrKey)
+		return fmt.Errorf("link name: %w", schemas.ErrKey)
 	}
 	s.Users.DropLink(hash)
 	return nil

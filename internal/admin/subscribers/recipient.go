@@ -91,7 +91,7 @@ type recipientLanguage struct {
 
 // recipientAddresses are the addresses of a recipient. At least one is required.
 type recipientAddresses struct {
-	Email     *string `json:"email,omitempty" pattern:"email" maxLength:"254" doc:"The address alone."`
+	Email     *string `json:"email,omitempty" pattern:"email" maxLength:"254" doc:"Only the address, without a display name."`
 	Phone     *string `json:"phone,omitempty" pattern:"phone" doc:"E.164: + and up to 15 digits."`
 	WebhookID *string `json:"webhookId,omitempty" maxLength:"64" doc:"Endpoint that receives surge.alert for this role."`
 }

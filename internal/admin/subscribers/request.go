@@ -156,7 +156,7 @@ func (s *server) perform(
 
 var overtaken = httpapi.Problem{
 	Kind: httpapi.Unavailable,
-	Message: "Another request changed the settings of the hospital at the same time. " +
+	Message: "The hospital settings were changed by another request at the same time. " +
 		"Nothing was changed; the request is safe to repeat.",
 	RetryAfter: tryAgain,
 }

@@ -22,7 +22,7 @@ func tierWrites() []contract.Route[*alerts] {
 			{Name: "tier", In: "path", About: "T1, T2 or T3.", Values: outbound.TierIDs(), Example: "T2"}, ifMatch,
 		},
 		Bodies: body(tierShape{}, contract.Example{
-			Name: "By e-mail and SMS, answered within ten minutes",
+			Name: "By e-mail and SMS, to be acknowledged within ten minutes",
 			Text: `{"enabled":true,"channels":["email","sms"],"ackMinutes":10,"expireMinutes":30,"action":"Call the house supervisor"}`,
 		}),
 		Data: setTier{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
@@ -43,7 +43,7 @@ type tierShape struct {
 	EscalateTo    []string `json:"escalateTo,omitempty" maxItems:"50" uniqueItems:"true" doc:"Ids of recipients. Default: those of the next tier."`
 	RepeatMinutes *int     `json:"repeatMinutes,omitempty" minimum:"0" maximum:"1440" doc:"Minutes between repeats of an unacknowledged alert; 0: no repeats."`
 	ExpireMinutes *int     `json:"expireMinutes,omitempty" minimum:"1" maximum:"1440" doc:"Minutes after which an unsent message is dropped."`
-	Action        *string  `json:"action,omitempty" pattern:"line" maxLength:"200" doc:"Instructions in the words of the hospital, without the name of a patient or other person."`
+	Action        *string  `json:"action,omitempty" pattern:"line" maxLength:"200" doc:"The hospital's instructions, without names of patients or other people."`
 }
 
 type tierRow struct {

@@ -71,7 +71,7 @@ func reads() []contract.Route[*server] {
 		Method: http.MethodGet, Path: "/api/admin/users", Scope: access.Admin, ID: "listUsers", Group: "Administration",
 		Summary: "List the users of the hospital",
 		About: "Users of the identity provider, users of sign-in links, and unused invitations. A " +
-			"user of a link ends with the longest session of the role and is removed a day later.",
+			"user of a link expires with the role's longest session and is removed a day later.",
 		Data: userList{},
 	}, Serve: (*server).list}}
 }

@@ -70,7 +70,7 @@ func (u *User) setRole(role Role) {
 func (u *User) versionText() string { return strconv.FormatInt(u.Version, 10) }
 
 // ErrNoAccess means that a person has access to no hospital.
-var ErrNoAccess = errors.New("the person may see no hospital")
+var ErrNoAccess = errors.New("the person does not have access to any hospital")
 
 // ActDrop is the action in the audit log when a person loses access to a hospital.
 const ActDrop = "user.drop"

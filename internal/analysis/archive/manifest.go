@@ -95,7 +95,7 @@ const (
 )
 
 // ErrOther means that the folder has an export with other options.
-var ErrOther = errors.New("the folder contains another export")
+var ErrOther = errors.New("the folder contains a different export")
 
 // ReadManifest reads the manifest of a folder. The error is fs.ErrNotExist if no export is
 // complete there.

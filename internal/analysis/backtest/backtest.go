@@ -71,7 +71,7 @@ func Run(hours []*acuity.Snapshot, o Options) (*Report, error) {
 	}
 	for _, name := range o.Models {
 		if !slices.Contains(Models(), name) {
-			return nil, fmt.Errorf("model %q: one of %q", name, Models())
+			return nil, fmt.Errorf("model %q: must be one of %q", name, Models())
 		}
 	}
 	r := newRun(&o)
@@ -86,7 +86,7 @@ func Run(hours []*acuity.Snapshot, o Options) (*Report, error) {
 	switch {
 	case r.report.Forecasts > 0:
 	case int(r.model.Learnt) <= o.Warmup:
-		return nil, fmt.Errorf("no forecast to measure: %w, %d, of which %d are learnt first", ErrTooFew, r.model.Learnt, o.Warmup)
+		return nil, fmt.Errorf("no forecast to measure: %w: %d, of which the first %d are only learned from", ErrTooFew, r.model.Learnt, o.Warmup)
 	default:
 		return nil, errors.New("no forecast to measure: none of these hours is between from and to")
 	}

@@ -103,7 +103,7 @@ func ReadForeign(name string, from io.Reader) (*Foreign, error) {
 func (f *Foreign) add(row []string, columns map[string]int, line int) error {
 	at, err := time.Parse(time.RFC3339, row[columns[atColumn]])
 	if err != nil || !at.Equal(at.Truncate(time.Hour)) {
-		return fmt.Errorf("%s: must be a full hour such as 2026-01-05T07:00:00Z", atColumn)
+		return fmt.Errorf("%s: must be a whole hour such as 2026-01-05T07:00:00Z", atColumn)
 	}
 	hours := at.Unix() / int64(time.Hour/time.Second)
 	if hours < 0 || hours > math.MaxInt32 {
@@ -124,7 +124,7 @@ func (f *Foreign) add(row []string, columns map[string]int, line int) error {
 	}
 	key := target{int32(hours), ahead}
 	if earlier, twice := f.at[key]; twice {
-		return fmt.Errorf("the same %s and %s as in line %d", atColumn, aheadColumn, earlier.line)
+		return fmt.Errorf("has the same %s and %s as line %d", atColumn, aheadColumn, earlier.line)
 	}
 	f.at[key] = found
 	return nil

@@ -200,7 +200,7 @@ func (r *Report) drawSample() template.HTML {
 		low[i], mid[i], high[i], came[i] = s.P10, s.P50, s.P90, s.Came
 		top = max(top, s.P90, s.Came)
 	}
-	p := newPicture("Nurses required: forecast four hours before, and what came", xs[0], xs[n-1], 0, top*1.05)
+	p := newPicture("Nurses required: forecast from four hours before, and actual", xs[0], xs[n-1], 0, top*1.05)
 	p.drawGrid("%.0f")
 	for _, x := range xs {
 		if at := time.Unix(int64(x)*3600, 0).In(r.zone); at.Hour() == 0 && at.Day()%2 == 0 {
@@ -217,7 +217,7 @@ func (r *Report) drawSample() template.HTML {
 		from = to
 	}
 	p.addLegend(0, "line ours", colors[0], "P50, P10 to P90")
-	p.addLegend(1, "line came", "", "what came")
+	p.addLegend(1, "line came", "", "actual")
 	return p.html()
 }
 
@@ -232,7 +232,7 @@ func (r *Report) drawWeeks() template.HTML {
 		xs, ys, target = append(xs, float64(i+1)), append(ys, 100*w.Band), append(target, 80)
 		least = min(least, 100*w.Band)
 	}
-	p := newPicture("Share of hours within the band of 80 %, by week", 1, float64(len(xs)), math.Floor(least/10)*10, 100)
+	p := newPicture("Share of hours within the 80% range, by week", 1, float64(len(xs)), math.Floor(least/10)*10, 100)
 	p.drawGrid("%.0f %%")
 	for i := range xs {
 		if i%max(1, len(xs)/8) == 0 {
@@ -242,7 +242,7 @@ func (r *Report) drawWeeks() template.HTML {
 	p.drawLine("thin", "", xs, target)
 	p.drawLine("line ours", colors[0], xs, ys)
 	p.addLegend(0, "line ours", colors[0], "within")
-	p.addLegend(1, "thin", "", "80 %")
+	p.addLegend(1, "thin", "", "80%")
 	return p.html()
 }
 
@@ -255,14 +255,14 @@ func (r *Report) drawCurve() template.HTML {
 	for _, b := range r.Curve {
 		xs, ys = append(xs, 100*b.Forecast), append(ys, 100*b.Came)
 	}
-	p := newPicture("Orange or red: how often it came, by how likely it was said to be", 0, 100, 0, 100)
+	p := newPicture("Orange or red: how often it occurred, by its forecast probability", 0, 100, 0, 100)
 	p.drawGrid("%.0f %%")
 	for x := 0.0; x <= 100; x += 20 {
 		p.mark(x, fmt.Sprintf("%.0f %%", x))
 	}
 	p.drawLine("thin", "", []float64{0, 100}, []float64{0, 100})
 	p.drawLine("line ours", colors[0], xs, ys)
-	p.addLegend(0, "line ours", colors[0], "what came")
-	p.addLegend(1, "thin", "", "as it was said")
+	p.addLegend(0, "line ours", colors[0], "actual")
+	p.addLegend(1, "thin", "", "as forecast")
 	return p.html()
 }

@@ -224,14 +224,14 @@ func (r *Report) gate() Gate {
 	g := Gate{Faults: []string{}}
 	fault := func(format string, args ...any) { g.Faults = append(g.Faults, fmt.Sprintf(format, args...)) }
 	if least := leastDays * 24; r.Hours < least {
-		fault("%d hours compared, at least %d", r.Hours, least)
+		fault("%d hours compared, minimum %d", r.Hours, least)
 	}
 	if r.Best != "" && r.Gain < leastGain {
-		fault("gain over %s %.1f %%, at least %.0f %%", r.Best, 100*r.Gain, 100*leastGain)
+		fault("gain over %s: %.1f%%, minimum %.0f%%", r.Best, 100*r.Gain, 100*leastGain)
 	}
 	for _, e := range r.Models {
 		if e.Name == "persistence" && r.Models[0].MAE[0] > e.MAE[0] {
-			fault("1 h: error %.3f, persistence %.3f", r.Models[0].MAE[0], e.MAE[0])
+			fault("1 h: error %.3f, above persistence %.3f", r.Models[0].MAE[0], e.MAE[0])
 		}
 	}
 	for _, e := range r.Census[1:] {
@@ -240,18 +240,18 @@ func (r *Report) gate() Gate {
 		}
 		for h := range e.RMSE {
 			if r.Census[0].RMSE[h] > e.RMSE[h] {
-				fault("occupied rooms, %d h: root of the mean square %.3f, %s %.3f", h+1, r.Census[0].RMSE[h], e.Name, e.RMSE[h])
+				fault("occupied rooms, %d h: root mean square error %.3f, above %s %.3f", h+1, r.Census[0].RMSE[h], e.Name, e.RMSE[h])
 			}
 		}
 	}
 	for h, b := range r.Band {
 		if least, most := bandLimits(h+1, r.sums[0].n[h]); b < least || b > most {
-			fault("%d h: %.1f%% within the 80%% range, %.0f to %.0f%%", h+1, 100*b, 100*least, 100*most)
+			fault("%d h: %.1f%% within the 80%% range, must be %.0f to %.0f%%", h+1, 100*b, 100*least, 100*most)
 		}
 	}
 	best := slices.MinFunc(r.Levels[1:], func(a, b LevelErrors) int { return cmp.Compare(a.Mean, b.Mean) })
 	if best.Mean > 0 && r.Levels[0].Mean > mostRPS*best.Mean {
-		fault("levels: RPS %.3f is %.2f of %s, at most %.2f", r.Levels[0].Mean, r.Levels[0].Mean/best.Mean, best.Name, mostRPS)
+		fault("levels: RPS %.3f is %.2f times that of %s, maximum %.2f", r.Levels[0].Mean, r.Levels[0].Mean/best.Mean, best.Name, mostRPS)
 	}
 	g.Passed = len(g.Faults) == 0
 	return g

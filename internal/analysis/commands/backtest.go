@@ -298,7 +298,7 @@ func (b *backtestCommand) write(r *backtest.Report) error {
 		}
 	}
 	errs("mean error, nurses", r.Models)
-	fmt.Fprintf(table, "within the band of 80 %%\t\t%.0f %%\t%.0f %%\t%.0f %%\t%.0f %%\t\n",
+	fmt.Fprintf(table, "within the 80%% range\t\t%.0f%%\t%.0f%%\t%.0f%%\t%.0f%%\t\n",
 		100*r.Band[0], 100*r.Band[1], 100*r.Band[3], 100*r.Band[7])
 	fmt.Fprint(table, "\t\n")
 	errs("mean error, rooms", r.Census)

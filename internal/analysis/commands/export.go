@@ -34,7 +34,7 @@ func ExportCommand(w cli.Env) *cobra.Command {
 	formatFlag(c, &o.format, tables.Parquet)
 	c.Flags().StringVar(&o.out, "out", "", "`folder` with a subfolder for each topic; - is standard output")
 	c.Flags().Int64Var(&o.segment, "segment", 100_000, //nolint:mnd // about a minute or less
-		"`offsets` per file: at most these are lost by an interruption")
+		"`offsets` per file, the most that an interruption can lose")
 	cli.Require(c.Flags(), "topic", "out")
 	o.Check = func() []error {
 		faults := o.faults()
@@ -77,7 +77,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 	} else {
 		dir := filepath.Join(out, name)
 		if m, err = x.Run(ctx, dir); errors.Is(err, archive.ErrOther) {
-			return cli.Usage(fmt.Errorf("--out: %s contains another export; use another folder", dir))
+			return cli.Usage(fmt.Errorf("--out: %s contains a different export; use another folder", dir))
 		}
 	}
 	c.endProgress()
@@ -89,7 +89,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 	}
 	printExported(c.Stderr, m)
 	for _, hospital := range hospitalsWithoutRows(m, c.hospitalList()) {
-		fmt.Fprintf(c.Stderr, "  no record of hospital %q was found\n", hospital)
+		fmt.Fprintf(c.Stderr, "  no record for hospital %q was found\n", hospital)
 	}
 	return nil
 }

@@ -209,7 +209,7 @@ func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, fold func(ctx co
 type AbsentError string
 
 func (e AbsentError) Error() string {
-	return fmt.Sprintf("the log has nothing of hospital %q", string(e))
+	return fmt.Sprintf("the log has no records for hospital %q", string(e))
 }
 
 // readInputs calls each for the inputs of the hospitals, in the order of the partition.

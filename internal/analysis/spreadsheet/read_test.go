@@ -14,10 +14,10 @@ func TestFaults(t *testing.T) {
 		"empty":             {"", EmptyFile, "the file is empty"},
 		"a column nobody":   {"a,canary\n1,2\n", UnknownColumn, "line 1: column 2 is none of a, b"},
 		"a column is gone":  {"b\n1\n", MissingColumn, "line 1: the column a is missing"},
-		"a quote inside":    {"a,b\n1,2\n3,can\"ary\n", StrayQuote, "line 3: a quote is not closed, or stands within a field without quotes"},
-		"a quote goes on":   {"a,b\n1,\"canary\n2,3\n4,5\n", StrayQuote, "line 2: a quote is not closed, or stands within a field without quotes"},
+		"a quote inside":    {"a,b\n1,2\n3,can\"ary\n", StrayQuote, "line 3: a quotation mark is not closed, or is inside an unquoted field"},
+		"a quote goes on":   {"a,b\n1,\"canary\n2,3\n4,5\n", StrayQuote, "line 2: a quotation mark is not closed, or is inside an unquoted field"},
 		"a row too many":    {"a,b\n1,2\n3,4\n5,6\n7,8\n9,can\"ary\n", TooManyRows, "line 5: a file may have at most 3 rows"},
-		"a quote in a head": {"a,\"b\n", StrayQuote, "line 1: a quote is not closed, or stands within a field without quotes"},
+		"a quote in a head": {"a,\"b\n", StrayQuote, "line 1: a quotation mark is not closed, or is inside an unquoted field"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -61,11 +61,11 @@ func (f *Fault) Error() string {
 	case EmptyFile:
 		return "the file is empty"
 	case UnknownColumn:
-		return fmt.Sprintf("line %d: column %d is none of %s", f.Line, f.Number, strings.Join(f.Columns, ", "))
+		return fmt.Sprintf("line %d: column %d must be one of %s", f.Line, f.Number, strings.Join(f.Columns, ", "))
 	case MissingColumn:
 		return fmt.Sprintf("line %d: the column %s is missing", f.Line, f.Column)
 	case StrayQuote:
-		return fmt.Sprintf("line %d: a quote is not closed, or stands within a field without quotes", f.Line)
+		return fmt.Sprintf("line %d: a quotation mark is not closed, or is inside an unquoted field", f.Line)
 	case TooManyRows:
 		return fmt.Sprintf("line %d: a file may have at most %d rows", f.Line, f.Number)
 	}

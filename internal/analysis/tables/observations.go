@@ -37,9 +37,9 @@ type ObservationRow struct {
 
 // PastStaffingRow is one entry of the past staffing of a batch.
 type PastStaffingRow struct {
-	At     *Moment `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"Start; the entry holds until the next one"`
+	At     *Moment `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"Start; the entry applies until the next one"`
 	Nurses int32   `parquet:"nurses" json:"nurses" about:"Assignable nurses on duty, excluding the charge nurse"`
-	Call   *string `parquet:"call,dict,optional" json:"call,omitempty" about:"Call staff available: yes or no; null: as in the entry before"`
+	Call   *string `parquet:"call,dict,optional" json:"call,omitempty" about:"Call staff available: yes or no; null: as in the previous entry"`
 }
 
 // EventRow is one ADT event.

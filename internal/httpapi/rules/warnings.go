@@ -74,7 +74,7 @@ var Warnings = []Warning{
 	},
 	{
 		"bed_without_room", Unused, ByState,
-		"The location names a bed but no room, so the patient was assigned to no room; " +
+		"The location names a bed but no room, so the patient was not assigned to a room; " +
 			"send the room in PV1-3.2, or add a row with this point of care and bed to the location table.",
 	},
 	{
@@ -98,7 +98,7 @@ var Warnings = []Warning{
 		"charset_invalid", Used, ByHL7,
 		"The text is declared as UTF-8 but is not, so it was read as Windows-1252; declare the actual character set in MSH-18.",
 	},
-	{"charset_unknown", Used, ByHL7, "The declared character set is unknown; declare one of HL7 table 0211 in MSH-18, such as UNICODE UTF-8."},
+	{"charset_unknown", Used, ByHL7, "The declared character set is unknown; declare one from HL7 table 0211 in MSH-18, such as UNICODE UTF-8."},
 	{
 		"class_assumed", Used, ByFHIR,
 		"The class is not a v3-ActCode code, so the patient was classified as an outpatient; send a code such as IMP, EMER or AMB.",
@@ -106,7 +106,7 @@ var Warnings = []Warning{
 	{"code_missing", Unused, ByFHIR, "The resource has no code; send at least one coding with a code."},
 	{
 		"code_unreadable", Unused, ByHL7 | ByFHIR,
-		"The code is empty, longer than 64 bytes or not in its table, so it was not used; send a code of the table.",
+		"The code is empty, longer than 64 bytes or not in its table, so it was not used; send a code from the table.",
 	},
 	{
 		"condition_not_supported", Refused, ByFHIR,
@@ -169,7 +169,7 @@ var Warnings = []Warning{
 	},
 	{
 		"fetus_unreadable", Unused, ByJSON,
-		"The fetus label was not understood, so the signal names no fetus; send a label such as A or 2, or words such as twin B.",
+		"The fetus label was not understood, so the signal does not name a fetus; send a label such as A or 2, or words such as twin B.",
 	},
 	{
 		"field_not_used", Unused, ByJSON | ByHL7,
@@ -200,12 +200,12 @@ var Warnings = []Warning{
 	{"location_missing", Unused, ByState, "The transfer has no location, so the patient was not moved; send the new location in PV1-3."},
 	{
 		"location_not_used", Unused, ByFHIR,
-		"An Encounter that is planned or of class PRENC assigns no room, so its location was not used; when the patient arrives, " +
+		"An Encounter that is planned or of class PRENC does not assign a room, so its location was not used; when the patient arrives, " +
 			"send status in-progress and the class of the visit, such as IMP.",
 	},
 	{
 		"location_without_room", Unused, ByState,
-		"The location names a unit but no room, so the patient was assigned to no room; send the room in PV1-3.2, or " +
+		"The location names a unit but no room, so the patient was not assigned to a room; send the room in PV1-3.2, or " +
 			"map the location in the location table.",
 	},
 	{
@@ -240,7 +240,7 @@ var Warnings = []Warning{
 	},
 	{
 		"outside_unit", Unused, ByState,
-		"The location is outside the unit, so the patient was assigned to none of its rooms; if it belongs to the " +
+		"The location is outside the unit, so the patient was not assigned to any of its rooms; if it belongs to the " +
 			"unit, add it to the location table.",
 	},
 	{
@@ -249,7 +249,7 @@ var Warnings = []Warning{
 	},
 	{
 		"part_of_limit", Unused, ByState,
-		"More than 50 Encounters are partOf the same one, so none of them was joined to it; check partOf.",
+		"More than 50 Encounters are partOf the same one, so none of them was joined to that Encounter; check partOf.",
 	},
 	{
 		"part_of_other_patient", Unused, ByFHIR,
@@ -296,12 +296,12 @@ var Warnings = []Warning{
 	},
 	{
 		"staffing_not_past", Unused, ByState,
-		"This staffing begins after the last full hour, so it changed no hour yet; send the current number to /api/ingest/staffing.",
+		"This staffing record begins after the last full hour, so it changed no hour yet; send the current number to /api/ingest/staffing.",
 	},
 	{
 		"staffing_of_live_hours", Unused, ByState,
-		"All hours of this staffing were observed live and are not evaluated again, so it changed nothing; " +
-			"send changes of staffing to /api/ingest/staffing when they occur.",
+		"All hours of this staffing record were observed live and are not evaluated again, so it changed nothing; " +
+			"send staffing changes to /api/ingest/staffing when they occur.",
 	},
 	{
 		"staffing_older", Known, ByState,
@@ -309,7 +309,7 @@ var Warnings = []Warning{
 	},
 	{
 		"staffing_too_old", Unused, ByState,
-		"This staffing begins more than 28 days ago, so it was not used; give an asOf within the last 28 days.",
+		"This staffing record begins more than 28 days ago, so it was not used; give an asOf within the last 28 days.",
 	},
 	{
 		"status_not_used", Unused, ByFHIR,
@@ -321,7 +321,7 @@ var Warnings = []Warning{
 		"The subject is not the patient of the encounter, so the fact was applied to the patient of the encounter; " +
 			"correct subject or encounter.",
 	},
-	{"superseded", Known, ByFHIR, "Another entry of the body has a newer version of the resource; no action is needed."},
+	{"superseded", Known, ByFHIR, "Another entry in the body has a newer version of the resource; no action is needed."},
 	{"swap_ignored", Unused, ByHL7, "A17 swap has no effect; send an A02 for each of the two patients."},
 	{
 		"system_assumed", Used, ByHL7 | ByFHIR | ByJSON,
@@ -351,7 +351,7 @@ var Warnings = []Warning{
 	},
 	{
 		"too_many_staffings", Unused, ByState,
-		"More than 1,000 staffings of the last 28 days were sent, so the oldest were dropped; send only changes of the number of nurses.",
+		"More than 1,000 staffing records from the last 28 days were sent, so the oldest were dropped; send only changes in the number of nurses.",
 	},
 	{
 		"too_many_statements", Refused, ByState,
@@ -373,9 +373,9 @@ var Warnings = []Warning{
 	},
 	{
 		"unit", Unused, ByFHIR,
-		"The unit is not one that this code supports, so the value was not used; send the value in the expected unit.",
+		"This code does not support the unit of measure, so the value was not used; send the value in the expected unit.",
 	},
-	{"unit_missing", Used, ByFHIR, "The value has no unit, so the usual unit was assumed; send the unit in UCUM."},
+	{"unit_missing", Used, ByFHIR, "The value has no unit of measure, so the usual one was assumed; send the unit in UCUM."},
 	{"unknown_field", Unused, ByJSON, "The field is unknown and was not used; check its spelling, or omit it."},
 	{
 		"value_unreadable", Unused, ByFHIR | ByState,
