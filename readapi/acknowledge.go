@@ -44,12 +44,12 @@ func MountAcknowledge(r chi.Router, shell *httpapi.Shell, alerts Alerts) {
 func acknowledgeRoutes() []contract.Route[*acknowledge] {
 	all := []contract.Route[*acknowledge]{
 		{Operation: contract.Operation{
-			Method: http.MethodGet, ID: "getAlertPage", Summary: "Get the page of the link in an alert",
+			Method: http.MethodGet, ID: "getAlertPage", Summary: "Get the page behind the link in an alert",
 			About: "Changes nothing; the page has a button to acknowledge the alert.",
 		}, Serve: (*acknowledge).serveLink},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, ID: "takeAlert", Summary: "Acknowledge an alert by its link",
-			About: "Does what the button of the page does: stops escalation and repeats until the level rises again. " +
+			About: "Does what the button on the page does: stops escalation and repeats until the level rises again. " +
 				"An alert that was acknowledged or has ended is unchanged.",
 		}, Serve: (*acknowledge).serveAct},
 	}

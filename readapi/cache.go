@@ -108,7 +108,7 @@ func (s *Reads) validate(ctx context.Context, hospital string, u *cachedUnit) (j
 	return j, err
 }
 
-var errFault = errors.New("validation of the cache panicked")
+var errFault = errors.New("cache validation panicked")
 
 // renew returns the cached judgment if it is valid, or else a judgment of the hospital's current state.
 func (s *Reads) renew(ctx context.Context, hospital string, u *cachedUnit) (*judgment, error) {

@@ -46,7 +46,7 @@ func localSettingsRoutes() []contract.Route[*Reads] {
 		}, Serve: (*Reads).serveWorklist},
 		{Operation: contract.Operation{
 			Path: "/api/admin/rules", ID: "listRules", Data: ruleList{},
-			Summary: "List the values that the hospital overrides, with those of the catalogue",
+			Summary: "List the values that the hospital overrides, with the catalogue values",
 		}, Serve: (*Reads).serveRules},
 		{Operation: contract.Operation{
 			Path: "/api/admin/locations", ID: "listLocations", Data: locationList{},

@@ -63,7 +63,7 @@ type Room struct {
 
 // These are the errors for a missing chart.
 var (
-	ErrNoUnit = errors.New("no record was ever applied for the hospital")
+	ErrNoUnit = errors.New("no record has been applied for the hospital yet")
 	ErrAway   = errors.New("the charts are unavailable or incomplete")
 	// ErrIncomplete is an ErrAway: not all charts are in the view yet.
 	ErrIncomplete = fmt.Errorf("being rebuilt: %w", ErrAway)

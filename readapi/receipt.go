@@ -87,7 +87,7 @@ func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read receiptRe
 	c, forged, err := read(r, body)
 	switch {
 	case forged:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unauthorized, Message: "The signature of the receipt is not valid for the token " +
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unauthorized, Message: "The receipt signature is not valid for the token " +
 			"of the gateway."})
 		return
 	case err != nil:

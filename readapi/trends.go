@@ -263,10 +263,10 @@ func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.T
 func trendsRoutes() []contract.Route[*Reads] {
 	return []contract.Route[*Reads]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/trends", Scope: access.Admin, ID: "getTrends", Group: "Administration",
-		Summary: "Get the history of the unit: nurses required and on duty at each full hour, and the time in each level",
-		About: "Full hours after `since`, up to `until`. Default: the last 24 hours; limit: the last 28 days before `until`. " +
-			"Each full hour includes the hour before it. `estimated` minutes were not observed and count by the level at the end of their hour. " +
-			"For `unknown` minutes nothing was recorded, or no patient data had arrived for 12 hours. " +
+		Summary: "Get the hourly history of the unit: nurses required, nurses on duty, and the time in each level",
+		About: "Hour marks after `since`, up to `until`. Default: the last 24 hours; limit: the last 28 days before `until`. " +
+			"The entry for an hour mark covers the hour before it. `estimated` minutes were not observed and count by the level at the end of their hour. " +
+			"`unknown` minutes: nothing was recorded, or no patient data had arrived for 12 hours. " +
 			"The hours of the week are in the hospital's time zone, Monday first, and include only observed hours.",
 		Parameters: []contract.Parameter{contract.Since(), contract.Until()},
 		Data:       trendsAnswer{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"trendsDays": TrendDays},

@@ -173,7 +173,7 @@ func snapshotFields(c *Coder, s *acuity.Snapshot) {
 	class4 := s.Class4[:]
 	List(c, &class4, (*Coder).Int)
 	if copy(s.Class4[:], class4) < len(s.Class4) || len(class4) > len(s.Class4) {
-		c.r.refuse("another number of hours")
+		c.r.refuse("wrong number of hours")
 	}
 	c.Int(&s.Nurses)
 	Enum(c, &s.Call, lastTristate)

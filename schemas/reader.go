@@ -28,7 +28,7 @@ const shared = 1 << 10
 // close returns the first error, or an error if bytes are left over.
 func (r *reader) close(s *Schema) error {
 	if r.fault == "" && r.pos < len(r.buf) {
-		r.refuse("bytes after the end")
+		r.refuse("bytes after the end of the record")
 	}
 	if r.fault != "" {
 		return r.error(s)
@@ -69,7 +69,7 @@ func (r *reader) long() int64 {
 		r.pos += i + 1
 		return int64(u>>1) ^ -int64(u&1)
 	}
-	r.refuse("number that does not end, or is too long")
+	r.refuse("unterminated or too long number")
 	return 0
 }
 
@@ -94,7 +94,7 @@ func (r *reader) number() int { return int(number[int32](r)) }
 func (r *reader) enum(last uint8) uint8 {
 	v := r.long()
 	if v < 0 || v > int64(last) {
-		r.refuse("number of an enumeration out of range")
+		r.refuse("enumeration value out of range")
 		return 0
 	}
 	return uint8(v) //nolint:gosec // between 0 and last
@@ -102,7 +102,7 @@ func (r *reader) enum(last uint8) uint8 {
 
 func (r *reader) bool() bool {
 	if r.pos >= len(r.buf) {
-		r.refuse("end of bytes in a boolean")
+		r.refuse("input ends within a boolean")
 		return false
 	}
 	b := r.buf[r.pos]
@@ -118,7 +118,7 @@ func (r *reader) bool() bool {
 func (r *reader) span() (from, to int) {
 	n := r.long()
 	if n < 0 || n > maxText || n > int64(len(r.buf)-r.pos) {
-		r.refuse("length of a text out of range")
+		r.refuse("text length out of range")
 		return r.pos, r.pos
 	}
 	from = r.pos
@@ -137,7 +137,7 @@ func (r *reader) text() string {
 // skip advances by n bytes and reports whether they exist.
 func (r *reader) skip(n int) bool {
 	if n > len(r.buf)-r.pos {
-		r.refuse("end of bytes in a fixed")
+		r.refuse("input ends within a fixed value")
 		return false
 	}
 	r.pos += n
@@ -167,7 +167,7 @@ func (r *reader) factor() catalogue.Factor {
 	}
 	f, ok := catalogue.FactorByID(id)
 	if !ok {
-		r.refuse("factor that the catalogue does not know")
+		r.refuse("factor that is not in the catalogue")
 	}
 	return f
 }
@@ -191,12 +191,12 @@ func (l *items) next(r *reader) bool {
 		if n < 0 { // the long form: the number of bytes follows
 			size := r.long()
 			if size < 0 || size > int64(len(r.buf)-r.pos) {
-				r.refuse("size of a block out of range")
+				r.refuse("block size out of range")
 			}
 			n = -n // remains negative for the least number
 		}
 		if n < 0 || n > int64(len(r.buf)-r.pos) {
-			r.refuse("count of a list out of range")
+			r.refuse("list length out of range")
 			n = 0
 		}
 		l.left, l.open = n, n != 0

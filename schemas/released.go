@@ -233,7 +233,7 @@ func resolve(payload []byte, from, to avro.Schema) ([]byte, error) {
 	r := reader{buf: payload}
 	check(&r, from)
 	if r.fault == "" && r.pos < len(r.buf) {
-		r.refuse("bytes after the end")
+		r.refuse("bytes after the end of the record")
 	}
 	if r.fault != "" {
 		return nil, fmt.Errorf("%w: %s at byte %d", ErrMalformed, r.fault, headerSize+r.where)
@@ -278,7 +278,7 @@ func check(r *reader, schema avro.Schema) {
 	}
 }
 
-const unusedType = "type that no record of ours uses"
+const unusedType = "type that no schema here uses"
 
 func checkPrimitive(r *reader, t avro.Type) {
 	switch t { //nolint:exhaustive // the default refuses the rest

@@ -81,7 +81,7 @@ func (s *Schema) payload(b []byte) ([]byte, error) {
 	id, ok := IDOf(b)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("decode %s: %w: no header of a schema registry", s.Record, ErrMalformed)
+		return nil, fmt.Errorf("decode %s: %w: no schema registry header", s.Record, ErrMalformed)
 	case len(b) > maxRecord:
 		return nil, fmt.Errorf("decode %s: %w: longer than %d bytes", s.Record, ErrMalformed, maxRecord)
 	case id == s.ID:

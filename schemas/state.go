@@ -82,7 +82,7 @@ type StateIntake struct{ statement facts.StatementState }
 func (in *StateIntake) Read(b []byte) (facts.Record, error) {
 	id, ok := IDOf(b)
 	if !ok {
-		return nil, fmt.Errorf("decode state: %w: no header of a schema registry", ErrMalformed)
+		return nil, fmt.Errorf("decode state: %w: no schema registry header", ErrMalformed)
 	}
 	s := find(id)
 	i := slices.IndexFunc(states, func(k stateCodec) bool { return s != nil && k.record == s.Record })

@@ -54,7 +54,7 @@ func (w *writer) long(v int64) {
 // enum writes the number of a symbol; last is the greatest valid number.
 func (w *writer) enum(v, last uint8) {
 	if v > last {
-		w.refuse("number of an enumeration out of range")
+		w.refuse("enumeration value out of range")
 	}
 	w.long(int64(v))
 }
@@ -107,7 +107,7 @@ func (w *writer) some(present bool) bool {
 func (w *writer) factor(f catalogue.Factor) {
 	id := f.ID()
 	if id == "" && f != 0 {
-		w.refuse("number of a factor out of range")
+		w.refuse("factor number out of range")
 	}
 	w.text(id)
 }

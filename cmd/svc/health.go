@@ -35,7 +35,7 @@ var healthChecks = []healthCheck{
 	{"kafka", "every role", "no broker responds", "writes: 503 at once; reads: 503 `processing_behind` after five seconds"},
 	{
 		"keys", "every role",
-		"the secrets key or the pseudonym key is not that of the installation; the line says which",
+		"the secrets key or the pseudonym key is not the key of the installation; the line says which",
 		"ingest: its public port is closed; notify: acquires no partition, so that other instances do",
 	},
 	{"disk", "`svc dev`", "the disk of the embedded Kafka is full, or a write to it has failed", "writes: 503 at once; reads go on"},

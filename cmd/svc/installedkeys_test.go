@@ -189,7 +189,7 @@ func (i *installation) awaitCompared(h *service, id, key string) {
 		}
 		ours := is && known == own.Fingerprint()
 		says := fault != nil && strings.Contains(fault.Error(), "the "+key+" (")
-		if is && both && ours != says && (fault == nil || strings.Contains(fault.Error(), "is not that of the installation")) {
+		if is && both && ours != says && (fault == nil || strings.Contains(fault.Error(), "is not the key of the installation")) {
 			return
 		}
 		select {
@@ -291,7 +291,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	if code, said := i.secrets("reseal", "SVC_SECRETS_KEY", anotherKey); code == 0 || !strings.Contains(said, "add it with --secrets-key-old") {
 		t.Errorf("without the old key: %d, %s", code, said)
 	}
-	if code, said := i.secrets("reseal", "SVC_SECRETS_KEY", anotherKey, "SVC_SECRETS_KEY_OLD", oneKey); code != 0 || said != "encrypted again: 1 of 1 webhooks and recipients\n" {
+	if code, said := i.secrets("reseal", "SVC_SECRETS_KEY", anotherKey, "SVC_SECRETS_KEY_OLD", oneKey); code != 0 || said != "re-encrypted: 1 of 1 webhooks and recipients\n" {
 		t.Fatalf("%d, %s", code, said)
 	}
 	if code, said := i.secrets("status", "SVC_SECRETS_KEY", anotherKey); code != 0 {

@@ -92,12 +92,12 @@ func TestDoctorKeys(t *testing.T) {
 	expect(t, 0, with("--secrets-key", secretsKey), "ok       keys: the installation has no secrets key yet; the first role")
 	install(t, kafka)
 	expect(t, 0, with("--secrets-key", secretsKey, "--pseudonym-key", pseudonymKey),
-		"ok       keys: the secrets key (", "ok       keys: the pseudonym key (", ") is that of the installation")
+		"ok       keys: the secrets key (", "ok       keys: the pseudonym key (", ") is the key of the installation")
 	expect(t, 0, servers, "warning  keys: the installation has a pseudonym key (", "give --pseudonym-key the key of svc ingest")
 	expect(t, 1, with("--secrets-key", otherKey, "--pseudonym-key", otherKey),
 		"fault    keys: the secrets key (", "set --secrets-key to the key of the installation",
 		"fault    keys: the pseudonym key (", "set --pseudonym-key to the key of the installation")
-	expect(t, 0, with("--secrets-key", otherKey, "--secrets-key-old", secretsKey), "is one of --secrets-key-old, so it is being changed")
+	expect(t, 0, with("--secrets-key", otherKey, "--secrets-key-old", secretsKey), "is one of --secrets-key-old, so it is being rotated")
 	expect(t, 2, with("--secrets-key", "short-canary"), "must have at least 32 characters")
 }
 
@@ -119,8 +119,8 @@ func TestDoctorSchemas(t *testing.T) {
 	expect(t, 0, args, "ok       schemas: this build reads the newest records")
 	write(schemas.Audit(), of(17))
 	write(schemas.Settings(), []byte("canary"))
-	expect(t, 1, args, "fault    schemas: svc.v1.audit has records of schemas that this build does not read: id 17; upgrade svc",
-		"svc.v1.settings has records of schemas that this build does not read: no schema id")
+	expect(t, 1, args, "fault    schemas: svc.v1.audit has records with schemas that this build does not read: id 17; upgrade svc",
+		"svc.v1.settings has records with schemas that this build does not read: no schema id")
 }
 
 // TestDoctorRegistry asks a schema registry for the schemas of this build, and registers none.
@@ -144,10 +144,10 @@ func TestDoctorRegistry(t *testing.T) {
 			if _, err := fmt.Fprint(w, `{"error_code":40401,"message":"Subject not found."}`); err != nil {
 				t.Error(err)
 			}
-		}, 0, "warning  schemas: the schema registry lacks schemas of"},
+		}, 0, "warning  schemas: the schema registry lacks schemas for"},
 		"without a login": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusUnauthorized)
-		}, 1, "and user and rights of --schema-registry-user and --schema-registry-password"},
+		}, 1, "check --schema-registry, --schema-registry-user and --schema-registry-password"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(tt.serve)
@@ -183,7 +183,7 @@ func TestDoctorTraces(t *testing.T) {
 		status, code       int
 		wants              []string
 	}{
-		{plain.URL, "", http.StatusOK, 0, []string{"ok       traces: the collector of " + variable}},
+		{plain.URL, "", http.StatusOK, 0, []string{"ok       traces: the collector in " + variable}},
 		{plain.URL, "", http.StatusNotFound, 1, []string{"fault    traces", "check the path and the port in " + variable}},
 		{plain.URL, "", http.StatusUnauthorized, 1, []string{"fault    traces", "check OTEL_EXPORTER_OTLP_HEADERS"}},
 		{plain.URL, "grpc", http.StatusOK, 1, []string{"fault    traces", protocol}},

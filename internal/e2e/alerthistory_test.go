@@ -80,7 +80,7 @@ func TestDevAlertHistory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir, "--demo")
-	await(t, d, "the unit continues in real time")
+	await(t, d, "the unit now continues in real time")
 	admin := func() *partner { return newPartner(d.BaseURL, d.HospitalID, d.AdminKey) }
 	one := admin()
 	awaitPastAlerts(t, one)

@@ -36,7 +36,7 @@ func TestSecondOfTheSameInstance(t *testing.T) {
 				if code := older.cmd.ProcessState.ExitCode(); code != 1 {
 					t.Errorf("pair %d: exit code %d", i, code)
 				}
-				if last := tail(older.logged(), 1); !strings.Contains(last, "a newer process has the same --instance, so this one ends") {
+				if last := tail(older.logged(), 1); !strings.Contains(last, "a newer process has the same --instance, so this process stops") {
 					t.Errorf("pair %d: the last line is %q", i, last)
 				}
 				ready()

@@ -211,7 +211,7 @@ func TestForeignRegistry(t *testing.T) {
 	refused := exec.Command(binary(t), "process", "--instance", "p1", "--private-listen", "127.0.0.1:"+mustFreePort(t))
 	refused.Env = append(os.Environ(), other...)
 	out, err := refused.CombinedOutput()
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || !strings.Contains(string(out), "the schema registry refuses other.svc.v1.observations-svc.Observation") {
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || !strings.Contains(string(out), "the schema registry rejects other.svc.v1.observations-svc.Observation") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

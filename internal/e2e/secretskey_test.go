@@ -80,7 +80,7 @@ func TestAnotherSecretsKey(t *testing.T) {
 	if out := status(true); strings.Count(out, `"older"`) != 2 {
 		t.Errorf("before all is sealed anew: %s", out)
 	}
-	if out := cli(t, s.env, "secrets", "reseal"); out != "encrypted again: 2 of 2 webhooks and recipients" {
+	if out := cli(t, s.env, "secrets", "reseal"); out != "re-encrypted: 2 of 2 webhooks and recipients" {
 		t.Errorf("reseal says %q", out)
 	}
 	if out := status(false); strings.Count(out, `"newest"`) != 2 {

@@ -93,7 +93,7 @@ func TestDemo(t *testing.T) {
 	rewindDemo(t, dir, lost) // the last saves did not reach the disk
 
 	d = startDev(t, dir, "--demo")
-	await(t, d, "the unit continues in real time")
+	await(t, d, "the unit now continues in real time")
 	if strings.Contains(d.logged(), "28 days") {
 		t.Errorf("it began again: %s", d.logged())
 	}

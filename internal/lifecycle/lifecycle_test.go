@@ -69,7 +69,7 @@ func TestEndsOfWork(t *testing.T) {
 		"loop that hangs":                    {signal: true, loop: work(time.Hour, nil), serve: work(0, nil), mentions: "work did not end within 10s", after: within},
 		"loop that fails as it ends":         {signal: true, loop: work(0, errBroken), serve: work(0, nil), want: errBroken},
 		"loop that fails":                    {loop: fails, serve: work(time.Second, nil), want: errBroken, mentions: "work: broken", after: time.Second},
-		"loop that ends by itself":           {loop: func(context.Context) error { return nil }, serve: work(0, nil), mentions: "work ended by itself"},
+		"loop that ends by itself":           {loop: func(context.Context) error { return nil }, serve: work(0, nil), mentions: "work ended unexpectedly"},
 		"loop that fails, server that hangs": {loop: fails, serve: work(time.Hour, nil), want: errBroken, mentions: "open requests did not end within 10s", after: within},
 		"server that fails":                  {loop: work(time.Second, nil), serve: fails, want: errBroken, after: time.Second},
 	} {

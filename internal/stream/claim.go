@@ -13,7 +13,7 @@ import (
 )
 
 // ErrFenced means that a newer process runs with the same instance name.
-var ErrFenced = errors.New("a newer process has the same --instance, so this one ends")
+var ErrFenced = errors.New("a newer process has the same --instance, so this process stops")
 
 // errThrownOut ends a session because another member has joined the group with the same name.
 var errThrownOut = errors.New("another process has joined the group under the same name")

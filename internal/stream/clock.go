@@ -100,7 +100,7 @@ func (l *loop) confirm(ctx context.Context, now time.Time) error {
 	defer cancel()
 	ends, err := listed(l.cluster.admin.ListEndOffsets(ctx, l.cfg.Input))
 	if err != nil {
-		return fmt.Errorf("list ends: %w", err)
+		return fmt.Errorf("list end offsets: %w", err)
 	}
 	for n, p := range l.parts {
 		if end, ok := ends.Lookup(l.cfg.Input, n); ok {

@@ -127,7 +127,7 @@ func (b *Broker) checkSpace() (free uint64, err error) {
 	case err != nil:
 		err = fmt.Errorf("measure the free space of %s: %w", b.dir, err)
 	case free < reserveBytes:
-		err = fmt.Errorf("no space: %d MiB are free for %s, %d are needed", free>>20, b.dir, reserveBytes>>20)
+		err = fmt.Errorf("no space: %d MiB are free for %s, but %d MiB are needed", free>>20, b.dir, reserveBytes>>20)
 	}
 	return free, err
 }

@@ -14,7 +14,7 @@ import (
 const formerEvery = 500 * time.Millisecond
 
 // errUnsettled means that a group does not report its members in its current state.
-var errUnsettled = errors.New("members unknown")
+var errUnsettled = errors.New("group members unknown")
 
 // awaitFormer waits until no member of the group subscribes to the former input, or ctx ends.
 func (m *membership) awaitFormer(ctx context.Context, former string) {
@@ -24,7 +24,7 @@ func (m *membership) awaitFormer(ctx context.Context, former string) {
 			return
 		}
 		if !waits {
-			m.log.InfoContext(ctx, "waiting for processes of the build before", "members", n, "error", err)
+			m.log.InfoContext(ctx, "waiting for processes of the previous build", "members", n, "error", err)
 			waits = true
 		}
 		select {

@@ -137,7 +137,7 @@ func TestEnsureWaitsForBrokersOfReplicas(t *testing.T) {
 				if broker.TopicInfo("audit") != nil {
 					t.Fatal("created with one broker")
 				}
-				if !strings.Contains(said.String(), "1 brokers are known, topics are created with 3 replicas") {
+				if !strings.Contains(said.String(), "1 brokers are known, but topics are created with 3 replicas") {
 					t.Errorf("the log does not say why it waits: %s", said)
 				}
 				for port := 9093; port < 9095; port++ {

@@ -117,7 +117,7 @@ func (c *Cluster) Ends(ctx context.Context, topic string, partitions []int32) (m
 		}
 	}
 	if fault != nil {
-		return ends, fmt.Errorf("list ends of %s: %w", topic, fault)
+		return ends, fmt.Errorf("list end offsets of %s: %w", topic, fault)
 	}
 	return ends, nil
 }
@@ -133,10 +133,10 @@ func (c *Cluster) ends(ctx context.Context, topic string) (map[int32]int64, erro
 			}
 			return at, nil
 		}
-		c.log.WarnContext(ctx, "topic ends not known yet", "topic", topic, "error", err)
+		c.log.WarnContext(ctx, "end offsets of the topic not known yet", "topic", topic, "error", err)
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("list ends of %s: %w", topic, ctx.Err())
+			return nil, fmt.Errorf("list end offsets of %s: %w", topic, ctx.Err())
 		case <-time.After(persistEvery):
 		}
 	}

@@ -99,7 +99,7 @@ type gapError struct {
 
 // Error returns the missing offsets.
 func (e gapError) Error() string {
-	return fmt.Sprintf("partition %d: offset %d follows on %d", e.partition, e.have, e.want-1)
+	return fmt.Sprintf("partition %d: offset %d follows offset %d", e.partition, e.have, e.want-1)
 }
 
 // Process reads the input, runs a task for each partition and writes their outputs, until ctx ends (nil) or an error

@@ -73,7 +73,7 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 	l.log.DebugContext(ctx, "restoring partitions", "partitions", len(want))
 	ends, err := listed(l.cluster.admin.ListEndOffsets(ctx, l.cfg.Input))
 	if err != nil {
-		return nil, fmt.Errorf("restore: list ends: %w", err)
+		return nil, fmt.Errorf("restore: list end offsets: %w", err)
 	}
 	parts := make(map[int32]*part, len(want))
 	from := make(map[int32]int64, len(want))
@@ -129,12 +129,12 @@ func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, e
 		committed = seen
 	}
 	if committed > seen && !l.cfg.Sparse {
-		return fmt.Errorf("%w: partition %d of %s is committed up to %d, its changelog %s ends at %d: was it deleted?",
+		return fmt.Errorf("%w: partition %d of %s is committed up to %d, but its changelog %s covers only up to %d: were records of the changelog deleted?",
 			errAlarm, partition, l.cfg.Input, committed, l.cfg.Changelog, seen)
 	}
 	p.next = max(seen, committed, 0)
 	if p.next > end {
-		return fmt.Errorf("%w: partition %d of %s ends at %d, its changelog %s has seen %d: was it recreated?",
+		return fmt.Errorf("%w: partition %d of %s ends at %d, but its changelog %s covers up to %d: was the topic recreated?",
 			errAlarm, partition, l.cfg.Input, end, l.cfg.Changelog, p.next)
 	}
 	p.end, p.clock.appliedAt, p.clock.endAsked = end, time.Now(), p.since

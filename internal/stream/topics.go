@@ -92,7 +92,7 @@ func (c topicAdmin) enoughBrokers(ctx context.Context) error {
 	}
 	c.brokers = len(meta.Brokers)
 	if c.brokers < c.wanted {
-		return fmt.Errorf("%w: %d brokers are known, topics are created with %d replicas", errFewBrokers, c.brokers, c.wanted)
+		return fmt.Errorf("%w: %d brokers are known, but topics are created with %d replicas", errFewBrokers, c.brokers, c.wanted)
 	}
 	return nil
 }
@@ -340,7 +340,7 @@ func (c *Cluster) advise(ctx context.Context) {
 		}
 		if level < 2 {
 			c.log.WarnContext(ctx, "transactions are not fenced: set the cluster's feature transaction.version to 2, "+
-				"otherwise a torn transaction may be committed twice", "transaction_version", level)
+				"or a torn transaction may be committed twice", "transaction_version", level)
 		}
 	}
 	meta, err := c.admin.BrokerMetadata(ctx)

@@ -73,7 +73,7 @@ func (h *header) fault(now time.Time, most time.Duration) error {
 	case h.older:
 		return &BehindError{0, "Redis returned with an older state"}
 	case h.unproved:
-		return &BehindError{0, "no processor has checked yet what Redis has"}
+		return &BehindError{0, "no processor has checked the data in Redis yet"}
 	case h.pulse.IsZero():
 		return &BehindError{0, "no processor has written yet"}
 	}
@@ -99,7 +99,7 @@ func lacks(waiting, unknown, most time.Duration) error {
 	case waiting > most:
 		return &BehindError{waiting, fmt.Sprintf("inputs have waited for %s", rounded(waiting))}
 	case unknown > knownWithin:
-		return &BehindError{unknown, fmt.Sprintf("the log has not reported its end for %s", rounded(unknown))}
+		return &BehindError{unknown, fmt.Sprintf("the end of the log has been unknown for %s", rounded(unknown))}
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func FromChange(c *acuity.Change, offset int64) ([]outbound.Event, error) {
 			envelope.Summary = fmt.Sprintf("%s %s (was %s), score %d", nameInSentence(effect), data.Color, data.PriorColor, data.Score)
 			envelope.Data = data
 		default:
-			return nil, fmt.Errorf("effect of kind %d", effect.Kind)
+			return nil, fmt.Errorf("unknown effect kind %d", effect.Kind)
 		}
 		e.ID = ID(c.Hospital, c.Hospital, c.Version, e.Event, subject)
 		var err error
@@ -287,7 +287,7 @@ func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
 		data := Level(&sample, acuity.CauseIngest)
 		envelope.Data = AlertData{LevelData: data, Tier: "T2", Reason: "raised", AlertRunID: "epi_test", Action: "Test"}
 	default:
-		return outbound.Event{}, fmt.Errorf("no sample of event %q", e.Event)
+		return outbound.Event{}, fmt.Errorf("no sample for event %q", e.Event)
 	}
 	e.ID = ID(c.Hospital, c.Hospital+"/command/"+c.ID, 0, e.Event, subject)
 	var err error

@@ -123,7 +123,7 @@ func (s Writer) Pulse(ctx context.Context, n *notifier.Notifier, ends Log, took 
 			end, err := ends(within, owned)
 			cancel()
 			if err != nil && ctx.Err() == nil {
-				s.log.DebugContext(ctx, "ends of the verdicts not read", "error", err)
+				s.log.DebugContext(ctx, "end offsets of the verdicts not read", "error", err)
 			}
 			said := map[int32]view.ListPulse{}
 			for partition, mark := range n.Positions() {

@@ -196,7 +196,7 @@ func refused(ctx context.Context, to string, err error) outbound.Result {
 	}
 	class := outcome.ClassOf(ctx, err)
 	if class == outbound.ClassReset && err != nil && strings.Contains(err.Error(), "STARTTLS") { // the library has no type for it
-		return outbound.Result{Class: outbound.ClassTLS, Response: "the relay offers no STARTTLS"}
+		return outbound.Result{Class: outbound.ClassTLS, Response: "the relay does not offer STARTTLS"}
 	}
 	return outbound.Result{Class: class}
 }

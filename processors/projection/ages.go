@@ -86,7 +86,7 @@ func (a *Ages) Run(ctx context.Context, inputs Log, known func(context.Context) 
 		ends, err := inputs.Cluster.Ends(within, inputs.Topic, all)
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			log.DebugContext(ctx, "ends of the log not read", "error", err)
+			log.DebugContext(ctx, "end offsets of the log not read", "error", err)
 		}
 		a.recordEnds(asked, ends)
 		a.askOldest(ctx, inputs, log)

@@ -180,7 +180,7 @@ func (v *Projection) Pulse(inputs Log, log *slog.Logger) func(context.Context) e
 				ends, err := inputs.Cluster.Ends(within, inputs.Topic, owned)
 				cancel()
 				if err != nil && ctx.Err() == nil {
-					log.DebugContext(ctx, "ends of the log not read", "error", err)
+					log.DebugContext(ctx, "end offsets of the log not read", "error", err)
 				}
 				v.askOldest(ctx, inputs, log, ends)
 				v.recordEnds(asked, ends)

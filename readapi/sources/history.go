@@ -95,7 +95,7 @@ func decodeModel(value []byte) (*forecast.Model, error) {
 	}
 	model, same := m.Forecast()
 	if !same { // a model of another release: the history processor of this release rebuilds it
-		return nil, fmt.Errorf("%w: the model is of another release", readapi.ErrIncomplete)
+		return nil, fmt.Errorf("%w: the model is from a different release", readapi.ErrIncomplete)
 	}
 	return model, nil
 }

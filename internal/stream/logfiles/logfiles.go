@@ -56,7 +56,7 @@ type DamageError struct {
 // Error returns the file, the place and the remedy on one line.
 func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s is damaged at byte %d: %s cannot be read. Nothing was changed. "+
-		"Put back a copy of the folder, or move the folder away, which starts with an empty one", e.File, e.Byte, e.Lost)
+		"Restore a copy of the folder, or move the folder away to start with an empty one", e.File, e.Byte, e.Lost)
 }
 
 // mender reads all files before it changes any, and collects the changes.

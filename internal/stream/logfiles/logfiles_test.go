@@ -359,7 +359,7 @@ func damageBytes(t *testing.T, dir string, times int) {
 		named++
 		damage, ok := errors.AsType[*DamageError](err)
 		if !ok || damage.File != filepath.Join(left, name) || damage.Byte > at ||
-			!strings.Contains(err.Error(), damage.File) || !strings.Contains(err.Error(), "Put back a copy of the folder") || strings.Contains(err.Error(), "\n") {
+			!strings.Contains(err.Error(), damage.File) || !strings.Contains(err.Error(), "Restore a copy of the folder") || strings.Contains(err.Error(), "\n") {
 			t.Fatalf("%s: %v", place, err)
 		}
 		if !maps.Equal(files(t, left), before) {

@@ -116,7 +116,7 @@ func (m *mender) mend(p *partition) error {
 			}
 		}
 		if i == len(p.segments)-1 && p.end < p.reach {
-			m.Log.Error("end of a log lost in a crash of the machine", "partition", p.name, "end", p.end, "read_up_to", p.reach)
+			m.Log.Error("end of a log lost in a machine crash", "partition", p.name, "end", p.end, "read_up_to", p.reach)
 			s.raw = append(s.raw, filling(m.Filler, p.end, p.reach, s.newest())...)
 			if err := m.write(s.file+segmentExt, s.raw); err != nil {
 				return err

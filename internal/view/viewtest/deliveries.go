@@ -106,7 +106,7 @@ func testDeliveries(t *testing.T, s Server) {
 		t.Errorf("%d deliveries, want %d: %v", len(seen), count, err)
 	}
 	if one, _ := list("whk_2", time.Time{}, time.Time{}, view.Mark{}, count); len(one) != count/2 || one[0] != "999" {
-		t.Errorf("of one endpoint: %d", len(one))
+		t.Errorf("one endpoint: %d deliveries, want %d", len(one), count/2)
 	}
 	part, _ := list("", begin.Add(10*time.Millisecond), begin.Add(12*time.Millisecond), view.Mark{}, count)
 	if fmt.Sprint(part) != "[35 34 33 32 31 30]" {
@@ -139,7 +139,7 @@ func testDeliveries(t *testing.T, s Server) {
 	put(count+10_000, "whk_9", "newest", true, 5)
 	written(fmt.Sprintf("dlv_%05d", count), "")
 	if all, _ := list("whk_9", time.Time{}, time.Time{}, view.Mark{}, 20_000); len(all) != 10_000 || all[0] != "newest" {
-		t.Errorf("an endpoint has %d", len(all))
+		t.Errorf("one endpoint: %d deliveries, want 10000", len(all))
 	}
 }
 

@@ -110,7 +110,7 @@ func testOlderState(t *testing.T, s Server) {
 			})
 			restore()
 			if _, err := b.Read(t.Context(), "north"); !errors.Is(err, view.ErrBehind) {
-				t.Errorf("who has seen a later state reads the older one: %v", err)
+				t.Errorf("a reader that has seen a later state reads the older one: %v", err)
 			}
 			dumped := signsAt(t, s.URL, t.Name()+":{3}whole")
 			if test.after != nil {

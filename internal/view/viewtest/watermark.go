@@ -89,7 +89,7 @@ func testWatch(t *testing.T, s Server) {
 					return
 				}
 			case <-limit.Done():
-				t.Fatalf("never told of %s", want)
+				t.Fatalf("never notified of %s", want)
 			}
 		}
 	}

@@ -120,7 +120,7 @@ func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 		Ways  []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	if err := p.Claims(&told); err != nil {
-		return nil, fmt.Errorf("decode the metadata of the identity provider: %w", err)
+		return nil, fmt.Errorf("decode the identity provider's metadata: %w", err)
 	}
 	unknown := func(name string) bool { return !slices.Contains(signatures, name) }
 	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), client), told.Keys)

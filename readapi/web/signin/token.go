@@ -43,7 +43,7 @@ func (k *watchedKeys) VerifySignature(ctx context.Context, token string) ([]byte
 }
 
 // errRefused means that the response of the provider is not a valid sign-in.
-var errRefused = errors.New("the response of the identity provider is not valid")
+var errRefused = errors.New("the identity provider's response is not valid")
 
 // errNotAgain means that the provider did not authenticate a person again, or does not report that it did.
 var errNotAgain = fmt.Errorf("%w: auth_time", errRefused)
