@@ -37,7 +37,7 @@ func localSettingsRoutes() []contract.Route[*acts] {
 		}, Serve: serveAct(acuity.ChannelTerminology, "terminology.delete", deleteTerminology)},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/ignore", ID: "ignoreCodes", Summary: "Mark codes as ignored",
-			About:  "The codes keep their meaning and are still counted. "+
+			About: "The codes keep their meaning and are still counted. " +
 				"Send the codes exactly as the worklist shows them: a list, or one code as the body.",
 			Bodies: jsonBody(maxBody, marksShape{}, contract.Example{Name: "A code", Text: `{"codes":[{"system":"local","code":"TRAY_COUNT"}]}`}),
 			Data:   acted{}, Limits: map[string]int64{"codesPerRequest": itemsAtMost[marksShape]("codes")},

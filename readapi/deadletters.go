@@ -45,7 +45,8 @@ func deadLetterRoutes() []contract.Route[*deadLetterServer] {
 	all := []contract.Route[*deadLetterServer]{
 		{Operation: contract.Operation{
 			Path: "/api/admin/dead-letters", ID: "listDeadLetters", Summary: "List records that could not be applied, newest first",
-			About:      "The position of each record and the reason for its failure, never its content. The newest 1,000 of a hospital are kept for 90 days.",
+			About: "The position of each record and the reason for its failure, never its content. " +
+				"The newest 1,000 of a hospital are kept for 90 days.",
 			Parameters: []contract.Parameter{contract.Limit(lettersUsual, lettersAtMost), contract.Cursor()},
 			Data:       deadLetterPage{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
 		}, Serve: (*deadLetterServer).list},

@@ -280,7 +280,7 @@ func (w *writer) addRefusal(op *huma.Operation, kind httpapi.Kind) {
 const (
 	aboutRequestID = "The X-Request-Id of the request, or a new UUID."
 	aboutETag      = "For If-None-Match; changes with the data."
-	aboutLimit     = "Requests that remain within the rate of the key, as in draft-ietf-httpapi-ratelimit-headers; absent for a key without a rate."
+	aboutLimit     = "Requests left in the rate of the key, as in draft-ietf-httpapi-ratelimit-headers; absent for a key without a rate."
 	aboutPolicy    = "The rate of the key; absent for a key without one."
 	aboutRetry     = "Seconds after which to retry."
 	aboutAllow     = "The methods that the path supports."

@@ -129,7 +129,7 @@ func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, e
 		committed = seen
 	}
 	if committed > seen && !l.cfg.Sparse {
-		return fmt.Errorf("%w: partition %d of %s is committed up to %d, but its changelog %s covers only up to %d: were records of the changelog deleted?",
+		return fmt.Errorf("%w: partition %d of %s is committed up to %d, but its changelog %s covers only up to %d: were its records deleted?",
 			errAlarm, partition, l.cfg.Input, committed, l.cfg.Changelog, seen)
 	}
 	p.next = max(seen, committed, 0)

@@ -30,7 +30,7 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 		})
 	}
 	lost := false
-	reseal := verb("reseal", "make the newest key the key of the installation, and re-encrypt everything with it",
+	reseal := verb("reseal", "switch the installation to the newest key, and re-encrypt everything with it",
 		func(ctx context.Context, s *settings.Store, a *kafkacli.Command, ring *keys.Ring) error {
 			return reseal(ctx, s, a, ring, lost)
 		})
@@ -44,7 +44,7 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 // The data and the pseudonyms do not change.
 func rewrapCommand(w cli.Env) *cobra.Command {
 	a := kafkacli.New(w, config.NeedPseudonyms)
-	return a.Cobra("rewrap", "make a new pseudonym key the key of the installation; pseudonyms do not change",
+	return a.Cobra("rewrap", "switch the installation to a new pseudonym key; pseudonyms do not change",
 		func(ctx context.Context, _ []string) error {
 			ring, err := a.Config.PseudonymRing()
 			if err != nil {

@@ -30,7 +30,7 @@ func episodeWrites() []contract.Route[*alerts] {
 func episodeReads() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/alerts/episodes", ID: "listEpisodes", Summary: "List alert episodes, newest first",
-		About: "An episode begins when the unit leaves green and ends when its recipients have been notified that the unit "+
+		About: "An episode begins when the unit leaves green and ends when its recipients have been notified that the unit " +
 			"is green again.", Data: episodeList{},
 	}, Serve: (*alerts).listEpisodes}}
 }

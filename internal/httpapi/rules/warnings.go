@@ -98,7 +98,10 @@ var Warnings = []Warning{
 		"charset_invalid", Used, ByHL7,
 		"The text is declared as UTF-8 but is not, so it was read as Windows-1252; declare the actual character set in MSH-18.",
 	},
-	{"charset_unknown", Used, ByHL7, "The declared character set is unknown; declare one from HL7 table 0211 in MSH-18, such as UNICODE UTF-8."},
+	{
+		"charset_unknown", Used, ByHL7,
+		"The declared character set is unknown; declare one from HL7 table 0211 in MSH-18, such as UNICODE UTF-8.",
+	},
 	{
 		"class_assumed", Used, ByFHIR,
 		"The class is not a v3-ActCode code, so the patient was classified as an outpatient; send a code such as IMP, EMER or AMB.",
@@ -351,7 +354,7 @@ var Warnings = []Warning{
 	},
 	{
 		"too_many_staffings", Unused, ByState,
-		"More than 1,000 staffing records from the last 28 days were sent, so the oldest were dropped; send only changes in the number of nurses.",
+		"More than 1,000 staffing records from the last 28 days were sent, so the oldest were dropped; send a record only when the number changes.",
 	},
 	{
 		"too_many_statements", Refused, ByState,
