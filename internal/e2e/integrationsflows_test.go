@@ -105,7 +105,7 @@ func flows(f *flowing) []flow {
 		{"feeds", []step{at("/feeds"), link("Census: *"), has("Source: "), link("Feeds"), link("Connect a feed"), link("Create a key"), has("Permissions")}},
 		{"dead letters", []step{deadLetterOf, pressRefused("Retry: *"), has("was not applied"), link("Feeds")}},
 		{"code", []step{
-			at("/terminology"), fill("Search by code", "HIGH_MAG"), press("Search"), link("HIGH_MAG"), pick("high-mag"), press("Preview"), has("Effect of this change now"), has("LDR 1"),
+			at("/terminology"), fill("Search by code", "HIGH_MAG"), press("Search"), link("HIGH_MAG"), pick("high-mag"), press("Preview"), has("Immediate effect of this change"), has("LDR 1"),
 			press("Apply"), has("HIGH_MAG now maps to"), press("Undo"), has("Mapping for HIGH_MAG removed."),
 		}},
 		{"ignored code", []step{
@@ -115,11 +115,11 @@ func flows(f *flowing) []flow {
 			at("/terminology/map"), link("Import codes"), rows("system,code,factorId", "local,QBL,no-such-factor"), pressRefused("Preview"), has("line 2: factorId"),
 			rows("system,code,kind,factorId", "local,QBL,lab,high-mag"), press("Preview"), has("1 row is ready to import."), press("Apply"), has("1 row imported."),
 			file("Export as CSV", "QBL", "HIGH_MAG"), link("QBL"), unfold("Conditions and comment"), fill("Comment", "by our laboratory"), press("Apply"), has("by our laboratory"),
-			at("/terminology/map"), link("QBL"), press("Preview removal"), has("Effect of this change now"), press("Remove mapping"), has("Mapping for QBL removed."),
+			at("/terminology/map"), link("QBL"), press("Preview removal"), has("Immediate effect of this change"), press("Remove mapping"), has("Mapping for QBL removed."),
 		}},
 		{"location", []step{
 			at("/terminology/locations"), link("Confirm: BIRTHCENTER / B9"), fill("Room number", "nine"), pressRefused("Preview"), fill("Room number", "9"),
-			press("Preview"), has("Effect of this change now"), press("Apply"), has("Location saved."), file("Export as CSV", "BIRTHCENTER", ""),
+			press("Preview"), has("Immediate effect of this change"), press("Apply"), has("Location saved."), file("Export as CSV", "BIRTHCENTER", ""),
 			link("BIRTHCENTER / B9"), fill("Room label", "Birth 9"), choose("Primary factor for patients here", "Initial triage"), press("Apply"), has("Birth 9"),
 			link("BIRTHCENTER / B9"), press("Remove location"), has("Location removed."),
 		}},
@@ -129,8 +129,8 @@ func flows(f *flowing) []flow {
 		}},
 		{"rule", []step{
 			at("/rules"), choose("Factor", "Labor"), press("Edit"), fill("demand", "many"), pressRefused("Preview"), fill("demand", "2"), press("Preview"),
-			has("Effect of this change now"), link("Compare the last 28 days"), has("Recorded data is replayed twice"), press("Apply"), has("new values saved."),
-			at("/rules"), link("Labor"), press("Preview defaults"), has("Effect of this change now"), press("Restore defaults"), has("uses its default values again."),
+			has("Immediate effect of this change"), link("Compare the last 28 days"), has("Recorded data is replayed twice"), press("Apply"), has("new values saved."),
+			at("/rules"), link("Labor"), press("Preview defaults"), has("Immediate effect of this change"), press("Restore defaults"), has("uses its default values again."),
 		}},
 		{"wall", []step{
 			at("/walls"), fill("Location of the display", "Station 4"), press("Create link"), secret(f.base+"/board/", "/walls"), link("Revoke: Station 4"), press("Revoke"), has("Wall display Station 4 revoked."),

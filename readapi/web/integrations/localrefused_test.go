@@ -66,7 +66,7 @@ func TestLocalRefused(t *testing.T) {
 		"minutes":     {"alerts/tiers/T2", "ackMinutes=9999&version=3", "PUT /api/admin/alerts/tiers/T2", `{"path":"ackMinutes","rule":"range:0-1440"}`, `value="9999" autocomplete="off" aria-invalid="true" aria-describedby="a-ackMinutes"`},
 		"an address":  {"alerts/recipients/new", "label=A&email=%3Cb%3E", "POST /api/admin/alerts/recipients", `{"path":"email","rule":"format:email"}`, `value="&lt;b&gt;" autocomplete="off" aria-invalid="true" aria-describedby="a-email"`},
 		"a language":  {"alerts/recipients/new", "label=A&email=a%40example.org&language=fr", "POST /api/admin/alerts/recipients", `{"path":"language","rule":"enum:en|es"}`, `<select id="f-language" name="language" aria-invalid="true">`},
-		"one in use":  {"alerts/recipients/rcp_1/remove", "version=1", "DELETE /api/admin/alerts/recipients/rcp_1", `{"path":"T2","rule":"in_use"}`, "<p>T2: An alert tier or recipient uses it."},
+		"one in use":  {"alerts/recipients/rcp_1/remove", "version=1", "DELETE /api/admin/alerts/recipients/rcp_1", `{"path":"T2","rule":"in_use"}`, "<p>T2: An alert tier or recipient still uses this entry."},
 		"no address":  {"alerts/recipients/rcp_1/test", "channel=sms", "POST /api/admin/alerts/test", `{"path":"channel","rule":"no_address"}`, "<p>The recipient has no address for this channel."},
 		"it is over":  {"alerts/episodes/epi_1", "", "POST /api/admin/alerts/episodes/epi_1/ack", `{"path":"","rule":"closed"}`, "<p>This has already ended. No action is needed."},
 		"it is taken": {"terminology/map/map-1", inCode + "&do=remove", "DELETE /api/admin/terminology/map-1", `{"path":"","rule":"maxItems"}`, "<p>The limit is reached."},

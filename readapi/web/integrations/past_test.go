@@ -13,7 +13,7 @@ import (
 // TestTrialGoesOn: during a trial on past data, the page shows the progress and refreshes itself.
 func TestTrialGoesOn(t *testing.T) {
 	t.Parallel()
-	for fault, want := range map[PastFault]string{"": "Comparing: 25%", PastNothing: "no recorded data", PastGone: "have been deleted", PastAway: "temporarily unavailable"} {
+	for fault, want := range map[PastFault]string{"": "Comparing: 25%", PastNothing: "no complete hour of recorded data", PastGone: "have been deleted", PastAway: "temporarily unavailable"} {
 		a, cookie := local(t)
 		a.config.Administration.Past = trying{PastResult{Done: 1, Total: 4, Fault: fault}}
 		a.mount()
