@@ -98,7 +98,7 @@ func (s *server) serveCapabilities(w http.ResponseWriter, r *http.Request) {
 func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, body func() ([]byte, error)) {
 	text, err := body()
 	if err != nil {
-		s.log.ErrorContext(r.Context(), "description cannot be written", "error", err)
+		s.log.ErrorContext(r.Context(), "API description not written", "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 		return
 	}

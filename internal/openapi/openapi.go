@@ -25,11 +25,11 @@ const documentVersion = "1.1.0"
 //go:embed answers.json
 var answers []byte
 
-const about = `Clinical, census, staffing and roster facts of a maternity unit come in, its acuity and staffing verdict goes out.
+const about = `svc receives clinical, census, staffing and roster facts from a maternity unit, and returns its acuity and staffing verdict.
 
 Every request carries a key: Authorization: Bearer svc_… . A key belongs to one hospital and may do what its scopes allow. ` +
 	`Times are RFC 3339, answered in UTC with milliseconds. ` +
-	`Fields of a request that are not known are ignored, with a warning; null is the same as absent.`
+	`Unknown fields in a request are ignored, with a warning; null is the same as absent.`
 
 // documentOf creates the OpenAPI document of the operations.
 func documentOf(operations []contract.Operation, docs string) ([]byte, error) {
@@ -77,7 +77,7 @@ func documentOf(operations []contract.Operation, docs string) ([]byte, error) {
 
 // groups explains the purpose of each group of operations.
 var groups = map[string]string{
-	"Feeds":          "What hospitals send, and how it arrives.",
+	"Feeds":          "Data that hospitals send, and the status of the feeds.",
 	"Reads":          "How much nursing each room needs, the level of the unit, and the forecast.",
 	"Administration": "The codes, rules, locations and settings of a hospital, and its users.",
 	"Webhooks":       "Partners that are notified of each change, and their deliveries.",

@@ -107,7 +107,7 @@ func (l *loop) trim(ctx context.Context, partition int32, before int64) {
 		_, err = l.cluster.admin.DeleteRecords(ctx, offsets)
 	}
 	if err != nil {
-		l.log.WarnContext(ctx, "trim changelog", "partition", partition, "error", err)
+		l.log.WarnContext(ctx, "changelog not trimmed", "partition", partition, "error", err)
 	}
 }
 

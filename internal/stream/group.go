@@ -111,7 +111,7 @@ func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error
 		case errors.Is(e.Err, kgo.ErrClientClosed):
 			return e.Err
 		default:
-			m.log.WarnContext(ctx, "kafka reports", "error", advised(e.Err), "topic", e.Topic, "partition", e.Partition)
+			m.log.WarnContext(ctx, "kafka reported an error", "error", advised(e.Err), "topic", e.Topic, "partition", e.Partition)
 		}
 	}
 	return nil
@@ -130,6 +130,6 @@ func (m *membership) leaveGroup(ended context.Context) {
 		_, err = m.cluster.admin.LeaveGroup(ctx, kadm.LeaveGroup(m.group).InstanceIDs(m.id))
 	}
 	if err != nil {
-		m.log.WarnContext(ctx, "leave group", "error", err)
+		m.log.WarnContext(ctx, "group not left", "error", err)
 	}
 }

@@ -207,7 +207,7 @@ func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64
 			return ctx.Err()
 		}
 		for _, e := range fetches.Errors() {
-			c.log.WarnContext(ctx, "kafka reports", "topic", topic, "partition", e.Partition, "error", e.Err)
+			c.log.WarnContext(ctx, "kafka reported an error", "topic", topic, "partition", e.Partition, "error", e.Err)
 		}
 		for iter := fetches.RecordIter(); !iter.Done(); {
 			each(recordOf(iter.Next()))

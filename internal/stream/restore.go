@@ -46,7 +46,7 @@ func (l *loop) restoreAssigned(ctx context.Context, m offsets) (offsets, error) 
 		if errors.Is(err, errAlarm) {
 			l.fatal = err
 		} else {
-			l.log.WarnContext(ctx, "restore repeated", "error", err)
+			l.log.WarnContext(ctx, "restore failed, retrying", "error", err)
 		}
 		return nil, err
 	}

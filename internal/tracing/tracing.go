@@ -54,7 +54,7 @@ func Open(ctx context.Context, p Process, log *slog.Logger) (*Tracer, error) {
 		log.WarnContext(ctx, "propagator not supported; traces continue only by traceparent", "otel_propagators", s.ignored)
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { //nolint:contextcheck // called at any time
-		log.WarnContext(context.Background(), "traces", "error", err)
+		log.WarnContext(context.Background(), "tracing error", "error", err)
 	}))
 	exporter, err := newExporter(ctx, s.protocol)
 	if err != nil {

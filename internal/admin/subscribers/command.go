@@ -208,7 +208,7 @@ func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbou
 	defer cancel()
 	err := s.Order(ctx, c)
 	if err != nil {
-		s.Shell.Log.WarnContext(r.Context(), "dry run not ordered", "error", err)
+		s.Shell.Log.WarnContext(r.Context(), "dry run not requested", "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
 	}
 	return err == nil

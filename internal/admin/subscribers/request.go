@@ -148,7 +148,7 @@ func (s *server) perform(
 	case errors.Is(err, ErrNoKey):
 		unprocessable(w, r, "The service cannot encrypt this; its operator must set SVC_SECRETS_KEY.", "", "secrets_key")
 	default:
-		s.Shell.Log.WarnContext(r.Context(), "administrative action not done", "action", action, "error", err)
+		s.Shell.Log.WarnContext(r.Context(), "administrative action failed", "action", action, "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
 	}
 	return false

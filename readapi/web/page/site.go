@@ -183,7 +183,7 @@ func (s *Site) writeFault(w http.ResponseWriter, r *http.Request, status int, se
 // ShowUnavailable responds that something is currently unavailable, and logs what and why. A page that is only read
 // reloads itself, even in a browser without scripts.
 func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *auth.Session, what string, err error) {
-	s.config.Log.WarnContext(r.Context(), "page cannot do it now", "what", what, "error", err)
+	s.config.Log.WarnContext(r.Context(), "page temporarily unavailable", "what", what, "error", err)
 	w.Header().Set("Retry-After", "2")
 	refresh := 0
 	if r.Method == http.MethodGet && session != nil { // a sign-in is restarted instead
