@@ -25,7 +25,7 @@ const (
 	demoSave    = time.Second              // interval between saves of the progress
 	demoAnswer  = 10 * time.Second         // timeout of one request
 	demoPatient = 250 * time.Millisecond   // pause before a retry
-	demoNote    = "Demo: %d requests from %s applied; the unit now continues in real time.\n"
+	demoNote    = "Demo: %d requests covering %s were applied; the unit now continues in real time.\n"
 )
 
 // DemoSource is the source of the observations of a demo's past, in place of the id of an API key: the key does not

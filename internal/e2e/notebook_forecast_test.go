@@ -33,7 +33,7 @@ func TestNotebookForecast(t *testing.T) {
 		}
 	}
 	d := startDev(t, t.TempDir(), "--demo", "--ephemeral")
-	await(t, d, "requests of 28 days are in")
+	await(t, d, "requests covering 28 days were applied")
 	own, report := filepath.Join(d.dir, "own.csv"), filepath.Join(d.dir, "report")
 	eventually(t, 3*time.Minute, func() error { // applying the history lasts a moment, and an hour may end in the meantime
 		run := exec.Command(filepath.Join(analysts, "run.sh"), "forecast.py", d.Kafka, d.BaseURL+"/registry", d.HospitalID, own)

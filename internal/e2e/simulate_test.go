@@ -85,7 +85,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir, "--demo")
-	await(t, d, "requests of 28 days are in")
+	await(t, d, "requests covering 28 days were applied")
 	first := d.received(t)
 	d.kill()
 	before := demoKept(t, dir)
@@ -149,7 +149,7 @@ func (d *dev) received(t *testing.T) map[string]int64 {
 func TestDemoPast(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--demo", "--ephemeral")
-	await(t, d, "requests of 28 days are in")
+	await(t, d, "requests covering 28 days were applied")
 	p, admin := newPartner(d.BaseURL, d.HospitalID, d.APIKey), newPartner(d.BaseURL, d.HospitalID, d.AdminKey)
 
 	var u struct {
