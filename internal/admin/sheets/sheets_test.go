@@ -44,7 +44,7 @@ func TestFaultsOfLocations(t *testing.T) {
 // of the column instead of its name, because a file without a header begins with values.
 func TestUnknownColumn(t *testing.T) {
 	_, _, err := ReadLocations(strings.NewReader("pointOfCare,rooom\nA,1\n"), 0)
-	if err == nil || !strings.HasPrefix(err.Error(), "line 1: column 2 is none of pointOfCare, ") || strings.Contains(err.Error(), "rooom") {
+	if err == nil || !strings.HasPrefix(err.Error(), "line 1: column 2 must be one of pointOfCare, ") || strings.Contains(err.Error(), "rooom") {
 		t.Errorf("the fault is %v", err)
 	}
 	if _, _, err := ReadMappings(strings.NewReader("system,code\nlocal,1\n"), 0); err == nil {

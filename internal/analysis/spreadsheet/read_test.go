@@ -12,7 +12,7 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ file, rule, says string }{
 		"empty":             {"", EmptyFile, "the file is empty"},
-		"a column nobody":   {"a,canary\n1,2\n", UnknownColumn, "line 1: column 2 is none of a, b"},
+		"a column nobody":   {"a,canary\n1,2\n", UnknownColumn, "line 1: column 2 must be one of a, b"},
 		"a column is gone":  {"b\n1\n", MissingColumn, "line 1: the column a is missing"},
 		"a quote inside":    {"a,b\n1,2\n3,can\"ary\n", StrayQuote, "line 3: a quotation mark is not closed, or is inside an unquoted field"},
 		"a quote goes on":   {"a,b\n1,\"canary\n2,3\n4,5\n", StrayQuote, "line 2: a quotation mark is not closed, or is inside an unquoted field"},
