@@ -43,8 +43,8 @@ func commands() []contract.Route[*webhooks] {
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Replay the events of a time window",
 			About: "Events are selected by occurredAt and sent with their original ids and bodies, in parallel to new events at half the " +
 				"rate. only: failed " +
-				"replays failed deliveries, missing those never delivered to this endpoint, all everything. count is null if counting takes more than two " +
-				"seconds; the command shows the count later.",
+				"replays failed deliveries, missing those never delivered to this endpoint, all everything. count is null if counting takes more " +
+				"than two seconds; the command shows the count later.",
 			Parameters: []contract.Parameter{hook, {Name: dryRun, In: "query", About: "true: count the events without sending them. The " +
 				"command is done when they are counted.", Values: []string{"true", "false"}}},
 			Bodies: body(replayShape{},
