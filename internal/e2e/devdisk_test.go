@@ -196,7 +196,7 @@ func TestDevDamagedByte(t *testing.T) {
 	}
 	out, err := exec.Command(binary(t), "dev", "--data", dir, "--listen", "127.0.0.1:0").CombinedOutput()
 	wantRefusal(t, out, err, filepath.Join(dir, name)+" is damaged at byte")
-	if !regexp.MustCompile(`from offset \d+ on of svc\.v1\.observations-\d+ .*Put back a copy`).Match(out) {
+	if !regexp.MustCompile(`from offset \d+ on of svc\.v1\.observations-\d+ .*Restore a copy`).Match(out) {
 		t.Fatalf("%s", out)
 	}
 	if after := readFiles(t, dir); !bytes.Equal(after[name], damaged) {

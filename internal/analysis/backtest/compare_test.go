@@ -130,7 +130,7 @@ func TestForeignFaults(t *testing.T) {
 		"too many":         {head + "2026-01-05T07:00:00Z,1,1e9,3\n", "line 2: nurses: must be"},
 		"a field too few":  {head + "2026-01-05T07:00:00Z,1,2\n", "line 2: wrong number of fields"},
 		"an open quote":    {head + "2026-01-05T07:00:00Z,1,2,3\n\"2026", "line 3: "},
-		"twice":            {head + "2026-01-05T07:00:00Z,1,2,3\n\n2026-01-05T01:00:00-06:00,1,2,3\n", "line 4: the same at and hours_ahead as in line 2"},
+		"twice":            {head + "2026-01-05T07:00:00Z,1,2,3\n\n2026-01-05T01:00:00-06:00,1,2,3\n", "line 4: has the same at and hours_ahead as line 2"},
 		"spaces in fields": {head + "2026-01-05T07:00:00Z, 1,2,3\n", "line 2: hours_ahead: must be 1 to 8"},
 	} {
 		t.Run(name, func(t *testing.T) {
