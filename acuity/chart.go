@@ -7,9 +7,9 @@ import (
 	"svc/acuity/codes"
 )
 
-// Chart is the rooms of a unit, their patients and the evidence of each patient. A verdict is computed from a chart and
-// an instant; a chart itself does not change with time. It is stored in Redis, so that every read can evaluate it at
-// the time of the read.
+// Chart contains the rooms of a unit, the patients in them and the evidence about each patient. A verdict is computed
+// from a chart and an instant; a chart itself does not change with time. It is stored in Redis, so that every read can
+// evaluate it at the time of the read.
 type Chart struct {
 	Hospital string
 	Unit     UnitChart
@@ -18,8 +18,8 @@ type Chart struct {
 
 // UnitChart is the part of a chart that concerns the unit as a whole.
 type UnitChart struct {
-	Version int64   // of the last change
-	Since   Instant // when anything that the verdict shows last changed
+	Version int64   // version of the last change
+	Since   Instant // when the displayed verdict last changed
 	Clock   Instant // clock of the hospital at Version
 	Run     LevelRun
 	// ObservedAt is the time of the newest fact about a patient; 0: there is none.
@@ -31,23 +31,23 @@ type UnitChart struct {
 
 	HasCensus  bool
 	CensusAt   Instant
-	TotalRooms int32 // max(totalRooms, rooms listed) of the newest census, including blocked rooms
+	TotalRooms int32 // the larger of totalRooms and the number of rooms listed in the newest census, including blocked rooms
 
-	Moves            []Instant // event times of A01 to A04 events in effect that may lie within the last 120 min, ascending
+	Moves            []Instant // event times of the A01 to A04 events in effect that may be in the last 120 min, ascending
 	Unplaced         int32     // open visits without a location
-	UnknownLocations int32     // created from a feed, not confirmed by an administrator
+	UnknownLocations int32     // locations created from a feed that no administrator has confirmed
 
-	// Facts that wait for the entity they refer to, as counted at the last full hour of Clock. Facts wait at most 24
-	// h.
-	CancelsWaiting    int32 // cancels, for the event that they cancel
-	StatementsWaiting int32 // clinical statements, for their visit or patient
+	// Numbers of facts that wait for the entity they refer to, counted when Clock last passed a full hour. A fact waits
+	// for at most 24 h.
+	CancelsWaiting    int32 // cancels that wait for the event they refer to
+	StatementsWaiting int32 // clinical statements that wait for their visit or patient
 
-	Rules              []catalogue.Rule // of the hospital, which override the catalogue; ascending by factor
-	StaffingFromRoster bool             // without a staffing record, nurses on duty are counted from the roster
+	Rules              []catalogue.Rule // the hospital's rules, which override the catalogue; ascending by factor
+	StaffingFromRoster bool             // whether the roster gives the nurses on duty if there is no staffing record
 }
 
-// Catalogue returns the catalogue for this unit: the default catalogue with the rules of its hospital. Charts with
-// equal rules share one catalogue.
+// Catalogue returns the default catalogue with the rules of the unit's hospital. Charts with equal rules share one
+// catalogue.
 func (u *UnitChart) Catalogue() *catalogue.Catalogue { return catalogue.Default().With(u.Rules) }
 
 // RoomChart is one room.
@@ -56,10 +56,10 @@ type RoomChart struct {
 	Label  string
 	Area   string
 	Status RoomStatus
-	Listed bool // in the newest census, or has a patient placed by ADT: counts toward capacity
+	Listed bool // the room counts toward capacity: the newest census lists it, or ADT has placed a patient there
 
-	// NewestSignal is the order time of the newest signal of a room that is known only from clinical signals; the
-	// room is stale 48 h later. 0: any other room.
+	// NewestSignal is the order time of the newest signal in a room that is known only from clinical signals. Such a
+	// room is stale 48 h later. 0: the room is known from other facts.
 	NewestSignal Instant
 
 	// Patients lists the mothers (or other patients) in the room, in order of arrival; newborns are part of their
@@ -68,10 +68,10 @@ type RoomChart struct {
 	Patients []PatientChart
 }
 
-// PatientChart is one patient with her newborns.
+// PatientChart is one patient and her newborns.
 type PatientChart struct {
-	Visit   string  // pseudonym, or "room:<id>" of an occupant without a visit
-	Arrived Instant // in this room
+	Visit   string  // pseudonym, or "room:<id>" for an occupant without a visit
+	Arrived Instant // when the patient arrived in this room
 	Birth   Instant // from this instant on, modifiers with the window "birth" are inactive; 0: no birth yet
 	Mother  bool    // false: the entry has only newborns
 
@@ -82,7 +82,7 @@ type PatientChart struct {
 	Evidence []Evidence
 }
 
-// CountEvidence returns the number of pieces of evidence.
+// CountEvidence returns the number of pieces of evidence in the room.
 func (r *RoomChart) CountEvidence() int {
 	n := 0
 	for i := range r.Patients {
@@ -91,7 +91,7 @@ func (r *RoomChart) CountEvidence() int {
 	return n
 }
 
-// Equal reports whether two charts have equal content.
+// Equal reports whether the charts of two rooms have equal content.
 func (r *RoomChart) Equal(o *RoomChart) bool {
 	return r.ID == o.ID && r.Status == o.Status && r.Listed == o.Listed && r.NewestSignal == o.NewestSignal &&
 		r.Label == o.Label && r.Area == o.Area && slices.EqualFunc(r.Patients, o.Patients, func(a, b PatientChart) bool {
@@ -100,8 +100,8 @@ func (r *RoomChart) Equal(o *RoomChart) bool {
 	})
 }
 
-// EvidenceKind is the kind of source of a piece of evidence. Of two equal pieces, the one with the lower kind is
-// displayed.
+// EvidenceKind is the kind of source that a piece of evidence comes from. If two pieces of evidence are equal, the one
+// with the lower kind is displayed.
 type EvidenceKind uint8
 
 // The kinds, in order of preference for display.
@@ -114,8 +114,8 @@ const (
 	ByCensus
 )
 
-// Evidence is what one source reports about one factor of one patient, after codes were matched, older statements
-// replaced and contradictions resolved. Only active evidence is kept.
+// Evidence is what one source reports about one factor of one patient, after matching codes, replacing older statements
+// and resolving contradictions. Only active evidence is kept.
 type Evidence struct {
 	Factor  catalogue.Factor
 	Variant uint8 // variant of the factor in the catalogue; 0: none
@@ -126,20 +126,20 @@ type Evidence struct {
 	Start Instant // first assertion of the unbroken run, from which steps are timed
 	Last  Instant // newest assertion, from which staleness is timed
 
-	AssignedBy string // of a primary factor: the rule that chose it, a stable code
+	AssignedBy string // for a primary factor, the stable code of the rule that chose it
 	Source     Source
-	Fetus      string // of a fetus: its label "A" to "I", or a pseudonym; empty: no fetus is named
+	Fetus      string // for a fetus, its label "A" to "I" or its pseudonym; empty: no fetus is named
 }
 
-// Source names the statement behind a piece of evidence.
+// Source identifies the statement that a piece of evidence comes from.
 type Source struct {
 	Feed   Channel
 	System codes.System
 	Code   string
 }
 
-// Written returns the code of the source in its usual notation. ICD-10-CM codes are stored without the dot, so that
-// they can be compared by bytes.
+// Written returns the source's code in its usual notation. ICD-10-CM codes are stored without the dot, so that they can
+// be compared byte by byte.
 func (s Source) Written() string {
 	if s.System == codes.ICD10CM && len(s.Code) > 3 {
 		return s.Code[:3] + "." + s.Code[3:]
@@ -150,7 +150,7 @@ func (s Source) Written() string {
 // Level is the strain of a unit.
 type Level uint8
 
-// The levels. Their numbers are levelRank of the API.
+// The levels. Their values are the API's levelRank.
 const (
 	LevelGreen Level = iota
 	LevelYellow
@@ -158,7 +158,7 @@ const (
 	LevelRed
 )
 
-// LevelRun is the time since which a unit has its level, and the level before it.
+// LevelRun records when a unit reached its current level, and its previous level.
 type LevelRun struct {
 	Since    Instant // 0: unknown
 	Prior    Level
@@ -177,7 +177,8 @@ const (
 	ColorRed
 )
 
-// Axis is one of the seven measures of a unit. If two axes are equal, the lower number has priority.
+// Axis is one of the seven measures of a unit. If two axes are equally severe, the one with the lower number has
+// priority.
 type Axis uint8
 
 // The axes.
@@ -223,5 +224,5 @@ func (a Axis) String() string { return axisNames[a].id }
 // Label returns the English display name: a noun that suggests no problem, at any level.
 func (a Axis) Label() string { return axisNames[a].label }
 
-// Problem returns the English headline of a unit that this axis has raised above green.
+// Problem returns the English headline for a unit that this axis has raised above green.
 func (a Axis) Problem() string { return axisNames[a].problem }

@@ -10,19 +10,19 @@ import (
 	"svc/acuity/codes"
 )
 
-// Codec encodes and decodes the records of one kind. A [time.Time] is truncated to the millisecond.
+// Codec encodes and decodes the records of one kind. Every [time.Time] is truncated to the millisecond.
 type Codec[T any] struct {
 	schema *Schema // the newest version
 	fields func(*Coder, *T)
 }
 
-// NewCodec returns the codec of a record by its name in [Released]. fields visits all fields of the newest version in
-// the order of the schema.
+// NewCodec returns the codec for the record with the given name in [Released]. fields visits all fields of the newest
+// version in the order of the schema.
 func NewCodec[T any](record string, fields func(*Coder, *T)) Codec[T] {
 	return Codec[T]{newest(record), fields}
 }
 
-// Encode appends the record of v to dst, which it returns.
+// Encode appends the record of v to dst and returns the extended slice.
 func (k Codec[T]) Encode(dst []byte, v *T) ([]byte, error) {
 	c := freeCoder()
 	defer c.free()
@@ -31,8 +31,7 @@ func (k Codec[T]) Encode(dst []byte, v *T) ([]byte, error) {
 	return c.w.end(k.schema)
 }
 
-// Decode reads a record of any released version. The errors are [ErrMalformed] and
-// [UnknownSchemaError].
+// Decode reads a record of any released version. It fails with [ErrMalformed] or an [UnknownSchemaError].
 func (k Codec[T]) Decode(b []byte) (*T, error) {
 	v := new(T)
 	if err := k.DecodeInto(b, v); err != nil {
@@ -41,7 +40,7 @@ func (k Codec[T]) Decode(b []byte) (*T, error) {
 	return v, nil
 }
 
-// DecodeInto is Decode into v. Every field of v is overwritten.
+// DecodeInto is like Decode, but decodes into v. It overwrites every field of v.
 func (k Codec[T]) DecodeInto(b []byte, v *T) error {
 	p, err := k.schema.payload(b)
 	if err != nil {
@@ -60,18 +59,18 @@ func (k Codec[T]) read(r reader, v *T) error {
 }
 
 // Coder visits the fields of a record in the order of its schema, and either appends them to a buffer or reads them
-// from one. Thus one function describes a record for encoding and decoding.
+// from one. So one function describes a record for both encoding and decoding.
 type Coder struct {
 	reading bool
 	w       writer
 	r       reader
 }
 
-// coders pools coders: allocating one for each record made garbage collection use a sixth of a processor's time.
+// coders pools coders. When each record allocated a coder, garbage collection took a sixth of a processor's time.
 var coders = sync.Pool{New: func() any { return new(Coder) }}
 
 func freeCoder() *Coder {
-	return coders.Get().(*Coder) //nolint:errcheck,forcetypeassert // the pool has nothing else
+	return coders.Get().(*Coder) //nolint:errcheck,forcetypeassert // the pool contains nothing else
 }
 
 // free resets a coder and returns it to the pool.
@@ -83,7 +82,8 @@ func (c *Coder) free() {
 // List encodes or decodes a list. An empty list decodes as nil.
 func List[T any](c *Coder, l *[]T, item func(*Coder, *T)) { listIn(c, l, nil, 0, item) }
 
-// listIn is List, but decodes into memory; nil means new memory. Memory for more than atMost items is not retained.
+// listIn is like List, but decodes into memory; nil means new memory. Memory for more than atMost items is not
+// retained.
 func listIn[T any](c *Coder, l, memory *[]T, atMost int, item func(*Coder, *T)) {
 	if !c.reading {
 		c.w.items(len(*l))
@@ -112,7 +112,7 @@ func listIn[T any](c *Coder, l, memory *[]T, atMost int, item func(*Coder, *T)) 
 // optional encodes or decodes an optional record: a union of null and the record.
 func optional[T any](c *Coder, v **T, fields func(*Coder, *T)) { optionalIn(c, v, nil, fields) }
 
-// optionalIn is optional, but decodes into memory; nil means new memory.
+// optionalIn is like optional, but decodes into memory; nil means new memory.
 func optionalIn[T any](c *Coder, v **T, memory *T, fields func(*Coder, *T)) {
 	if !c.reading {
 		if c.w.some(*v != nil) {
@@ -168,7 +168,7 @@ func Word[T ~string](c *Coder, v *T) {
 // Text encodes or decodes a string.
 func (c *Coder) Text(v *string) { value(c, v, (*reader).text, (*writer).text) }
 
-// constant encodes or decodes a string. A string that list contains is decoded without a copy.
+// constant encodes or decodes a string. Decoding does not copy a string that list contains.
 func constant[T ~string](c *Coder, v *T, list map[string]T) {
 	if !c.reading {
 		c.w.text(string(*v))
@@ -247,8 +247,8 @@ func (c *Coder) Double(v *float64) { value(c, v, (*reader).double, (*writer).dou
 // factor encodes or decodes the id of a factor; the zero factor is the empty string.
 func (c *Coder) factor(v *catalogue.Factor) { value(c, v, (*reader).factor, (*writer).factor) }
 
-// reasons encodes or decodes a set of reasons by their codes, because the numbers of the bits may change. A reason
-// that this release does not know is dropped, because it could have no effect here.
+// reasons encodes or decodes a set of reasons as codes, because the bit numbers may change. A reason that this release
+// does not know is dropped: it could not have any effect in this release.
 func (c *Coder) reasons(v *acuity.Reasons) {
 	var names []string
 	if !c.reading {
@@ -259,8 +259,8 @@ func (c *Coder) reasons(v *acuity.Reasons) {
 	}
 }
 
-// The greatest number of each enumeration. The symbols in the schema have the numbers of the
-// domain's constants; a test counts them.
+// The greatest number in each enumeration. The symbols in the schema have the numbers of the domain's constants, which
+// a test checks.
 const (
 	lastEventType     = uint8(acuity.A13)
 	lastPrecision     = uint8(acuity.Year)

@@ -1,27 +1,27 @@
-// Package schemas is the format of every record on Kafka or in Redis.
+// Package schemas defines the format of every record in Kafka or Redis.
 //
-//   - A [Topic] is a Kafka topic with its name and properties.
-//   - A [Key] identifies the hospital of a record and the part of it; [Partition] assigns it to a partition.
+//   - A [Topic] is a Kafka topic: its name and properties.
+//   - A [Key] identifies the hospital of a record and the part of the hospital; [Partition] assigns it to a partition.
 //   - A record is Avro in the wire format of a schema registry: a zero byte, four bytes with the schema id, and the
-//     binary encoding. The ids are constants of the program, so a reader needs no registry. [UseRegistry] sets the
+//     binary encoding. The ids are constants in the program, so a reader needs no registry. [UseRegistry] sets the
 //     ids of an existing registry.
 //
 // # Evolution
 //
-// Each record has one file per released version under avsc. A released file is never edited: testdata/released.txt
-// pins its digest, and -update only adds lines. A new version is a new file and a new line of [Released]. It must be
-// able to read the records of every older version, which is the compatibility mode BACKWARD of a schema registry.
-// Records of an older version are resolved by the rules of Avro and then decoded as the newest version. Records of an
-// unknown version are refused with an [UnknownSchemaError]. Therefore upgrade readers before writers.
+// Each record has one file per released version under avsc. A released file is never edited: testdata/released.txt pins
+// its digest, and -update only adds lines. A new version is a new file and a new line in [Released]. It must be able to
+// read the records of every older version; schema registries call this compatibility mode BACKWARD. Records of an older
+// version are resolved by Avro's rules and then decoded as the newest version. Records of an unknown version are
+// refused with an [UnknownSchemaError], so upgrade readers before writers.
 //
 // To change a record, copy its file to the next version and edit the copy. An added field needs a default. Add the
 // version to the table in released.go, and the field to the function that encodes and decodes the record. Run the
 // tests with -update. The golden files of older versions must not change.
 //
-// Closed enumerations of the domain are Avro enums. Their symbols are in the order of the numbers in the domain, so a
-// new symbol needs a new version. Open sets (channels, code systems, stable codes) are strings. A factor is encoded
-// by its id, never its index; an id outside the catalogue is refused. There are no Avro maps, and no floats except
-// the rates of keys and webhooks.
+// Closed enumerations in the domain are Avro enums. The symbols have the order of the domain's numbers, so a new symbol
+// needs a new version. Open sets (channels, code systems, stable codes) are strings. A factor is encoded by its id,
+// never its index; an id that is not in the catalogue is refused. There are no Avro maps, and no floats except the
+// rates of keys and webhooks.
 //
 // # Nil and empty
 //
@@ -42,11 +42,11 @@ const (
 	maxText   = 64 << 10 // bytes of one string
 )
 
-// ErrMalformed marks bytes that do not match their schema, or that lack the header of a schema registry. A retry
-// cannot succeed.
+// ErrMalformed means that a record does not match its schema, or lacks the schema registry header. A retry cannot
+// succeed.
 var ErrMalformed = errors.New("malformed record")
 
-// UnknownSchemaError reports a record whose schema this release does not know, or whose schema belongs to another
+// UnknownSchemaError reports a record whose schema this release does not know, or whose schema belongs to a different
 // kind of record.
 type UnknownSchemaError struct {
 	ID   SchemaID
@@ -68,12 +68,12 @@ func IDOf(b []byte) (SchemaID, bool) {
 	if len(b) < headerSize || b[0] != 0 {
 		return 0, false
 	}
-	return SchemaID(binary.BigEndian.Uint32(b[1:])), true //nolint:gosec // the bits of a foreign id
+	return SchemaID(binary.BigEndian.Uint32(b[1:])), true //nolint:gosec // any 32 bits are a valid id
 }
 
 // appendHeader appends the zero byte and the id.
 func appendHeader(dst []byte, id SchemaID) []byte {
-	return binary.BigEndian.AppendUint32(append(dst, 0), uint32(id)) //nolint:gosec // its bits
+	return binary.BigEndian.AppendUint32(append(dst, 0), uint32(id)) //nolint:gosec // keeps the bits
 }
 
 // payload returns the bytes of b after the header, upgraded to the newest version of the record.

@@ -6,14 +6,14 @@ import (
 	"svc/acuity"
 )
 
-// interval is a time as it was sent: the instants from its start to before its end.
+// interval is a time as it was sent: the instants from its start (inclusive) to its end (exclusive).
 type interval struct {
 	from, to  acuity.Instant
 	precision acuity.Precision
 }
 
-// intervalOf returns the interval of a time that was sent. to is its end in the time zone of the sender, in which days,
-// months and some hours differ in length; 0 means the usual length.
+// intervalOf returns the interval of a time that was sent. to is the end of the interval in the sender's time zone,
+// where days, months and some hours differ in length; 0 means that the interval has the usual length.
 func intervalOf(from, to acuity.Instant, p acuity.Precision) interval {
 	if to <= from {
 		to = from.Add(p.Length())
@@ -24,7 +24,7 @@ func intervalOf(from, to acuity.Instant, p acuity.Precision) interval {
 // sent returns the time of the event as it was sent.
 func (e *Event) sent() interval { return intervalOf(e.AsSent(), e.AtTo, e.Precision) }
 
-// cancelled returns the time of the event that a cancel names.
+// cancelled returns the time, as the cancel sent it, of the event to cancel.
 func (e *Event) cancelled() interval { return intervalOf(e.Cancels, e.CancelsTo, e.CancelsPrecision) }
 
 // AsSent returns the event time as it was sent, which is the start of its interval if the time is coarse.
@@ -35,8 +35,8 @@ func (e *Event) AsSent() acuity.Instant {
 	return e.At
 }
 
-// slack returns how much later than At the event may have happened. A coarse time has already been resolved to an
-// instant, so its slack is one millisecond.
+// slack returns how much later than At the event may have occurred. A coarse time has already been resolved to an
+// instant, so the slack is then one millisecond.
 func (e *Event) slack() time.Duration {
 	if e.AtFrom != 0 {
 		return acuity.Millisecond.Length()
@@ -53,10 +53,10 @@ func sameMoment(a, b *Event) bool {
 	return a.AtFrom == b.AtFrom && a.Precision == b.Precision
 }
 
-// sameTime reports whether two times are equal at the coarser of their precisions: the finer one lies in the interval
-// of the coarser one. Intervals of a day or longer are equal if they overlap by more than half, because two messages
-// may state the same day with different UTC offsets. Shorter intervals are also equal if only their ends are: the
-// interval of a time in a repeated hour may include both hours.
+// sameTime reports whether two times are equal at the coarser of their two precisions: the finer time lies in the
+// interval of the coarser one. Intervals of a day or longer are equal if they overlap by more than half, because two
+// messages may give the same day with different UTC offsets. Shorter intervals are also equal if only their ends are
+// equal: for a time in a repeated hour, the interval may span both occurrences.
 func (a interval) sameTime(b interval) bool {
 	switch {
 	case a.precision > b.precision:
@@ -70,8 +70,8 @@ func (a interval) sameTime(b interval) bool {
 	}
 }
 
-// cancels reports whether an event of type c cancels events of type t. An A06 or A07 is cancelled together with the
-// admission that it depends on.
+// cancels reports whether an event of type c cancels events of type t. Cancelling an admission also cancels the A06 or
+// A07 events that depend on it.
 func cancels(c, t acuity.EventType) bool {
 	return c == acuity.A11 && (t == acuity.A01 || t == acuity.A04) ||
 		c == acuity.A12 && t == acuity.A02 ||
@@ -89,7 +89,7 @@ func (e *Event) Recorded() acuity.Instant {
 	return e.At
 }
 
-// selects returns the location by which the cancel c identifies the cancelled event.
+// selects returns the location by which the cancel c identifies the event to cancel.
 func selects(c *Event) *acuity.Location {
 	if c.Type == acuity.A12 {
 		return c.Prior
@@ -98,8 +98,8 @@ func selects(c *Event) *acuity.Location {
 }
 
 // cancel assigns to each cancel the event that it cancels. The target of a cancel with a join key (the time of the
-// cancelled event) does not depend on other cancels, so the cancel may arrive twice. Cancels without a key apply in
-// the order of their times, each to the latest event that is not cancelled yet.
+// cancelled event) does not depend on other cancels, so such a cancel may arrive twice. Cancels without a key apply in
+// time order, each to the latest event that is not cancelled yet.
 func (n *builder) cancel() {
 	for i := range n.Events {
 		if c := &n.Events[i]; IsCancel(c.Event.Type) && c.Disposition == Applied && c.Event.Cancels != 0 {
@@ -159,7 +159,7 @@ func (n *builder) cancelLatest(i int) {
 	c := &n.Events[i]
 	for j := i - 1; j >= 0; j-- {
 		if earlier := &n.Events[j]; sameCancel(earlier.Event, c.Event) && earlier.Disposition != Duplicate {
-			c.Disposition = earlier.Disposition // the same cancel with another identity
+			c.Disposition = earlier.Disposition // the same cancel with a different identity
 			return
 		}
 	}
@@ -196,13 +196,13 @@ func (n *builder) cancelLatest(i int) {
 	n.cancelEvent(c, &n.Events[best], false)
 }
 
-// sameCancel reports whether two cancels without a join key are the same cancel.
+// sameCancel reports whether two cancels without a join key are repetitions of the same cancel.
 func sameCancel(a, b *Event) bool {
 	return a.Type == b.Type && a.Cancels == 0 && sameMoment(a, b) && a.Recorded() == b.Recorded() && *selects(a) == *selects(b)
 }
 
-// cancelEvent cancels t and those of its repetitions (events with the same type, time and location) that were recorded
-// before the cancel, but at least the first of them. Later repetitions are new events
+// cancelEvent cancels t and its repetitions, which are the events with the same type, time and location. It cancels
+// those recorded before the cancel, but always the first one. Later repetitions are new events
 // (docs/decisions.md#reissued-events).
 func (n *builder) cancelEvent(c, t *AppliedEvent, dead bool) {
 	var first *AppliedEvent
@@ -230,21 +230,21 @@ func (n *builder) reissueOf(o, t *AppliedEvent) bool {
 		o.Disposition != Duplicate && n.sameRoom(o.Event.Place, t.Event.Place))
 }
 
-// markWaiting marks a cancel as waiting for its event.
+// markWaiting marks a cancel as waiting for the event it refers to.
 func (n *builder) markWaiting(c *AppliedEvent) {
 	c.Disposition, c.Remarks = CancelWaiting, c.Remarks|remarkWaiting
 	n.Waiting = append(n.Waiting, c.Event.ReceivedAt)
 }
 
-// voidAfterCancelledAdmit voids the events that depended on a cancelled admission, up to the next one that is not
+// voidAfterCancelledAdmit voids the events that depended on a cancelled admission, up to the next admission that is not
 // cancelled (docs/decisions.md#cancelled-admit).
 func (n *builder) voidAfterCancelledAdmit() {
 	void := false
 	for i := range n.Events {
 		t := &n.Events[i]
-		switch t.Event.Type { //nolint:exhaustive // the others open no visit and need none
+		switch t.Event.Type { //nolint:exhaustive // other types neither open a visit nor need one
 		case acuity.A01, acuity.A04:
-			switch t.Disposition { //nolint:exhaustive // the others change nothing
+			switch t.Disposition { //nolint:exhaustive // other dispositions have no effect
 			case Cancelled:
 				void = true
 			case Applied:
@@ -258,7 +258,7 @@ func (n *builder) voidAfterCancelledAdmit() {
 	}
 }
 
-// TakenBack returns the time of the newest event that the cancel c cancelled; 0: none.
+// TakenBack returns the time of the newest event that the cancel c cancelled; 0: it cancelled none.
 func (s *Timeline) TakenBack(c *AppliedEvent) acuity.Instant {
 	last := acuity.Instant(0)
 	for i := range s.Events {

@@ -8,14 +8,14 @@ import (
 	"svc/acuity"
 )
 
-// JoinParts returns the events of a visit that a sender divides into several FHIR Encounters, ready for [Build].
-// isPart reports whether an event belongs to a part, which is an Encounter that is partOf another Encounter of the
-// same visit. The events of all other sources form the whole.
+// JoinParts returns the events of a visit that a sender divides into several FHIR Encounters, ready for [Build]. isPart
+// reports whether an event belongs to a part, which is an Encounter that is partOf another Encounter of the same visit.
+// All other events form the whole.
 //
 // The end of a part does not end the visit; the end of the whole does. If no event of the whole opens the visit, the
-// visit ends with its last part. The patient's location is that of the newest part in progress that names one, or
-// else that of the whole. When that part ends, the patient returns to the location of the next newest part. A later
-// location from HL7 or JSON applies regardless of the parts in progress.
+// visit ends with its last part. The patient's location is the one named by the newest part in progress that names a
+// location, or else the location of the whole. When that part ends, the patient returns to the location of the next
+// newest part. A later location from HL7 or JSON takes effect even while parts are in progress.
 func (how Options) JoinParts(events []Event, isPart func(*Event) bool) []Event {
 	j := joiner{how: how}
 	for i := range events {
@@ -33,12 +33,12 @@ func (how Options) JoinParts(events []Event, isPart func(*Event) bool) []Event {
 	return j.join()
 }
 
-// part is one Encounter that is partOf another of its visit.
+// part is one Encounter that is partOf another Encounter of the same visit.
 type part struct {
 	resource string
 	from, to acuity.Instant // to 0: the part is in progress
 	events   []Event        // in the order in which they apply
-	end      *Event         // its discharge; nil: there is none
+	end      *Event         // discharge of the part; nil: there is none
 }
 
 // joiner joins the parts of a visit.
@@ -65,7 +65,7 @@ func opens(t acuity.EventType) bool {
 	return t == acuity.A01 || t == acuity.A04 || t == acuity.A02 || t == acuity.A06 || t == acuity.A07
 }
 
-// join returns the events of the whole and of its parts.
+// join returns the events of the whole and of the parts.
 func (j *joiner) join() []Event {
 	for _, p := range j.parts {
 		slices.SortFunc(p.events, func(a, b Event) int { return a.Compare(&b) })
@@ -145,7 +145,7 @@ func (j *joiner) addParts(hasWhole bool) {
 	}
 }
 
-// endedAt reports whether the whole had ended at t.
+// endedAt reports whether the whole had ended by t.
 func (j *joiner) endedAt(t acuity.Instant) bool {
 	stays := j.known.Stays
 	if len(stays) == 0 || t < stays[0].From {
@@ -174,8 +174,8 @@ func (p *part) placedAt(t acuity.Instant, how Options) *Event {
 	return nil
 }
 
-// addReturns adds a transfer at the end of each part that had determined the patient's location, to the location that
-// applies from then on. If no location is known, the patient stays.
+// addReturns adds, at the end of each part that determined the patient's location, a transfer to the location that
+// applies from that time on. If no such location is known, the patient stays.
 func (j *joiner) addReturns() {
 	for _, p := range j.parts {
 		if p.to == 0 || j.endedAt(p.to) {
@@ -188,7 +188,7 @@ func (j *joiner) addReturns() {
 		to := j.wholeAt(p.to)
 		if next := j.partAt(p.to); next != nil {
 			if to = next.placedAt(p.to, j.how); happenedAt(to) == p.to {
-				continue // the event of the whole places the patient
+				continue // the whole's event places the patient
 			}
 		}
 		if to == nil {
@@ -228,7 +228,7 @@ func (j *joiner) wholeAt(t acuity.Instant) *Event {
 func (j *joiner) lastEnd() (last *Event) {
 	for _, p := range j.parts {
 		switch {
-		case p.from == 0 && p.end == nil: // planned
+		case p.from == 0 && p.end == nil: // the part is only planned
 		case p.end == nil:
 			return nil
 		case last == nil || last.Compare(p.end) < 0:
@@ -238,7 +238,7 @@ func (j *joiner) lastEnd() (last *Event) {
 	return last
 }
 
-// CountsAt returns the instant at which an event counts: its event time, limited to the time of receipt.
+// CountsAt returns the instant at which an event counts: the event time or the time of receipt, whichever is earlier.
 func (e *Event) CountsAt() acuity.Instant { return happenedAt(e) }
 
 // Opens reports whether an event opens or moves a visit.
@@ -257,7 +257,7 @@ func (s *Timeline) stayAt(t acuity.Instant) *Stay {
 	return nil
 }
 
-// IsIn reports whether the visit was in the room of location l at t. An empty location is no room.
+// IsIn reports whether the visit was in the room of location l at t. An empty location is not a room.
 func (s *Timeline) IsIn(l *acuity.Location, t acuity.Instant, how Options) bool {
 	stay := s.stayAt(t)
 	if stay == nil || l.IsZero() || stay.Place().IsZero() {
@@ -267,7 +267,7 @@ func (s *Timeline) IsIn(l *acuity.Location, t acuity.Instant, how Options) bool 
 	return n.sameRoom(stay.Place(), l)
 }
 
-// Target returns the time of the newest event that the given cancel cancels; 0: none.
+// Target returns the time of the newest event that the given cancel cancels; 0: it cancels none.
 func (s *Timeline) Target(cancel *Event) acuity.Instant {
 	for i := range s.Events {
 		t := &s.Events[i]

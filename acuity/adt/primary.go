@@ -15,22 +15,22 @@ import (
 // row.
 type CareFacts struct {
 	Explicit     catalogue.Factor // primaryFactor as sent; 0: none
-	LocalPrimary catalogue.Factor // from the hospital's own table; 0: none
+	LocalPrimary catalogue.Factor // from the hospital's table; 0: none
 
 	PointOfCare string // PV1-3.1
-	Area        string // of the room, from the census
+	Area        string // area of the room, from the census
 	Service     string
-	Label       string // of the room
+	Label       string // label of the room
 	Class       byte
 	Reasons     acuity.Reasons
 	Newborn     bool
 
-	At          acuity.Instant // of the event or the census; the default start of the clock
+	At          acuity.Instant // time of the event or the census; the default start of the clock
 	PlacedAt    acuity.Instant // when the patient arrived in the room
-	Birth       acuity.Instant // 0: no birth yet
+	Birth       acuity.Instant // time of birth; 0: no birth yet
 	CesareanDue bool           // the patient has diagnosis O82
-	Cesarean    bool           // by delivery mode, or because the patient was in an operation
-	Born        acuity.Instant // of a newborn; 0: unknown
+	Cesarean    bool           // according to the delivery mode, or because the patient had surgery
+	Born        acuity.Instant // for a newborn, time of birth; 0: unknown
 
 	kind Area // see Kind; 0: not determined yet
 }
@@ -40,8 +40,8 @@ type Primary struct {
 	Factor     catalogue.Factor // 0: unknown
 	Since      acuity.Instant
 	AssignedBy string // stable code: explicit, site, area:…, reason:…, rule:…
-	Assumed    bool   // a guess that errs toward more nursing
-	clocked    bool   // the rule, not the event, determines Since
+	Assumed    bool   // whether Factor is a guess that errs toward more nursing
+	clocked    bool   // whether the rule, not the event, determines Since
 }
 
 // The time limits in the table of areas (docs/decisions.md#primary-table).
@@ -51,8 +51,8 @@ const (
 	freshNewborn  = 6 * time.Hour // a newborn in transition
 )
 
-// ChoosePrimary chooses the primary factor of a patient: the explicit one, or else that of the hospital's table, or
-// else that of the table of areas. A modifier never implies a primary factor
+// ChoosePrimary chooses the primary factor of a patient: the explicit one, or else the one in the hospital's table, or
+// else the one in the table of areas. A modifier never implies a primary factor
 // (docs/decisions.md#no-primary-from-modifier). A newborn never gets the primary factor of a mother.
 func ChoosePrimary(f *CareFacts) Primary {
 	switch {
@@ -91,7 +91,7 @@ func ChoosePrimary(f *CareFacts) Primary {
 	return Primary{}
 }
 
-// circumstances returns the conditions of rules that the facts meet.
+// circumstances returns the rule conditions that the facts meet.
 func (f *CareFacts) circumstances() circumstance {
 	var when circumstance
 	set := func(c circumstance, holds bool) {
@@ -104,8 +104,8 @@ func (f *CareFacts) circumstances() circumstance {
 	set(whenCesareanDue, f.CesareanDue)
 	set(whenAfterCesarean, f.CesareanDue || f.Cesarean || f.Reasons&places().cesarean != 0)
 	if f.Birth != 0 {
-		// The age is that at the arrival in the room, not the current one, because a message without new facts must not
-		// change the primary factor.
+		// Use the age on arrival in the room, not the current age: a message without new facts must not change the
+		// primary factor.
 		age := f.PlacedAt.Sub(f.Birth)
 		set(whenBirth, true)
 		set(whenBirth2h, age < firstRecovery)
@@ -115,13 +115,13 @@ func (f *CareFacts) circumstances() circumstance {
 	return when
 }
 
-// Primary returns the current primary factor that follows from the events of the visit. Its clock continues across a
-// move to a location with the same factor. The clock restarts with another factor (docs/decisions.md#primary-clock),
-// with a change between inpatient and outpatient, and with an admission to another area
-// (docs/decisions.md#repeated-admit). An explicit primary factor applies in the area in which it was sent
-// (docs/decisions.md#explicit-primary).
+// Primary returns the current primary factor according to the events of the visit. Its clock continues when the patient
+// moves to a location with the same factor. The clock restarts when the factor changes
+// (docs/decisions.md#primary-clock), when the patient changes between inpatient and outpatient, and on admission to a
+// different area (docs/decisions.md#repeated-admit). An explicit primary factor applies in the area in which it was
+// sent (docs/decisions.md#explicit-primary).
 //
-// find returns what is known about a location. birth and cesarean are facts from other feeds.
+// find returns what is known about a location. birth and cesarean come from other feeds.
 func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) Primary {
 	if !s.Open {
 		return Primary{}
@@ -146,12 +146,12 @@ type primaryFold struct {
 	timeline *Timeline
 	find     func(*acuity.Location) *CachedPlace
 	birth    acuity.Instant // from other feeds
-	cesarean bool           // from other feeds, or because of an operation
+	cesarean bool           // from other feeds, or because the patient had surgery
 
 	now      Primary
 	explicit catalogue.Factor
 	here     Area
-	where    string // point of care, which tells unknown areas apart
+	where    string // point of care, which distinguishes unknown areas
 	last     *AppliedEvent
 }
 
@@ -214,7 +214,7 @@ func (p *primaryFold) set(c Primary, restart bool) {
 	}
 }
 
-// facts returns what is known of the patient directly after an event.
+// facts returns what is known about the patient directly after an event.
 func (p *primaryFold) facts(t *AppliedEvent, at acuity.Instant) CareFacts {
 	here := &p.timeline.Stays[t.stay]
 	place := p.find(here.Place())
@@ -239,19 +239,19 @@ func (p *primaryFold) facts(t *AppliedEvent, at acuity.Instant) CareFacts {
 // Place is what a hospital knows about a location.
 type Place struct {
 	PointOfCare string           // PV1-3.1
-	Area, Label string           // of the room; "": unknown
-	Primary     catalogue.Factor // the hospital's own primary factor for patients there; 0: none
+	Area, Label string           // area and label of the room; "": unknown
+	Primary     catalogue.Factor // the hospital's primary factor for patients at this location; 0: none
 }
 
-// CachedPlace is a place that caches its kind. It is not safe for concurrent use.
+// CachedPlace is a Place that caches its kind. It is not safe for concurrent use.
 type CachedPlace struct {
 	Place
 
-	kind    Area   // for patients of service; areaUnknown: not determined yet
+	kind    Area   // kind for patients with service; areaUnknown: not determined yet
 	service string // service for which kind was determined
 }
 
-// KindFor returns the kind of the place for a patient of a service.
+// KindFor returns the kind of the place for a patient with the given service.
 func (p *CachedPlace) KindFor(service string) Area {
 	if p.kind == areaUnknown || p.service != service {
 		p.service = service
@@ -260,8 +260,8 @@ func (p *CachedPlace) KindFor(service string) Area {
 	return p.kind
 }
 
-// Kind returns the kind of the patient's location. The first text with a word of a specific area decides, or else the
-// first with a word of a general area.
+// Kind returns the kind of the patient's location. The first text that contains a word for a specific area decides. If
+// there is none, the first text that contains a word for a general area decides.
 func (f *CareFacts) Kind() Area {
 	b := places()
 	first := func(from, to Area) Area {

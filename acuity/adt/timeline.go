@@ -1,8 +1,8 @@
 // Package adt builds the timeline of a visit from the set of its ADT events.
 //
 // [Build] sorts the events, applies cancels, and records the disposition of each event. The order of arrival does not
-// matter. A [Timeline] has the stays, the current diagnoses and the primary factor of the patient. The words for
-// kinds of locations, and the reasons of admissions from which a primary factor follows, are in places.txt.
+// matter. A [Timeline] has the patient's stays, current diagnoses and primary factor. places.txt lists the words that
+// identify kinds of locations, and the reasons for admission that determine a primary factor.
 package adt
 
 import (
@@ -13,27 +13,27 @@ import (
 	"svc/acuity"
 )
 
-// Timeline is the result of applying the ADT events of one visit. It depends only on the set of events: every order
-// of arrival gives the same timeline.
+// Timeline is the result of applying the ADT events of one visit. It depends only on the set of events, not on their
+// order of arrival.
 type Timeline struct {
 	Events []AppliedEvent   // in the order in which they apply
 	Stays  []Stay           // ascending; a stay with a zero location is a time without a location
-	Moves  []acuity.Instant // that count toward turnover (docs/decisions.md#turnover), ascending
+	Moves  []acuity.Instant // times of the moves that count toward turnover (docs/decisions.md#turnover), ascending
 	// Diagnoses are the current diagnoses, in the order of their first mention.
 	Diagnoses []CurrentDiagnosis
-	// Waiting lists the receipt times of cancels whose event is not known yet, ascending.
+	// Waiting lists the receipt times of cancels that refer to an event not known yet, ascending.
 	Waiting []acuity.Instant
 
 	Open     bool           // admitted or registered, and not discharged
 	OpenedAt acuity.Instant // event time of the event that opened the visit; 0: never
 	ClosedAt acuity.Instant // event time of the discharge; 0: open
 
-	Class    byte           // newest patient class; if none was sent, I or O by event type
-	Newborn  bool           // according to the events; set it before calling Primary if another source knows
-	Babies   uint8          // of a multiple birth; 0: unknown
-	Service  string         // newest
+	Class    byte           // newest patient class; if none was sent, I or O according to the event type
+	Newborn  bool           // from the events; before calling Primary, the caller sets it if another source says so
+	Babies   uint8          // number of babies in a multiple birth; 0: unknown
+	Service  string         // newest hospital service
 	Patient  string         // newest patient id from HL7 or JSON
-	Subjects []string       // further references to the patient, from Encounters
+	Subjects []string       // additional references to the patient, from Encounters
 	Birth    acuity.Instant // start of the earliest current Z37 diagnosis; 0: none
 	Cesarean bool           // the patient has diagnosis O82
 
@@ -47,18 +47,18 @@ type Stay struct {
 	Placing  *Event         // first event that places the patient here
 }
 
-// Place returns the location as sent; a zero location means a time without a location.
+// Place returns the location as sent. A zero location means that the visit had no location during the stay.
 func (s *Stay) Place() *acuity.Location { return s.Placing.Place }
 
 // AppliedEvent is an event with its disposition and the state directly after it.
 type AppliedEvent struct {
 	Event       *Event
-	At          acuity.Instant // event time, limited to the receipt (docs/decisions.md#future-times)
+	At          acuity.Instant // event time, no later than the receipt (docs/decisions.md#future-times)
 	Disposition Disposition
 	Remarks     Remarks
-	begins      bool // the visit begins: the primary factor restarts
-	moved       bool // the visit moved to another room, or out of all rooms
-	closes      bool // the visit was discharged
+	begins      bool // whether the visit begins, which restarts the primary factor
+	moved       bool // whether the visit moved to another room, or out of all rooms
+	closes      bool // whether the visit was discharged
 
 	// The state directly after the event.
 	stay     int16 // index of the stay; -1: the visit is not open
@@ -69,8 +69,8 @@ type AppliedEvent struct {
 	birth    acuity.Instant
 }
 
-// EndsNothing reports whether the event is a discharge of a visit that was never opened. The discharge applies as
-// soon as the admission arrives.
+// EndsNothing reports whether the event is a discharge of a visit that was never opened. The discharge takes effect
+// when the admission arrives.
 func (t *AppliedEvent) EndsNothing() bool {
 	return t.Event.Type == acuity.A03 && t.Disposition == Applied && !t.closes
 }
@@ -87,12 +87,12 @@ type Disposition uint8
 // The dispositions of an event.
 const (
 	Applied           Disposition = iota
-	Duplicate                     // a repetition of an event
-	OtherType                     // a type that has no effect
+	Duplicate                     // a repeated event
+	OtherType                     // an event type without effect
 	Void                          // its Encounter was cancelled or entered in error (docs/decisions.md#cancelled-encounter)
 	Cancelled                     // cancelled by another event
 	AdmitCancelled                // it depended on a cancelled admission (docs/decisions.md#cancelled-admit)
-	CancelWaiting                 // a cancel whose event is not known yet
+	CancelWaiting                 // a cancel that refers to an event not known yet
 	CancelTooLate                 // a cancel of a folded event (docs/decisions.md#folded-events)
 	SameRoom                      // a transfer to the current room
 	AfterDischarge                // a transfer after the discharge (docs/decisions.md#first-message)
@@ -101,7 +101,7 @@ const (
 	TooOld                        // older than the folded events (docs/decisions.md#folded-events)
 )
 
-// Reason returns a stable code that says why an event has no effect; "": it has one.
+// Reason returns a stable code for why the event has no effect, or "" if it has one.
 func (f Disposition) Reason() string {
 	return [...]string{
 		Applied: "", Duplicate: "duplicate", OtherType: "event_type", Void: "",
@@ -116,15 +116,15 @@ func (f Disposition) Reason() string {
 type Remarks uint8
 
 const (
-	remarkPlaceDiffers   Remarks = 1 << iota // an update names another location
-	remarkPriorDiffers                       // PV1-6 is not the location of the visit (docs/decisions.md#prior-location)
+	remarkPlaceDiffers   Remarks = 1 << iota // an update names a different location
+	remarkPriorDiffers                       // PV1-6 differs from the visit's location (docs/decisions.md#prior-location)
 	remarkWaiting                            // a cancel waits for the event that it cancels
 	remarkAfterDischarge                     // see AfterDischarge
 	remarkTooLate                            // see CancelTooLate and TooOld
-	remarkFuture                             // the event time is more than 5 min ahead of the receipt (docs/decisions.md#future-times)
+	remarkFuture                             // event time more than 5 min after the receipt (docs/decisions.md#future-times)
 )
 
-// remarkCodes are the stable codes of the remarks, by bit.
+// remarkCodes are the stable codes of the remarks, indexed by bit.
 var remarkCodes = [...]string{
 	"place_differs", "prior_place_differs", "cancel_waiting",
 	"transfer_after_discharge", "event_too_old", "time_in_future",
@@ -141,13 +141,13 @@ func (r Remarks) Codes() []string {
 	return codes
 }
 
-// Options are the settings and callbacks of the hospital that a timeline depends on.
+// Options are the hospital's settings and callbacks on which a timeline depends.
 type Options struct {
 	// SameRoom reports whether two locations are the same room. If it is nil, only equal locations are.
 	SameRoom func(a, b *acuity.Location) bool
 	// IsWard reports whether a location is a unit without a room. If it is nil, no location is.
 	IsWard func(*acuity.Location) bool
-	// TrustA08 lets an update (A08) move a patient (a setting of the hospital).
+	// TrustA08 is the hospital's setting that lets an update (A08) move a patient.
 	TrustA08 bool
 	// FoldAt is the event time of the newest folded event (docs/decisions.md#folded-events); 0: no event is folded. A
 	// cancel of an earlier event is too late.
@@ -157,8 +157,8 @@ type Options struct {
 	Filtered bool
 }
 
-// CancelsWaiting returns how many cancels are waiting at now. A cancel counts as waiting for at most 24 h after its
-// receipt (docs/decisions.md#waiting-cancels).
+// CancelsWaiting returns the number of cancels that, at now, wait for the event they refer to. A cancel counts as
+// waiting for at most 24 h after its receipt (docs/decisions.md#waiting-cancels).
 func (s *Timeline) CancelsWaiting(now acuity.Instant) int {
 	count := 0
 	for _, received := range s.Waiting {
@@ -169,7 +169,7 @@ func (s *Timeline) CancelsWaiting(now acuity.Instant) int {
 	return count
 }
 
-// waitForEvent is how long a cancel counts as waiting for its event.
+// waitForEvent is how long a cancel counts as waiting for the event it refers to.
 const waitForEvent = 24 * time.Hour
 
 // PlacedAt returns when ADT placed the visit in its current room; 0: never.
@@ -180,9 +180,8 @@ func (s *Timeline) PlacedAt() acuity.Instant {
 	return 0
 }
 
-// PlacedAbout reports whether an event that arrived after a census at t may have placed the visit after t. The
-// event's time is before t, but within the same second or minute because of its precision. Such a patient does not
-// count as absent from the census.
+// PlacedAbout reports whether an event that arrived after a census at t may have placed the visit after t: the event's
+// time is before t, but its precision allows a time after t. Such a patient does not count as absent from the census.
 func (s *Timeline) PlacedAbout(t acuity.Instant) bool {
 	return slices.ContainsFunc(s.Events, func(e AppliedEvent) bool {
 		if e.stay < 0 || e.Event.ReceivedAt <= t || e.At > t || e.At.Add(e.Event.slack()) <= t {
@@ -204,7 +203,7 @@ func (s *Timeline) NewestPatient() string {
 	return ""
 }
 
-// ClockSlack is how far a time may be ahead of the receipt without a warning (docs/decisions.md#future-times).
+// ClockSlack is how far an event time may be after the receipt without a warning (docs/decisions.md#future-times).
 const ClockSlack = 5 * time.Minute
 
 // foldedID is the prefix of the ids of events that replace folded ones (docs/decisions.md#folded-events). Other ids

@@ -1,11 +1,11 @@
 // Package catalogue defines the 80 acuity factors.
 //
-//   - A [Factor] is a kind of patient (primary factor), or a modifier of it.
+//   - A [Factor] is a kind of patient (primary factor), or a modifier.
 //   - A [Spec] is the catalogue entry of a factor: names, codes that activate it, variants.
 //   - A [Requirement] is the demand and severity of one variant over time. [Requirement.Judge] applies it to a piece
 //     of evidence at an instant.
 //   - [Demand] is nursing demand in 60ths of a nurse.
-//   - A [Rule] replaces lines of one factor for one hospital, see [Catalogue.With].
+//   - A [Rule] replaces lines of one factor's entry for one hospital; see [Catalogue.With].
 //
 // catalogue.txt explains its format and cites the source of each number.
 package catalogue
@@ -22,21 +22,21 @@ var catalogueText string
 
 // Catalogue is the set of all factors and their requirements. It is immutable and safe for concurrent use.
 type Catalogue struct {
-	specs   []Spec  // by Factor; index 0 is an empty entry
+	specs   []Spec  // indexed by Factor; index 0 is an empty entry
 	blocks  []block // lines of the source text; index 0 is factor 1
 	byID    map[string]Factor
 	version string
 
-	// traits and rank are read for each piece of evidence. They are arrays that cover every value of a Factor, so the
-	// compiler omits bounds checks.
+	// traits and rank are read for each piece of evidence. They are arrays with an element for every possible Factor,
+	// so the compiler omits bounds checks.
 	traits [anyFactor]Traits
 	rank   [anyFactor]uint8 // position of the factor's id in alphabetical order
 }
 
-// anyFactor is the number of values of a Factor.
+// anyFactor is the number of possible values of a Factor.
 const anyFactor = 1 << 8
 
-// Default returns the embedded catalogue. It panics if the catalogue is faulty, which a test prevents.
+// Default returns the embedded catalogue. It panics if the catalogue is invalid, which a test rules out.
 var Default = sync.OnceValue(func() *Catalogue {
 	c, err := parseCatalogue(catalogueText)
 	if err != nil {
@@ -45,11 +45,11 @@ var Default = sync.OnceValue(func() *Catalogue {
 	return c
 })
 
-// Version returns the version of the rules: the number in the file and a digest of all lines without comments, so
-// that every changed number changes the version.
+// Version returns the version of the rules: the version number in the file and a digest of all lines without comments,
+// so that changing any number changes the version.
 func (c *Catalogue) Version() string { return c.version }
 
-// Spec returns the entry of a factor. An unknown factor gets the empty entry.
+// Spec returns the entry of a factor. For an unknown factor it returns the empty entry.
 func (c *Catalogue) Spec(f Factor) *Spec {
 	if int(f) >= len(c.specs) {
 		f = 0
@@ -63,7 +63,7 @@ func (c *Catalogue) Traits(f Factor) Traits { return c.traits[f] }
 // Rank returns the position of a factor's id in alphabetical order.
 func (c *Catalogue) Rank(f Factor) uint8 { return c.rank[f] }
 
-// PatientSections returns the section of a patient with primary factor f. Recovery after a cesarean counts as
+// PatientSections returns the section for a patient with primary factor f. Recovery after a cesarean counts as
 // Postpartum although the catalogue lists it under Cesarean.
 func (c *Catalogue) PatientSections(f Factor) Sections {
 	if c.traits[f]&traitPostpartum != 0 {
@@ -101,15 +101,15 @@ type Variant struct {
 // Route defines which codes activate a factor.
 type Route struct {
 	Diagnosis bool       // matches diagnoses; false: matches signals
-	Kind      SignalKind // of a signal; observation, lab and device match each other
+	Kind      SignalKind // for signals; observation, lab and device match each other
 	System    codes.System
-	Codes     []string  // as the specification writes them: "O15*" is a prefix, "O11-O13" a range, "O16" a category, "O99.89" exact
-	Words     []string  // words of the display name, instead of codes
+	Codes     []string  // in the specification's notation: "O15*" is a prefix, "O11-O13" a range, "O16" a category, "O99.89" an exact code
+	Words     []string  // words in the display name, instead of codes
 	Needs     Condition // condition on the value
 	Variant   uint8
-	Count     uint8 // number of babies that the code means; 0: unknown
-	// Refines marks a route that only adds a variant or a count to codes of an earlier route of the factor. Reports
-	// of coverage omit it.
+	Count     uint8 // number of babies that the code implies; 0: unknown
+	// Refines marks a route that only adds a variant or a count to codes of an earlier route for the same factor.
+	// Coverage reports omit such routes.
 	Refines bool
 	Note    string // lowSpecificity
 }
@@ -124,7 +124,7 @@ const (
 	NeedsCategoryII               // the value names Category II
 	NeedsCategoryIII
 	NeedsPositive // the result is positive or detected
-	NeedsOxygen   // oxygen is given: not room air, none, off, flow 0 or FiO2 of 21%
+	NeedsOxygen   // oxygen is given: the value is not room air, none, off, flow 0 or FiO2 of 21%
 	NeedsNotNo    // any value except no and false
 )
 
@@ -137,7 +137,7 @@ type Condition struct {
 }
 
 // SignalKind is the kind of a clinical signal. Observation, lab and device match each other; medication matches only
-// itself.
+// medication.
 type SignalKind uint8
 
 // The kinds of signals.

@@ -14,18 +14,19 @@ type Demand int32
 // Nurse is the demand of one nurse.
 const Nurse Demand = 60
 
-// Step is a part of a schedule: demand and severity while the age of the factor is less than Until. Until 0 means no end.
+// Step is one step of a schedule: the demand and severity of a factor until its age reaches Until. If Until is 0, the
+// step has no end.
 type Step struct {
 	Until time.Duration
 	Need  Demand
 	Class uint8 // severity 0 … 4
 }
 
-// Schedule is the demand and the severity of a factor by age. An empty schedule has no demand.
+// Schedule is the demand and the severity of a factor by the factor's age. An empty schedule has no demand.
 type Schedule []Step
 
-// At returns the demand and the severity, at now, of a factor that started at start, and the instant at which the
-// schedule next changes either; 0: never.
+// At returns the demand and the severity, at now, of a factor that started at start. next is the instant at which the
+// schedule next changes either of them; 0: never.
 //
 // A step includes its first instant and excludes its last: magnesium is 1:1 at 59:59 and 1:2 at 60:00. A start in the
 // future counts as now, because the clocks of bedside devices may be fast.
@@ -64,8 +65,8 @@ func (d Demand) Ratio() string {
 	}
 }
 
-// Nursing returns the demand of a room as text: the result of Ratio, "none" without demand, or "1:1+" for more than
-// one and at most one and a half nurses.
+// Nursing returns the demand of a room as text: "none" without demand, "1:1+" for more than one and at most one and a
+// half nurses, or else the result of Ratio.
 func (d Demand) Nursing() string {
 	switch {
 	case d <= 0:
@@ -79,30 +80,30 @@ func (d Demand) Nursing() string {
 
 // Requirement is the demand, severity and duration of one variant of a factor.
 type Requirement struct {
-	Need       Schedule // demand of a primary factor or floor of a modifier, with the severity
+	Need       Schedule // demand of a primary factor or floor of a modifier, and the severity
 	needIn     Sections // sections in which a modifier's floor applies; 0: all
 	floors     []floorRule
-	track      bool     // Need is the demand of a newborn
+	track      bool     // whether Need is a newborn's demand
 	withMother Schedule // replaces Need for a patient with a pp-* primary factor; nil: Need applies
-	trackFloor Demand   // minimum of all newborns together
+	trackFloor Demand   // minimum for all newborns together
 
 	add           Demand
 	addIn         Sections // sections in which the ADD applies; 0: all
 	addUntilBirth bool
 
-	window          codes.Instant // how long evidence lasts; 0: until it is ended
+	window          codes.Instant // how long evidence lasts; 0: until a statement ends it
 	fromLast        bool          // window starts at the last statement, not the first
-	exceptDiagnosis bool          // window does not apply to evidence by diagnosis
+	exceptDiagnosis bool          // window does not apply to evidence from a diagnosis
 	endsBirth       bool
-	birthDiagnosis  bool // endsBirth applies only to evidence by diagnosis
+	birthDiagnosis  bool // endsBirth applies only to evidence from a diagnosis
 
 	stale         codes.Instant // age at which evidence becomes doubtful; 0: never
 	staleFromLast bool
 
-	Silent  codes.Instant // duration without a statement after which the factor becomes another one; 0: never
+	Silent  codes.Instant // time without a statement after which a different factor replaces this one; 0: never
 	Becomes Factor
 
-	inside  bool          // at 2 nurses, one of them is the baby's; a newborn at 1 nurse may count as that nurse's patient
+	inside  bool          // at 2 nurses, one is the baby's; a newborn who needs 1 nurse may count as that nurse's patient
 	birth   bool          // at 2 nurses, a birth is in progress
 	PerBaby Demand        // additional demand for each baby after the first
 	Boarder codes.Instant // waiting time for a room after which the patient is a boarder; 0: none
@@ -116,9 +117,9 @@ type floorRule struct {
 	in   Sections
 }
 
-// Situation is the state of one patient at one instant, as far as requirements depend on it.
+// Situation is the part of a patient's state at one instant on which requirements depend.
 type Situation struct {
-	Birth    codes.Instant // ends some requirements; 0: no birth yet
+	Birth    codes.Instant // time of birth, which ends some requirements; 0: no birth yet
 	Sections Sections      // of the patient's primary factors
 	Traits   Traits        // of all the patient's evidence
 
@@ -130,11 +131,11 @@ type Situation struct {
 type Judged struct {
 	Need, Add Demand
 	Class     uint8         // severity 0 … 4
-	Next      codes.Instant // when one of the values changes; 0: never
+	Next      codes.Instant // when one of the values next changes; 0: never
 }
 
-// Judge returns the demand and the severity, at now, of evidence that was first asserted at start and last asserted
-// at last. It returns false if the evidence does not count at now.
+// Judge returns the demand and the severity, at now, of evidence that was first asserted at start and last asserted at
+// last. on is false if the evidence does not count at now.
 func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis bool, now codes.Instant) (o Judged, on bool) {
 	end := codes.Instant(0)
 	switch {
@@ -152,7 +153,7 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 	if e.endsBirth && s.Birth != 0 && (!e.birthDiagnosis || byDiagnosis) {
 		off := s.Birth
 		if e.PerBaby > 0 && s.Delivering {
-			off = max(off, s.Delivery) // more babies are being born
+			off = max(off, s.Delivery) // the birth is still in progress
 		}
 		switch {
 		case e.PerBaby > 0 && s.Delivering && s.Delivery == 0:
@@ -196,8 +197,8 @@ func (e *Requirement) StaleAt(start, last codes.Instant) codes.Instant {
 	}
 }
 
-// Window returns how long evidence of f lasts, and whether that time starts at the last statement instead of the
-// first; 0: until the evidence is ended. A gap of that length between statements begins a new run.
+// Window returns how long evidence of f lasts, and whether that time starts at the last statement instead of the first.
+// A length of 0 means until a statement ends the evidence. A gap of that length between statements begins a new run.
 func (c *Catalogue) Window(f Factor, variant uint8, byDiagnosis bool) (length time.Duration, fromLast bool) {
 	e := c.Requirement(f, variant)
 	if e.Silent > 0 {
@@ -209,8 +210,8 @@ func (c *Catalogue) Window(f Factor, variant uint8, byDiagnosis bool) (length ti
 	return time.Duration(e.window) * time.Millisecond, e.fromLast
 }
 
-// Requirement returns the requirement of a variant of f. An unknown variant gets that of the plain one, and an
-// unknown factor gets an empty requirement, so that a chart written by a newer release can be judged.
+// Requirement returns the requirement of a variant of f. An unknown variant has the requirement of the plain factor,
+// and an unknown factor has an empty one, so that charts written by a newer release can be judged.
 func (c *Catalogue) Requirement(f Factor, variant uint8) *Requirement {
 	forms := c.Spec(f).Variants
 	if int(variant) >= len(forms) {
@@ -219,8 +220,8 @@ func (c *Catalogue) Requirement(f Factor, variant uint8) *Requirement {
 	return &forms[variant].Requirement
 }
 
-// Traits are the flags of a factor that scoring reads for each piece of evidence; the other fields of a [Requirement]
-// are needed less often. The traits of several factors are combined with |.
+// Traits are the flags of a factor that scoring reads for each piece of evidence. Combine the traits of several factors
+// with |.
 type Traits uint16
 
 const (
@@ -247,20 +248,20 @@ func (t Traits) IsNewborn() bool { return t&traitNewborn != 0 }
 // IsPrimary reports whether one of the factors is a primary factor.
 func (t Traits) IsPrimary() bool { return t&(traitMaternal|traitNewborn) != 0 }
 
-// IsBirth reports whether one of the factors means a birth in progress while its demand is two nurses.
+// IsBirth reports whether one of the factors means that a birth is in progress while the factor demands two nurses.
 func (t Traits) IsBirth() bool { return t&traitBirth != 0 }
 
 // IncludesBabyNurse reports whether one of the two nurses that a factor demands is the baby's. A newborn with a
 // demand of one nurse may be that nurse's patient.
 func (t Traits) IncludesBabyNurse() bool { return t&traitInside != 0 }
 
-// FallsSilent reports whether a factor becomes another one if it is not asserted again in time.
+// FallsSilent reports whether a different factor replaces one of the factors unless it is asserted again in time.
 func (t Traits) FallsSilent() bool { return t&traitSilent != 0 }
 
-// HasTwin reports whether a factor shares one contribution to the score with another factor.
+// HasTwin reports whether a factor shares its contribution to the score with another factor.
 func (t Traits) HasTwin() bool { return t&traitTwin != 0 }
 
-// HasTrackFloor reports whether a factor has a minimum demand of all newborns together.
+// HasTrackFloor reports whether a factor sets a minimum demand for all newborns together.
 func (t Traits) HasTrackFloor() bool { return t&traitTrackFloor != 0 }
 
 // CountsBabies reports whether a factor has a demand for each baby after the first.
@@ -275,7 +276,7 @@ func (t Traits) IsBoarder() bool { return t&traitBoarder != 0 }
 // TiresNurse reports whether a factor marks the nurse as fatigued.
 func (t Traits) TiresNurse() bool { return t&traitFatigue != 0 }
 
-// findTraits returns the flags of an entry except traitTwin, because only one of two twins names the other.
+// findTraits returns the flags of an entry except traitTwin, because only one factor of a pair names the other.
 func findTraits(s *Spec) Traits {
 	var t Traits
 	plain := &s.Variants[0]

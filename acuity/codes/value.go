@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Milli is a decimal number in thousandths, so that thresholds compare integers.
+// Milli is a decimal number in thousandths, so that comparisons with thresholds use integers.
 type Milli int64
 
-// Comparator relates a value to a limit, or qualifies a number as it was sent ("> 4").
+// Comparator relates a value to a limit, or is the comparator sent with a number ("> 4").
 type Comparator uint8
 
-// The comparators. A number without a comparator has Equal.
+// The comparators. A number sent without a comparator has Equal.
 const (
 	Equal Comparator = iota
 	Less
@@ -23,8 +23,8 @@ const (
 // ValueKind is the kind of a reduced value.
 type ValueKind uint8
 
-// The kinds of values. A text that is neither a number nor known words is unreadable and is not stored, because it
-// could identify a person.
+// The kinds of values. A text that is neither a number nor consists of known words is unreadable. It is not stored,
+// because it could identify a person.
 const (
 	ValueNone ValueKind = iota
 	ValueNumber
@@ -32,13 +32,14 @@ const (
 	ValueUnreadable
 )
 
-// Value is the value of a signal, reduced to a number with comparator and unit, or to words of the closed vocabulary.
+// Value is the value of a signal, reduced to a number with a comparator and a unit, or to words from the closed
+// vocabulary.
 type Value struct {
 	Kind   ValueKind
 	Op     Comparator
 	Number Milli
-	Unit   string // spelling of the closed list of units; "": no unit was sent
-	Words  string // words of the vocabulary, lower case, separated by single spaces
+	Unit   string // spelling from the closed list of units; "": no unit was sent
+	Words  string // words from the vocabulary, in lower case, separated by single spaces
 }
 
 // maxValueText is the longest text that ParseValue reads, in bytes. A longer text is a report and not a value.
@@ -49,10 +50,10 @@ const maxMilli = 1_000_000_000_000
 
 // ParseValue reduces the text of a clinical value to what rules can use:
 //
-//   - A number with an optional comparator before it and an optional unit of a closed list after it: "41.2 kg/m²",
+//   - A number with an optional comparator before it and an optional unit from a closed list after it: "41.2 kg/m²",
 //     ">= 40", "5", "2 L/min nasal cannula". Digits beyond the thousandth are truncated, so no value is rounded up to
 //     a limit.
-//   - Words of a closed vocabulary: "CAT. 3 tracing" becomes "category iii", "Not detected" becomes "not detected",
+//   - Words from a closed vocabulary: "CAT. 3 tracing" becomes "category iii", "Not detected" becomes "not detected",
 //     "RA" becomes "room air". Other words are dropped because they could identify a person. Negations and words of
 //     doubt are kept, so that a shortened text never means the opposite.
 //   - Any other text is unreadable.
@@ -75,8 +76,8 @@ func ParseValue(text string) Value {
 	return Value{Kind: ValueUnreadable}
 }
 
-// measuresOxygen reports whether a text begins with a flow or a fraction of oxygen. The text after it then describes
-// the device and is not read as a value.
+// measuresOxygen reports whether a text begins with an oxygen flow or fraction. The text after it then describes the
+// device and is not read as a value.
 func measuresOxygen(text string) bool {
 	_, text = cutComparator(text)
 	_, rest, ok := cutNumber(text)
@@ -91,7 +92,7 @@ func measuresOxygen(text string) bool {
 
 // NumberValue returns the value of a number with a separate unit, as in a FHIR Quantity. An unknown unit makes the
 // value unreadable, because the number in another unit would be a different measurement. The comparator is Equal; the
-// caller sets another one.
+// caller may change it.
 func NumberValue(n Milli, unit string) Value {
 	u, ok := normalUnit(unit)
 	if !ok || n > maxMilli || n < -maxMilli {
@@ -115,7 +116,7 @@ func parseNumber(text string) (Value, bool) {
 	if v.Unit, ok = normalUnit(rest); ok {
 		return v, true
 	}
-	// A flow or a fraction of oxygen is often followed by the device.
+	// The device often follows an oxygen flow or fraction.
 	fields := strings.Fields(rest)
 	for k := min(len(fields)-1, 3); k >= 1; k-- {
 		u, known := normalUnit(strings.Join(fields[:k], ""))
@@ -172,7 +173,7 @@ func cutNumber(text string) (n Milli, rest string, ok bool) {
 		return 0, "", false
 	}
 	exp, used := cutExponent(rest)
-	// value = digits · 10^(len(whole) + exp - len(digits)); thousandths need 3 more places.
+	// value = digits · 10^(len(whole) + exp - len(digits)); thousandths need three more places.
 	for k := range max(len(whole)+exp+3, 0) {
 		n *= 10
 		if k < len(digits) {
@@ -214,7 +215,7 @@ func cutExponent(text string) (exp, used int) {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// The units that rules compare, as a Value spells them.
+// The units that occur in rules, as a Value spells them.
 const (
 	unitKgPerM2         = "kg/m2"
 	UnitPercent         = "%"
@@ -222,8 +223,8 @@ const (
 	UnitScore           = "{score}"
 )
 
-// units is the closed list of units, from spelling in lower case without spaces to the unit of a Value. It includes
-// units of doses, so that the value of a running infusion is readable.
+// units is the closed list of units. It maps a spelling in lower case, without spaces, to the unit in a Value. It
+// includes dose units, so that the value of a running infusion is readable.
 var units = map[string]string{
 	"": "", "1": "", "{category}": "", "category": "",
 	"kg/m2": unitKgPerM2, "kg/m^2": unitKgPerM2, "kg/m**2": unitKgPerM2, "kg/sqm": unitKgPerM2,
@@ -250,7 +251,7 @@ var units = map[string]string{
 // unitSpelling removes blanks and unifies the Unicode variants of characters in units.
 var unitSpelling = strings.NewReplacer(" ", "", "\t", "", "²", "2", "μ", "µ")
 
-// normalUnit returns the spelling of a unit that a Value uses; false: the unit is unknown.
+// normalUnit returns the unit as a Value spells it; false: the unit is unknown.
 func normalUnit(text string) (string, bool) {
 	if len(text) > 24 {
 		return "", false

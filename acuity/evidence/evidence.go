@@ -1,11 +1,11 @@
 // Package evidence turns the clinical statements about one patient into active evidence.
 //
-// A [Statement] is one statement of a sender. [Statements] and [ResourceStatements] store statements within their caps.
-// [Fold] builds the evidence of an [Input], which has all data about a patient. With a [Cache], an additional statement
-// costs one step.
+// A [Statement] is one statement by a sender. [Statements] and [ResourceStatements] store a limited number of
+// statements. [Fold] builds the evidence from an [Input], which has all data about a patient. With a [Cache], an
+// additional statement takes one step.
 //
-// The caller decides which patient a statement belongs to: the statement has the number of an [Owner]. The package
-// never reads the clock.
+// The caller decides which patient a statement belongs to and identifies the patient by an [Owner]. The package never
+// reads the clock.
 package evidence
 
 import (
@@ -18,9 +18,9 @@ import (
 )
 
 // Fold returns the evidence about one patient: one piece for each active source, ordered by factor and source. It
-// resolves everything that needs no clock: the newest statement, the start of an assertion, contradictions. The verdict
-// resolves birth, windows and steps. r matches the diagnoses, and must be the reader that matched the statements. The
-// result is in the memory of e, and valid until the next Fold.
+// resolves everything that does not depend on the clock: the newest statement, the start of an assertion,
+// contradictions. The verdict resolves birth, windows and steps. r matches the diagnoses, and must be the reader that
+// matched the statements. The result uses memory of e and is valid until the next Fold.
 func Fold(e *Input, r *terminology.Reader) []acuity.Evidence {
 	f := builder{Reader: r, e: e, out: e.out[:0]}
 	f.countFetuses()
@@ -38,25 +38,25 @@ func Fold(e *Input, r *terminology.Reader) []acuity.Evidence {
 	return slices.Compact(f.out)
 }
 
-// builder builds the evidence of one Input.
+// builder builds the evidence from one Input.
 type builder struct {
 	*terminology.Reader
 	e   *Input
 	out []acuity.Evidence
 
-	said [][]orderedStatement // statements of this step, by index in the cache
+	said [][]orderedStatement // statements in this step, by index in the cache
 
 	crossEffect
 	gestation
 }
 
-// foldSignals builds the evidence of the statements, code by code: first their effects on other codes, then their own
+// foldSignals builds the evidence from the statements, code by code: first their effects on other codes, then their own
 // evidence.
 func (f *builder) foldSignals() {
 	cache := f.e.Cache
 	if cache == nil {
 		cache = &f.e.scratch
-		cache.cat = nil // it belongs to another patient
+		cache.cat = nil // the cache belongs to another patient
 	}
 	for _, l := range f.e.Listed {
 		if l.Factor == terminology.CatalogueIndex().Acknowledged {
@@ -74,10 +74,10 @@ func (f *builder) foldSignals() {
 	f.findUnnamed(cache)
 }
 
-// foldAll builds the evidence of the statements; f.apart decides whether those about each fetus are folded separately.
-// Whether there are several fetuses does not depend on that choice.
+// foldAll builds the evidence from the statements. f.apart decides whether the statements about each fetus are folded
+// separately; it does not affect whether there are several fetuses.
 func (f *builder) foldAll(cache *Cache) {
-	acknowledged := f.acknowledged // acknowledged by the census
+	acknowledged := f.acknowledged // set by the census
 	f.refresh(cache)
 	f.crossEffect = crossEffect{acknowledged: acknowledged}
 	for i := range cache.list {
@@ -97,16 +97,16 @@ func (f *builder) foldAll(cache *Cache) {
 	f.clear()
 }
 
-// clear drops the statements of this step.
+// clear drops the statements collected in this step.
 func (f *builder) clear() {
 	clear(f.e.sorted)
 	clear(f.said)
 	f.e.sorted = f.e.sorted[:0]
 }
 
-// isRefused reports whether a signal does not count for its factor. Oxytocin after the birth is not an induction
-// (docs/decisions.md#oxytocin-codes). Whether the patient is in labor follows from the primary factor by ADT or census
-// (docs/decisions.md#oxytocin-section).
+// isRefused reports whether a signal does not count for its factor. For example, oxytocin after the birth is not an
+// induction (docs/decisions.md#oxytocin-codes). Whether the patient is in labor depends on the primary factor from ADT
+// or the census (docs/decisions.md#oxytocin-section).
 func (f *builder) isRefused(r *assertion) bool {
 	if r.f != terminology.CatalogueIndex().Induction || r.from.Kind != catalogue.KindMedication || r.by.Kind == acuity.ByManual {
 		return false
@@ -116,7 +116,7 @@ func (f *builder) isRefused(r *assertion) bool {
 	})
 }
 
-// withAssigner adds to the evidence of a primary factor the source that assigned it.
+// withAssigner returns evidence of a primary factor, with the rule that assigned the factor.
 func (f *builder) withAssigner(e acuity.Evidence) acuity.Evidence {
 	if f.Catalogue.Spec(e.Factor).Primary {
 		switch e.Kind {
@@ -158,8 +158,8 @@ func (f *builder) foldDiagnoses() {
 }
 
 // isOverruled reports whether a signal overrides a diagnosis. An actual magnesium infusion does so permanently
-// (docs/decisions.md#magnesium-infusion). A newer Category I does, and so does a newer early-warning score or BMI below
-// the limit (docs/decisions.md#category-i, #mews-below-limit, #bmi-below-limit).
+// (docs/decisions.md#magnesium-infusion). A newer Category I tracing also overrides a diagnosis, and so does a newer
+// early-warning score or BMI below the limit (docs/decisions.md#category-i, #mews-below-limit, #bmi-below-limit).
 func (f *builder) isOverruled(factor catalogue.Factor, fetus string, d *Diagnosis) bool {
 	switch factor {
 	case terminology.CatalogueIndex().Magnesium:
@@ -170,8 +170,8 @@ func (f *builder) isOverruled(factor catalogue.Factor, fetus string, d *Diagnosi
 	return f.cleared(factor, fetus) > d.Start
 }
 
-// foldListed adds the evidence of the modifiers that the census lists. A warning that was listed before its
-// acknowledgement, or before it was cleared, does not count again until a census omits it once.
+// foldListed adds the evidence of the modifiers that the census lists. A warning that a census listed before the
+// warning was acknowledged or cleared does not count again until a census omits it.
 func (f *builder) foldListed() {
 	for _, l := range f.e.Listed {
 		if l.Factor == terminology.CatalogueIndex().EarlyWarning && (l.Since <= f.acknowledged || l.Since < f.calm) {
@@ -207,15 +207,15 @@ func compareEvidence(a, b *acuity.Evidence) int {
 	)
 }
 
-// Input has the data about one patient. The order within each list has no effect. Reusing an Input saves memory.
+// Input is the data about one patient. The order within each list has no effect. Reusing an Input saves memory.
 type Input struct {
-	Statements []*Statements        // lists that include statements of the patient and of others
+	Statements []*Statements        // lists with statements about this patient and others
 	Owner      Owner                // owner of the statements that count
-	Resources  []*ResourceStatement // all count, regardless of owner; see SortResources
+	Resources  []*ResourceStatement // all of these count, regardless of owner; see SortResources
 	Diagnoses  []Diagnosis          // current diagnoses from all feeds
 	Listed     []Listed
 	Primaries  []acuity.Evidence // from ADT, census and local settings, including those of the newborns
-	Babies     uint8             // number of babies of a multiple birth, from ADT; 0: unknown
+	Babies     uint8             // number of babies in a multiple birth, from ADT; 0: unknown
 
 	Cache *Cache // cache of this patient; nil: no cache
 
@@ -224,19 +224,19 @@ type Input struct {
 
 	scratch Cache // for a patient without a cache
 	sortedResources
-	sorted  []orderedStatement   // memory for the statements that are folded
-	said    [][]orderedStatement // statements of each code
-	members []member             // identities with statements
+	sorted  []orderedStatement   // memory for the statements being folded
+	said    [][]orderedStatement // statements for each code
+	members []member             // identities that have statements
 	out     []acuity.Evidence
 
-	fetuses  []string // memory for the number of fetuses, like tracings
+	fetuses  []string // memory for counting fetuses, as is tracings
 	tracings []tracing
 }
 
-// Diagnosis is a current diagnosis: an unbroken run of statements.
+// Diagnosis is a current diagnosis, asserted by an unbroken run of statements.
 type Diagnosis struct {
 	acuity.Diagnosis
-	Start acuity.Instant // onset in the first statement of the run, else the time of that statement (docs/decisions.md#diagnosis-since)
+	Start acuity.Instant // onset in the run's first statement, or else that statement's time (docs/decisions.md#diagnosis-since)
 	Last  acuity.Instant // time of the newest statement
 	Feed  acuity.Channel
 	Fetus string // the fetus, if the sender names it separately from code and display
@@ -245,7 +245,7 @@ type Diagnosis struct {
 // Listed is a modifier that the newest census lists.
 type Listed struct {
 	Factor      catalogue.Factor
-	Since, Last acuity.Instant // Since is the first census of the unbroken run that lists it, Last the newest
+	Since, Last acuity.Instant // Since is the first census in the unbroken run that lists the modifier, Last the newest
 }
 
 // Reset empties the input for the statements of an owner.
@@ -256,9 +256,9 @@ func (e *Input) Reset(owner Owner) {
 }
 
 // Conditions yields the current conditions, each with all its codings. Each resource is a separate condition
-// (docs/decisions.md#diagnosis-sets). It starts at the onset in the first statement of the run or, without one, at the
-// time of that statement (docs/decisions.md#diagnosis-since). The caller must first call [Input.SortResources], and
-// adds the conditions that count to the diagnoses.
+// (docs/decisions.md#diagnosis-sets). A condition starts at the onset in the first statement of its run or, without an
+// onset, at the time of that statement (docs/decisions.md#diagnosis-since). The caller must call [Input.SortResources]
+// first, and must add the conditions that count to the diagnoses.
 func (e *Input) Conditions(yield func(Diagnosis, []acuity.Coding) bool) {
 	more := true
 	eachSubject(e.conditions, func(said []*ResourceStatement) {
@@ -272,7 +272,7 @@ func (e *Input) Conditions(yield func(Diagnosis, []acuity.Coding) bool) {
 }
 
 // conditionOf returns the result of the ordered statements about one condition, or false if the condition is not
-// current. A statement with another code is about another condition.
+// current. A statement with a different code is about a different condition.
 func conditionOf(said []*ResourceStatement) (d Diagnosis, on bool) {
 	var times versionTimes
 	for _, h := range said {

@@ -11,16 +11,16 @@ import (
 	"svc/acuity/terminology"
 )
 
-// ResourceStatement is a statement about a resource, or about a patient whom it names.
-// Among the versions of a resource, the newest counts, unless a retraction withdraws it.
+// ResourceStatement is a statement about a FHIR resource, or about a patient whom it names. Of the versions of a
+// resource, the newest counts, unless it was retracted.
 type ResourceStatement struct {
 	Statement
 	Version *Version // nil: not a version of a resource
 
-	made acuity.Instant // for a version: its position among the others; see orderVersions
+	made acuity.Instant // position of a version among the versions of its resource; see orderVersions
 }
 
-// WholeResource returns the resource without the index of a component, or "" if there is no resource.
+// WholeResource returns the resource without a component's index, or "" if the statement has no resource.
 func (h *ResourceStatement) WholeResource() string {
 	if h.Version == nil {
 		return ""
@@ -28,7 +28,7 @@ func (h *ResourceStatement) WholeResource() string {
 	return WholeResource(h.Version.Resource)
 }
 
-// WholeResource returns a resource without the index of a component.
+// WholeResource returns a resource without a component's index.
 func WholeResource(resource string) string {
 	whole, _, _ := strings.Cut(resource, ".")
 	return whole
@@ -42,19 +42,19 @@ func (h *ResourceStatement) madeAt() acuity.Instant {
 	return min(h.Version.UpdatedAt, h.ReceivedAt)
 }
 
-// plain returns the statement as one without a resource. The time of the version replaces the receipt, which decides
-// between facts of the same time (docs/decisions.md#older-never-overrides).
+// plain returns the statement as a [Statement] without a resource. The time of the version replaces the receipt, which
+// decides between facts with the same time (docs/decisions.md#older-never-overrides).
 func (h *ResourceStatement) plain() Statement {
 	p := h.Statement
 	p.ReceivedAt = h.madeAt()
 	return p
 }
 
-// orderVersions sets the order of each version in a list of all statements of one holder: by the time of the version,
-// then by its number, then by its arrival. The clinical time has no effect. A version is older than every version with
-// a greater number.
+// orderVersions sets the position of each version. list must contain all statements of one holder. Versions are ordered
+// by time, then number, then arrival; the clinical time has no effect. A version is older than every version with a
+// greater number.
 func orderVersions(list []*ResourceStatement) {
-	var numbered []*ResourceStatement // without a time
+	var numbered []*ResourceStatement // versions with a number but without a time
 	for _, h := range list {
 		if h.Version == nil {
 			continue
@@ -69,7 +69,7 @@ func orderVersions(list []*ResourceStatement) {
 	slices.SortFunc(numbered, func(a, b *ResourceStatement) int {
 		return cmp.Or(cmp.Compare(a.WholeResource(), b.WholeResource()), cmp.Compare(b.Version.ID, a.Version.ID))
 	})
-	var greater, here acuity.Instant // time of the first version with a greater number; the same including this number
+	var greater, here acuity.Instant // earliest time of a version with a greater number; the same, including the current number
 	for i, h := range numbered {
 		switch {
 		case i == 0 || numbered[i-1].WholeResource() != h.WholeResource():
@@ -88,7 +88,7 @@ func (h *ResourceStatement) retractsResource() bool {
 	return h.Status == acuity.SignalRetracted && !strings.Contains(h.Version.Resource, ".")
 }
 
-// compareVersions orders the versions of one resource. A retraction follows another version with the same time.
+// compareVersions orders the versions of one resource. A retraction comes after a version with the same time.
 func compareVersions(a, b *ResourceStatement) int {
 	return cmp.Or(
 		cmp.Compare(a.made, b.made),
@@ -104,9 +104,9 @@ func (h *ResourceStatement) IsOlder(than []*ResourceStatement) bool {
 	return slices.ContainsFunc(than, func(o *ResourceStatement) bool { return compareVersions(h, o) < 0 })
 }
 
-// firstObservedAt returns the time of an observation. If versions of a resource repeat a coarse time, the earliest
-// instant to which it resolved counts. A resource without an identifier keeps its own time, because it may be another
-// observation.
+// firstObservedAt returns the time of an observation. If several versions of a resource have the same coarse time, the
+// earliest instant to which that time was resolved counts. Without an identifier, the resource keeps its own time,
+// because it may be a different observation.
 func (h *ResourceStatement) firstObservedAt(all []*ResourceStatement) acuity.Instant {
 	at := h.ObservedAt
 	if h.Version == nil || h.Version.ObservedFrom == 0 || h.Version.IsDescribed() {
@@ -120,8 +120,8 @@ func (h *ResourceStatement) firstObservedAt(all []*ResourceStatement) acuity.Ins
 	return at
 }
 
-// versionTimes resolves the coarse times of the versions of one resource, in order. If several versions repeat a start,
-// the instant from the first of them counts. The same is true of a repeated end, until the resource is active again.
+// versionTimes resolves the coarse times of the versions of one resource, in order. If several versions have the same
+// start, the instant from the first of them counts. The same is true of an end, until the resource is active again.
 type versionTimes struct {
 	start, end acuity.Instant
 	ended      bool // ended by the previous version
@@ -144,7 +144,7 @@ func (t *versionTimes) resolve(h *ResourceStatement) (observed, started acuity.I
 			observed = acuity.Keep(t.end, h.Version.ObservedFrom, observed)
 		}
 		t.end = observed
-	case h.Kind == catalogue.KindMedication && observed == h.StartedAt: // a running drug is reported by its start
+	case h.Kind == catalogue.KindMedication && observed == h.StartedAt: // a sender reports a running drug by its start
 		observed, t.ended = started, false
 	default:
 		t.ended = false
@@ -152,7 +152,8 @@ func (t *versionTimes) resolve(h *ResourceStatement) (observed, started acuity.I
 	return observed, started
 }
 
-// runs reports whether the resource has a duration, like a medication or a condition, and is not a single observation.
+// runs reports whether the resource has a duration, as a medication or a condition has, rather than being a single
+// observation.
 func (h *ResourceStatement) runs() bool {
 	return h.Kind == catalogue.KindMedication || h.Kind == catalogue.KindCondition
 }
@@ -168,8 +169,8 @@ type sortedResources struct {
 // newest is the newest version of a resource, and its newest retraction.
 type newest struct{ version, retraction *ResourceStatement }
 
-// SortResources finds the current resource statements. It adds the observations to the other statements, and sorts the
-// infusions and conditions. Call it once, after setting Resources. It makes the next Fold run without the cache.
+// SortResources finds the current resource statements, treats the observations like statements without a resource, and
+// sorts the infusions and conditions. Call it once, after setting Resources. The next Fold does not use the cache.
 func (e *Input) SortResources() {
 	if len(e.Resources) == 0 {
 		return
@@ -183,7 +184,7 @@ func (e *Input) SortResources() {
 	orderVersions(e.Resources)
 	for _, h := range e.Resources {
 		if h.Version == nil || h.Status == acuity.SignalActive && h.State == terminology.Unreadable {
-			continue // an unmapped statement changes nothing
+			continue // an unmapped statement has no effect
 		}
 		n := s.newest[h.WholeResource()]
 		if n.version == nil || compareVersions(n.version, h) < 0 {
@@ -214,9 +215,9 @@ func (e *Input) SortResources() {
 	slices.SortFunc(s.conditions, compareResourceStatements)
 }
 
-// countsVersion reports whether a statement counts among the versions of its resource. For an observation, only the newest
-// version counts. An infusion or a condition continues through its versions; a retraction withdraws all versions before
-// it.
+// countsVersion reports whether a statement counts among the versions of its resource. For an observation, only the
+// newest version counts. For an infusion or a condition, every version counts; a retraction withdraws all versions
+// before it.
 func (s *sortedResources) countsVersion(h *ResourceStatement) bool {
 	if h.Version == nil {
 		return true
@@ -278,7 +279,7 @@ func (h *ResourceStatement) subjectHash() uint64 {
 	return h.Version.hash
 }
 
-// placeInTime returns the time that orders statements about the same subject.
+// placeInTime returns the time by which statements about the same subject are ordered.
 func (h *ResourceStatement) placeInTime() acuity.Instant {
 	if h.Version != nil {
 		return h.madeAt()
@@ -286,13 +287,12 @@ func (h *ResourceStatement) placeInTime() acuity.Instant {
 	return h.OrderTime()
 }
 
-// ResourceStatements are statements of one visit or patient in order of arrival, at most
-// [MaxStatements].
+// ResourceStatements are the statements about one visit or patient in order of arrival, at most [MaxStatements].
 type ResourceStatements []ResourceStatement
 
-// Keep adds a statement. If consecutive versions have the same content within minutes, only the first and last of them
-// remain. A full list drops the least important statement. Each dropped statement is passed to lose before it is
-// removed. All statements must have been matched with the same mappings, because mappings determine the subject.
+// Keep adds a statement. If consecutive versions within minutes have the same content, only the first and the last
+// remain. A full list drops the least important statement. Keep calls lose with each dropped statement before removing
+// it. All statements must have been matched with the same mappings, because mappings determine the subject.
 func (l *ResourceStatements) Keep(h ResourceStatement, lose func(*ResourceStatement)) {
 	list := *l
 	if i := findRedundant(list, &h); i >= 0 {
@@ -309,8 +309,8 @@ func (l *ResourceStatements) Keep(h ResourceStatement, lose func(*ResourceStatem
 	*l = slices.Insert(list, i, h)
 }
 
-// findRedundant returns the index of the statement that h makes redundant: the middle one of three with the same
-// content within minutes; or -1 if there is none.
+// findRedundant returns the index of the statement that h makes redundant, or -1. Of three statements with the same
+// content within minutes, the middle one is redundant.
 func findRedundant(list []ResourceStatement, h *ResourceStatement) int {
 	before, first := -1, -1
 	at := h.placeInTime()
@@ -328,7 +328,7 @@ func findRedundant(list []ResourceStatement, h *ResourceStatement) int {
 			first = i
 		}
 	}
-	// Equal texts may have several matched signals, because the cache of matched signals is bounded.
+	// Compare texts: the cache of matched signals is bounded, so equal texts may have different matched signals.
 	if first >= 0 && list[before].SignalText == h.SignalText && list[first].SignalText == h.SignalText &&
 		hasSameContent(&list[before].Statement, &h.Statement) && hasSameContent(&list[first].Statement, &h.Statement) &&
 		at < list[first].placeInTime().Add(thinWithin) &&
@@ -338,11 +338,11 @@ func findRedundant(list []ResourceStatement, h *ResourceStatement) int {
 	return -1
 }
 
-// follows reports whether a version is not older than another one by its number.
+// follows reports whether a version is, by its number, not older than other.
 func (v *Version) follows(other *Version) bool { return v == nil || other == nil || v.ID >= other.ID }
 
-// leastMissed returns the index of the least important statement: a statement with a newer one about the same subject;
-// then an observation with a newer one of the same code; then an unmapped one; then the oldest.
+// leastMissed returns the index of the statement to drop first. In order of preference: one with a newer statement
+// about the same subject, an observation with a newer one of the same code, an unmapped statement, the oldest.
 func leastMissed(list []ResourceStatement) int {
 	at, first := func(i int) acuity.Instant { return list[i].placeInTime() }, -1
 	oldest := func(i int) { first = i }

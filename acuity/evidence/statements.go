@@ -11,35 +11,35 @@ import (
 	"svc/acuity/terminology"
 )
 
-// MaxStatements is how many statements a list keeps. Beyond it, the oldest statements that have a newer one of the same
-// identity are dropped. A list may exceed the maximum by spareStatements, so that it drops many at once: after each
-// drop, [Fold] must start over.
+// MaxStatements is how many statements a list keeps. A list with more drops the oldest statements that have a newer one
+// with the same identity. It may exceed the maximum by spareStatements, so that it drops many at once: after each drop,
+// [Fold] must start over.
 const (
 	MaxStatements   = 240
 	spareStatements = 16
 )
 
 // thinWithin is the time span within which equal repetitions of a statement are merged. It is shorter than every window
-// of the catalogue, so it never interrupts an assertion.
+// in the catalogue, so merging never interrupts an assertion.
 const thinWithin = 15 * time.Minute
 
-// Statements are clinical statements by identity, about [MaxStatements] at most. A new statement concerns only its own
-// identity.
+// Statements are at most about [MaxStatements] clinical statements, grouped by identity. A new statement affects only
+// the group with its identity.
 type Statements struct {
 	list []codeStatements
-	size int                   // number of all statements
-	maps *terminology.Mappings // the mappings with which they were matched
+	size int                   // number of statements in all groups
+	maps *terminology.Mappings // the mappings with which the statements were matched
 
-	// Unsettled is at most the receipt of the oldest statement that is not settled; 0 means that all are settled. The
-	// code that settles statements sets it.
+	// Unsettled is no later than the receipt of the oldest statement that is not settled; 0 means that all are settled.
+	// The code that settles statements sets Unsettled.
 	Unsettled acuity.Instant
 }
 
-// codeStatements are the statements of one identity, in order of arrival.
+// codeStatements are the statements with one identity, in order of arrival.
 type codeStatements struct {
-	of         *terminology.MatchedSignal // one of them, which has the identity
+	of         *terminology.MatchedSignal // one of the statements; its identity is that of all
 	statements []Statement
-	newest     acuity.Instant // latest time of all, including removed ones
+	newest     acuity.Instant // latest time of all statements, including removed ones
 	mixed      bool           // the order of arrival differs from the order of time
 }
 
@@ -57,7 +57,7 @@ func (l *Statements) find(r *terminology.MatchedSignal) *codeStatements {
 // Len returns the number of statements.
 func (l *Statements) Len() int { return l.size }
 
-// All yields all statements, one identity after the other.
+// All yields all statements, grouped by identity.
 func (l *Statements) All(yield func(*Statement) bool) {
 	for i := range l.list {
 		for j := range l.list[i].statements {
@@ -68,7 +68,7 @@ func (l *Statements) All(yield func(*Statement) bool) {
 	}
 }
 
-// ByCode yields the statements of each identity, in order of arrival.
+// ByCode yields one list for each identity, with its statements in order of arrival.
 func (l *Statements) ByCode(yield func([]Statement) bool) {
 	for i := range l.list {
 		if !yield(l.list[i].statements) {
@@ -77,7 +77,7 @@ func (l *Statements) ByCode(yield func([]Statement) bool) {
 	}
 }
 
-// ByArrival returns copies of the statements for which which returns true, in order of arrival.
+// ByArrival returns copies of the statements that which selects, in order of arrival.
 func (l *Statements) ByArrival(which func(*Statement) bool) []Statement {
 	var list []Statement
 	for h := range l.All {
@@ -92,8 +92,8 @@ func (l *Statements) ByArrival(which func(*Statement) bool) []Statement {
 // CompareArrival orders statements by their numbers.
 func CompareArrival(a, b Statement) int { return cmp.Compare(a.Number, b.Number) }
 
-// Reread matches all statements with other mappings; match matches one text. Mappings determine which of several
-// codings counts, and therefore the identity.
+// Reread matches all statements again, with the given mappings; match matches one text. Mappings determine which of a
+// statement's codings counts, and therefore the statement's identity.
 func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.SignalText) *terminology.MatchedSignal) {
 	if l.maps == maps {
 		return
@@ -106,9 +106,9 @@ func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.S
 	}
 }
 
-// Keep adds a statement. If consecutive statements have the same content within minutes, only the first and last of
-// them remain. A full list drops the oldest statement that a newer one of the same identity replaces or, if there is
-// none, the oldest. Each dropped statement is passed to lose before it is removed.
+// Keep adds a statement. If consecutive statements within minutes have the same content, only the first and the last
+// remain. A full list drops the oldest statement that a newer one with the same identity replaces or, if there is none,
+// the oldest. Keep calls lose with each dropped statement before removing it.
 func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	if t := l.find(h.MatchedSignal); t != nil {
 		if i := t.findRedundant(&h); i >= 0 && !l.hasRelatedStatement(&h) {
@@ -121,7 +121,7 @@ func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	}
 }
 
-// Add adds a statement that was stored before. It drops no other statement.
+// Add adds a statement that was stored before. It does not drop any statement.
 func (l *Statements) Add(h Statement) {
 	t := l.find(h.MatchedSignal)
 	if t == nil {
@@ -142,12 +142,12 @@ func (l *Statements) Add(h Statement) {
 	l.size++
 }
 
-// Remove removes the statements for which which returns true. It calls which once for each.
+// Remove removes the statements that which selects. It calls which once for each statement.
 func (l *Statements) Remove(which func(*Statement) bool) {
 	l.size = 0
 	for i := range l.list {
 		t := &l.list[i]
-		from, to := 0, 0 // the remaining statements are nearly always the last, so nothing is moved
+		from, to := 0, 0 // the statements that remain are nearly always the last ones, so nothing is moved
 		for j := range t.statements {
 			switch {
 			case !which(&t.statements[j]):
@@ -180,10 +180,10 @@ func (l *Statements) dropAt(t *codeStatements, i int) {
 	}
 }
 
-// findRedundant returns the index of the statement that h makes redundant: the middle one of three with the same
-// content within minutes; or -1 if there is none.
+// findRedundant returns the index of the statement that h makes redundant, or -1. Of three statements with the same
+// content within minutes, the middle one is redundant.
 func (t *codeStatements) findRedundant(h *Statement) int {
-	before, first := -1, -1 // the two latest before h about the same subject
+	before, first := -1, -1 // the two latest statements before h about the same subject
 	at := h.OrderTime()
 	ordered := !t.mixed && at >= t.newest // nearly always true
 	for i := len(t.statements) - 1; i >= 0 && (first < 0 || !ordered); i-- {
@@ -210,8 +210,8 @@ func (t *codeStatements) findRedundant(h *Statement) int {
 	return -1
 }
 
-// contradicts reports whether another statement about the same subject and instant as the i-th has other content. That
-// other one may win, in which case the next statement begins the run.
+// contradicts reports whether another statement about the same subject and instant as the i-th has different content.
+// The other statement may win, in which case the next statement begins the run.
 func (t *codeStatements) contradicts(i int) bool {
 	h := &t.statements[i]
 	for j := range t.statements {
@@ -243,8 +243,8 @@ func (l *Statements) hasRelatedStatement(h *Statement) bool {
 	return false
 }
 
-// trim drops the least important statements beyond the maximum: the oldest that have a newer one about the same subject
-// or, if these are too few, the oldest of all.
+// trim drops the least important statements beyond the maximum: the oldest ones that a newer statement about the same
+// subject replaces or, if there are too few, the oldest of all.
 func (l *Statements) trim(lose func(*Statement)) {
 	var old []int64
 	for i := range l.list {
@@ -274,8 +274,8 @@ func (l *Statements) trim(lose func(*Statement)) {
 	})
 }
 
-// growTight grows the capacity of a full list by the length divided by part, at least by one. Doubling would leave up
-// to half of the memory of a hospital's lists unused.
+// growTight grows the capacity of a full list by its length divided by part, but by at least one. Doubling would leave
+// up to half of the memory of a hospital's lists unused.
 func growTight[T any](list []T, part int) []T {
 	n := len(list)
 	if n < cap(list) {
@@ -284,19 +284,19 @@ func growTight[T any](list []T, part int) []T {
 	return append(make([]T, 0, n+n/part+1), list...)
 }
 
-// sameSubject reports whether two statements are about the same subject (docs/decisions.md#signal-identity), according
-// to their codes.
+// sameSubject reports whether two statements are about the same subject (docs/decisions.md#signal-identity), as far as
+// their codes show.
 func sameSubject(a, b *Statement) bool {
-	if a.MatchedSignal == b.MatchedSignal { // the usual case, without further work
+	if a.MatchedSignal == b.MatchedSignal { // the usual case, which is quick to decide
 		return a.Settled == b.Settled
 	}
 	return a.SubjectHash == b.SubjectHash && (a.Kind == catalogue.KindMedication) == (b.Kind == catalogue.KindMedication) &&
 		a.System == b.System && a.Code == b.Code && a.Display == b.Display && a.Fetus == b.Fetus && a.Settled == b.Settled
 }
 
-// hasSameContent reports whether two statements about one subject have the same content.
+// hasSameContent reports whether two statements about the same subject have the same content.
 func hasSameContent(a, b *Statement) bool {
-	if a.MatchedSignal == b.MatchedSignal { // the usual case, without further work
+	if a.MatchedSignal == b.MatchedSignal { // the usual case, which is quick to decide
 		return a.StartedAt == b.StartedAt
 	}
 	return a.Status == b.Status && a.Value == b.Value && a.StartedAt == b.StartedAt && a.Feed == b.Feed

@@ -1,8 +1,8 @@
 // Package facts defines the recorded facts of one hospital.
 //
-// A [Record] is a record of the changelog, which a restart reads completely. [LocalSettings] are the
-// rows that administrators set, [Deduplication] has the identities of the requests and events of the
-// last 24 h. The package contains no derived state.
+// A [Record] is a changelog record; a restart reads all of them. [LocalSettings] are the rows that administrators set.
+// [Deduplication] has the identities of the requests and events from the last 24 h. The package contains no derived
+// state.
 package facts
 
 import (
@@ -14,17 +14,16 @@ import (
 	"svc/acuity/evidence"
 )
 
-// ReasonExists is the reason for not applying a part of an observation that was conditional on creating something new:
-// the hospital already has it, so nothing changed.
+// ReasonExists is the reason for skipping a conditional create: the hospital already has the resource, so nothing
+// changed.
 const ReasonExists = reasonExists
 
 const reasonExists = "exists"
 
-// Record is one record of the changelog. It contains facts of one hospital.
-// The kinds are [UnitState], [RoomState], [VisitState], [StatementState],
-// [ReferenceState], [DedupState], [CodeState] and [PastStaffingState]; [MappingState], [RuleState],
-// [PlaceState] and [SwitchesState] are local settings. The caps of the packages above keep
-// each below 64 KiB. A Record of [State.Dirty] is valid until its callback returns.
+// Record is one changelog record. It contains facts about one hospital. The kinds are [UnitState], [RoomState],
+// [VisitState], [StatementState], [ReferenceState], [DedupState], [CodeState] and [PastStaffingState]; [MappingState],
+// [RuleState], [PlaceState] and [SwitchesState] are local settings. The limits in the importing packages keep each
+// record below 64 KiB. A Record from [State.Dirty] is valid until the callback returns.
 type Record interface{ state() }
 
 func (*UnitState) state() {}
@@ -51,9 +50,8 @@ func (*ReferenceState) state() {}
 
 func (*PastStaffingState) state() {}
 
-// UnitState has the state of the hospital as a whole. Its key is the hospital. Version, Since, Level and Run are stored
-// although they are derived, because they record what was published at a past time and cannot be recomputed from the
-// facts.
+// UnitState is the state of the hospital as a whole. Its key is the hospital. Version, Since, Level and Run are derived
+// but stored, because they record what was published in the past and cannot be recomputed from the facts.
 type UnitState struct {
 	Version    int64          // version of the last change
 	Offset     int64          // offset of the last input in its partition
@@ -61,53 +59,54 @@ type UnitState struct {
 	Since      acuity.Instant // when the shown verdict last changed
 	Level      acuity.Level   // last published level
 	Run        acuity.LevelRun
-	Statements int64 // number of the last stored clinical statement
+	Statements int64 // number of the latest clinical statement stored
 
 	Staffing []acuity.Staffing // the current entry first, then future plans in order of AsOf
 	Roster   *acuity.Roster    // the newest roster
 
 	HasCensus  bool
-	CensusAt   acuity.Instant // time of the newest census, at most its receipt
-	TotalRooms int32          // max(TotalRooms, rooms listed) of the newest census
+	CensusAt   acuity.Instant // time of the newest census, no later than its receipt
+	TotalRooms int32          // the larger of totalRooms and the number of rooms listed in the newest census
 
-	ObservedAt acuity.Instant // time of the newest fact about a patient, at most its receipt
-	Generation int32          // generation of the snapshots, incremented by each backfill
-	Live       []HourSpan     // observed hours of the last 28 days whose snapshot was made on time, ascending
+	ObservedAt acuity.Instant // time of the newest fact about a patient, no later than its receipt
+	Generation int32          // generation of the snapshots; each backfill increments it
+	Live       []HourSpan     // observed hours in the last 28 days whose snapshots were made on time, ascending
 	Backfill   Backfill
 }
 
 // HourSpan is a range of hours, both ends inclusive.
-type HourSpan struct{ From, To int32 } // since 1970 UTC
+type HourSpan struct{ From, To int32 } // in hours since 1970-01-01 UTC
 
-// Backfill is the range of past hours that need a new snapshot because of late events. Due is 0 if there is none.
+// Backfill is the range of past hours that need a new snapshot because of late events. If Due is 0, there is no
+// backfill.
 type Backfill struct {
 	Due         acuity.Instant // when the next snapshot is made
-	From, Until int32          // hours, both inclusive
+	From, Until int32          // range of hours, both ends inclusive
 	Next        int32          // hour of the next snapshot; equal to From before the first one
 }
 
-// RoomState is the state of one room, and its row in the newest census.
+// RoomState is the state of one room, including its row in the newest census.
 type RoomState struct {
 	ID    int32
 	Label string
 	Area  string
 
-	// Registered means that only ADT has named the room, by its location or, if Room is empty, by a room id. No census
-	// has listed it.
+	// Registered means that only ADT has named the room, by location or, if Room is empty, by room id. No census has
+	// listed it.
 	Registered  bool
 	PointOfCare string // as sent
 	Room        string // PV1-3.2 as sent
 
-	Listed   bool              // in the newest census
+	Listed   bool              // whether the newest census lists the room
 	Status   acuity.RoomStatus // status in that census
-	Clinical bool              // named by clinical ingest since the newest census
-	Placed   bool              // an ADT visit that is no longer stored was here after the newest census
+	Clinical bool              // whether clinical ingest has named the room since the newest census
+	Placed   bool              // whether an ADT visit that is no longer stored was here after the newest census
 
 	Occupant *Occupant    // occupant whom a census reports without a visit
-	Past     []CensusStay // stays of occupants without a visit that ended within the last 24 h
+	Past     []CensusStay // stays, ended within the last 24 h, of occupants without a visit
 
 	Color  acuity.Color       // last published color
-	Active []catalogue.Factor // active factors at the end of the last input, ascending
+	Active []catalogue.Factor // factors that were active after the last input, ascending
 }
 
 // Occupant is a patient whom a census reports in a room without a visit.
@@ -125,9 +124,10 @@ type CensusStay struct {
 	To    acuity.Instant // first census that no longer reported the patient; 0: none yet
 }
 
-// CensusFacts are the facts of censuses about one patient. Fields that a census does not mention are unchanged.
+// CensusFacts are the facts that censuses have reported about one patient. A census does not change the fields it
+// omits.
 type CensusFacts struct {
-	Area         string // area of the row
+	Area         string // area in the patient's row
 	Class        byte
 	Service      string
 	Primary      catalogue.Factor // explicit; 0: none
@@ -143,7 +143,7 @@ type CensusFacts struct {
 // Standing is a diagnosis that the newest census lists.
 type Standing struct {
 	acuity.Diagnosis
-	Start, Last acuity.Instant // Start is the onset or, without one, the first census that lists it; Last is the newest
+	Start, Last acuity.Instant // Start is the onset or, without one, the first census that lists the diagnosis; Last is the newest census
 }
 
 // ListedNewborn is a newborn whom a census lists with its mother.
@@ -153,39 +153,39 @@ type ListedNewborn struct {
 	Since   acuity.Instant
 }
 
-// StatementState is one clinical statement as it was received. Each statement has its own record, because a room gets
-// dozens a day, and a new one must not rewrite the others.
+// StatementState is one clinical statement as it was received. Each statement has its own record: a room gets dozens a
+// day, and storing one must not rewrite the others.
 type StatementState struct {
 	Number int64 // in order of arrival; one counter per hospital
-	// Signal.Visit is the visit that permanently owns the statement. If it is empty, the statement is stored with the
-	// patient whom it names or, if it names none, with its room.
+	// Signal.Visit is the visit that permanently owns the statement. If Signal.Visit is empty, the statement belongs to
+	// the patient it names or, if it names none, to its room.
 	acuity.Signal
 	ReceivedAt acuity.Instant
 	Feed       acuity.Channel
-	// Settled means that 24 h have passed since the receipt, so the owner, which is the visit or the room, is final.
+	// Settled means that 24 h have passed since the receipt, so the statement's owner (a visit or a room) is final.
 	Settled bool
 }
 
-// VisitState is one visit: its ADT events, and the facts of censuses about it.
+// VisitState is one visit: its ADT events, and the facts that censuses have reported about it.
 type VisitState struct {
 	ID      string // pseudonym
 	Events  []acuity.Event
-	Folded  int32          // number of oldest events that were folded into Events[0]
+	Folded  int32          // number of events that were folded into Events[0], oldest first
 	FoldAt  acuity.Instant // event time of the last folded event; 0: none
-	Touched acuity.Instant // clock of the hospital at the last fact about the visit
+	Touched acuity.Instant // the hospital's clock at the last fact about the visit
 
 	Facts *CensusFacts // nil: no census has named the visit
-	Stays []CensusStay // stays by census, ascending; the newest eight
+	Stays []CensusStay // the newest eight stays according to censuses, ascending
 }
 
-// DedupState is the identity of an event or a request of the last 24 h.
+// DedupState is the identity of an event or a request received in the last 24 h.
 type DedupState struct {
 	ID, Digest string
 	At         acuity.Instant // receipt
-	Version    int64          // version of the change that a request made; 0: an event
+	Version    int64          // version of the change that the request made; 0 for an event
 }
 
-// MappingState is a row of the terminology map of the hospital.
+// MappingState is a row of the hospital's terminology map.
 type MappingState struct {
 	acuity.Mapping
 	Version int64          // version of the change that set it
@@ -205,16 +205,16 @@ type CodeState struct {
 	LastSeen  acuity.Instant
 	Rooms     []int32     // the first twenty, ascending
 	Hours     []HourCount // the last 24 h, ascending
-	Ignored   bool        // an administrator removed it from the worklist
+	Ignored   bool        // whether an administrator removed the code from the worklist
 }
 
-// HourCount is the number of occurrences of a code in one hour of the hospital's clock.
+// HourCount is the number of occurrences of a code in one hour by the hospital's clock.
 type HourCount struct {
 	Hour  int32 // hours since the Unix epoch
 	Count int32
 }
 
-// RuleState is a current rule of the hospital.
+// RuleState is a rule in effect at the hospital.
 type RuleState struct {
 	catalogue.Rule
 	Version int64          // version of the change that set it
@@ -222,7 +222,7 @@ type RuleState struct {
 	At      acuity.Instant // receipt
 }
 
-// PlaceState is a row of the location table of the hospital.
+// PlaceState is a row of the hospital's location table.
 type PlaceState struct {
 	acuity.Place
 	Version int64          // version of the change that set it
@@ -230,7 +230,7 @@ type PlaceState struct {
 	At      acuity.Instant // receipt
 }
 
-// SwitchesState is the switches of the hospital.
+// SwitchesState is the hospital's switches.
 type SwitchesState struct {
 	acuity.Switches
 	Version int64          // version of the change that set them
@@ -244,7 +244,7 @@ type ReferenceState struct {
 	Version int64 // version of the change that set it
 }
 
-// Matches reports whether the state equals a reference. For a newborn, the time must also be equal.
+// Matches reports whether the stored reference has the same content as r. For a newborn, the times must also be equal.
 func (s *ReferenceState) Matches(r *acuity.Reference) bool {
 	return s.Place == r.Place && s.Patient == r.Patient && slices.Equal(s.Codings, r.Codings) && (!r.IsNeonate() || s.UpdatedAt == r.UpdatedAt)
 }

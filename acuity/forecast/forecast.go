@@ -1,8 +1,8 @@
-// Package forecast predicts the staffing of a maternity unit for the next eight hours. It forecasts the nurses that the
-// patients will require, with an uncertainty band, and the level.
+// Package forecast predicts the staffing needs of a maternity unit for the next eight hours: the number of nurses that
+// the patients will require, with an uncertainty band, and the level.
 //
-//   - An [acuity.Snapshot] is a unit at one full hour.
-//   - A [Model] is what was learned from a hospital's past hours, see [Learn].
+//   - An [acuity.Snapshot] is the state of a unit at one whole hour.
+//   - A [Model] is what [Learn] has learned from a hospital's past hours.
 //   - A [Forecast] is the result of [Predict] for a model and the current unit.
 //
 // The forecast concerns the unit, never the delivery of one patient, and is not clinically validated. It uses no clock
@@ -23,7 +23,7 @@ import (
 // Method is the name of the forecasting method.
 const Method = "pathway-v1"
 
-// Horizon is the number of hours that are forecast.
+// Horizon is the number of hours in a forecast.
 const Horizon = acuity.Horizon
 
 // Quantiles is the number of forecast quantiles of the nurses required.
@@ -32,14 +32,14 @@ const Quantiles = 7
 // Taus are the probabilities of the quantiles.
 var Taus = [Quantiles]float64{.05, .10, .25, .50, .75, .90, .95}
 
-// The indexes of the quantiles that are shown.
+// The indexes of the quantiles shown to users.
 const (
 	P10 = 1
 	P50 = 3
 	P90 = 5
 )
 
-// Points is the number of instants in the trajectory of levels: every half hour up to two hours, then every hour.
+// Points is the number of instants in the trajectory of levels: one every half hour for two hours, then one every hour.
 const Points = 10
 
 // PointMinutes are the instants of the trajectory, in minutes after Forecast.At.
@@ -48,14 +48,14 @@ var PointMinutes = [Points]int{30, 60, 90, 120, 180, 240, 300, 360, 420, 480}
 // Unit is the state of a unit at the instant at which the forecast starts.
 type Unit struct {
 	At acuity.Instant
-	// Snapshot is the unit at that instant. Its frozen path has one value per hour from At. Hour and Arrivals are
-	// ignored.
+	// Snapshot is the unit at that instant. Its frozen path has one value for each hour, starting at At. Its Hour and
+	// Arrivals are ignored.
 	Snapshot *acuity.Snapshot
 	Staffing []acuity.Staffing // plans: entries with AsOf after At, ascending
 	Zone     *time.Location    // of the hospital; nil: UTC
 }
 
-// UnitOf returns the Unit of a chart at the later of at and the chart's own instant.
+// UnitOf returns the Unit for a chart at the instant at, or at the chart's own instant if that is later.
 func UnitOf(c *acuity.Chart, at acuity.Instant, zone *time.Location) *Unit {
 	at = max(at, c.Unit.Clock)
 	snapshot := score.MakeSnapshot(c, at)
@@ -72,10 +72,10 @@ type Forecast struct {
 	Hours  [Horizon]Hour
 	Points [Points]Point
 	Peak   Peak
-	// Drivers are at most five sentences for nurses, without patient data, in English with local times: first why the
-	// need changes, then why to trust the forecast less.
+	// Drivers are at most five English sentences for nurses. They first explain why the need changes, then why to trust
+	// the forecast less. They use local time and contain no patient data.
 	Drivers      []string
-	Past         []Measured // known full hours of the last eight, ascending
+	Past         []Measured // the known hours among the last eight, ascending
 	HistoryHours int32      // observed hours that the model has learned from
 	Method       string
 	Calibration  Calibration
@@ -84,12 +84,12 @@ type Forecast struct {
 // Hour is the forecast for one hour. All fields except Arrivals are values at End.
 type Hour struct {
 	Start, End acuity.Instant
-	Nurses     [Quantiles]float64 // required, by Taus, in hundredths
-	Mean       float64            // nurses required
-	Census     float64            // occupied rooms expected
-	Arrivals   float64            // expected within the hour
-	// ShortfallP50 and ShortfallP90 are the numbers of whole nurses missing at the median and at the 90% quantile; -1:
-	// the nurses on duty are unknown.
+	Nurses     [Quantiles]float64 // quantiles of the nurses required, indexed like Taus, rounded to hundredths
+	Mean       float64            // mean of the nurses required
+	Census     float64            // expected number of occupied rooms
+	Arrivals   float64            // expected number of arrivals within the hour
+	// ShortfallP50 and ShortfallP90 are the shortfalls in whole nurses at the median and at the 90% quantile; -1: the
+	// number of nurses on duty is unknown.
 	ShortfallP50, ShortfallP90 int32
 }
 
@@ -98,7 +98,7 @@ type Point struct {
 	At      acuity.Instant
 	Level   acuity.Level // lowest level whose probability of not being exceeded is at least one half
 	P       [4]int32     // probability of each level in thousandths; the sum is 1000
-	Driving acuity.Axis  // most frequent driving axis at Level
+	Driving acuity.Axis  // the axis that most often drives Level
 }
 
 // Peak is the hour with the greatest 90% quantile.
@@ -107,22 +107,22 @@ type Peak struct {
 	P90 float64        // nurses
 }
 
-// Calibration measures the accuracy of recent forecasts of a hospital.
+// Calibration measures the accuracy of a hospital's recent forecasts.
 type Calibration struct {
 	Status         CalibrationStatus
-	Coverage80     float64 // share of hours within P10 … P90; the target is .80
+	Coverage80     float64 // fraction of hours within P10 … P90; the target is .80
 	MAE            float64 // mean absolute error of P50, in nurses, over all horizons
 	MAEPersistence float64 // mean absolute error of the forecast that nothing changes
-	Samples        int32   // number of one-hour forecasts ever scored
+	Samples        int32   // total number of one-hour forecasts scored
 	WindowDays     int32   // approximate period that the numbers cover
 }
 
-// CalibrationStatus is how far the numbers of a calibration can be trusted.
+// CalibrationStatus indicates how far a calibration's numbers can be trusted.
 type CalibrationStatus uint8
 
-// The states.
+// The calibration states.
 const (
-	Prior    CalibrationStatus = iota // fewer than 100 forecasts scored: no numbers
+	Prior    CalibrationStatus = iota // fewer than 100 forecasts have been scored, so there are no numbers
 	Learning                          // less than 14 days of history
 	Calibrated
 )
@@ -133,7 +133,7 @@ func (s CalibrationStatus) String() string {
 
 // The minimum data for a forecast.
 const (
-	needHours = 24 // observed hours within the last historyIn days
+	needHours = 24 // minimum number of observed hours within the last historyIn days
 	historyIn = 28 // days
 	silentFor = 12 // maximum hours since the last observation, see acuity.Snapshot.Observed
 )
@@ -141,7 +141,7 @@ const (
 // Missing is the reason why a unit cannot be forecast.
 type Missing uint8
 
-// The reasons.
+// The reasons why a unit cannot be forecast.
 const (
 	MissingHistory     Missing = iota + 1 // too few observed hours
 	MissingObservation                    // no observation for too long
@@ -160,7 +160,7 @@ func (e *InsufficientError) Error() string {
 	return fmt.Sprintf("Not enough history to forecast: %d of %d observed hours in the last %d days.", e.Hours, needHours, historyIn)
 }
 
-// Field returns the stable name of the missing data.
+// Field returns the stable name for the missing data.
 func (e *InsufficientError) Field() string {
 	if e.Missing == MissingObservation {
 		return "history.lastObservation"
@@ -168,7 +168,7 @@ func (e *InsufficientError) Field() string {
 	return "history.hours"
 }
 
-// Rule returns the minimum that is required.
+// Rule returns the minimum amount of data that is required.
 func (e *InsufficientError) Rule() string {
 	if e.Missing == MissingObservation {
 		return fmt.Sprintf("at most %d hours old", silentFor)

@@ -10,13 +10,13 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// Version is the version of the model. A model of another version is discarded and learned again.
+// Version is the version of the model. A model with a different version is discarded and learned again.
 const Version = 3
 
-// The number of cells of each table of a model.
+// The number of cells in each table of a model.
 const (
 	shortCells = 5 * 7 * 4 // class × age × ratio
-	longCells  = 4 * 2     // class × demand below, or at least, one nurse
+	longCells  = 4 * 2     // class × demand (below one nurse, or at least one)
 	hazards    = 4 * 6 * 24
 	weekHours  = 168
 	kinds      = 4
@@ -26,40 +26,40 @@ const (
 )
 
 // Model is the learned behavior of one hospital's unit. Its weights decay, so that it follows changes in the unit. A
-// model is about 40 KB plus the pending origins. R, K, C and S are the quantities of an amount: required nurses,
+// model is about 40 KB plus the pending origins. R, K, C and S are the four quantities in an amount: required nurses,
 // required nurses in rooms at 1:1 or more, occupied rooms, points.
 type Model struct {
 	Version    int32
 	Hospital   string
 	Hour       int32  // the last hour learned, in hours since 1970 UTC; 0: none
-	Generation int32  // the latest generation of a learned snapshot
-	Learnt     int32  // observed hours, ever
-	Offset     int64  // of the next snapshot in its partition; maintained by the caller
+	Generation int32  // the latest generation among the learned snapshots
+	Learnt     int32  // total number of observed hours
+	Offset     int64  // offset of the next snapshot in the partition; maintained by the caller
 	Seen       []byte // one bit for each observed hour of the 28 days up to Hour, indexed by hour modulo 672
 
 	// Each cell holds a weight, then sums of the deviation from the frozen path: R, its square, K, C, S.
 	Short    [shortCells * Horizon * cellSize]float32
 	Stayers  [longCells * Horizon * cellSize]float32
-	Hazards  [hazards * 2]float32 // patient-hours, and number of departures
+	Hazards  [hazards * 2]float32 // patient-hours and number of departures
 	Arrivals [kinds * weekHours]float32
 	Weeks    [weekHours]float32                  // number of observations of each hour of the week
 	Newcomer [kinds * Horizon * cellSize]float32 // by hours since arrival
-	Moves    [weekHours]float32                  // sums by hour of the week
+	Moves    [weekHours]float32                  // sums, by hour of the week
 	Usual    [weekHours * 2]float32              // weight, sum of R
 	Ridge    [Horizon * 5]float32                // sums of x1², x1·x2, x2², x1·y, x2·y
-	// The same for C, the occupied rooms.
+	// UsualRooms and RidgeRooms are like Usual and Ridge, for C, the occupied rooms.
 	UsualRooms [weekHours * 2]float32
 	RidgeRooms [Horizon * 5]float32
 	Tails      [Horizon * (Quantiles + 1)]float32 // quantiles of z, and number of scored forecasts
 	Spreads    [Horizon * spreadSize]float32      // weight, squares of R, R·K, R·C, R·S, squares of K, C, S
-	Shifts     [Horizon * 3]float32               // of the odds of: at least yellow, at least orange, at least red
-	Scores     [Horizon * scoreSize]float32       // weight, errors, errors of persistence, hits within the band
+	Shifts     [Horizon * 3]float32               // shifts of the log odds of at least yellow, at least orange and at least red
+	Scores     [Horizon * scoreSize]float32       // weight, errors, errors of the persistence forecast, hits within the band
 
 	Pending []Origin   // the last eight observed hours, ascending
-	Past    []Measured // the same hours, as they were observed
+	Past    []Measured // the observed states at these hours
 }
 
-// Measured is the observed state of a unit at a full hour.
+// Measured is the observed state of a unit at a whole hour.
 type Measured struct {
 	Hour     int32 // hours since 1970 UTC
 	Required catalogue.Demand
@@ -80,17 +80,17 @@ type Origin struct {
 	Ahead    [Horizon]Ahead
 }
 
-// Ahead is the forecast for one hour, in required nurses unless a field says otherwise.
+// Ahead is the forecast for one hour. Its unit is required nurses, except where a comment names another one.
 type Ahead struct {
 	Mean, SD        float32
-	Single          float32 // nurses of the rooms at 1:1 or more
+	Single          float32 // nurses required in rooms at 1:1 or more
 	Occupied, Score float32 // rooms, and points
 	Required, Rooms Correction
 	Quantiles       [Quantiles]float32
 	AtLeast         [3]float32 // probability of at least yellow, orange and red
 }
 
-// Correction holds a mean before its correction, and the two corrections.
+// Correction holds a mean before correction, and the two corrections.
 type Correction struct{ Raw, ByUsual, FromUsual float32 }
 
 // NewModel returns the model of a hospital without any learned hours.
@@ -110,7 +110,7 @@ type Table struct {
 	Values []float32 // shares the memory of the model
 }
 
-// Tables returns the numbers of a model, always in the same order. They are all fields from Short to Scores.
+// Tables returns the tables of a model, the fields from Short to Scores, always in the same order.
 func (m *Model) Tables() []Table {
 	return []Table{
 		{"short", m.Short[:]},
@@ -193,7 +193,7 @@ func need(demand, score uint8) amount {
 	return a
 }
 
-// isShort reports whether a stage of class c usually is short, so that the next stage matters more than the
+// isShort reports whether a stage of class c is usually short, in which case the next stage matters more than the
 // departure.
 func isShort(c acuity.StageClass) bool { return c <= acuity.StageRecovery }
 
@@ -204,10 +204,10 @@ var (
 )
 
 const (
-	ages     = 7 // number of ages of short stages
+	ages     = 7 // number of age groups of short stages
 	longBins = 6
-	tiers    = 2 // number of demands of long stays: below one nurse, or at least one
-	ratios   = 4 // number of ratios of short stages, see ratio
+	tiers    = 2 // number of demand groups of long stays: below one nurse, or at least one
+	ratios   = 4 // number of ratio groups of short stages, see ratio
 )
 
 func bin(cuts []int32, age int32) int {
@@ -255,7 +255,7 @@ func longClass(v *acuity.SnapshotVisit) int {
 	return int(min(v.Class, acuity.StageCoupletCesarean) - acuity.StageCouplet)
 }
 
-// hazardCell returns the cell of a patient-hour of a long stay.
+// hazardCell returns the cell for a patient-hour in a long stay.
 func hazardCell(class, age, hour int) int { return ((class*longBins+age)*24 + hour) * 2 }
 
 // sums is one cell of a table: the weight, then sums of the deviation from what was expected: nurses, their square,
@@ -279,7 +279,7 @@ func (s *sums) plus(o *sums) {
 	}
 }
 
-// estimate is the expectation of a cell.
+// estimate is the expected value of a cell.
 type estimate struct {
 	mean     amount
 	variance float64 // of the nurses required
@@ -298,8 +298,8 @@ func (s *sums) shrunk(prior estimate, samples float64) estimate {
 	return e
 }
 
-// sortVisits returns the visits in ascending order of their ids, so that sums do not depend on the order of the
-// input. It returns the list itself if it is already sorted.
+// sortVisits returns the visits in ascending order of their ids, so that sums do not depend on the input order. It
+// returns visits itself if the list is already sorted.
 func sortVisits(visits []acuity.SnapshotVisit) []acuity.SnapshotVisit {
 	byName := func(a, b acuity.SnapshotVisit) int { return cmp.Compare(a.Visit, b.Visit) }
 	if slices.IsSortedFunc(visits, byName) {

@@ -7,15 +7,15 @@ import (
 	"svc/acuity"
 )
 
-// The weights of the priors, in samples unless a comment says otherwise. Chosen by this project on simulated units; a
-// third of the value, or three times the value, changes the result by less than 0.5%.
+// The weights of the priors, in samples unless a comment says otherwise. The project chose them on simulated units.
+// Dividing or multiplying a weight by three changes the result by less than 0.5%.
 const (
 	cellPrior    = 10.0 // short cell toward class and ratio
-	classPrior   = 20.0 // class and ratio toward 0; also for long stays
+	classPrior   = 20.0 // class and ratio toward 0; also used for long stays
 	shortVar     = .1   // nurses², variance of a short stage without data
 	stayVar      = .02  // nurses², variance of a long stay without data
 	hazardPrior  = 30.0 // patient-hours
-	factorPrior  = 40.0 // patient-hours, of class by hour and class by age
+	factorPrior  = 40.0 // patient-hours, for class by hour and class by age
 	hazardHours  = 25.0 // prior rate: one departure in this many patient-hours
 	hazardMost   = .9
 	weekPrior    = 8.0 // weeks, hour of the week toward hour of the day
@@ -30,18 +30,18 @@ type path struct {
 	now      amount
 	mean     [Horizon]amount
 	variance [Horizon]float64
-	arrivals [Horizon]float64 // within the hour
+	arrivals [Horizon]float64 // expected arrivals within each hour
 
-	// Contributions to the change of the required nurses, for the drivers; they and now add up to mean.
+	// Contributions to the change in required nurses, for the drivers. Added to now, they give mean.
 	clocks   [Horizon]float64 // changes that are certain because they depend on time alone
-	progress [Horizon]float64 // usual course of short stages, and of patients who remain in long stays
+	progress [Horizon]float64 // usual course of short stages, and of long stays without departure
 	leaving  [Horizon]float64 // departures from long stays
 	leavers  [Horizon]float64 // number of departures
-	coming   [Horizon]float64 // newcomers
+	coming   [Horizon]float64 // patients who have not arrived yet
 }
 
-// follow forecasts a unit for the next hours. Its visits must be sorted. Rooms without a known visit are assumed not
-// to change.
+// follow forecasts a unit for the next few hours. The snapshot's visits must be sorted. Rooms without a known visit are
+// assumed not to change.
 func (m *Model) follow(s *acuity.Snapshot, hours *[Horizon + 1]stretch) *path {
 	p, visits := &path{}, s.Visits
 	for i := range visits {
@@ -70,7 +70,7 @@ func (p *path) add(h int, is, frozen, expected amount, variance float64) {
 	p.clocks[h] += frozen[nurses] - is[nurses]
 }
 
-// beyond returns the frozen need plus an expected deviation, at least 0.
+// beyond returns the frozen need plus an expected deviation, but at least 0.
 func beyond(frozen, by amount) amount {
 	for part := range frozen {
 		frozen[part] = max(0, frozen[part]+by[part])
@@ -101,8 +101,8 @@ func (m *Model) followShort(p *path, visits []acuity.SnapshotVisit) {
 	}
 }
 
-// estimateShort estimates the deviation from the frozen path for the visits of a cell: the mean of the cell, shrunk
-// toward that of its class and ratio, which is shrunk toward 0.
+// estimateShort estimates the deviation from the frozen path for the visits in a cell. The estimate is the mean of the
+// cell, shrunk toward the mean of its class and ratio, which in turn is shrunk toward 0.
 func (m *Model) estimateShort(c int, to *[Horizon]estimate) {
 	class, of := c/(ages*ratios), c%ratios
 	for h := range to {
@@ -149,8 +149,8 @@ func (m *Model) followLong(p *path, visits []acuity.SnapshotVisit, hours *[Horiz
 // hazardRates are the probabilities of departure within an hour, by class, age of the long stay and hour of the day.
 type hazardRates [4][longBins][24]float64
 
-// estimateHazards estimates the rates. Each is shrunk toward the product of hour and age effects, and those toward
-// the class.
+// estimateHazards estimates the rates of departure. Each rate is shrunk toward the product of its hour and age effects;
+// these effects are shrunk toward the rate of the class.
 func (m *Model) estimateHazards() *hazardRates {
 	var z hazardRates
 	rate := func(n, left, prior, hours float64) float64 {
@@ -185,8 +185,8 @@ func (m *Model) estimateHazards() *hazardRates {
 	return &z
 }
 
-// followNew adds patients who have not arrived yet: the arrival rate of each hour times the need of such patients by
-// hours since arrival.
+// followNew adds patients who have not arrived yet: the arrival rate of each hour times the expected need of such
+// patients by hours since arrival.
 func (m *Model) followNew(p *path, hours *[Horizon + 1]stretch) {
 	var lags [kinds][Horizon]estimate
 	var squares [kinds][Horizon]float64
@@ -219,14 +219,15 @@ func (m *Model) followNew(p *path, hours *[Horizon + 1]stretch) {
 	}
 }
 
-// arrivalRates returns the arrivals per hour of a kind, by hour of the week. The rates of triage are smoothed over
-// the hours of the day.
+// arrivalRates returns the arrivals per hour for a kind of arrival, by hour of the week. The rates of triage are
+// smoothed over the hours of the day.
 func (m *Model) arrivalRates(kind int) *[weekHours]float64 {
 	return m.averageWeek(m.Arrivals[kind*weekHours:], kind == int(acuity.ArrivesTriage))
 }
 
-// averageWeek returns, by hour of the week, the mean of the sums in table, whose weights are in m.Weeks. It shrinks
-// each mean toward that of the hour of the day on weekdays or weekends, which it has shrunk toward the overall mean.
+// averageWeek returns the means of the sums in table, by hour of the week; m.Weeks has the weights. It shrinks each
+// mean toward the mean for the same hour of the day on weekdays or weekends, which it first shrinks toward the overall
+// mean.
 func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
 	var days, seen [2][24]float64 // index 0: weekdays, 1: weekends
 	total, weeks := 0.0, 0.0
@@ -272,7 +273,8 @@ func usual(table []float32, slot int) (float64, bool) {
 	return (float64(table[2*slot+1]) + float64(usualPrior*sum)/n) / (float64(table[2*slot]) + usualPrior), true
 }
 
-// usualAt returns the usual value at an instant between two full hours, or the parameter otherwise if there is no data.
+// usualAt returns the usual value for a stretch between two hours of the week, or the value of otherwise if there is no
+// data.
 func usualAt(table []float32, s *stretch, otherwise float64) float64 {
 	return s.mix(func(slot int) float64 {
 		if x, known := usual(table, slot); known {
@@ -298,14 +300,14 @@ func (c clock) local(at acuity.Instant) time.Time {
 	return time.UnixMilli(int64(at)).In(c.zone)
 }
 
-// slot returns the hour of the week in local time (Sunday 0:00 is 0) for a full hour of UTC. At the start of daylight
+// slot returns the hour of the week in local time (Sunday 0:00 is 0) for a whole hour in UTC. At the start of daylight
 // saving time, one local hour gets no sample; at its end, one gets two.
 func (c clock) slot(hour int32) int {
 	t := c.local(acuity.Instant(hour) * hourLong)
 	return int(t.Weekday())*24 + t.Hour()
 }
 
-// stretch is an hour that starts at any instant, as shares of two hours of the week.
+// stretch is an hour that starts at an arbitrary instant, split into shares of two hours of the week.
 type stretch struct {
 	slots [2]int
 	share [2]float64
@@ -324,7 +326,7 @@ func (c clock) ahead(at acuity.Instant) [Horizon + 1]stretch {
 	return list
 }
 
-// mix returns the average of a value by hour of the week, weighted by the shares.
+// mix returns the average of a value by hour of the week, weighted by the shares of the stretch.
 func (s *stretch) mix(value func(slot int) float64) float64 {
 	x := float64(s.share[0] * value(s.slots[0]))
 	if s.share[1] > 0 {

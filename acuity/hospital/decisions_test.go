@@ -16,22 +16,21 @@ import (
 	"svc/acuity/score"
 )
 
-// The tests in decisions_*_test.go follow docs/decisions.md and docs/scoring.md line by line. Each
-// row names its rule, sends facts to a unit, and states the documented result.
+// The tests in decisions_*_test.go follow docs/decisions.md and docs/scoring.md line by line. Each row names its rule,
+// sends facts to a unit, and gives the documented result.
 
-// decision is one rule with its facts and its expected readings.
+// decision is one rule with the facts to send and the expected readings.
 type decision struct {
 	say  []acuity.Observation
 	read []axisReading
-	// answers are the expected parts of the last answers, in order: outcome or reason, "+"
-	// activated, "-" expired, "!" warning, "?" unmapped. If answers is empty, they are not checked.
+	// answers are the parts expected in the last answers, in order: outcome or reason, "+" activated, "-" expired, "!"
+	// warning, "?" unmapped. If answers is empty, the test does not check them.
 	answers []string
 }
 
-// axisReading is the expected display at a number of minutes after the start of the test. Rooms are
-// separated by "; ", each "id demand factor/class …" in display order. A factor with "~" repeats
-// its twin; "stale" and "boarder" are marks of the room. Score, color and nursing level follow from
-// docs/scoring.md.
+// axisReading is the display expected at a given number of minutes after the start of the test. Rooms are separated by
+// "; ", and each has the form "id demand factor/class …" in display order. A factor with "~" repeats its twin; "stale"
+// and "boarder" mark the room. Score, color and nursing level follow from docs/scoring.md.
 type axisReading struct {
 	at   float64 // minutes
 	want string
@@ -42,8 +41,8 @@ var dawn = acuity.At(time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC))
 // minute returns the instant m minutes after the start of the test.
 func minute(m float64) acuity.Instant { return dawn + acuity.Instant(m*60_000) }
 
-// decide runs each row through a unit that caches derived state, and through one that derives
-// everything again at each step.
+// decide runs each row through a unit that caches derived state, and through one that recomputes everything at each
+// step.
 func decide(t *testing.T, rows map[string]decision) {
 	t.Helper()
 	for rule, row := range rows {
@@ -122,8 +121,8 @@ func rendered(v *score.Verdict) string {
 	return strings.Join(rooms, "; ")
 }
 
-// expected adds to a reading the score by docs/scoring.md: 20 points for each nurse, at most 40; 60
-// for 1 - Π(1-w) with weights 0, .08, .25, .50, .85.
+// expected adds the score from docs/scoring.md to a reading: 20 points for each nurse, at most 40, plus 60 × (1 -
+// Π(1-w)) with the weights 0, .08, .25, .50, .85.
 func expected(t *testing.T, want string) string {
 	t.Helper()
 	if want == "" {
@@ -215,7 +214,7 @@ func answered(c *acuity.Change) string {
 	return strings.Join(out, " ")
 }
 
-// said returns an observation without facts at one time.
+// said returns an observation received at a given time, without facts.
 func said(at float64, c acuity.Channel) acuity.Observation {
 	return acuity.Observation{ReceivedAt: minute(at), Channel: c}
 }
@@ -233,12 +232,12 @@ func clinical(at float64, room int32, signals ...sign) acuity.Observation {
 
 type sign acuity.Signal
 
-// drug returns a medication of RxNorm. Without a code, it is matched by the words of its display.
+// drug returns an RxNorm medication. Without a code, the medication is matched by the words in its display.
 func drug(code, display string) sign {
 	return sign{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: code, Display: display}
 }
 
-// loinc returns a measurement.
+// loinc returns a measurement with a LOINC code.
 func loinc(code, display, value string) sign {
 	return sign{Kind: catalogue.KindObservation, System: codes.LOINC, Code: code, Display: display, Value: codes.ParseValue(value)}
 }
@@ -269,7 +268,7 @@ func (s sign) status(to acuity.SignalStatus) sign {
 	return s
 }
 
-// fetus makes a signal refer to a fetus.
+// fetus sets the fetus that a signal refers to.
 func (s sign) fetus(label string) sign {
 	s.Fetus = label
 	return s
@@ -284,10 +283,9 @@ func census(at float64, rows ...acuity.CensusRoom) acuity.Observation {
 	return o
 }
 
-// holds returns a census row of a room with a patient. The words are a primary factor and modifiers
-// by id, codes of ICD-10-CM or SNOMED CT, or: "area=", "visit=", "class=", "service=", "since=" and
-// "born=" with minutes, "baby" or "baby=" with a primary factor, "cesarean"; "no-modifiers",
-// "no-diagnoses", "no-babies" for an empty list.
+// holds returns the census row for a room with a patient. The words are a primary factor and modifiers by id, ICD-10-CM
+// or SNOMED CT codes, or: "area=", "visit=", "class=", "service=", "since=" and "born=" with minutes, "baby" or "baby="
+// with a primary factor, "cesarean"; "no-modifiers", "no-diagnoses", "no-babies" for an empty list.
 func holds(id int32, words ...string) acuity.CensusRoom {
 	row := acuity.CensusRoom{ID: id, Status: acuity.RoomOccupied}
 	for _, w := range words {
@@ -348,8 +346,8 @@ func minuteOf(text string) acuity.Instant {
 	return minute(m)
 }
 
-// code returns a diagnosis of SNOMED CT if the text consists of digits, and of ICD-10-CM if not.
-// "@" and minutes set its onset.
+// code returns a SNOMED CT diagnosis if the text consists of digits, and an ICD-10-CM diagnosis if not. "@" and minutes
+// set its onset.
 func code(text string) acuity.Diagnosis {
 	text, onset, dated := strings.Cut(text, "@")
 	d := acuity.Diagnosis{System: codes.ICD10CM, Code: text}
@@ -362,12 +360,12 @@ func code(text string) acuity.Diagnosis {
 	return d
 }
 
-// message returns one ADT event. The words are: "PL:ROOM" or "#id" the location, "from=PL:ROOM" the
-// prior location, "v=" the visit (v1), "class=", "at=" minutes of the event, "recorded=",
-// "cancels=", "mother=" a visit, "babies=", "service=", "reason=", "null" for a location that is
-// removed, a primary factor, or codes as a snapshot of diagnoses, "clear" for none, "delta" to add
-// them, "-CODE" to delete one, "p=" a patient, "alone" without a visit number, "account=" an
-// account number in addition to the visit number, "account" without the visit number.
+// message returns one ADT event. The words are: "PL:ROOM" or "#id" the location, "from=PL:ROOM" the prior location,
+// "v=" the visit (v1), "class=", "at=" the time of the event in minutes, "recorded=", "cancels=", "mother=" a visit,
+// "babies=", "service=", "reason=", "null" to remove the location, a primary factor, or codes as a snapshot of
+// diagnoses, "clear" for an empty snapshot, "delta" to add the codes instead, "-CODE" to delete one, "p=" a patient,
+// "alone" for no visit number, "account=" for an account number in addition to the visit number, "account" for an
+// account number without a visit number.
 func message(at float64, kind acuity.EventType, words ...string) acuity.Observation {
 	e := acuity.Event{Type: kind, At: minute(at), Visit: "v1"}
 	for _, w := range words {
@@ -453,7 +451,7 @@ func place(text string) acuity.Location {
 	return l
 }
 
-// mapped returns the observation that sets a row of the location table.
+// mapped returns an observation that sets a row in the location table.
 func mapped(at float64, p acuity.Place) acuity.Observation {
 	o := said(at, acuity.ChannelLocations)
 	o.Locations = []acuity.Place{p}
@@ -467,7 +465,7 @@ func mapping(at float64, id string, system codes.System, code, factor string) ac
 	return o
 }
 
-// staffing returns an observation with a number of nurses on duty.
+// staffing returns an observation with the number of nurses on duty.
 func staffing(at float64, nurses int32, call acuity.Tristate) acuity.Observation {
 	o := said(at, acuity.ChannelStaffing)
 	o.Staffing = &acuity.Staffing{AsOf: minute(at), Nurses: nurses, Call: call}

@@ -13,25 +13,26 @@ import (
 	"svc/acuity/score"
 )
 
-// hourGrace is how long after a full hour its snapshot is made if no input has caused it before. By then, inputs that
-// were received before the hour are applied.
+// hourGrace is how long after a whole hour its snapshot is made, unless an input triggers the snapshot earlier. By
+// then, all inputs received before the hour have been applied.
 const hourGrace = acuity.Instant(10_000)
 
-// closingHour is how long after the last fact about a patient snapshots are still made. The first unobserved hour is
-// recorded as such; after that, an idle hospital writes no snapshots.
+// closingHour is how long snapshots are still made after the last fact about a patient. The first unobserved hour is
+// recorded as unobserved; after that, an idle hospital writes no snapshots.
 const closingHour = score.QuietAfter + time.Hour
 
-// observedHours makes the snapshots of full hours, including those of past hours in a backfill.
+// observedHours makes the hourly snapshots, including those for past hours in a backfill.
 type observedHours struct {
 	*registry.Registry
 
 	staffed pastStaffing
 
 	past   *past // the past that a backfill replays; nil: it must be built
-	isPast bool  // this unit is a replayed past, which makes its own snapshots and removes nothing
+	isPast bool  // whether this unit is a replayed past, which makes its own snapshots and removes nothing
 }
 
-// hourDue returns the next full hour that needs a snapshot, or 0 if none does because nothing is observed.
+// hourDue returns the next whole hour that needs a snapshot, or 0 if no hour needs one because the unit is not
+// observed.
 func (h *observedHours) hourDue() acuity.Instant {
 	at := h.Facts.ObservedAt
 	if at == 0 || h.isPast {
@@ -60,7 +61,7 @@ func (h *observedHours) observe(in *registry.Intake) {
 	h.noticePast(in)
 }
 
-// markLive records that the full hour of the clock was observed on time.
+// markLive records that the clock's current hour was observed on time.
 func (h *observedHours) markLive() {
 	f := &h.Facts
 	if f.Clock > f.ObservedAt.Add(score.QuietAfter) {
@@ -77,7 +78,7 @@ func (h *observedHours) markLive() {
 	f.Live = slices.DeleteFunc(live, func(s facts.HourSpan) bool { return s.To < oldest })
 }
 
-// addSnapshot adds the snapshot of the full hour of the clock to a change.
+// addSnapshot adds the snapshot for the clock's current hour to a change.
 func (h *observedHours) addSnapshot(in *registry.Intake) {
 	s := score.MakeSnapshot(&h.Chart, h.Facts.Clock)
 	s.Generation, s.Position = h.Facts.Generation, h.Facts.Offset
@@ -125,8 +126,8 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 	}
 }
 
-// cameAt returns when the visit became known: the time of its opening or the first receipt of the opening, whichever is
-// later; 0 if it never was in the unit.
+// cameAt returns when the visit became known: when it was opened or when the opening was first received, whichever is
+// later. It returns 0 if the visit was never in the unit.
 func cameAt(v *registry.Visit) acuity.Instant {
 	if v.Timeline.OpenedAt == 0 {
 		if len(v.Stays) > 0 {
@@ -143,7 +144,7 @@ func cameAt(v *registry.Visit) acuity.Instant {
 	return max(v.Timeline.OpenedAt, first)
 }
 
-// arrivalKind returns the kind of arrival of a visit in a stage.
+// arrivalKind returns the kind of arrival for a visit in the given stage.
 func arrivalKind(c acuity.StageClass) acuity.ArrivalKind {
 	switch c {
 	case acuity.StageTriage:
@@ -157,14 +158,14 @@ func arrivalKind(c acuity.StageClass) acuity.ArrivalKind {
 	return acuity.ArrivesOther
 }
 
-// These control the pace of a backfill. Its hours are due one after the other, so that inputs are applied between them.
-// A replay makes their snapshots at the same positions in the log.
+// These constants control the pace of a backfill. Its hours fall due one after the other, so that inputs are applied in
+// between. A replay makes the snapshots at the same positions in the log.
 const (
-	backfillAfter = acuity.Instant(2_000) // after the last batch with past events
+	backfillAfter = acuity.Instant(2_000) // delay after the last batch with past events
 	backfillStep  = acuity.Instant(5)
 )
 
-// backfillDue returns when the snapshot of the next past hour must be made, or 0 if there is no backfill.
+// backfillDue returns when the snapshot of the next past hour must be made, or 0 if no backfill is in progress.
 func (h *observedHours) backfillDue() acuity.Instant {
 	if h.Facts.Backfill.Due == 0 || h.isPast {
 		return 0
@@ -172,8 +173,8 @@ func (h *observedHours) backfillDue() acuity.Instant {
 	return max(h.Facts.Backfill.Due, h.Facts.Clock)
 }
 
-// noticePast begins or postpones a backfill if a batch has events or staffing for closed hours. Any change of the past
-// of a backfill discards the replayed state.
+// noticePast begins or postpones a backfill if a batch has events or staffing for closed hours. Any change to the past
+// during a backfill discards the replayed state.
 func (h *observedHours) noticePast(in *registry.Intake) {
 	o, f := in.Observation, &h.Facts
 	closed := f.Clock / registry.HourOf * registry.HourOf
@@ -196,7 +197,7 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 		from = max(oldest, f.Clock.Add(-backfillDays)).Hour() + 1
 	}
 	if staffed != 0 {
-		from = min(from, firstHour(staffed)) // a shift that begins at a full hour counts for that hour
+		from = min(from, firstHour(staffed)) // a shift that begins on the hour counts for that hour
 	}
 	if b.Due != 0 {
 		from = min(from, b.From)
@@ -204,14 +205,14 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 	b = facts.Backfill{Due: f.Clock + backfillAfter, From: from, Next: from, Until: closed.Hour()}
 	if b.Skip(f.Live); b.Due != 0 {
 		f.Backfill = b
-		f.Generation++ // also if this backfill replaces another
+		f.Generation++ // even if this backfill replaces another one
 	}
 }
 
-// Recall replays the past of a backfill that is due at now toward its next hour, by the given number of events at most.
-// It returns the number of replayed events, and whether it reached the hour. After a restore, after a change of the
-// past, and after skipped hours, more events than those of one hour must be replayed. If Recall is not called,
-// [State.Advance] replays them in one piece.
+// If a backfill is due at now, Recall replays the past up to the backfill's next hour, but at most most events. It
+// returns the number of events replayed, and whether it reached the hour. After a restore, a change to the past, or
+// skipped hours, it must replay more than one hour of events. If Recall is not called, [State.Advance] replays all of
+// them at once.
 func (u *State) Recall(now acuity.Instant, most int) (applied int, there bool) {
 	if due := u.hours.backfillDue(); due == 0 || due > now {
 		return 0, true
@@ -236,7 +237,7 @@ func (h *observedHours) dropPast() {
 	}
 }
 
-// cutPast adds the snapshot of the next past hour to a change.
+// cutPast adds the snapshot for the next past hour to a change.
 func (u *State) cutPast(in *registry.Intake) {
 	f := &u.registry.Facts
 	b := &f.Backfill
@@ -266,14 +267,14 @@ type pastEvent struct {
 	*adt.Event
 }
 
-// newPast builds the past from the stored events of the unit. Only ADT and the staffing of batches report hours before
-// their receipt; places and rules are the current ones.
+// newPast builds the past from the unit's stored events. Only ADT events and the staffing in batches concern hours
+// before their receipt; places and rules are the current ones.
 func newPast(u *State) *past {
 	p := &past{unit: New(u.registry.Keys.Hospital)}
 	p.unit.hours.isPast, p.unit.registry.Limits = true, u.registry.Limits
 	p.unit.dedup.Off = true
-	p.unit.settings.Rows = u.settings.Rows                 // a change of the rows discards this past
-	p.unit.names.References.Rows = u.names.References.Rows // a change of the rows discards this past
+	p.unit.settings.Rows = u.settings.Rows                 // a change to the rows discards this past
+	p.unit.names.References.Rows = u.names.References.Rows // a change to the rows discards this past
 	for _, r := range u.registry.Rooms {
 		p.unit.registry.Rooms = append(p.unit.registry.Rooms, &registry.Room{RoomState: facts.RoomState{
 			ID: r.ID, Label: r.Label, Area: r.Area, Registered: r.Registered, PointOfCare: r.PointOfCare, Room: r.Room,
@@ -313,14 +314,14 @@ func (p *past) applyUntil(before acuity.Instant, most int) bool {
 		e := p.events[n]
 		p.unit.advanceTo(e.At)
 		events := e.AppendTo(nil, e.visit)
-		events[0].Resource, events[0].Encounter, events[0].Subject = "", "", "" // the versions are already resolved
+		events[0].Resource, events[0].Encounter, events[0].Subject = "", "", "" // resource versions are already resolved
 		p.unit.Apply(&acuity.Observation{Hospital: p.unit.registry.Keys.Hospital, ReceivedAt: e.At, Channel: e.Feed, Events: events}, 0)
 	}
 	p.events, p.applied = p.events[n:], p.applied+n
 	return len(p.events) == 0 || p.events[0].At >= before
 }
 
-// makeSnapshot returns the snapshot of an hour. staffing returns the staffing at an instant, if it is known.
+// makeSnapshot returns the snapshot for an hour. staffing returns the staffing at an instant, if known.
 func (p *past) makeSnapshot(hour int32, staffing func(acuity.Instant) (acuity.Staffing, bool)) *acuity.Snapshot {
 	u, at := p.unit, acuity.Instant(hour)*registry.HourOf
 	p.applyUntil(at, len(p.events))

@@ -12,13 +12,13 @@ import (
 	"svc/acuity/registry"
 )
 
-// A sender may report one visit under several names: as Encounters that are partOf another, by an account number in
-// addition to the visit number, or by the patient alone. Facts are stored under the name in the message. Which names
-// refer to the same visit is derived from all of them, so the order of arrival has no effect, and the correction of a
-// fact undoes its joins.
+// A sender may report one visit under several names: as Encounters that are partOf another Encounter, by an account
+// number in addition to the visit number, or only by the patient. Facts are stored under the name in the message. Which
+// names refer to the same visit is derived from all facts, so the order of arrival has no effect, and correcting a fact
+// undoes the joins based on it.
 //
-// Among joined visits, the head has the timeline, the stays and the chart. The others store their facts and have no
-// derived state.
+// Among joined visits, the head has the timeline, the stays and the chart. The other visits store their facts and have
+// no derived state.
 
 // Joins decides which visits are the same stay.
 type Joins struct {
@@ -26,7 +26,7 @@ type Joins struct {
 	Names *Names
 
 	Accounts map[string][]*registry.Visit // visits with an account number, by account number
-	Wholes   map[string][]*registry.Visit // visits with Encounters that are partOf another, by the name of that Encounter
+	Wholes   map[string][]*registry.Visit // visits with Encounters that are partOf another Encounter, by the latter's name
 	Holders  int                          // number of visits whose messages name only the patient
 }
 
@@ -40,7 +40,7 @@ func (j *Joins) touchRelated(v *registry.Visit) {
 	}
 }
 
-// Remove removes a dropped visit, and touches the visits that name it, so that they are joined again.
+// Remove removes a dropped visit and touches the visits that name it, so that these visits are joined again.
 func (j *Joins) Remove(v *registry.Visit) {
 	j.eachNeighbor(v, func(o *registry.Visit) {
 		if o != v {
@@ -64,11 +64,11 @@ func (j *Joins) Remove(v *registry.Visit) {
 	v.Joined = registry.Joined{}
 }
 
-// identity is a visit that may be joined in this step.
+// identity is a visit that may be joined with others in this step.
 type identity struct {
 	v     *registry.Visit
 	names []string // names of the patient
-	at    int      // index of another identity of the same visit; equal to its own index for the first
+	at    int      // index of another identity of the same visit; for the first identity, its own index
 }
 
 // join joins the touched visits, and builds the timelines of joined visits.
@@ -118,9 +118,9 @@ func firstOf(list []identity, i int) int {
 	return i
 }
 
-// unite decides which identities are the same visit, and chooses the heads. Two visits of one patient are joined if one
-// names the other, or both name the same. A visit without a patient is joined with the visits that are linked to it if
-// these have one patient.
+// unite decides which identities are the same visit, and chooses the heads. Two visits of the same patient are joined
+// if one names the other, or both name the same visit. A visit without a patient is joined with the visits linked to it
+// if those visits all have the same patient.
 func (j *Joins) unite(list []identity, index map[*registry.Visit]int) {
 	one := func(a, b int) {
 		if a, b = firstOf(list, a), firstOf(list, b); a != b {
@@ -179,8 +179,8 @@ func (j *Joins) mayBeMother(v, newborn *registry.Visit) bool {
 	return v.Timeline.OpenedAt != 0 || slices.ContainsFunc(newborn.Joined.Wholes(), func(w string) bool { return j.Names.VisitCalled(w) == v })
 }
 
-// samePatient reports whether two visits have the same patient. A newborn may have the mother's number, so that number
-// alone does not prove that the patient is the mother.
+// samePatient reports whether two visits have the same patient. A newborn may be sent with the mother's number, so that
+// number alone does not prove that the patient is the mother.
 func (j *Joins) samePatient(a, b *identity) bool {
 	if !slices.ContainsFunc(a.names, func(n string) bool { return slices.Contains(b.names, n) }) {
 		return false
@@ -195,8 +195,8 @@ func (j *Joins) samePatient(a, b *identity) bool {
 	return adult.Timeline.OpenedAt == 0
 }
 
-// ofOnePatient returns the identities if they have one patient. If not, it returns those of the only patient who is not
-// a newborn, or nil if there are several.
+// ofOnePatient returns the identities if they all have the same patient. If not, it returns the identities of the only
+// patient who is not a newborn, or nil if there are several such patients.
 func (j *Joins) ofOnePatient(list []identity, of []int) []int {
 	alike := func(of []int) bool {
 		for _, b := range of {
@@ -216,8 +216,8 @@ func (j *Joins) ofOnePatient(list []identity, of []int) []int {
 	return nil
 }
 
-// makeHead makes one of the visits the head: the one that has parts and is itself part of no other visit, or else the
-// first by id. Visits with events precede visits without.
+// makeHead makes one of the visits the head: the one that has parts and is not itself part of another visit, or else
+// the first by id. Visits with events precede visits without.
 func (j *Joins) makeHead(group []*registry.Visit) {
 	isWhole := map[*registry.Visit]bool{}
 	isPart := map[*registry.Visit]bool{}
@@ -281,7 +281,7 @@ func (j *Joins) moveCensus(from, to *registry.Visit) {
 	}
 }
 
-// hasParts reports whether the Encounters of a visit are parts of others.
+// hasParts reports whether some Encounters of a visit are parts of others.
 func (j *Joins) hasParts(v *registry.Visit) bool {
 	isPart := func(e adt.Event) bool { return e.Resource != "" && e.MotherVisit == v.ID }
 	if len(v.Joined.Wholes()) == 0 && !slices.ContainsFunc(v.Events, isPart) {
@@ -291,7 +291,7 @@ func (j *Joins) hasParts(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Events, func(e adt.Event) bool { return e.Resource != first })
 }
 
-// build builds the timeline of a head from the events of all its visits and from borrowed events.
+// build builds the timeline of a head from the events of all visits joined with it and from borrowed events.
 func (j *Joins) build(h *registry.Visit, borrowed []adt.Event, how adt.Options) {
 	moved := append(j.Work.Moved[:0], h.Moves()...)
 	j.buildTimeline(h, borrowed, how, &h.Timeline)
@@ -312,7 +312,7 @@ func (j *Joins) build(h *registry.Visit, borrowed []adt.Event, how adt.Options) 
 	}
 }
 
-// buildTimeline builds a timeline of a head.
+// buildTimeline builds a head's timeline in into.
 func (j *Joins) buildTimeline(h *registry.Visit, borrowed []adt.Event, how adt.Options, into *adt.Timeline) {
 	group := append([]*registry.Visit{h}, h.Joined.Rest()...)
 	how.FoldAt, how.Filtered = 0, true
@@ -353,7 +353,7 @@ func (j *Joins) buildTimeline(h *registry.Visit, borrowed []adt.Event, how adt.O
 	}
 }
 
-// claim makes the head the owner of the statements of its visits.
+// claim makes the head the owner of a joined visit's statements.
 func (j *Joins) claim(v *registry.Visit) {
 	owner := evidence.Owner{ID: v.Whole().Slot, Kind: registry.ToVisit}
 	if foreign := v.Joined.Head != nil; foreign || v.Joined.HasForeign {

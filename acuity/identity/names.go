@@ -1,7 +1,7 @@
 // Package identity resolves the names in messages.
 //
 // [Names] finds patients, visits and FHIR resources by name. [Joins] decides which visits are the same stay.
-// [Locations] maps locations to rooms, [Matcher] matches codes. [Timelines] builds the timeline of each visit from its
+// [Locations] maps locations to rooms. [Matcher] matches codes. [Timelines] builds the timeline of each visit from its
 // events.
 package identity
 
@@ -22,24 +22,24 @@ type Names struct {
 	Joins    *Joins
 
 	References facts.Table[string, *facts.ReferenceState] // by name
-	Persons    map[string][]string                        // further names of a patient, by name, from FHIR Patients
+	Persons    map[string][]string                        // additional names of a patient from FHIR Patients, by name
 	Patients   map[string][]*registry.Visit               // by pseudonym
-	Parts      []*registry.Visit                          // visits that are part of another one, possibly the mother's; ascending by id
+	Parts      []*registry.Visit                          // visits that are part of another visit, possibly the mother's; ascending by id
 
-	ByEncounter map[string]*registry.Visit // by the names of the visit's Encounters
-	Versions    map[string]*registry.Visit // visit with the events of a version of an Encounter, by resource
+	ByEncounter map[string]*registry.Visit // keyed by the names of the visit's Encounters
+	Versions    map[string]*registry.Visit // visit that has the events of a version of an Encounter, by resource
 
 	// BySubject has the statements about patients that have no visit.
 	BySubject map[registry.SubjectName]*registry.Unassigned
-	ByPatient map[string][]*registry.Unassigned // by the names of the patients
+	ByPatient map[string][]*registry.Unassigned // keyed by the names of the patients
 	Resources map[string]Holder                 // holder of the statements of a resource
-	// Undecided has the visits with a statement whose patient may differ from that of the visit, by the names of the
-	// patient in the statement. Outdated entries remain until the next Index.
+	// Undecided has the visits with a statement whose patient may differ from the visit's. Its keys are the names of
+	// the patient in the statement. Outdated entries remain until the next Index.
 	Undecided map[string][]*registry.Visit
 }
 
-// VisitOf returns the newest open visit of a patient or, if none is open, the newest visit. It returns nil if there is
-// no visit.
+// VisitOf returns the newest open visit of a patient or, if none is open, the newest visit. It ignores the visit passed
+// as not. It returns nil if there is no visit.
 func (ns *Names) VisitOf(patient string, not *registry.Visit) *registry.Visit {
 	var best *registry.Visit
 	better := func(v *registry.Visit) bool {
@@ -63,8 +63,8 @@ func (ns *Names) VisitOf(patient string, not *registry.Visit) *registry.Visit {
 }
 
 // VisitFor returns the visit that a statement about a patient belongs to: among the visits open at its receipt, the one
-// admitted last; if none was open, the first admitted within 24 h after the receipt. It returns nil if there is none
-// yet. A newborn's visit is used only if no mother's visit matches.
+// admitted last; if none was open, the first one admitted within 24 h after the receipt. It returns nil if there is no
+// such visit yet. A newborn's visit is used only if no mother's visit matches.
 func (ns *Names) VisitFor(r *registry.Unassigned, at acuity.Instant) *registry.Visit {
 	var best *registry.Visit
 	rank := func(v *registry.Visit) int {
@@ -106,8 +106,8 @@ func (ns *Names) VisitFor(r *registry.Unassigned, at acuity.Instant) *registry.V
 	return best
 }
 
-// NamesOf adds to names all other names, numbers and references, that visits or FHIR Patients give to the same patient.
-// If there are too many, NamesOf returns only the given names.
+// NamesOf returns names and all other names (numbers and references) that visits or FHIR Patients give to the same
+// patient. If there are too many, it returns only the given names.
 func (ns *Names) NamesOf(names []string) []string {
 	given := len(names)
 	add := func(more []string) bool {
@@ -164,7 +164,8 @@ func (ns *Names) Delist(v *registry.Visit) {
 	v.Names = nil
 }
 
-// removeFrom removes a value from a list of an index, and an empty list from the index.
+// removeFrom removes a value from a list in an index. If the list is then empty, removeFrom removes the list from the
+// index.
 func removeFrom[K, V comparable](index map[K][]V, key K, value V) {
 	left := slices.DeleteFunc(index[key], func(v V) bool { return v == value })
 	if index[key] = left; len(left) == 0 {
@@ -172,7 +173,7 @@ func removeFrom[K, V comparable](index map[K][]V, key K, value V) {
 	}
 }
 
-// touchOthersOf touches the other visits of the patient of a visit, because the patient's names may connect them to
+// touchOthersOf touches the other visits of a visit's patient, because the patient's names may link those visits to
 // FHIR Patients that were received separately.
 func (ns *Names) touchOthersOf(v *registry.Visit) {
 	if len(ns.References.Rows)+len(ns.Joins.Accounts)+len(ns.Joins.Wholes)+ns.Joins.Holders == 0 {
@@ -198,7 +199,7 @@ func (ns *Names) isNeonate(v *registry.Visit) bool {
 	})
 }
 
-// birthOrderOf returns the birth order of a newborn in a FHIR Patient, or 0 if there is none.
+// birthOrderOf returns a newborn's birth order from a FHIR Patient, or 0 if none gives it.
 func (ns *Names) birthOrderOf(v *registry.Visit) (order uint8) {
 	if len(ns.References.Rows) == 0 || !v.Timeline.Newborn {
 		return 0
@@ -211,7 +212,7 @@ func (ns *Names) birthOrderOf(v *registry.Visit) (order uint8) {
 	return order
 }
 
-// Medication returns the codings of the Medication with a name, or nil if there is none.
+// Medication returns the codings of the Medication with the given name, or nil if there is none.
 func (ns *Names) Medication(name string) []acuity.Coding {
 	if r := ns.References.Rows[name]; r != nil {
 		return r.Codings
@@ -219,7 +220,7 @@ func (ns *Names) Medication(name string) []acuity.Coding {
 	return nil
 }
 
-// PlaceOf returns the place of a FHIR Location by its name. The zero place means that the Location is unknown or has no
+// PlaceOf returns the place of a FHIR Location by its name. A zero place means that the Location is unknown or has no
 // place.
 func (ns *Names) PlaceOf(name string) acuity.Location {
 	if s := ns.References.Rows[name]; s != nil {
@@ -228,8 +229,8 @@ func (ns *Names) PlaceOf(name string) acuity.Location {
 	return acuity.Location{}
 }
 
-// VisitOfVersion returns the visit of a version of an Encounter: by its identifier or, without one, by another version
-// with an identifier. It returns nil if the visit is not known yet.
+// VisitOfVersion returns the visit that a version of an Encounter belongs to, according to the version's identifier or,
+// without one, to another version that has an identifier. It returns nil if the visit is not known yet.
 func (ns *Names) VisitOfVersion(e *acuity.Event, holder *registry.Visit) *registry.Visit {
 	if holder != nil && (e.Void || e.Visit == "" || e.Encounter == "" || e.Visit == e.Encounter) {
 		return holder // the version has no identifier
@@ -240,7 +241,8 @@ func (ns *Names) VisitOfVersion(e *acuity.Event, holder *registry.Visit) *regist
 	return ns.Visits[e.Encounter]
 }
 
-// VisitCalled returns the visit with an identity or with an Encounter of that name, or nil if there is none.
+// VisitCalled returns the visit that has the given name, either itself or through an Encounter. It returns nil if there
+// is none.
 func (ns *Names) VisitCalled(name string) *registry.Visit {
 	if v := ns.ByEncounter[name]; v != nil {
 		return v
@@ -271,7 +273,7 @@ func (ns *Names) Index() {
 	}
 }
 
-// indexResources adds the resources of a holder to the index.
+// indexResources adds a holder's resources to the index.
 func (ns *Names) indexResources(by Holder) {
 	list := by.ResourceStatements()
 	for i := range list {
@@ -284,9 +286,9 @@ func (ns *Names) indexResources(by Holder) {
 	}
 }
 
-// bornOf reports whether a visit is a part of a visit of another patient. Two names distinguish patients only if they
-// are of the same kind, because the same mother may have a number and a reference. So one of the two visits must have
-// names of both kinds, or both must have names from Encounters.
+// bornOf reports whether a visit is part of another patient's visit. Two names distinguish patients only if both names
+// are of the same kind, because one mother may have a number and a reference. So one of the two visits must have names
+// of both kinds, or both visits must have names from Encounters.
 func (ns *Names) bornOf(v *registry.Visit) bool {
 	whole := ns.VisitCalled(v.Timeline.MotherVisit).Whole()
 	if v.Timeline.MotherVisit == "" || whole == nil || whole == v {

@@ -22,33 +22,33 @@ const (
 	Nowhere     Kind = iota // the location is empty: unplaced
 	InRoom                  // in a room of this unit
 	Outside                 // in another unit: neither in a room nor unplaced (docs/decisions.md#outside-locations)
-	WithoutRoom             // in a unit without a room: unplaced, with a warning (docs/decisions.md#point-of-care-alone)
+	WithoutRoom             // in a unit but not in a room: unplaced, with a warning (docs/decisions.md#point-of-care-alone)
 )
 
-// knownRoom is a room that a census, an administrator or a room id named.
+// knownRoom is a room named by a census, an administrator or a room id.
 type knownRoom struct{ label, area string }
 
 // Table resolves locations to rooms. Its answers depend on its contents, not on the order in which they arrived. A
 // location is resolved when the chart is computed, so the newest table also applies to older events
-// (docs/decisions.md#location-resolution). The zero value is an empty table. A Table is not safe for concurrent use.
+// (docs/decisions.md#location-resolution). The zero Table is empty. A Table is not safe for concurrent use.
 type Table struct {
 	known map[int32]knownRoom
-	rows  map[string]*acuity.Place // by point of care, room and bed
+	rows  map[string]*acuity.Place // keyed by point of care, room and bed
 	named map[int32]bool           // ids of the rooms in rows
 
 	// References returns the place of a FHIR Location by its name; a zero place means that the Location is unknown or
 	// has no place. If References is nil, all Locations are unknown.
 	References func(name string) acuity.Location
 
-	own    map[string]*ownRoom // by point of care and room
-	slots  map[int32]*ownRoom  // by id
+	own    map[string]*ownRoom // keyed by point of care and room
+	slots  map[int32]*ownRoom  // keyed by id
 	names  map[string]int      // number of ADT rooms with this PV1-3.2
 	moved  bool                // ids must be recomputed
-	points map[int32]string    // point of care of numeric rooms, or the constant several
+	points map[int32]string    // point of care of each numeric room, or the constant several
 
 	stale   bool
-	byLabel map[string]int32 // noRoom: several rooms have the label
-	byArea  map[string]int32 // by area and label
+	byLabel map[string]int32 // noRoom if several rooms have the label
+	byArea  map[string]int32 // keyed by area and label
 
 	found map[acuity.Location]*cachedAnswer // see find
 }
@@ -58,7 +58,7 @@ const (
 	several = "\x00several"
 )
 
-// SetRoom adds or changes a room that a census, an administrator or a room id names. It reports whether the table
+// SetRoom adds or changes a room named by a census, an administrator or a room id. It reports whether the table
 // changed.
 func (t *Table) SetRoom(id int32, label, area string) bool {
 	k := knownRoom{label, area}
@@ -116,8 +116,8 @@ type cachedAnswer struct {
 	adt.CachedPlace
 }
 
-// find returns what the table knows about a location, cached until the table changes. Every event of a visit resolves
-// all locations of the visit again, and there are few distinct ones.
+// find returns what the table knows about a location, cached until the table changes. The cache helps because every
+// event of a visit resolves all locations of the visit again, and few of them are distinct.
 func (t *Table) find(l *acuity.Location) *cachedAnswer {
 	if f := t.found[*l]; f != nil {
 		return f
@@ -131,7 +131,7 @@ func (t *Table) find(l *acuity.Location) *cachedAnswer {
 	return f
 }
 
-// Describe returns what the table knows about a location apart from its room. The result is cached until the table
+// Describe returns what the table knows about a location, apart from its room. The result is cached until the table
 // changes.
 func (t *Table) Describe(l *acuity.Location) *adt.CachedPlace { return &t.find(l).CachedPlace }
 
@@ -175,13 +175,12 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 		return Placement{InRoom, id}
 	}
 	if room != "" {
-		// A row names a room before a patient is in it, so that the answer does not change when the first patient
-		// arrives.
+		// A row counts even while the room is empty, so that the answer does not change when the first patient arrives.
 		if n, ok := roomNumber(room); ok && (t.hasRoom(n) || t.named[n]) && !t.isShared(n) {
 			return Placement{InRoom, n}
 		}
 	}
-	// A row that names no room means that the location belongs to this unit.
+	// A row without a room means that the location belongs to this unit.
 	if s == nil && adt.IsOutside(l.PointOfCare) {
 		return Placement{Kind: Outside}
 	}
@@ -200,7 +199,7 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 // isShared reports whether several points of care use the room number n (docs/decisions.md#numeric-rooms).
 func (t *Table) isShared(n int32) bool { return t.points[n] == several }
 
-// labelled returns the known room whose label is that of the location, or noRoom.
+// labelled returns the known room that has the location's label, or noRoom.
 func (t *Table) labelled(l *acuity.Location, room string) int32 {
 	t.rebuildIndexes()
 	var array [96]byte
@@ -217,7 +216,7 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 	if room == "" {
 		return lookUp(t.byLabel, l.PointOfCare)
 	}
-	// The most specific label is tried first: a bed is a room of its own only if a label says so
+	// The most specific label is tried first: a bed is a separate room only if a label says so
 	// (docs/decisions.md#beds).
 	if l.Bed != "" {
 		if id := lookUp(t.byLabel, l.Label); id != noRoom { // the FHIR display name, including the bed (docs/decisions.md#several-locations)
@@ -265,7 +264,7 @@ func (t *Table) rebuildIndexes() {
 	}
 }
 
-// rowOf returns the most specific row of the location table for l; nil: there is none.
+// rowOf returns the most specific row of the location table for l; nil: no row applies.
 func (t *Table) rowOf(l *acuity.Location) *acuity.Place {
 	if len(t.rows) == 0 {
 		return nil
@@ -282,7 +281,7 @@ func (t *Table) rowOf(l *acuity.Location) *acuity.Place {
 	return nil
 }
 
-// IsWard reports whether a location is a unit without a room (docs/decisions.md#point-of-care-alone).
+// IsWard reports whether a location names a unit but no room (docs/decisions.md#point-of-care-alone).
 func (t *Table) IsWard(l *acuity.Location) bool { return t.Placement(l).Kind == WithoutRoom }
 
 // SameRoom reports whether two locations are the same room.
@@ -294,7 +293,7 @@ func (t *Table) SameRoom(a, b *acuity.Location) bool {
 	return p.Kind == InRoom && p == t.Placement(b)
 }
 
-// Label returns the label of a room, and whether only ADT events name the room. The label of such a room is PV1-3.2,
+// Label returns the label of a room. own reports whether only ADT events name the room; the label is then PV1-3.2,
 // preceded by the point of care if PV1-3.2 alone would be ambiguous.
 func (t *Table) Label(id int32) (label string, own bool) {
 	if r, ok := t.known[id]; ok {

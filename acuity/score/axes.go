@@ -9,9 +9,9 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// The thresholds of the seven axes in 600ths, at pressure 0, 25, 50, 75 and 100. All are defaults of this project.
-// Those of staffing follow Birthrate Plus (amber up to two nurses short, red beyond); an occupancy of .85 to .90 is
-// commonly considered safe.
+// The thresholds of the seven axes in 600ths, at pressure 0, 25, 50, 75 and 100. All are defaults of this project. The
+// staffing thresholds follow Birthrate Plus (amber up to two nurses short, red beyond). For capacity, an occupancy of
+// .85 to .90 is commonly considered safe.
 var (
 	staffingThresholds = thresholds{-600, 0, 600, 1200, 1800}          // nurses short: -1, 0, 1, 2, 3
 	criticalThresholds = thresholds{0, 480, 600, 720, 840}             // share of nurses in 1:1: 0, .8, 1, 1.2, 1.4
@@ -33,7 +33,7 @@ var axisRules = [acuity.AxisCount][]string{
 	acuity.AxisSkill:    {"novices_alone", "novices", "no_expert", "load", "fatigue"},
 }
 
-// The rule codes of an axis for which no condition holds, and of an unknown axis.
+// The rule codes for an axis for which no condition holds, and for an unknown axis.
 const (
 	ruleWithinLimits = "within_limits"
 	ruleUnknown      = "unknown"
@@ -49,10 +49,10 @@ func ListRules(a acuity.Axis) []string {
 type axisReading struct {
 	known      bool
 	level      acuity.Level
-	main       acuity.Level // level of the main variable alone
-	rule       string       // condition that reached level
-	measured   bool         // the main variable is known
-	infinite   bool         // the main variable is unbounded because there is no nurse
+	main       acuity.Level // level from the main variable alone
+	rule       string       // condition that raised the axis to level
+	measured   bool         // whether the main variable is known
+	infinite   bool         // whether the main variable is unbounded because there is no nurse
 	num, den   int64        // main variable as a fraction
 	thresholds *thresholds
 }
@@ -74,15 +74,15 @@ func (r *axisReading) reaches(a, b int64) bool {
 	return r.measured && (r.infinite || r.num*b >= a*r.den)
 }
 
-// raise raises the level to at least the given one if a condition holds. The rule is that of the first condition that
-// reached the level.
+// raise raises the level to at least the given one if a condition holds. The rule of the first condition that reached
+// the level is kept.
 func (r *axisReading) raise(when bool, to acuity.Level, rule string) {
 	if when && to > r.level {
 		r.level, r.rule = to, rule
 	}
 }
 
-// raiseMain is like raise, for a condition of the main variable: it also raises the level of the main variable alone.
+// raiseMain is like raise, for a condition on the main variable: it also raises the level from the main variable alone.
 func (r *axisReading) raiseMain(when bool, to acuity.Level, rule string) {
 	r.raise(when, to, rule)
 	if when {
@@ -98,8 +98,8 @@ func (r *axisReading) capAtOrange() {
 // axisInput holds the inputs of the axes.
 type axisInput struct {
 	roomCounts
-	rostered   bool  // the number of nurses is from the roster
-	rooms      int64 // rooms that are in use or available
+	rostered   bool  // whether the number of nurses comes from the roster
+	rooms      int64 // number of rooms that are in use or available
 	moves      int64
 	census     bool
 	staffed    bool
@@ -173,7 +173,7 @@ func (t *axisInput) judgeCapacity(r *axisReading) {
 		return
 	}
 	if t.rooms == 0 && t.blocked == 0 && t.busy == 0 {
-		r.measure(0, 1, &capacityThresholds) // a census without a room
+		r.measure(0, 1, &capacityThresholds) // a census that lists no rooms
 		return
 	}
 	r.measure(t.busy, t.rooms, &capacityThresholds)
@@ -226,20 +226,20 @@ func (t *axisInput) judgeSkills(r *axisReading) {
 // fraction is a nonnegative fraction with den > 0.
 type fraction struct{ num, den int64 }
 
-// less compares exactly, without a common denominator, which could overflow.
+// less compares exactly. It avoids a common denominator, which could overflow.
 func (a fraction) less(b fraction) bool {
-	ah, al := bits.Mul64(uint64(a.num), uint64(b.den)) //nolint:gosec // no part is negative
-	bh, bl := bits.Mul64(uint64(b.num), uint64(a.den)) //nolint:gosec // no part is negative
+	ah, al := bits.Mul64(uint64(a.num), uint64(b.den)) //nolint:gosec // both parts are nonnegative
+	bh, bl := bits.Mul64(uint64(b.num), uint64(a.den)) //nolint:gosec // both parts are nonnegative
 	return ah < bh || ah == bh && al < bl
 }
 
-// thresholds are the values of an axis's main variable at pressure 0, 25, 50, 75 and 100, in 600ths.
+// thresholds are the values of an axis's main variable, in 600ths, at pressure 0, 25, 50, 75 and 100.
 type thresholds [5]int64
 
 const cutUnit = 600
 
-// pressure returns the pressure of an axis, 0 … 100: linear between the thresholds and limited to the quarter of its
-// level.
+// pressure returns the pressure of an axis, 0 … 100: linear between the thresholds, and limited to the 25-point band of
+// the axis's level.
 func (r *axisReading) pressure() fraction {
 	floor, ceiling := 25*int64(r.level), 25*int64(r.level)+25
 	if !r.measured || r.level > r.main {
@@ -270,7 +270,7 @@ func (r *axisReading) pressure() fraction {
 	return p
 }
 
-// rounded returns num/den in units of 1/scale, rounded half up, also for negative numbers.
+// rounded returns num/den in units of 1/scale, rounded half up, including negative numbers.
 func rounded(num, den, scale int64) int64 {
 	if den == 1 { // division is the most expensive operation here
 		return num * scale
@@ -283,7 +283,7 @@ func rounded(num, den, scale int64) int64 {
 	return q
 }
 
-// Detail returns the text line of an axis, which has numbers of the unit and no patient data.
+// Detail returns the text line for an axis. It contains numbers about the unit and no patient data.
 func (v *Verdict) Detail(a acuity.Axis) string {
 	if !v.Axes[a].Known {
 		return "unknown"
@@ -291,7 +291,7 @@ func (v *Verdict) Detail(a acuity.Axis) string {
 	return detail(a, v.Axes[a].numbers)
 }
 
-// Numbers returns the numbers of an axis's Detail, for clients that write the line in another language:
+// Numbers returns the numbers in an axis's Detail, for clients that write the line in another language:
 //
 //   - staffing: 60ths of a nurse required, nurses on duty
 //   - critical: 60ths of a nurse required at 1:1 or more, rooms with a STAT factor
@@ -302,7 +302,7 @@ func (v *Verdict) Detail(a acuity.Axis) string {
 //   - skill: novices, experts, nurses, hundredths of the largest load
 func (v *Verdict) Numbers(a acuity.Axis) [4]int64 { return v.Axes[a].numbers }
 
-// count formats a number of things.
+// count formats a number and the thing it counts.
 func count(n int64, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -321,7 +321,7 @@ func nurses(demand int64) string {
 	return hundredths(rounded(demand, int64(catalogue.Nurse), 100)) + " nurses"
 }
 
-// numbers returns the numbers of an axis's Detail. Equal numbers give equal lines, different numbers different lines.
+// numbers returns the numbers in an axis's Detail. Two lines are equal if and only if their numbers are equal.
 func (t *axisInput) numbers(a acuity.Axis) [4]int64 {
 	switch a {
 	case acuity.AxisStaffing:
@@ -345,7 +345,7 @@ func (t *axisInput) numbers(a acuity.Axis) [4]int64 {
 	return [4]int64{}
 }
 
-// detail formats the line of an axis from its numbers.
+// detail formats the line for an axis from its numbers.
 func detail(a acuity.Axis, n [4]int64) string {
 	switch a {
 	case acuity.AxisStaffing:

@@ -3,7 +3,7 @@
 //   - [Judge] turns a chart into a [Verdict]. It does not read the clock: the caller passes now. The same chart and
 //     instant always give the same verdict.
 //   - [JudgeRoom] evaluates one room: its active factors, its demand, its score.
-//   - [JudgeUnit] adds up the rooms, computes the seven axes and the level.
+//   - [JudgeUnit] adds up the rooms, and computes the seven axes and the level.
 //   - [MakeSnapshot] adds the demand of each patient in the hours ahead.
 //
 // Every constant cites its source.
@@ -24,7 +24,7 @@ type Verdict struct {
 	Run     acuity.LevelRun
 	Axes    [acuity.AxisCount]AxisVerdict
 
-	Required     catalogue.Demand // of all rooms
+	Required     catalogue.Demand // total demand of all rooms
 	Shortfall    int32            // whole nurses
 	ShortfallFTE catalogue.Demand // in 60ths of a nurse
 	OnDuty       int32            // -1: no staffing was sent
@@ -42,10 +42,10 @@ type Verdict struct {
 	Version int64
 	Rules   string         // version of the rules, see Catalogue.Version
 	AsOf    acuity.Instant // when the verdict last changed
-	Next    acuity.Instant // next change because of time alone; 0: never
+	Next    acuity.Instant // when time alone next changes the verdict; 0: never
 }
 
-// DrivingLabel returns the headline of the level: the problem of the driving axis, and "Within limits" at green.
+// DrivingLabel returns the headline of the level: the driving axis's problem, or "Within limits" at green.
 func (v *Verdict) DrivingLabel() string {
 	if v.Level == acuity.LevelGreen {
 		return "Within limits"
@@ -58,11 +58,11 @@ type AxisVerdict struct {
 	Known    bool
 	Level    acuity.Level
 	Pressure int32  // in tenths of a point, 0 … 1000
-	Value    int64  // main variable in thousandths; see HasValue
+	Value    int64  // value of the main variable, in thousandths; see HasValue
 	HasValue bool   // false: the main variable is unknown, or infinite because there is no nurse
 	Rule     string // stable code of the condition that set the level
 
-	numbers [4]int64 // numbers of Verdict.Detail
+	numbers [4]int64 // numbers for Verdict.Detail
 }
 
 // RoomVerdict is the evaluation of one room.
@@ -82,21 +82,21 @@ type RoomVerdict struct {
 
 	STAT    bool // a factor of class 4 is active
 	Assumed bool // the demand is a default because no primary factor is known
-	Boarder bool // triage-admit for at least 120 min
-	Double  bool // two patients for at least 15 min
-	Birth   bool // a patient in Labor or Cesarean: counts toward the two-nurse minimum
+	Boarder bool // a patient has had the factor triage-admit for at least 120 min
+	Double  bool // two patients have been in the room for at least 15 min
+	Birth   bool // a patient has a factor of the section Labor or Cesarean, so the room counts toward the two-nurse minimum
 
 	UnnamedFetus bool // see acuity.PatientChart; false after the birth
 
-	listed  bool           // counts toward capacity
+	listed  bool           // the room counts toward capacity
 	fatigue bool           // a factor marks the nurse as fatigued
 	due     acuity.Instant // when Boarder or Double becomes true; 0: never
 
 	evidence []acuity.Evidence // evidence of all factors, see FactorVerdict.from
 }
 
-// Until returns the instant at which the verdict expires because time alone changes the room or its contribution to
-// the unit; 0: never.
+// Until returns the instant at which the verdict expires, because time alone changes the room or the room's
+// contribution to the unit; 0: never.
 func (rv *RoomVerdict) Until() acuity.Instant { return codes.Soonest(rv.Next, rv.due) }
 
 // Evidence returns the evidence of a factor of the room: one piece for each source, in the order of the sources.
@@ -119,11 +119,11 @@ type FactorVerdict struct {
 	Kind     acuity.EvidenceKind
 	Severity uint8 // current class, 0 … 4
 	Stale    bool
-	Past     bool  // it had a demand when it began and has none any longer; a past factor is never stale
+	Past     bool  // the factor had a demand when it began but no longer has one; a past factor is never stale
 	babies   uint8 // largest number of babies in the evidence
 
-	// Indexes into the evidence of the room, which has far fewer than 65,536 pieces: the piece that is shown, the
-	// first source, and the number of sources.
+	// Position of the factor's evidence within the room's: the index of the piece that is shown, the index of the first
+	// source, and the number of sources. A room has far fewer than 65,536 pieces.
 	shown, from, sources uint16
 
 	Demand catalogue.Demand // current demand or floor of this factor; for an ADD-only factor, its ADD
@@ -162,7 +162,7 @@ func (rv *RoomVerdict) Find(f catalogue.Factor) *FactorVerdict {
 	return nil
 }
 
-// ShowsSame reports whether two verdicts of one room are shown identically.
+// ShowsSame reports whether two verdicts for one room look the same to readers.
 func ShowsSame(a, b *RoomVerdict) bool {
 	if a.ID != b.ID || a.Label != b.Label || a.Area != b.Area || a.Status != b.Status || a.Color != b.Color ||
 		a.Score != b.Score || a.Demand != b.Demand || a.Primary != b.Primary ||
@@ -179,10 +179,10 @@ func ShowsSame(a, b *RoomVerdict) bool {
 	return true
 }
 
-// Quality is a reason to trust a verdict less. Code is stable.
+// Quality is a reason to trust a verdict less. Its code is stable.
 type Quality struct{ Code, Message string }
 
-// QualitySet is a set of quality reasons: bit i is the i-th entry of qualities.
+// QualitySet is a set of quality reasons: bit i stands for the i-th entry of qualities.
 type QualitySet uint16
 
 const (
@@ -213,7 +213,7 @@ var qualities = [...]Quality{
 	fetusUnnamed:         {"fetus_unnamed", "Some reports for a multiple gestation do not identify the fetus; only the latest report counts."},
 }
 
-// Quality returns the reasons to trust the verdict of the room less.
+// Quality returns the reasons to trust the room's verdict less.
 func (rv *RoomVerdict) Quality() (set QualitySet) {
 	for i, holds := range [len(qualities)]bool{
 		doubleOccupied: rv.Double, primaryAssumed: rv.Assumed, evidenceStale: rv.Stale, fetusUnnamed: rv.UnnamedFetus,
@@ -225,7 +225,7 @@ func (rv *RoomVerdict) Quality() (set QualitySet) {
 	return set
 }
 
-// quality returns the reasons to trust the verdict of the unit less.
+// quality returns the reasons to trust the unit's verdict less.
 func (t *axisInput) quality(u *acuity.UnitChart, v *Verdict) (set QualitySet) {
 	for i, holds := range [len(qualities)]bool{
 		staffingUnknown:      !t.staffed,

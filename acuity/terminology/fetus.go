@@ -11,7 +11,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// fetusLabels are the labels of fetuses. Numbers are equivalent: fetus 1 is fetus A.
+// fetusLabels are the labels of fetuses. Numbers are equivalent to letters: fetus 1 is fetus A.
 const fetusLabels = "ABCDEFGHI"
 
 // fetusWord is the role of a word in the name of a fetus.
@@ -32,13 +32,13 @@ const (
 	fetusLabelled           // noun and label in one word: "twinb"
 )
 
-// knownFetusWord is a word's role and its label: 1 is "A", 0 is none.
+// knownFetusWord is the role of a word, and its label: 1 is "A", 0 is none.
 type knownFetusWord struct {
 	kind  fetusWord
 	label byte
 }
 
-// fetusWords maps the words that can be part of the name of a fetus to their role.
+// fetusWords maps the words that can be part of a fetus's name to their roles.
 var fetusWords = newFetusWords()
 
 func newFetusWords() map[string]knownFetusWord {
@@ -70,7 +70,7 @@ func newFetusWords() map[string]knownFetusWord {
 			}
 		}
 	}
-	for i := range len(fetusLabels) - 1 { // a Roman numeral "I" counts only after a separate noun
+	for i := range len(fetusLabels) - 1 { // the Roman numeral "I" counts only after a separate noun
 		label := strings.ToLower(fetusLabels[i : i+1])
 		all[label] = knownFetusWord{fetusNumber, byte(i + 1)}
 		for _, noun := range []string{"fetus", "foetus", "baby", "twin"} {
@@ -88,7 +88,7 @@ type fetusToken struct {
 	from, to int
 }
 
-// maxFetusTokens is the maximum number of words that are searched for the name of a fetus.
+// maxFetusTokens is the maximum number of words searched for the name of a fetus.
 const maxFetusTokens = 48
 
 // FetusIn returns the label ("A" to "I") of the fetus that a text names, such as "Fetus B", "baby #2", "second twin"
@@ -98,8 +98,8 @@ func FetusIn(text string) string {
 	return label
 }
 
-// FetusOfDevice is FetusIn for the label of a device or specimen, in which the number of a channel ("US 2") also
-// names the fetus.
+// FetusOfDevice is like FetusIn, for the label of a device or specimen, in which a channel number ("US 2") also names
+// the fetus.
 func FetusOfDevice(text string) string {
 	label, _ := cutFetus(text, true)
 	return label
@@ -109,8 +109,7 @@ func FetusOfDevice(text string) string {
 // Category I" is not read as Category II. If the text names no fetus or several, rest is the whole text.
 func CutFetus(text string) (label, rest string) { return cutFetus(text, false) }
 
-// FetusNamed returns the label for a field that contains only the name of a fetus, such as "A", "b", "2" or "Fetus
-// B".
+// FetusNamed returns the label of a fetus from a field that contains only its name, such as "A", "b", "2" or "Fetus B".
 func FetusNamed(text string) string {
 	if w := fetusWords[strings.ToLower(strings.TrimSpace(text))]; w.kind == fetusNumber {
 		return fetusLabels[w.label-1 : w.label]
@@ -148,10 +147,10 @@ func cutFetus(text string, device bool) (label, rest string) {
 const severalFetuses = 0xff
 
 // fetusLabelAt returns the label of the fetus whose name begins at the i-th word, and the index of the name's last
-// word; label 0: no name begins there.
+// word; a label of 0 means that no name begins there.
 func fetusLabelAt(text string, list []fetusToken, i int, device bool) (label byte, last int) {
 	noun := list[i].kind
-	switch noun { //nolint:exhaustive // nothing else begins a name
+	switch noun { //nolint:exhaustive // words with other roles do not begin a name
 	case fetusLabelled:
 		return list[i].label, i
 	case fetusOrdinal:
@@ -175,12 +174,12 @@ func fetusLabelAt(text string, list []fetusToken, i int, device bool) (label byt
 		return 0, i
 	}
 	if list[at-1].kind != fetusFiller && strings.ContainsAny(text[list[at-1].to:list[at].from], ".;,\n") {
-		return 0, i // the label begins another phrase; the dot of "no. 2" is allowed
+		return 0, i // the label begins a new phrase; the dot in "no. 2" is allowed
 	}
 	word := text[list[at].from:list[at].to]
 	switch {
 	case noun != fetusNoun && (word == "a" || len(word) > 1 || word == "I" || word == "i"):
-		return 0, i // "feto a término"; "FHR II" is a category
+		return 0, i // as in "feto a término", or "FHR II", which is a category
 	case at+1 < len(list) && list[at+1].kind == fetusAge:
 		return 0, i
 	}
@@ -245,8 +244,8 @@ func fetusTokens(text string, list []fetusToken) []fetusToken {
 // fetusCategories are the ICD-10-CM categories whose seventh character identifies the fetus.
 var fetusCategories = []string{"O31", "O32", "O33", "O35", "O36", "O40", "O41", "O60", "O64", "O69"}
 
-// FetusOf returns the label of the fetus that a diagnosis concerns, from the seventh character of its ICD-10-CM code
-// or else from its display name; "": no fetus is named.
+// FetusOf returns the label of the fetus that a diagnosis concerns, from the seventh character of the diagnosis's
+// ICD-10-CM code or else from its display name; "": no fetus is named.
 func FetusOf(d *acuity.Diagnosis) string {
 	if d.System == codes.ICD10CM || d.System == codes.SystemNone {
 		code := codes.Normal(codes.ICD10CM, d.Code)
@@ -257,8 +256,8 @@ func FetusOf(d *acuity.Diagnosis) string {
 	return FetusIn(d.Display)
 }
 
-// SameFetus reports whether two diagnoses with one code may concern one fetus: their display names do not name
-// different ones.
+// SameFetus reports whether two diagnoses with the same code may concern the same fetus, which is so unless their
+// display names name different fetuses.
 func SameFetus(a, b *acuity.Diagnosis) bool {
 	if a.Display == b.Display {
 		return true

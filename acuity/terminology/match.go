@@ -1,11 +1,11 @@
 // Package terminology maps a code with its value to factors.
 //
-//   - An [Index] holds the codes of the catalogue, [Mappings] those of one hospital.
+//   - An [Index] holds the codes in the catalogue, [Mappings] the codes of one hospital.
 //   - A [Reader] applies both to signals, conditions and diagnoses.
 //   - A [Match] is what one statement implies for one factor.
-//   - A [MatchedSignal] is the text of a signal with its matches. Equal signals share one.
+//   - A [MatchedSignal] is the text of a signal with its matches. Equal signals share one MatchedSignal.
 //
-// The package retains no text that could identify a person: [ReduceDisplay] keeps only the words of the rules.
+// The package retains no text that could identify a person: [ReduceDisplay] keeps only words that occur in rules.
 package terminology
 
 import (
@@ -32,21 +32,21 @@ type MatchState uint8
 
 // The match states, in ascending order.
 const (
-	Unmapped   MatchState = iota // no rule and no mapping knows the code
-	Unreadable                   // the code is known but the value is not readable; nothing changes
+	Unmapped   MatchState = iota // neither a rule nor a mapping has the code
+	Unreadable                   // the code is known but the value is not readable, so the statement has no effect
 	Matched                      // the statement was read, even if its answer is "no"
 )
 
-// Index finds the routes of the catalogue for a code.
+// Index finds the catalogue routes for a code.
 type Index struct {
 	diagnoses, signals codes.Tables[route]
-	display            []route // routes by words, in the order of the catalogue
+	display            []route // routes that match by words, in catalogue order
 	lexicon            lexicon
 
 	// The factors for which contradictory statements are resolved.
 	Magnesium, Obesity, CategoryII, CategoryIII, EarlyWarning, Acknowledged, Induction, Multiples catalogue.Factor
 
-	Becoming catalogue.FactorSet // factors that another one becomes if it is not asserted again
+	Becoming catalogue.FactorSet // factors that replace another factor when that factor is not asserted again
 	Fetal    catalogue.FactorSet // factors that concern a fetus, not the mother
 }
 
@@ -55,7 +55,7 @@ type route struct {
 	*catalogue.Route
 	factor catalogue.Factor
 	words  uint64 // bits of its words
-	strict bool   // a route by words that matches only its own system, or a code without a system
+	strict bool   // a route by words that matches only in its own system, or without a system
 }
 
 // fetalFactors are the factors that concern one fetus.
@@ -63,8 +63,8 @@ var fetalFactors = []string{
 	"labor-fhr-cat-ii", "labor-fhr-cat-iii", "high-decreased-fetal-movement", "high-iufd", "high-fetal-anomaly", "high-prolapsed-cord",
 }
 
-// CatalogueIndex returns the index of the default catalogue. The rules of a hospital do not change routes, so all
-// hospitals share it.
+// CatalogueIndex returns the index of the default catalogue. A hospital's rules do not change routes, so all hospitals
+// share the index.
 var CatalogueIndex = sync.OnceValue(func() *Index { return newIndex(catalogue.Default()) })
 
 // newIndex returns the index of the routes of a catalogue.
@@ -104,7 +104,7 @@ func newIndex(c *catalogue.Catalogue) *Index {
 			}
 			if len(r.Words) > 0 {
 				// Scores and primary factors match by words only in their own code system
-				// (docs/decisions.md#score-words, #oxytocin-section), other factors in any
+				// (docs/decisions.md#score-words, #oxytocin-section), other factors in any code system
 				// (docs/decisions.md#display-rules).
 				r.strict = s.Primary || r.Needs.Kind == catalogue.NeedsNumber
 				ix.display = append(ix.display, r)
@@ -123,8 +123,8 @@ func newIndex(c *catalogue.Catalogue) *Index {
 	return ix
 }
 
-// appendMatch appends the match of a route. If several routes of one factor match, the last in the catalogue counts,
-// and a route that refines only adds its variant or count.
+// appendMatch appends the match of a route. If several routes for one factor match, the last one in the catalogue
+// counts. A route with Refines only adds its variant or count.
 func appendMatch(dst []Match, r *route, kind acuity.EvidenceKind, on bool) []Match {
 	i := slices.IndexFunc(dst, func(m Match) bool { return m.Factor == r.factor })
 	if i < 0 {
@@ -140,8 +140,8 @@ func appendMatch(dst []Match, r *route, kind acuity.EvidenceKind, on bool) []Mat
 	return dst
 }
 
-// matchDiagnosis returns the factors that a diagnosis activates; false: neither the catalogue nor the hospital maps
-// the code. A mapping of the hospital takes precedence over the catalogue.
+// matchDiagnosis returns the factors that a diagnosis activates; false: neither the catalogue nor the hospital maps the
+// code. The hospital's mappings take precedence over the catalogue.
 func matchDiagnosis(d *acuity.Diagnosis, maps *Mappings) (dst []Match, known bool) {
 	system, code := codes.Comparable(d.System, d.Code)
 	if rows := maps.find(system, code, 0); len(rows) > 0 {
@@ -163,8 +163,8 @@ func matchDiagnosis(d *acuity.Diagnosis, maps *Mappings) (dst []Match, known boo
 	return dst, len(dst) > 0
 }
 
-// Reader matches statements to factors. The matches of the last signal are valid until the next call; a Reader is not
-// safe for concurrent use.
+// Reader matches statements to factors. The matches of a signal are valid until the next call. A Reader is not safe for
+// concurrent use.
 type Reader struct {
 	Catalogue *catalogue.Catalogue
 	Mappings  *Mappings
@@ -172,8 +172,8 @@ type Reader struct {
 	diagnoses map[diagnosisText]*matchedDiagnosis // cache
 }
 
-// read replaces the reader's matches with those of s. It returns how far s could be read and the concept of its code,
-// which is the factor that several codes share; 0: no concept.
+// read replaces the reader's matches with those of s. It returns how far s could be read, and the concept of its code.
+// A concept is a factor that identifies several interchangeable codes; 0: no concept.
 func (r *Reader) read(s *acuity.Signal) (MatchState, catalogue.Factor) {
 	if s.Kind == catalogue.KindCondition {
 		return r.readCondition(s), 0
@@ -183,7 +183,7 @@ func (r *Reader) read(s *acuity.Signal) (MatchState, catalogue.Factor) {
 		return r.readLocal(s, rows)
 	}
 	if s.System == codes.SystemLocal || s.System == codes.SystemNone {
-		if f, ok := catalogue.FactorByID(strings.ToLower(strings.TrimSpace(s.Code))); ok { // the code is the id of a factor, in any case
+		if f, ok := catalogue.FactorByID(strings.ToLower(strings.TrimSpace(s.Code))); ok { // a factor id, in any case
 			r.matches = append(r.matches, Match{Factor: f, Kind: acuity.ByManual, On: s.Status == acuity.SignalActive && !isNo(s.Value)})
 			return Matched, 0
 		}
@@ -191,7 +191,7 @@ func (r *Reader) read(s *acuity.Signal) (MatchState, catalogue.Factor) {
 	return r.readByRule(s, code)
 }
 
-// readLocal reads a signal by the hospital's mappings.
+// readLocal reads a signal using the hospital's mappings.
 func (r *Reader) readLocal(s *acuity.Signal, rows []*acuity.Mapping) (MatchState, catalogue.Factor) {
 	state, concept := Matched, catalogue.Factor(0)
 	for _, m := range rows {
@@ -221,7 +221,7 @@ func (r *Reader) readLocal(s *acuity.Signal, rows []*acuity.Mapping) (MatchState
 	return state, concept
 }
 
-// readByRule reads a signal by the routes of the catalogue.
+// readByRule reads a signal using the catalogue routes.
 func (r *Reader) readByRule(s *acuity.Signal, code string) (MatchState, catalogue.Factor) {
 	state, concept := Unmapped, catalogue.Factor(0)
 	consider := func(rt *route) {
@@ -263,8 +263,8 @@ func (r *Reader) readByRule(s *acuity.Signal, code string) (MatchState, catalogu
 	return state, concept
 }
 
-// conceptOf returns the factor that identifies all codes of a route that are interchangeable: FHR category, MEWS and
-// BMI (docs/decisions.md#signal-identity); 0: the route has no such factor.
+// conceptOf returns the factor that identifies the interchangeable codes of a route: FHR category, MEWS or BMI
+// (docs/decisions.md#signal-identity). It returns 0 if the route has no such factor.
 func (ix *Index) conceptOf(r *route) catalogue.Factor {
 	switch r.Needs.Kind {
 	case catalogue.NeedsCategoryII, catalogue.NeedsCategoryIII:
@@ -276,7 +276,7 @@ func (ix *Index) conceptOf(r *route) catalogue.Factor {
 	return 0
 }
 
-// readCondition reads a FHIR Condition as a diagnosis, by its code alone.
+// readCondition reads a FHIR Condition as a diagnosis, using only its code.
 func (r *Reader) readCondition(s *acuity.Signal) MatchState {
 	d := acuity.Diagnosis{System: s.System, Code: s.Code}
 	matched := r.Diagnosis(&d)

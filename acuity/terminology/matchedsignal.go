@@ -10,16 +10,17 @@ import (
 	"svc/acuity/codes"
 )
 
-// MatchedSignal is the text of a signal with the factors that it matches. Equal signals share one MatchedSignal.
+// MatchedSignal is the text of a signal together with the factors that it matches. Equal signals share one
+// MatchedSignal.
 type MatchedSignal struct {
 	Mappings *Mappings // the mappings that were applied
 	SignalText
-	Identity  *Identity // of the coding that counts; the signals of a unit share equal identities
+	Identity  *Identity // identity of the coding that counts; signals of a unit with equal identities share one
 	State     MatchState
 	Concept   catalogue.Factor // see Reader.read
 	Grade     uint8            // see gradeStatement
 	Matches   []Match
-	TakenBack []Match // for a retraction: the matches of the retracted statement; nil: unknown
+	TakenBack []Match // for a retraction, the matches of the retracted statement; nil: unknown
 
 	// IdentityHash and SubjectHash allow most comparisons without comparing the texts. IdentityHash omits the fetus.
 	// SubjectHash covers the fields that sameSubject compares.
@@ -62,7 +63,7 @@ func (w *SignalText) Signal() acuity.Signal {
 	}
 }
 
-// MatchText matches a text to factors by the catalogue c and the hospital's mappings.
+// MatchText matches a text to factors, using the catalogue c and the hospital's mappings.
 func MatchText(c *catalogue.Catalogue, w SignalText, maps *Mappings) *MatchedSignal {
 	r, s := Reader{Catalogue: c, Mappings: maps}, w.Signal()
 	out := &MatchedSignal{Mappings: maps, SignalText: w, Identity: newIdentity(&s)}
@@ -86,8 +87,8 @@ func MatchText(c *catalogue.Catalogue, w SignalText, maps *Mappings) *MatchedSig
 	return out
 }
 
-// findRetracted sets TakenBack to the matches of the statement that a retraction with a value retracts; other
-// statements of the code remain. A retracted medication always ends, whatever its rate.
+// findRetracted sets TakenBack. A retraction with a value retracts only statements with that value, so their matches
+// are those of the value; other statements with the code remain. A retracted medication always ends, whatever its rate.
 func (r *MatchedSignal) findRetracted(c *catalogue.Catalogue) {
 	if r.Status != acuity.SignalRetracted || r.Value.Kind == codes.ValueNone || r.State != Matched || r.Kind == catalogue.KindMedication {
 		return
@@ -129,8 +130,8 @@ func (r *MatchedSignal) HasCodeOf(o *MatchedSignal) bool {
 	return r.IdentityHash == o.IdentityHash && a.Medication == b.Medication && a.System == b.System && a.Code == b.Code
 }
 
-// fetusOf returns the label of the fetus that a statement concerns. Medications concern the mother, and a multiple
-// gestation concerns all fetuses; both return "".
+// fetusOf returns the label of the fetus that a statement concerns. It returns "" for medications, which concern the
+// mother, and for a multiple gestation, which concerns all fetuses.
 func fetusOf(w *SignalText, matches []Match) string {
 	if w.Kind == catalogue.KindMedication || w.Kind == catalogue.KindCondition {
 		return ""
@@ -143,11 +144,11 @@ func fetusOf(w *SignalText, matches []Match) string {
 	return w.Fetus
 }
 
-// Counts reports whether the statement changes evidence: an unreadable one does not.
+// Counts reports whether the statement can change evidence; an unreadable statement cannot.
 func (r *MatchedSignal) Counts() bool { return r.Status != acuity.SignalActive || r.State == Matched }
 
-// Known returns the state of the matched signal in the worklist of unmapped codes. The end of a medication without a
-// name counts as matched, because its start had the name.
+// Known returns the match state that the worklist of unmapped codes uses. The end of a medication without a name counts
+// as matched, because the start of the medication had the name.
 func (r *MatchedSignal) Known() MatchState {
 	if r.State == Unmapped && r.Status != acuity.SignalActive && r.Kind == catalogue.KindMedication && r.Display == "" {
 		return Matched
@@ -156,14 +157,14 @@ func (r *MatchedSignal) Known() MatchState {
 }
 
 // Identity determines which statements replace each other: the newest statement of an identity counts. All codes for
-// FHR category share one identity, as do those for MEWS and for BMI, see codeFold. For other codes, the code, the fetus
-// and whether it is a medication form the identity; display name and start are not part of it
-// (docs/decisions.md#signal-identity).
+// FHR category share one identity, as do all codes for MEWS and all codes for BMI; see codeFold. For any other code,
+// the identity consists of the code, the fetus and whether the code is a medication; it does not include the display
+// name or the start (docs/decisions.md#signal-identity).
 type Identity struct {
 	Medication bool
 	System     codes.System
 	Code       string
-	Fetus      string // a statement about one fetus does not change another; "": no fetus is named
+	Fetus      string // a statement about one fetus does not affect other fetuses; "": no fetus is named
 }
 
 // newIdentity returns the identity of a signal by its code, without concept and fetus.
@@ -175,7 +176,7 @@ func newIdentity(s *acuity.Signal) *Identity {
 	}
 }
 
-// gradeStatement returns the severity of a statement. If two statements of one request have the same time, the more
+// gradeStatement returns the severity of a statement. If two statements in one request have the same time, the more
 // severe one wins (docs/decisions.md#same-time-signals).
 func gradeStatement(c *catalogue.Catalogue, s *acuity.Signal, matches []Match) uint8 {
 	switch s.Status {
@@ -203,7 +204,7 @@ type matchedDiagnosis struct {
 	Code    string
 	Matches []Match
 	Known   bool
-	Fetus   string // label of the fetus; "": none is named
+	Fetus   string // label of the fetus; "": no fetus is named
 }
 
 // diagnosisText is a diagnosis code as it was sent.
@@ -232,8 +233,8 @@ func (r *Reader) Diagnosis(d *acuity.Diagnosis) *matchedDiagnosis {
 	return out
 }
 
-// Codings encodes further codings of a signal as one comparable string: system, code and display of each, each
-// terminated by NUL.
+// Codings encodes additional codings of a signal as one comparable string: for each coding its system, code and
+// display, each terminated by NUL.
 type Codings string
 
 func codingsOf(list []acuity.Coding) Codings {
@@ -250,7 +251,7 @@ func codingsOf(list []acuity.Coding) Codings {
 	return Codings(b.String())
 }
 
-// Has reports whether names contains one of the codes.
+// Has reports whether one of the codes is in names.
 func (c Codings) Has(names map[string]bool) bool {
 	for part := range strings.SplitSeq(string(c), "\x00") {
 		if names[part] {

@@ -1,7 +1,7 @@
-// Package verdict turns observations into changes. Its task processes one partition of the observations topic: it
-// keeps the facts of each hospital in memory, and turns every observation and every due instant into one change. The
-// snapshot of a full hour is a separate record in the same transaction. Once the changes are durable, the task passes the
-// changed charts to the view.
+// Package verdict turns observations into changes. Its task processes one partition of the observations topic: it keeps
+// the facts of each hospital in memory, and turns every observation and every due instant into one change. An hourly
+// snapshot is a separate record in the same transaction. Once the changes are durable, the task passes the changed
+// charts to the view.
 //
 // The state in memory is a function of the changelog. Package acuity/hospital computes the changes. Package
 // internal/stream applies each input exactly once.
@@ -27,13 +27,13 @@ import (
 // Group is the consumer group of the verdict processors.
 const Group = "svc-verdict"
 
-// The kinds in the keys of outputs that do not belong to the changelog.
+// The kinds in the keys of outputs that are not changelog records.
 const (
 	kindDeadLetter = "dead-letter"
 	kindSnapshot   = "snapshot"
 )
 
-// DeadLetterKey returns the key of the dead letter that a change caused, by its hospital and version.
+// DeadLetterKey returns the key of the dead letter that a change caused, from the hospital and the change's version.
 func DeadLetterKey(hospital string, version int64) []byte {
 	return []byte(schemas.Key{Hospital: hospital, Kind: kindDeadLetter, ID: strconv.FormatInt(version, 10)}.String())
 }
@@ -46,11 +46,11 @@ func hasKind(key []byte, kind string) bool {
 	return len(rest) > len(kind) && rest[len(kind)] == '/' && string(rest[:len(kind)]) == kind
 }
 
-// View receives the charts of the hospitals as they become durable. Its methods do not block. If it cannot write a
-// chart yet, it keeps the latest one of each hospital.
+// View receives the charts of the hospitals as they become durable. Its methods do not block. While it cannot write
+// charts, it keeps each hospital's latest chart.
 type View interface {
-	// Own assigns a partition, with the charts of all its hospitals, to the calling task. The task that owned it
-	// before may still be closing; calls of its OwnedView no longer have an effect.
+	// Own assigns a partition, with the charts of all its hospitals, to the calling task. The task that owned the
+	// partition before may still be closing; calls to that task's OwnedView no longer have any effect.
 	Own(partition int32, applied int64, charts []Chart) OwnedView
 }
 
@@ -62,14 +62,14 @@ type OwnedView interface {
 	Disown()
 }
 
-// Chart is the encoded chart of one hospital, or its changes.
+// Chart is the encoded chart of one hospital, or the changed parts of it.
 type Chart struct {
 	Hospital string
 	Version  int64
 	Unit     []byte
 	Rooms    map[int32][]byte // nil value: the room was deleted
-	// LocalSettings holds the records that administrators see in lists, by key without the hospital; nil value: the
-	// record was deleted.
+	// LocalSettings holds the records that administrators see in lists. Its keys omit the hospital. A nil value means
+	// that the record was deleted.
 	LocalSettings map[string][]byte
 }
 
@@ -80,17 +80,17 @@ func Tasks(view View) func(partition int32) stream.Task {
 	}
 }
 
-// advanceAtMost is the maximum weight of the due instants that are processed between two polls, so that overdue
-// timers of many hospitals do not starve the input: 200 take about 10 ms. A full hour, which is due at all hospitals
-// at once, has the weight hourWeight and one more for every visitsPerWeight visits. An hour of a backfill weighs
-// pastWeight more, because it is evaluated a second time.
+// advanceAtMost is the maximum total weight of the due instants that are processed between two polls, so that overdue
+// timers of many hospitals do not starve the input; a weight of 200 takes about 10 ms. An hour mark, which is due at
+// all hospitals at once, has the weight hourWeight plus one for every visitsPerWeight visits. An hour of a backfill
+// weighs pastWeight more, because it is evaluated a second time.
 const (
 	advanceAtMost   = 200
 	hourWeight      = 4
 	pastWeight      = 4
 	visitsPerWeight = 8
 
-	// A backfill is replayed in batches of recallAtOnce events. An event takes 50 µs, or 120 µs in a unit of 7,000
+	// A backfill is replayed in batches of recallAtOnce events. An event takes 50 µs, or 120 µs in a unit with 7,000
 	// births a year.
 	recallAtOnce = 40
 	eventWeight  = 2
@@ -104,14 +104,14 @@ type task struct {
 	change    acuity.Change // the change that is being encoded
 	hospitals map[string]*hospitalEntry
 	timers    timers
-	next      int64 // offset of the next input
-	weight    int   // of the instants processed in this Advance
+	next      int64 // offset of the next input record
+	weight    int   // total weight of the instants processed in this Advance
 	intake    schemas.Intake
 
-	changes []output         // of this transaction, in order
-	touched []*hospitalEntry // changed in this transaction
-	charts  []Chart          // charts of the last Outputs, until they are durable
-	scratch []byte           // for records
+	changes []output         // outputs of this transaction, in order
+	touched []*hospitalEntry // hospitals changed in this transaction
+	charts  []Chart          // charts from the last call to Outputs, until they are durable
+	scratch []byte           // memory for records
 	piece   []byte           // memory for small records, see keepRecord
 }
 
@@ -120,11 +120,11 @@ type hospitalEntry struct {
 	id      string
 	key     []byte
 	unit    *hospital.State
-	head    []byte         // newest record of a change, for a checkpoint
+	head    []byte         // newest change record, for a checkpoint
 	due     acuity.Instant // sort key in timers
 	index   int            // index in timers; -1: not in timers
 	touched bool
-	scratch []byte // for charts
+	scratch []byte // memory for charts
 	local   localSettings
 	levels  LevelTime // since Restored
 
@@ -142,8 +142,8 @@ func (t *task) hospital(id string) *hospitalEntry {
 	return h
 }
 
-// Decode decodes an observation from its Kafka record. The error is a *[stream.PoisonError]: this release can never
-// apply the record.
+// Decode decodes an observation from its Kafka record. Its error is a *[stream.PoisonError], which means that this
+// release can never apply the record.
 func Decode(r stream.Record) (*acuity.Observation, error) {
 	return decoded(schemas.ReadInput(r.Key, r.Value))
 }
@@ -210,7 +210,7 @@ func (t *task) Advance(now time.Time) error {
 	return nil
 }
 
-// weigh returns the weight of a due instant, which is 1 for an evaluation without a snapshot.
+// weigh returns the weight of a due instant. An evaluation without a snapshot has weight 1.
 func weigh(c *acuity.Change) int {
 	if c.Snapshot == nil {
 		return 1
@@ -222,7 +222,8 @@ func weigh(c *acuity.Change) int {
 	return weight
 }
 
-// fireDue processes the due instants of a hospital up to upTo: the given number at most, or all if most is negative.
+// fireDue processes the due instants of a hospital up to upTo. It processes at most most of them, or all if most is
+// negative.
 func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 	for ; most != 0; most-- {
 		change, ok := h.unit.Advance(upTo)
@@ -245,9 +246,9 @@ func (t *task) recordChange(h *hospitalEntry, change acuity.Change) error {
 		if err := t.recordSnapshot(h, change.Snapshot, seconds); err != nil {
 			return err
 		}
-		change.Snapshot = nil // it has its own topic
+		change.Snapshot = nil // snapshots have their own topic
 	}
-	t.change = change // the address of the parameter would allocate a change on the heap
+	t.change = change // taking the parameter's address would allocate a change on the heap
 	encoded, err := schemas.ChangeCodec.Encode(t.scratch[:0], &t.change)
 	t.scratch = encoded
 	if err != nil {
@@ -312,7 +313,7 @@ func (t *task) keepRecord(record []byte) []byte {
 	return slices.Clip(t.piece[begin:])
 }
 
-// emitStates emits the state records of a hospital that each yields.
+// emitStates emits the state records of a hospital. each calls its argument for every record.
 func (t *task) emitStates(each func(func([]byte, facts.Record)), emit func(key, value []byte)) (err error) {
 	each(func(key []byte, s facts.Record) {
 		key = t.keepRecord(key)
@@ -370,7 +371,7 @@ func (t timers) Less(a, b int) bool { return t[a].due < t[b].due }
 func (t timers) Swap(a, b int)      { t[a], t[b] = t[b], t[a]; t[a].index, t[b].index = a, b }
 
 func (t *timers) Push(x any) {
-	h := x.(*hospitalEntry) //nolint:errcheck // container/heap gives back what it was given
+	h := x.(*hospitalEntry) //nolint:errcheck // the heap contains only this type
 	h.index = len(*t)
 	*t = append(*t, h)
 }
