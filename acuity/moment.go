@@ -2,7 +2,7 @@ package acuity
 
 import "time"
 
-// Length returns the usual length of an interval of a precision, for a time whose end is unknown.
+// Length returns the usual length of an interval with the precision p, for a time whose end is unknown.
 func (p Precision) Length() time.Duration {
 	return [...]time.Duration{
 		Millisecond: time.Millisecond, Second: time.Second, Minute: time.Minute, Hour: time.Hour,
@@ -10,19 +10,19 @@ func (p Precision) Length() time.Duration {
 	}[min(p, Year)]
 }
 
-// Moment is a time as the sender gave it. A time that is coarser than a second, such as a date, is an interval that
-// covers all instants it may mean.
+// Moment is a time as the sender gave it. A time coarser than a second, such as a date, is an interval that covers all
+// instants that the time may mean.
 type Moment struct {
 	From      Instant // 0: no time was given
 	To        Instant // the first instant after the interval; unused if the moment is exact
 	Precision Precision
 }
 
-// IsExact reports whether the moment is an instant, to the second or finer.
+// IsExact reports whether the moment is an instant, with a precision of a second or finer.
 func (m Moment) IsExact() bool { return m.Precision <= Second }
 
-// Keep returns the start of an ongoing state when its start is reported again: at, or the known start. Each repeat of
-// a coarse time resolves to a later instant, so the known start is kept if it lies in the interval. from is the start
+// Keep returns the start of an ongoing state when the start is reported again: either at or the known start. A repeated
+// coarse time may resolve to a later instant, so the known start is kept if it lies in the interval. from is the start
 // of the interval; 0: the time is exact.
 func Keep(known, from, at Instant) Instant {
 	if from != 0 && from <= known && known < at {
@@ -42,13 +42,13 @@ func (m Moment) Start() Instant {
 	return m.From
 }
 
-// Resolve returns the instant that represents the moment. All feeds use it, so a coarse time is ordered among other
-// times in the same way for each feed:
+// Resolve returns the instant that represents the moment. All feeds use Resolve, so that every feed orders a coarse
+// time among other times in the same way:
 //
 //   - An exact moment is returned unchanged.
-//   - A coarse moment resolves to the first more exact moment within it, of those that the caller passes: when the
-//     message was sent, or the version was written.
-//   - Without one, it resolves to the receipt, if that lies within it.
+//   - A coarse moment resolves to the first more exact moment within it, in beside, such as the time when the
+//     message was sent or the version was written.
+//   - If no such moment exists, the coarse moment resolves to the receipt, if the receipt lies within it.
 //   - An interval that ended before the receipt resolves to its last instant, so a coarse time never precedes an
 //     exact one within it.
 //   - An interval that begins after the receipt resolves to its start.
@@ -70,7 +70,7 @@ func (m Moment) Resolve(receipt Instant, beside ...Moment) Instant {
 	return min(receipt, m.To-1)
 }
 
-// SetTime sets the event time from a moment: the time as it was sent, and the instant that represents it.
+// SetTime sets the event time from a moment: both the time as it was sent and the instant that represents it.
 func (e *Event) SetTime(m Moment, at Instant) {
 	e.At, e.Precision, e.AtFrom, e.AtTo = at, m.Precision, m.Start(), 0
 	if e.AtFrom != 0 {
@@ -78,7 +78,7 @@ func (e *Event) SetTime(m Moment, at Instant) {
 	}
 }
 
-// AsSent returns the event time as it was sent: the start of its interval if it was coarse.
+// AsSent returns the event time as it was sent or, for a coarse time, the start of its interval.
 func (e *Event) AsSent() Instant {
 	if e.AtFrom != 0 {
 		return e.AtFrom
@@ -86,9 +86,9 @@ func (e *Event) AsSent() Instant {
 	return e.At
 }
 
-// CoarseTime is a coarse time of a FHIR Encounter with the earliest instant to which it resolved in any
-// version of the Encounter.
+// CoarseTime is a coarse time in a FHIR Encounter, with the earliest instant to which that time resolved in any version
+// of the Encounter.
 type CoarseTime struct {
-	Key int64 // hash of the kind of event, its location and the interval as sent
+	Key int64 // hash of the event's kind and location, and of the interval as sent
 	At  Instant
 }

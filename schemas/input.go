@@ -9,15 +9,15 @@ import (
 // The reasons why an input can never be applied.
 const (
 	reasonSchema   = "unknown_schema"   // written by a newer release or by another program
-	reasonRecord   = "malformed_record" // the bytes do not fit their schema
+	reasonRecord   = "malformed_record" // the bytes do not match their schema
 	reasonHospital = "wrong_hospital"   // key and record name different hospitals
 )
 
-// UnknownHospital is the hospital id under which inputs without a valid hospital in their key are counted. No
-// hospital can be created with this id.
+// UnknownHospital is the hospital id under which inputs are counted if their key has no valid hospital. No hospital can
+// have this id.
 const UnknownHospital = "unknown"
 
-// InputHospital returns the hospital id under which an input is counted. It depends only on the key.
+// InputHospital returns the hospital id under which an input is counted. The id depends only on the key.
 func InputHospital(key []byte) string {
 	parsed, err := ParseKey(key)
 	if err != nil {
@@ -42,7 +42,7 @@ func readInput(key, value []byte, o *acuity.Observation, reuse memory) (_ *acuit
 	return o, "", nil
 }
 
-// ReasonOf returns the stable reason why a record could not be decoded.
+// ReasonOf returns the stable code for why a record could not be decoded.
 func ReasonOf(err error) string {
 	if unknown := (*UnknownSchemaError)(nil); errors.As(err, &unknown) {
 		return reasonSchema
@@ -50,8 +50,8 @@ func ReasonOf(err error) string {
 	return reasonRecord
 }
 
-// Intake decodes inputs one after the other into the same memory, which reduces the bytes that a processor allocates
-// for each record by a fifth. The caller must be done with an input before it decodes the next. An Intake is not safe
+// Intake decodes inputs one after the other into the same memory. This reduces by a fifth the bytes that a processor
+// allocates for each record. The caller must be done with an input before it decodes the next. An Intake is not safe
 // for concurrent use.
 type Intake struct {
 	observation acuity.Observation
@@ -60,34 +60,34 @@ type Intake struct {
 	events      []acuity.Event
 }
 
-// The maximum number of signals and events whose memory is retained between two inputs, because they are large: a
-// request has few, a bundle may have thousands.
+// The maximum numbers of signals and of events whose memory is retained between two inputs. Each of them is large; a
+// request has few, but a bundle may have thousands.
 const (
 	keptSignals = 16
 	keptEvents  = 4
 )
 
-// Read is [ReadInput] into the memory of in. The observation, its room and its lists of signals and events are valid
-// until the next call; the memory to which their elements point is not reused.
+// Read is like [ReadInput], but uses the memory of in. The observation, its room and its lists of signals and events
+// are valid until the next call. The memory to which the elements of these lists point is not reused.
 func (in *Intake) Read(key, value []byte) (o *acuity.Observation, reason string, err error) {
 	in.observation, in.room = acuity.Observation{}, acuity.RoomRef{}
 	return readInput(key, value, &in.observation, memory{&in.events, &in.signals, &in.room})
 }
 
-// memory is reusable memory for parts of an observation; nil fields mean new memory.
+// memory is reusable memory for parts of an observation. For a nil field, new memory is allocated.
 type memory struct {
 	events  *[]acuity.Event
 	signals *[]acuity.Signal
 	room    *acuity.RoomRef
 }
 
-// DeadLetterCodec encodes the dead letters.
+// DeadLetterCodec encodes and decodes dead letters.
 var DeadLetterCodec = NewCodec("dead-letter", deadLetterFields)
 
-// DeadLetter is the position of a record that can never be applied, with the reason. It does not contain the record.
-// Readers with access to the topic can read the record at that position.
+// DeadLetter is the position of a record that can never be applied, and the reason. It does not contain the record
+// itself; readers with access to the topic can read the record at that position.
 type DeadLetter struct {
-	Topic     string // of the record
+	Topic     string // topic of the record
 	Partition int32
 	Offset    int64
 	Reason    string   // stable code

@@ -8,21 +8,21 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// reader decodes the Avro binary encoding of one record. It never panics and never trusts a length: a list grows as
-// its items are read, and a string must lie within the buffer. After the first error, every read returns a zero
+// reader decodes the Avro binary encoding of one record. It never panics and never trusts an encoded length: a list
+// grows as its items are read, and a string must be within the buffer. After the first error, every read returns a zero
 // value, so callers check once at the end.
 type reader struct {
 	buf   []byte
 	pos   int
-	all   string // copy of buf whose memory the strings share; "" if each string has a separate copy
+	all   string // copy of buf that the strings share; "" if each string has a separate copy
 	fault string
 	where int // position of the error
 
-	reuse memory // memory of a previous observation
+	reuse memory // memory from a previous observation
 }
 
-// shared is the size in bytes of the largest observation whose strings share one copy. The state retains some
-// strings, and one retained code of a larger observation would keep a whole bundle in memory.
+// shared is the size in bytes of the largest observation whose strings share one copy. The state retains some of the
+// strings, and one retained code from a larger observation would keep a whole bundle in memory.
 const shared = 1 << 10
 
 // close returns the first error, or an error if bytes are left over.
@@ -36,7 +36,7 @@ func (r *reader) close(s *Schema) error {
 	return nil
 }
 
-// error names the fault and its position, never a value.
+// error returns an error that names the fault and its position, never a value.
 func (r *reader) error(s *Schema) error {
 	return fmt.Errorf("decode %s: %w: %s at byte %d", s.Record, ErrMalformed, r.fault, headerSize+r.where)
 }
@@ -49,7 +49,7 @@ func (r *reader) refuse(fault string) {
 	r.buf = r.buf[:r.pos]
 }
 
-// long reads an int or a long. Most take one byte, which has a fast path.
+// long reads an int or a long. Most values take one byte, for which there is a fast path.
 func (r *reader) long() int64 {
 	b := r.buf[r.pos:]
 	if len(b) > 0 && b[0] < 0x80 {
@@ -73,7 +73,7 @@ func (r *reader) long() int64 {
 	return 0
 }
 
-// integer is the constraint of integer types; a uint64 is encoded by its bits.
+// integer is the constraint for integer types. A uint64 is encoded as the int64 with the same bits.
 type integer interface {
 	~int8 | ~uint8 | ~int32 | ~int64 | ~uint64
 }
@@ -97,7 +97,7 @@ func (r *reader) enum(last uint8) uint8 {
 		r.refuse("enumeration value out of range")
 		return 0
 	}
-	return uint8(v) //nolint:gosec // between 0 and last
+	return uint8(v) //nolint:gosec // v is between 0 and last
 }
 
 func (r *reader) bool() bool {
@@ -134,7 +134,7 @@ func (r *reader) text() string {
 	return string(r.buf[from:to])
 }
 
-// skip advances by n bytes and reports whether they exist.
+// skip advances by n bytes and reports whether the buffer has that many.
 func (r *reader) skip(n int) bool {
 	if n > len(r.buf)-r.pos {
 		r.refuse("input ends within a fixed value")
@@ -157,7 +157,7 @@ func (r *reader) double() float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b[:]))
 }
 
-// some reads the branch of a union of null and one other type, and reports whether it is the other type.
+// some reads the branch index for a union of null and another type, and reports whether the branch is the other type.
 func (r *reader) some() bool { return r.enum(1) == 1 }
 
 func (r *reader) factor() catalogue.Factor {
@@ -175,25 +175,25 @@ func (r *reader) factor() catalogue.Factor {
 // items is the position in a list, which Avro writes in blocks.
 type items struct {
 	left int64 // items left in this block
-	open bool  // another block follows
+	open bool  // whether another block follows
 }
 
 func (r *reader) items() items { return items{open: true} }
 
-// next reports whether there is another item. Every item of every schema takes at least one byte, so a count greater
-// than the remaining bytes is an error.
+// next reports whether there is another item. In every schema, an item takes at least one byte, so a count greater than
+// the remaining bytes is an error.
 func (l *items) next(r *reader) bool {
 	for l.left == 0 {
 		if !l.open {
 			return false
 		}
 		n := r.long()
-		if n < 0 { // the long form: the number of bytes follows
+		if n < 0 { // the long form: the block's size in bytes follows
 			size := r.long()
 			if size < 0 || size > int64(len(r.buf)-r.pos) {
 				r.refuse("block size out of range")
 			}
-			n = -n // remains negative for the least number
+			n = -n // remains negative for the lowest number
 		}
 		if n < 0 || n > int64(len(r.buf)-r.pos) {
 			r.refuse("list length out of range")
@@ -208,14 +208,14 @@ func (l *items) next(r *reader) bool {
 	return true
 }
 
-// extend returns the list with one more zero item. The first allocation has capacity for the announced items of the
-// block, at most 64; then the list grows as items are read.
+// extend returns the list with one more zero item. The first allocation has capacity for the items announced by the
+// block, but for at most 64. After that, the list grows as items are read.
 func extend[T any](list []T, l items) []T {
 	if list == nil {
 		list = make([]T, 0, min(l.left+1, 64))
 	}
 	if n := len(list); n < cap(list) {
-		return list[:n+1] // still zero: no item was ever removed
+		return list[:n+1] // this item is still zero: no item was ever removed
 	}
 	var zero T
 	return append(list, zero)

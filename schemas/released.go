@@ -11,16 +11,15 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// Schema is one released version of one record. Its text is the file
-// avsc/<record>.v<version>.avsc.
+// Schema is one released version of one record. The file avsc/<record>.v<version>.avsc has its text.
 type Schema struct {
 	Record  string
 	Version int
-	ID      SchemaID // in this build; never changes
+	ID      SchemaID // the built-in id; never changes
 }
 
-// The released versions. Each record has a range of a hundred ids; the first is that of its first version. The ids
-// are far above those of a schema registry, which counts from 1. They never change, because records in Kafka contain
+// The released versions. Each record has a range of a hundred ids, starting with the id of its first version. The ids
+// are far above the ids in a schema registry, which counts from 1. They never change, because records in Kafka contain
 // them.
 var released = []*Schema{
 	{"observation", 1, 1400000101},
@@ -93,10 +92,10 @@ func newest(record string) *Schema {
 			return s
 		}
 	}
-	panic("schemas: no record " + record) // a name in the program: every test would fail
+	panic("schemas: no record " + record) // the name is a constant: every test would fail
 }
 
-// Released returns all released versions of all records; the versions of one record are ascending.
+// Released returns all released versions of all records; the versions of each record are ascending.
 func Released() []Schema {
 	list := make([]Schema, len(released))
 	for i, s := range released {
@@ -116,7 +115,7 @@ func (s Schema) Describe() (name, text string) {
 		err = json.Unmarshal(b, &head)
 	}
 	if err != nil {
-		panic("schemas: " + err.Error()) // a file in the program: every test would fail
+		panic("schemas: " + err.Error()) // the file is embedded: every test would fail
 	}
 	return head.Namespace + "." + head.Name, string(b)
 }
@@ -158,8 +157,8 @@ type registration struct {
 
 var registered atomic.Pointer[registration]
 
-// UseRegistry sets the schema ids of a schema registry for the records that are written, in the order of [Released].
-// The built-in ids can still be read. Call it before the first record is written or read.
+// UseRegistry sets the schema ids, from a schema registry, for records that are written. The ids are in the order of
+// [Released]. The built-in ids can still be read. Call it before the first record is written or read.
 func UseRegistry(ids []SchemaID) {
 	r := &registration{map[*Schema]SchemaID{}, map[SchemaID]*Schema{}}
 	for i, id := range ids {
@@ -179,13 +178,13 @@ func (s *Schema) written() SchemaID {
 }
 
 // Portable returns a record with the built-in id of its schema, which is the same in all installations. It returns b
-// unchanged if no registry is in use or b is no record.
+// unchanged if no registry is in use or b is not a record.
 func Portable(b []byte) []byte { return withSchemaID(b, func(s *Schema) SchemaID { return s.ID }) }
 
 // Registered returns a record with the id that this installation uses for its schema.
 func Registered(b []byte) []byte { return withSchemaID(b, (*Schema).written) }
 
-// withSchemaID returns a record with another schema id, in new memory if the ids differ.
+// withSchemaID returns a record with a different schema id, in new memory if the ids differ.
 func withSchemaID(b []byte, idOf func(*Schema) SchemaID) []byte {
 	id, ok := IDOf(b)
 	if !ok {
@@ -214,8 +213,8 @@ func find(id SchemaID) *Schema {
 // codec is the codec of the Avro library, for records of older versions.
 var codec = avro.Config{DisableBlockSizeHeader: true}.Freeze()
 
-// upgrade resolves a payload of an older version to the newest one by the rules of Avro: fields by name, missing
-// fields by their default. It takes about a hundred times as long as decoding.
+// upgrade converts a payload from an older version to the newest one according to Avro's rules: fields match by name,
+// and missing fields get their defaults. It takes about a hundred times as long as decoding.
 func upgrade(payload []byte, old, newest *Schema) ([]byte, error) {
 	from, err := old.parse()
 	if err != nil {
@@ -249,8 +248,8 @@ func resolve(payload []byte, from, to avro.Schema) ([]byte, error) {
 	return codec.Marshal(to, value)
 }
 
-// check reads a value of a schema and discards it. It runs before the decoder of the library, which allocates as much
-// memory as a length requests (GO-2026-5046, -5047, -5048) and accepts the end of the input inside a number.
+// check reads a value with the given schema and discards it. It runs before the library's decoder, which allocates as
+// much memory as a length field requests (GO-2026-5046, -5047, -5048) and accepts the end of the input inside a number.
 func check(r *reader, schema avro.Schema) {
 	switch s := schema.(type) {
 	case *avro.RecordSchema:
@@ -262,10 +261,10 @@ func check(r *reader, schema avro.Schema) {
 			check(r, s.Items())
 		}
 	case *avro.UnionSchema:
-		branch := int(r.enum(uint8(len(s.Types()) - 1))) //nolint:gosec // unions have a handful of branches
+		branch := int(r.enum(uint8(len(s.Types()) - 1))) //nolint:gosec // a union has only a few branches
 		check(r, s.Types()[branch])
 	case *avro.EnumSchema:
-		r.enum(uint8(len(s.Symbols()) - 1)) //nolint:gosec // a test holds every enumeration below 128 symbols
+		r.enum(uint8(len(s.Symbols()) - 1)) //nolint:gosec // a test checks that every enumeration has fewer than 128 symbols
 	case *avro.FixedSchema:
 		r.skip(s.Size())
 	case *avro.RefSchema:
@@ -281,7 +280,7 @@ func check(r *reader, schema avro.Schema) {
 const unusedType = "type that no schema here uses"
 
 func checkPrimitive(r *reader, t avro.Type) {
-	switch t { //nolint:exhaustive // the default refuses the rest
+	switch t { //nolint:exhaustive // the default case refuses all other types
 	case avro.Boolean:
 		r.bool()
 	case avro.Int:

@@ -14,7 +14,7 @@ type builder struct {
 
 	stay     int16 // index of the current stay; -1: the visit is not open
 	reasons  acuity.Reasons
-	lastMove *Event // newest event counted for turnover
+	lastMove *Event // newest event that counted toward turnover
 }
 
 // Build returns the timeline of the events of one visit. It depends on the set of events, not on their order. The
@@ -25,10 +25,10 @@ func Build(events []Event, how Options) Timeline {
 	return s
 }
 
-// Rebuild replaces the timeline with that of events. It reuses the timeline's memory, because every event of a visit
+// Rebuild replaces the timeline with the timeline of events. It reuses the memory, because every event of a visit
 // rebuilds the timeline.
 func (s *Timeline) Rebuild(events []Event, how Options) {
-	clear(s.Stays) // they refer to the previous events
+	clear(s.Stays) // the stays refer to the previous events
 	*s = Timeline{Events: s.Events[:0], Stays: s.Stays[:0], Moves: s.Moves[:0], Diagnoses: s.Diagnoses[:0]}
 	n := builder{Timeline: s, how: how, stay: -1}
 	n.sortEvents(events)
@@ -47,8 +47,8 @@ func (s *Timeline) Rebuild(events []Event, how Options) {
 	slices.Sort(n.Waiting)
 }
 
-// sortEvents sorts the events into the order in which they apply (docs/decisions.md#equal-times) and marks those that do
-// not count.
+// sortEvents sorts the events into the order in which they apply (docs/decisions.md#equal-times) and marks the events
+// that do not count.
 func (n *builder) sortEvents(events []Event) {
 	var array [24]*Event
 	order := array[:0]
@@ -82,8 +82,8 @@ func (n *builder) sortEvents(events []Event) {
 }
 
 // moveAdmissionFirst moves a coarse first admission before the transfers and discharges within its interval, because a
-// patient cannot move or leave before the admission. A later admission of the visit may be a return, so its position
-// is unchanged.
+// patient cannot move or leave before the admission. A later admission may be a return, so its position does not
+// change.
 func (n *builder) moveAdmissionFirst() {
 	opens := func(t AppliedEvent) bool {
 		return t.Disposition == Applied && (t.Event.Type == acuity.A01 || t.Event.Type == acuity.A04)
@@ -125,7 +125,7 @@ func (n *builder) apply(t *AppliedEvent) {
 	switch t.Event.Type {
 	case acuity.A06, acuity.A07:
 		if !n.Open && n.ClosedAt != 0 && t.At <= n.ClosedAt {
-			t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge // not newer than the discharge
+			t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge // the transfer is not newer than the discharge
 			return
 		}
 		n.admit(t)
@@ -207,8 +207,8 @@ func (n *builder) transfer(t *AppliedEvent) {
 	n.countMove(t)
 }
 
-// discharge closes the visit and clears its state. A discharge without an admission makes a closed visit that does not
-// count for turnover (docs/decisions.md#discharge-alone).
+// discharge closes the visit and clears its state. A discharge without an admission creates a closed visit that does
+// not count toward turnover (docs/decisions.md#discharge-alone).
 func (n *builder) discharge(t *AppliedEvent) {
 	if !n.Open {
 		if n.ClosedAt != 0 {
@@ -256,7 +256,7 @@ func (n *builder) openVisit(at acuity.Instant) {
 	n.Open, n.OpenedAt, n.ClosedAt = true, at, 0
 }
 
-// move ends the current stay and begins one at the location of an event, which may be empty.
+// move ends the current stay and begins a new one at the location in an event, which may be empty.
 func (n *builder) move(t *AppliedEvent) {
 	if n.stay >= 0 {
 		here := &n.Stays[n.stay]
@@ -274,7 +274,7 @@ func (n *builder) move(t *AppliedEvent) {
 	t.moved = true
 }
 
-// countMove adds an event to the turnover.
+// countMove adds an event to the moves that count toward turnover.
 func (n *builder) countMove(t *AppliedEvent) {
 	n.lastMove = t.Event
 	if n.Moves == nil {
@@ -283,14 +283,14 @@ func (n *builder) countMove(t *AppliedEvent) {
 	n.Moves = append(n.Moves, t.At)
 }
 
-// addSubject records a further reference to the patient, up to capSubjects.
+// addSubject records an additional reference to the patient, up to capSubjects.
 func (n *builder) addSubject(name string) {
 	if name != "" && len(n.Subjects) < capSubjects && !slices.Contains(n.Subjects, name) {
 		n.Subjects = append(n.Subjects, name)
 	}
 }
 
-// applyDetails applies the class, service, patient and diagnoses of an event.
+// applyDetails applies the class, service, patient and diagnoses in an event.
 func (n *builder) applyDetails(t *AppliedEvent) {
 	e := t.Event
 	// The registration (A04) of an inpatient does not make the visit outpatient.
@@ -325,5 +325,5 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 // capSubjects is the maximum number of patient references from a visit's Encounters.
 const capSubjects = 8
 
-// fewEvents is the initial capacity of a timeline. Most visits have more events.
+// fewEvents is the initial capacity of a timeline. Most visits have more events than this.
 const fewEvents = 4

@@ -11,9 +11,9 @@ import (
 )
 
 // Event is an [acuity.Event] in the form that a hospital keeps in memory, made by [StoreEvent]. A hospital keeps
-// thousands of events, because a visit keeps its events until a week after the discharge. An Event is therefore small
+// thousands of events, because a visit's events are kept until a week after the discharge. An Event is therefore small
 // and has few pointers: it shares locations and names with the previous event of its visit and has rare fields behind
-// one pointer. The values behind its pointers are immutable. The visit's id is stored with the visit only.
+// one pointer. The values behind its pointers are immutable. The visit's id is stored only with the visit.
 type Event struct {
 	ID                         string
 	At, RecordedAt, ReceivedAt acuity.Instant
@@ -30,7 +30,7 @@ type Event struct {
 	ByPatient                    bool
 }
 
-// naming holds the fields that usually are the same for all events of a visit.
+// naming holds the fields that are usually the same for all events of a visit.
 type naming struct {
 	Feed                       acuity.Channel
 	Patient                    string
@@ -43,7 +43,7 @@ type naming struct {
 
 // extra holds the fields that are rarely set.
 type extra struct {
-	Digest      string // only for an event without an identity
+	Digest      string // set only for an event without an identity
 	Cancels     acuity.Instant
 	AtFrom      acuity.Instant
 	AtTo        acuity.Instant
@@ -63,7 +63,7 @@ func (x *extra) isZero() bool {
 		x.UpdatedAt == 0 && x.VersionID == 0 && len(x.Diagnoses) == 0 && len(x.CoarseTimes) == 0
 }
 
-// AppendTo appends the event, as it was received, to a list.
+// AppendTo appends the event to a list, as it was received.
 func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 	return append(list, acuity.Event{
 		ID: e.ID, Digest: e.Digest, Type: e.Type, At: e.At, Precision: e.Precision, AtFrom: e.AtFrom, AtTo: e.AtTo,
@@ -86,8 +86,8 @@ func (e *Event) NamesNoPlace(isWard func(*acuity.Location) bool) bool {
 	return e.Resource != "" && isWard != nil && isWard(e.Place)
 }
 
-// Compare orders events by time, EVN-2, type and location text (docs/decisions.md#equal-times). Further fields only
-// make the order total.
+// Compare orders events by time, EVN-2, type and location text (docs/decisions.md#equal-times). Comparing additional
+// fields makes the order total.
 func (e *Event) Compare(o *Event) int {
 	if x, y := happenedAt(e), happenedAt(o); x != y {
 		return cmp.Compare(x, y)
@@ -103,8 +103,8 @@ func (e *Event) Compare(o *Event) int {
 		compareLocations(e.Prior, o.Prior))
 }
 
-// happenedAt returns the event time, limited to the time of receipt: events are never scheduled, and bedside clocks
-// may be fast (docs/decisions.md#future-times).
+// happenedAt returns the event time or the time of receipt, whichever is earlier: events are never scheduled, and
+// bedside clocks may be fast (docs/decisions.md#future-times).
 func happenedAt(e *Event) acuity.Instant {
 	if e.ReceivedAt != 0 && e.At > e.ReceivedAt {
 		return e.ReceivedAt
@@ -135,8 +135,8 @@ func compareLocations(a, b *acuity.Location) int {
 var noLocation = &acuity.Location{}
 
 // StoreEvent returns an event in stored form. It copies all texts except the identity, so that the event does not
-// retain the whole observation or record. It shares what it can with before, the previous event of the visit; nil: e
-// is the first event.
+// retain the whole observation or record. The result shares memory with before, the previous event of the visit, where
+// possible. If before is nil, e is the first event.
 func StoreEvent(e *acuity.Event, before *Event) Event {
 	if before == nil {
 		before = &noEvent
@@ -152,10 +152,10 @@ func StoreEvent(e *acuity.Event, before *Event) Event {
 	}
 }
 
-// noEvent precedes the first event of a visit.
+// noEvent stands in for the event before the first event of a visit.
 var noEvent = Event{Place: noLocation, Prior: noLocation, naming: &naming{}, extra: noExtra}
 
-// StoreEvents returns the events of one visit in stored form. It copies their identities, too.
+// StoreEvents returns the events of one visit in stored form. It also copies their identities.
 func StoreEvents(list []acuity.Event) []Event {
 	if len(list) == 0 {
 		return nil
@@ -190,7 +190,7 @@ func cloneTexts(texts ...*string) {
 	}
 }
 
-// storeNaming returns the names of an event. It returns before if they are equal, which is the usual case.
+// storeNaming returns the names in an event. If they equal before, which is the usual case, it returns before itself.
 func storeNaming(e *acuity.Event, before *naming) *naming {
 	n := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject, e.Account}
 	if n == *before {
@@ -204,7 +204,7 @@ func storeNaming(e *acuity.Event, before *naming) *naming {
 	}
 }
 
-// shareText returns before if both texts are equal, and otherwise a copy of text.
+// shareText returns before if the texts are equal, and a copy of text if not.
 func shareText(text, before string) string {
 	if text == before {
 		return before
@@ -212,8 +212,8 @@ func shareText(text, before string) string {
 	return strings.Clone(text)
 }
 
-// storeExtra returns the rare fields of an event. It returns before if they are equal, because feeds often repeat the
-// same diagnoses.
+// storeExtra returns the rarely set fields of an event. If they equal before, it returns before itself: feeds often
+// repeat the same diagnoses.
 func storeExtra(e *acuity.Event, before *extra) *extra {
 	x := extra{e.Digest, e.Cancels, e.AtFrom, e.AtTo, e.CancelsTo, e.Reasons, e.UpdatedAt, e.VersionID, e.Diagnoses, e.CoarseTimes}
 	if x.isZero() {

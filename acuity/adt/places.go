@@ -45,10 +45,10 @@ var areaNames = [areaCount]string{
 type areaWord struct {
 	area   Area
 	text   string // upper case
-	prefix bool   // longer words that begin with it count too
+	prefix bool   // longer words that begin with text also count
 }
 
-// circumstance is a bit for each condition of a rule in places.txt, except reasons.
+// circumstance is a set of rule conditions in places.txt, one bit for each condition except reasons.
 type circumstance uint16
 
 const (
@@ -78,7 +78,7 @@ const (
 	fromBorn
 )
 
-// careRule is a line of the table of areas (docs/decisions.md#primary-table).
+// careRule is a line in the table of areas (docs/decisions.md#primary-table).
 type careRule struct {
 	when       circumstance
 	reasons    acuity.Reasons
@@ -88,7 +88,7 @@ type careRule struct {
 	assignedBy string
 }
 
-// phraseKind is the effect of a phrase in the reason of an admission.
+// phraseKind is the effect of a phrase in a reason for admission.
 type phraseKind uint8
 
 const (
@@ -100,17 +100,17 @@ const (
 
 var phraseKinds = map[string]phraseKind{"not": phraseNot, "but": phraseBut, "after": phraseAfter, "history": phraseHistory}
 
-// phrase is a group of words in the reason of an admission.
+// phrase is a group of words in a reason for admission.
 type phrase struct {
 	rest    []string // words after the first
 	reasons acuity.Reasons
 	kind    phraseKind
 }
 
-// placeBook is the parsed places.txt.
+// placeBook is the parsed contents of places.txt.
 type placeBook struct {
-	words   [32][]areaWord // by first letter, see letter; in the order of the areas
-	service [32][]areaWord // by first letter; words that only services use
+	words   [32][]areaWord // by first letter (see letter), in the order of the areas
+	service [32][]areaWord // by first letter; words that occur only in services
 	except  [areaCount][]string
 	rules   [areaCount][]careRule
 	reasons []string
@@ -120,7 +120,7 @@ type placeBook struct {
 	operation catalogue.Factor // a patient who leaves this primary factor has had a cesarean
 }
 
-// places returns the embedded places.txt. It panics if the file is faulty, which a test prevents.
+// places returns the embedded places.txt. It panics if the file is invalid, which a test rules out.
 var places = sync.OnceValue(func() *placeBook {
 	b, err := parsePlaces(placesText)
 	if err != nil {
@@ -182,7 +182,7 @@ func (b *placeBook) parseLine(line string) error {
 			}
 			stem, prefix := strings.CutSuffix(word, "*")
 			i := letter(stem)
-			words[i] = append(words[i], areaWord{Area(a), stem, prefix}) //nolint:gosec // below areaCount
+			words[i] = append(words[i], areaWord{Area(a), stem, prefix}) //nolint:gosec // a is below areaCount
 		}
 	case "reason":
 		if len(b.reasons) == 64 || slices.Contains(b.reasons, name) {
@@ -198,7 +198,7 @@ func (b *placeBook) parseLine(line string) error {
 	return nil
 }
 
-// addPhrases adds the phrases of a line. A phrase that already exists keeps its meaning and gets the new one, too.
+// addPhrases adds the phrases of a line. A phrase that already exists keeps its meaning and also gets the new one.
 func (b *placeBook) addPhrases(body string, p phrase) {
 	for text := range strings.SplitSeq(body, "|") {
 		words := strings.Fields(text)
@@ -256,7 +256,7 @@ func (b *placeBook) parseRule(f []string) error {
 			if from <= 0 {
 				return fmt.Errorf("unknown clock %q", rest[1])
 			}
-			r.from, rest = clock(from), rest[2:] //nolint:gosec // at most fromBorn
+			r.from, rest = clock(from), rest[2:] //nolint:gosec // from is at most fromBorn
 		default:
 			return fmt.Errorf("unknown word %q", rest[0])
 		}
@@ -265,10 +265,10 @@ func (b *placeBook) parseRule(f []string) error {
 	return nil
 }
 
-// maxAreaText is the maximum length of a location name that is read, in bytes.
+// maxAreaText is how many bytes of a location name are read.
 const maxAreaText = 64
 
-// area returns the first area in [from, to] with a word in text.
+// area returns the first area in [from, to] that a word in text names.
 func (b *placeBook) area(text string, from, to Area) Area {
 	best := areaCount
 	for word := range areaWords(text) {
@@ -277,8 +277,8 @@ func (b *placeBook) area(text string, from, to Area) Area {
 	return best % areaCount // areaCount becomes areaUnknown
 }
 
-// serviceArea returns the first area in [from, to] that the name of a service names. More words name an area in a
-// service than in a location.
+// serviceArea returns the first area in [from, to] that a word in the name of a service names. More words identify an
+// area in a service name than in a location.
 func (b *placeBook) serviceArea(text string, from, to Area) Area {
 	best := areaCount
 	for word := range areaWords(text) {
@@ -292,7 +292,7 @@ func areaWords(text string) iter.Seq[string] {
 	return strings.FieldsFuncSeq(text[:min(len(text), maxAreaText)], func(c rune) bool { return !isLetter(c) && c != '&' })
 }
 
-// wordArea returns the area in [from, to] that a word names if it precedes best, and otherwise best.
+// wordArea returns the area in [from, to] that a word names, or best if best comes first.
 func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to Area) Area {
 	list := words[letter(word)]
 	for i := range list {
@@ -316,8 +316,8 @@ func isLetter(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' }
 // maxServiceWord is the maximum length of a stored word from a service name, in bytes.
 const maxServiceWord = 40
 
-// Service returns the medical service to store: the code in upper case. If the code names no area but one of the
-// names does, as in "108^Obstetrics", it returns the first word that does. The rest of a name is dropped.
+// Service returns the medical service to store: the code in upper case. If the code does not name an area but one of
+// the names does, as in "108^Obstetrics", Service returns the first word that names an area and drops the rest.
 func Service(code string, names ...string) string {
 	if serviceWord(code) == "" {
 		for _, name := range names {
@@ -329,7 +329,7 @@ func Service(code string, names ...string) string {
 	return strings.ToUpper(code)
 }
 
-// serviceWord returns the first word of a text that names an area; "": there is none.
+// serviceWord returns the first word in a text that names an area; "": no word does.
 func serviceWord(text string) string {
 	b := places()
 	for word := range areaWords(text) {
@@ -340,7 +340,7 @@ func serviceWord(text string) string {
 	return ""
 }
 
-// IsOutside reports whether the name of a point of care has a word of another unit and no word of a maternity unit.
+// IsOutside reports whether the name of a point of care has a word for another unit and no word for a maternity unit.
 func IsOutside(pointOfCare string) bool {
 	b := places()
 	return b.area(pointOfCare, areaTriage, areaObstetric) == areaUnknown && b.area(pointOfCare, areaOutside, areaOutside) != areaUnknown

@@ -16,7 +16,7 @@ import (
 	"svc/acuity/stays"
 )
 
-// Builder builds the charts of rooms from the facts of the patients in them.
+// Builder builds the charts of rooms from the facts about the patients in them.
 type Builder struct {
 	*registry.Registry
 	Names      *identity.Names
@@ -25,16 +25,16 @@ type Builder struct {
 	Statements *stays.Statements
 
 	Belonging int  // rooms that belong to the unit
-	Crowded   bool // more rooms belong to the unit than it may have
+	Crowded   bool // whether the unit has more rooms than it may have
 
 	// The fields below are memory for the next room.
 	spare         acuity.RoomChart
 	present       []registry.RoomStay // patients in the room whose chart is built, see choosePresent
-	lastComer     *registry.Visit     // the last of them to arrive
+	lastComer     *registry.Visit     // the last of the present patients to arrive
 	evidenceInput evidence.Input
 }
 
-// RebuildAll builds the charts of touched rooms.
+// RebuildAll rebuilds the charts of touched rooms.
 func (m *Builder) RebuildAll(list []*registry.Room) {
 	for _, r := range list {
 		r.Marks &^= registry.Touched
@@ -50,7 +50,7 @@ func (m *Builder) RebuildAll(list []*registry.Room) {
 	}
 }
 
-// rebuild builds the chart of a room from the facts of the patients in it.
+// rebuild rebuilds the chart of a room from the facts of the patients in it.
 func (m *Builder) rebuild(r *registry.Room) {
 	if r.IsOwn() {
 		if label, own := m.Locations.Table.Label(r.ID); own && label != r.Label {
@@ -90,7 +90,7 @@ func (m *Builder) rebuild(r *registry.Room) {
 	}
 }
 
-// admit adds the entry of a mother, or of another patient who is not a newborn.
+// admit adds the entry for a mother, or for any other patient who is not a newborn.
 func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Instant) {
 	p := addEntry(r)
 	p.Visit, p.Arrived = v.ID, arrived
@@ -126,7 +126,7 @@ func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Inst
 	m.addBabyEvidence(r, p, v)
 }
 
-// admitOccupant adds the entry of an occupant whom a census reports without a visit.
+// admitOccupant adds the entry for an occupant whom a census reports without a visit.
 func (m *Builder) admitOccupant(r *registry.Room) {
 	p, o := addEntry(r), r.Occupant
 	p.Visit, p.Arrived = "room:"+strconv.Itoa(int(r.ID)), o.First
@@ -146,7 +146,7 @@ func (m *Builder) admitOccupant(r *registry.Room) {
 	m.addBabyEvidence(r, p, nil)
 }
 
-// admitUnknown adds the entry of a room that only clinical ingest names.
+// admitUnknown adds the entry for a room that only clinical ingest names.
 func (m *Builder) admitUnknown(r *registry.Room) {
 	e := &m.evidenceInput
 	m.gatherStatements(e, registry.Binding{Kind: registry.ToRoom}, r)
@@ -175,8 +175,9 @@ func addEntry(r *registry.Room) *acuity.PatientChart {
 	return &r.Chart.Patients[n]
 }
 
-// primary returns the primary factor of a visit: the newer of those by ADT and by census. An explicit primary factor of
-// a census holds until ADT moves the patient to another area (docs/decisions.md#explicit-primary).
+// primary returns the primary factor of a visit: the newer of the one from ADT and the one from the census. An explicit
+// primary factor from a census applies until ADT moves the patient to a different area
+// (docs/decisions.md#explicit-primary).
 func (m *Builder) primary(
 	r *registry.Room, v *registry.Visit, known *facts.CensusFacts, birth acuity.Instant, cesarean bool,
 ) (adt.Primary, acuity.EvidenceKind) {
@@ -198,7 +199,7 @@ func (m *Builder) primary(
 		if placed <= stay.Last || m.sameArea(v, known) {
 			return census, acuity.ByCensus
 		}
-	case !here || same || census.Factor == 0: // ADT has more detail than the name of an area
+	case !here || same || census.Factor == 0: // ADT has more detail than an area name
 	case placed <= stay.Last:
 		if census.Factor == byADT.Factor {
 			return byADT, acuity.ByADT
@@ -208,7 +209,7 @@ func (m *Builder) primary(
 	return byADT, acuity.ByADT
 }
 
-// chosen returns the primary factor of a visit by ADT. It depends on the timeline and on the known births.
+// chosen returns the primary factor of a visit according to ADT. It depends on the timeline and on the known births.
 func (m *Builder) chosen(v *registry.Visit, birth acuity.Instant, cesarean bool) adt.Primary {
 	if c := &v.Primary; !c.Known || c.Birth != birth || c.Cesarean != cesarean {
 		*c = registry.Chosen{
@@ -218,7 +219,7 @@ func (m *Builder) chosen(v *registry.Visit, birth acuity.Instant, cesarean bool)
 	return v.Primary.Choice
 }
 
-// censusStayIn returns the newest census stay, and whether it is in the room.
+// censusStayIn returns the visit's newest census stay, and whether that stay is in the room.
 func censusStayIn(v *registry.Visit, r *registry.Room) (facts.CensusStay, bool) {
 	if v.OccupantOf != nil && v.OccupantOf.Occupant != nil {
 		return v.OccupantOf.Occupant.CensusStay, v.OccupantOf == r
@@ -235,14 +236,13 @@ func (m *Builder) placedIn(v *registry.Visit, r *registry.Room) bool {
 	return p.Kind == location.InRoom && p.Room == r.ID
 }
 
-// sameArea reports whether ADT has the visit in an area of the same kind as the census
-// row.
+// sameArea reports whether ADT has the visit in an area of the same kind as the area in the census row.
 func (m *Builder) sameArea(v *registry.Visit, f *facts.CensusFacts) bool {
 	place := m.Locations.Table.Describe(v.Timeline.Stays[len(v.Timeline.Stays)-1].Place())
 	return place.KindFor(v.Timeline.Service) == (&adt.CareFacts{Area: f.Area, Service: f.Service}).Kind()
 }
 
-// PrimaryByCensus returns the primary in a census row.
+// PrimaryByCensus returns the primary factor according to a census row.
 func PrimaryByCensus(r *registry.Room, f *facts.CensusFacts, from, birth acuity.Instant) adt.Primary {
 	at := from
 	if f.PrimarySince != 0 {
@@ -261,8 +261,8 @@ func addDiagnoses(e *evidence.Input, t *adt.Timeline) {
 	}
 }
 
-// addConditions adds the current conditions to the input. It returns the earliest birth among them, or 0, and whether a
-// birth is, or will be, by cesarean.
+// addConditions adds the current conditions to the input. It returns the time of the earliest birth among them, or 0,
+// and whether a birth was or will be by cesarean.
 func addConditions(e *evidence.Input) (birth acuity.Instant, cesarean bool) {
 	for d, codings := range e.Conditions {
 		e.Diagnoses = append(e.Diagnoses, d)
@@ -289,7 +289,7 @@ func addCensus(e *evidence.Input, f *facts.CensusFacts) {
 	}
 }
 
-// addPrimary adds a primary to the input; the zero choice adds nothing.
+// addPrimary adds a primary factor to the input. A zero c adds nothing.
 func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed acuity.Channel, baby uint8) {
 	if c.Factor == 0 {
 		return
@@ -307,8 +307,8 @@ func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed
 	e.Primaries = append(e.Primaries, ev)
 }
 
-// gatherStatements empties the input for the owner b, and adds the lists that contain its statements: those settled
-// with it, and those of the rooms where it was.
+// gatherStatements resets the input for the owner b, and adds the lists that contain the owner's statements: the list
+// of statements settled with the owner, and the lists of the rooms where the owner was.
 func (m *Builder) gatherStatements(e *evidence.Input, b registry.Binding, r *registry.Room) {
 	e.Reset(b.Owner())
 	if !m.Work.Plain {

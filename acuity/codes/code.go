@@ -2,10 +2,10 @@ package codes
 
 import "strings"
 
-// System names a code system as the specification spells it.
+// System names a code system in the specification's spelling.
 type System string
 
-// The code systems of the terminology map. SystemNone marks a code that was sent without a system; its system is
+// The code systems of the terminology map. SystemNone marks a code that was sent without a system; the system is
 // inferred from the shape of the code.
 const (
 	SystemNone  System = ""
@@ -31,10 +31,10 @@ var systemNames = map[string]System{
 	"local": SystemLocal, "l": SystemLocal,
 }
 
-// NormalSystem returns the code system that a sender means by name. A name may be from HL7 table 0396 ("I10", "SCT",
-// "LN", "L", "99abc"), the specification's own name, a FHIR URI or an OID. If name is empty, or is the ambiguous "I"
-// or "ICD", the shape of the code decides between ICD-10-CM and local. Any other system, such as ICD-9, is local. The
-// second result reports whether the system was guessed from the code.
+// NormalSystem returns the code system to which a sender's name refers. A name may be from HL7 table 0396 ("I10",
+// "SCT", "LN", "L", "99abc"), the specification's own name, a FHIR URI or an OID. If name is empty, or is the ambiguous
+// "I" or "ICD", the shape of the code decides between ICD-10-CM and local. Any other system, such as ICD-9, counts as
+// local. The second result reports whether the system was inferred from the code.
 func NormalSystem(name, code string) (System, bool) {
 	switch System(name) { // the common case needs no normalization
 	case ICD10CM, "I10", "I10C":
@@ -72,11 +72,12 @@ func NormalSystem(name, code string) (System, bool) {
 	return SystemLocal, true
 }
 
-// maxSystemName is the longest system name that is read, in bytes. Every known name is shorter.
+// maxSystemName is the maximum length of a system name in bytes; longer names are not read. Every known name is
+// shorter.
 const maxSystemName = 128
 
-// lettersAndDigits is a mapping for strings.Map: it lowercases ASCII letters, keeps digits and drops every other
-// character.
+// lettersAndDigits is a mapping for strings.Map: it converts ASCII letters to lower case, keeps digits and drops every
+// other character.
 func lettersAndDigits(r rune) rune {
 	switch {
 	case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
@@ -106,8 +107,8 @@ func isICD10Shape(code string) bool {
 	return !strings.ContainsFunc(code, func(r rune) bool { return lettersAndDigits(r) < 0 })
 }
 
-// Normal returns the form of a code in which codes of one system are compared: trimmed, ICD-10-CM in upper case
-// without the dot, local codes in upper case, other systems unchanged.
+// Normal returns the normal form of a code, in which codes of the same system can be compared. The code is trimmed;
+// ICD-10-CM codes are in upper case without the dot, local codes in upper case, and codes of other systems unchanged.
 func Normal(system System, code string) string {
 	code = strings.TrimSpace(code)
 	switch system {
@@ -120,8 +121,8 @@ func Normal(system System, code string) string {
 	return code
 }
 
-// Comparable returns the system and the normal form of a code. If system is SystemNone, the shape of the code decides
-// the system.
+// Comparable returns the system and the normal form of a code. If system is SystemNone, it infers the system from the
+// shape of the code.
 func Comparable(system System, code string) (System, string) {
 	if system == SystemNone {
 		system, _ = NormalSystem("", code)
@@ -129,7 +130,8 @@ func Comparable(system System, code string) (System, string) {
 	return system, Normal(system, code)
 }
 
-// Pattern matches codes of one system: one code, or all codes with a prefix. Text is in the form that Normal returns.
+// Pattern matches either one code or all codes with a prefix, within one system. Text is in the form that Normal
+// returns.
 type Pattern struct {
 	Text   string
 	Prefix bool // Text is a prefix; false: Text is the whole code
@@ -140,10 +142,10 @@ func (p Pattern) Matches(code string) bool {
 	return code == p.Text || p.Prefix && strings.HasPrefix(code, p.Text)
 }
 
-// Patterns returns the patterns for a code or range as the specification writes it. In ICD-10-CM, "O15*" is a prefix,
-// and a category of three characters or a range of categories includes all their subcategories, because a category
-// such as "O16" alone is never coded. Any other ICD-10-CM code matches exactly. In other systems, a trailing "*" also
-// makes a prefix.
+// Patterns returns the patterns for a code or range in the specification's notation. In ICD-10-CM, "O15*" is a prefix,
+// and a category of three characters or a range of categories includes all their subcategories, because a category such
+// as "O16" alone is never coded. Any other ICD-10-CM code matches exactly. In other systems, a trailing "*" also makes
+// a prefix.
 func Patterns(system System, written string) []Pattern {
 	if text, ok := strings.CutSuffix(strings.TrimSpace(written), "*"); ok {
 		return []Pattern{{Normal(system, text), true}}

@@ -8,26 +8,26 @@ import (
 // maxTokens is the maximum number of words in a value. A longer value is unreadable.
 const maxTokens = 160
 
-// token is a word of a value.
+// token is a word in a value.
 type token struct {
 	word   string
 	kept   string // see vocabulary
 	known  bool
-	joined bool   // no punctuation that ends a phrase precedes it
-	before string // text between the previous word and this one
+	joined bool   // whether no phrase-ending punctuation precedes the word
+	before string // text between the previous word and this word
 }
 
-// valueReader reduces the text of a value to words of the vocabulary. It drops unknown words: "Category III; provider
+// valueReader reduces the text of a value to words from the vocabulary. It drops unknown words: "Category III; provider
 // notified" becomes "category iii". Negations and words of doubt are always kept, because losing a reading is safer
-// than inventing one. An ambiguous word counts only where its position makes it unambiguous.
+// than inventing one. An ambiguous word counts only if its position resolves the ambiguity.
 type valueReader struct {
 	list     []token
-	allKnown bool // every word is known
-	category bool // a category is named with its number
+	allKnown bool // whether every word is known
+	category bool // whether a category is named with its number
 	out      []string
 }
 
-// normalWords returns the kept words of a text; false: no word is kept.
+// normalWords returns the words of a text that are kept; false: no word is kept.
 func normalWords(text string) (string, bool) {
 	if text == "+" {
 		return "positive", true
@@ -108,20 +108,19 @@ func splitTokens(text string) []token {
 	return list
 }
 
-// The sets of words that the rules about word order use.
+// The sets of words for the rules about word order.
 var (
 	// findings are findings whose absence changes neither the category nor the result.
 	findings = wordSet(`acceleration accelerations accel accels deceleration decelerations decel decels variability
 		bradycardia tachycardia change changes distress pain bleeding contraction contractions ctx complaint complaints
 		order orders intervention interventions reassuring baseline labor`)
-	// ofFindings are words that qualify a finding and precede it.
+	// ofFindings are words that precede and qualify a finding.
 	ofFindings = wordSet(`late variable early prolonged recurrent intermittent repetitive minimal moderate marked
 		significant further other more new any fetal heart rate fhr vaginal uterine patient`)
 	drugs = wordSet(`pitocin pit oxytocin oxy magnesium mag epidural bolus fluids fluid medication med meds infusion
 		tocolytic terbutaline cytotec misoprostol cervidil foley balloon insulin`)
 	historyWords = wordSet(`previous previously prior former formerly history hx earlier initially last h/o s/p`)
-	// otherTests are tests other than the one that the value belongs to; their results may follow it in the same
-	// text.
+	// otherTests are names of other tests, whose results may follow the value in the same text.
 	otherTests = wordSet(`rh hiv hbsag rubella covid rpr antibody control`)
 	organisms  = wordSet(`gbs strep streptococcus streptococci agalactiae organism organisms growth`)
 	connects   = wordSet(`to and or then now`)
@@ -135,7 +134,7 @@ func wordSet(text string) map[string]bool {
 	return set
 }
 
-// is reports whether the i-th word is in a set; an index out of range is in none.
+// is reports whether the i-th word is in a set; for an index out of range, it returns false.
 func (r *valueReader) is(i int, set map[string]bool) bool {
 	return i >= 0 && i < len(r.list) && set[r.list[i].word]
 }
@@ -241,7 +240,7 @@ func (r *valueReader) readNegation(i int) int {
 	return i
 }
 
-// leads reports whether all words before the i-th are known words or numbers.
+// leads reports whether all words before the i-th one are known words or numbers.
 func (r *valueReader) leads(i int) bool {
 	for _, t := range r.list[:i] {
 		if !t.known && !strings.ContainsFunc(t.word, unicode.IsDigit) {
@@ -251,7 +250,7 @@ func (r *valueReader) leads(i int) bool {
 	return true
 }
 
-// followsNegation reports whether the word before the i-th is a negation.
+// followsNegation reports whether the word before the i-th one is a negation.
 func (r *valueReader) followsNegation(i int) bool {
 	if i == 0 {
 		return false
@@ -263,8 +262,8 @@ func (r *valueReader) followsNegation(i int) bool {
 	return false
 }
 
-// isNextToReading reports whether a word about the past (the i-th) concerns a reading: it directly precedes or
-// follows a reading, or refers to an earlier pregnancy.
+// isNextToReading reports whether the i-th word, which is about the past, concerns a reading: whether it directly
+// precedes or follows a reading, or refers to an earlier pregnancy.
 func (r *valueReader) isNextToReading(i int) bool {
 	if i+1 < len(r.list) && strings.HasPrefix(r.list[i+1].word, "pregnanc") {
 		return true
@@ -279,8 +278,8 @@ func (r *valueReader) isNextToReading(i int) bool {
 	return i > 0 && r.list[i].joined && r.list[i-1].known && r.list[i-1].kept != ""
 }
 
-// readNumbers reads the category numbers that begin at the i-th word. It returns the numbers, the index of the last one,
-// and whether the word "category" names them.
+// readNumbers reads the category numbers that begin at the i-th word. It returns the index of the last number, the
+// numbers, and whether the word "category" precedes them.
 func (r *valueReader) readNumbers(i int) (to int, words []string, named bool) {
 	kept, number, _ := strings.Cut(r.list[i].kept, " ")
 	if kept != "category" {
@@ -306,7 +305,7 @@ func (r *valueReader) readNumbers(i int) (to int, words []string, named bool) {
 			return to, words, true
 		}
 		t := &r.list[j]
-		if t.word != t.kept { // in a list, a plain number belongs to the category
+		if t.word != t.kept { // in a list, a plain number also names a category
 			slash := strings.TrimSpace(t.before) == "/" || strings.TrimSpace(t.before) == "-"
 			if !slash && (!connected || r.continues(j+1)) {
 				return to, words, true

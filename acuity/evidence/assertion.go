@@ -9,12 +9,12 @@ import (
 	"svc/acuity/terminology"
 )
 
-// assertion is the state of one factor according to the statements of one identity, in order of time.
+// assertion is the state of one factor according to the statements with one identity, applied in order of time.
 type assertion struct {
 	f catalogue.Factor
 
 	on, held    bool
-	began       acuity.Instant // time of the statement that started it
+	began       acuity.Instant // time of the statement that started the assertion
 	start, last acuity.Instant
 	by          terminology.Match          // newest assertion of the factor
 	from        *terminology.MatchedSignal // the matched signal of by
@@ -26,15 +26,15 @@ func (r *assertion) apply(c *catalogue.Catalogue, s *orderedStatement, m termino
 	case m.On:
 		r.renew(c, s.MatchedSignal, m, s.order, s.clock)
 	case s.Status == acuity.SignalOnHold && r.on:
-		// The factor is off, but its clock continues; the time on hold is not a gap.
+		// The factor is inactive, but its clock continues: the time on hold is not a gap.
 		r.held, r.last = true, s.order
 	default:
 		r.on, r.held = false, false
 	}
 }
 
-// renew starts or continues an assertion at a time, with a given clock. A gap of at least the factor's window starts a
-// new assertion (docs/decisions.md#two-clocks).
+// renew starts or continues an assertion at a given time, with a given start of its clock. A gap of at least the
+// factor's window starts a new assertion (docs/decisions.md#two-clocks).
 func (r *assertion) renew(c *catalogue.Catalogue, s *terminology.MatchedSignal, m terminology.Match, at, clock acuity.Instant) {
 	window, _ := c.Window(r.f, m.Variant, m.Kind == acuity.ByDiagnosis)
 	switch {
@@ -73,7 +73,7 @@ func (r *assertion) evidence() (acuity.Evidence, bool) {
 }
 
 // step updates an assertion with one statement of its identity. before is the previous statement with its time, or nil.
-// A statement without the factor changes nothing, unless it ends everything that its code means.
+// A statement that does not match the factor has no effect, unless it ends every factor of its code.
 func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt acuity.Instant, s *orderedStatement) {
 	if before != nil && terminology.CatalogueIndex().Becoming.Has(r.f) {
 		f.assertReplacement(r, before, beforeAt, s.order)
@@ -92,8 +92,9 @@ func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt
 	}
 }
 
-// assertReplacement asserts the factor that replaces a more severe one if no statement repeats the more severe one in time. A
-// Category III that is not repeated within 60 min then counts as a Category II (docs/decisions.md#silent-category-iii).
+// If no statement repeats a severe factor in time, assertReplacement asserts the factor that replaces it. For example,
+// a Category III that is not repeated within 60 min then counts as a Category II
+// (docs/decisions.md#silent-category-iii).
 func (f *builder) assertReplacement(r *assertion, before *terminology.MatchedSignal, at, now acuity.Instant) {
 	for _, m := range before.Matches {
 		e := f.Catalogue.Requirement(m.Factor, m.Variant)
@@ -103,7 +104,7 @@ func (f *builder) assertReplacement(r *assertion, before *terminology.MatchedSig
 	}
 }
 
-// contiguous is the maximum gap between two runs of one infusion, such as a change of the bag
+// contiguous is the maximum gap between two runs of the same infusion, such as during a bag change
 // (docs/decisions.md#contiguous-infusions).
 const contiguous = 15 * time.Minute
 
@@ -113,9 +114,9 @@ type infusionRun struct {
 	from, to acuity.Instant // to 0: still running
 }
 
-// foldInfusions builds the evidence of the infusions that are resources. The end of one infusion does not end another.
-// An infusion that continues others has the earliest of their clocks (docs/decisions.md#contiguous-infusions,
-// #ended-infusions).
+// foldInfusions builds the evidence from the infusions that are resources. The end of one infusion does not end other
+// infusions. An infusion that continues others has the earliest of their clocks
+// (docs/decisions.md#contiguous-infusions, #ended-infusions).
 func (f *builder) foldInfusions() {
 	var runs []assertion
 	var ran []infusionRun
@@ -125,7 +126,7 @@ func (f *builder) foldInfusions() {
 		for _, h := range said {
 			s := times.ordered(h)
 			if h.Status == acuity.SignalActive && h.State == terminology.Unmapped {
-				n = crossEffects{} // an earlier version named another drug
+				n = crossEffects{} // an earlier version named a different drug
 				continue
 			}
 			n.addStatement(terminology.CatalogueIndex(), 0, &s)
@@ -152,7 +153,7 @@ func (f *builder) foldInfusions() {
 	}
 }
 
-// ordered returns the next version of a resource, with its resolved times, as a statement without a resource.
+// ordered returns the next version of a resource as a statement without a resource, with resolved times.
 func (t *versionTimes) ordered(h *ResourceStatement) orderedStatement {
 	p := h.plain()
 	p.ObservedAt, p.StartedAt = t.resolve(h)
@@ -172,8 +173,8 @@ func factorsOf(said []*ResourceStatement) []catalogue.Factor {
 	return list
 }
 
-// moveInfusion updates the assertion of an infusion with one version. The version that ends an infusion also provides
-// its start, even if it is the first version received (docs/decisions.md#ended-infusions). Time on hold counts as
+// moveInfusion updates the assertion of an infusion with one version. A version that ends an infusion also gives the
+// infusion's start, even if no earlier version was received (docs/decisions.md#ended-infusions). Time on hold counts as
 // running.
 func (f *builder) moveInfusion(r *assertion, s *orderedStatement, ran []infusionRun) []infusionRun {
 	i := slices.IndexFunc(s.Matches, func(m terminology.Match) bool { return m.Factor == r.f })

@@ -9,25 +9,25 @@ import (
 	"svc/acuity/terminology"
 )
 
-// In a multiple gestation, a statement about one fetus does not apply to another, so the statements about each are
-// folded separately. Statements that name no fetus are also folded separately, because they could be about any. In a
-// singleton pregnancy, all statements are about the same fetus, whether they name it or not.
+// In a multiple gestation, a statement about one fetus does not apply to the others, so the statements about each fetus
+// are folded separately. Statements that do not name a fetus are also folded separately, because they could be about
+// any of the fetuses. In a singleton pregnancy, all statements are about the same fetus, whether or not they name it.
 
-// gestation is the known number of fetuses.
+// gestation is what is known about the number of fetuses.
 type gestation struct {
-	apart    bool     // there are several, so the statements about each are folded separately
+	apart    bool     // there are several fetuses, so the statements about each are folded separately
 	fetuses  []string // names of the fetuses
 	babies   int      // number from a diagnosis or a feed; 0: unknown
 	tracings []tracing
 }
 
-// tracing has the categories of the fetal heart rate tracings of one fetus.
+// tracing summarizes the categories of one fetus's heart rate tracings.
 type tracing struct {
-	fetus             string         // "": the tracings name none
-	categoryI, newest acuity.Instant // newest Category I, newest of any category; 0: none
+	fetus             string         // "": the tracings do not name a fetus
+	categoryI, newest acuity.Instant // times of the newest Category I and of the newest tracing; 0: none
 }
 
-// countFetuses determines the number of fetuses from everything except signals that state it.
+// countFetuses determines the number of fetuses from everything except signals that state the number.
 func (f *builder) countFetuses() {
 	f.babies, f.fetuses = int(f.e.Babies), f.e.fetuses[:0]
 	name := func(fetus string) {
@@ -59,7 +59,7 @@ func (f *builder) countFetuses() {
 	f.e.fetuses = f.fetuses
 }
 
-// namesFetus reports whether a statement of the patient names a fetus.
+// namesFetus reports whether a statement about the patient names a fetus.
 func (t *codeStatements) namesFetus(owner Owner) bool {
 	return slices.ContainsFunc(t.statements, func(h Statement) bool {
 		return h.Owner == owner && h.Counts() && h.Status != acuity.SignalRetracted
@@ -81,7 +81,7 @@ func (f *builder) isMultiple() bool {
 	})
 }
 
-// recordTracings records the categories of the tracings of each fetus.
+// recordTracings records the tracing categories of each fetus.
 func (f *builder) recordTracings(cache *Cache) {
 	f.tracings = f.e.tracings[:0]
 	for i := range cache.list {
@@ -93,11 +93,11 @@ func (f *builder) recordTracings(cache *Cache) {
 	f.e.tracings = f.tracings
 }
 
-// categoryI returns when the tracing of a fetus was last a Category I, or 0 if it never was. Newer tracings of all
-// fetuses replace a tracing that names none.
+// categoryI returns when the tracing of a fetus was last a Category I, or 0 if it never was. A tracing that does not
+// name a fetus is replaced once all fetuses have newer tracings.
 func (f *builder) categoryI(fetus string) (at acuity.Instant) {
 	if !f.apart {
-		fetus = "" // all tracings are of the only fetus
+		fetus = "" // there is only one fetus, so all tracings are about it
 	}
 	for i := range f.tracings {
 		if f.tracings[i].fetus == fetus {
@@ -110,7 +110,7 @@ func (f *builder) categoryI(fetus string) (at acuity.Instant) {
 	return at
 }
 
-// allTraced returns the instant since which each fetus has a tracing that names it, or 0 if not every fetus has one.
+// allTraced returns the instant from which every fetus has a tracing that names it, or 0 if some fetus has none.
 func (f *builder) allTraced() acuity.Instant {
 	since, named := acuity.Instant(math.MaxInt64), 0
 	for i := range f.tracings {
@@ -124,9 +124,9 @@ func (f *builder) allTraced() acuity.Instant {
 	return since
 }
 
-// cleared returns when a factor was last denied, whatever source had asserted it, or 0 if it never was. A Category I
-// denies the categories II and III of its fetus. An early-warning score below the limit denies the warning
-// (docs/decisions.md#mews-below-limit).
+// cleared returns when a factor was last denied, whatever source had asserted it, or 0 if it was never denied. A
+// Category I tracing denies Categories II and III for the same fetus. An early-warning score below the limit denies the
+// warning (docs/decisions.md#mews-below-limit).
 func (f *builder) cleared(factor catalogue.Factor, fetus string) acuity.Instant {
 	ix := terminology.CatalogueIndex()
 	switch {
@@ -139,8 +139,8 @@ func (f *builder) cleared(factor catalogue.Factor, fetus string) acuity.Instant 
 	return 0
 }
 
-// findUnnamed records whether several statements of a multiple gestation are about a fetus but name none. The newest of
-// them counts, although they may be about different fetuses.
+// findUnnamed records whether, in a multiple gestation, several statements are about a fetus but do not name it. Only
+// the newest of these statements counts, although they may be about different fetuses.
 func (f *builder) findUnnamed(cache *Cache) {
 	f.e.UnnamedFetus = false
 	if !f.apart {
@@ -166,7 +166,7 @@ func (f *builder) findUnnamed(cache *Cache) {
 	}
 }
 
-// countStated returns the number of statements of the patient, not counting those that a retraction removed.
+// countStated returns the number of statements about the patient, not counting retracted ones.
 func (f *builder) countStated(t *codeStatements) (n int) {
 	if t == nil {
 		return 0

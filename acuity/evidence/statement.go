@@ -9,33 +9,33 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Statement is one stored clinical statement, in 56 bytes. There are very many, so statements with equal text share the
-// matched signal.
+// Statement is one stored clinical statement, in 56 bytes. There are very many statements, so those with equal text
+// share the matched signal.
 type Statement struct {
 	*terminology.MatchedSignal // content of the statement
 
-	Number     int64 // in order of arrival, unique in the hospital
+	Number     int64 // sequence number by arrival, unique in the hospital
 	ReceivedAt acuity.Instant
 	ObservedAt acuity.Instant // 0: not sent
 	StartedAt  acuity.Instant // 0: not sent
 	Owner      Owner
-	Room       int32 // as sent, for the caller only: evidence does not depend on it
-	Settled    bool  // the owner is final
+	Room       int32 // as sent, for the caller's use only; evidence does not depend on the room
+	Settled    bool  // whether the owner is final
 }
 
-// Owner is the owner of a statement. It is a number, not a pointer, because there are thousands of statements, and the
-// garbage collector follows each pointer in them. The caller defines the meaning of the numbers. Statements with equal
-// owners are about one patient.
+// Owner is the owner of a statement. It is a number, not a pointer: there are thousands of statements, and the garbage
+// collector would follow each pointer. The caller defines what the numbers mean. Statements with equal owners are about
+// the same patient.
 type Owner struct {
 	ID   int32
 	Kind OwnerKind
 }
 
-// OwnerKind distinguishes owners whose ids are equal.
+// OwnerKind distinguishes owners with equal ids.
 type OwnerKind uint8
 
-// OrderTime returns the time that orders statements: the observation or, without one, the receipt. For everything
-// except a medication, the start counts as the observation. The result is never after the receipt
+// OrderTime returns the time by which statements are ordered: the time of the observation or, without one, of the
+// receipt. Except for a medication, the start counts as the observation. The result is never after the receipt
 // (docs/decisions.md#signal-time).
 func (h *Statement) OrderTime() acuity.Instant {
 	if h.Kind != catalogue.KindMedication {
@@ -44,7 +44,7 @@ func (h *Statement) OrderTime() acuity.Instant {
 	return h.firstOf(h.ObservedAt, 0)
 }
 
-// clockStart returns the time at which the clock of the statement starts.
+// clockStart returns the time at which the statement's clock starts.
 func (h *Statement) clockStart() acuity.Instant {
 	if h.Kind == catalogue.KindMedication {
 		return h.firstOf(h.StartedAt, h.ObservedAt)
@@ -52,7 +52,7 @@ func (h *Statement) clockStart() acuity.Instant {
 	return h.firstOf(h.ObservedAt, h.StartedAt)
 }
 
-// firstOf returns the first nonzero value of a, b and the receipt; never later than the receipt.
+// firstOf returns the first nonzero value among a, b and the receipt, but never a time after the receipt.
 func (h *Statement) firstOf(a, b acuity.Instant) acuity.Instant {
 	switch {
 	case a != 0:
@@ -66,15 +66,15 @@ func (h *Statement) firstOf(a, b acuity.Instant) acuity.Instant {
 // Matters reports whether the statement can change the evidence of its owner.
 func (h *Statement) Matters() bool { return h.Concept != 0 || h.Counts() }
 
-// orderedStatement is one clinical statement with its order and clock times.
+// orderedStatement is one clinical statement with its order time and clock time.
 type orderedStatement struct {
 	*Statement
 	order, clock acuity.Instant
-	drug         bool // a medication by identity, not by a concept
+	drug         bool // a medication by its identity, not by a concept
 }
 
-// compareStatements orders statements of one identity by time, then receipt, then weight. Remaining ties are ordered by
-// content, so the order within a request has no effect.
+// compareStatements orders statements with the same identity by time, then receipt, then weight. Remaining ties are
+// ordered by content, so the order within a request has no effect.
 func compareStatements(a, b orderedStatement) int {
 	if a.order != b.order {
 		return cmp.Compare(a.order, b.order)
@@ -119,10 +119,10 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// winners returns, in place, one statement for each time: the last one that no later statement of that time retracts. A
-// retraction with another time removes the last statement before it; a retraction with a value removes the last
-// statement with that value. A retracted statement never counted, so the statement before it counts again. A drug that
-// was entered in error only stops running.
+// winners returns, in place, one statement for each time: the last one that no later statement with the same time
+// retracts. A retraction with a different time removes the last statement before it; a retraction with a value removes
+// the last statement with that value. The result is as if a retracted statement had never been sent: the statement
+// before it counts again. A drug entered in error only stops running.
 func winners(all []orderedStatement) []orderedStatement {
 	kept := all[:0]
 	for i := 0; i < len(all); {
@@ -135,7 +135,7 @@ func winners(all []orderedStatement) []orderedStatement {
 		case isRetraction(all[i+last]):
 			kept = retract(kept, all[i+last].MatchedSignal)
 		case len(kept) == n-1:
-			kept = all[:n] // it is already in the list
+			kept = all[:n] // the winner is already in the list
 		default:
 			kept = append(kept, all[i+last])
 		}
@@ -147,7 +147,7 @@ func winners(all []orderedStatement) []orderedStatement {
 // isRetraction reports whether a statement retracts another one.
 func isRetraction(s orderedStatement) bool { return s.Status == acuity.SignalRetracted && !s.drug }
 
-// retract removes the last statement that a retraction refers to.
+// retract removes the last statement to which a retraction refers.
 func retract(list []orderedStatement, retraction *terminology.MatchedSignal) []orderedStatement {
 	for i, one := range slices.Backward(list) {
 		if retraction.Retracts(one.MatchedSignal) {
@@ -181,15 +181,15 @@ func winner(same []orderedStatement) int {
 	return last
 }
 
-// eachSuperseded calls found for each of n statements that a later one about the same subject replaces, the latest first.
-// The statements are in order of arrival; one replaces another only if its time is not earlier. hash distinguishes most
-// subjects; it returns false for a statement that does not count.
+// eachSuperseded calls found for each of n statements that a later one about the same subject replaces, latest first.
+// The statements are in order of arrival; a statement replaces another only if its time is not earlier. hash
+// distinguishes most subjects; it returns false for a statement that does not count.
 func eachSuperseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool, at func(i int) acuity.Instant, found func(i int)) {
 	if n < 2 {
 		return
 	}
 	var array [2 * (MaxStatements + spareStatements)]int32
-	places := array[:] // by hash: 1 + the index of the statement about a subject that has the latest time
+	places := array[:] // by hash: 1 + the index of the subject's statement with the latest time
 	if 2*n > len(places) {
 		places = make([]int32, 2*n)
 	}
@@ -207,7 +207,7 @@ func eachSuperseded(n int, hash func(i int) (uint64, bool), same func(i, j int) 
 		if places[p] != 0 && at(i) <= at(int(places[p]-1)) {
 			found(i)
 		} else {
-			places[p] = int32(i + 1) //nolint:gosec // the list is capped
+			places[p] = int32(i + 1) //nolint:gosec // the list has a maximum length
 		}
 	}
 }

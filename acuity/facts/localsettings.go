@@ -10,25 +10,25 @@ import (
 	"svc/acuity/location"
 )
 
-// These are the caps of the tables that administrators set.
+// The maximum sizes of the tables that administrators set.
 const (
-	// capMappings is the maximum number of rows of the terminology map.
+	// capMappings is the maximum number of rows in the terminology map.
 	capMappings = 20_000
-	// capPlaces is the maximum number of rows of the location table.
+	// capPlaces is the maximum number of rows in the location table.
 	capPlaces = 5000
 )
 
-// LocalSettings are the rows that administrators set, by kind and id. They define how one hospital maps its codes,
-// places and feeds, and the rules that override the catalogue.
+// LocalSettings are the rows that administrators set, by kind and id. They define how a hospital's codes, places and
+// feeds are mapped, and the rules that override the catalogue.
 type LocalSettings struct {
 	Table[SettingKey, Setting]
 	Unit *UnitState
 }
 
-// SettingKey identifies a row by its kind and its id within the table of that kind.
+// SettingKey identifies a row by its kind and its id in the table for that kind.
 type SettingKey struct{ Kind, ID string }
 
-// Setting is a record that administrators set. It is immutable: another version is another record.
+// Setting is a record that administrators set. It is immutable: a new version is a new record.
 type Setting interface {
 	Record
 	RowVersion() int64
@@ -62,13 +62,13 @@ func (s *PlaceState) equals(o Setting) bool {
 	return ok && s.Place == other.Place
 }
 
-func (s *SwitchesState) equals(Setting) bool { return false } // each is a new version of all settings
+func (s *SwitchesState) equals(Setting) bool { return false } // every change is a new version of all switches
 
-// These are the reasons for refusing an administrator's observation as a whole.
+// The reasons for refusing an administrator's observation as a whole.
 const (
-	ReasonPrecondition = "precondition_failed" // the version is not [acuity.Act.Expect]
+	ReasonPrecondition = "precondition_failed" // the current version is not the one in [acuity.Act.Expect]
 	ReasonNotThere     = "not_there"           // there is nothing to delete
-	ReasonTooMany      = "too_many"            // a cap of limits.go is exceeded
+	ReasonTooMany      = "too_many"            // a limit in limits.go is exceeded
 )
 
 // settingChange is a row that an observation sets or deletes.
@@ -117,7 +117,7 @@ func (s *LocalSettings) Refusal(o *acuity.Observation, changes []settingChange) 
 	expect := acuity.ExpectAnything
 	if o.Act != nil {
 		if expect = o.Act.Expect; s.isTableVersion(o, expect) {
-			expect = acuity.ExpectAnything // of each row, because the table has the expected version
+			expect = acuity.ExpectAnything // of each row, because the version of the whole table was as expected
 		}
 	}
 	sizes := map[string]int{}
@@ -143,7 +143,7 @@ func (s *LocalSettings) Refusal(o *acuity.Observation, changes []settingChange) 
 	return ""
 }
 
-// Locations returns the rows that define a place, for the resolution of rooms.
+// Locations returns the rows that define a place, for resolving locations to rooms.
 func (s *LocalSettings) Locations() (list []*acuity.Place) {
 	for _, row := range s.Rows {
 		if p, ok := row.(*PlaceState); ok && (p.PointOfCare != "" || p.Room != "" || p.Bed != "") {
@@ -171,11 +171,12 @@ func (s *LocalSettings) Erase(kind, id string) bool {
 	return false
 }
 
-// leastTableVersion exceeds every version of a row. Versions of tables, which start at it, are exact as JSON numbers.
+// leastTableVersion is the lowest version of a table. It exceeds every version of a row, and table versions are exact
+// as JSON numbers.
 const leastTableVersion = 1 << 52
 
-// TableVersion returns the version of a whole table, computed from the versions of its rows by id. It differs after any
-// row was set or removed, so [acuity.Act.Expect] may name it for an act on many rows.
+// TableVersion returns the version of a whole table, computed from the versions of its rows by id. Setting or removing
+// any row changes the table version, so [acuity.Act.Expect] may contain it for an act on many rows.
 func TableVersion(rows map[string]int64) int64 {
 	h := sha256.New()
 	var b []byte

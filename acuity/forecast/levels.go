@@ -8,7 +8,7 @@ import (
 	"svc/acuity/score"
 )
 
-// The scenarios of a level forecast: 40 quantiles of the required nurses times 5 quantiles of the remaining noise.
+// The scenarios of a level forecast: 40 quantiles of the required nurses times 5 quantiles of the residual noise.
 const (
 	cutsOfR   = 40
 	noises    = 5
@@ -16,7 +16,7 @@ const (
 )
 
 // The odds of each level are shifted so that levels occur as often as they are forecast. shiftStep is the learning
-// rate, shareClip keeps the odds finite. Chosen by this project.
+// rate; shareClip keeps the odds finite. Both values were chosen by this project.
 const (
 	shiftStep = .03
 	shareClip = .01
@@ -40,8 +40,8 @@ var noiseScores = func() (z [noises]float64) {
 	return z
 }()
 
-// between gives the position of each scenario between the tracked quantiles: linear in the normal score, extrapolated
-// beyond the outermost quantiles.
+// between gives the position of each scenario between the tracked quantiles. Positions are linear in the normal score
+// and extrapolated beyond the outermost quantiles.
 var between = func() (list [cutsOfR]struct {
 	left  int
 	share float64
@@ -60,23 +60,23 @@ var between = func() (list [cutsOfR]struct {
 
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
-// levels is the level forecast at one instant.
+// levels is the level forecast for one instant.
 type levels struct {
 	atLeast [3]float64 // probability of at least yellow, orange and red
 	driving acuity.Axis
 	level   acuity.Level
 }
 
-// scene is the input of the level forecast at one instant.
+// scene is the input to the level forecast for one instant.
 type scene struct {
 	outlook
-	moves float64           // expected in the last 120 min
-	known int32             // past moves that still count at the instant
+	moves float64           // expected number of moves in the last 120 min
+	known int32             // number of past moves that still count at the instant
 	base  score.UnitNumbers // all other numbers
 	shift [3]float64
 }
 
-// judge evaluates the axes of the verdict for all scenarios of an instant.
+// judge evaluates the verdict's axes for all scenarios at one instant.
 func (s *scene) judge() levels {
 	moves := poisson(s.moves)
 	var seen [4][acuity.AxisCount]int
@@ -95,8 +95,8 @@ func (s *scene) judge() levels {
 }
 
 // judgeLevels evaluates the same scenarios as judge, but determines only the levels and not the driving axis. The level
-// never falls when more nurses are required and everything that depends on them also increases, so a binary search
-// finds the scenarios at which the level changes.
+// never falls when the required nurses and the quantities that depend on them increase, so a binary search finds the
+// scenarios at which the level changes.
 func (s *scene) judgeLevels() levels {
 	moves := poisson(s.moves)
 	var count [4]int
@@ -115,7 +115,7 @@ func (s *scene) judgeLevels() levels {
 				count[here] += cutsOfR - i
 				break
 			}
-			low, high := i, cutsOfR-1 // level(low) is here, and level(high) is above it
+			low, high := i, cutsOfR-1 // level(low) equals here, and level(high) is above it
 			next := last
 			for high-low > 1 {
 				mid := (low + high) / 2
@@ -167,13 +167,13 @@ func (s *scene) shares(count *[4]int) levels {
 	return l
 }
 
-// part returns the value of quantity K, C or S (see [Model]) if the required nurses exceed their mean by excess.
+// part returns the quantity K, C or S (see [Model]) in the case that the required nurses exceed their mean by excess.
 func (s *scene) part(part, i int, excess, z float64) float64 {
 	return max(0, s.mean[part]+float64(s.slopes[i]*excess)+float64(s.sds[i]*z))
 }
 
-// findDriving returns the most frequent driving axis among the scenarios of a level, or among all scenarios if none
-// has that level.
+// findDriving returns the most frequent driving axis among the scenarios at a level, or among all scenarios if none is
+// at that level.
 func findDriving(seen *[4][acuity.AxisCount]int, level acuity.Level) acuity.Axis {
 	of := seen[level]
 	if of == [acuity.AxisCount]int{} {
@@ -210,8 +210,8 @@ func poisson(mean float64) (quantiles [noises]int32) {
 	return quantiles
 }
 
-// scenes computes the unit at instants ahead, given in minutes. Between two full hours, the forecast is interpolated;
-// the frozen path is that of the earlier hour.
+// scenes computes the state of the unit a given number of minutes ahead. Between two hours of the forecast, it
+// interpolates; the frozen path is the one for the earlier hour.
 type scenes struct {
 	*path
 	model    *Model
@@ -221,7 +221,7 @@ type scenes struct {
 	hours    [Horizon + 1]stretch
 }
 
-// forecastScenes forecasts a unit from an instant on. The visits of s must be sorted.
+// forecastScenes forecasts a unit, starting at an instant. The visits of s must be sorted.
 func (m *Model) forecastScenes(s *acuity.Snapshot, at acuity.Instant, c clock) *scenes {
 	a := &scenes{model: m, snapshot: s, moves: m.averageWeek(m.Moves[:], false), hours: c.ahead(at)}
 	a.path = m.follow(s, &a.hours)
@@ -259,7 +259,7 @@ func (a *scenes) at(minutes int) scene {
 	return s
 }
 
-// outlook returns the unit h hours ahead; the outlook for now is certain.
+// outlook returns the outlook for the unit h hours ahead. For 0 hours, it is certain.
 func (a *scenes) outlook(h int) outlook {
 	if h > 0 {
 		return a.ahead[h-1]
@@ -280,7 +280,7 @@ func (s *scene) expectMoves(a *scenes, minutes int) {
 	s.known = int32(math.Round(float64(1-come) * float64(a.snapshot.Moves)))
 }
 
-// findStaffing returns the nurses on duty and the call state at an instant, by the plans; -1: unknown.
+// findStaffing returns the nurses on duty and the call state at an instant according to the plans; -1: unknown.
 func findStaffing(s *acuity.Snapshot, plans []acuity.Staffing, at acuity.Instant) (int32, acuity.Tristate) {
 	n, call := s.Nurses, s.Call
 	for i := range plans {

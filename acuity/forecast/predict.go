@@ -42,7 +42,7 @@ func Predict(m *Model, u *Unit) (Forecast, error) {
 	return f, nil
 }
 
-// pastHours returns the measured hours of the last eight hours before an instant.
+// pastHours returns the measured hours among the last eight hours before an instant.
 func (m *Model) pastHours(at acuity.Instant) (list []Measured) {
 	for _, p := range m.Past {
 		if p.At() <= at && p.At() > at-Horizon*hourLong {
@@ -64,7 +64,7 @@ func checkHistory(m *Model, u *Unit) error {
 	return nil
 }
 
-// shortfall returns the number of whole nurses missing; -1: the nurses on duty are unknown.
+// shortfall returns the shortfall in whole nurses; -1: the number of nurses on duty is unknown.
 func shortfall(required float64, onDuty int32) int32 {
 	if onDuty < 0 {
 		return -1
@@ -72,7 +72,7 @@ func shortfall(required float64, onDuty int32) int32 {
 	return max(0, int32(math.Ceil(required-float64(onDuty))))
 }
 
-// point returns the forecast level the given number of minutes ahead.
+// point returns the forecast for the level a given number of minutes ahead.
 func (a *scenes) point(u *Unit, minutes int) Point {
 	at := u.At + acuity.Instant(minutes)*60_000
 	s := a.at(minutes)
@@ -93,23 +93,23 @@ func (a *scenes) point(u *Unit, minutes int) Point {
 	}
 }
 
-// The weights of the priors of the tracked quantities. Chosen by this project like those in path.go.
+// The weights of the priors for the tracked quantities, chosen in the same way as the weights in path.go.
 const (
 	ridgePrior  = 240.0 // nurses², or rooms²
-	spreadPrior = 20.0  // nurses², of the slope of K, C and S on R
-	spreadHours = 20.0  // hours of the first residual variances
+	spreadPrior = 20.0  // nurses², for the slopes of K, C and S on R
+	spreadHours = 20.0  // weight of the prior residual variances, in hours
 )
 
 // spreadFirst are the prior residual variances of K, C and S: nurses², rooms², points².
 var spreadFirst = [3]float64{.25, .5, 200}
 
-// outlook is the corrected forecast of one hour with its distribution.
+// outlook is the corrected forecast for one hour, with its distribution.
 type outlook struct {
-	required, occupied correction // of R and of C
+	required, occupied correction // for R and for C
 	mean               amount
 	sd                 float64
-	slopes             [3]float64 // of K, C and S on R; the means of K and S use theirs, the scenarios use all three
-	sds                [3]float64 // of their residuals
+	slopes             [3]float64 // slopes of K, C and S on R; the means of K and S use their slopes, the scenarios use all three
+	sds                [3]float64 // standard deviations of the residuals of K, C and S
 	tails              [Quantiles]float64
 }
 
@@ -120,14 +120,14 @@ type correction struct {
 	fromUsual float64 // difference from the usual value now to the current value
 }
 
-// by returns the corrected mean for two learned weights.
+// by returns the mean corrected with two learned weights.
 func (c *correction) by(w1, w2 float64) float64 {
 	return max(0, c.raw+float64(w1*c.byUsual)+float64(w2*c.fromUsual))
 }
 
-// correct computes the outlooks of a path. A path depends on the current patients only, not on what is usual for the
+// correct computes the outlooks of a path. A path depends only on the current patients, not on what is usual for the
 // unit. Two learned weights therefore pull the mean toward the usual value at that hour, and preserve the unit's
-// current distance from the usual value. At a hospital whose stages carry no information, the result is a blend of
+// current distance from the usual value. If stages are not informative at a hospital, the result is a blend of
 // persistence and the usual value. Nurses and occupied rooms have separate weights.
 func (m *Model) correct(p *path, hours *[Horizon + 1]stretch) [Horizon]outlook {
 	var list [Horizon]outlook
@@ -200,8 +200,8 @@ const (
 	leastEffect = .25 // nurses
 )
 
-// explainPeak explains the forecast peak to a nurse: the largest changes of the required nurses first, then the reasons
-// to trust the forecast less.
+// explainPeak explains the forecast peak to a nurse. It lists first the largest changes in required nurses, then the
+// reasons to trust the forecast less.
 func explainPeak(m *Model, u *Unit, p *path, o *outlook, h int) []string {
 	local := func(at acuity.Instant) string { return clock{u.Zone}.local(at).Format("15:04") }
 	by := local(u.At + acuity.Instant(h+1)*hourLong)

@@ -28,8 +28,8 @@ type eventStore struct {
 	worklist   *identity.Worklist
 	settings   *facts.LocalSettings
 
-	versions map[encounterVersion]*intakeVersion // versions of Encounters in this observation
-	spare    []registry.IntakeEvent              // memory for the events of an observation
+	versions map[encounterVersion]*intakeVersion // Encounter versions in this observation
+	spare    []registry.IntakeEvent              // memory for the events in an observation
 }
 
 // applyEvents adds the events to their visits.
@@ -101,15 +101,15 @@ func (es *eventStore) applyEvent(in *registry.Intake, i int, e *acuity.Event) (a
 func (es *eventStore) storeEvent(in *registry.Intake, i int, e *acuity.Event, v *registry.Visit, id string) {
 	completed := *e
 	if e.Resource != "" && e.Encounter == "" && e.Visit != v.ID {
-		completed.Encounter = e.Visit // the reference is its only name
+		completed.Encounter = e.Visit // the reference is the visit's only name
 	}
 	completed.ReceivedAt, completed.Feed = in.Observation.ReceivedAt, in.Observation.Channel
 	completed.ByPatient = namesPatientAlone(e)
 	if completed.ID != "" {
-		completed.Digest = "" // the deduplication has the digest
+		completed.Digest = "" // facts.Deduplication has the digest
 	}
 	if v.IsName() && v.Statements.Len()+len(v.ResourceStatements) > 0 {
-		es.Work.RecountWaiting = true // its statements no longer wait
+		es.Work.RecountWaiting = true // the visit's statements no longer wait
 	}
 	stored := adt.StoreEvent(&completed, v.Newest())
 	stored.ID = id
@@ -135,13 +135,13 @@ func (es *eventStore) storeEvent(in *registry.Intake, i int, e *acuity.Event, v 
 // open and none is in the place that the event names.
 const reasonSeveralOpen = "several_open_visits"
 
-// namesPatientAlone reports whether an event names only the patient. Releases without the field reported it by a
-// warning.
+// namesPatientAlone reports whether an event names only the patient. Releases without the field ByPatient marked such
+// events by a warning.
 func namesPatientAlone(e *acuity.Event) bool {
 	return e.ByPatient || slices.ContainsFunc(e.Warnings, func(w acuity.Warning) bool { return w.Code == "visit_by_patient" })
 }
 
-// answerEvents sets the results of the events after the timelines are built.
+// answerEvents sets the results of the events, once the timelines are built.
 func (es *eventStore) answerEvents(in *registry.Intake) {
 	counts := [acuity.Time + 1]int{}
 	for i := range in.Items {
@@ -166,7 +166,7 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 					item.Outcome = acuity.Duplicate
 				case t.Disposition == adt.SameRoom && (in.Events[i].Left && r != nil || t.Event.Resource != ""):
 					// The transfer ends an absence that a census reported (docs/decisions.md#census-among-adt), or a
-					// part of a FHIR visit is in the same room as the visit.
+					// part of a FHIR visit is in the room where the visit already is.
 				case reason != "":
 					item.Outcome, item.Reason = acuity.Ignored, reason
 				}
@@ -197,14 +197,14 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 	}
 }
 
-// answerRoom sets the room of the visit after the event; nil means none.
+// answerRoom sets the room of the visit after the event; nil means that there is none.
 func answerRoom(item *acuity.ItemResult, r *registry.Room) {
 	if r != nil {
 		item.HasRoom, item.RoomID = true, r.ID
 	}
 }
 
-// addEventRoom adds the room of an event.
+// addEventRoom adds the room that an event names.
 func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Location) {
 	switch r := es.Room(l.RoomID); {
 	case !l.HasRoomID:
@@ -219,11 +219,11 @@ func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Locatio
 		return
 	}
 	if es.locations.Table.AddUse(*l) {
-		es.Work.TableChanged = true // a room number that two points of care use identifies neither room
+		es.Work.TableChanged = true // a room number used by two points of care does not identify a room
 	}
 }
 
-// appliedEventOf returns an event of the visit with its disposition.
+// appliedEventOf returns an event of the visit together with its disposition.
 func appliedEventOf(v *registry.Visit, id string, e *acuity.Event) *adt.AppliedEvent {
 	for i := range v.Timeline.Events {
 		t := &v.Timeline.Events[i]
@@ -234,8 +234,8 @@ func appliedEventOf(v *registry.Visit, id string, e *acuity.Event) *adt.AppliedE
 	return nil
 }
 
-// warnOfPlace warns if the visit is in no room although an event named a location. A visit that was transferred to a
-// location outside of the unit gets no warning.
+// warnOfPlace warns if an event named a location but the visit is not in a room. It does not warn if the visit was
+// transferred to a location outside the unit.
 func (es *eventStore) warnOfPlace(in *registry.Intake, i int, v *registry.Visit) {
 	place := &in.Observation.Events[i].Place
 	switch {
@@ -254,8 +254,8 @@ func wasInUnit(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Spans, inUnit)
 }
 
-// foldOldest replaces the oldest events of a visit that has too many with one event (docs/decisions.md#folded-events),
-// which has the place and the diagnoses of the patient after them. Folded events can no longer be cancelled.
+// If a visit has too many events, foldOldest replaces the oldest ones with one event (docs/decisions.md#folded-events).
+// That event has the patient's place and diagnoses after the replaced events, which can no longer be cancelled.
 func (es *eventStore) foldOldest(v *registry.Visit) {
 	if !es.isFull(v) {
 		return
@@ -275,7 +275,7 @@ func (es *eventStore) foldOldest(v *registry.Visit) {
 	how := es.locations.TimelineOptions(es.settings)
 	how.FoldAt = v.FoldAt
 	s := adt.Build(old, how)
-	v.Folded += int32(n) //nolint:gosec // at most capEvents
+	v.Folded += int32(n) //nolint:gosec // n is at most capEvents
 	v.FoldAt = until
 	v.Events = append(adt.StoreEvents(s.Fold(v.ID)), rest...)
 	base := v.Events[:len(v.Events)-len(rest)]
@@ -292,9 +292,9 @@ func (es *eventStore) isFull(v *registry.Visit) bool {
 	return len(v.Events) > capEvents || v.Bytes-v.Facts.Size() > capEventBytes
 }
 
-// assignLent permanently moves events that name only the patient to the visits that they belong to. It does so for the
-// events of a visit that has too many, and for those that such a visit has borrowed, because folding would separate
-// them from the events around them.
+// assignLent permanently moves events that name only the patient to the visits they belong to. It does so for the
+// events that a visit with too many events has stored or borrowed, because folding would separate these events from the
+// events around them.
 func (es *eventStore) assignLent(v *registry.Visit) {
 	holders := slices.Clone(v.Whole().Joined.Borrowed())
 	if len(v.Joined.Lent()) > 0 {

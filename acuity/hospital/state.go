@@ -1,6 +1,6 @@
 // Package hospital applies observations to the state of one hospital.
 //
-// [State.Apply] applies one observation, updates all derived state, and returns the change. The place of a patient is a
+// [State.Apply] applies one observation, updates all derived state, and returns the change. A patient's place is a
 // function of the set of events, never of their order. The package never reads the clock: the caller passes now. [Fold]
 // is the reference implementation.
 package hospital
@@ -21,14 +21,15 @@ import (
 // State is the state of one hospital: its facts and the state derived from them. It is not safe for concurrent use.
 //
 // Only observations, and housekeeping on the hospital's clock, change the facts. Everything else is derived in four
-// steps: the timeline of a visit, its stays in rooms, the statements that belong to it, the chart of a room.
+// steps: the timeline of a visit, the visit's stays in rooms, the statements that belong to the visit, and the chart of
+// a room.
 //
-// Each part owns some of the state, shares the registry with all others, and points to the parts that it needs. A part
-// never points to the State.
+// Each component owns some of the state, shares the registry with all others, and points to the components that it
+// needs. A component never points to the State.
 type State struct {
 	registry registry.Registry
 
-	// These are the facts and their indexes.
+	// The facts and their indexes.
 	settings   facts.LocalSettings
 	matcher    identity.Matcher
 	dedup      facts.Deduplication
@@ -40,7 +41,7 @@ type State struct {
 	clinical   clinicalIntake
 	capacity   capacity
 
-	// These are the results of the steps of derive, in order.
+	// The results of the steps of derive, in order.
 	locations identity.Locations
 	timelines identity.Timelines
 	stays     stays.Builder
@@ -48,7 +49,7 @@ type State struct {
 	scoring   scoring
 	hours     observedHours
 
-	changed bool // the record of the unit must be written
+	changed bool // whether the unit's record must be written
 }
 
 // New returns the unit of a hospital without facts.
@@ -101,17 +102,17 @@ func New(hospital string) *State {
 	return u
 }
 
-// Chart returns the current chart. It is valid until the next call of Apply, Advance or Reject, and the caller must not
+// Chart returns the current chart. It is valid until the next call to Apply, Advance or Reject; the caller must not
 // change it.
 func (u *State) Chart() *acuity.Chart { return &u.registry.Chart }
 
-// Verdict returns the verdict as of the last step. It is valid until the next call of Apply, Advance or Reject, and the
+// Verdict returns the verdict as of the last step. It is valid until the next call to Apply, Advance or Reject; the
 // caller must not change it.
 func (u *State) Verdict() *score.Verdict { return &u.scoring.verdict }
 
-// Due returns the instant, by the wall clock, at which the caller must call Advance, or 0 if there is none. The instant
-// may be in the past. It is when a timer changes the verdict, or hourGrace after a full hour, because an input usually
-// makes the hour's snapshot earlier.
+// Due returns the wall-clock instant at which the caller must call Advance, or 0 if there is none. The instant may be
+// in the past. It is the instant at which a timer changes the verdict, or hourGrace after a whole hour; an input
+// usually triggers the hour's snapshot earlier.
 func (u *State) Due() acuity.Instant {
 	hour := u.hours.hourDue()
 	if hour != 0 {
@@ -132,7 +133,8 @@ func (k *scoring) verdictDue() acuity.Instant {
 }
 
 // Advance processes the earliest due instant that is not after now. If there is none, it returns false and does
-// nothing. Call it until it returns false: with the clock of the observation before each Apply, and by the wall clock.
+// nothing. Call it until it returns false, both before each Apply, with the observation's clock, and regularly, with
+// the wall clock.
 func (u *State) Advance(now acuity.Instant) (acuity.Change, bool) {
 	hour, backfill := u.hours.hourDue(), u.hours.backfillDue()
 	due := codes.Soonest(codes.Soonest(u.scoring.verdictDue(), backfill), hour)
@@ -155,7 +157,7 @@ func (u *State) Advance(now acuity.Instant) (acuity.Change, bool) {
 	return in.Change, true
 }
 
-// Elapse is Advance by the wall clock. It delays a full hour until [State.Due], because inputs that were received
+// Elapse is like Advance, for the wall clock. It delays an hourly snapshot until [State.Due], because inputs received
 // before the hour may not have been applied yet.
 func (u *State) Elapse(now acuity.Instant) (acuity.Change, bool) {
 	if due := u.Due(); due == 0 || due > now {
@@ -174,7 +176,7 @@ func (u *State) Reject(reason string, at acuity.Instant, offset int64) acuity.Ch
 	return in.Change
 }
 
-// begin sets the clock and the position of a step.
+// begin sets the clock and the log position for a step.
 func (u *State) begin(now acuity.Instant, offset int64) {
 	before := u.registry.Facts.Clock
 	u.registry.Facts.Clock, u.registry.Facts.Offset = now, offset

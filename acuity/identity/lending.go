@@ -10,19 +10,19 @@ import (
 	"svc/acuity/registry"
 )
 
-// A message that names only the patient belongs to the patient's only open visit. Which visit that is depends on all
+// A message that names only the patient belongs to the patient's only open visit. Which visit is open depends on all
 // messages about the patient, so such an event is stored under the patient and lent to the visit. If the patient has no
-// visit, the event makes a separate one.
+// visit, the event creates a separate one.
 
-// lending assigns the events that name only a patient, for one patient.
+// lending assigns the events that name only a patient. It handles one patient.
 type lending struct {
 	*Joins
 	how     adt.Options
 	adults  []*registry.Visit // visits of the patient, ascending by id
-	babies  []*registry.Visit // visits of newborns with the patient's names, or of the newborn who is the patient
-	holders []*registry.Visit // visits that store the events, ascending by id; the first gets the events of no other visit
+	babies  []*registry.Visit // visits of newborns who have the patient's names or who are the patient
+	holders []*registry.Visit // visits that store the events, ascending by id; the first gets the events that belong to no other visit
 	events  []floating
-	lines   map[*registry.Visit]*adt.Timeline // with the events assigned so far
+	lines   map[*registry.Visit]*adt.Timeline // timelines with the events assigned so far
 }
 
 // floating is an event that names only the patient.
@@ -34,7 +34,7 @@ type floating struct {
 	to      registry.Lent
 }
 
-// lend assigns the events that name only patients, for these visits.
+// lend assigns the events that name only patients to the given visits.
 func (j *Joins) lend(visits []*registry.Visit, how adt.Options) {
 	if j.Holders == 0 {
 		return
@@ -83,7 +83,7 @@ func (l *lending) add(v *registry.Visit) {
 	}
 }
 
-// decide assigns each event, and builds the timelines. A cancel goes to the visit with the event that it cancels, so
+// decide assigns each event and builds the timelines. A cancel belongs to the visit that has the event to cancel, so
 // that event is assigned first. The cancel may then change the assignment of other events.
 func (l *lending) decide() {
 	slices.SortFunc(l.adults, byVisit)
@@ -103,7 +103,7 @@ func (l *lending) decide() {
 	l.finish()
 }
 
-// decideAll assigns either the cancels or the other events.
+// decideAll assigns the cancels if cancels is true, and the other events if not.
 func (l *lending) decideAll(cancels bool) {
 	clear(l.lines)
 	for i := range l.events {
@@ -130,7 +130,7 @@ func (l *lending) decideAll(cancels bool) {
 // anonymous returns the visit of the events that belong to no other visit.
 func (l *lending) anonymous() *registry.Visit { return l.holders[0] }
 
-// eventsOf returns the events that are assigned to a visit so far.
+// eventsOf returns the events assigned to a visit so far.
 func (l *lending) eventsOf(v *registry.Visit) (list []adt.Event) {
 	for i := range l.events {
 		if f := &l.events[i]; f.decided && f.to.To == v {
@@ -140,7 +140,7 @@ func (l *lending) eventsOf(v *registry.Visit) (list []adt.Event) {
 	return list
 }
 
-// timelineOf returns the timeline of a visit from the events assigned so far and further events.
+// timelineOf returns the timeline of a visit from the events assigned so far and the given additional events.
 func (l *lending) timelineOf(v *registry.Visit, more ...adt.Event) *adt.Timeline {
 	if t := l.lines[v]; t != nil && len(more) == 0 {
 		return t
@@ -159,7 +159,7 @@ func (l *lending) timelineOf(v *registry.Visit, more ...adt.Event) *adt.Timeline
 	return t
 }
 
-// candidates returns the visits that an event may belong to. An event of a newborn never belongs to the mother.
+// candidates returns the visits that an event may belong to. A newborn's event never belongs to the mother.
 func (l *lending) candidates(e *adt.Event) []*registry.Visit {
 	switch {
 	case e.Newborn || len(l.adults) == 0:
@@ -169,9 +169,9 @@ func (l *lending) candidates(e *adt.Event) []*registry.Visit {
 	}
 }
 
-// chooseVisit returns the visit of an event: the only open one or, if several are open, the one in the place that the event
-// names. If none is open, it returns a new visit for an event that opens one, and the nearest visit for any other
-// event.
+// chooseVisit returns the visit of an event: the only open one or, if several are open, the one in the place that the
+// event names. If no visit is open, chooseVisit returns a new visit for an event that opens one, and the nearest visit
+// for any other event.
 func (l *lending) chooseVisit(e *adt.Event) registry.Lent {
 	t := e.CountsAt()
 	of := l.candidates(e)
@@ -214,10 +214,10 @@ func (l *lending) openVisitAt(open []*registry.Visit, e *adt.Event, t acuity.Ins
 	return registry.Lent{None: true}
 }
 
-// nearestVisit returns the visit that an event belongs to if it occurred while no visit was open. An admission or a transfer
-// belongs to the next visit that opens, because the visit number may arrive later, unless the patient was discharged in
-// between. An update belongs to the visit that closed before or opens within 24 h, whichever is nearer. A discharge
-// belongs to the visit that closed before.
+// nearestVisit returns the visit that an event belongs to if it occurred while no visit was open. An admission or a
+// transfer belongs to the next visit that opens, because the visit number may arrive later, unless the patient is
+// discharged in between. An update belongs to the previous visit or, if the next one opens within 24 h, to the nearer
+// of the two. A discharge belongs to the previous visit.
 func (l *lending) nearestVisit(of []*registry.Visit, e *adt.Event, t acuity.Instant) (best *registry.Visit) {
 	gap := acuity.Instant(-1)
 	consider := func(v *registry.Visit, away acuity.Instant) {
@@ -248,7 +248,8 @@ func (l *lending) nearestVisit(of []*registry.Visit, e *adt.Event, t acuity.Inst
 	return best
 }
 
-// dischargedBetween reports whether a message that names only the patient discharged her after from and not after to.
+// dischargedBetween reports whether a message that names only the patient discharged the patient after from but not
+// after to.
 func (l *lending) dischargedBetween(from, to acuity.Instant) bool {
 	return slices.ContainsFunc(l.events, func(f floating) bool {
 		at := f.e.CountsAt()
@@ -256,8 +257,8 @@ func (l *lending) dischargedBetween(from, to acuity.Instant) bool {
 	})
 }
 
-// visitOfCancelled returns the visit with the event that a cancel refers to. If several match, it returns the one with the
-// latest event, or with an event in the place of the cancel.
+// visitOfCancelled returns the visit with the event that a cancel refers to. If several visits match, it returns the
+// one with the latest event, or with an event in the place that the cancel names.
 func (l *lending) visitOfCancelled(c *adt.Event) registry.Lent {
 	of := append(slices.Clone(l.candidates(c)), l.anonymous())
 	var found []*registry.Visit
@@ -285,7 +286,7 @@ func (l *lending) visitOfCancelled(c *adt.Event) registry.Lent {
 	return l.openVisitAt(found, c, latest-1)
 }
 
-// finish builds the timelines, including the lent events.
+// finish builds the final timelines, which include the lent events.
 func (l *lending) finish() {
 	for _, h := range l.holders {
 		h.Joined.Tie().Lent = make([]registry.Lent, len(h.Events))

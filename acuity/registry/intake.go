@@ -9,30 +9,30 @@ import (
 	"svc/acuity/evidence"
 )
 
-// Intake is one observation that is being applied, with its result.
+// Intake is one observation being applied, with its result.
 type Intake struct {
 	acuity.Change
 	Observation *acuity.Observation
 	Events      []IntakeEvent
-	Statements  []evidence.Statement // statements of this request
+	Statements  []evidence.Statement // statements in this request
 	// WaitingFor has the statements that name a patient without a visit.
 	WaitingFor []WaitingStatement
 	Subjects   []StatedSubject // the signals that name both a visit and a patient
-	Room       *Room           // room of a clinical request
-	Existing   []acuity.Create // parts that would create something that already exists, and are ignored
-	Census     bool            // a census was applied
+	Room       *Room           // room in a clinical request
+	Existing   []acuity.Create // parts that are ignored because they would create something that already exists
+	Census     bool            // whether a census was applied
 	Refused    int             // number of refused parts of the input
 	NewRooms   map[int32]bool  // rooms that the observation brings into use
-	Roomy      bool            // all rooms in the observation are within the limits
-	// NewVisits has the visits that the index by patient does not include yet, by patient.
+	Roomy      bool            // whether all rooms in the observation are within the limits
+	// NewVisits has the visits that are not yet in the index by patient, keyed by patient.
 	NewVisits map[string]map[string]bool
 	InUse     int          // number of rooms in use; 0: not counted yet
 	Waiting   int          // number of waiting statements; -1: not counted yet
-	answered  map[any]bool // warnings and codes that the change already has
+	answered  map[any]bool // warnings and codes that are already in the change
 	Present   int          // number of rooms in the unit before the observation
 }
 
-// Warn adds a warning about the input unless the change already has it.
+// Warn adds a warning about the input, unless the change already has that warning.
 func (in *Intake) Warn(code, path string) {
 	if w := (acuity.Warning{Code: code, Path: path}); in.First(w) {
 		in.Warnings = append(in.Warnings, w)
@@ -45,7 +45,7 @@ func (in *Intake) Refuse(reason, path string) {
 	in.Warn(reason, path)
 }
 
-// First reports whether the change lacks a warning or code so far, and records it.
+// First reports whether a warning or code is not yet in the change, and records it.
 func (in *Intake) First(what any) bool {
 	if in.answered[what] {
 		return false
@@ -57,10 +57,10 @@ func (in *Intake) First(what any) bool {
 	return true
 }
 
-// ItemPath returns the path of an element of a list of a request.
+// ItemPath returns the path of an element of a list in a request.
 func ItemPath(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// AnswerClinical adds the warnings about the room of a clinical request.
+// AnswerClinical adds the warnings about the room in a clinical request.
 func (in *Intake) AnswerClinical() {
 	if in.Room == nil {
 		return
@@ -99,11 +99,11 @@ func (in *Intake) ReferenceExists(i int) bool {
 	return slices.ContainsFunc(in.Existing, func(c acuity.Create) bool { return c.References.Has(i) })
 }
 
-// IntakeEvent is an event that is being applied, with its result.
+// IntakeEvent is an event being applied, with its result.
 type IntakeEvent struct {
 	V    *Visit
 	ID   string
-	Left bool // a census ended the stay of the visit in the room where ADT has it
+	Left bool // whether a census ended the visit's stay in the room where ADT has the visit
 }
 
 // EventPath returns the path of an event in a request. The path of a single event is empty.

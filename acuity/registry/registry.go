@@ -1,8 +1,8 @@
-// Package registry stores what is known about one hospital: its rooms, visits, unassigned patients.
+// Package registry stores what is known about one hospital: its rooms, its visits and its unassigned patients.
 //
-// A [Room] and a [Visit] have their facts, and the state that the other packages derive from the facts. Each of those
-// packages sets only its own fields. The work of the [Registry] lists which rooms and visits the next steps must derive
-// again. An [Intake] is one observation that is being applied, with its result.
+// A [Room] or a [Visit] has facts, and state that other packages derive from them. Each of those packages sets only its
+// own fields. The [Registry] lists the rooms and visits whose state the next steps must derive again. An [Intake] is
+// one observation being applied, with its result.
 package registry
 
 import (
@@ -17,8 +17,8 @@ import (
 	"svc/acuity/location"
 )
 
-// Registry has the unit, its rooms and its visits, and the pending work of the next steps. All parts of a [State] share
-// it.
+// Registry has the unit, its rooms and its visits, and the work pending for the next steps. All parts of a [State]
+// share it.
 type Registry struct {
 	Keys   facts.Keys
 	Limits Limits
@@ -33,12 +33,13 @@ type Registry struct {
 	EventBytes int // approximate size of the events of all visits, in bytes
 
 	Unknown map[*Visit]struct{} // visits that only statements name; a statement may arrive before its visit
-	Fresh   []*Visit            // added since the last housekeeping
+	Fresh   []*Visit            // visits added since the last housekeeping
 	Checks  map[int32][]*Visit  // visits to check for removal, by hour of the check
 	Recent  []*Visit            // superset of the visits with new facts since the last housekeeping
 }
 
-// Room returns the room with an id, or nil if it is unknown. Where ids are consecutive, the id is the index.
+// Room returns the room with the given id, or nil if the room is unknown. Where ids are consecutive, an id gives the
+// index directly.
 func (g *Registry) Room(id int32) *Room {
 	if n := int64(len(g.Rooms)); n > 0 {
 		if at := int64(id) - int64(g.Rooms[0].ID); at >= 0 && at < n && g.Rooms[at].ID == id {
@@ -54,7 +55,7 @@ func (g *Registry) Room(id int32) *Room {
 // byRoomID compares the id of a room with another id.
 func byRoomID(r *Room, id int32) int { return cmp.Compare(r.ID, id) }
 
-// AddRoom adds a room. The caller has checked the limits.
+// AddRoom adds a room. The caller must have checked the limits.
 func (g *Registry) AddRoom(s facts.RoomState) *Room {
 	i, _ := slices.BinarySearchFunc(g.Rooms, s.ID, byRoomID)
 	r := &Room{RoomState: s}
@@ -64,11 +65,11 @@ func (g *Registry) AddRoom(s facts.RoomState) *Room {
 	return r
 }
 
-// Visit returns the visit with an id. If it does not exist, Visit adds it.
+// Visit returns the visit with the given id. If there is none, Visit adds one.
 func (g *Registry) Visit(id string) *Visit {
 	v := g.Visits[id]
 	if v == nil {
-		v = &Visit{VisitFacts: VisitFacts{ID: strings.Clone(id)}} // a copy, so that the observation's memory is not retained
+		v = &Visit{VisitFacts: VisitFacts{ID: strings.Clone(id)}} // cloned, so that the observation's memory is not retained
 		g.Visits[v.ID] = v
 		g.Slots.assign(v)
 		g.IndexKnown(v)
@@ -90,7 +91,7 @@ func (g *Registry) IndexKnown(v *Visit) {
 	}
 }
 
-// WhereIs returns the room in which a visit is now, or nil if it is in none.
+// WhereIs returns the room in which a visit is now, or nil if the visit is not in a room.
 func (g *Registry) WhereIs(v *Visit) *Room {
 	if v = v.Whole(); v == nil {
 		return nil
@@ -101,7 +102,7 @@ func (g *Registry) WhereIs(v *Visit) *Room {
 	return nil
 }
 
-// VisitOfStatement returns the visit that owns a statement, or nil if no visit does.
+// VisitOfStatement returns the visit that owns a statement, or nil if no visit owns it.
 func (g *Registry) VisitOfStatement(h *evidence.Statement) *Visit {
 	if h.Owner.ID == 0 {
 		return nil
@@ -114,7 +115,7 @@ func (g *Registry) BindingOf(h *evidence.Statement) Binding {
 	return Binding{g.VisitOfStatement(h), h.Owner.Kind}
 }
 
-// TouchOwner touches the room of the owner of statements. r is nil if the room is no longer known.
+// TouchOwner touches the room of an owner of statements. r is nil if the room is no longer known.
 func (g *Registry) TouchOwner(r *Room, b Binding) {
 	switch {
 	case b.V != nil:
@@ -140,7 +141,7 @@ func (g *Registry) TouchRoomsOf(v *Visit) {
 	}
 }
 
-// slots numbers the visits of a unit for the owners of statements. Slot 0 is unused.
+// slots numbers the visits of a unit, so that a number can identify the owner of a statement. Slot 0 is unused.
 type slots struct {
 	Visits []*Visit
 	Vacant []int32
@@ -160,14 +161,14 @@ func (s *slots) assign(v *Visit) {
 	s.Visits = append(GrowLittle(s.Visits), v)
 }
 
-// Release frees the slot of a visit. No statement may refer to it any more.
+// Release frees the slot of a visit. No statement may still refer to the slot.
 func (s *slots) Release(v *Visit) {
 	s.Visits[v.Slot] = nil
 	s.Vacant = append(s.Vacant, v.Slot)
 	v.Slot = 0
 }
 
-// RestoreVisit adds the visit of a changelog record.
+// RestoreVisit adds the visit from a changelog record.
 func (g *Registry) RestoreVisit(r *facts.VisitState) {
 	v := g.Visits[r.ID]
 	if v == nil {
@@ -181,7 +182,7 @@ func (g *Registry) RestoreVisit(r *facts.VisitState) {
 	g.Visits[v.ID] = v
 }
 
-// RestoreRoom adds the room of a changelog record.
+// RestoreRoom adds the room from a changelog record.
 func (g *Registry) RestoreRoom(s *facts.RoomState) {
 	if r := g.Room(s.ID); r != nil {
 		r.RoomState = *s
@@ -191,15 +192,15 @@ func (g *Registry) RestoreRoom(s *facts.RoomState) {
 	g.Rooms = slices.Insert(g.Rooms, i, &Room{RoomState: *s})
 }
 
-// UpdateSize updates the size of the facts of a visit.
+// UpdateSize updates the recorded size of a visit's facts.
 func (g *Registry) UpdateSize(v *Visit) {
 	n := v.Size()
 	g.EventBytes += n - v.Bytes
 	v.Bytes = n
 }
 
-// GrowLittle grows the capacity of a full list by a quarter of its length, at least by one. Doubling would leave up to
-// half of the memory of a hospital's lists unused.
+// GrowLittle grows the capacity of a full list by a quarter of its length, but by at least one. Doubling would leave up
+// to half of the memory of a hospital's lists unused.
 func GrowLittle[T any](list []T) []T {
 	n := len(list)
 	if n < cap(list) {

@@ -11,10 +11,10 @@ import (
 	"svc/acuity/location"
 )
 
-// Withdrawn is a room in which a cancelled event had placed a visit.
+// Withdrawn is a room where an event had placed a visit before the event was cancelled.
 type Withdrawn struct {
 	Room int32
-	At   acuity.Instant // earliest event time
+	At   acuity.Instant // earliest time of such an event
 }
 
 // IsHere reports whether the visit is currently in any place.
@@ -31,8 +31,8 @@ func (v *Visit) AddStay(s facts.CensusStay) {
 	v.Stays = append(v.Stays, s)
 }
 
-// CensusFacts returns the facts of censuses about a visit, including those about it as an occupant without a visit, or
-// nil if there are none.
+// CensusFacts returns the facts that censuses reported about a visit, including those reported about the patient as an
+// occupant without a visit. It returns nil if there are none.
 func (v *Visit) CensusFacts() *facts.CensusFacts {
 	if v.OccupantOf == nil || v.OccupantOf.Occupant == nil {
 		return v.Facts
@@ -67,7 +67,7 @@ func (v *Visit) Feed() acuity.Channel {
 	return acuity.ChannelADT
 }
 
-// IsCalled reports whether a visit has facts and a given name.
+// IsCalled reports whether a visit has facts and the given name.
 func (v *Visit) IsCalled(name string) bool {
 	if v.IsName() {
 		return false
@@ -92,7 +92,7 @@ func (v *Visit) EventsOf(resource string) []adt.Event {
 // IsName reports whether only statements name the visit.
 func (v *Visit) IsName() bool { return len(v.Events) == 0 && v.Facts == nil && len(v.Stays) == 0 }
 
-// Has reports whether the visit has an event.
+// Has reports whether the visit has the event with the given id.
 func (v *Visit) Has(id string) bool {
 	for i := range v.Events {
 		if v.Events[i].ID == id {
@@ -110,14 +110,14 @@ func (v *Visit) Newest() *adt.Event {
 	return nil
 }
 
-// IsAt reports whether the visit is open and in a location of a kind.
+// IsAt reports whether the visit is open and in a location of the given kind.
 func (v *Visit) IsAt(kind location.Kind) bool {
 	n := len(v.Spans)
 	return n > 0 && v.Spans[n-1].To == 0 && v.Spans[n-1].Kind == kind
 }
 
-// OwnerOf returns the visit that an event stored with a visit is assigned to. none is true if it is not assigned,
-// because several visits are open.
+// OwnerOf returns the visit to which an event stored with this visit is assigned. none is true if the event is not
+// assigned because several visits are open.
 func (v *Visit) OwnerOf(id string) (owner *Visit, none bool) {
 	if v == nil {
 		return nil, false
@@ -133,7 +133,7 @@ func (v *Visit) OwnerOf(id string) (owner *Visit, none bool) {
 	return v.Whole(), false
 }
 
-// VisitFacts is a [VisitState] in the form that a unit stores.
+// VisitFacts is a [VisitState] in the form that a unit keeps in memory.
 type VisitFacts struct {
 	ID      string
 	Events  []adt.Event
@@ -145,7 +145,7 @@ type VisitFacts struct {
 	Stays []facts.CensusStay
 }
 
-// visitRecords has memory for the records of visits, which are far larger than the stored form. Few units write at the
+// visitRecords pools memory for visit records, which are far larger than the form in memory. Few units write at the
 // same time.
 var visitRecords = sync.Pool{New: func() any { return new(facts.VisitState) }}
 
@@ -154,7 +154,7 @@ func (g *Registry) WriteVisits(list []*Visit, write func(key []byte, s facts.Rec
 	if len(list) == 0 {
 		return
 	}
-	record := visitRecords.Get().(*facts.VisitState) //nolint:errcheck // no other type is stored
+	record := visitRecords.Get().(*facts.VisitState) //nolint:errcheck // the pool contains nothing else
 	for _, v := range list {
 		*record = facts.VisitState{
 			ID: v.ID, Events: record.Events[:0], Folded: v.Folded, FoldAt: v.FoldAt, Touched: v.Touched,
@@ -169,7 +169,7 @@ func (g *Registry) WriteVisits(list []*Visit, write func(key []byte, s facts.Rec
 	visitRecords.Put(record)
 }
 
-// Size returns the approximate size of the record of a visit in bytes.
+// Size returns the approximate size of a visit's record, in bytes.
 func (v *Visit) Size() int {
 	n := v.Facts.Size()
 	for i := range v.Events {
@@ -202,7 +202,7 @@ func (v *Visit) LinkMother(mother *Visit) {
 	}
 }
 
-// IsUnplaced reports whether the visit is in the unit without a room.
+// IsUnplaced reports whether the visit is in the unit but has no room.
 func (v *Visit) IsUnplaced() bool {
 	n := len(v.Spans)
 	return n > 0 && v.Spans[n-1].To == 0 && (v.Spans[n-1].Kind == location.Nowhere || v.Spans[n-1].Kind == location.WithoutRoom)
@@ -212,42 +212,42 @@ func (v *Visit) IsUnplaced() bool {
 type Visit struct {
 	VisitFacts
 	Slot               int32               // see slots
-	Statements         evidence.Statements // settled with this visit
+	Statements         evidence.Statements // statements settled with this visit
 	ResourceStatements evidence.ResourceStatements
 	Timeline           adt.Timeline
 	Spans              []LocationSpan // stays according to ADT and census together, ascending
 	LastPlaced         acuity.Instant // see locationMerge.lastReported
 	CandidateFor       *Room          // the room where the visit may be the occupant
 	OccupantOf         *Room          // the room where the visit is the occupant
-	Mother             *Visit         // mother of a newborn
+	Mother             *Visit         // visit of a newborn's mother
 	Babies             []*Visit       // newborns of this mother
 	Cache              *evidence.Cache
 	Primary            Chosen
-	Names              []string // names in the index by patient
-	NewbornByEvents    bool     // the events say that the patient is a newborn
+	Names              []string // names under which the index by patient lists the visit
+	NewbornByEvents    bool     // whether the events identify the patient as a newborn
 	BirthOrder         uint8    // birth order of a newborn with a separate Patient resource
-	InNewborns         bool     // in the index of newborns
-	CountedUnplaced    bool     // counted as unplaced
-	InRecent           bool     // in the list of recent visits
-	Forgotten          bool     // removed by retention
+	InNewborns         bool     // whether the index of newborns lists the visit
+	CountedUnplaced    bool     // whether the visit is counted as unplaced
+	InRecent           bool     // whether the list of recent visits contains the visit
+	Forgotten          bool     // whether retention has removed the visit
 	Bytes              int      // approximate size of the facts in bytes
-	babyIndex          int      // index among the babies of the mother
-	InChecks           bool     // scheduled for a housekeeping check
-	InCancels          bool     // in the list of visits with waiting cancels
-	// Withdrawn has the rooms of this visit in the index of the unit.
+	babyIndex          int      // index among the mother's babies
+	InChecks           bool     // whether a housekeeping check is scheduled
+	InCancels          bool     // whether the list of visits with waiting cancels contains the visit
+	// Withdrawn has this visit's entries in the unit's index of withdrawn rooms.
 	Withdrawn []Withdrawn
 	Joined    Joined
 	Marks     mark
 }
 
-// Chosen is a primary that was derived from a timeline, with the inputs of the choice.
+// Chosen is a primary factor derived from a timeline, with the inputs to the choice.
 type Chosen struct {
 	Known, Cesarean bool
 	Birth           acuity.Instant
 	Choice          adt.Primary
 }
 
-// Moves returns the moves of a visit that count for turnover. A newborn has no moves, even if its events do not
+// Moves returns the moves of a visit that count toward turnover. A newborn has no moves, even if its events do not
 // identify it as a newborn, because turnover counts mothers (docs/decisions.md#turnover).
 func (v *Visit) Moves() []acuity.Instant {
 	if v.Timeline.Newborn {

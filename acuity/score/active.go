@@ -9,8 +9,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// roomMemory is preallocated memory for the verdicts of rooms: one array of factors and one of their evidence for a
-// whole unit.
+// roomMemory is preallocated memory for the verdicts of rooms: one array for the factors of a whole unit and one for
+// their evidence.
 type roomMemory struct {
 	factors  []FactorVerdict
 	evidence []acuity.Evidence
@@ -19,7 +19,7 @@ type roomMemory struct {
 	alone          *roomMemory // memory for one of several patients of a room; allocated on demand
 }
 
-// allocateMemory returns memory for verdicts of rooms with n pieces of evidence in all.
+// allocateMemory returns memory for the verdicts of rooms that have n pieces of evidence in total.
 func allocateMemory(n int) roomMemory {
 	return roomMemory{factors: make([]FactorVerdict, 0, n), evidence: make([]acuity.Evidence, 0, n)}
 }
@@ -53,7 +53,7 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 		if v.silence.factor != 0 {
 			silent := v.silence.evidence()
 			if a.addEvidence(v, &silent) != nil {
-				a.many.Add(silent.Factor) // its sources are those of the factor that was not asserted again
+				a.many.Add(silent.Factor) // the sources are those of the factor that was not asserted again
 			}
 		}
 		if len(views) > 1 && v.suppressedUntil > now {
@@ -92,7 +92,7 @@ type activation struct {
 	seen, many catalogue.FactorSet // factors with evidence, and factors with several pieces
 }
 
-// addEvidence adds one piece of evidence and returns its entry. A second piece of a factor only marks the factor in
+// addEvidence adds one piece of evidence and returns its entry. A second piece for a factor only adds the factor to
 // many.
 func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict {
 	f, e := ev.Factor, a.c.Requirement(ev.Factor, ev.Variant)
@@ -121,14 +121,14 @@ func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict
 // mergedEntry is a factor entry that combines several pieces of evidence.
 type mergedEntry struct {
 	FactorVerdict
-	face       acuity.Evidence  // the piece that is shown; zero: the factor replaced one that was not asserted again
+	face       acuity.Evidence  // the piece that is shown; zero: the factor replaced a factor that was not asserted again
 	assignedBy string           // rule that assigned the face
 	held       catalogue.Demand // demand of the face
-	breaks     acuity.Instant   // when any piece of evidence changes, shown or not; 0: never
+	breaks     acuity.Instant   // when any piece of evidence next changes, shown or not; 0: never
 }
 
 // mergeEvidence returns the entry of a factor with several pieces of evidence or several patients. Demand, ADD and
-// class are the maxima; the piece with the greatest severity is shown.
+// class are the maxima over all pieces; the piece with the greatest severity is shown.
 func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv mergedEntry, on bool) {
 	fv.Factor, fv.Stale, fv.Past = f, true, true
 	newborn := false
@@ -167,7 +167,7 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 	o, on := v.judgeBy(e, ev, now)
 	if !on {
 		if ev.Factor == v.suppressed && v.suppressedUntil > now {
-			fv.breaks = codes.Soonest(fv.breaks, v.suppressedUntil) // another patient's evidence may be shown from then on
+			fv.breaks = codes.Soonest(fv.breaks, v.suppressedUntil) // from this instant, another patient's evidence may be shown
 		}
 		return false
 	}
@@ -194,8 +194,8 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 }
 
 // findNext computes the instant at which an entry with several pieces of evidence changes. It returns the first instant
-// at which a source ends although the entry does not change, because another piece exceeds that of the source; 0:
-// never. findNext uses the free part of out as scratch memory.
+// at which a source ends without changing the entry, because another piece exceeds that source's piece; 0: never.
+// findNext uses the free part of out as scratch memory.
 func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now acuity.Instant, out *roomMemory) (loses acuity.Instant) {
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {
@@ -219,7 +219,7 @@ func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now a
 	return loses
 }
 
-// isShownLike reports whether two entries of a factor are shown identically.
+// isShownLike reports whether two entries for the same factor look the same to readers.
 func (fv *mergedEntry) isShownLike(other *mergedEntry) bool {
 	return fv.Since == other.Since && fv.Kind == other.Kind && fv.assignedBy == other.assignedBy &&
 		fv.Severity == other.Severity && fv.Need == other.Need && fv.add == other.add && fv.Past == other.Past

@@ -10,14 +10,14 @@ import (
 	"svc/acuity/codes"
 )
 
-// rosterLasts is how long a roster is considered current. A default of this project.
+// rosterLasts is how long a roster counts as current. The value is a default of this project.
 const rosterLasts = 12 * time.Hour
 
 // TurnoverWindow is the period in which moves count toward the flow axis.
 const TurnoverWindow = 2 * time.Hour
 
-// Judge evaluates a chart at an instant, by the catalogue with the rules of the hospital. The verdict shares the
-// roster with the chart, which must not change while the verdict is in use.
+// Judge evaluates a chart at an instant, using the catalogue with the hospital's rules. The verdict shares the chart's
+// roster, so the chart must not change while the verdict is in use.
 func Judge(c *acuity.Chart, now acuity.Instant) Verdict {
 	cat, evidence := c.Unit.Catalogue(), 0
 	for i := range c.Rooms {
@@ -31,16 +31,16 @@ func Judge(c *acuity.Chart, now acuity.Instant) Verdict {
 	return judgeUnit(cat, &c.Unit, rooms, now)
 }
 
-// JudgeUnit evaluates a unit at now from the verdicts of its rooms, ascending by ID, which become part of the result.
-// The verdict of each room must still be valid at now, see [RoomVerdict.Until].
+// JudgeUnit evaluates a unit at now from the verdicts of its rooms, which are ascending by ID and become part of the
+// result. The verdict of each room must still be valid at now; see [RoomVerdict.Until].
 //
-// A caller that evaluates a unit repeatedly need not evaluate every room each time: the verdict of a room is valid
-// until [RoomVerdict.Until] unless the chart of the room changes, whatever happens in other rooms.
+// A caller that evaluates a unit repeatedly need not evaluate every room each time: unless the room's chart changes,
+// its verdict is valid until [RoomVerdict.Until], whatever happens in other rooms.
 func JudgeUnit(u *acuity.UnitChart, rooms []RoomVerdict, now acuity.Instant) Verdict {
 	return judgeUnit(u.Catalogue(), u, rooms, now)
 }
 
-// judgeUnit is JudgeUnit with a given catalogue.
+// judgeUnit is JudgeUnit with the given catalogue.
 func judgeUnit(c *catalogue.Catalogue, u *acuity.UnitChart, rooms []RoomVerdict, now acuity.Instant) Verdict {
 	v, sums := Verdict{Rooms: rooms}, SumRooms(rooms)
 	UpdateVerdict(c, &v, u, &sums, now)
@@ -70,11 +70,11 @@ func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums
 	}
 	v.Required = t.required
 	if t.staffed {
-		have := catalogue.Demand(t.nurses) * catalogue.Nurse //nolint:gosec // an int32 in the staffing
+		have := catalogue.Demand(t.nurses) * catalogue.Nurse //nolint:gosec // widened from an int32
 		v.Shortfall = max(0, int32((t.required+catalogue.Nurse-1)/catalogue.Nurse)-v.OnDuty)
 		v.ShortfallFTE = max(0, t.required-have)
 		if t.required > 0 {
-			v.Ratio = int32(rounded(t.nurses*int64(catalogue.Nurse), int64(t.required), 100)) //nolint:gosec // at most 6,000 a nurse
+			v.Ratio = int32(rounded(t.nurses*int64(catalogue.Nurse), int64(t.required), 100)) //nolint:gosec // at most 6,000 per nurse
 		}
 	}
 	var readings [acuity.AxisCount]axisReading
@@ -83,8 +83,8 @@ func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums
 	v.Quality = t.quality(u, v)
 }
 
-// ShowsSame reports whether two verdicts show the same unit values. It compares the number of rooms but not the
-// rooms.
+// ShowsSame reports whether two verdicts show the same values for the unit. It compares the number of rooms, but not
+// the rooms.
 func (v *Verdict) ShowsSame(o *Verdict) bool {
 	return v.Level == o.Level && v.Driving == o.Driving && v.Axes == o.Axes && v.Quality == o.Quality &&
 		v.Required == o.Required && v.Shortfall == o.Shortfall && v.ShortfallFTE == o.ShortfallFTE &&
@@ -93,8 +93,8 @@ func (v *Verdict) ShowsSame(o *Verdict) bool {
 		v.Rules == o.Rules && v.Next == o.Next && len(v.Rooms) == len(o.Rooms)
 }
 
-// findStaffing finds the nurses on duty: the latest staffing record that has begun. A record without call staff keeps the
-// previous call state.
+// findStaffing finds the nurses on duty: the latest staffing record that has begun. A record that does not mention call
+// staff keeps the previous call state.
 func (v *Verdict) findStaffing(u *acuity.UnitChart, t *axisInput, now acuity.Instant) {
 	begun := 0
 	for i := range u.Staffing {
@@ -113,7 +113,7 @@ func (v *Verdict) findStaffing(u *acuity.UnitChart, t *axisInput, now acuity.Ins
 	}
 	t.call = v.Call == acuity.Yes
 	for _, plan := range u.Staffing[begun:] {
-		// A plan that equals the current staffing changes nothing.
+		// A plan equal to the current staffing changes nothing.
 		if t.rostered || plan.Nurses != v.OnDuty || plan.Call != acuity.Unsaid && plan.Call != v.Call {
 			v.Next = codes.Soonest(v.Next, plan.AsOf)
 			return
@@ -121,7 +121,7 @@ func (v *Verdict) findStaffing(u *acuity.UnitChart, t *axisInput, now acuity.Ins
 	}
 }
 
-// countRostered returns the number of nurses in the roster if the hospital uses it in place of missing staffing
+// countRostered returns the number of nurses in the roster if the hospital uses the roster in place of missing staffing
 // records. A roster does not identify the charge nurse.
 func countRostered(u *acuity.UnitChart) int32 {
 	if !u.StaffingFromRoster || u.Roster == nil {
@@ -138,7 +138,7 @@ func (v *Verdict) countTurnover(u *acuity.UnitChart, t *axisInput, now acuity.In
 	if !t.staffed {
 		return
 	}
-	if from < to { // the oldest counted move is the next to expire
+	if from < to { // the oldest move that counts is the next to expire
 		v.Next = codes.Soonest(v.Next, u.Moves[from].Add(TurnoverWindow))
 	}
 	if to < len(u.Moves) {
@@ -146,7 +146,7 @@ func (v *Verdict) countTurnover(u *acuity.UnitChart, t *axisInput, now acuity.In
 	}
 }
 
-// conclude derives the level and the driving axis from the axes.
+// conclude derives the level and the driving axis from the axis readings.
 func (v *Verdict) conclude(t *axisInput, readings *[acuity.AxisCount]axisReading) {
 	var d driver
 	for i := range readings {
@@ -184,8 +184,8 @@ func (d *driver) consider(a acuity.Axis, l acuity.Level, p fraction) {
 	}
 }
 
-// loadUnit is one nurse in the unit of a nurse's load, chosen so that the demand of a room divides evenly among up to
-// twelve nurses.
+// loadUnit is the load that equals one nurse. It is chosen so that a room's demand divides evenly among up to twelve
+// nurses.
 const loadUnit = int64(catalogue.Nurse) * 27_720
 
 // skill is the summary of a roster's skill mix.
@@ -193,7 +193,7 @@ type skill struct {
 	nurses, novices, experts int64
 	rated                    int64 // nurses with a known skill level
 	load                     int64 // largest load of a nurse, in units of loadUnit per nurse
-	alone                    bool  // a room of class 4 has only novices
+	alone                    bool  // whether a room of class 4 has only novices
 }
 
 // readSkill summarizes the skill mix of a roster. The demand of a room is divided among its assigned nurses. Rooms
@@ -201,7 +201,7 @@ type skill struct {
 func readSkill(roster *acuity.Roster, rooms []RoomVerdict) skill {
 	var s skill
 	var store [128]uint8
-	sharing, trained := store[:64], store[64:] // by room: number of nurses, and number of those who are not novices
+	sharing, trained := store[:64], store[64:] // by room: number of nurses, and number of nurses who are not novices
 	if len(rooms) > 64 {
 		sharing, trained = make([]uint8, len(rooms)), make([]uint8, len(rooms))
 	}

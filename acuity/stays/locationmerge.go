@@ -9,20 +9,20 @@ import (
 	"svc/acuity/registry"
 )
 
-// censusSpan is a series of censuses that agree on where a visit is, or that it is absent. At is the first census, Last
-// the newest.
+// censusSpan is a series of censuses that agree on where a visit is, or that it is absent. At is the time of the first
+// census, Last the time of the newest.
 type censusSpan struct {
 	At, Last acuity.Instant
 	Place    location.Placement
 	Absent   bool
 }
 
-// locationMerge merges the places of one visit from ADT and censuses.
+// locationMerge merges the places that ADT and censuses report for one visit.
 type locationMerge struct {
-	adtSpans    []registry.LocationSpan // by ADT only
+	adtSpans    []registry.LocationSpan // from ADT only
 	points      []placePoint            // instants at which ADT reports the place
 	censusSpans []censusSpan            // ascending
-	early       registry.LocationSpan   // span before the first census, for a visit that ADT did not know yet
+	early       registry.LocationSpan   // span before the first census, if ADT did not know the visit yet
 	times       []acuity.Instant
 }
 
@@ -91,8 +91,8 @@ func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool)
 	return w.censusSpans[q].Place, !w.censusSpans[q].Absent
 }
 
-// lastReported returns when ADT or a census last reported the place of the visit, or 0 if according to one of them the
-// visit is still in a place.
+// lastReported returns when ADT or a census last reported the place of the visit, or 0 if either of them still has the
+// visit in a place.
 func (w *locationMerge) lastReported(v *registry.Visit) acuity.Instant {
 	last := acuity.Instant(1)
 	for _, s := range w.adtSpans {
@@ -112,7 +112,7 @@ func (w *locationMerge) lastReported(v *registry.Visit) acuity.Instant {
 	return last
 }
 
-// adtPlacementAt returns where the visit is at t by ADT only, or false if ADT has it nowhere.
+// adtPlacementAt returns where ADT alone places the visit at t, or false if ADT does not place the visit anywhere.
 func (w *locationMerge) adtPlacementAt(t acuity.Instant) (location.Placement, bool) {
 	for _, s := range slices.Backward(w.adtSpans) {
 		if s.Holds(t) {
@@ -146,7 +146,7 @@ func (l *Builder) addCensusSpans(v *registry.Visit, w *locationMerge) {
 		place := location.Placement{Kind: location.InRoom, Room: r.ID}
 		from := o.First
 		if arrived, ok := w.arrival(at); ok && arrived > o.First {
-			from = arrived // the earlier censuses reported another patient
+			from = arrived // the earlier censuses reported a different patient
 		} else if ok && o.From < arrived {
 			w.early = registry.LocationSpan{Placement: place, From: max(o.From, 1), To: arrived}
 		}
@@ -170,8 +170,8 @@ func (w *locationMerge) arrival(t acuity.Instant) (acuity.Instant, bool) {
 }
 
 // isInOccupiedRoom reports whether ADT has a newborn in a room that the newest census reports as occupied, or in a room
-// shared with its mother. If so, the newborn follows its mother, because a census lists rooms and rarely a newborn
-// separately.
+// shared with its mother. If so, the newborn follows its mother, because a census lists rooms and rarely lists a
+// newborn separately.
 func (l *Builder) isInOccupiedRoom(v *registry.Visit, w *locationMerge, at acuity.Instant) bool {
 	p, there := w.adtPlacementAt(at)
 	if !there {
@@ -193,10 +193,11 @@ func wasReportedAt(v *registry.Visit, t acuity.Instant) bool {
 	return n > 0 && v.Stays[n-1].Last == t && v.Stays[n-1].To == 0
 }
 
-// appendWithMother appends the spans of a newborn to dst: its own, followed by its mother's from the time at which the mother
-// leaves the shared room (docs/decisions.md#newborn-location). A newborn that was never placed is where its mother is.
+// appendWithMother appends the spans of a newborn to dst: the newborn's own spans, then the mother's spans from the
+// time at which she leaves the shared room (docs/decisions.md#newborn-location). A newborn that was never placed is
+// where its mother is.
 func appendWithMother(own, mothers []registry.LocationSpan, from, to acuity.Instant, dst []registry.LocationSpan) []registry.LocationSpan {
-	leaves := from // since when the newborn follows its mother
+	leaves := from // time from which the newborn follows its mother
 	if n := len(own); n > 0 && own[n-1].Kind == location.InRoom {
 		home := own[n-1]
 		if home.To != 0 {
@@ -231,12 +232,12 @@ func appendWithMother(own, mothers []registry.LocationSpan, from, to acuity.Inst
 // placePoint is an instant at which ADT reports the place of a visit.
 type placePoint struct {
 	At acuity.Instant
-	// About is the time of the event that a cancel refers to, or 0 if the point is not a cancel. If a census overrides
+	// About is the time of the event to which a cancel refers, or 0 if the point is not a cancel. If a census overrides
 	// that event, the census still applies.
 	About acuity.Instant
 }
 
-// addADTSpans fills the merge of a visit from its timeline.
+// addADTSpans fills w from the visit's timeline.
 func (l *Builder) addADTSpans(v *registry.Visit, w *locationMerge) {
 	*w = locationMerge{adtSpans: w.adtSpans[:0], points: w.points[:0], censusSpans: w.censusSpans[:0], times: w.times[:0]}
 	for i := range v.Timeline.Stays {
@@ -259,7 +260,7 @@ func (l *Builder) addADTSpans(v *registry.Visit, w *locationMerge) {
 	for i := range v.Timeline.Events {
 		switch t := &v.Timeline.Events[i]; {
 		case t.Event.Type == acuity.A03 && (t.Disposition == adt.Applied || t.Disposition == adt.AlreadyDischarged):
-			w.points = append(w.points, placePoint{At: t.At}) // even if only a census has the visit in a room
+			w.points = append(w.points, placePoint{At: t.At}) // added even if only a census has the visit in a room
 		case t.Disposition == adt.Applied && adt.IsCancel(t.Event.Type):
 			p := placePoint{At: min(t.Event.Recorded(), t.Event.ReceivedAt), About: v.Timeline.TakenBack(t)}
 			if _, there := w.adtPlacementAt(p.At); there || t.Event.Type != acuity.A13 { // an A13 never makes a patient leave

@@ -1,7 +1,7 @@
 // Package stays decides who is in which room at what time.
 //
-// [Builder] merges the places of each visit from ADT and censuses. [Statements] stores the clinical statements and
-// assigns each to the patient who was in the room.
+// [Builder] merges the places that ADT and censuses report for each visit. [Statements] stores the clinical statements
+// and assigns each of them to the patient who was in the room.
 package stays
 
 import (
@@ -24,8 +24,8 @@ type Builder struct {
 	Locations  *identity.Locations
 	Statements *Statements
 
-	Listed   map[string]bool // newborns that a census lists with a mother
-	Unplaced int32           // number of visits without a room
+	Listed   map[string]bool // newborns whom a census lists with a mother
+	Unplaced int32           // number of visits in the unit without a room
 
 	// The fields below are memory for the next visit.
 	merge      locationMerge
@@ -33,8 +33,8 @@ type Builder struct {
 	withdrawn  []registry.Withdrawn
 }
 
-// PlaceVisits merges the location spans of the touched visits, mothers before newborns,
-// and puts the visits into their rooms.
+// PlaceVisits merges the location spans of the touched visits, mothers before newborns, and places the visits in their
+// rooms.
 func (l *Builder) PlaceVisits() {
 	for _, v := range l.Work.Visits.With(registry.Touched) {
 		l.withdrawn = appendWithdrawn(l.withdrawn[:0], &v.Timeline, &l.Locations.Table)
@@ -43,7 +43,7 @@ func (l *Builder) PlaceVisits() {
 			l.moveVisit(v, l.mergeLocations(v, &l.merge, l.spans[:0]))
 		}
 	}
-	for _, v := range l.Timelines.Newborns { // a mother's chart shows her births
+	for _, v := range l.Timelines.Newborns { // a mother's chart includes her newborns
 		if v.Marks&registry.Touched != 0 || l.mayFollowMother(v) {
 			l.TouchRoomOf(v.Mother)
 			l.moveVisit(v, l.mergeNewborn(v))
@@ -52,7 +52,7 @@ func (l *Builder) PlaceVisits() {
 	}
 }
 
-// mayFollowMother reports whether a newborn may have to follow its mother.
+// mayFollowMother reports whether the place of a newborn may depend on that of its mother.
 func (l *Builder) mayFollowMother(v *registry.Visit) bool {
 	if v.Mother != nil && v.Mother.Marks&registry.Touched != 0 {
 		return true
@@ -79,8 +79,8 @@ func (l *Builder) mergeNewborn(v *registry.Visit) []registry.LocationSpan {
 	return appendWithMother(own, v.Mother.Spans, v.Timeline.OpenedAt, v.Timeline.ClosedAt, l.spans[:0])
 }
 
-// motherOf returns the mother's visit of a newborn, according to the links in messages, never by name. Without a link,
-// it is the visit that was in the newborn's room.
+// motherOf returns the visit of a newborn's mother, according to the links in messages, never to personal names.
+// Without a link, it returns the visit that was in the newborn's room.
 func (l *Builder) motherOf(v *registry.Visit) *registry.Visit {
 	if id := v.Timeline.MotherVisit; id != "" && id != v.ID {
 		if m := l.Names.VisitNamed(id); m != nil && m != v && !m.Timeline.Newborn {
@@ -110,8 +110,8 @@ func (l *Builder) motherOf(v *registry.Visit) *registry.Visit {
 	return nil
 }
 
-// moveVisit puts a visit into its rooms, and touches all rooms where it
-// is or was. A visit that did not move touches only its current room.
+// moveVisit places a visit in its rooms, and touches all rooms where the visit is or was. If the visit did not move,
+// moveVisit touches only its current room.
 func (l *Builder) moveVisit(v *registry.Visit, to []registry.LocationSpan) {
 	l.spans = to
 	if slices.Equal(v.Spans, to) {
@@ -123,7 +123,7 @@ func (l *Builder) moveVisit(v *registry.Visit, to []registry.LocationSpan) {
 	l.updateRoomStays(v, to)
 	v.Spans = append(v.Spans[:0], to...)
 	if l.WhereIs(v) == nil {
-		v.Cache = nil // the visit has no chart any more
+		v.Cache = nil // the visit no longer has a chart
 	}
 	if unplaced := v.IsUnplaced(); unplaced != v.CountedUnplaced {
 		v.CountedUnplaced = unplaced
@@ -137,7 +137,7 @@ func (l *Builder) moveVisit(v *registry.Visit, to []registry.LocationSpan) {
 }
 
 // updateRoomStays replaces the stays of a visit in its rooms. Stays before the first change are not modified, and a
-// stay that ends is changed in place, because a room has hundreds of stays in a week.
+// stay that ends is changed in place, because a room has hundreds of stays a week.
 func (l *Builder) updateRoomStays(v *registry.Visit, to []registry.LocationSpan) {
 	from, n := v.Spans, 0
 	for n < len(from) && n < len(to) && from[n] == to[n] {
@@ -168,7 +168,7 @@ func (l *Builder) updateRoomStays(v *registry.Visit, to []registry.LocationSpan)
 	}
 }
 
-// RemoveRoomStays removes a visit from the rooms of its spans.
+// RemoveRoomStays removes a visit's stays from the rooms in its spans.
 func RemoveRoomStays(g *registry.Registry, v *registry.Visit, stays []registry.LocationSpan) {
 	for _, s := range stays {
 		if r := g.Room(s.Room); s.Kind == location.InRoom && r != nil {
@@ -199,8 +199,8 @@ func setStayEnd(r *registry.Room, v *registry.Visit, s registry.LocationSpan, to
 	}
 }
 
-// TouchIfListed touches all rooms if a census lists the visit with a mother, because the visit may be removed from the
-// mother's entry or added to it again.
+// If a census lists the visit with a mother, TouchIfListed touches all rooms, because the visit may have to be removed
+// from the mother's entry or added to it again.
 func (l *Builder) TouchIfListed(v *registry.Visit) {
 	if l.Listed[v.ID] || slices.ContainsFunc(v.Joined.Rest(), func(o *registry.Visit) bool { return l.Listed[o.ID] }) {
 		for _, r := range l.Rooms {
@@ -221,7 +221,7 @@ func removeRoomStay(list []registry.RoomStay, s registry.RoomStay) []registry.Ro
 	switch {
 	case !ok:
 		return list
-	case i < len(list)/2: // dropped visits are early ones, so the later stays need not move
+	case i < len(list)/2: // visits that are dropped are early ones, so the later stays need not move
 		copy(list[1:], list[:i])
 		list[0] = registry.RoomStay{}
 		return list[1:]

@@ -13,7 +13,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Statements stores the clinical statements of a hospital within their caps, and assigns them to their owners.
+// Statements stores a limited number of a hospital's clinical statements, and assigns them to their owners.
 type Statements struct {
 	*registry.Registry
 	Names    *identity.Names
@@ -24,11 +24,11 @@ type Statements struct {
 
 	Kept int // number of statements
 
-	// pending has the records that WriteDirty has to write, by number; nil: removed. During a restore, it has the records
-	// that were read.
+	// pending has the records that WriteDirty must write, by number; nil: the statement was removed. During a restore,
+	// it has the records read so far.
 	pending map[int64]*statementRecord
 
-	settled []evidence.Statement // memory for the settled statements of a room
+	settled []evidence.Statement // memory for a room's settled statements
 	written facts.StatementState // memory for a record
 }
 
@@ -39,7 +39,7 @@ func (k *Statements) AssignNumber(h *evidence.Statement) {
 	h.Number = k.Facts.Statements
 }
 
-// KeepStatement adds a statement to the list of a room, or of the visit that it names.
+// KeepStatement adds a statement to the list of a room or, if the statement names a visit, to the list of that visit.
 func (k *Statements) KeepStatement(l *evidence.Statements, h evidence.Statement, visit string) {
 	k.Matcher.RereadAll(l).Keep(h, k.DropStatement)
 	k.queueRecord(statementRecord{Statement: h, holder: HolderName{Visit: visit}})
@@ -56,7 +56,7 @@ func (k *Statements) keepResourceStatement(list *evidence.ResourceStatements, h 
 	k.queueRecord(statementRecord{Statement: h.Statement, version: h.Version, holder: with})
 }
 
-// keepForVisit adds a statement to the list of a visit. It touches nothing.
+// keepForVisit adds a statement to the list of a visit. It does not touch any room.
 func (k *Statements) keepForVisit(v *registry.Visit, h *evidence.Statement) {
 	h.Owner = evidence.Owner{ID: v.Whole().Slot, Kind: registry.ToVisit}
 	h.Settled = true
@@ -104,7 +104,8 @@ func (k *Statements) dropRecord(h *evidence.Statement) {
 	k.list(h.Number, nil)
 }
 
-// queueRecord lists the record of a statement to be written. A number is never reused, so a removed statement stays removed.
+// queueRecord lists the record of a statement to be written. A number is never reused, so removing a statement is
+// final.
 func (k *Statements) queueRecord(r statementRecord) {
 	if before, listed := k.pending[r.Number]; !listed || before != nil {
 		k.list(r.Number, &r)
@@ -118,7 +119,7 @@ func (k *Statements) list(number int64, r *statementRecord) {
 	k.pending[number] = r
 }
 
-// reset empties the list of pending records. It keeps the memory of a short one.
+// reset empties the list of pending records. It keeps the memory if the list is short.
 func (k *Statements) reset() {
 	if len(k.pending) > 256 {
 		k.pending = nil
@@ -129,8 +130,8 @@ func (k *Statements) reset() {
 // DropResourceStatement drops the record of a resource statement.
 func (k *Statements) DropResourceStatement(h *evidence.ResourceStatement) { k.dropRecord(&h.Statement) }
 
-// FinalizeStatements makes the owners of 24 h old statements of a room final. The owners do not change, so nothing else
-// does.
+// FinalizeStatements makes the owners of a room's statements final once the statements are 24 h old. The owners do not
+// change, so nothing else changes.
 func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 	if at := r.Statements.Unsettled; at == 0 || at.Add(registry.SettleAfter) > now {
 		return
@@ -141,7 +142,7 @@ func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 		switch {
 		case h.Settled:
 			return false
-		case h.ReceivedAt.Add(registry.SettleAfter) > now, h.Owner.Kind == registry.ToOccupant: // the occupant may still be identified as a visit
+		case h.ReceivedAt.Add(registry.SettleAfter) > now, h.Owner.Kind == registry.ToOccupant: // the occupant may still turn out to be a visit
 			r.Statements.Unsettled = codes.Soonest(r.Statements.Unsettled, h.ReceivedAt)
 			return false
 		case h.Owner.Kind == registry.ToRoom:
@@ -156,7 +157,7 @@ func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 	for i := range list {
 		h := &list[i]
 		if v := k.VisitOfStatement(h); v != nil {
-			k.keepForVisit(v, h) // the visit already owned it, so no evidence changes
+			k.keepForVisit(v, h) // the visit already owned the statement, so no evidence changes
 		} else {
 			k.DropStatement(h)
 		}
@@ -180,7 +181,7 @@ func (k *Statements) Collect(s *facts.StatementState) {
 	k.list(s.Number, &r)
 }
 
-// Erase removes the record of a statement that was collected.
+// Erase removes the collected record of a statement.
 func (k *Statements) Erase(number int64) { delete(k.pending, number) }
 
 // WriteDirty writes the statements that were added, removed or settled. A statement that changed several times is
@@ -216,18 +217,18 @@ func (k *Statements) WriteResourceStatements(list []evidence.ResourceStatement, 
 // statementRecord is a statement with the fields that only its record needs.
 type statementRecord struct {
 	evidence.Statement
-	version *evidence.Version // nil: not a version of a resource
+	version *evidence.Version // nil: the statement is not a version of a resource
 	holder  HolderName
 }
 
-// HolderName identifies where a statement is stored: with a visit permanently, with the patient whom it names, or with
-// its room.
+// HolderName identifies where a statement is stored: permanently with a visit, with the patient whom the statement
+// names, or with the statement's room.
 type HolderName struct {
 	Visit string
-	Named *registry.SubjectName // the patient; nil: the statement names none
+	Named *registry.SubjectName // the patient; nil: the statement does not name a patient
 }
 
-// patient returns the name of the patient, or the zero value if the statement names none.
+// patient returns the name of the patient, or the zero value if the statement does not name a patient.
 func (o *HolderName) patient() registry.SubjectName {
 	if o.Named == nil {
 		return registry.SubjectName{}
@@ -254,7 +255,7 @@ func (r *statementRecord) record() facts.StatementState {
 func (k *Statements) RestoreStatements() {
 	for _, n := range slices.Sorted(maps.Keys(k.pending)) {
 		s := k.pending[n]
-		k.Matcher.Reread(&s.Statement) // its mapping may be in a later record
+		k.Matcher.Reread(&s.Statement) // the statement's mapping may be in a later record
 		if v := k.Visits[s.holder.Visit]; v != nil {
 			k.Kept++
 			s.Owner = evidence.Owner{ID: v.Slot, Kind: registry.ToVisit}

@@ -1,4 +1,4 @@
-// Package suggest finds candidate factors for an unmapped code of the worklist.
+// Package suggest finds candidate factors for an unmapped code in the worklist.
 package suggest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// Suggestion is a candidate factor for a code of the worklist. An administrator decides; suggestions never change a
+// Suggestion is a candidate factor for a code in the worklist. An administrator decides; suggestions never change a
 // verdict.
 type Suggestion struct {
 	Factor catalogue.Factor
@@ -21,10 +21,10 @@ type Suggestion struct {
 
 // The reasons of suggestions, which are stable codes.
 const (
-	known          = "known_gap"         // a gap or an error of the specification, see advice
+	known          = "known_gap"         // a gap or an error in the specification, see advice
 	ifTrialOfLabor = "if_trial_of_labor" // only if a trial of labor is documented
 	neighbor       = "code_neighborhood" // the catalogue has neighboring codes
-	displayWords   = "display_words"     // the display name has words of the factor
+	displayWords   = "display_words"     // the display name contains words for the factor
 	factorName     = "factor_id"         // the code spells the id of the factor
 )
 
@@ -40,13 +40,13 @@ var advice = []struct {
 	score  int32
 	reason string
 }{
-	// docs/decisions.md#previa-with-hemorrhage: O44.1x is previa with hemorrhage, and so are O44.3x and O44.5x; the
-	// others are without.
+	// docs/decisions.md#previa-with-hemorrhage: O44.1x, O44.3x and O44.5x are previa with hemorrhage; the other O44
+	// codes are without hemorrhage.
 	{codes.ICD10CM, []string{"O44.3*", "O44.5*"}, "high-hemorrhage", 90, known},
 	{codes.ICD10CM, []string{"O44.0*", "O44.2*", "O44.4*"}, "high-placenta-previa", 90, known},
 	{codes.ICD10CM, []string{"O44.3*", "O44.5*"}, "high-placenta-previa", 70, known},
-	// docs/decisions.md#placenta-previa: the plain "Placenta previa (disorder)", which the specification routes
-	// to hemorrhage.
+	// docs/decisions.md#placenta-previa: the plain "Placenta previa (disorder)", which the specification assigns to
+	// hemorrhage.
 	{codes.SNOMED, []string{"36813001"}, "high-placenta-previa", 90, known},
 	// docs/decisions.md#acid-base: O68 is acid-base abnormality; fetal heart rate is O76 and O77.
 	{codes.ICD10CM, []string{"O76", "O77*"}, "labor-fhr-cat-ii", 80, known},
@@ -54,7 +54,7 @@ var advice = []struct {
 	{codes.ICD10CM, []string{"O34.21*"}, "labor-tolac", 50, ifTrialOfLabor},
 }
 
-// Factors returns the suggested factors for a code, the most likely first. kind 0 means a diagnosis.
+// Factors returns the suggested factors for a code, most likely first. A kind of 0 means a diagnosis.
 func Factors(system codes.System, code, display string, kind catalogue.SignalKind) []Suggestion {
 	system, normal := codes.Comparable(system, code)
 	b := suggestions()
@@ -65,7 +65,7 @@ func Factors(system codes.System, code, display string, kind catalogue.SignalKin
 			list.add(a.factor, a.score, a.reason)
 		}
 	}
-	// The code may be the id of a factor, in any case and with any common separator.
+	// The code may be the id of a factor, in upper or lower case and with any common separator.
 	id := strings.TrimSpace(strings.NewReplacer("_", "-", " ", "-").Replace(code))
 	if f, ok := catalogue.FactorByID(strings.ToLower(id)); ok {
 		list.add(f, 95, factorName)
@@ -101,7 +101,7 @@ func (l *found) add(f catalogue.Factor, score int32, reason string) {
 type suggester struct {
 	advice []advised
 	codes  []sibling
-	terms  []term // words of factors
+	terms  []term // words for factors
 	rarity map[string]int32
 
 	spelled []spelled
@@ -115,13 +115,13 @@ type advised struct {
 	reason  string
 }
 
-// sibling is an ICD-10-CM code of a route of the catalogue.
+// sibling is an ICD-10-CM code in a catalogue route.
 type sibling struct {
 	text   string
 	factor catalogue.Factor
 }
 
-// term is a set of words of a factor, from its label or from its routes by words.
+// term is a set of words for a factor, from the factor's label or from its routes by words.
 type term struct {
 	factor catalogue.Factor
 	words  []string
@@ -167,7 +167,7 @@ var suggestions = sync.OnceValue(func() *suggester {
 	return b
 })
 
-// suggestSiblings suggests the factors of ICD-10-CM codes with the same category as code.
+// suggestSiblings suggests the factors of ICD-10-CM codes with the same category as the given code.
 func (b *suggester) suggestSiblings(code string, found *found) {
 	if len(code) < 3 {
 		return
@@ -183,8 +183,8 @@ func (b *suggester) suggestSiblings(code string, found *found) {
 	}
 }
 
-// suggestByWords suggests the factors whose words occur in the display name, or in a local code that is made of words. Words
-// that many factors share weigh less.
+// suggestByWords suggests the factors whose words occur in the display name, or in a local code that consists of words.
+// Words shared by many factors weigh less.
 func (b *suggester) suggestByWords(display, code string, system codes.System, found *found) {
 	used := usefulWords(display)
 	if system == codes.SystemLocal {

@@ -9,13 +9,13 @@ import (
 	"svc/acuity/codes"
 )
 
-// displayTrait classifies a word of a display name for the rules about display names.
+// displayTrait classifies a word of a display name for the rules on display names.
 type displayTrait uint16
 
 const (
 	traitUnit       displayTrait = 1 << iota // unit of a dose, never part of a combination
-	traitForm                                // given as a single dose, not an infusion
-	traitDrip                                // an infusion in spite of traitForm
+	traitForm                                // a drug given as a single dose, not an infusion
+	traitDrip                                // a drug given as an infusion in spite of traitForm
 	traitAnesthetic                          // with epinephrine: an epidural test dose (docs/decisions.md#epinephrine-words)
 	traitMixed                               // names a combination of drugs
 	traitDenied                              // negation
@@ -25,8 +25,8 @@ const (
 	traitNoDenial                            // follows a "non" that is not a negation: "non-rebreather"
 )
 
-// displayWords lists the words that the rules about display names use, by trait. A lexicon also has the words of the
-// catalogue's routes by words.
+// displayWords lists the words that occur in the rules on display names, by trait. A lexicon also contains the words in
+// the catalogue's routes by words.
 var displayWords = map[displayTrait][]string{
 	traitUnit: {
 		"mcg", "ug", "mg", "g", "gm", "kg", "ml", "l", "dl", "min", "minute", "h", "hr", "hour", "unit", "units", "u",
@@ -53,12 +53,12 @@ var displayWords = map[displayTrait][]string{
 	traitNoDenial: {"rebreather", "invasive"},
 }
 
-// lexicon maps the words that the rules about display names use to their meaning.
+// lexicon maps the words that occur in the rules on display names to their meanings.
 type lexicon map[string]meaning
 
 type meaning struct {
 	traits displayTrait
-	sought uint64 // bit of the word, if a route of the catalogue uses it
+	sought uint64 // bit of the word, if it occurs in a catalogue route
 }
 
 func newLexicon() lexicon {
@@ -73,7 +73,7 @@ func newLexicon() lexicon {
 	return l
 }
 
-// maxDisplayWord is longer than any word of a lexicon, in bytes.
+// maxDisplayWord exceeds the length in bytes of every word in a lexicon.
 const maxDisplayWord = 24
 
 // scan returns the combined meaning of the words of a display name. It does not allocate, because it runs for every
@@ -82,14 +82,14 @@ func (l lexicon) scan(text string) meaning {
 	var all, last meaning
 	var word [maxDisplayWord]byte
 	n, letters, lastLetters, slash := 0, true, false, false
-	denied := false // the previous word is a negation
+	denied := false // whether the previous word is a negation
 	end := func() {
 		m := meaning{}
 		if n <= maxDisplayWord {
 			m = l[string(word[:n])]
 		}
-		// A slash means a combination only between two words of letters that are not units: not in "4 mg/250 mL" and
-		// not in "mcg/min" (docs/decisions.md#combinations).
+		// A slash means a combination only between two words of letters that are not units. It does not mean one in "4
+		// mg/250 mL" or "mcg/min" (docs/decisions.md#combinations).
 		if slash && letters && lastLetters && (m.traits|last.traits)&traitUnit == 0 {
 			all.traits |= traitMixed
 		}
@@ -113,7 +113,7 @@ func (l lexicon) scan(text string) meaning {
 		}
 		letters = letters && !digit
 		if n < maxDisplayWord && r < utf8.RuneSelf {
-			word[n] = byte(unicode.ToLower(r)) //nolint:gosec // below RuneSelf
+			word[n] = byte(unicode.ToLower(r)) //nolint:gosec // the rune is below RuneSelf
 			n++
 		} else {
 			n = maxDisplayWord + 1 // longer than any known word
@@ -128,7 +128,7 @@ func (l lexicon) scan(text string) meaning {
 	return all
 }
 
-// plainLexicon is the lexicon without the words of the catalogue.
+// plainLexicon is the lexicon without the catalogue's words.
 var plainLexicon = newLexicon()
 
 // meansFraction reports whether a number with this display name is a fraction of inspired oxygen, not a flow.
@@ -136,8 +136,8 @@ func meansFraction(display string) bool {
 	return plainLexicon.scan(display).traits&traitFraction != 0
 }
 
-// displayFits reports whether a display name that contains a route's words has the route's meaning: negations and
-// combinations, for example, exclude it.
+// displayFits reports whether a display name that contains a route's words has the route's meaning. Negations and
+// combinations, for example, rule that out.
 func displayFits(r *catalogue.Route, m meaning) bool {
 	if m.traits&traitDenied != 0 {
 		return false
@@ -153,9 +153,9 @@ func displayFits(r *catalogue.Route, m meaning) bool {
 	return true
 }
 
-// ReduceDisplay reduces free text that replaces a code to the words that the rules about display names use. Those
-// words are kept in order; other words become "x", numbers become "0". Text without any such word becomes "". The
-// result cannot identify a person, and every rule matches it exactly as it matches the original.
+// ReduceDisplay reduces free text that replaces a code to the words that occur in rules on display names. Those words
+// are kept in order; other words become "x", and numbers become "0". Text without any such word becomes "". The result
+// cannot identify a person, and every rule matches the result if and only if it matches the original.
 func ReduceDisplay(text string) string {
 	text = codes.CleanDisplay(text)
 	sought := CatalogueIndex().lexicon

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// answer is the result of a condition on a value. An unreadable value, or a range that includes values on both sides
-// of the limit, gives unread and changes nothing.
+// answer is the result of applying a condition to a value. The answer for an unreadable value, or for a range that
+// includes values on both sides of the limit, is unread, and such a statement has no effect.
 type answer uint8
 
 const (
@@ -27,8 +27,8 @@ func answerOf(b bool) answer {
 	return no
 }
 
-// meets applies a condition to the value of a signal. The display name decides whether a number is a flow or a
-// fraction of oxygen.
+// meets applies a condition to the value of a signal. The display name decides whether a number is an oxygen flow or
+// fraction.
 func meets(n catalogue.Condition, s *acuity.Signal) answer {
 	v := s.Value
 	switch n.Kind {
@@ -55,7 +55,7 @@ func meets(n catalogue.Condition, s *acuity.Signal) answer {
 	return unread
 }
 
-// unitFits reports whether a value in unit given can be compared with a limit in unit wanted. A missing unit is
+// unitFits reports whether a value in the unit given can be compared with a limit in the unit wanted. A missing unit is
 // assumed to be the right one (docs/decisions.md#missing-units).
 func unitFits(given, wanted string) bool {
 	return given == "" || given == wanted || wanted == "" && given == codes.UnitScore
@@ -80,7 +80,7 @@ const (
 	answerAir
 )
 
-// answerMeanings maps the kept words of the vocabulary to their meaning for conditions.
+// answerMeanings maps the vocabulary words that are kept to their meanings for conditions.
 var answerMeanings = map[string]answerWords{
 	"not": answerNo, "no": answerNo, "none": answerNo, "off": answerNo, "absent": answerNo, "negative": answerNo | answerNegative,
 	"yes": answerYes, "detected": answerYes, "present": answerYes, "isolated": answerYes, "growth": answerYes,
@@ -105,8 +105,9 @@ func (s answerWords) any(of answerWords) bool { return s&of != 0 }
 
 func (s answerWords) all(of answerWords) bool { return s&of == of }
 
-// categoryOf returns the category (1 … 3) of a fetal heart rate tracing that a value names; 0 if the value names none
-// or negates one (docs/decisions.md#negated-values). A value that names both II and III is III.
+// categoryOf returns the category (1 … 3) of a fetal heart rate tracing that a value names; it returns 0 if the value
+// names no category or negates one (docs/decisions.md#negated-values). A value that names both II and III counts as
+// III.
 func categoryOf(v codes.Value) int {
 	if v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Unit == "" {
 		switch v.Number {
@@ -129,7 +130,7 @@ func categoryOf(v codes.Value) int {
 }
 
 // readPositive reads the result of a test. Negations are tested first, because "not detected" contains "detected"
-// (docs/decisions.md#negation-first). A contradictory value is unread.
+// (docs/decisions.md#negation-first). The answer for a contradictory value is unread.
 func readPositive(v codes.Value) answer {
 	if meaningOf(v).any(answerEquivocal | answerIndeterminate) {
 		return unread
@@ -159,13 +160,13 @@ func readPositive(v codes.Value) answer {
 	return unread
 }
 
-// isNo reports whether the value of a mark is a negation (docs/decisions.md#no-as-value). Any other value, even an
-// unreadable one, leaves the mark active, because its code alone activates the factor.
+// isNo reports whether the value of a code that needs no value is a negation (docs/decisions.md#no-as-value). Any other
+// value, even an unreadable one, leaves the signal active, because its code alone activates the factor.
 func isNo(v codes.Value) bool {
 	return meaningOf(v).any(answerNo) || v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Number == 0 && v.Unit == ""
 }
 
-// The limits up to which oxygen counts as room air: 21%, as a percentage and as a fraction, in thousandths
+// The limits up to which oxygen counts as room air: 21%, as a percentage and as a fraction, both in thousandths
 // (docs/decisions.md#oxygen-therapy).
 const (
 	roomAirPercent  codes.Milli = 21_000
@@ -198,8 +199,8 @@ func oxygenRuns(s *acuity.Signal) answer {
 	return compare(v, codes.Greater, limit)
 }
 
-// compare reports whether a measured value, which may be an interval such as "> 4", meets the condition "op than":
-// yes if every number of the interval meets it, no if none does, unread if only some do
+// compare reports whether a measured value, which may be an interval such as "> 4", meets the condition "op than": yes
+// if every number in the interval meets the condition, no if none does, unread if only some do
 // (docs/decisions.md#comparators).
 func compare(v codes.Value, op codes.Comparator, than codes.Milli) answer {
 	low, high := bounds(v.Op, v.Number)
@@ -214,7 +215,7 @@ func compare(v codes.Value, op codes.Comparator, than codes.Milli) answer {
 }
 
 // bounds returns the least and the greatest number in the interval "op n", in units of 1/2000: numbers greater than n
-// begin 1/2000 above n.
+// start 1/2000 above n.
 func bounds(op codes.Comparator, n codes.Milli) (low, high codes.Milli) {
 	low, high = math.MinInt64, math.MaxInt64
 	switch op {
@@ -232,7 +233,7 @@ func bounds(op codes.Comparator, n codes.Milli) (low, high codes.Milli) {
 	return low, high
 }
 
-// UnitOf returns the unit in which a route of the catalogue reads the value of a code; "": no route has a unit.
+// UnitOf returns the unit in which a catalogue route reads the value of a code; "": no route has a unit.
 func UnitOf(system codes.System, code string) (unit string) {
 	CatalogueIndex().signals.Table(system).Each(codes.Normal(system, code), func(r *route) {
 		if r.Needs.Unit != "" {

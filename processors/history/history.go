@@ -1,8 +1,8 @@
 // Package history trains the forecast model of each hospital. Its task processes one partition of the snapshots topic:
-// it updates the model of a hospital with each full hour.
+// it updates a hospital's model with each hourly snapshot.
 //
-// A backfill adds hours before those that the model has learned. When its last hour arrives, the model is learned again
-// from the topic.
+// A backfill adds hours that precede the hours that the model has learned. When the backfill's last hour arrives, the
+// model is learned again from the topic.
 package history
 
 import (
@@ -27,13 +27,14 @@ const Group = "svc-history"
 type Config struct {
 	// Zone returns the time zone of a hospital.
 	Zone func(hospital string) *time.Location
-	// Past calls each with the value of every committed snapshot of a partition that was written at or after since.
+	// Past calls each for every snapshot in a partition that was committed and was written at or after since, with the
+	// snapshot's value.
 	Past func(partition int32, since time.Time, each func(value []byte) error) error
-	// Older calls each with the changes of a partition that the history of the previous build has not read. It is
-	// called only while no model of the partition has a position in the snapshots topic, and may be nil.
+	// Older calls each for every change in a partition that the history processor of the previous build has not read.
+	// It is called only while no model in the partition has a position in the snapshots topic. Older may be nil.
 	Older func(partition int32, each func(stream.Record) error) error
-	// View receives the models as charts without rooms; it may be nil. A chart has only the fields of a model that
-	// readers need, and its version increases with each model.
+	// View receives the models as charts without rooms; it may be nil. A chart has only those fields of a model that
+	// readers need. The chart's version increases with each model.
 	View verdict.View
 }
 
@@ -50,11 +51,11 @@ type task struct {
 	partition int32
 	owned     verdict.OwnedView // set by Restored; nil without a View
 	hospitals map[string]*hospital
-	next      int64 // offset of the next input
+	next      int64 // offset of the next input record
 
-	older   []schemas.Snapshot // snapshots of Older that are not written yet
-	touched []*hospital        // changed in this transaction
-	shown   []verdict.Chart    // models of the last Outputs, until they are durable
+	older   []schemas.Snapshot // snapshots from Older that are not written yet
+	touched []*hospital        // hospitals changed in this transaction
+	shown   []verdict.Chart    // models from the last call to Outputs, until they are durable
 }
 
 // hospital is the state of one hospital of the partition.
@@ -62,7 +63,7 @@ type hospital struct {
 	id      string
 	model   *forecast.Model
 	copied  int32 // hour of the last accepted snapshot that is not part of a backfill
-	past    int32 // hour of the last accepted snapshot of the last backfill
+	past    int32 // hour of the last accepted snapshot from the last backfill
 	backed  int32 // generation of the last backfill
 	touched bool
 }
@@ -78,7 +79,7 @@ func (t *task) hospital(id string) *hospital {
 
 func (t *task) Restore(r stream.Record) error {
 	if !schemas.IsChange(r.Key) || r.Value == nil {
-		return nil // not a model
+		return nil // this record is not a model
 	}
 	m, err := schemas.ModelCodec.Decode(r.Value)
 	if err != nil {
@@ -88,7 +89,7 @@ func (t *task) Restore(r stream.Record) error {
 	h.copied, h.past, h.backed = m.Copied, m.PastHour, m.PastGeneration
 	var same bool
 	if h.model, same = m.Forecast(); !same {
-		h.model.Version = 0 // Restored learns it again
+		h.model.Version = 0 // makes Restored learn the model again
 	}
 	h.model.Offset = m.Position
 	return nil
@@ -110,7 +111,7 @@ func (t *task) Restored() (int64, error) {
 	}
 	if t.View != nil {
 		models := make([]verdict.Chart, 0, len(t.hospitals))
-		e := encoders.Get().(*encoder) //nolint:errcheck // nothing else is put there
+		e := encoders.Get().(*encoder) //nolint:errcheck // the pool contains nothing else
 		defer encoders.Put(e)
 		for _, h := range t.sorted() {
 			e.record.CopyFrom(h.model)
@@ -138,7 +139,7 @@ func (t *task) Apply(r stream.Record) error {
 	return t.learn(s)
 }
 
-// learn updates the model of a hospital with a snapshot, unless the hospital has accepted it already.
+// learn updates the model of a hospital with a snapshot, unless the hospital has already accepted that snapshot.
 func (t *task) learn(s *schemas.Snapshot) error {
 	h := t.hospital(s.Hospital)
 	if !h.acceptSnapshot(&s.Snapshot) {
@@ -189,7 +190,7 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	if err := t.emitOlder(emit); err != nil {
 		return err
 	}
-	e := encoders.Get().(*encoder) //nolint:errcheck // nothing else is put there
+	e := encoders.Get().(*encoder) //nolint:errcheck // the pool contains nothing else
 	defer encoders.Put(e)
 	for _, h := range t.touched {
 		h.touched = false
@@ -211,14 +212,14 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// encoder encodes models of about 40 kB, one after the other, in memory that it reuses.
+// encoder encodes models, of about 40 kB each, one after the other in memory that it reuses.
 type encoder struct {
-	record  schemas.Model // of the last model
+	record  schemas.Model // record of the last model
 	scratch []byte
 }
 
-// encoders pools the memory for encoding. The encoded bytes are not pooled, because a pool held one buffer for each
-// hospital between transactions while a processor caught up.
+// encoders pools the memory for encoding. The encoded bytes are not pooled: while a processor caught up, such a pool
+// would hold one buffer for each hospital between transactions.
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // encodeModel converts the model of a hospital to its record, and returns the encoded record.
@@ -228,8 +229,8 @@ func (e *encoder) encodeModel(h *hospital) ([]byte, error) {
 	return e.encode(&e.record)
 }
 
-// encodeChart returns the chart of the hospital whose model was encoded last. It has the same record without the fields
-// that readers do not need.
+// encodeChart returns the chart of the hospital whose model was encoded last. The chart has the model's record without
+// the fields that readers do not need.
 func (e *encoder) encodeChart(h *hospital) (verdict.Chart, error) {
 	m := e.record
 	m.Copied, m.PastHour, m.PastGeneration, m.Pending = 0, 0, 0, nil
@@ -242,7 +243,7 @@ func (e *encoder) encode(m *schemas.Model) ([]byte, error) {
 	if e.scratch = encoded; err != nil {
 		return nil, fmt.Errorf("encode model: %w", err)
 	}
-	return slices.Clone(encoded), nil // of its exact size: appending to nil allocates it three times
+	return slices.Clone(encoded), nil // the clone has the exact size; appending to nil would allocate three times
 }
 
 func (t *task) Committed() {

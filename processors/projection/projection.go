@@ -16,29 +16,29 @@ import (
 	"svc/processors/verdict"
 )
 
-// Projection connects a processor with the view's projector. It forwards changes and keeps the encoded charts of the
+// Projection connects a processor to the view's projector. It forwards changes and keeps the encoded charts of the
 // owned partitions, so that the view in Redis can be rewritten without the processor.
 type Projection struct {
 	Projector *view.Projector
 	now       func() time.Time
 
-	took chan struct{} // holds a token after a partition was assigned
+	took chan struct{} // holds a token after a partition is assigned
 
 	mu         sync.Mutex
 	partitions map[int32]*partitionCharts
 }
 
-// partitionCharts are the charts of one partition at an input position, owned by one task. After another task has
-// become the owner of the partition, calls are ignored.
+// partitionCharts are the charts of one partition at an input position, owned by one task. Once another task owns the
+// partition, calls are ignored.
 type partitionCharts struct {
 	view      *Projection
 	partition int32
 	applied   int64
 	units     map[string]view.Unit
-	fresh     view.Freshness // freshness of the committed inputs, written to Redis or not
+	fresh     view.Freshness // freshness of the committed inputs, whether or not they are written to Redis
 }
 
-// New returns the projection of a processor to a view. generation is the id of the topic that the processor writes.
+// New returns the projection from a processor to a view. generation is the id of the topic that the processor writes.
 func New(v *view.View, generation string, now func() time.Time) *Projection {
 	p := &Projection{now: now, took: make(chan struct{}, 1), partitions: map[int32]*partitionCharts{}}
 	p.Projector = v.Projector(generation, p.rewrite)
@@ -83,7 +83,7 @@ func (kept *partitionCharts) Show(applied int64, changed []verdict.Chart) {
 	v.Projector.Put(view.Projection{Partition: kept.partition, Position: applied, Units: units})
 }
 
-// Passed records that the inputs before an offset have been processed, even if they changed nothing.
+// Passed records that the inputs before an offset have been processed, even if they had no effect.
 func (v *Projection) Passed(partition int32, next int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -137,7 +137,7 @@ func unitOf(c verdict.Chart) view.Unit {
 	return view.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms, LocalSettings: c.LocalSettings}
 }
 
-// merge applies the changes to a unit. Rooms and settings that a change removes are deleted.
+// merge applies changed to a unit. It deletes the rooms and settings that changed removes.
 func merge(old, changed view.Unit) view.Unit {
 	changed.Rooms = merged(old.Rooms, changed.Rooms)
 	changed.LocalSettings = merged(old.LocalSettings, changed.LocalSettings)
@@ -195,8 +195,8 @@ func (v *Projection) Pulse(inputs Log, log *slog.Logger) func(context.Context) e
 	}
 }
 
-// askOldest queries the timestamp of the oldest pending record in each partition that was assigned since the last
-// pulse. It takes at most half of pulseEvery. If Kafka does not answer, the record counts as pending since now.
+// askOldest queries, for each partition assigned since the last pulse, the timestamp of the oldest pending record. It
+// takes at most half of pulseEvery. If Kafka does not answer, the record counts as pending from now on.
 func (v *Projection) askOldest(ctx context.Context, inputs Log, log *slog.Logger, ends map[int32]int64) {
 	within, cancel := context.WithTimeout(ctx, pulseEvery/2) //nolint:mnd // half of the time until the next pulse
 	defer cancel()
@@ -211,8 +211,8 @@ func (v *Projection) askOldest(ctx context.Context, inputs Log, log *slog.Logger
 	}
 }
 
-// unasked returns the applied offsets of partitions that were assigned since the last pulse and have pending records
-// of unknown age.
+// unasked returns the applied offsets of the partitions that were assigned since the last pulse and have pending
+// records of unknown age.
 func (v *Projection) unasked(ends map[int32]int64) map[int32]int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -225,7 +225,7 @@ func (v *Projection) unasked(ends map[int32]int64) map[int32]int64 {
 	return found
 }
 
-// recordWait records since when the record at an offset has been pending.
+// recordWait records the time since which the record at an offset has been pending.
 func (v *Projection) recordWait(partition int32, offset int64, since time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
