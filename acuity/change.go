@@ -6,34 +6,34 @@ import (
 )
 
 // Change is the effect of one input, or of one due instant, on a unit. All downstream data is derived from changes.
-// Each change increments the version, so every input is visible and no two effects merge.
+// Each change increments the version, so every input is visible and effects are never merged.
 type Change struct {
 	Hospital  string
 	Version   int64 // one counter per hospital, incremented by 1 and never reset
-	Offset    int64 // of the input in its partition; for a due instant, that of the last input
+	Offset    int64 // offset of the input in its partition; for a due instant, the offset of the last input
 	Cause     Cause
-	AppliedAt Instant // clock of the hospital at this change
+	AppliedAt Instant // the hospital's clock at this change
 
 	Outcome Outcome
-	Reason  string       // of a rejection: its stable code
-	Items   []ItemResult // one per event of the input, in the order of the input
+	Reason  string       // stable code of a rejection
+	Items   []ItemResult // one per event in the input, in the order of the input
 
-	Level   Level // after the change
+	Level   Level // level after the change
 	Effects []Effect
 
 	Activated, Expired []FactorChange     // by room, then factor id
-	Active             []catalogue.Factor // of the room of a clinical request, in order of display
-	RoomLabel          string             // of that room
+	Active             []catalogue.Factor // active factors in the room of a clinical request, in display order
+	RoomLabel          string             // label of that room
 	Unmapped           []Unmapped
 	Warnings           []Warning
-	Removed            int32 // rooms that a census took out of the unit
+	Removed            int32 // number of rooms that a census removed from the unit
 
-	Preview *Preview // of a dry run
+	Preview *Preview // result of a dry run
 
-	Snapshot *Snapshot // of a full hour that has passed
+	Snapshot *Snapshot // snapshot of an hour that has passed
 
-	// Repeats is the version of the change that the first request with the same identity made, and RepeatsAt its
-	// time. 0: the request is not a repeat.
+	// Repeats is the version of the change made by the first request with the same identity, and RepeatsAt is that
+	// change's time. 0: the request is not a repeat.
 	Repeats   int64
 	RepeatsAt Instant
 }
@@ -47,7 +47,7 @@ const (
 	CauseTime
 )
 
-// Outcome is the result of an input.
+// Outcome is the outcome of an input.
 type Outcome uint8
 
 // The outcomes. Time is the outcome of a change without an input.
@@ -59,15 +59,15 @@ const (
 	Time
 )
 
-// ItemResult is the result of one event of an input.
+// ItemResult is the result for one event in an input.
 type ItemResult struct {
 	Outcome Outcome
-	Reason  string // stable code of an ignored or rejected event
+	Reason  string // stable code for why the event was ignored or rejected
 	HasRoom bool
-	RoomID  int32 // where the visit is after the event
+	RoomID  int32 // room where the visit is after the event
 }
 
-// EffectKind is a kind of event that partners are notified of.
+// EffectKind is a kind of event about which partners are notified.
 type EffectKind uint8
 
 // The kinds of effect: surge.level_changed and room.rescored.
@@ -76,16 +76,16 @@ const (
 	RoomRescored
 )
 
-// Effect is one change of the verdict that partners are notified of: first the level, then the rooms by id.
+// Effect is one change in the verdict about which partners are notified. The level comes first, then the rooms by id.
 type Effect struct {
 	Kind EffectKind
 
-	Level, Prior Level // LevelChanged
+	Level, Prior Level // only for LevelChanged
 	Driving      Axis
 	Ratio        int32 // as in Verdict
 	Shortfall    int32
 
-	RoomID            int32 // RoomRescored
+	RoomID            int32 // only for RoomRescored
 	RoomLabel         string
 	Color, PriorColor Color
 	Score             int32
@@ -93,7 +93,7 @@ type Effect struct {
 	Nursing           string
 }
 
-// FactorChange is a factor that became active in a room, or expired.
+// FactorChange is a factor that became active in a room or expired there.
 type FactorChange struct {
 	RoomID    int32
 	RoomLabel string
@@ -103,7 +103,7 @@ type FactorChange struct {
 	Kind      EvidenceKind
 }
 
-// Unmapped is a code of an input that matches no rule and no mapping.
+// Unmapped is a code in an input that matches neither a rule nor a mapping.
 type Unmapped struct {
 	System  codes.System
 	Code    string
@@ -113,9 +113,9 @@ type Unmapped struct {
 // Preview is the effect that an observation would have on the verdict: the result of a dry run.
 type Preview struct {
 	Outcome Outcome
-	Reason  string // of an observation that would be refused
+	Reason  string // stable code for why the observation would be refused
 
-	Level              Level // after the change
+	Level              Level // level after the change
 	Effects            []Effect
 	Activated, Expired []FactorChange
 	Warnings           []Warning

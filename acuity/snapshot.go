@@ -3,24 +3,24 @@ package acuity
 // Horizon is the number of hours that a snapshot looks ahead.
 const Horizon = 8
 
-// Snapshot is a unit at one full hour: all the input of the forecast. It identifies no patient: a visit is 8 bytes of
-// its pseudonym.
+// Snapshot is the state of a unit at one whole hour: all the input to the forecast. It does not identify patients: each
+// visit is reduced to an 8-byte hash of its pseudonym.
 type Snapshot struct {
-	Hour         int32 // hours since 1970 UTC
-	Generation   int32 // a higher generation of the same hour replaces it (backfill)
-	Position     int64 // offset of the last input before it
-	Backfill     int32 // hours of the same backfill still to come, including this one; 0: taken on time
+	Hour         int32 // hours since 1970-01-01 UTC
+	Generation   int32 // a snapshot of the same hour with a higher generation replaces this one (backfill)
+	Position     int64 // offset of the last input before the snapshot
+	Backfill     int32 // number of hours left in the backfill, including this one; 0: made on time
 	RulesVersion string
-	Observed     bool // a unit state exists and its newest ADT, census, clinical or FHIR fact is at most 12 h old
+	Observed     bool // the unit has a state, and its newest ADT, census, clinical or FHIR fact is at most 12 h old
 
-	Visits   []SnapshotVisit   // open ones, at most 500
-	Arrivals []SnapshotArrival // since the hour before
-	Moves    int32             // as counted for the flow axis
+	Visits   []SnapshotVisit   // open visits, at most 500
+	Arrivals []SnapshotArrival // arrivals since the previous hour
+	Moves    int32             // number of moves, as counted for the flow axis
 
 	Occupied int32
-	Rooms    int32 // total, 0: unknown
+	Rooms    int32 // total number of rooms; 0: unknown
 	Boarders int32
-	Class4   [Horizon + 1]int32 // rooms with an emergency, now and at each hour ahead if only time passes
+	Class4   [Horizon + 1]int32 // number of rooms with an emergency, now and at each hour ahead if only time passes
 	Nurses   int32              // -1: unknown
 	Call     Tristate
 	Level    Level
@@ -30,19 +30,19 @@ type Snapshot struct {
 type SnapshotVisit struct {
 	Visit  uint64
 	Class  StageClass
-	Age    int32              // minutes in the stage
+	Age    int32              // minutes since the start of the stage
 	Demand [Horizon + 1]uint8 // in 60ths of a nurse, now and at each hour ahead; at most 255
-	Score  [Horizon + 1]uint8 // of its room; 0 for a visit that shares the room with another entry
+	Score  [Horizon + 1]uint8 // score of the visit's room; 0 if another visit in the room has the score
 }
 
-// SnapshotArrival is a visit that arrived since the hour before.
+// SnapshotArrival is a visit that arrived since the previous hour.
 type SnapshotArrival struct {
 	Visit uint64
 	Kind  ArrivalKind
 }
 
-// StageClass is the care stage of a visit, as the forecast distinguishes them. The first five are short; the others
-// are long stays.
+// StageClass is a care stage that the forecast distinguishes. The first five stages are short; the others are long
+// stays.
 type StageClass uint8
 
 // The classes, in the order of the forecast tables.

@@ -9,18 +9,18 @@ import (
 	"svc/acuity/forecast"
 )
 
-// ModelCodec encodes the learned forecast models.
+// ModelCodec encodes and decodes the learned forecast models.
 var ModelCodec = NewCodec("model", modelFields)
 
-// Model is the record of a hospital's learned forecast model. It also records up to which hour the snapshots of the
-// hospital were accepted.
+// Model is the record of a hospital's learned forecast model. It also records the hour up to which the hospital's
+// snapshots have been accepted.
 type Model struct {
-	Version                  int32 // of the method
+	Version                  int32 // version of the method
 	Hospital                 string
 	Hour, Generation, Learnt int32
-	Position                 int64 // offset of the next snapshot in its partition; 0 in a record of version 2 or older
-	Copied                   int32 // hour of the last accepted snapshot of live operation
-	PastHour, PastGeneration int32 // hour and generation of the last accepted snapshot of a backfill
+	Position                 int64 // offset of the next snapshot in its partition; 0 in a record with schema version 2 or older
+	Copied                   int32 // hour of the last accepted snapshot from live operation
+	PastHour, PastGeneration int32 // hour and generation of the last accepted snapshot from a backfill
 	Seen                     []byte
 	Tables                   []ModelTable
 	Pending                  []Origin
@@ -39,7 +39,7 @@ type Origin struct {
 	Ahead    []byte // a [forecast.Ahead] as 32-bit floats, little-endian
 }
 
-// CopyFrom fills the record from a model and reuses the memory of the record.
+// CopyFrom fills the record from a model, reusing the record's memory.
 func (m *Model) CopyFrom(model *forecast.Model) {
 	m.Version, m.Hospital, m.Hour, m.Generation = model.Version, model.Hospital, model.Hour, model.Generation
 	m.Learnt, m.Position, m.Seen = model.Learnt, model.Offset, model.Seen
@@ -61,8 +61,8 @@ func resize[T any](list []T, n int) []T {
 	return slices.Grow(list[:0], n)[:n]
 }
 
-// Forecast returns the model. It returns false and an empty model if the record belongs to another version of the
-// method; the hospital is then learned again.
+// Forecast returns the model. If the record was made by a different version of the method, it returns an empty model
+// and false; the hospital's model is then learned again.
 func (m *Model) Forecast() (*forecast.Model, bool) {
 	out := forecast.NewModel(m.Hospital)
 	if m.Version != out.Version {
@@ -90,7 +90,7 @@ func (m *Model) Forecast() (*forecast.Model, bool) {
 	return out, true
 }
 
-// floats appends numbers of a fixed size, or structures of them.
+// floats appends fixed-size numbers, or structs of such numbers.
 func floats(dst []byte, v any) []byte {
 	b, err := binary.Append(slices.Grow(dst, binary.Size(v)), binary.LittleEndian, v)
 	if err != nil {
@@ -139,15 +139,15 @@ func originFields(c *Coder, o *Origin) {
 	c.Bytes(&o.Ahead)
 }
 
-// SnapshotCodec encodes the snapshots of units at full hours.
+// SnapshotCodec encodes and decodes the hourly snapshots of units.
 var SnapshotCodec = NewCodec("snapshot", hospitalSnapshotFields)
 
-// Snapshot is a unit at one full hour, with the id of its hospital.
+// Snapshot is the state of a unit at one whole hour, with the id of its hospital.
 type Snapshot struct {
 	Hospital string
 	Snapshot acuity.Snapshot
-	// LevelSeconds is the number of seconds that the unit had each level in the previous hour, starting with the best
-	// level. The sum is less than 3600 if part of the hour was not observed. It is empty for a backfill.
+	// LevelSeconds is the number of seconds that the unit spent at each level in the previous hour, starting with the
+	// best level. The sum is less than 3600 if part of the hour was not observed. It is empty for a backfill.
 	LevelSeconds []int32
 }
 

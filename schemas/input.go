@@ -91,14 +91,14 @@ type DeadLetter struct {
 	Partition int32
 	Offset    int64
 	Reason    string   // stable code
-	Schema    SchemaID // in the record; 0: the record has no header
+	Schema    SchemaID // schema id in the record; 0: the record has no header
 	Hospital  string
-	Version   int64 // of the change that rejected the record; hospital and version together identify repeats
+	Version   int64 // version of the change that rejected the record; repeats have the same hospital and version
 	At        acuity.Instant
 }
 
-// Retried is the reason in a later record for the same dead letter: its observation has been applied at the time of
-// that record.
+// Retried is the reason in a later record for the same dead letter. Such a record means that the observation has since
+// been applied, at the time of the record.
 const Retried = "retried"
 
 func deadLetterFields(c *Coder, d *DeadLetter) {

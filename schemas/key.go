@@ -9,26 +9,26 @@ import (
 	"svc/acuity"
 )
 
-// Key identifies a hospital and a part of it. "h" is the hospital itself: its observations without a room, and its
-// changes on the verdicts topic. "h/unit" and "h/room/12" are parts. The partition depends on the hospital alone,
+// Key identifies a hospital or a part of it. "h" is the hospital itself: its observations without a room, and its
+// changes in the verdicts topic. "h/unit" and "h/room/12" are parts. The partition depends only on the hospital,
 // compaction on the whole key.
 type Key struct {
 	Hospital string // [a-z0-9][a-z0-9-]{0,63}
 	Kind     string // "": the record of the hospital itself
-	ID       string // within the kind; "" if a hospital has one of the kind
+	ID       string // id within the kind; "" if a hospital has only one record of the kind
 }
 
-// The kinds of records on the verdicts topic that several packages use. Package acuity/hospital defines the others;
+// The kinds of records in the verdicts topic that several packages use. Package acuity/hospital defines the others;
 // settings have separate kinds.
 const (
-	KindRoom    = "room" // also for observations about one room
+	KindRoom    = "room" // also used for observations about one room
 	KindMapping = "mapping"
 	KindCode    = "code"
 	KindRule    = "rule"
 	KindPlace   = "place"
 )
 
-// ErrKey marks bytes that are not a record key, such as the key of a barrier record.
+// ErrKey means that bytes are not a record key; they may be the key of a barrier record.
 var ErrKey = errors.New("not a record key")
 
 // RoomKey returns the key of a room.
@@ -58,7 +58,7 @@ func ParseKey(key []byte) (Key, error) {
 	return Key{Hospital: hospital, Kind: kind, ID: id}, nil
 }
 
-// IsChange reports whether a key on the verdicts topic is that of a change, which consists of a hospital id only. It
+// IsChange reports whether a key in the verdicts topic is the key of a change, which consists only of a hospital id. It
 // does not allocate, because readers call it for every record.
 func IsChange(key []byte) bool { return isHospital(key) }
 
@@ -69,7 +69,8 @@ func HospitalOf(key []byte) []byte {
 	return hospital
 }
 
-// ObservationKey returns the key of an observation: that of its room, or else that of its hospital.
+// ObservationKey returns the key of an observation: the key of the room, if it names one, or else the key of the
+// hospital.
 func ObservationKey(o *acuity.Observation) Key {
 	if o.Room != nil {
 		return RoomKey(o.Hospital, o.Room.ID)
@@ -98,9 +99,9 @@ func isLower[T string | []byte](s T, digits bool) bool {
 	return true
 }
 
-// Partition returns the partition of a record in a topic with n > 0 partitions. It applies Kafka's default
-// partitioner (murmur2) to the hospital part of the key. Thus all records of a hospital are in the same partition of
-// all topics with the same number of partitions.
+// Partition returns the partition of a record in a topic with n > 0 partitions. It applies Kafka's default partitioner
+// (murmur2) to the hospital part of the key. So a hospital's records are in the same partition number in all topics
+// with the same number of partitions.
 func Partition(key []byte, n int32) int32 {
 	return int32(murmur2(HospitalOf(key))&0x7fffffff) % n
 }
@@ -112,7 +113,7 @@ func murmur2(b []byte) uint32 {
 		m    = 0x5bd1e995
 		r    = 24
 	)
-	h := seed ^ uint32(len(b)) //nolint:gosec // as in Java, where a length has 31 bits
+	h := seed ^ uint32(len(b)) //nolint:gosec // as in Java, where lengths have 31 bits
 	for ; len(b) >= 4; b = b[4:] {
 		k := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 		k *= m

@@ -5,30 +5,30 @@ import "time"
 // Topic is a Kafka topic and the properties with which it is created.
 type Topic struct {
 	Name    string   // without the prefix
-	Records []string // kinds of records
+	Records []string // names of the records in the topic
 
-	Compacted     bool          // the last record of each key is kept
+	Compacted     bool          // whether only the last record for each key is kept
 	CompactionLag time.Duration // minimum time before a record may be compacted
 	Retention     time.Duration // time after which records are deleted; 0: never
 
-	MaxRecord int // bytes of a batch, which bounds the largest record; 0: the broker's default
+	MaxRecord int // maximum size of a batch in bytes, which bounds the largest record; 0: the broker's default
 
 	// Copartitioned topics have as many partitions as the observations topic, so that the owner of a partition of
-	// observations owns the same partition of all of them.
+	// observations owns the same partition of each of these topics.
 	Copartitioned bool
 }
 
 const day = 24 * time.Hour
 
-// Observations holds the facts of every accepted request as one record; it is the only input of the processors. It is
+// Observations holds the facts of each accepted request as one record. It is the only input to the processors. It is
 // never compacted, so it can be replayed in order.
 func Observations() Topic {
 	records := []string{"observation"}
 	return Topic{Name: "svc.v1.observations", Records: records, Retention: 400 * day, MaxRecord: maxRecord, Copartitioned: true}
 }
 
-// Verdicts is both the changelog and the change feed. The records with a hospital's key are its changes; records with
-// other keys are state. A reader that lags by less than CompactionLag misses no change.
+// Verdicts is both the changelog and the change feed. Records whose key is a hospital are the hospital's changes;
+// records with other keys are state. A reader that lags by less than CompactionLag does not miss any change.
 func Verdicts() Topic {
 	records := []string{
 		"change", "unit-state", "room-state", "visit-state", "statement-state", "dedup-state", "mapping-state",
@@ -37,8 +37,8 @@ func Verdicts() Topic {
 	return Topic{Name: "svc.v1.verdicts", Records: records, Compacted: true, CompactionLag: 7 * day, MaxRecord: maxRecord, Copartitioned: true}
 }
 
-// Settings holds keys, hospitals, webhooks, alerts and users. A record is one whole resource, and the last record of
-// a key is current. Every role reads the whole topic when it starts.
+// Settings holds keys, hospitals, webhooks, alerts and users. A record is one whole resource, and the last record for a
+// key is current. Every role reads the whole topic when it starts.
 func Settings() Topic {
 	records := []string{
 		"key", "hospital", "webhook", "alert-tier", "alert-recipient", "installed-key", "link", "user", "session", "wall", "layout",
@@ -46,12 +46,12 @@ func Settings() Topic {
 	return Topic{Name: "svc.v1.settings", Records: records, Compacted: true}
 }
 
-// Audit holds every administrative action with its actor.
+// Audit holds every administrative action and who performed it.
 func Audit() Topic {
 	return Topic{Name: "svc.v1.audit", Records: []string{"audit"}, Retention: 400 * day}
 }
 
-// Deliveries is the ledger of the notifier. Within CompactionLag, its records are in the order in which events were
+// Deliveries is the ledger of the notifier. Within CompactionLag, its records are in the order in which the events were
 // created, even if two owners of a partition wrote them.
 func Deliveries() Topic {
 	records := []string{"ledger-event", "delivery", "endpoint-queue", "notified-unit", "order", "alert-run"}
@@ -60,8 +60,8 @@ func Deliveries() Topic {
 	}
 }
 
-// Snapshots holds one record per hospital and hour, from which forecasts are learned. The verdict processor writes it
-// in the transaction of the change that has the snapshot.
+// Snapshots holds one record per hospital and hour, from which forecast models are learned. The verdict processor
+// writes each record in the same transaction as the change that has the snapshot.
 func Snapshots() Topic {
 	return Topic{Name: "svc.v1.snapshots", Records: []string{"snapshot"}, Retention: 63 * day, Copartitioned: true}
 }

@@ -8,15 +8,15 @@ import (
 	"svc/acuity/terminology"
 )
 
-// CurrentDiagnosis is a diagnosis that currently applies, as an unbroken run of statements.
+// CurrentDiagnosis is a diagnosis that currently applies, asserted by an unbroken run of statements.
 type CurrentDiagnosis struct {
 	acuity.Diagnosis
-	Start acuity.Instant // onset in the first statement of the run, or else that statement's time (docs/decisions.md#diagnosis-since)
+	Start acuity.Instant // onset in the run's first statement, or else that statement's time (docs/decisions.md#diagnosis-since)
 	Last  acuity.Instant // time of the newest statement
 	Feed  acuity.Channel
 }
 
-// applyDiagnoses applies the diagnoses of an event to those of the visit.
+// applyDiagnoses applies the diagnoses in an event to the visit's diagnoses.
 func (n *builder) applyDiagnoses(t *AppliedEvent) {
 	e := t.Event
 	switch e.DiagnosisMode {
@@ -43,7 +43,7 @@ func (n *builder) applyDiagnoses(t *AppliedEvent) {
 	}
 }
 
-// replaceDiagnoses replaces the diagnoses with those of an event. The runs of diagnoses in both lists continue.
+// replaceDiagnoses replaces the diagnoses with those in an event. The runs of diagnoses in both lists continue.
 func (n *builder) replaceDiagnoses(t *AppliedEvent) {
 	e, kept := t.Event, n.Diagnoses[:0]
 	for _, d := range n.Diagnoses {
@@ -91,7 +91,7 @@ func (n *builder) startDiagnosis(t *AppliedEvent, d *acuity.Diagnosis, room int)
 	n.Diagnoses = append(n.Diagnoses, run)
 }
 
-// diagnosisIndex returns the index of the run of a diagnosis; -1: it does not apply.
+// diagnosisIndex returns the index of a diagnosis's run; -1: the diagnosis does not currently apply.
 func (n *builder) diagnosisIndex(d *acuity.Diagnosis) int {
 	for i := range n.Diagnoses {
 		if sameDiagnosis(&n.Diagnoses[i].Diagnosis, d) {
@@ -101,8 +101,8 @@ func (n *builder) diagnosisIndex(d *acuity.Diagnosis) int {
 	return -1
 }
 
-// sameDiagnosis reports whether two diagnoses have the same system and code and do not name different fetuses. Case
-// is ignored, and so is the dot of ICD-10-CM.
+// sameDiagnosis reports whether two diagnoses have the same system and code and do not name different fetuses. Case is
+// ignored, and so is the dot in ICD-10-CM codes.
 func sameDiagnosis(a, b *acuity.Diagnosis) bool {
 	if a.System != b.System {
 		return false
@@ -113,7 +113,7 @@ func sameDiagnosis(a, b *acuity.Diagnosis) bool {
 	return terminology.SameFetus(a, b)
 }
 
-// equalCode compares codes without regard to case and, if dotless is true, to dots.
+// equalCode reports whether two codes are equal, ignoring case and, if dotless is true, dots.
 func equalCode(a, b string, dotless bool) bool {
 	i, j := 0, 0
 	for {
@@ -134,20 +134,20 @@ func equalCode(a, b string, dotless bool) bool {
 	}
 }
 
-// IsBirth reports whether a diagnosis means that the birth has happened: Z37, outcome of delivery. O80 and O82 alone
-// do not, because charts carry them before the birth (docs/decisions.md#birth).
+// IsBirth reports whether a diagnosis means that the birth has happened: Z37, outcome of delivery. O80 and O82 alone do
+// not, because they are charted before the birth (docs/decisions.md#birth).
 func IsBirth(d *acuity.Diagnosis) bool { return hasICD10(d, "Z37") }
 
-// IsCesarean reports whether a diagnosis means a past or planned cesarean: O82, encounter for cesarean delivery
-// without indication. O34.21, the scar of an earlier cesarean, does not, because a trial of labor is possible
+// IsCesarean reports whether a diagnosis means a past or planned cesarean: O82, encounter for cesarean delivery without
+// indication. O34.21, the scar from an earlier cesarean, does not mean one, because a trial of labor is possible
 // (docs/decisions.md#delivered-first, #trial-of-labor).
 func IsCesarean(d *acuity.Diagnosis) bool { return hasICD10(d, "O82") }
 
-// DescribesDelivery reports whether a diagnosis determines the course of a stay. Such a diagnosis activates no factor and
-// needs no mapping.
+// DescribesDelivery reports whether a diagnosis determines the course of a stay. Such a diagnosis does not activate a
+// factor or need a mapping.
 func DescribesDelivery(d *acuity.Diagnosis) bool { return IsBirth(d) || IsCesarean(d) }
 
-// hasICD10 reports whether a diagnosis belongs to an ICD-10-CM category, which is the first three characters of its
+// hasICD10 reports whether a diagnosis belongs to an ICD-10-CM category, which is the first three characters of the
 // code.
 func hasICD10(d *acuity.Diagnosis, category string) bool {
 	if d.System != codes.ICD10CM && d.System != codes.SystemNone {

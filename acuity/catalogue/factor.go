@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Factor identifies an entry of the catalogue: a primary factor (kind of patient) or a modifier. The zero value is no
-// factor. The number is an index within one process; records and APIs use the id.
+// Factor identifies an entry of the catalogue: a primary factor (kind of patient) or a modifier. The zero value means
+// no factor. The number is an index that is valid within one process; records and APIs use the id.
 type Factor uint8
 
-// FactorByID returns the factor with an id of the specification, such as "high-mag"; false: the id is unknown.
+// FactorByID returns the factor with the given id from the specification, such as "high-mag"; false: the id is unknown.
 func FactorByID(id string) (Factor, bool) {
 	f, ok := Default().byID[id]
 	return f, ok
@@ -21,7 +21,7 @@ func (f Factor) ID() string { return Default().Spec(f).ID }
 // Label returns the display name of the factor; "" for no factor.
 func (f Factor) Label() string { return Default().Spec(f).Label }
 
-// Section returns the factor's section of the catalogue; the zero factor has a section without a name.
+// Section returns the factor's section in the catalogue; the zero factor has a section without a name.
 func (f Factor) Section() Section { return Default().Spec(f).Section }
 
 // IsPrimary reports whether f is a primary factor.
@@ -30,26 +30,26 @@ func (f Factor) IsPrimary() bool { return Default().Spec(f).Primary }
 // IsPostpartum reports whether f is a primary factor that begins after the birth.
 func (f Factor) IsPostpartum() bool { return Default().traits[f]&traitPostpartum != 0 }
 
-// EndsLabor reports whether f excludes labor: the patient has a cesarean or has given birth.
+// EndsLabor reports whether f rules out labor because the patient is having a cesarean or has given birth.
 func (f Factor) EndsLabor() bool {
 	section := f.Section()
 	return section == sectionPostpartum || section == sectionCesarean
 }
 
-// IsNewborn reports whether f is a primary factor of a newborn. A patient whose own message or census row gives such
-// a factor is never counted as a mother.
+// IsNewborn reports whether f is a primary factor of a newborn. A patient whose own message or census row gives such a
+// factor never counts as a mother.
 func (f Factor) IsNewborn() bool { return f.Section() == sectionNewborn }
 
 // Criteria returns the criteria text, which includes the nurse-to-patient ratio.
 func (f Factor) Criteria() string { return Default().Spec(f).Criteria }
 
-// RatioPatientType returns the kind of patient that a primary factor's ratio applies to; "" for a modifier.
+// RatioPatientType returns the kind of patient to which a primary factor's ratio applies; "" for a modifier.
 func (f Factor) RatioPatientType() string { return Default().Spec(f).RatioPatientType }
 
 // Section is a section of the catalogue.
 type Section uint8
 
-// The sections of primary factors, followed by those of modifiers.
+// The sections of primary factors, followed by the sections of modifiers.
 const (
 	sectionNone Section = iota
 	sectionTriage
@@ -80,7 +80,7 @@ func sectionByName(name string) (Section, error) {
 	if i <= 0 {
 		return sectionNone, fmt.Errorf("unknown section %q", name)
 	}
-	return Section(i), nil //nolint:gosec // fewer than 256 sections
+	return Section(i), nil //nolint:gosec // there are fewer than 256 sections
 }
 
 // Sections is a set of sections.

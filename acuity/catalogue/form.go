@@ -15,17 +15,17 @@ type form struct {
 	byID    map[string]Factor
 	spec    *Spec
 	variant uint8
-	seen    map[string]bool // keys read for this variant; the other lines are inherited from the plain variant
+	seen    map[string]bool // keys read for this variant; other lines are inherited from the plain variant
 
 	needs   []step[Demand]
-	beside  []step[Demand] // demand of a modifier next to a postpartum primary factor (key with-mother)
+	beside  []step[Demand] // demand for a patient with a postpartum primary factor (key with-mother)
 	classes []step[uint8]
 	plain   *form
 }
 
 func (f *form) requirement() *Requirement { return &f.spec.Variants[f.variant].Requirement }
 
-// next completes the current variant and begins another one.
+// next completes the current variant and begins a new one.
 func (f *form) next(l line) error {
 	if err := f.close(l); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (f *form) close(l line) error {
 	return nil
 }
 
-// merge combines the curves of demand and severity, which both start at age 0, into one schedule. It joins equal
-// neighboring steps, so that demand or severity changes at every step.
+// merge combines the curves of demand and severity, which both start at age 0, into one schedule. It joins adjacent
+// equal steps, so that demand or severity changes at every step.
 func merge(needs []step[Demand], classes []step[uint8]) Schedule {
 	if len(needs) == 0 {
 		needs = []step[Demand]{{}}
@@ -111,7 +111,7 @@ const (
 	repeated // may appear several times
 )
 
-// word is the syntax of the lines with one key.
+// word is the syntax of the lines with a given key.
 type word struct {
 	place place
 	read  func(f *form, l line) error
@@ -168,14 +168,15 @@ func (f *form) read(l line) error {
 	return nil
 }
 
-// parseDemand parses "demand 1/2 until 20m, 1/3", or "track" with the same syntax, which is the demand of a newborn.
+// parseDemand parses a line such as "demand 1/2 until 20m, 1/3", or a "track" line, which has the same syntax and gives
+// a newborn's demand.
 func (f *form) parseDemand(l line) (err error) {
 	f.requirement().track = l.key == "track"
 	f.needs, err = parseSteps(l.text, parseNurses)
 	return err
 }
 
-// parseStale parses "36h", "36h from start" or "36h from last".
+// parseStale parses lines such as "36h", "36h from start" or "36h from last".
 func (f *form) parseStale(l line) (err error) {
 	e := f.requirement()
 	length, from, given := strings.Cut(l.text, " from ")
@@ -203,7 +204,8 @@ func (f *form) parseMark(l line) error {
 	return nil
 }
 
-// parseFloor parses "1/2 until 20m, 1/3 in Labor". A second floor in one variant is added to the first.
+// parseFloor parses a text such as "1/2 until 20m, 1/3 in Labor". A second floor in the same variant applies in
+// addition to the first.
 func (f *form) parseFloor(l line) error {
 	e := f.requirement()
 	text, where, placed := strings.Cut(l.text, " in ")
@@ -225,7 +227,7 @@ func (f *form) parseFloor(l line) error {
 	return nil
 }
 
-// parseAdd parses "0.05 in Triage, Labor until birth".
+// parseAdd parses a text such as "0.05 in Triage, Labor until birth".
 func (f *form) parseAdd(l line) (err error) {
 	e := f.requirement()
 	text, until, ends := strings.Cut(l.text, " until ")
@@ -241,7 +243,7 @@ func (f *form) parseAdd(l line) (err error) {
 	return err
 }
 
-// parseWindow parses "240m from last except diagnosis".
+// parseWindow parses a text such as "240m from last except diagnosis".
 func (f *form) parseWindow(l line) (err error) {
 	e := f.requirement()
 	text, except := strings.CutSuffix(l.text, " except diagnosis")
@@ -264,7 +266,7 @@ func (f *form) parseEnds(l line) error {
 	return nil
 }
 
-// parseSilent parses "60m becomes labor-fhr-cat-ii".
+// parseSilent parses a text such as "60m becomes labor-fhr-cat-ii".
 func (f *form) parseSilent(l line) (err error) {
 	e := f.requirement()
 	length, becomes, _ := strings.Cut(l.text, " becomes ")
@@ -275,7 +277,7 @@ func (f *form) parseSilent(l line) (err error) {
 	return err
 }
 
-// parseTwin parses the id of a factor that counts once together with this one.
+// parseTwin parses the id of a factor that, together with this one, counts only once.
 func (f *form) parseTwin(l line) error {
 	e := f.requirement()
 	if e.Twin = f.byID[l.text]; e.Twin == 0 {
@@ -352,7 +354,7 @@ func (f *form) parseRoute(l line) (err error) {
 	return nil
 }
 
-// parseCondition parses the text after "needs": the name of a condition, or "value >= 40 kg/m2".
+// parseCondition parses the text after "needs": the name of a condition, or a comparison such as "value >= 40 kg/m2".
 func parseCondition(text string) (Condition, error) {
 	if kind, ok := conditions[text]; ok {
 		return Condition{Kind: kind}, nil

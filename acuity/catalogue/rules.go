@@ -18,7 +18,7 @@ const (
 )
 
 // ruleNames are the keys of the catalogue lines that a hospital may override: demand, severity and duration. The
-// codes that activate a factor are overridden in the terminology map; labels cannot be overridden.
+// terminology map can override the codes that activate a factor. Labels cannot be overridden.
 var ruleNames = []string{
 	"demand", "track", "with-mother", "floor", "track-floor", "add", "class", "window", "stale", "per-baby", "boarder",
 }
@@ -26,24 +26,24 @@ var ruleNames = []string{
 // Rule overrides values of one catalogue factor for one hospital.
 type Rule struct {
 	Factor  Factor
-	Lines   []RuleLine // each replaces all catalogue lines of its name
-	Comment string     // of the administrator, at most 200 characters
+	Lines   []RuleLine // each replaces all catalogue lines with its name
+	Comment string     // the administrator's comment, at most 200 characters
 	Delete  bool       // restores the catalogue's values
 }
 
 // RuleLine is the hospital's version of the catalogue lines with one name.
 type RuleLine struct {
-	Name string // such as demand, floor, add, class or window
-	Text string // in the syntax of the catalogue; "": removes the lines
+	Name string // key, such as demand, floor, add, class or window
+	Text string // in catalogue syntax; "": removes the lines
 }
 
 // Compare orders lines by name.
 func (l RuleLine) Compare(o RuleLine) int { return strings.Compare(l.Name, o.Name) }
 
-// RuleFault is an error in a [Rule]. Line is the name of the faulty line; "" means the whole rule.
+// RuleFault is an error in a [Rule]. Line is the name of the line with the error; "" means the whole rule.
 type RuleFault struct{ Line, Rule string }
 
-// Faults returns the errors in a rule; nil: the rule is valid.
+// Faults returns the errors in a rule, or nil if the rule is valid.
 func (r *Rule) Faults() []RuleFault {
 	if r.Factor == 0 || int(r.Factor) > Default().Len() {
 		return []RuleFault{{"", "factor"}}
@@ -84,7 +84,7 @@ func (r *Rule) Faults() []RuleFault {
 	switch {
 	case !errors.As(err, &bad):
 		return []RuleFault{{"", "catalogue"}}
-	case bad.number < 0: // a line of the rule
+	case bad.number < 0: // the error is in a line of the rule
 		return []RuleFault{{r.Lines[-bad.number-1].Name, "catalogue"}}
 	case strings.Contains(bad.message, "class 4"):
 		return []RuleFault{{"", "class4NeedsOneNurse"}} // docs/decisions.md#class-4-needs-a-nurse
@@ -93,7 +93,7 @@ func (r *Rule) Faults() []RuleFault {
 	}
 }
 
-// cutVariant splits a name such as "severe.floor" into variant and line. The plain variant is "".
+// cutVariant splits a name such as "severe.floor" into variant and line. For the plain variant, variant is "".
 func cutVariant(name string) (variant, line string) {
 	if variant, line, named := strings.Cut(name, "."); named {
 		return variant, line
@@ -101,8 +101,8 @@ func cutVariant(name string) (variant, line string) {
 	return "", name
 }
 
-// Lines returns the lines of a factor that a hospital may override, with the catalogue's values. Several lines with one
-// name are joined by ";".
+// Lines returns those lines of a factor that a hospital may override, with the catalogue's values. Several lines with
+// the same name are joined by ";".
 func (c *Catalogue) Lines(f Factor) []RuleLine {
 	if f == 0 || int(f) > c.Len() {
 		return nil
@@ -127,8 +127,8 @@ func (c *Catalogue) Lines(f Factor) []RuleLine {
 	return list
 }
 
-// specWith returns the entry of a factor with the lines of a rule instead of the catalogue's, and those lines in
-// canonical form.
+// specWith returns the entry of a factor, with the lines of a rule in place of the catalogue's, and the canonical form
+// of the rule's lines.
 func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
 	b := c.blocks[r.Factor-1]
 	var canonical strings.Builder
@@ -144,8 +144,8 @@ func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
 	return spec, canonical.String(), err
 }
 
-// replaceLines returns the lines of a block after replacing those of one name and variant with the lines in text, which get
-// the given number.
+// replaceLines returns the lines of a block after replacing those with the given name and variant by the lines in text,
+// which get the given number.
 func replaceLines(lines []line, variant, name, text string, number int) ([]line, error) {
 	from := 0
 	if variant != "" {
@@ -172,7 +172,7 @@ func replaceLines(lines []line, variant, name, text string, number int) ([]line,
 	return append(out, lines[to:]...), nil
 }
 
-// catalogues caches the catalogues with hospital rules, by the canonical text of the rules.
+// catalogues caches catalogues that include hospital rules, keyed by the canonical text of the rules.
 var catalogues = struct {
 	sync.Mutex
 	known map[string]*Catalogue
@@ -181,9 +181,9 @@ var catalogues = struct {
 // capCatalogues is the maximum size of the cache; when it is full, the cache is cleared.
 const capCatalogues = 1000
 
-// With returns the catalogue with the rules of a hospital. Equal rules return the same catalogue. It ignores a rule
-// that is invalid in this release; the release that accepted the rule had validated it, and the catalogue's own
-// values are safe.
+// With returns the catalogue with a hospital's rules. It returns the same catalogue for equal rules. It ignores a rule
+// that is invalid in this release: the release that accepted the rule validated it, and the catalogue's values are a
+// safe substitute.
 func (c *Catalogue) With(rules []Rule) *Catalogue {
 	if len(rules) == 0 {
 		return c

@@ -207,8 +207,8 @@ func (r *valueReader) read(i int) int {
 	return i
 }
 
-// readNegation reads a negating word and returns the index of the last word of its phrase. A negated finding is dropped.
-// Before an unknown word, the negation counts as doubt.
+// readNegation reads a negating word and returns the index of the last word in its phrase. A negated finding is
+// dropped. Before an unknown word, the negation counts as doubt.
 func (r *valueReader) readNegation(i int) int {
 	t := &r.list[i]
 	if t.word == "n" && !r.allKnown {

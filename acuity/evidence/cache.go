@@ -9,44 +9,44 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Cache stores the result of the last fold of one patient, code by code. If a code only has additional, later
-// statements, its result is advanced; after any other change, the code is folded again. Each fold detects such changes
-// itself, so a cache never has to be invalidated.
+// Cache stores the result of the last fold for one patient, code by code. If a code only has additional, later
+// statements, its result is advanced; after any other change, the code is folded again. Each fold detects such changes,
+// so callers never have to invalidate a cache.
 type Cache struct {
 	cat   *catalogue.Catalogue
 	maps  *terminology.Mappings
-	apart bool // the statements about each fetus are folded separately
+	apart bool // whether the statements about each fetus are folded separately
 
 	members []member
 	list    []codeFold
 }
 
-// member is an identity with statements.
+// member is an identity that has statements.
 type member struct {
-	of      *terminology.MatchedSignal // one of its statements
+	of      *terminology.MatchedSignal // one of the statements
 	concept catalogue.Factor           // the concept that the code belongs to; 0: none
 }
 
-// codeFold is the result of folding the statements of one identity. If many codes belong to one concept, it is the
+// codeFold is the result of folding the statements of one identity. If several codes belong to one concept, it is the
 // result for all of them.
 type codeFold struct {
 	of      *terminology.MatchedSignal // a statement with the identity; nil: the fold of a concept
 	concept catalogue.Factor
-	apart   bool   // only the statements about one fetus, or those that name none
-	fetus   string // that fetus; "": none is named, or all are folded together
+	apart   bool   // only the statements about one fetus are folded, or only those that do not name a fetus
+	fetus   string // that fetus; "": no fetus is named, or all statements are folded together
 
 	upTo       int64                      // number of the last statement; math.MinInt64: none
 	folded     uint64                     // sum of mixNumber over the statements
-	newest     acuity.Instant             // latest time of a statement
+	newest     acuity.Instant             // latest time of any statement
 	last       *terminology.MatchedSignal // last statement that counts; nil: none
 	lastAt     acuity.Instant             // time of that statement
-	heedsAck   bool                       // the assertions depend on the newest acknowledgement of all statements
-	acked      acuity.Instant             // the acknowledgement with which they were folded
+	heedsAck   bool                       // whether the assertions depend on the newest acknowledgement among all statements
+	acked      acuity.Instant             // the acknowledgement with which the statements were folded
 	effects    *crossEffects              // nil: no effect on other codes
 	assertions []assertion                // one for each factor of the statements
 }
 
-// has reports whether an identity is part of the fold.
+// has reports whether a member's identity is part of the fold.
 func (d *codeFold) has(m *member) bool {
 	if d.apart && d.fetus != m.of.Identity.Fetus {
 		return false
@@ -57,7 +57,7 @@ func (d *codeFold) has(m *member) bool {
 	return m.concept == 0 && d.of.HasCodeOf(m.of)
 }
 
-// refresh updates the cache with the statements. The assertions are updated later, when all cross effects are known.
+// refresh updates the cache with the statements. The assertions are updated later, once all cross effects are known.
 func (f *builder) refresh(cache *Cache) {
 	f.findMembers()
 	same := func(a, b member) bool { return a.concept == b.concept && a.of.Is(b.of) }
@@ -71,8 +71,8 @@ func (f *builder) refresh(cache *Cache) {
 	f.e.said = f.said
 }
 
-// findMembers lists the identities with statements of the patient. A code belongs to a concept if any statement with
-// that code does, even if others lack the display name that implies the concept.
+// findMembers lists the identities that have statements about the patient. A code belongs to a concept if any statement
+// with that code does, even if other statements lack the display name that implies the concept.
 func (f *builder) findMembers() {
 	members := f.e.members[:0]
 	for _, l := range f.e.Statements {
@@ -120,7 +120,7 @@ func (f *builder) groupByCode(cache *Cache) {
 	}
 }
 
-// conceptOf returns the concept of the patient's statements of one identity, or false if the patient has no such
+// conceptOf returns the concept of the patient's statements with one identity. said is false if the patient has no such
 // statements.
 func (f *builder) conceptOf(t *codeStatements) (concept catalogue.Factor, said bool) {
 	for i := range t.statements {

@@ -9,20 +9,20 @@ import (
 	"svc/acuity/score"
 )
 
-// The decay factors of the model's weights, by their half-life in hours. Chosen by this project: between 21 and 84
-// days, the result changes by less than 1% on simulated units.
+// The decay factors of the model's weights, from half-lives in hours. The half-lives were chosen by this project:
+// between 21 and 84 days, the result changes by less than 1% on simulated units.
 var (
 	fadeStages   = halveIn(42 * 24)
 	fadeArrivals = halveIn(56 * 24)
 	fadeTracked  = halveIn(28 * 24)
-	fadeUsual    = halveIn(8) // of an hour of the week: eight weeks
+	fadeUsual    = halveIn(8) // in observations of one hour of the week, so eight weeks
 )
 
-// halveIn returns the factor per hour that halves a weight in the given number of hours.
+// halveIn returns the hourly factor that halves a weight in the given number of hours.
 func halveIn(hours float64) float32 { return float32(math.Exp2(-1 / hours)) }
 
-// Learn updates a model with one hour. It skips an hour that is not after the last one and returns false. The model
-// keeps the snapshot, which must not change afterwards. A nil zone is UTC.
+// Learn updates a model with one hour. If the hour is not after the last one learned, Learn skips it and returns false.
+// The model keeps the snapshot, which must not change afterwards. A nil zone is UTC.
 func Learn(m *Model, s *acuity.Snapshot, zone *time.Location) bool {
 	if s.Hour <= m.Hour {
 		return false
@@ -61,7 +61,7 @@ func Learn(m *Model, s *acuity.Snapshot, zone *time.Location) bool {
 	return true
 }
 
-// fade multiplies all weights by their decay factor for one hour.
+// fade multiplies all weights by their decay factors for one hour.
 func (m *Model) fade() {
 	by := func(f float32, tables ...[]float32) {
 		for _, t := range tables {
@@ -83,7 +83,7 @@ func (m *Model) learnArrivals(now *acuity.Snapshot, slot int) {
 	}
 }
 
-// learnHazards counts which of the long stays of an origin have ended within the following hour.
+// learnHazards counts the long stays at an origin and those that ended within the following hour.
 func (m *Model) learnHazards(o *Origin, now *acuity.Snapshot, hour int) {
 	for i := range o.Snapshot.Visits {
 		v := &o.Snapshot.Visits[i]
@@ -138,7 +138,7 @@ func learnUsual(table []float32, slot int, r float64) {
 	u[1] = float32(fadeUsual*u[1]) + float32(r)
 }
 
-// origin forecasts a unit at a full hour, for comparison with the hours that follow.
+// origin forecasts a unit at a whole hour, for comparison with the hours that follow.
 func (m *Model) origin(s *acuity.Snapshot, c clock) Origin {
 	o := Origin{Snapshot: *s}
 	all := m.forecastScenes(s, acuity.Instant(s.Hour)*hourLong, c)
@@ -176,8 +176,8 @@ func newActual(s *acuity.Snapshot) *actual {
 	return a
 }
 
-// level returns the level that a would have with the nurses of the origin, because the model forecasts the patients
-// and not who is called in.
+// level returns the level that a would have with the nurses on duty at the origin, because the model forecasts patients
+// and not which nurses are called in.
 func (a *actual) level(o *acuity.Snapshot) acuity.Level {
 	g := a.numbers
 	g.Nurses, g.Call, g.Rooms = o.Nurses, o.Call, o.Rooms
@@ -217,7 +217,7 @@ func (m *Model) score(o *Origin, h int, came *actual) {
 	m.learnTails(h, r, f)
 }
 
-// learnWeights adds one observation, the correction that would have been right, to the sums of the ridge regression for
+// learnWeights adds one observation, the correction that would have been exact, to the sums of the ridge regression for
 // h hours ahead.
 func learnWeights(ridge []float32, h int, by *Correction, came float64) {
 	x1, x2, y := float64(by.ByUsual), float64(by.FromUsual), came-float64(by.Raw)
@@ -226,7 +226,7 @@ func learnWeights(ridge []float32, h int, by *Correction, came float64) {
 	}
 }
 
-// persistence is the forecast of an origin under the assumption that nothing changes.
+// persistence is the forecast from an origin on the assumption that nothing changes.
 func persistence(o *Origin) float64 {
 	sum := 0
 	for i := range o.Snapshot.Visits {
@@ -236,8 +236,8 @@ func persistence(o *Origin) float64 {
 }
 
 // learnTails moves each quantile of the standardized error by the error of the quantile that was forecast (online
-// conformal prediction, Gibbs and Candès 2021), so that in the long run each quantile is exceeded as often as it
-// should be, whatever the unit does. A quantile that was met exactly, as in an empty unit, does not move.
+// conformal prediction, Gibbs and Candès 2021), so that in the long run each quantile is exceeded with its nominal
+// frequency, whatever the unit does. A quantile that was met exactly, as in an empty unit, does not move.
 func (m *Model) learnTails(h int, r float64, f *Ahead) {
 	t := (*[Quantiles + 1]float32)(m.Tails[h*(Quantiles+1):])
 	step := max(.01, 1/(10+float64(t[Quantiles])/2))

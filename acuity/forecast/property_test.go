@@ -19,7 +19,7 @@ import (
 
 const firstHour = 490_000
 
-// anyUnit generates hours of a unit with arbitrary stages, gaps and doubtful facts. The unit is not realistic, but
+// anyUnit generates hours of a unit with arbitrary stages, gaps and doubtful facts. The unit is not realistic but
 // reveals divisions by zero.
 func anyUnit(random *rand.Rand, hours int) []acuity.Snapshot {
 	list := make([]acuity.Snapshot, hours)
@@ -151,7 +151,7 @@ func TestSound(t *testing.T) {
 	})
 }
 
-// TestOrderOfVisits: the order of visits does not change the forecast by a single byte.
+// TestOrderOfVisits: the order of visits does not change a single byte of the forecast.
 func TestOrderOfVisits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawUnit(t, 40)
@@ -173,7 +173,7 @@ func TestOrderOfVisits(t *testing.T) {
 	})
 }
 
-// TestRestore: a model that was encoded and decoded continues like the original.
+// TestRestore: a model that was encoded and decoded behaves like the original.
 func TestRestore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawUnit(t, 40)
@@ -192,7 +192,7 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// TestNurseMore: with an additional nurse, no level is more likely to be reached.
+// TestNurseMore: an additional nurse does not make any level more likely to be reached.
 func TestNurseMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawUnit(t, 40)
@@ -223,7 +223,7 @@ func TestNurseMore(t *testing.T) {
 	})
 }
 
-// TestOriginIsPredict: the forecast that is scored is the one that is shown.
+// TestOriginIsPredict: the forecast that is scored equals the forecast that is shown.
 func TestOriginIsPredict(t *testing.T) {
 	list := anyUnit(rand.New(rand.NewPCG(3, 0)), 300)
 	for i := range list {
@@ -264,8 +264,8 @@ func alone(last acuity.SnapshotVisit) ([]acuity.Snapshot, acuity.Snapshot) {
 	return list, now
 }
 
-// TestKnownClock: if a unit has no other history, the demand of a recovery follows its clock: one
-// nurse, a half, a third.
+// TestKnownClock: if a unit has no other history, the demand of a patient in recovery follows the clock: one nurse,
+// then a half, then a third.
 func TestKnownClock(t *testing.T) {
 	v := acuity.SnapshotVisit{Visit: 1, Class: acuity.StageRecovery, Demand: [9]uint8{60, 60, 30, 30, 30, 30, 20, 20, 20}}
 	for h := range v.Score {
@@ -341,8 +341,8 @@ func TestClockChange(t *testing.T) {
 	}
 }
 
-// TestGap: after thirty silent hours, no hour before the gap is compared with an hour after it, and
-// the hours of the gap are not learned.
+// TestGap: after thirty hours without snapshots, no hour before the gap is compared with an hour after it, and the
+// hours in the gap are not learned.
 func TestGap(t *testing.T) {
 	list := anyUnit(rand.New(rand.NewPCG(9, 0)), 200)
 	for i := range list {
@@ -433,8 +433,8 @@ func TestPlanAhead(t *testing.T) {
 	}
 }
 
-// TestPastIsWhatWasObserved: a forecast includes the measured value of each of the last eight hours
-// that was observed without a later gap.
+// TestPastIsWhatWasObserved: a forecast includes the measured value for each of the last eight hours that was observed,
+// unless a gap followed that hour.
 func TestPastIsWhatWasObserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))

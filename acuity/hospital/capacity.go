@@ -23,8 +23,8 @@ type capacity struct {
 	locations *identity.Locations
 }
 
-// freeCapacity removes closed visits early if an observation could bring the hospital to a limit. It depends only on facts,
-// so a replay removes the same visits.
+// freeCapacity removes closed visits early if an observation could make the hospital reach a limit. The decision
+// depends only on facts, so a replay removes the same visits.
 func (u *State) freeCapacity(o *acuity.Observation) {
 	if u.hours.isPast {
 		return
@@ -36,16 +36,16 @@ func (u *State) freeCapacity(o *acuity.Observation) {
 	}
 }
 
-// load is how much of its limits a hospital uses.
+// load is how much of each limit a hospital uses.
 type load struct{ visits, bytes, statements int }
 
-// exceeds reports whether the load exceeds a number of sixteenths of the limits.
+// exceeds reports whether the load exceeds the given number of sixteenths of any limit.
 func (l load) exceeds(of *registry.Limits, parts int) bool {
 	return l.visits > of.Visits*parts/16 || l.bytes > of.Bytes/16*parts || l.statements > of.Statements*parts/16
 }
 
 // removeEarly removes closed visits if the observation might not fit, starting with those whose last fact is oldest. It
-// reports whether it removed any.
+// reports whether it removed any visit.
 func (u *State) removeEarly(o *acuity.Observation) bool {
 	l := load{len(u.registry.Visits), u.registry.EventBytes + len(o.Events)*typicalEvent, u.statements.Kept + len(o.Signals)}
 	l.visits += u.capacity.newVisits(o)
@@ -75,7 +75,7 @@ func (u *State) removeEarly(o *acuity.Observation) bool {
 	return n > 0
 }
 
-// newVisits returns the maximum number of visits that an observation adds, or 0 if all of them fit.
+// newVisits returns the maximum number of visits that an observation adds, or 0 if all of them are within the limits.
 func (c *capacity) newVisits(o *acuity.Observation) (n int) {
 	named := len(o.Events) + len(o.Signals)
 	if o.Census != nil {
@@ -133,7 +133,7 @@ func (c *capacity) allowsPatient(in *registry.Intake, v *registry.Visit, id, pat
 	}
 	visits := in.NewVisits[patient]
 	if visits[id] {
-		return true // it was already counted
+		return true // the visit was already counted
 	}
 	if known+len(visits) >= c.Limits.OfPatient {
 		return false
@@ -149,7 +149,7 @@ func (c *capacity) allowsPatient(in *registry.Intake, v *registry.Visit, id, pat
 	return true
 }
 
-// allowsWaiting reports whether the limits allow one more statement that waits for a visit or a patient.
+// allowsWaiting reports whether the limits allow one more statement waiting for a visit or a patient.
 func (c *capacity) allowsWaiting(in *registry.Intake, to identity.Holder) bool {
 	if to.V != nil && (!to.V.IsName() || to.V.Joined.Head != nil) {
 		return true
@@ -176,13 +176,13 @@ func (c *capacity) allowsWaiting(in *registry.Intake, to identity.Holder) bool {
 	return true
 }
 
-// allowsAllRooms reports whether every room in an observation fits, which is the usual case.
+// allowsAllRooms reports whether every room in an observation is within the limits, which is the usual case.
 func (c *capacity) allowsAllRooms(o *acuity.Observation) bool {
 	n := len(o.Events) + 1
 	return len(c.Chart.Rooms)+n <= c.Limits.Rooms && len(c.Rooms)+n <= c.Limits.Known && len(c.locations.Located)+2*n <= c.Limits.Known
 }
 
-// allowsRoom reports whether a room may be in use: it already is, or the limits allow one more.
+// allowsRoom reports whether a room may be in use: either the room is already in use, or the limits allow one more.
 func (c *capacity) allowsRoom(in *registry.Intake, id int32) bool {
 	r := c.Room(id)
 	if in.Roomy || in.NewRooms[id] || r != nil && r.InUnit && charts.IsUsed(r, c.Facts.Clock) {
@@ -203,14 +203,14 @@ func (c *capacity) allowsRoom(in *registry.Intake, id int32) bool {
 	return true
 }
 
-// allowsPlace reports whether the room of an event's place may be in use, as allowsRoom does.
+// allowsPlace reports whether the room of an event's place may be in use, like allowsRoom.
 func (c *capacity) allowsPlace(in *registry.Intake, e *acuity.Event) bool {
-	if in.Roomy || e.Void { // a withdrawal is never refused
+	if in.Roomy || e.Void { // withdrawing an event is never refused
 		return true
 	}
 	for _, l := range [...]*acuity.Location{&e.Place, &e.Prior} {
 		if *l != (acuity.Location{}) && c.locations.Located[*l] == nil && len(c.locations.Located) >= c.Limits.Known {
-			return false // the limits allow no further place
+			return false // the limits do not allow another place
 		}
 	}
 	if e.Place.IsZero() || adt.IsCancel(e.Type) || e.Type == acuity.A03 || e.Type == acuity.EventOther {
@@ -221,7 +221,7 @@ func (c *capacity) allowsPlace(in *registry.Intake, e *acuity.Event) bool {
 }
 
 // removeRooms removes rooms that have only a name if the number of known rooms approaches the limit. It reports whether
-// it removed any.
+// it removed any room.
 func removeRooms(g *registry.Registry) bool {
 	before := len(g.Rooms)
 	g.Rooms = slices.DeleteFunc(g.Rooms, func(r *registry.Room) bool {

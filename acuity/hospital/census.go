@@ -12,8 +12,8 @@ import (
 	"svc/acuity/stays"
 )
 
-// applyCensus applies a full snapshot of the rooms (docs/decisions.md#census-among-adt, #census-rows,
-// docs/decisions.md#census-keys). Its time is its asOf, but not later than its receipt.
+// applyCensus applies a census, which is a full snapshot of the rooms (docs/decisions.md#census-among-adt,
+// #census-rows, docs/decisions.md#census-keys). Its time is its asOf or its receipt, whichever is earlier.
 func (u *State) applyCensus(in *registry.Intake, c *acuity.Census) {
 	at := in.Observation.ReceivedAt
 	if c.AsOf != 0 {
@@ -41,7 +41,7 @@ func (u *State) applyCensus(in *registry.Intake, c *acuity.Census) {
 		t.applyRow(i, &c.Rooms[i])
 	}
 	var unnamed []*acuity.CensusRoom
-	for i := range c.Rooms { // rows with a visit first, because no visit is in two rooms
+	for i := range c.Rooms { // rows with a visit first, because a visit is in at most one room
 		row := &c.Rooms[i]
 		if row.Status != acuity.RoomOccupied {
 			continue
@@ -63,7 +63,7 @@ func (u *State) applyCensus(in *registry.Intake, c *acuity.Census) {
 	t.endMissing()
 	first := !u.registry.Facts.HasCensus
 	u.registry.Facts.HasCensus, u.registry.Facts.CensusAt = true, at
-	u.registry.Facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms))) //nolint:gosec // limited by the cap on rooms of a census
+	u.registry.Facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms))) //nolint:gosec // a census has a limited number of rooms
 	u.registry.Work.TableChanged = u.locations.Relabel() || u.registry.Work.TableChanged
 	if first {
 		u.touchAll()
@@ -89,11 +89,11 @@ func (t *censusIntake) touchChanged() {
 	}
 }
 
-// censusIntake is one census that is being applied.
+// censusIntake is one census being applied.
 type censusIntake struct {
 	unit       *State
 	in         *registry.Intake
-	at, before acuity.Instant // at is the time of this census, before that of the previous one
+	at, before acuity.Instant // at is the time of this census, before the time of the previous one
 	shown      map[*registry.Visit]bool
 	rooms      map[int32]bool
 	occupied   map[int32]bool
@@ -121,7 +121,7 @@ func (t *censusIntake) applyRow(i int, row *acuity.CensusRoom) {
 }
 
 // applyNamedRow applies a row that names the visit in the room. It returns false if another row already named that
-// visit: the room then counts as occupied without a visit.
+// visit; the room then counts as occupied without a visit.
 func (t *censusIntake) applyNamedRow(row *acuity.CensusRoom) bool {
 	u := t.unit
 	v, r := u.names.VisitNamed(row.Visit), u.registry.Room(row.ID)
@@ -141,7 +141,7 @@ func (t *censusIntake) applyNamedRow(row *acuity.CensusRoom) bool {
 		}
 	}
 	if r.Occupant != nil && r.Anonymous() && !elsewhere && t.unit.registry.Facts.HasCensus {
-		t.giveOccupantTo(v, r) // the occupant without a visit may be v, known only to this census so far
+		t.giveOccupantTo(v, r) // the occupant without a visit may be v, whom only this census has named so far
 	}
 	t.placeVisit(v, row)
 	return true
@@ -174,8 +174,8 @@ func (t *censusIntake) applyUnnamedRow(row *acuity.CensusRoom) {
 	t.markOccupied(row.ID)
 }
 
-// mayBeNewborn reports whether a row without a visit contains nothing that applies only to a mother. Such a row may
-// refer to a newborn who is alone in the room (docs/decisions.md#census-among-adt).
+// mayBeNewborn reports whether a row without a visit has no content that applies only to a mother. Such a row may refer
+// to a newborn who is alone in the room (docs/decisions.md#census-among-adt).
 func mayBeNewborn(row *acuity.CensusRoom) bool {
 	return (row.Primary == 0 || row.Primary.IsNewborn()) && (row.Class == 0 || row.Class == 'N') &&
 		row.DeliveredAt == 0 && len(row.Modifiers) == 0 && len(row.Diagnoses) == 0 && len(row.Newborns) == 0
@@ -210,7 +210,7 @@ func (t *censusIntake) placeVisit(v *registry.Visit, row *acuity.CensusRoom) {
 	t.unit.registry.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 }
 
-// isTakenByAnother reports whether a visit other than v was in the room after t, so that statements of that time belong
+// isTakenByAnother reports whether a visit other than v was in the room after t; statements from that time then belong
 // to that visit.
 func isTakenByAnother(r *registry.Room, v *registry.Visit, t acuity.Instant) bool {
 	return slices.ContainsFunc(r.Stays, func(s registry.RoomStay) bool {
@@ -218,7 +218,7 @@ func isTakenByAnother(r *registry.Room, v *registry.Visit, t acuity.Instant) boo
 	})
 }
 
-// markOccupied records that a row of this census has an occupant for the room.
+// markOccupied records that this census reports an occupant in the room.
 func (t *censusIntake) markOccupied(id int32) {
 	if t.occupied == nil {
 		t.occupied = map[int32]bool{}
@@ -245,7 +245,8 @@ func (t *censusIntake) endMissing() {
 	}
 }
 
-// unlistRoom removes a room from the newest census. Statements of a visit move to the visit; all others are removed.
+// unlistRoom removes a room from the newest census. Statements that belong to a visit move to the visit; all other
+// statements are removed.
 func (t *censusIntake) unlistRoom(r *registry.Room) {
 	u := t.unit
 	r.Listed, r.Status, r.Clinical, r.Placed = false, acuity.RoomUnknown, false, false

@@ -12,22 +12,22 @@ import (
 )
 
 // Each version of an Encounter may repeat a start that is only a date. The date resolves to an instant that depends on
-// when that version was written or received, so each version would have another start. The earliest instant counts, so
-// that an admission does not move with each version and the order of arrival has no effect.
+// when that version was written or received, so each version would have a different start. The earliest instant counts,
+// so that the admission time does not change with each version and the order of arrival has no effect.
 
-// maxCoarseTimes is the maximum number of coarse times stored for one Encounter; the latest are stored. It is a default
-// of this project.
+// maxCoarseTimes is the maximum number of coarse times stored for one Encounter; the latest are stored. The number is a
+// default of this project.
 const maxCoarseTimes = 64
 
 // coarseTimeKeys are the keys of the coarse times of one version, in the order of its events.
 type coarseTimeKeys []int64
 
-// add returns the key of the coarse time of an event: a hash of the kind of event, its location and the interval as
-// sent. If a version repeats an event, the repetition gets another key.
+// add returns the key for the coarse time of an event: a hash of the event's kind, its location and the interval as
+// sent. If a version repeats an event, the repetition gets a different key.
 func (k *coarseTimeKeys) add(e *acuity.Event) int64 {
 	kind := e.Type
 	if kind == acuity.A04 {
-		kind = acuity.A01 // an admission of any patient class
+		kind = acuity.A01 // admissions of all patient classes share a key
 	}
 	h := fnv.New64a()
 	b := binary.AppendVarint([]byte{byte(kind), byte(e.Precision)}, int64(e.AtFrom))
@@ -45,7 +45,7 @@ func (k *coarseTimeKeys) add(e *acuity.Event) int64 {
 	return key
 }
 
-// coarseTimes returns the coarse times of the events of a version.
+// coarseTimes returns the coarse times in the events of a version.
 func coarseTimes(events []*acuity.Event) (list []acuity.CoarseTime) {
 	var keys coarseTimeKeys
 	for _, e := range events {
@@ -71,8 +71,8 @@ func mergeCoarseTimes(a, b []acuity.CoarseTime) []acuity.CoarseTime {
 	return list
 }
 
-// resolveTimes returns copies of the events of a version, in the same order. A coarse time gets its instant in known if
-// that is earlier. The first copy stores known. The result is nil if known is empty.
+// resolveTimes returns copies of the events of a version, in the same order. A coarse time is replaced by its instant
+// in known if that instant is earlier. The first copy stores known. The result is nil if known is empty.
 func resolveTimes(events []*acuity.Event, known []acuity.CoarseTime) []acuity.Event {
 	if len(known) == 0 {
 		return nil
@@ -96,8 +96,7 @@ func resolveTimes(events []*acuity.Event, known []acuity.CoarseTime) []acuity.Ev
 	return resolved
 }
 
-// resolvedEvent returns the copy of an event whose time is resolved, or the event itself if the version
-// has no coarse time.
+// resolvedEvent returns a copy of an event with resolved times, or the event itself if the version has no coarse times.
 func (k *intakeVersion) resolvedEvent(e *acuity.Event) *acuity.Event {
 	if i := slices.Index(k.events, e); i >= 0 && i < len(k.resolved) {
 		return &k.resolved[i]
@@ -105,8 +104,8 @@ func (k *intakeVersion) resolvedEvent(e *acuity.Event) *acuity.Event {
 	return e
 }
 
-// resolveStored replaces the stored events of an Encounter with copies that have the instants of known, which an older
-// version that arrived late may have made earlier. It returns the stored events.
+// resolveStored replaces the stored events of an Encounter with copies that have the instants in known, which may be
+// earlier now because an older version has arrived late. It returns the stored events.
 func (es *eventStore) resolveStored(v *registry.Visit, resource string, stored []adt.Event, known []acuity.CoarseTime) []adt.Event {
 	if slices.Equal(known, stored[0].CoarseTimes) {
 		return stored

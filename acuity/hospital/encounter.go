@@ -19,17 +19,17 @@ type encounterVersion struct {
 	id        int64
 }
 
-// intakeVersion is the result of one version of an Encounter with all its events in an observation.
+// intakeVersion is the result for one version of an Encounter, with all of the version's events in an observation.
 type intakeVersion struct {
 	events   []*acuity.Event
-	resolved []acuity.Event // copies of the events with resolved times; empty: no time is coarse
+	resolved []acuity.Event // copies of the events with resolved times; empty: none of the times is coarse
 	taken    bool
-	v        *registry.Visit // visit of its events; nil: none
+	v        *registry.Visit // visit of the events; nil: none
 	outcome  acuity.Outcome
 	reason   string
 }
 
-// versionOf returns the version of an Encounter that an event of the observation belongs to.
+// versionOf returns the Encounter version to which an event in the observation belongs.
 func (es *eventStore) versionOf(in *registry.Intake, e *acuity.Event) *intakeVersion {
 	if es.versions == nil {
 		es.versions = map[encounterVersion]*intakeVersion{}
@@ -45,8 +45,8 @@ func (es *eventStore) versionOf(in *registry.Intake, e *acuity.Event) *intakeVer
 	return es.versions[encounterVersion{e.Resource, e.UpdatedAt, e.VersionID}]
 }
 
-// versionTime returns the time that orders the versions of an Encounter: the time of the version or, without one, its
-// receipt; never later than the receipt.
+// versionTime returns the time by which the versions of an Encounter are ordered: the time of the version or, without
+// one, the receipt. It is never later than the receipt.
 func versionTime(updatedAt, receivedAt acuity.Instant) acuity.Instant {
 	if updatedAt == 0 || updatedAt > receivedAt {
 		return receivedAt
@@ -104,7 +104,7 @@ func (es *eventStore) applyVersion(in *registry.Intake, e *acuity.Event) *intake
 		known = mergeCoarseTimes(stored[0].CoarseTimes, known)
 	}
 	switch {
-	case older: // outdated, but it may identify the visit
+	case older: // the version is outdated, but it may identify the visit
 		stored = es.resolveStored(holder, e.Resource, stored, known)
 		if named := k.v; holder != named && holder.ID == e.Encounter && !e.Void {
 			es.moveEvents(holder, named, e.Resource, stored)
@@ -131,7 +131,7 @@ func (es *eventStore) refusalOfVersion(in *registry.Intake, k *intakeVersion, id
 	return ""
 }
 
-// repeatsEvents reports whether a version has the same events as stored.
+// repeatsEvents reports whether a version has the same events as the stored version.
 func repeatsEvents(events []*acuity.Event, stored []adt.Event) bool {
 	for _, sent := range events {
 		if sent.ID == "" || !slices.ContainsFunc(stored, func(s adt.Event) bool { return s.ID == sent.ID }) {
@@ -152,12 +152,12 @@ func (es *eventStore) dropEvents(v *registry.Visit, resource string) {
 	v.Events = kept
 	es.UpdateSize(v)
 	es.IndexKnown(v)
-	es.Work.RecountWaiting, es.Work.DropPast = true, true // the visit may have only a name now, and its statements wait
+	es.Work.RecountWaiting, es.Work.DropPast = true, true // the visit may now have only a name, so its statements wait
 	es.RecordFact(v)
 	es.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 }
 
-// moveEvents moves the events of a resource to the visit that they belong to.
+// moveEvents moves the events of a resource to the visit to which they belong.
 func (es *eventStore) moveEvents(from, to *registry.Visit, resource string, list []adt.Event) {
 	es.dropEvents(from, resource)
 	to.Events = append(registry.GrowLittle(to.Events), list...)
@@ -172,7 +172,7 @@ func (es *eventStore) moveEvents(from, to *registry.Visit, resource string, list
 	es.mergeNames(from, to)
 }
 
-// nameVisit assigns the name of an Encounter to its visit. Statements about that name move to the visit.
+// nameVisit assigns the name of an Encounter to its visit. Statements with that name move to the visit.
 func (es *eventStore) nameVisit(v *registry.Visit, name string) {
 	if name == "" || es.names.ByEncounter[name] == v {
 		return
@@ -203,5 +203,5 @@ func (es *eventStore) mergeNames(from, to *registry.Visit) {
 		es.RecordFact(to)
 		es.Work.MarkVisit(to, registry.Unsaved)
 	}
-	es.Work.RecountWaiting = true // only its name remains, which housekeeping removes
+	es.Work.RecountWaiting = true // only the visit's name remains, which housekeeping removes
 }

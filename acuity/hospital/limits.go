@@ -10,7 +10,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// These are the reasons for refusals beyond a limit.
+// The reasons for refusing input that exceeds a limit.
 const (
 	reasonRooms      = "too_many_rooms"
 	reasonVisits     = "too_many_visits"
@@ -20,7 +20,7 @@ const (
 	reasonReferences = "too_many_references"
 )
 
-// Limits returns the limits of a hospital by their names in the capabilities.
+// Limits returns a hospital's limits by their names in the API's capabilities.
 func Limits() map[string]int64 {
 	usual := registry.Usual
 	return map[string]int64{
@@ -32,7 +32,8 @@ func Limits() map[string]int64 {
 	}
 }
 
-// Exceeded returns the rule for the reason of a refusal, such as "maxRooms:1000", and whether there is one.
+// Exceeded returns the rule that corresponds to a refusal reason, such as "maxRooms:1000". ok reports whether there is
+// one.
 func Exceeded(reason string) (rule string, ok bool) {
 	usual := registry.Usual
 	rule, ok = map[string]string{
@@ -43,39 +44,39 @@ func Exceeded(reason string) (rule string, ok bool) {
 	return rule, ok
 }
 
-// These are the caps of the facts of a visit, a census or a roster. Together they limit each record of the changelog to
-// less than 64 KiB.
+// The caps on the facts of a visit, a census or a roster. Together they keep each changelog record below 64 KiB.
 const (
 	// capEvents is the maximum number of ADT events of a visit; the oldest are folded into one
 	// (docs/decisions.md#folded-events).
 	capEvents = 200
-	// capEventBytes is the maximum approximate size of the same events.
+	// capEventBytes is the maximum approximate size of a visit's ADT events, in bytes.
 	capEventBytes = 40 << 10
 	// capPast is the maximum number of a room's past occupants without a visit.
 	capPast = 8
-	// capListed, capStanding and capNewborns bound the facts of one census row.
+	// capListed, capStanding and capNewborns bound the facts in one census row.
 	capListed   = 64
 	capStanding = 64
 	capNewborns = 8
 	// capPlans is the maximum number of future staffing plans; the earliest are stored.
 	capPlans = 48
-	// capPastStaffing is the maximum number of staffing entries of past hours: one per hour of 28 days and more. The
-	// newest are stored.
+	// capPastStaffing is the maximum number of staffing entries for past hours, which is enough for more than one per
+	// hour over 28 days. The newest are stored.
 	capPastStaffing = 1000
-	// capRoster is the maximum number of nurses of a roster.
+	// capRoster is the maximum number of nurses in a roster.
 	capRoster = 500
-	// capMoves is the maximum number of moves that count for the flow axis. The newest count. It equals the maximum
-	// number of nurses.
+	// capMoves is the maximum number of moves that count for the flow axis; the newest moves count. The value equals
+	// the maximum number of nurses.
 	capMoves = 1000
 )
 
-// usualEvents is the initial capacity for the events of a visit, because few visits have fewer.
+// usualEvents is the initial capacity for the events of a visit, because few visits have fewer events.
 const usualEvents = 4
 
-// These are the times after which facts are settled or removed.
+// The times after which facts are settled or removed.
 const (
 	// visitRetention is how long a visit is stored after its discharge (docs/decisions.md#event-set).
 	visitRetention = 7 * 24 * time.Hour
-	// backfillDays is how far back a backfill makes snapshots, and how long visits of a batch are stored for it.
+	// backfillDays is how far back a backfill makes snapshots, and how long visits from a batch are stored for that
+	// purpose.
 	backfillDays = 28 * 24 * time.Hour
 )

@@ -12,12 +12,12 @@ import (
 type Folded struct {
 	Chart   *acuity.Chart
 	Verdict score.Verdict   // at the requested instant
-	Changes []acuity.Change // one per observation and due instant, in order
+	Changes []acuity.Change // one for each observation or due instant, in order
 }
 
-// Fold is the reference implementation for [State]. It applies the observations of one hospital in the order of their
-// log, and after each derives everything again from all facts. A State with the same observations has the same chart
-// and makes the same changes. The index of an observation is its offset in the changes.
+// Fold is the reference implementation for [State]. It applies the observations of one hospital in log order and, after
+// each one, derives everything again from all facts. A State to which the same observations are applied has the same
+// chart and makes the same changes. In the changes, an observation's offset is its index.
 func Fold(observations []acuity.Observation, now acuity.Instant) Folded {
 	hospital := ""
 	if len(observations) > 0 {
@@ -38,8 +38,8 @@ func Fold(observations []acuity.Observation, now acuity.Instant) Folded {
 	return out
 }
 
-// NewPlain returns an empty unit that is its own reference implementation: it reuses no derived state from one step to
-// the next, see [Fold]. It is about a hundred times slower.
+// NewPlain returns an empty unit that never reuses derived state from the previous step, so it can serve as a reference
+// implementation; see [Fold]. It is about a hundred times slower than a State from [New].
 func NewPlain(hospital string) *State {
 	u := New(hospital)
 	u.registry.Work.Plain = true
@@ -57,8 +57,8 @@ func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Ch
 	}
 }
 
-// recallDaily is the number of events from which the reference implementation replays the past of a backfill once a day
-// instead of once an hour. Otherwise, the replay of a month would take hours.
+// recallDaily is the number of events from which the reference implementation replays a backfill's past once a day
+// instead of once an hour. Replaying a month hour by hour would take hours.
 const recallDaily = 2000
 
 // dropDerived drops everything that is derived from the facts.
@@ -100,8 +100,8 @@ func (u *State) dropDerived() {
 	u.timelines.Moves, u.stays.Unplaced, u.charts.Belonging, u.charts.Crowded = nil, 0, 0, false
 }
 
-// preview returns the change that an observation would make, and records only the request. It applies the observation
-// to a twin of the unit, restored from changelog records, so that nothing changes here.
+// preview returns the change that an observation would make. In this unit, it records only the request: it applies the
+// observation to a twin of the unit, restored from changelog records.
 func (u *State) preview(o *acuity.Observation, offset int64) acuity.Change {
 	u.begin(max(u.registry.Facts.Clock, o.ReceivedAt, o.AppliedAt), offset)
 	real := *o
@@ -119,12 +119,12 @@ func (u *State) preview(o *acuity.Observation, offset int64) acuity.Change {
 	return in.Change
 }
 
-// Twin returns a unit with the same facts, which are derived again. The two units share no mutable state.
+// Twin returns a unit with the same facts, from which it derives its state again. The two units share no mutable state.
 func (u *State) Twin() *State {
 	t := New(u.registry.Keys.Hospital)
 	t.registry.Work.Plain, t.registry.Limits = u.registry.Work.Plain, u.registry.Limits
 	u.Records(func(key []byte, s facts.Record) {
-		// Restore copies the records of rooms and visits, and stores pointers to the others.
+		// Restore copies the records of rooms and visits, and stores pointers to other records.
 		switch r := s.(type) {
 		case *facts.DedupState:
 			s = copyOf(r)
@@ -134,7 +134,7 @@ func (u *State) Twin() *State {
 			s = copyOf(r)
 		}
 		if err := t.Restore(string(key), s); err != nil {
-			panic("acuity: " + err.Error()) // this unit made the key, so it is valid
+			panic("acuity: " + err.Error()) // this unit made the key, so the key is valid
 		}
 	})
 	t.Restored()

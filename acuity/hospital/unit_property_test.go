@@ -20,8 +20,8 @@ import (
 	"svc/acuity/score"
 )
 
-// world draws observations of a small hospital with many conflicts: two or three rooms and visits,
-// overlapping times, matching cancels.
+// world draws observations for a small hospital with many conflicts: two or three rooms and visits, overlapping times
+// and matching cancels.
 type world struct {
 	t    *rapid.T
 	now  acuity.Instant
@@ -96,8 +96,7 @@ func factor(id string) catalogue.Factor {
 	return f
 }
 
-// encounter draws the events of one version of an Encounter of one of two visits, with or without
-// the visit's number.
+// encounter draws the events of one version of an Encounter for one of two visits, with or without the visit number.
 func (w *world) encounter() []acuity.Event {
 	e := acuity.Event{
 		Resource: pick(w.t, "encounter", "E1", "E2", "E3"), UpdatedAt: pick(w.t, "updated", 0, w.ago(-1, 300)),
@@ -138,8 +137,8 @@ func (w *world) encounter() []acuity.Event {
 	return list
 }
 
-// resource draws a statement of one version of a resource about a visit, about a patient by any
-// identifier, or without a subject.
+// resource draws a statement from one version of a resource. The statement is about a visit, about a patient under any
+// identifier, or has no subject.
 func (w *world) resource() acuity.Signal {
 	s := pick(w.t, "resource",
 		acuity.Signal{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "6585", Resource: "bag1", StartedAt: w.ago(0, 300)},
@@ -181,7 +180,7 @@ func (w *world) coarsen(e *acuity.Event) {
 	e.AtFrom, e.Precision = w.startOf(e.At)
 }
 
-// startOf draws a precision and returns the start of the interval of that precision; 0 means exact.
+// startOf draws a precision and returns the start of the interval with that precision; 0 means that the time is exact.
 func (w *world) startOf(at acuity.Instant) (acuity.Instant, acuity.Precision) {
 	p := pick(w.t, "precision", acuity.Millisecond, acuity.Millisecond, acuity.Hour, acuity.Day)
 	if p == acuity.Millisecond {
@@ -194,7 +193,7 @@ func (w *world) startOf(at acuity.Instant) (acuity.Instant, acuity.Precision) {
 	return at - at%acuity.Instant(span.Milliseconds()), p
 }
 
-// ago returns a time between two numbers of minutes before now.
+// ago returns a time that is between from and to minutes before now.
 func (w *world) ago(from, to int) acuity.Instant {
 	return w.now.Add(-time.Duration(rapid.IntRange(from, to).Draw(w.t, "ago")) * time.Minute)
 }
@@ -252,8 +251,8 @@ func (w *world) event() acuity.Event {
 	return e
 }
 
-// name replaces or extends the identifiers of an event's visit: with an account number, which
-// mothers and newborns may share, or with only the patient.
+// name replaces or extends the identifiers of an event's visit: it adds an account number, which mothers and newborns
+// may share, or leaves only the patient.
 func (w *world) name(e *acuity.Event) {
 	if e.Patient == "" && pick(w.t, "own number", true, false) {
 		e.Patient = pick(w.t, "number", "p"+e.Visit, "p1")
@@ -336,7 +335,7 @@ func rendered(v any) string {
 	return strings.ReplaceAll(string(b), "null", "[]")
 }
 
-// shown formats a verdict without the factors that make a room doubtful.
+// shown formats a verdict, ignoring whether factors are stale.
 func shown(v score.Verdict) string {
 	s := seeUnit(&v)
 	for i := range v.Rooms {
@@ -362,7 +361,7 @@ func difference(a, b string) string {
 // changelog is the store of a unit's records.
 type changelog map[string]facts.Record
 
-// write stores deep copies of dirty records.
+// write stores deep copies of the dirty records of a unit.
 func (l changelog) write(u *State) {
 	u.Dirty(func(k []byte, s facts.Record) {
 		key := string(k)
@@ -434,11 +433,12 @@ func (w view) write(u *State) {
 	})
 }
 
-// A unit that caches derived state, one that derives everything again at each step, and one that is
-// stopped and restored at any point behave the same.
+// TestIncrementalIsPlainIsRestored: three units behave in the same way: one that caches derived state, one that
+// recomputes everything at each step, and one that is stopped and restored at arbitrary points.
 func TestIncrementalIsPlainIsRestored(t *testing.T) { rapid.Check(t, sameHoweverKept) }
 
-// They also behave the same at the limits: only facts decide what is refused or dropped early.
+// TestSameAtTheLimits: the three units also behave in the same way at the limits, because only facts decide what is
+// refused or dropped early.
 func TestSameAtTheLimits(t *testing.T) {
 	few := registry.Limits{Rooms: 2, Known: 5, Visits: 4, OfPatient: 2, Bytes: 4000, Statements: 12, Unknown: 2, Waiting: 4, Identities: 6}
 	registry.Usual, few = few, registry.Usual
@@ -446,8 +446,8 @@ func TestSameAtTheLimits(t *testing.T) {
 	rapid.Check(t, sameHoweverKept)
 }
 
-// TestFormerNameJoins: an Encounter was received under its reference, and then has a visit number. A visit whose
-// account is this reference joins the former name, whatever the unit derives again.
+// TestFormerNameJoins: an Encounter is first received under its reference and then gets a visit number. A visit whose
+// account number is this reference joins the former name, whatever state the unit recomputes.
 func TestFormerNameJoins(t *testing.T) {
 	encounter := func(visit, patient string) acuity.Event {
 		return acuity.Event{
@@ -536,7 +536,7 @@ func sameHoweverKept(t *rapid.T) {
 	same("folded chart", unit.Chart(), folded.Chart)
 }
 
-// runOf returns the duration of a level according to the reported changes.
+// runOf returns the run of the current level according to the reported changes.
 func runOf(changes []acuity.Change) acuity.LevelRun {
 	run := acuity.LevelRun{Since: changes[0].AppliedAt}
 	for i, c := range changes {
@@ -549,7 +549,7 @@ func runOf(changes []acuity.Change) acuity.LevelRun {
 	return run
 }
 
-// checkLimits compares the counters of a unit with its contents.
+// checkLimits compares the counters of a unit with the contents of the unit.
 func (u *State) checkLimits(t *rapid.T) {
 	kept, bytes, used := 0, 0, 0
 	for _, r := range u.registry.Rooms {

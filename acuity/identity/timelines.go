@@ -12,8 +12,8 @@ import (
 	"svc/acuity/score"
 )
 
-// Timelines derives from the events of each visit when it is open, where ADT has it, and whether it is a newborn's. It
-// counts the moves of the unit.
+// Timelines derives from each visit's events when the visit is open, where ADT has it, and whether it is a newborn's.
+// It also counts the moves in the unit.
 type Timelines struct {
 	*registry.Registry
 	Names     *Names
@@ -22,18 +22,18 @@ type Timelines struct {
 	Locations *Locations
 
 	Newborns []*registry.Visit // ascending by id
-	Cancels  []*registry.Visit // visits with cancels that may wait for their event
-	Moves    []acuity.Instant  // of the last 120 min, ascending
+	Cancels  []*registry.Visit // visits with cancels that may wait for the event they refer to
+	Moves    []acuity.Instant  // times of the moves in the last 120 min, ascending
 }
 
-// BuildTimelines builds the timelines of the touched visits. It touches the visits that may be joined with them, or
-// belong to the same patient.
+// BuildTimelines builds the timelines of the touched visits. It touches other visits that may be joined with these, or
+// that belong to the same patient.
 func (l *Timelines) BuildTimelines() {
 	if len(l.Work.Visits.With(registry.Touched)) == 0 {
 		return
 	}
 	how := l.Locations.TimelineOptions(l.Settings)
-	for i := 0; i < len(l.Work.Visits.With(registry.Touched)); i++ { // a visit may touch others
+	for i := 0; i < len(l.Work.Visits.With(registry.Touched)); i++ { // a visit may touch other visits
 		v := l.Work.Visits.With(registry.Touched)[i]
 		l.Joins.touchRelated(v)
 		l.buildOwn(v, how)
@@ -53,8 +53,8 @@ func (l *Timelines) BuildTimelines() {
 	}
 }
 
-// decideNewborn decides whether a visit is a newborn's: because of an event, the FHIR Patient, or being a part of the
-// mother's visit.
+// decideNewborn decides whether a visit is a newborn's: because of an event, because of the FHIR Patient, or because it
+// is part of the mother's visit.
 func (l *Timelines) decideNewborn(v *registry.Visit) {
 	if v.Joined.Head != nil {
 		l.indexNewborn(v)
@@ -83,9 +83,9 @@ func (l *Timelines) buildOwn(v *registry.Visit, how adt.Options) {
 	v.Primary = registry.Chosen{}
 	v.NewbornByEvents = v.Timeline.Newborn
 	if v.Timeline.Patient == "" && len(v.Timeline.Subjects) == 0 {
-		v.Timeline.Patient = v.Timeline.NewestPatient() // the events are only discharges and cancels
+		v.Timeline.Patient = v.Timeline.NewestPatient() // the only events are discharges and cancels
 	}
-	v.Timeline.Newborn = v.NewbornByEvents || v.InNewborns // decided again later
+	v.Timeline.Newborn = v.NewbornByEvents || v.InNewborns // decideNewborn decides again later
 	l.Work.RecordMoves(moved, v.Moves())
 	l.Work.Moved = moved
 }
@@ -103,16 +103,16 @@ func (l *Timelines) applyTimeline(v *registry.Visit) {
 	l.Joins.claim(v)
 }
 
-// TimelineOptions returns the options of timelines that do not depend on the visit.
+// TimelineOptions returns the timeline options that do not depend on the visit.
 func (t *Locations) TimelineOptions(s *facts.LocalSettings) adt.Options {
 	how := t.Options
 	how.TrustA08 = s.SwitchesInForce().TrustA08Location
 	return how
 }
 
-// indexPart updates the index of visits that are part of another by an Encounter (partOf). If the other visit has
-// another patient, this patient is that patient's newborn (docs/decisions.md#fhir-newborn), regardless of which visit
-// was received first.
+// indexPart updates the index of visits that are part of another visit, according to an Encounter's partOf. If the
+// other visit has a different patient, this visit's patient is that patient's newborn (docs/decisions.md#fhir-newborn),
+// regardless of which visit was received first.
 func (l *Timelines) indexPart(v *registry.Visit) {
 	i, listed := slices.BinarySearchFunc(l.Names.Parts, v.ID, byVisitID)
 	isPart := v.Timeline.MotherVisit != "" && !v.NewbornByEvents
@@ -124,11 +124,11 @@ func (l *Timelines) indexPart(v *registry.Visit) {
 	}
 }
 
-// neonateFor is the period after a FHIR Patient version that says "neonate" in which an admission still counts as that
-// of a newborn.
+// neonateFor is how long after a FHIR Patient version that says "neonate" an admission still counts as the newborn's
+// own.
 const neonateFor = 24 * time.Hour
 
-// indexNames updates the index by patient. It uses the timeline of the visit's own events.
+// indexNames updates the index by patient. It uses the timeline built from the visit's own events.
 func (l *Timelines) indexNames(v *registry.Visit) {
 	l.Names.TouchUnassignedOf(v)
 	if hasNames(v, &v.Timeline) {
@@ -167,7 +167,7 @@ func (l *Timelines) indexNewborn(v *registry.Visit) {
 
 func byVisitID(v *registry.Visit, id string) int { return cmp.Compare(v.ID, id) }
 
-// hasNames reports whether the index has the visit under all patient names of a timeline.
+// hasNames reports whether the index has the visit under all patient names in a timeline.
 func hasNames(v *registry.Visit, s *adt.Timeline) bool {
 	n := 0
 	if s.Patient != "" {
@@ -187,7 +187,7 @@ func hasNames(v *registry.Visit, s *adt.Timeline) bool {
 	return n == len(v.Names)
 }
 
-// UpdateMoves updates the moves of the last 120 min after a step.
+// UpdateMoves updates the moves of the last 120 min after each step.
 func (l *Timelines) UpdateMoves() {
 	w, since := &l.Work, l.Facts.Clock.Add(-score.TurnoverWindow)
 	for _, m := range w.AddedMoves {
@@ -206,7 +206,7 @@ func (l *Timelines) UpdateMoves() {
 	w.DroppedMoves, w.AddedMoves = facts.Emptied(w.DroppedMoves), facts.Emptied(w.AddedMoves)
 }
 
-// CountWaiting counts the waiting cancels and statements, as of the hour of the clock.
+// CountWaiting counts the waiting cancels and statements, as of the last hour mark of the clock.
 func (l *Timelines) CountWaiting() {
 	if !l.Work.RecountWaiting {
 		return

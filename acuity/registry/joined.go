@@ -4,20 +4,20 @@ import (
 	"slices"
 )
 
-// Joined has the relations between a visit and others that are the same stay. Few visits have any.
+// Joined has the relations between a visit and other visits that are the same stay. Few visits have any.
 type Joined struct {
-	Head       *Visit // visit that this visit is a part of; nil: none
-	Ties       *ties  // nil: none
-	Links      *Links // nil: none
-	ByPatient  bool   // its messages name only the patient
-	HasForeign bool   // the head owns its statements
+	Head       *Visit // visit of which this visit is a part; nil: none
+	Ties       *ties  // nil: there are none
+	Links      *Links // nil: there are none
+	ByPatient  bool   // whether its messages name only the patient
+	HasForeign bool   // whether the head owns its statements
 }
 
 // ties are the visits that share a timeline with a visit.
 type ties struct {
 	Rest     []*Visit // for a head: the other visits, ascending by id
 	Borrowed []*Visit // visits that lend events to it
-	Lent     []Lent   // for a visit whose messages name only the patient: the recipient of each event, by index
+	Lent     []Lent   // for a visit whose messages name only the patient: the visit that gets each event, by event index
 }
 
 // Links are the references to other visits in the events of a visit.
@@ -47,7 +47,7 @@ func (j *Joined) Borrowed() []*Visit {
 	return j.Ties.Borrowed
 }
 
-// Lent returns the recipient of each event of a visit, by index, if its messages name only the patient.
+// If the messages of a visit name only the patient, Lent returns the assignment of each event, by index.
 func (j *Joined) Lent() []Lent {
 	if j.Ties == nil {
 		return nil
@@ -63,7 +63,7 @@ func (j *Joined) Accounts() []string {
 	return j.Links.Accounts
 }
 
-// Wholes returns the names of the Encounters that a visit is a part of.
+// Wholes returns the names of the Encounters of which a visit is a part.
 func (j *Joined) Wholes() []string {
 	if j.Links == nil {
 		return nil
@@ -73,8 +73,8 @@ func (j *Joined) Wholes() []string {
 
 // Lent is the assignment of an event that names only the patient.
 type Lent struct {
-	To   *Visit // nil: the visit that stores the event
-	None bool   // not assigned: several visits are open, and none is in the place that the event names
+	To   *Visit // visit that gets the event; nil: the visit that stores it
+	None bool   // the event is not assigned: several visits are open, and none of them is in the place that the event names
 }
 
 // Whole returns the head of a visit, or the visit itself if it is not a part. For nil it returns nil.

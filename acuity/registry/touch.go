@@ -8,22 +8,22 @@ import (
 	"svc/acuity"
 )
 
-// mark is a set of marks of a room or a visit. Only Touched requests work from derive; the other marks list the
-// results.
+// mark is a set of marks on a room or a visit. Only Touched requests work from derive; the other marks list results of
+// that work.
 type mark uint16
 
-// These are the marks.
+// The marks.
 const (
 	Touched mark = 1 << iota // room or visit: derive everything again
-	Rejudge                  // room: its chart changed since the last verdict
-	Named                    // room: the input concerns it
+	Rejudge                  // room: its chart has changed since the last verdict
+	Named                    // room: the input concerns this room
 	Unsaved                  // room or visit: its record is not written yet
 	Unshown                  // room: its chart is not written yet
 
 	marks = iota // number of marks
 )
 
-// marked has the rooms or visits with each mark, in the order of marking.
+// marked has a list for each mark, with the rooms or visits that have the mark, in the order of marking.
 type marked[T any] [marks][]T
 
 // With returns the rooms or visits with a mark.
@@ -41,7 +41,7 @@ func (l *marked[T]) Reset(m mark) {
 // keptMarks is the maximum length of a list whose memory is reused.
 const keptMarks = 1024
 
-// add adds a room or a visit to the lists of several marks.
+// add adds a room or a visit to the lists of the given marks.
 func (l *marked[T]) add(of T, several mark) {
 	for ; several != 0; several &= several - 1 {
 		l[several.Bit()] = append(l[several.Bit()], of)
@@ -51,24 +51,24 @@ func (l *marked[T]) add(of T, several mark) {
 // Bit returns the number of the lowest mark.
 func (m mark) Bit() int { return bits.TrailingZeros16(uint16(m)) }
 
-// work lists the work of the next steps, and holds memory for them.
+// work lists the work for the next steps, and holds memory for these steps.
 type work struct {
 	Rooms  marked[*Room]
 	Visits marked[*Visit]
 
-	Rearranged     bool // the chart has other rooms than the verdict
+	Rearranged     bool // the chart has different rooms from the verdict
 	RecountWaiting bool // the waiting statements and cancels must be counted again
 	DropPast       bool // the past of a backfill must be rebuilt
 
 	Plain bool // derive everything again at each step, see Fold
 
-	// The fields below describe the pending work on the room table, which precedes all derivation.
+	// The fields below describe the pending work on the room table, which is done before anything is derived.
 	RebuildTable  bool               // rebuild the table from the facts
 	Relabel       bool               // update the table with the labels
-	TableChanged  bool               // the results of the table changed
+	TableChanged  bool               // the table's results have changed
 	DroppedPlaces []*acuity.Location // places of dropped events
 
-	Unassigned   []*Unassigned    // statements to assign again
+	Unassigned   []*Unassigned    // patients whose statements must be assigned again
 	AddedMoves   []acuity.Instant // moves added since the last step
 	DroppedMoves []acuity.Instant // moves dropped since the last step
 
@@ -107,7 +107,7 @@ func (g *Registry) TouchedAfter(at acuity.Instant) []*Visit {
 	return g.Recent
 }
 
-// RecordMoves records that the moves of a visit changed. Usually, one was added.
+// RecordMoves records that the moves of a visit changed from one list to another. Usually, one move was added.
 func (w *work) RecordMoves(from, to []acuity.Instant) {
 	for len(from) > 0 && len(to) > 0 && from[0] == to[0] {
 		from, to = from[1:], to[1:]

@@ -5,14 +5,14 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// patient is the view of one patient at one instant: the facts that apply to all of the patient's evidence.
+// patient is the view of one patient at one instant. It has the facts that apply to all of the patient's evidence.
 type patient struct {
 	catalogue.Situation
 	c        *catalogue.Catalogue
 	evidence []acuity.Evidence
 
 	mother          bool             // false: the entry has only newborns
-	suppressed      catalogue.Factor // inactive while a factor of greater severity is active that would become it
+	suppressed      catalogue.Factor // factor that is inactive while a more severe factor, which it would replace, is active
 	suppressedUntil acuity.Instant
 	silence         silence
 }
@@ -42,7 +42,8 @@ func viewPatient(c *catalogue.Catalogue, p *acuity.PatientChart, now acuity.Inst
 // isDelivered reports whether the patient has given birth.
 func (v *patient) isDelivered(now acuity.Instant) bool { return v.Birth != 0 && v.Birth <= now }
 
-// silence is the factor that another factor became because it was not asserted again; factor 0: none did.
+// silence is the factor that replaced another factor because the latter was not asserted again; factor 0: there is
+// none.
 type silence struct {
 	factor, from catalogue.Factor
 	since        acuity.Instant
@@ -69,7 +70,7 @@ func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 	}
 }
 
-// recordSilence records a factor that becomes another one because it is not asserted any longer.
+// recordSilence records that a different factor replaces one that is no longer asserted.
 func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
 	e := v.c.Requirement(ev.Factor, ev.Variant)
 	end := ev.Last + e.Silent
@@ -79,12 +80,12 @@ func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
 	}
 }
 
-// judge returns the demand of a piece of evidence; false: it does not count now.
+// judge returns the demand of a piece of evidence; false: the evidence does not count now.
 func (v *patient) judge(ev *acuity.Evidence, now acuity.Instant) (o catalogue.Judged, on bool) {
 	return v.judgeBy(v.c.Requirement(ev.Factor, ev.Variant), ev, now)
 }
 
-// judgeBy is judge with a given requirement of the evidence.
+// judgeBy is like judge, with a given requirement for the evidence.
 func (v *patient) judgeBy(e *catalogue.Requirement, ev *acuity.Evidence, now acuity.Instant) (o catalogue.Judged, on bool) {
 	if ev.Factor == v.suppressed && v.suppressedUntil > now {
 		return catalogue.Judged{}, false
@@ -92,7 +93,7 @@ func (v *patient) judgeBy(e *catalogue.Requirement, ev *acuity.Evidence, now acu
 	return e.Judge(&v.Situation, ev.Start, ev.Last, ev.Kind == acuity.ByDiagnosis, now)
 }
 
-// isPast reports whether evidence with result o had a demand when it began and has none any longer.
+// isPast reports whether evidence with the result o had a demand when it began but no longer has one.
 func (v *patient) isPast(e *catalogue.Requirement, ev *acuity.Evidence, o *catalogue.Judged) bool {
 	if o.Need > 0 || o.Add > 0 {
 		return false
@@ -101,21 +102,21 @@ func (v *patient) isPast(e *catalogue.Requirement, ev *acuity.Evidence, o *catal
 	return on && first.Need > 0
 }
 
-// sumNewborns returns the total demand of the newborns, which is the sum of the greatest demand of each. inside is
-// the part that the baby's nurse at a birth may already cover. If f is not 0, only evidence of f counts.
+// sumNewborns returns the total demand of the newborns, which is the sum of each newborn's greatest demand. inside is
+// the part of the demand that the baby's nurse at a birth may already cover. If f is not 0, only evidence of f counts.
 func (v *patient) sumNewborns(f catalogue.Factor, now acuity.Instant) (sum, inside catalogue.Demand) {
 	for i := range v.evidence {
 		need, within, on := v.judgeNewborn(i, f, now)
 		if !on {
 			continue
 		}
-		counts, outside := true, catalogue.Demand(0) // demand of the baby that the nurse at the birth does not cover
+		counts, outside := true, catalogue.Demand(0) // the baby's demand that the nurse at the birth does not cover
 		for j := range v.evidence {
 			if j == i || v.evidence[j].Baby != v.evidence[i].Baby {
 				continue
 			}
-			// If two demands of one baby are equal, one that is not covered counts, so that the order of the evidence
-			// does not matter.
+			// If two demands of the same baby are equal, the one that is not covered counts, so that the order of the
+			// evidence does not matter.
 			other, otherWithin, otherOn := v.judgeNewborn(j, f, now)
 			if otherOn && (other > need || other == need && (within && !otherWithin || within == otherWithin && j < i)) {
 				counts = false
@@ -128,7 +129,7 @@ func (v *patient) sumNewborns(f catalogue.Factor, now acuity.Instant) (sum, insi
 		if counts {
 			sum += need
 			if within {
-				inside += need - outside // an additional piece of evidence must never lower the demand of the room
+				inside += need - outside // an additional piece of evidence must never lower the room's demand
 			}
 		}
 	}

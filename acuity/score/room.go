@@ -10,11 +10,11 @@ import (
 	"svc/acuity/codes"
 )
 
-// The constants of a room. All are defaults of this project.
+// The constants for the evaluation of a room. All are defaults of this project.
 const (
-	assumedDemand = catalogue.Nurse / 2                               // of a patient without a known primary factor
-	maxAdd        = catalogue.Nurse / 4                               // of all ADDs of a patient together
-	maxDemand     = 4 * catalogue.Nurse                               // of a room
+	assumedDemand = catalogue.Nurse / 2                               // demand of a patient without a known primary factor
+	maxAdd        = catalogue.Nurse / 4                               // maximum for all ADDs of a patient together
+	maxDemand     = 4 * catalogue.Nurse                               // maximum demand of a room
 	doubleAfter   = acuity.Instant(15 * 60_000)                       // time after which two patients in a room count as double occupancy
 	signalsStale  = acuity.Instant(48 * time.Hour / time.Millisecond) // a room that only clinical signals name is stale after this time
 )
@@ -68,8 +68,8 @@ func judgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Insta
 	}
 }
 
-// sumPatients adds up the demands of several patients of a room. next is the next instant at which a factor of any of
-// them changes.
+// sumPatients adds up the demands of several patients in a room. next is the next instant at which a factor of one of
+// these patients changes.
 func sumPatients(
 	c *catalogue.Catalogue, views []patient, now acuity.Instant, rv *RoomVerdict, out *roomMemory,
 ) (total catalogue.Demand, next acuity.Instant) {
@@ -84,8 +84,8 @@ func sumPatients(
 }
 
 // followAll sets rv.Next to the next instant at which the demand of a room with several patients changes, even if no
-// entry changes. If two patients have the same factor, its entry may hide a step of one patient, but the demand of
-// each counts.
+// entry changes. If two patients have the same factor, the factor's entry may hide a step for one of them, although the
+// demand of each patient counts.
 func followAll(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, views []patient, now acuity.Instant, out *roomMemory) {
 	_, at := sumPatients(c, views, now, &RoomVerdict{Status: rv.Status}, out)
 	for at != 0 && (rv.Next == 0 || at < rv.Next) {
@@ -104,8 +104,8 @@ func followAll(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, vie
 	}
 }
 
-// sumDemand returns the demand of one patient with her newborns. It records in rv whether the demand is assumed, and
-// the next instant at which the demand changes although no factor does.
+// sumDemand returns the demand of one patient and her newborns. It records in rv whether the demand is assumed, and the
+// next instant at which the demand changes without a change to any factor.
 func sumDemand(c *catalogue.Catalogue, v *patient, factors []FactorVerdict, now acuity.Instant, rv *RoomVerdict) catalogue.Demand {
 	var inside, other, add, trackFloor, babies catalogue.Demand
 	for i := range factors {
@@ -145,7 +145,7 @@ func sumDemand(c *catalogue.Catalogue, v *patient, factors []FactorVerdict, now 
 	return d
 }
 
-// withAdd adds the ADDs to a demand. They raise a demand below one nurse to one nurse at most.
+// withAdd adds the ADDs to a demand. ADDs raise a demand below one nurse to at most one nurse.
 func withAdd(d, add catalogue.Demand) catalogue.Demand {
 	add = min(add, maxAdd)
 	if d < catalogue.Nurse {
@@ -205,7 +205,8 @@ func describeRoom(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, 
 	}
 }
 
-// findLeading returns the primary factor that describes the patient; nil: none is known. The list is ordered.
+// findLeading returns the primary factor that describes the patient; nil: no primary factor is known. The list must be
+// ordered.
 func findLeading(c *catalogue.Catalogue, list []FactorVerdict) *FactorVerdict {
 	var first *FactorVerdict
 	for i := range list {
@@ -216,8 +217,8 @@ func findLeading(c *catalogue.Catalogue, list []FactorVerdict) *FactorVerdict {
 	return first
 }
 
-// isMoreSpecific reports whether the primary factor fv describes the patient more precisely than first; a nil first
-// is always less precise. An equally precise factor does not replace first.
+// isMoreSpecific reports whether the primary factor fv describes the patient more precisely than first; if first is
+// nil, any fv is more precise. An equally precise factor does not replace first.
 func isMoreSpecific(c *catalogue.Catalogue, fv, first *FactorVerdict) bool {
 	if first == nil {
 		return true
@@ -250,7 +251,7 @@ func orderFactors(c *catalogue.Catalogue, list []FactorVerdict) {
 	slices.SortFunc(list, func(a, b FactorVerdict) int { return cmp.Compare(factorOrder(c, &b), factorOrder(c, &a)) })
 }
 
-// factorOrder encodes severity, demand and id as one number; the largest comes first.
+// factorOrder encodes severity, demand and id as one number; the largest number comes first.
 func factorOrder(c *catalogue.Catalogue, fv *FactorVerdict) uint64 {
-	return uint64(fv.Severity)<<40 | uint64(fv.Demand)<<8 | uint64(^c.Rank(fv.Factor)) //nolint:gosec // never negative
+	return uint64(fv.Severity)<<40 | uint64(fv.Demand)<<8 | uint64(^c.Rank(fv.Factor)) //nolint:gosec // never negative values
 }

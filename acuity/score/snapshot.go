@@ -10,15 +10,16 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// MaxSnapshotVisits is the maximum number of visits in a snapshot. Units have fewer rooms.
+// MaxSnapshotVisits is the maximum number of visits in a snapshot. Units have fewer rooms than this.
 const MaxSnapshotVisits = 500
 
-// QuietAfter is how long a unit counts as observed after the last fact about a patient. A default of this project.
+// QuietAfter is how long a unit counts as observed after the last fact about a patient. The value is a default of this
+// project.
 const QuietAfter = 12 * time.Hour
 
-// MakeSnapshot returns the snapshot of a unit at an instant. Each visit has its demand now and at every full hour
-// ahead, assuming only the changes that time alone causes. The caller adds generation, position and arrivals, which
-// come from the unit's log.
+// MakeSnapshot returns the snapshot of a unit at an instant. Each visit has its demand now and at each hour ahead,
+// assuming only the changes that time alone causes. The caller adds generation, position and arrivals, which come from
+// the unit's log.
 //
 // The current demands add up to the verdict's required demand, and the scores to its score.
 func MakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {
@@ -35,13 +36,13 @@ func MakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {
 	v := judgeUnit(cat, &c.Unit, rooms, now)
 	sums := SumRooms(rooms)
 	s.Level, s.Nurses, s.Call = v.Level, v.OnDuty, v.Call
-	s.Occupied, s.Boarders = int32(sums.occupied), int32(sums.boarders) //nolint:gosec // rooms
+	s.Occupied, s.Boarders = int32(sums.occupied), int32(sums.boarders) //nolint:gosec // counts of rooms are small
 	if c.Unit.HasCensus {
-		s.Rooms = max(c.Unit.TotalRooms, int32(sums.listed)) - int32(sums.blocked) //nolint:gosec // rooms
+		s.Rooms = max(c.Unit.TotalRooms, int32(sums.listed)) - int32(sums.blocked) //nolint:gosec // counts of rooms are small
 	}
 	var moved axisInput
 	v.countTurnover(&c.Unit, &moved, now)
-	s.Moves = int32(moved.moves) //nolint:gosec // of two hours
+	s.Moves = int32(moved.moves) //nolint:gosec // moves in two hours are few
 	return s
 }
 
@@ -68,7 +69,7 @@ func (f *snapshotBuilder) addRoom(r *acuity.RoomChart, rv *RoomVerdict) {
 			s.Visits = append(s.Visits, f.makeVisit(r, &r.Patients[i], rv))
 		}
 	}
-	if len(r.Patients) == 0 && rv.Demand > 0 && first < MaxSnapshotVisits { // an unknown patient
+	if len(r.Patients) == 0 && rv.Demand > 0 && first < MaxSnapshotVisits { // the patient is unknown
 		unknown := VisitNumber(&acuity.PatientChart{Visit: "room:" + strconv.Itoa(int(r.ID))})
 		s.Visits = append(s.Visits, acuity.SnapshotVisit{Visit: unknown, Class: acuity.StageOther})
 	}
@@ -89,8 +90,8 @@ func (f *snapshotBuilder) addRoom(r *acuity.RoomChart, rv *RoomVerdict) {
 	}
 }
 
-// shareDemand divides the demand of a room among its patients: each patient has her own demand, up to a total of the
-// room's demand. The first patient gets the room's score.
+// shareDemand divides the demand of a room among its patients: each patient gets her own demand, until the total
+// reaches the room's demand. The first patient gets the room's score.
 func (f *snapshotBuilder) shareDemand(r *acuity.RoomChart, v *RoomVerdict, visits []acuity.SnapshotVisit, h int, at acuity.Instant) {
 	if len(visits) == 0 {
 		return
@@ -132,13 +133,13 @@ func (f *snapshotBuilder) makeVisit(r *acuity.RoomChart, p *acuity.PatientChart,
 		v.Class = findStage(p, primary.Factor, f.now.Sub(since))
 	}
 	if since != 0 && since < f.now {
-		v.Age = int32(min(f.now.Sub(since)/time.Minute, 1<<20)) //nolint:gosec // bounded
+		v.Age = int32(min(f.now.Sub(since)/time.Minute, 1<<20)) //nolint:gosec // bounded by min
 	}
 	return v
 }
 
-// VisitNumber returns a 64-bit hash that identifies a visit, from its pseudonym or, for an occupant without a visit,
-// from room and arrival.
+// VisitNumber returns a 64-bit hash that identifies a visit. It is computed from the visit's pseudonym or, for an
+// occupant without a visit, from room and arrival.
 func VisitNumber(p *acuity.PatientChart) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(p.Visit))
@@ -148,7 +149,7 @@ func VisitNumber(p *acuity.PatientChart) uint64 {
 	return h.Sum64()
 }
 
-// stages maps the ids of primary factors to stage classes. All others are [acuity.StageOther].
+// stages maps the ids of primary factors to stage classes. All other factors have the class [acuity.StageOther].
 var stages = stagesOf(map[acuity.StageClass]string{
 	acuity.StageTriage: "triage-initial triage-medical-eval triage-admit ap-nst",
 	acuity.StageEarly:  "labor-ripening triage-induction-start triage-rom labor-active-lt4",
@@ -171,8 +172,8 @@ func stagesOf(ids map[acuity.StageClass]string) map[string]acuity.StageClass {
 	return byID
 }
 
-// recovers is the duration of each primary factor of recovery. Afterwards its demand is that of a couplet (see the
-// catalogue).
+// recovers is the duration of each primary factor of recovery. After that time, the factor's demand is that of a
+// couplet (see the catalogue).
 var recovers = map[string]time.Duration{
 	"pp-csection": 6 * time.Hour, "pp-immediate-recovery-vag": 6 * time.Hour, "pp-recovery-stable": 4 * time.Hour,
 }

@@ -12,7 +12,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// AssignStatements decides the owners of the statements of a room, and touches the rooms of old and new owners.
+// AssignStatements decides the owners of a room's statements, and touches the rooms of old and new owners.
 func (k *Statements) AssignStatements(r *registry.Room) {
 	for h := range r.Statements.All {
 		k.assignStatement(h, k.bindingFor(r, h))
@@ -31,7 +31,7 @@ func (k *Statements) assignStatement(h *evidence.Statement, b registry.Binding) 
 }
 
 // touchEvidence touches the room of an owner that gains or loses a statement. A room without a visit is in use while it
-// has recent statements, even those that are not evidence.
+// has recent statements, even statements that are not evidence.
 func (k *Statements) touchEvidence(h *evidence.Statement) {
 	b := k.BindingOf(h)
 	if b.Kind != registry.NotBound && (b.V == nil || h.Matters()) {
@@ -39,10 +39,10 @@ func (k *Statements) touchEvidence(h *evidence.Statement) {
 	}
 }
 
-// bindingFor returns the owner of a statement of a room (docs/decisions.md#statement-owner): the patient in the room at
-// its time; else at its receipt; else the first patient to arrive within the hour; else the room itself, if no other
-// feed knows the room. A patient whom a cancelled event had placed there was never there, so a statement about such a
-// patient has no owner.
+// bindingFor returns the owner of a statement about a room (docs/decisions.md#statement-owner): the patient in the room
+// at the statement's time; else the patient there at its receipt; else the first patient to arrive within the hour;
+// else the room itself, if no other feed knows the room. A patient placed in the room by a cancelled event was never
+// there, so a statement about such a patient has no owner.
 func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registry.Binding {
 	if h.Settled {
 		return registry.Binding{Kind: registry.ToRoom}
@@ -66,11 +66,11 @@ func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registr
 	return registry.Binding{Kind: registry.ToRoom}
 }
 
-// OwnerAt returns the owner of the room at t: a mother before a newborn; among several, the one that arrived last; an
+// OwnerAt returns the owner of the room at t: a mother rather than a newborn; among several, the last to arrive; an
 // occupant without a visit only if there is no visit.
 func OwnerAt(r *registry.Room, t acuity.Instant) registry.Binding {
 	var newborn *registry.Visit
-	for i := range slices.Backward(r.Stays) { // usually the last one
+	for i := range slices.Backward(r.Stays) { // usually the last stay matches
 		s := &r.Stays[i]
 		switch {
 		case !s.Holds(t):
@@ -97,7 +97,7 @@ func OwnerAt(r *registry.Room, t acuity.Instant) registry.Binding {
 	return registry.Binding{}
 }
 
-// firstOwnerAfter returns the first owner to arrive in the room after from and not after to.
+// firstOwnerAfter returns the first owner to arrive in the room after from but not after to.
 func firstOwnerAfter(r *registry.Room, from, to acuity.Instant) registry.Binding {
 	first, _ := slices.BinarySearchFunc(r.Stays, from+1, func(s registry.RoomStay, at acuity.Instant) int { return cmp.Compare(s.From, at) })
 	for i := first; i < len(r.Stays) && r.Stays[i].From <= to; i++ {
@@ -111,26 +111,27 @@ func firstOwnerAfter(r *registry.Room, from, to acuity.Instant) registry.Binding
 	return registry.Binding{}
 }
 
-// WithdrawnRooms are the visits that cancelled events had placed in a room, by room id, ascending by event time.
+// WithdrawnRooms are the visits that events placed in a room before the events were cancelled, by room id, ascending by
+// event time.
 type WithdrawnRooms map[int32][]registry.RoomStay
 
-// appendWithdrawn appends the rooms of cancelled placing events.
+// appendWithdrawn appends the rooms in which cancelled events had placed the visit.
 func appendWithdrawn(dst []registry.Withdrawn, s *adt.Timeline, table *location.Table) []registry.Withdrawn {
 	for i := range s.Events {
 		t := &s.Events[i]
-		if !t.IsWithdrawn() || t.Event.Type == acuity.A03 { // a discharge places no patient
+		if !t.IsWithdrawn() || t.Event.Type == acuity.A03 { // a discharge does not place the patient
 			continue
 		}
 		p := table.Placement(t.Event.Place)
 		if p.Kind != location.InRoom || slices.ContainsFunc(dst, func(w registry.Withdrawn) bool { return w.Room == p.Room }) {
-			continue // events are in order of time
+			continue // events are in time order
 		}
 		dst = append(dst, registry.Withdrawn{Room: p.Room, At: t.At})
 	}
 	return dst
 }
 
-// replace replaces the entries of a visit in the index.
+// replace replaces a visit's entries in the index.
 func (l WithdrawnRooms) replace(v *registry.Visit, list []registry.Withdrawn) {
 	for _, w := range v.Withdrawn {
 		left := removeRoomStay(l[w.Room], registry.RoomStay{V: v, From: w.At})
@@ -144,15 +145,15 @@ func (l WithdrawnRooms) replace(v *registry.Visit, list []registry.Withdrawn) {
 	}
 }
 
-// covers reports whether a cancelled event had placed a visit in the room before t, or within firstOccupant after it. A
-// statement at t is then about that visit, which never was in the room. The room does not own the statement either,
+// covers reports whether a cancelled event had placed a visit in the room before t, or within firstOccupant after t. A
+// statement at t is then about that visit, which was never in the room. The room does not own the statement either,
 // because ADT knows the room.
 func (l WithdrawnRooms) covers(room int32, t acuity.Instant) bool {
 	list := l[room]
 	return len(list) > 0 && list[0].From <= t.Add(firstOccupant)
 }
 
-// ReplaceWithdrawn replaces the withdrawn rooms of a visit, and touches these rooms.
+// ReplaceWithdrawn replaces a visit's withdrawn rooms, and touches the old and new ones.
 func (k *Statements) ReplaceWithdrawn(v *registry.Visit, list []registry.Withdrawn) {
 	if slices.Equal(v.Withdrawn, list) {
 		return

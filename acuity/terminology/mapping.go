@@ -11,8 +11,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// MappingID returns the id of a row of the terminology map. It is derived from the code in normal form, its system,
-// the kind of statement and the condition on the value. A row replaces the row with the same id.
+// MappingID returns the id of a row in the terminology map. The id is derived from the code in normal form, the code
+// system, the kind of statement and the condition on the value. A new row replaces the row with the same id.
 func MappingID(m *acuity.Mapping) string {
 	system, code := codes.Comparable(m.System, m.Code)
 	return "map-" + shortDigest(string(system), code,
@@ -28,11 +28,11 @@ func (m *Mappings) Knows(system codes.System, code string, kind catalogue.Signal
 // Mappings is the terminology map of a hospital, indexed by code. It is immutable; a nil map has no rows.
 type Mappings struct {
 	rows int
-	// The rows by kind of statement. For signals, only medication and non-medication differ
+	// The rows by kind of statement. Among signals, only medications are distinguished from all others
 	// (docs/decisions.md#kind-of-signal).
 	diagnoses, medications, others codes.Tables[*acuity.Mapping]
-	// Medication returns the codings of the FHIR Medication that a local code refers to; it returns nil if the code
-	// refers to none. The function may be nil.
+	// Medication returns the codings of the FHIR Medication to which a local code refers, or nil if the code does not
+	// refer to one. The function may be nil.
 	Medication func(code string) []acuity.Coding
 }
 
@@ -65,8 +65,8 @@ func NewMappings(rows []acuity.Mapping) *Mappings {
 	return m
 }
 
-// find returns the rows for a code and a kind of signal (0: a diagnosis): rows of the exact code, or else those of
-// the longest prefix.
+// find returns the rows for a code and a kind of signal (0: a diagnosis): the rows for the exact code or, if there are
+// none, the rows for the longest matching prefix.
 func (m *Mappings) find(system codes.System, code string, kind catalogue.SignalKind) []*acuity.Mapping {
 	if m == nil || m.rows == 0 || code == "" {
 		return nil
@@ -84,7 +84,7 @@ func (m *Mappings) find(system codes.System, code string, kind catalogue.SignalK
 // hasCondition reports whether a mapping has a condition on the value.
 func hasCondition(m *acuity.Mapping) bool { return m.Op != codes.Equal || m.Than != 0 }
 
-// medicationsOf returns the codings of the FHIR Medications that the codes of a signal refer to.
+// medicationsOf returns the codings of the FHIR Medications to which the codes of a signal refer.
 func (m *Mappings) medicationsOf(s *acuity.Signal) []acuity.Coding {
 	if m == nil || m.Medication == nil {
 		return nil
@@ -96,11 +96,11 @@ func (m *Mappings) medicationsOf(s *acuity.Signal) []acuity.Coding {
 	return list
 }
 
-// MaxInside is the maximum nesting depth of FHIR Medications that is followed.
+// MaxInside is the maximum depth to which nested FHIR Medications are followed.
 const MaxInside = 2
 
-// appendMedication appends the codings of the FHIR Medication that a code refers to, and those of its ingredients. The display
-// name of an ingredient includes the names of the other ingredients.
+// appendMedication appends the codings of the FHIR Medication to which a code refers, and those of the ingredients. The
+// display name of an ingredient includes the names of the other ingredients.
 func (m *Mappings) appendMedication(dst []acuity.Coding, c acuity.Coding, inside int) []acuity.Coding {
 	if c.System != codes.SystemLocal || inside == 0 {
 		return dst
@@ -117,7 +117,7 @@ func (m *Mappings) appendMedication(dst []acuity.Coding, c acuity.Coding, inside
 // mixed separates the names of the ingredients of a mixture.
 const mixed = " / "
 
-// shortDigest returns an id of 24 digits that is derived from parts.
+// shortDigest returns a 24-digit id derived from parts.
 func shortDigest(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -17,11 +17,11 @@ import (
 	"svc/schemas"
 )
 
-// Letters is an in-memory view of the dead-letter topic. It has the position of each rejected record and the reason,
-// never the content. It is safe for concurrent use.
+// Letters is an in-memory view of the dead-letter topic. It has the position of each rejected record and the reason for
+// the rejection, never the record's content. It is safe for concurrent use.
 type Letters struct {
 	cluster *stream.Cluster
-	prefix  string // of the topics
+	prefix  string // prefix of the topic names
 	now     func() time.Time
 	table   *stream.Table
 
@@ -29,20 +29,20 @@ type Letters struct {
 	all map[string][]Letter // by hospital, ascending by version
 }
 
-// Letter is a dead letter with the time of its retry.
+// Letter is a dead letter and the time at which it was retried.
 type Letter struct {
 	schemas.DeadLetter
 	RetriedAt acuity.Instant // 0: not retried
 }
 
-// ErrNone means that a hospital has no such dead letter.
+// ErrNone means that the hospital has no dead letter with the given id.
 var ErrNone = errors.New("no such dead letter")
 
-// atMost is the maximum number of listed dead letters of a hospital; the newest are listed.
+// atMost is the maximum number of dead letters listed for a hospital; the newest are listed.
 const atMost = 1000
 
-// Follow returns the dead letters of an installation, which are empty until Run reads them. prefix is the prefix of
-// the topic names, partitions the number of partitions of the observations topic.
+// Follow returns the dead letters of an installation, which are empty until Run reads them. prefix is the prefix of the
+// topic names; partitions is the number of partitions of the observations topic.
 func Follow(cluster *stream.Cluster, prefix string, partitions int32, now func() time.Time, log *slog.Logger) *Letters {
 	d := &Letters{
 		cluster: cluster, prefix: prefix, now: now,
@@ -96,7 +96,7 @@ func (d *Letters) OfHospital(hospital string) []Letter {
 	return slices.Clone(d.all[hospital])
 }
 
-// Open returns the number of dead letters of a hospital that have not been retried.
+// Open returns the number of a hospital's dead letters that have not been retried.
 func (d *Letters) Open(hospital string) int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -117,8 +117,8 @@ const reasonGone = "record_gone"
 
 var errGone = errors.New("deleted by retention")
 
-// Retried records that the observation of a dead letter was ingested again, as a further record with the key of the
-// dead letter.
+// Retried records that a dead letter's observation was ingested again. It appends a new record with the dead letter's
+// key.
 func (d *Letters) Retried(ctx context.Context, hospital, id string) error {
 	all := d.OfHospital(hospital)
 	at := slices.IndexFunc(all, func(l Letter) bool { return l.ID() == id })
@@ -134,8 +134,8 @@ func (d *Letters) Retried(ctx context.Context, hospital, id string) error {
 	return d.table.Put(ctx, string(verdict.DeadLetterKey(hospital, letter.Version)), value)
 }
 
-// Observation returns the observation of a dead letter. The error is [ErrNone], a [stream.PoisonError] if this
-// release still cannot read the record, or a Kafka error.
+// Observation returns the observation that a dead letter refers to. The error is [ErrNone], a [stream.PoisonError] if
+// this release still cannot read the record, or a Kafka error.
 func (d *Letters) Observation(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
 	all := d.OfHospital(hospital)
 	at := slices.IndexFunc(all, func(l Letter) bool { return l.ID() == id })
@@ -159,7 +159,7 @@ func (d *Letters) Observation(ctx context.Context, hospital, id string) (*acuity
 	if err != nil {
 		return nil, err
 	}
-	if o.Hospital != hospital { // the record belongs to another hospital or to none
+	if o.Hospital != hospital { // the record belongs to a different hospital or to none
 		return nil, ErrNone
 	}
 	return o, nil

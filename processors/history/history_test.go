@@ -29,7 +29,7 @@ var zurich = func() *time.Location {
 	return zone
 }()
 
-// log drives a task as the loop does, with slices in place of topics.
+// log drives a task in the same way as the loop, with slices in place of topics.
 type log struct {
 	t         *testing.T
 	view      *seenView
@@ -37,7 +37,7 @@ type log struct {
 	next      int64
 	models    []stream.Record
 	snapshots []stream.Record // the input
-	older     []stream.Record // changes of the previous build that its history has not read
+	older     []stream.Record // changes that the previous build wrote but its history processor has not read
 	copied    [][]byte        // snapshots that the task has written
 }
 
@@ -123,7 +123,7 @@ func changeRecord(t testing.TB, offset int64, c *acuity.Change) stream.Record {
 	return stream.Record{Offset: offset, Key: []byte(c.Hospital), Value: value}
 }
 
-// input passes a record to the task and then overwrites its bytes, because the loop reuses them.
+// input passes a record to the task and then overwrites the record's bytes, because the loop reuses them.
 func (l *log) input(r stream.Record) {
 	l.t.Helper()
 	r.Key, r.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
@@ -147,13 +147,13 @@ func (l *log) commit() {
 	}); err != nil {
 		l.t.Fatal(err)
 	}
-	for i := first; i < len(l.models); i++ { // all bytes are valid until Committed, and not after it
+	for i := first; i < len(l.models); i++ { // all bytes are valid until Committed but not after it
 		l.models[i].Value = slices.Clone(l.models[i].Value)
 	}
 	l.task.Committed()
 }
 
-// model returns the newest record of a hospital.
+// model returns a hospital's newest record.
 func (l *log) model(hospital string) *schemas.Model {
 	l.t.Helper()
 	for _, r := range slices.Backward(l.models) {
@@ -186,7 +186,7 @@ func (v *seenView) Show(applied int64, models []verdict.Chart) {
 	}
 }
 
-// hour returns the change of a full hour of a made-up unit.
+// hour returns the change for one hour of a made-up unit.
 func hour(hospital string, version int64, n int32) acuity.Change {
 	random := rand.New(rand.NewPCG(uint64(n), 3))
 	s := &acuity.Snapshot{Hour: start + n, Observed: true, Nurses: 8, RulesVersion: "test"}
@@ -206,14 +206,14 @@ func hour(hospital string, version int64, n int32) acuity.Change {
 	}
 }
 
-// past returns the change of a full hour of a backfill.
+// past returns the change for one hour of a backfill.
 func past(hospital string, n, generation, left int32) acuity.Change {
 	c := hour(hospital, int64(1000+n), n)
 	c.Snapshot.Generation, c.Snapshot.Backfill = generation, left
 	return c
 }
 
-// learnt returns the model that has learned all these hours in order.
+// learnt returns a model that has learned all the given hours in order.
 func learnt(hospital string, offset int64, changes ...acuity.Change) *forecast.Model {
 	m := forecast.NewModel(hospital)
 	for _, c := range changes {
@@ -242,8 +242,8 @@ func wantModel(t *testing.T, got *schemas.Model, want *forecast.Model) {
 	}
 }
 
-// TestRestartsChangeNothing stops the task at random positions, before and after a commit. Each
-// hour is learned once.
+// TestRestartsChangeNothing stops the task at random positions, before and after a commit. Each hour must be learned
+// exactly once.
 func TestRestartsChangeNothing(t *testing.T) {
 	const n = 120
 	random := rand.New(rand.NewPCG(5, 6))
@@ -253,14 +253,14 @@ func TestRestartsChangeNothing(t *testing.T) {
 	for i := range int32(n) {
 		c := hour("north", int64(i+1), i)
 		want = append(want, c)
-		if random.IntN(3) == 0 { // a turn that ends before its commit
+		if random.IntN(3) == 0 { // the task stops before its commit
 			l.apply(at, c)
 			l.task.Close()
 			l.next = at
 			l.start()
 		}
 		l.apply(at, c)
-		if random.IntN(4) == 0 { // the end of an embedded log was lost and is written again
+		if random.IntN(4) == 0 { // the end of an embedded log is lost and written again
 			l.apply(at+1, c)
 		}
 		at += 3
@@ -276,8 +276,8 @@ func TestRestartsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestBackfillIsLearntInOrder sends hours that precede those already learned. Once the last one is
-// available, all hours are learned in order. A backfill that another one interrupts does not count.
+// TestBackfillIsLearntInOrder sends hours that precede those already learned. Once the last of them is available, all
+// hours are learned in order. A backfill that is interrupted by another one does not count.
 func TestBackfillIsLearntInOrder(t *testing.T) {
 	for name, everyCommit := range map[string]bool{"one transaction": false, "many": true} {
 		t.Run(name, func(t *testing.T) {
@@ -297,7 +297,7 @@ func TestBackfillIsLearntInOrder(t *testing.T) {
 			live := []acuity.Change{hour("north", 1, 50), hour("north", 2, 51)}
 			send(live...)
 			send(hour("south", 1, 51))
-			send(past("north", 1, 1, 9), past("north", 2, 1, 8)) // interrupted
+			send(past("north", 1, 1, 9), past("north", 2, 1, 8)) // this backfill is interrupted
 			var first []acuity.Change
 			for n := range int32(40) {
 				first = append(first, past("north", n, 2, 40-n))
@@ -315,7 +315,7 @@ func TestBackfillIsLearntInOrder(t *testing.T) {
 	}
 }
 
-// TestAnotherVersionIsLearntAnew learns from the snapshots if this release cannot decode the model.
+// TestAnotherVersionIsLearntAnew: if this release cannot decode a model, the model is learned again from the snapshots.
 func TestAnotherVersionIsLearntAnew(t *testing.T) {
 	l := newLog(t)
 	var all []acuity.Change
@@ -375,7 +375,7 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// TestShownModel: the view has the models of the last commit, without what readers do not need.
+// TestShownModel: the view has the models from the last commit, without the fields that readers do not need.
 func TestShownModel(t *testing.T) {
 	l := newLog(t)
 	for n := range int32(30) {
@@ -406,7 +406,7 @@ func TestShownModel(t *testing.T) {
 	check()
 }
 
-// BenchmarkHour learns an hour of a hospital with its forecasts of the last hours, and writes the outputs.
+// BenchmarkHour learns one hour of a hospital, scores the forecasts from the last few hours, and writes the outputs.
 func BenchmarkHour(b *testing.B) {
 	l := newLog(&testing.T{})
 	inputs := make([]stream.Record, 1<<10)
@@ -418,7 +418,7 @@ func BenchmarkHour(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if n == len(inputs) {
-			l.start() // the hours begin again
+			l.start() // restart the sequence of hours
 			n = 0
 		}
 		if err := l.task.Apply(inputs[n]); err != nil {

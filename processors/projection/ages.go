@@ -10,26 +10,26 @@ import (
 )
 
 // Ages tracks how long the oldest input of each partition has been waiting for its verdict, whether or not a processor
-// owns the partition. It uses only the end of the log and the offsets that others report as applied. It is safe for
-// concurrent use.
+// owns the partition. It uses only the end of the log and the offsets that other components report as applied. It is
+// safe for concurrent use.
 type Ages struct {
 	now func() time.Time
 
 	mu         sync.Mutex
-	partitions []age // by number
+	partitions []age // indexed by partition number
 }
 
 // age is the state of one partition.
 type age struct {
 	applied int64 // offset of the last input known to be applied; -1: none
 	fresh   view.Freshness
-	// oldest is the timestamp of the input after the offset oldestAt. Zero means that it was not queried, or could not
-	// be read.
+	// oldest is the timestamp of the input after the offset oldestAt. Zero means that the timestamp was not queried or
+	// could not be read.
 	oldest   time.Time
 	oldestAt int64
 }
 
-// NewAges returns the ages of the partitions 0 to n-1, which are still unknown.
+// NewAges returns the ages for the partitions 0 to n-1. All ages are initially unknown.
 func NewAges(n int32, now func() time.Time) *Ages {
 	a := &Ages{now: now, partitions: make([]age, n)}
 	for i := range a.partitions {
@@ -52,8 +52,8 @@ func (a *Ages) Applied(partition int32, offset int64) {
 	}
 }
 
-// Each calls fn with each partition and the age of its oldest input without a verdict; 0 means that there is none. If
-// Kafka does not respond, the age is the time since its last response.
+// Each calls fn for each partition with the age of the oldest input without a verdict; 0 means that there is no such
+// input. If Kafka does not respond, the age is the time since Kafka's last response.
 func (a *Ages) Each(fn func(partition int32, oldest time.Duration)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -68,8 +68,8 @@ func (a *Ages) Each(fn func(partition int32, oldest time.Duration)) {
 	}
 }
 
-// Run queries the end of the log every second until ctx ends. known returns offsets that another source, such as the
-// view, reports as applied, by partition; it may return nil.
+// Run queries the end of the log every second until ctx ends. known returns, by partition, the offsets that another
+// source, such as the view, reports as applied; it may return nil.
 func (a *Ages) Run(ctx context.Context, inputs Log, known func(context.Context) map[int32]int64, log *slog.Logger) error {
 	all := make([]int32, len(a.partitions))
 	for i := range all {
@@ -98,7 +98,7 @@ func (a *Ages) Run(ctx context.Context, inputs Log, known func(context.Context) 
 	}
 }
 
-// recordEnds records the ends of the logs of partitions at an instant.
+// recordEnds records the end offsets of partitions at an instant.
 func (a *Ages) recordEnds(at time.Time, ends map[int32]int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,8 +107,8 @@ func (a *Ages) recordEnds(at time.Time, ends map[int32]int64) {
 	}
 }
 
-// stuckAfter is the age from which the timestamp of a pending input is queried. Until then, the age follows accurately
-// enough from the instant at which the end of the log was first seen to be after the input.
+// stuckAfter is the age from which the timestamp of a pending input is queried. For a younger input, the instant at
+// which the end of the log was first seen to be after the input gives the age accurately enough.
 const stuckAfter = 2 * time.Second
 
 // askOldest queries the timestamps of inputs that have been pending for a long time, because they may be older than
@@ -128,8 +128,8 @@ func (a *Ages) askOldest(ctx context.Context, inputs Log, log *slog.Logger) {
 	}
 }
 
-// stuck returns the applied offsets of partitions whose next input has been pending for a long time and whose timestamp
-// was not queried yet.
+// stuck returns the applied offsets of partitions whose next input has been pending for a long time and has a timestamp
+// that was not queried yet.
 func (a *Ages) stuck() map[int32]int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
