@@ -1,11 +1,11 @@
-// Package acuity is the vocabulary of a maternity unit: reported facts, the state derived from them, its changes.
+// Package acuity defines the vocabulary of a maternity unit: reported facts, the state derived from them, and changes.
 // The terms, smallest first:
 //
-//   - An [Observation] is the facts of one request from one hospital.
+//   - An [Observation] contains the facts of one request from one hospital.
 //   - An [Evidence] is what one source reports about one factor of one patient.
-//   - A [Chart] is all the input of scoring: the rooms, their patients and the evidence of each patient.
+//   - A [Chart] is all the input to scoring: the rooms, their patients and the evidence about each patient.
 //   - A [Change] is the effect of one observation, or of one due instant, on a hospital.
-//   - A [Snapshot] is a unit at a full hour: all the input of the forecast.
+//   - A [Snapshot] is the state of a unit at a whole hour: all the input to the forecast.
 //
 // The package builds on the catalogue, which defines what each factor demands. The package hospital turns
 // observations into charts and changes, and the package score evaluates a chart at an instant. No code in these

@@ -30,10 +30,9 @@ func TestEveryPrefixIsRefused(t *testing.T) {
 	})
 }
 
-// TestHostileNumbersCostNothing puts hostile numbers at every position of every record, where they
-// may be decoded as a length, a count, the size of a block, a branch or a symbol. The decoder may
-// refuse the bytes or return a value, but must not allocate more than a small multiple of their
-// length (GO-2026-5046, -5047, -5048).
+// TestHostileNumbersCostNothing puts hostile numbers at every position in every record, where they may be decoded as a
+// length, a count, a block size, a branch or a symbol. The decoder may refuse the bytes or return a value, but must not
+// allocate more than a small multiple of the input's length (GO-2026-5046, -5047, -5048).
 func TestHostileNumbersCostNothing(t *testing.T) {
 	var numbers [][]byte
 	for _, n := range []int64{-1, -2, 1 << 20, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64, -(1 << 40)} {
@@ -41,7 +40,7 @@ func TestHostileNumbersCostNothing(t *testing.T) {
 		w.long(n)
 		numbers = append(numbers, w.buf)
 	}
-	block := writer{} // a block in the long form: count, then its size in bytes
+	block := writer{} // a block in the long form: item count, then size in bytes
 	block.long(math.MinInt64)
 	block.long(math.MaxInt64)
 	numbers = append(numbers, block.buf, []byte(strings.Repeat("\xff", 12)))
@@ -69,8 +68,7 @@ func TestHostileNumbersCostNothing(t *testing.T) {
 			}
 		}
 		runtime.ReadMemStats(&after)
-		// A decode allocates the copy of the bytes, the value and an error: a small multiple of the
-		// input.
+		// Decoding allocates a copy of the bytes, the value and an error, which are a small multiple of the input.
 		each := (after.TotalAlloc - before.TotalAlloc) / uint64(tries)
 		if limit := uint64(20*len(good) + 16<<10); each > limit {
 			t.Errorf("%d bytes allocated for each, want at most %d", each, limit)
@@ -78,8 +76,8 @@ func TestHostileNumbersCostNothing(t *testing.T) {
 	})
 }
 
-// TestLongFormOfBlocks decodes a list as other libraries may encode it: several blocks, each with
-// its size.
+// TestLongFormOfBlocks decodes a list encoded in a way that other libraries may use: several blocks, each with its
+// size.
 func TestLongFormOfBlocks(t *testing.T) {
 	w := writer{}
 	w.long(-2)
@@ -99,8 +97,8 @@ func TestLongFormOfBlocks(t *testing.T) {
 	}
 }
 
-// TestFaultsHoldNoValues decodes damaged records with canaries in every field. An error names the
-// position, never the bytes at it.
+// TestFaultsHoldNoValues decodes damaged records with canaries in every field. An error names the position, never the
+// bytes at that position.
 func TestFaultsHoldNoValues(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()
@@ -175,8 +173,8 @@ func TestUnknownFactorIsRefused(t *testing.T) {
 	}
 }
 
-// fuzzRecord checks three properties of any bytes. Nothing panics. A decoded value is encoded and
-// decoded to the same value. Bytes that can be decoded are valid by the schema.
+// fuzzRecord checks three properties for arbitrary bytes: nothing panics, a decoded value is encoded and decoded to the
+// same value, and bytes that can be decoded are valid according to the schema.
 func fuzzRecord(f *testing.F, name string) {
 	f.Helper()
 	var r record
@@ -274,7 +272,7 @@ func TestEveryRecordIsFuzzed(t *testing.T) {
 	}
 }
 
-// FuzzHeader decodes any bytes as each record.
+// FuzzHeader decodes arbitrary bytes as each kind of record.
 func FuzzHeader(f *testing.F) {
 	for _, r := range records {
 		f.Add(appendHeader(nil, r.schema.ID))

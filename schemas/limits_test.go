@@ -14,8 +14,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// These are the limits of a hospital in docs/limits.md, and a limit for the size of each record of
-// the changelog in bytes.
+// The limits for a hospital from docs/limits.md, and a limit for the size of each changelog record in bytes.
 const (
 	maxState    = 64 << 10
 	maxMappings = 20_000
@@ -120,7 +119,7 @@ func TestFullTerminologyMap(t *testing.T) {
 		t.Errorf("a row that clashes: %v %s", c.Outcome, c.Reason)
 	}
 	wantWritten(t, "a row that clashes", written, "mapping:1 unit:1")
-	// Two rows for one code in one change are one record; the last row applies.
+	// Two rows for the same code in one change result in one record; the last row applies.
 	_, written = act(rows[9], other, rows[7])
 	wantWritten(t, "two rows that clash", written, "mapping:1 unit:1")
 	kept, all := "", 0
@@ -141,8 +140,8 @@ func TestFullTerminologyMap(t *testing.T) {
 	t.Logf("the largest record has %d bytes", s.largest)
 }
 
-// A worklist is full of long codes, one of them seen in many rooms and hours. Each code is a
-// separate record, and an input writes only its codes.
+// A worklist is full of long codes, one of which occurred in many rooms and hours. Each code is a separate record, and
+// an input writes only the codes in it.
 func TestFullWorklist(t *testing.T) {
 	s := newStoring(t)
 	signal := func(n int) acuity.Signal {

@@ -61,8 +61,8 @@ func stateRecord[T any](s *Schema) record {
 		})
 }
 
-// records has every kind, with the newest version of its schema. Kinds of other packages are added
-// by [AddRecord].
+// records has every kind of record, with the newest version of its schema. [AddRecord] adds the kinds that other
+// packages define.
 var records = []record{
 	recordOf(newest("observation"), EncodeObservation, observationCodec.Decode),
 	recordOf(newest("change"), ChangeCodec.Encode, ChangeCodec.Decode),
@@ -91,10 +91,10 @@ var records = []record{
 	recordOf(newest("model"), ModelCodec.Encode, ModelCodec.Decode),
 }
 
-// AddRecord adds a kind that another package describes.
+// AddRecord adds a kind of record that another package defines.
 func AddRecord[T any](c Codec[T]) { records = append(records, recordOf(c.schema, c.Encode, c.Decode)) }
 
-// AddEnumeration adds an enumeration of the domain with its greatest number.
+// AddEnumeration adds an enumeration in the domain with its greatest number.
 func AddEnumeration[T ~uint8](last T) { lasts[reflect.TypeFor[T]()] = uint8(last) }
 
 // eachRecord runs a test for every kind.
@@ -105,7 +105,7 @@ func eachRecord(t *testing.T, test func(t *testing.T, r record)) {
 	}
 }
 
-// lasts has the greatest number of each enumeration of the domain.
+// lasts has the greatest number of each enumeration in the domain.
 var lasts = map[reflect.Type]uint8{
 	reflect.TypeFor[acuity.EventType]():     lastEventType,
 	reflect.TypeFor[acuity.Precision]():     lastPrecision,
@@ -127,8 +127,7 @@ var lasts = map[reflect.Type]uint8{
 	reflect.TypeFor[acuity.ArrivalKind]():   lastArrivalKind,
 }
 
-// source chooses the values for filled: a random draw or a plain counter. Numbers are in [low,
-// high].
+// source chooses the values for filled, either at random or by counting. Numbers are in [low, high].
 type source interface {
 	number(name string, low, high int64) int64
 	text(name string) string
@@ -136,8 +135,8 @@ type source interface {
 	reasons(name string) acuity.Reasons
 }
 
-// filled sets every field that v can reach, with values that differ when encoded. Lists are nil or
-// have items; times are in UTC and in whole milliseconds.
+// filled sets every field that v can reach, with values that differ when encoded. Lists are nil or have items; times
+// are in UTC and whole milliseconds.
 func filled(s source, name string, v reflect.Value) {
 	switch v.Interface().(type) {
 	case catalogue.Factor:
@@ -154,7 +153,7 @@ func filled(s source, name string, v reflect.Value) {
 		v.SetUint(uint64(s.number(name, 0, int64(last))))
 		return
 	}
-	switch v.Kind() { //nolint:exhaustive // the default says what is missing
+	switch v.Kind() { //nolint:exhaustive // the default case reports the missing kind
 	case reflect.Bool:
 		v.SetBool(s.number(name, 0, 1) == 1)
 	case reflect.String:
@@ -198,8 +197,8 @@ func filled(s source, name string, v reflect.Value) {
 	}
 }
 
-// inRecord reports whether a field is part of the record. Unexported fields are internal to the domain, and those
-// with the tag avro:"-" are in a header.
+// inRecord reports whether a field is part of the record. Unexported fields are internal to the domain, and fields with
+// the tag avro:"-" are in a header.
 func inRecord(field reflect.StructField) bool {
 	return field.IsExported() && field.Tag.Get("avro") != "-"
 }
@@ -233,8 +232,8 @@ func (r record) random(t *rapid.T) any {
 	return v.Interface()
 }
 
-// counted fills by counting. Consecutive numbers and strings differ, every list has one or two
-// items, and no field is omitted.
+// counted chooses values by counting. Consecutive numbers and strings differ, every list has one or two items, and no
+// field is omitted.
 type counted struct{ n int64 }
 
 func (c *counted) number(_ string, low, high int64) int64 {
@@ -242,7 +241,7 @@ func (c *counted) number(_ string, low, high int64) int64 {
 	if low == 0 && high == 1 {
 		return 1
 	}
-	if low == 0 && high == 3 { // even small enumerations
+	if low == 0 && high == 3 { // as in small enumerations
 		return 1 + c.n%2
 	}
 	if low < 0 {
@@ -256,7 +255,7 @@ func (c *counted) text(name string) string {
 	return fmt.Sprintf("%s-%d", strings.ToLower(name), c.n)
 }
 
-// factor and reasons use names, because numbers may change with the catalogue.
+// factor and reasons use names, because the numbers may change with the catalogue.
 func (c *counted) factor(string) catalogue.Factor {
 	ids := [...]string{"high-mag", "labor-active-lt4", "nb-continuing"}
 	c.n++

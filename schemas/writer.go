@@ -24,7 +24,7 @@ func begin(dst []byte, s *Schema) writer {
 	return writer{buf: appendHeader(dst, s.written()), start: len(dst)}
 }
 
-// end returns the buffer with the record, or the original dst and the error.
+// end returns the buffer with the record or, if there was an error, the original dst and the error.
 func (w *writer) end(s *Schema) ([]byte, error) {
 	if len(w.buf)-w.start > maxRecord {
 		w.refuse("record too long")
@@ -43,7 +43,7 @@ func (w *writer) refuse(fault string) {
 
 // long writes an int or a long: zigzag, base 128, low bits first.
 func (w *writer) long(v int64) {
-	u := uint64(v)<<1 ^ uint64(v>>63) //nolint:gosec // the zigzag encoding is about the bits
+	u := uint64(v)<<1 ^ uint64(v>>63) //nolint:gosec // the zigzag encoding operates on the bits
 	for u >= 0x80 {
 		w.buf = append(w.buf, byte(u)|0x80)
 		u >>= 7
@@ -93,11 +93,11 @@ func (w *writer) items(n int) {
 // done ends a list.
 func (w *writer) done() { w.buf = append(w.buf, 0) }
 
-// some writes the branch of a union of null and one other type, and returns present.
+// some writes the branch index for a union of null and another type, and returns present.
 func (w *writer) some(present bool) bool {
 	var branch byte
 	if present {
-		branch = 2 // 1, zigzag
+		branch = 2 // the zigzag encoding of 1
 	}
 	w.buf = append(w.buf, branch)
 	return present
@@ -114,7 +114,7 @@ func (w *writer) factor(f catalogue.Factor) {
 
 // number writes an int, which must fit into 32 bits.
 func (w *writer) number(n int) {
-	if int(int32(n)) != n { //nolint:gosec // that is what is checked
+	if int(int32(n)) != n { //nolint:gosec // the comparison detects an overflow
 		w.refuse("number out of range")
 		return
 	}

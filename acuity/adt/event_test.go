@@ -16,7 +16,7 @@ import (
 
 // fill sets a value and all its fields to non-zero values.
 func fill(v reflect.Value) {
-	switch v.Kind() { //nolint:exhaustive // an event has no others
+	switch v.Kind() { //nolint:exhaustive // an event has no other kinds of fields
 	case reflect.String:
 		v.SetString("text")
 	case reflect.Bool:
@@ -65,8 +65,7 @@ func TestStoredEventIsTheEvent(t *testing.T) {
 	}
 }
 
-// A hospital has thousands of events, so each must be small, and equal parts must be stored only
-// once.
+// A hospital has thousands of events, so each event must be small, and equal parts must be stored only once.
 func TestStoredEventIsSmall(t *testing.T) {
 	if size := unsafe.Sizeof(Event{}); size > 88 {
 		t.Errorf("an event takes %d bytes", size)
@@ -188,7 +187,7 @@ func anyEvents(t *rapid.T) []acuity.Event {
 	if n > 0 && rapid.Bool().Draw(t, "again") {
 		again := events[rapid.IntRange(0, n-1).Draw(t, "which")]
 		again.ReceivedAt += 1
-		if again.ReceivedAt > again.At+1 { // the receipt is part of the event only if it limits the event's time
+		if again.ReceivedAt > again.At+1 { // the receipt is part of the event only if it precedes the event's time
 			events = append(events, again)
 		}
 	}
@@ -226,8 +225,8 @@ func TestTimelineReplayChangesNothing(t *testing.T) {
 	})
 }
 
-// A transfer with its cancel, or an admission with its cancel, leaves the visit unchanged,
-// including its clocks (docs/decisions.md#primary-clock).
+// A transfer and its cancel, or an admission and its cancel, leave the visit unchanged, including the clocks
+// (docs/decisions.md#primary-clock).
 func TestTimelineCancelRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := slices.DeleteFunc(anyEvents(t), func(e acuity.Event) bool { return IsCancel(e.Type) })
@@ -239,7 +238,7 @@ func TestTimelineCancelRestores(t *testing.T) {
 			kind, undo = acuity.A01, acuity.A11
 		}
 		how := Options{SameRoom: testRooms}
-		at := rapid.IntRange(20, 30).Draw(t, "at") // after all others, so that no other event depends on it
+		at := rapid.IntRange(20, 30).Draw(t, "at") // after all other events, so that none of them depends on this one
 		place := rapid.SampledFrom([]string{"LD^9", "OR^1", "MBU^8"}).Draw(t, "place")
 		key := at
 		if rapid.Bool().Draw(t, "without key") {

@@ -7,14 +7,14 @@ import (
 	"svc/acuity"
 )
 
-// The limits of the text of a reason, in bytes and words.
+// The limits on the text of a reason, in bytes and words.
 const (
 	maxReasonText  = 512
 	maxReasonWords = 96
 )
 
-// ParseReasons reduces the text of an admission reason to its hints. A hint that is negated ("no leaking"), withdrawn
-// ("ROM ruled out") or historical ("previous cesarean") does not count. ParseReasons does not allocate.
+// ParseReasons reduces the text of an admission reason to a set of hints. A hint that is negated ("no leaking"),
+// withdrawn ("ROM ruled out") or historical ("previous cesarean") does not count. ParseReasons does not allocate.
 func ParseReasons[Text string | []byte](text Text) acuity.Reasons {
 	var buffer [maxReasonText]byte
 	var words [maxReasonWords]reasonWord
@@ -22,13 +22,13 @@ func ParseReasons[Text string | []byte](text Text) acuity.Reasons {
 	return readReason(places(), buffer[:], words[:n])
 }
 
-// reasonWord is a word of a reason, at the bytes [from, to) of the buffer.
+// reasonWord is a word in a reason, at the bytes [from, to) of the buffer.
 type reasonWord struct {
 	from, to uint16
-	starts   bool // the word begins a part of the sentence
+	starts   bool // whether the word begins a part of the sentence
 }
 
-// splitReason writes the lowercase words of text to buffer and their positions to words. It returns the number of
+// splitReason writes the words of text to buffer, in lower case, and their positions to words. It returns the number of
 // words.
 func splitReason[Text string | []byte](buffer []byte, words []reasonWord, text Text) int {
 	n, in, starts := 0, false, true
@@ -68,7 +68,7 @@ var reasonBytes = func() (all [256]byte) {
 	return all
 }()
 
-// readReason returns the hints of the phrases among the words.
+// readReason returns the hints that the phrases among the words give.
 func readReason(b *placeBook, buffer []byte, words []reasonWord) acuity.Reasons {
 	var found, last acuity.Reasons
 	denied, past := false, false
@@ -124,7 +124,7 @@ next:
 	return nil
 }
 
-// ReasonCodes returns the stable names of the hints in r, in the order of their bits; nil: r is empty.
+// ReasonCodes returns the stable names of the hints in r, in bit order; nil: r is empty.
 func ReasonCodes(r acuity.Reasons) []string {
 	if r == 0 {
 		return nil
@@ -139,7 +139,7 @@ func ReasonCodes(r acuity.Reasons) []string {
 	return codes
 }
 
-// ReasonsOf returns the set of hints with these names. It ignores names that this release does not know.
+// ReasonsOf returns the set of hints with the given names. It ignores names that this release does not know.
 func ReasonsOf(codes []string) acuity.Reasons {
 	var r acuity.Reasons
 	for _, code := range codes {

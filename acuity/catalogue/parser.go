@@ -11,8 +11,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// parseCatalogue parses a catalogue in the format that catalogue.txt explains. Errors name the line and the broken
-// rule.
+// parseCatalogue parses a catalogue in the format that catalogue.txt explains. Errors name the line and the rule that
+// it breaks.
 func parseCatalogue(text string) (*Catalogue, error) {
 	c := &Catalogue{specs: []Spec{{Variants: make([]Variant, 1)}}, byID: map[string]Factor{}}
 	if err := c.collectBlocks(text); err != nil {
@@ -41,7 +41,7 @@ func parseCatalogue(text string) (*Catalogue, error) {
 	return c, nil
 }
 
-// line is a line of a block, without comment.
+// line is a line in a block, without its comment.
 type line struct {
 	number    int
 	key, text string
@@ -53,7 +53,7 @@ func (l line) fault(format string, args ...any) error {
 
 // lineError is a line that breaks a rule of the format. Its text names the line and the rule.
 type lineError struct {
-	number       int // line of the file; negative: a line of a hospital's rule, see [Rule]
+	number       int // line number in the file; negative: a line of a hospital's rule, see [Rule]
 	key, message string
 }
 
@@ -67,7 +67,7 @@ type block struct {
 	lines []line
 }
 
-// collectBlocks splits the text into blocks and numbers their factors, so that a block can refer to a later factor.
+// collectBlocks splits the text into blocks and numbers the factors, so that a block can refer to a later factor.
 func (c *Catalogue) collectBlocks(text string) error {
 	digest := sha256.New()
 	number, version := 0, ""
@@ -104,7 +104,7 @@ func (c *Catalogue) collectBlocks(text string) error {
 	return nil
 }
 
-// openBlock begins the block of another factor.
+// openBlock begins the block of a new factor.
 func (c *Catalogue) openBlock(l line) error {
 	if l.text == "" || strings.Contains(l.text, " ") {
 		return l.fault("needs one id")
@@ -206,7 +206,7 @@ type step[T comparable] struct {
 	value T
 }
 
-// parseSteps parses "A until 20m, B until 60m, C". The last step has no end.
+// parseSteps parses a list of the form "A until 20m, B until 60m, C". The last step has no end.
 func parseSteps[T comparable](text string, read func(string) (T, error)) (list []step[T], err error) {
 	parts := strings.Split(text, ", ")
 	for i, part := range parts {

@@ -8,7 +8,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// Arrange assembles the charts of the rooms of the unit, after the charts of some rooms were rebuilt.
+// Arrange assembles the charts of the unit's rooms after the charts of some rooms were rebuilt.
 func (m *Builder) Arrange(rebuilt []*registry.Room) {
 	for _, r := range rebuilt {
 		if belongs := isIn(r, m.Facts.CensusAt); belongs != r.Belongs {
@@ -50,8 +50,8 @@ func (m *Builder) Arrange(rebuilt []*registry.Room) {
 	}
 }
 
-// isIn reports whether a room belongs to the unit: the newest census, taken at the given instant, lists it, or a
-// patient was placed there or a statement named it since then.
+// isIn reports whether a room belongs to the unit: the newest census, taken at the given instant, lists the room, or
+// since that census a patient was placed there or a statement named the room.
 func isIn(r *registry.Room, census acuity.Instant) bool {
 	if r.Listed || r.Clinical || r.Placed {
 		return true
@@ -68,14 +68,14 @@ func isIn(r *registry.Room, census acuity.Instant) bool {
 // (docs/decisions.md#clinical-only-rooms).
 const staleRoom = 48 * registry.HourOf
 
-// IsUsed reports whether a room of the unit is in use: a census lists it, a patient is in it, or it has a recent
-// statement.
+// IsUsed reports whether a room of the unit is in use: a census lists it, a patient is in it, or a recent statement
+// names it.
 func IsUsed(r *registry.Room, now acuity.Instant) bool {
 	return r.Listed || len(r.Here) > 0 || r.Anonymous() || r.Chart.NewestSignal+staleRoom > now
 }
 
-// chooseRooms decides which rooms are in the unit if too many belong to it: first those in use, then those most
-// recently left.
+// If too many rooms belong to the unit, chooseRooms decides which ones are in it: first the rooms in use, then those
+// most recently left.
 func (m *Builder) chooseRooms() {
 	var spare []*registry.Room
 	used := 0
@@ -108,6 +108,6 @@ func leftAt(r *registry.Room) (at acuity.Instant) {
 	return at
 }
 
-// CapPresent is the maximum number of patients in the chart of a room, and of newborns; the last to arrive are
-// included. The demand of a room has a separate cap.
+// CapPresent is the maximum number of patients in a room's chart, and the maximum number of newborns; the last to
+// arrive are included. A room's demand has a separate cap.
 const CapPresent = 30

@@ -1,9 +1,9 @@
 // Package codes reduces clinical codes, with their values, to a form that rules can compare.
 //
-//   - A [System] gives a code its meaning; [NormalSystem] resolves the names that senders use for it.
-//   - [Patterns] parses the codes of the catalogue or of a hospital's map, and [Tables] finds the entries that match
+//   - A [System] gives a code its meaning; [NormalSystem] resolves the names that senders use for code systems.
+//   - [Patterns] parses the codes in the catalogue or in a hospital's map, and [Tables] finds the entries that match
 //     a code.
-//   - A [Value] is a number with a unit of a closed list, or words of a closed vocabulary. Other text is dropped
+//   - A [Value] is a number with a unit from a closed list, or words from a closed vocabulary. Other text is dropped
 //     because it could identify a person.
 //   - An [Instant] is a time in milliseconds.
 package codes
@@ -11,7 +11,7 @@ package codes
 import "time"
 
 // Instant is a time in milliseconds since the Unix epoch, UTC. The zero value means "not given" or "never". Records
-// also carry milliseconds, so a decoded fact equals the fact that was encoded.
+// also store milliseconds, so a decoded fact equals the fact that was encoded.
 type Instant int64
 
 // At returns t as an Instant, truncated to the millisecond; a zero time is 0.
@@ -38,7 +38,7 @@ func (i Instant) Sub(other Instant) time.Duration {
 	return time.Duration(i-other) * time.Millisecond
 }
 
-// Hour returns the number of full hours since the Unix epoch.
+// Hour returns the number of whole hours since the Unix epoch.
 func (i Instant) Hour() int32 { return int32(i / hour) } //nolint:gosec // hours since 1970 fit
 
 // Soonest returns the earlier of two instants, where 0 means never.

@@ -21,14 +21,14 @@ func SplitWords(text string) (words []string) {
 // MaxDisplay is the maximum length of a stored display name, in bytes (display names are ASCII).
 const MaxDisplay = 80
 
-// maskedRun is the length of the shortest run of digits that is masked in a display name, because such a number could
+// maskedRun is the length of the shortest run of digits that is masked in a display name. A number of that length could
 // identify a person.
 const maskedRun = 5
 
 // longNumber matches a number of at least five digits, in which single dots, dashes and slashes may separate digits.
 var longNumber = regexp.MustCompile(`\p{Nd}(?:[./-]?\p{Nd}){4,}`)
 
-// MaskDisplay returns a display name that is safe to store: at most 80 characters, without control characters and
+// MaskDisplay returns a display name that is safe to store: at most 80 characters, without control characters or
 // repeated spaces. Numbers of five digits or more, including dates and telephone numbers written with dots, dashes or
 // slashes, become "#".
 func MaskDisplay(s string) string {
@@ -45,8 +45,8 @@ func MaskDisplay(s string) string {
 	return masked
 }
 
-// IsDisplay reports whether [MaskDisplay] returns s unchanged without a search for long numbers: s is short printable
-// ASCII with single spaces and fewer than five digits in all.
+// IsDisplay reports whether s is short printable ASCII with single spaces and fewer than five digits in total.
+// [MaskDisplay] returns such an s unchanged, without searching for long numbers.
 func IsDisplay[Text string | []byte](s Text) bool {
 	if len(s) > MaxDisplay {
 		return false
@@ -64,7 +64,7 @@ func IsDisplay[Text string | []byte](s Text) bool {
 	return digits < maskedRun && (len(s) == 0 || !space)
 }
 
-// CleanDisplay returns s without control characters, invalid UTF-8 and repeated spaces. It reads at most 16 times
+// CleanDisplay returns s without control characters, invalid UTF-8 or repeated spaces. It reads at most 16 times
 // MaxDisplay bytes.
 func CleanDisplay(s string) string {
 	s = s[:min(len(s), 16*MaxDisplay)]

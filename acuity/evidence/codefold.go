@@ -7,8 +7,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// foldCode folds the statements of a code, and returns those that change its assertions: the new ones, or all of them if
-// the new ones do not continue the others.
+// foldCode folds the statements with a code, and returns those that change the code's assertions: the new statements,
+// or all statements if the new ones do not continue the others.
 func (f *builder) foldCode(cache *Cache, d *codeFold) []orderedStatement {
 	said, folded := f.statements(cache, d)
 	if folded != d.folded || !d.isContinuedBy(said) {
@@ -23,14 +23,14 @@ func (d *codeFold) reset() {
 	*d = codeFold{of: d.of, concept: d.concept, apart: d.apart, fetus: d.fetus, upTo: math.MinInt64, assertions: d.assertions[:0]}
 }
 
-// isContinuedBy reports whether new statements are later than the folded ones, retract none of them, and are about the
-// same factors.
+// isContinuedBy reports whether new statements are later than the folded ones, do not retract any of them, and are
+// about the same factors.
 func (d *codeFold) isContinuedBy(said []orderedStatement) bool {
 	return len(said) == 0 || d.upTo == math.MinInt64 ||
 		said[0].order > d.newest && d.hasFactors(said) && !slices.ContainsFunc(said, isRetraction)
 }
 
-// foldStatements adds statements to the fold of a code, and their cross effects. It returns the winners.
+// foldStatements adds statements and their cross effects to the fold of a code. It returns the winners.
 func (f *builder) foldStatements(d *codeFold, said []orderedStatement) []orderedStatement {
 	if n := len(said); n > 0 {
 		d.newest = said[n-1].order
@@ -51,8 +51,8 @@ func (f *builder) foldStatements(d *codeFold, said []orderedStatement) []ordered
 	return said
 }
 
-// mixNumber returns a hash of the number of a statement, by the mixing function of SplitMix64 (Steele, Lea and Flood,
-// 2014). The sum of the hashes identifies a set of statements.
+// mixNumber returns a hash of a statement's number, computed with the mixing function of SplitMix64 (Steele, Lea and
+// Flood, 2014). The sum of the hashes identifies a set of statements.
 func mixNumber(number int64) uint64 {
 	x := uint64(number) + 0x9e3779b97f4a7c15 //nolint:gosec // only the bits matter
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -72,8 +72,8 @@ func (d *codeFold) hasFactors(said []orderedStatement) bool {
 	return true
 }
 
-// moveAssertions updates the assertions of the i-th code with the statements of this step. If the assertions depend on an
-// acknowledgement that changed, it folds them again.
+// moveAssertions updates the assertions of the i-th code with the statements in this step. If the assertions depend on
+// an acknowledgement that has changed, it folds all statements again.
 func (f *builder) moveAssertions(cache *Cache, i int) {
 	d := &cache.list[i]
 	if d.heedsAck && d.acked != f.acknowledged {
@@ -106,12 +106,13 @@ func (f *builder) beginAssertions(d *codeFold, said []orderedStatement) {
 	d.heedsAck = slices.ContainsFunc(d.assertions, func(r assertion) bool { return r.f == terminology.CatalogueIndex().EarlyWarning })
 }
 
-// statement returns a statement with its times.
+// statement returns a statement with its order and clock times.
 func (f *builder) statement(d *codeFold, h *Statement) orderedStatement {
 	return orderedStatement{Statement: h, order: h.OrderTime(), clock: h.clockStart(), drug: d.of != nil && d.of.Identity.Medication}
 }
 
-// statements returns the new statements of a code that count, in order of time, and the sum of mixNumber over the others.
+// statements returns the new statements with a code that count, in time order, and the sum of mixNumber over the other
+// statements.
 func (f *builder) statements(cache *Cache, d *codeFold) (said []orderedStatement, others uint64) {
 	list := f.e.sorted
 	first := len(list)

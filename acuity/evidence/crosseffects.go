@@ -8,14 +8,14 @@ import (
 	"svc/acuity/terminology"
 )
 
-// crossEffect is the effect of statements on sources other than their own.
+// crossEffect is the effect of statements on evidence from other sources.
 type crossEffect struct {
-	infused      bool           // a magnesium infusion is known, running or not
-	acknowledged acuity.Instant // newest acknowledgement of an early warning; 0: none
-	calm         acuity.Instant // newest early-warning score below the limit; 0: none
-	below        acuity.Instant // newest BMI, if it is below the limit; else 0
-	categoryI    acuity.Instant // newest Category I; 0: none
-	traced       acuity.Instant // newest category of the fetal heart rate; 0: none
+	infused      bool           // whether a magnesium infusion is known, running or not
+	acknowledged acuity.Instant // time of the newest acknowledgement of an early warning; 0: none
+	calm         acuity.Instant // time of the newest early-warning score below the limit; 0: none
+	below        acuity.Instant // time of the newest BMI if that BMI is below the limit, else 0
+	categoryI    acuity.Instant // time of the newest Category I tracing; 0: none
+	traced       acuity.Instant // time of the newest tracing of any category; 0: none
 }
 
 func (n *crossEffect) add(o crossEffect) {
@@ -30,13 +30,13 @@ func (n *crossEffect) add(o crossEffect) {
 // crossEffects is the effect that the statements of one identity have had on other sources so far.
 type crossEffects struct {
 	crossEffect
-	running bool // a magnesium infusion runs; a retraction removes its whole run
+	running bool // whether a magnesium infusion is running; a retraction removes its whole run
 }
 
-// addStatement adds the effects of one statement of the identity.
+// addStatement adds the effects of one statement with the identity.
 func (n *crossEffects) addStatement(ix *terminology.Index, concept catalogue.Factor, s *orderedStatement) {
 	if s.Status == acuity.SignalRetracted {
-		n.running = false // for other statements, winners does this
+		n.running = false // for other kinds of statements, winners does this
 		return
 	}
 	for _, m := range s.Matches {

@@ -11,16 +11,16 @@ import (
 	"svc/acuity/terminology"
 )
 
-// drawnTracing is one report of a category, with the minute of the observation and the fetus that
-// it identifies.
+// drawnTracing is one report of a category, with the minute of the observation and the fetus that the report
+// identifies.
 type drawnTracing struct {
 	minute, category int
 	fetus            string
 }
 
-// gravest returns the worst category, or 1 if none needs attention, directly from the clinical rule. In a singleton
-// pregnancy the newest tracing applies. With several fetuses, the newest tracing of each applies; the newest one that
-// identifies no fetus also applies until every fetus has a newer one.
+// gravest returns the worst category, or 1 if none needs attention, by direct use of the clinical rule. In a singleton
+// pregnancy, the newest tracing applies. With several fetuses, the newest tracing of each fetus applies; the newest
+// tracing that does not identify a fetus also applies until every fetus has a newer one.
 func gravest(list []drawnTracing, several int) int {
 	newest := map[string]drawnTracing{}
 	named := map[string]bool{}
@@ -56,8 +56,8 @@ func gravest(list []drawnTracing, several int) int {
 	return worst
 }
 
-// The category of a room is the worst of its fetuses, in every order of arrival, both for
-// statements of a room and for resources.
+// A room's category is the worst category of any fetus in it, in every order of arrival, both for statements about a
+// room and for resources.
 func TestCategoryOfEachFetus(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := &orderedInput{}
@@ -90,8 +90,7 @@ func TestCategoryOfEachFetus(t *testing.T) {
 	})
 }
 
-// In a multiple gestation, statements that identify no fetus replace each other, and a warning says
-// so.
+// In a multiple gestation, statements that do not identify a fetus replace each other, and a warning says so.
 func TestUnnamedFetus(t *testing.T) {
 	for name, c := range map[string]struct {
 		signals []statedAt
@@ -120,7 +119,7 @@ func TestUnnamedFetus(t *testing.T) {
 	}
 }
 
-// A Category I of one fetus does not end a diagnosis of another.
+// A Category I tracing of one fetus does not end a diagnosis about another fetus.
 func TestDiagnosisOfAFetus(t *testing.T) {
 	maps := terminology.NewMappings([]acuity.Mapping{{ID: "m", System: codes.ICD10CM, Code: "O36.83*", Factor: mustFactor(t, "labor-fhr-cat-ii")}})
 	for name, c := range map[string]struct {
@@ -142,8 +141,8 @@ func TestDiagnosisOfAFetus(t *testing.T) {
 	}
 }
 
-// Of the versions of one resource the newest applies: by the time of its update, else by its
-// number, else by its arrival. Neither the clinical time nor the order of arrival matters.
+// The newest version of a resource applies. Versions are ordered by update time, then number, then arrival. Neither the
+// clinical time nor the order of arrival matters.
 func TestNewestVersionCounts(t *testing.T) {
 	lines := map[string][2]string{
 		"condition":   {"con|ICD-10-CM|O72.1", "con|ICD-10-CM|O72.1||" + stopped},

@@ -10,20 +10,20 @@ import (
 	"svc/acuity"
 )
 
-// ReasonReused is the reason for refusing an input that has the identity of an earlier request but another body. The
-// input was not applied.
+// ReasonReused is the reason for refusing an input that has the identity of an earlier request but a different body.
+// The input was not applied.
 const ReasonReused = "request_reused"
 
-// Deduplication has the identities of the events and requests of the last 24 h.
+// Deduplication has the identities of the events and requests received in the last 24 h.
 type Deduplication struct {
 	Unit  *UnitState
 	ByID  Table[string, *DedupState]
 	byAge []*DedupState // ascending by time of receipt
-	Off   bool          // all events count as new, because they belong to a replayed past
+	Off   bool          // whether all events count as new, because they belong to a replayed past
 }
 
-// Repeats returns the stored identity if an earlier request of the last 24 h had the same one; the request then has no
-// effect. If there is none, Repeats stores the identity and returns nil.
+// If a request in the last 24 h had the same identity, Repeats returns the stored identity, and the new request has no
+// effect. If not, Repeats stores the identity and returns nil.
 func (d *Deduplication) Repeats(r *acuity.Request) *DedupState {
 	if r == nil || r.Key == "" {
 		return nil
@@ -33,7 +33,7 @@ func (d *Deduplication) Repeats(r *acuity.Request) *DedupState {
 	}
 	s := &DedupState{
 		ID: strings.Clone(r.Key), Digest: strings.Clone(r.Digest), At: d.Unit.Clock,
-		Version: d.Unit.Version + 1, // the version of the change that is being made
+		Version: d.Unit.Version + 1, // the version of the change being made
 	}
 	d.add(s)
 	return nil
@@ -64,7 +64,7 @@ func (d *Deduplication) add(s *DedupState) {
 	d.byAge = slices.Insert(d.byAge, i, s)
 }
 
-// DropOld drops the identities that are 24 h old.
+// DropOld drops the identities that are at least 24 h old.
 func (d *Deduplication) DropOld(now acuity.Instant) {
 	d.dropOldest(func(s *DedupState) bool { return s.At.Add(dedupFor) <= now })
 }
@@ -74,12 +74,12 @@ func (d *Deduplication) DropBeyond(most int) {
 	d.dropOldest(func(*DedupState) bool { return len(d.ByID.Rows) > most })
 }
 
-// Restored orders the restored identities by age.
+// Restored sorts the restored identities by age.
 func (d *Deduplication) Restored() {
 	d.byAge = slices.SortedFunc(maps.Values(d.ByID.Rows), compareDedup)
 }
 
-// dropOldest drops identities, oldest first, as long as goes returns true.
+// dropOldest drops identities, oldest first, until goes returns false.
 func (d *Deduplication) dropOldest(goes func(*DedupState) bool) {
 	n := 0
 	for ; n < len(d.byAge) && goes(d.byAge[n]); n++ {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// These are the kinds of records. The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
+// The kinds of records. The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
 const (
 	kindUnit      = "unit"
 	KindRoom      = "room"
@@ -24,7 +24,7 @@ const (
 	kindPastStaffing = "past-staffing"
 )
 
-// Keys writes the keys of the records of a hospital, and lists those to delete.
+// Keys writes the keys of a hospital's records, and lists the records to delete.
 type Keys struct {
 	Hospital string
 	memory   []byte // buffer for a key
@@ -32,7 +32,7 @@ type Keys struct {
 }
 
 // key writes the key of a record. A record without id is the only one of its kind. The result is valid until the next
-// call of key.
+// call to key.
 func (k *Keys) key(kind, id string) []byte {
 	k.memory = append(append(append(k.memory[:0], k.Hospital...), '/'), kind...)
 	if id != "" {
@@ -56,16 +56,16 @@ func (k *Keys) Visit(id string) []byte { return k.key(KindVisit, id) }
 // Statement writes the key of a clinical statement, by its number.
 func (k *Keys) Statement(n int64) []byte { return k.numbered(KindStatement, n) }
 
-// Dedup writes the key of the identity of an event or a request, which has a bounded length.
+// Dedup writes the key of an event's or request's identity, whose length is bounded.
 func (k *Keys) Dedup(id string) []byte { return k.key(KindDedup, id) }
 
 // Unit writes the key of the record of the unit.
 func (k *Keys) Unit() []byte { return k.key(kindUnit, "") }
 
-// PastStaffing writes the key of the staffing of past hours.
+// PastStaffing writes the key of the record of past staffing.
 func (k *Keys) PastStaffing() []byte { return k.key(kindPastStaffing, "") }
 
-// Code writes the key of an unmapped code, by its key in the worklist.
+// Code writes the key of the unmapped code with the given worklist key.
 func (k *Keys) Code(key string) []byte { return k.key(KindCode, digest(key)) }
 
 // Reference writes the key of a reference.
@@ -81,10 +81,10 @@ func digest(text string) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// Drop deletes a record at the next call of WriteDropped.
+// Drop marks a record for deletion by the next call to WriteDropped.
 func (k *Keys) Drop(key []byte) { k.dropped = append(k.dropped, string(key)) }
 
-// WriteDropped writes the deletion of the dropped records.
+// WriteDropped writes the deletions of the dropped records.
 func (k *Keys) WriteDropped(write func(key []byte, s Record)) {
 	for _, key := range k.dropped {
 		k.memory = append(k.memory[:0], key...)

@@ -7,10 +7,9 @@ import (
 	"svc/acuity"
 )
 
-// PastStaffingState is the staffing of past hours that batches reported. An entry holds until the
-// next one.
+// PastStaffingState is the staffing that batches reported for past hours. An entry applies until the next one.
 type PastStaffingState struct {
-	List []acuity.Staffing // ascending by AsOf; Nurses -1: unknown from then on. Never changed in place.
+	List []acuity.Staffing // ascending by AsOf; Nurses -1: unknown from AsOf on. Never changed in place.
 }
 
 // Set adds an entry, or replaces the one with the same AsOf. It reports whether that changes the list.
@@ -28,14 +27,14 @@ func (s *PastStaffingState) Set(n acuity.Staffing) bool {
 	return true
 }
 
-// End makes the staffing unknown from an instant to the next entry, because the hospital then
-// reported a staffing that is not in the list. It reports whether that changes the list.
+// End makes the staffing unknown from an instant to the next entry, because at that instant the hospital reported a
+// staffing that is not in the list. It reports whether that changes the list.
 func (s *PastStaffingState) End(at acuity.Instant) bool {
 	i, found := s.Find(at)
 	return !found && i > 0 && s.List[i-1].Nurses >= 0 && s.Set(acuity.Staffing{AsOf: at, Nurses: -1})
 }
 
-// DropOld drops the entries that have no effect at oldest or later. It reports whether there were any.
+// DropOld drops the entries that have no effect at oldest or later. It reports whether it dropped any entry.
 func (s *PastStaffingState) DropOld(oldest acuity.Instant) bool {
 	i, found := s.Find(oldest)
 	if !found {
@@ -49,8 +48,8 @@ func (s *PastStaffingState) DropOld(oldest acuity.Instant) bool {
 	return i > 0
 }
 
-// At returns the entry that holds at an instant; false: the staffing is unknown. An entry that does not mention staff
-// on call inherits that of the entry before it.
+// At returns the entry that applies at an instant; false: the staffing is unknown. An entry that does not mention call
+// staff inherits the call state of the previous entry.
 func (s *PastStaffingState) At(at acuity.Instant) (n acuity.Staffing, known bool) {
 	i, found := s.Find(at)
 	if !found {

@@ -1,5 +1,6 @@
 // Package help finds the changes that would improve a unit's level or shortfall: one or two more nurses on duty, call
-// staff, or the passing of time. It evaluates modified charts by the rules of the verdict and names no patient.
+// staff, or the passing of time. It evaluates modified charts by the same rules as the verdict. The results do not
+// identify patients.
 package help
 
 import (
@@ -31,7 +32,7 @@ type Step struct {
 	Kind      Kind
 	At        acuity.Instant // when the result would apply
 	Level     acuity.Level
-	Shortfall int32 // whole nurses
+	Shortfall int32 // shortfall in whole nurses
 }
 
 // The period in which time alone is evaluated, and the maximum number of instants in it.
@@ -40,8 +41,8 @@ const (
 	clocks = 48
 )
 
-// Steps returns the changes that would improve the current level or shortfall of a unit, at most one of each kind. It
-// omits a change that only makes an axis unknown.
+// Steps returns the changes that would improve the current level or shortfall of a unit, with at most one change of
+// each kind. It omits changes whose only effect is to make an axis unknown.
 func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 	v := score.Judge(chart, now)
 	if v.Level == acuity.LevelGreen && v.Shortfall == 0 {
@@ -57,7 +58,7 @@ func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 	}
 	if v.OnDuty >= 0 {
 		one := judgeWithNurses(chart, &v, 1, v.Call, now)
-		two := judgeWithNurses(chart, &v, 2, v.Call, now) //nolint:mnd // two nurses
+		two := judgeWithNurses(chart, &v, 2, v.Call, now) //nolint:mnd // two more nurses
 		before := &v
 		if try(Nurse, &v, one, now) {
 			before = one
@@ -92,7 +93,8 @@ func judgeWithNurses(chart *acuity.Chart, v *score.Verdict, more int32, call acu
 	return &with
 }
 
-// isBetter reports whether after improves level or shortfall, worsens neither, and leaves no axis unknown that was known before.
+// isBetter reports whether after improves the level or the shortfall, worsens neither, and does not make a known axis
+// unknown.
 func isBetter(before, after *score.Verdict) bool {
 	for a := range before.Axes {
 		if before.Axes[a].Known && !after.Axes[a].Known {

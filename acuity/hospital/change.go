@@ -44,7 +44,7 @@ func (u *State) conclude(in *registry.Intake) {
 	u.changed, u.scoring.overdue = true, false
 }
 
-// stampVersion sets the version of chart and verdict, and the time of the last change.
+// stampVersion sets the version of the chart and of the verdict, and the time of the last change.
 func stampVersion(u *State) {
 	f, h, v := &u.registry.Facts, &u.registry.Chart.Unit, &u.scoring.verdict
 	h.Version, h.Since, h.Run = f.Version, f.Since, f.Run
@@ -68,8 +68,8 @@ func (u *State) updateHead() {
 	}
 }
 
-// addEffects adds the differences from the last published state: the level, then the rooms by id. A room that left the
-// unit is gray.
+// addEffects adds the differences from the last published state: first the level, then the rooms by id. A room that has
+// left the unit is gray.
 func (k *scoring) addEffects(c *acuity.Change) {
 	v := &k.verdict
 	if v.Level != k.Facts.Level {
@@ -107,8 +107,9 @@ func (k *scoring) addEffects(c *acuity.Change) {
 }
 
 // addFactorChanges adds the factors that became active or expired. After an input, the factors are compared with those
-// at the end of the last input that touched the room, so a factor that expired in between is reported once
-// (docs/decisions.md#activated-and-expired). After a due instant, they are compared with the previous step.
+// after the last input that touched the room, so a factor that expired in between is reported once
+// (docs/decisions.md#activated-and-expired). After a due instant, the factors are compared with those of the previous
+// step.
 func (k *scoring) addFactorChanges(in *registry.Intake) {
 	c := &in.Change
 	for _, r := range k.compared {
@@ -134,7 +135,7 @@ func (k *scoring) addFactorChanges(in *registry.Intake) {
 	k.Work.Rooms.Reset(registry.Named)
 }
 
-// addFactors appends the differences between two sets of factors of one room.
+// addFactors appends the differences between two sets of factors in one room.
 func addFactors(c *acuity.Change, r *registry.Room, old, now []catalogue.Factor, before, after *score.RoomVerdict) {
 	first := len(c.Activated)
 	for _, f := range now {
@@ -156,8 +157,8 @@ func sortChanges(list []acuity.FactorChange) {
 	slices.SortFunc(list, func(a, b acuity.FactorChange) int { return strings.Compare(a.Factor.ID(), b.Factor.ID()) })
 }
 
-// describeFactor describes a factor by the verdict in which it is active, or by its remaining evidence if it has
-// expired.
+// describeFactor describes a factor from the verdict in which it is active or, if it has expired, from the remaining
+// evidence.
 func describeFactor(r *registry.Room, f catalogue.Factor, rv *score.RoomVerdict) acuity.FactorChange {
 	c := acuity.FactorChange{RoomID: r.ID, RoomLabel: r.Label, Factor: f}
 	if fv := rv.Find(f); fv != nil {
@@ -174,8 +175,8 @@ func describeFactor(r *registry.Room, f catalogue.Factor, rv *score.RoomVerdict)
 	return c
 }
 
-// addPassed adds the factors of statements about the room itself that had already passed their window when they were
-// received: they expire without having been active.
+// addPassed adds the factors of statements about the room itself whose window had already passed on receipt. Such
+// factors expire without having been active.
 func addPassed(in *registry.Intake, r *registry.Room, now []catalogue.Factor) {
 	first := len(in.Expired)
 	for i := range in.Statements {
@@ -198,7 +199,7 @@ func addPassed(in *registry.Intake, r *registry.Room, now []catalogue.Factor) {
 	}
 }
 
-// hasEvidence reports whether the chart has evidence of a factor, active or not.
+// hasEvidence reports whether the chart has evidence for a factor, active or not.
 func hasEvidence(r *registry.Room, f catalogue.Factor) bool {
 	for i := range r.Chart.Patients {
 		for j := range r.Chart.Patients[i].Evidence {

@@ -57,8 +57,8 @@ func (u *State) View(write func(room int32, c *acuity.RoomChart)) {
 	u.registry.Work.Rooms.Reset(registry.Unshown)
 }
 
-// Records calls write for every record, which together form a complete changelog. Key and record are valid until write
-// returns.
+// Records calls write for every record. Together, these records form a complete changelog. Key and record are valid
+// until write returns.
 func (u *State) Records(write func(key []byte, s facts.Record)) {
 	u.settings.Write(write)
 	u.dedup.ByID.Write(write)
@@ -82,8 +82,8 @@ func (u *State) Records(write func(key []byte, s facts.Record)) {
 	write(u.registry.Keys.Unit(), &u.registry.Facts)
 }
 
-// Restore applies a record of the changelog; nil deletes the record with the key. Records may be in any order and be
-// repeated; the last record of a key applies. Call Restored after the last record.
+// Restore applies a changelog record; a nil record deletes the one with the key. Records may be in any order and may be
+// repeated; the last record for a key applies. Call Restored after the last record.
 func (u *State) Restore(key string, s facts.Record) error {
 	hospital, rest, ok := strings.Cut(key, "/")
 	if !ok || hospital != u.registry.Keys.Hospital {
@@ -115,7 +115,7 @@ func (u *State) Restore(key string, s facts.Record) error {
 	return nil
 }
 
-// erase removes the record with a key, which has the given kind and id.
+// erase removes the record with the given key, which consists of kind and id.
 func (u *State) erase(key, kind, id string) error {
 	switch key {
 	case string(u.registry.Keys.Unit()):
@@ -157,8 +157,8 @@ func (u *State) erase(key, kind, id string) error {
 	return nil
 }
 
-// Restored derives everything from the restored facts. If the verdict differs from the last published one, because
-// rules have changed, an instant is due immediately. Afterwards, only the views of all rooms are dirty.
+// Restored derives everything from the restored facts. If the verdict differs from the last published one because rules
+// have changed, an instant is due immediately. After Restored, only the views of all rooms are dirty.
 func (u *State) Restored() {
 	u.compile()
 	u.statements.RestoreStatements()

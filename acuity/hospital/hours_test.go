@@ -16,7 +16,7 @@ import (
 	"svc/acuity/score"
 )
 
-// snapshots returns the snapshots of changes, in order.
+// snapshots returns the snapshots in changes, in order.
 func snapshots(changes []acuity.Change) (all []acuity.Snapshot) {
 	for _, c := range changes {
 		if c.Snapshot != nil {
@@ -26,8 +26,7 @@ func snapshots(changes []acuity.Change) (all []acuity.Snapshot) {
 	return all
 }
 
-// The visits of a snapshot add up to the verdict of the unit, now and, if nothing changes, at each
-// hour ahead.
+// The visits in a snapshot add up to the unit's verdict, now and, if nothing changes, at each hour ahead.
 func TestSnapshotAddsUpToTheVerdict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: day}
@@ -142,8 +141,8 @@ func TestArrivalsAreOfTheHourOfTheirReceipt(t *testing.T) {
 	}
 }
 
-// Without an input, the snapshot of an hour is made ten seconds after the hour. An input makes the snapshot before the
-// input is applied. Both snapshots are equal.
+// Without an input, the snapshot of an hour is made ten seconds after the hour. An input triggers the snapshot before
+// the input is applied. Both snapshots are equal.
 func TestHourIsTheSameWhoeverCutsIt(t *testing.T) {
 	for name, cut := range map[string]func(u *State) []acuity.Change{
 		"input": func(u *State) []acuity.Change { return feed(u, clinicalRequest(clockAt(60), 5)) },
@@ -193,7 +192,7 @@ func ward(seed uint64, days int) []acuity.Event {
 	return events
 }
 
-// The snapshots of a live feed equal those of the same events in a later batch.
+// The snapshots from a live feed equal the snapshots from the same events in a later batch.
 func TestBackfillIsWhatWouldHaveBeenObserved(t *testing.T) {
 	const days = 6
 	events := ward(1, days)
@@ -238,7 +237,7 @@ func TestBackfillIsWhatWouldHaveBeenObserved(t *testing.T) {
 	}
 }
 
-// Hours that were observed live get no second snapshot. Other hours do.
+// Hours that were observed live do not get a second snapshot; other hours do.
 func TestBackfillLeavesLiveHours(t *testing.T) {
 	u := New(testHospital)
 	changes := feed(u, clinicalRequest(clockAt(10), 4), clinicalRequest(clockAt(190), 4))

@@ -18,15 +18,15 @@ type scoring struct {
 
 	verdict  score.Verdict
 	sums     score.UnitSums      // sums over the rooms of the verdict
-	before   score.Verdict       // verdict of the previous step, without its rooms
-	compared []*registry.Room    // rooms whose verdict may differ from the previous step, by id
-	replaced []score.RoomVerdict // memory for Before of the compared rooms
-	overdue  bool                // the verdict differs from the last published one
+	before   score.Verdict       // verdict of the previous step, without the rooms
+	compared []*registry.Room    // rooms whose verdict may differ from the previous step, ordered by id
+	replaced []score.RoomVerdict // memory for the field Before of the compared rooms
+	overdue  bool                // whether the verdict differs from the last published one
 
 	previous, active []catalogue.Factor // memory for the factors of a room
 }
 
-// judge computes the verdict at the clock. Rooms that neither changed nor are due keep their verdicts.
+// judge computes the verdict at the time of the clock. Rooms that have not changed and are not due keep their verdicts.
 func (k *scoring) judge() {
 	now, all := k.Facts.Clock, k.Work.Rearranged || k.Work.Plain
 	k.Work.Rearranged, k.before = false, k.verdict
@@ -61,8 +61,8 @@ func (k *scoring) judge() {
 	score.UpdateVerdict(k.matcher.Cat, &k.verdict, &k.Chart.Unit, &k.sums, now)
 }
 
-// chooseCompared lists the rooms to judge, and the rooms of the input. After rooms entered or left the unit, it lists
-// all rooms.
+// chooseCompared lists the rooms to judge and the rooms that the input concerns. If rooms have entered or left the
+// unit, it lists all rooms.
 func (k *scoring) chooseCompared(all bool, now acuity.Instant) {
 	for _, r := range k.compared {
 		r.Compared, r.Judged = false, false
@@ -101,7 +101,7 @@ func (k *scoring) chooseCompared(all bool, now acuity.Instant) {
 func (k *scoring) keepBefore() {
 	clear(k.replaced)
 	k.replaced = slices.Grow(k.replaced[:0], min(len(k.compared), len(k.verdict.Rooms)))
-	rooms := k.verdict.Rooms // ascending by id, like the compared rooms
+	rooms := k.verdict.Rooms // ascending by id, as are the compared rooms
 	for _, r := range k.compared {
 		for len(rooms) > 0 && rooms[0].ID < r.ID {
 			rooms = rooms[1:]
@@ -114,7 +114,8 @@ func (k *scoring) keepBefore() {
 	}
 }
 
-// verdicts returns the verdicts of a room before and after the step; nil means that the room was or is not in the unit.
+// verdicts returns the verdicts of a room before and after the step; nil means that the room was not, or is not, in the
+// unit.
 func (k *scoring) verdicts(r *registry.Room) (before, after *score.RoomVerdict) {
 	if r.InUnit {
 		after = &k.verdict.Rooms[r.ChartAt]
@@ -125,7 +126,7 @@ func (k *scoring) verdicts(r *registry.Room) (before, after *score.RoomVerdict) 
 	return after, after
 }
 
-// isUnchanged reports whether the verdict shows the same as the previous one.
+// isUnchanged reports whether the verdict looks the same to readers as the previous one.
 func (k *scoring) isUnchanged() bool {
 	if !k.verdict.ShowsSame(&k.before) {
 		return false
@@ -149,7 +150,7 @@ func (k *scoring) removed() (rooms int32) {
 	return rooms
 }
 
-// isDue reports whether a timer has changed the room, or its part of the unit.
+// isDue reports whether a timer has changed the room or the room's contribution to the unit.
 func isDue(rv *score.RoomVerdict, now acuity.Instant) bool {
 	next := rv.Until()
 	return next != 0 && next <= now

@@ -13,14 +13,14 @@ import (
 )
 
 // overwrite replaces a known string with a copy of a string that was sent. An empty string means that nothing was sent.
-// The copy does not retain the memory of the census.
+// Copying avoids retaining the memory of the census.
 func overwrite(known *string, said string) {
 	if said != "" && said != *known {
 		*known = strings.Clone(said)
 	}
 }
 
-// These are the reasons for refusing an administrator's observation as a whole.
+// The reasons for refusing an administrator's observation as a whole.
 const (
 	reasonDryRun = "dry_run" // a dry run changes nothing
 )
@@ -30,7 +30,7 @@ func isAdministration(o *acuity.Observation) bool {
 	return len(o.Mappings)+len(o.Rules)+len(o.Locations)+len(o.Marks) > 0 || o.Switches != nil
 }
 
-// applyLocalSettings applies an administrator's observation, all of it or nothing.
+// applyLocalSettings applies an administrator's observation, either all of it or nothing.
 func (u *State) applyLocalSettings(in *registry.Intake) {
 	o := in.Observation
 	changes := u.settings.ChangesBy(o)
@@ -63,8 +63,8 @@ func (u *State) applyLocalSettings(in *registry.Intake) {
 	}
 }
 
-// confirmRoom adds and confirms the room of a row of the location table. A census that lists the room may give it
-// another label (docs/decisions.md#room-id-first).
+// confirmRoom adds and confirms the room in a row of the location table. A census that lists the room may give it a
+// different label (docs/decisions.md#room-id-first).
 func confirmRoom(g *registry.Registry, in *registry.Intake, p *acuity.Place) {
 	if p.Delete || !p.HasRoomID {
 		return
@@ -109,9 +109,8 @@ func (u *State) compile() {
 	u.locations.Table.SetRows(u.settings.Locations())
 }
 
-// LocalSettings calls write for every record that administrators see in lists: the local
-// settings, the codes of the worklist, and the rooms that are [State.Unknown]. Its keys
-// are those of [State.Records].
+// LocalSettings calls write for every record that administrators see in lists: the local settings, the codes in the
+// worklist, and the rooms that are [State.Unknown]. The keys are the same as for [State.Records].
 func (u *State) LocalSettings(write func(key []byte, s facts.Record)) {
 	u.settings.Write(write)
 	u.worklist.Codes.Write(write)
@@ -122,8 +121,8 @@ func (u *State) LocalSettings(write func(key []byte, s facts.Record)) {
 	}
 }
 
-// Unknown returns a room of the unit that only ADT has named and that neither a census nor an administrator has
-// confirmed, or nil for any other room.
+// If only ADT has named a room of the unit, and neither a census nor an administrator has confirmed it, Unknown returns
+// the room. For any other room it returns nil.
 func (u *State) Unknown(id int32) *facts.RoomState {
 	if r := u.registry.Room(id); r != nil && r.Registered && r.InUnit {
 		return &r.RoomState

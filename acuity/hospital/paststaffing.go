@@ -7,16 +7,16 @@ import (
 	"svc/acuity/registry"
 )
 
-// pastStaffing is the staffing of past hours. It has no effect on the present: otherwise, each batch of past staffing
-// would change the current level.
+// pastStaffing is the staffing of past hours. It has no effect on the present, so that a batch of past staffing does
+// not change the current level.
 type pastStaffing struct {
 	facts.PastStaffingState
 
-	unsaved bool // the record must be written
+	unsaved bool // whether the record must be written
 }
 
-// addPastStaffing adds the staffing of a batch. It returns the start of the earliest entry that
-// changes a closed hour; 0: there is none.
+// addPastStaffing adds the staffing in a batch. It returns the start of the earliest entry that changes a closed hour;
+// 0: there is none.
 func (h *observedHours) addPastStaffing(in *registry.Intake) (earliest acuity.Instant) {
 	f, list := &h.Facts, in.Observation.PastStaffing
 	if len(list) == 0 {
@@ -41,7 +41,7 @@ func (h *observedHours) addPastStaffing(in *registry.Intake) (earliest acuity.In
 			}
 		}
 	}
-	for _, i := range changed { // now that it is known where each entry ends
+	for _, i := range changed { // only now it is known where each entry ends
 		if !h.hasPastHours(list[i].AsOf, closed) {
 			in.Warn("staffing_of_live_hours", registry.ItemPath("staffing", i)+".asOf")
 		}
@@ -65,20 +65,20 @@ func (h *observedHours) hasPastHours(at, closed acuity.Instant) bool {
 		end = min(end, h.staffed.List[i+1].AsOf)
 	}
 	hours := facts.Backfill{Next: firstHour(at), Until: firstHour(end) - 1}
-	return hours.Next > hours.Until || hours.Left(h.Facts.Live) > 0 // an entry between two full hours holds at none
+	return hours.Next > hours.Until || hours.Left(h.Facts.Live) > 0 // between two hour marks, an entry has no effect
 }
 
-// firstHour returns the first full hour at or after an instant.
+// firstHour returns the first whole hour at or after an instant.
 func firstHour(at acuity.Instant) int32 { return (at + registry.HourOf - 1).Hour() }
 
-// endPastStaffing makes the staffing of past hours unknown from the start of a staffing that another feed reported.
+// endPastStaffing makes the staffing of past hours unknown from the start of a staffing reported by another feed.
 func (h *observedHours) endPastStaffing(at acuity.Instant) {
 	if h.staffed.End(at) {
 		h.staffed.unsaved = true
 	}
 }
 
-// dropOldStaffing drops the staffing that no backfill can need, and the record if nothing is left.
+// dropOldStaffing drops the staffing that no backfill can need, and deletes the record if none is left.
 func (h *observedHours) dropOldStaffing() {
 	if !h.staffed.DropOld(h.Facts.Clock.Add(-backfillDays)) {
 		return

@@ -14,8 +14,8 @@ import (
 	"svc/acuity/stays"
 )
 
-// applyRetention settles and removes old facts. It runs at the first step of each hour of the hospital's clock, so a
-// restored unit runs it at the same steps.
+// applyRetention settles and removes old facts. It runs in the first step of each hour by the hospital's clock, so that
+// a restored unit runs it in the same steps.
 func (u *State) applyRetention(now acuity.Instant) {
 	u.dedup.DropOld(now)
 	u.hours.dropOldStaffing()
@@ -36,8 +36,8 @@ func (u *State) applyRetention(now acuity.Instant) {
 	u.registry.Work.RecountWaiting = true // which statements wait depends on the hour
 }
 
-// removeVisits removes the visits that have ended. A visit cannot have ended until visitRetention has passed since its
-// last fact, so it is not checked earlier. A visit without events, which has only a name, may have ended earlier.
+// removeVisits removes the visits that can be removed (see isOver). A visit cannot be removed until visitRetention has
+// passed since its last fact, so it is not checked earlier. A visit that has only a name may be removed earlier.
 func (u *State) removeVisits(now acuity.Instant) {
 	due := slices.SortedFunc(maps.Keys(u.registry.Unknown), func(a, b *registry.Visit) int { return cmp.Compare(a.ID, b.ID) })
 	due = append(due, u.registry.Fresh...)
@@ -52,7 +52,7 @@ func (u *State) removeVisits(now acuity.Instant) {
 	var over []*registry.Visit
 	for _, v := range due {
 		switch {
-		case u.registry.Visits[v.ID] != v || v.Forgotten: // it is already removed
+		case u.registry.Visits[v.ID] != v || v.Forgotten: // the visit is already removed
 		case isOver(v, now):
 			over = appendRelated(over, v)
 		case v.IsName(): // names are checked each time
@@ -80,7 +80,7 @@ func appendRelated(over []*registry.Visit, v *registry.Visit) []*registry.Visit 
 	return over
 }
 
-// isOver reports whether a visit can be removed: 7 days after its discharge, or after its last fact if it is in no
+// isOver reports whether a visit can be removed: 7 days after its discharge, or after its last fact if the visit has no
 // place. A visit from a batch is stored for 28 days after the discharge, in case another batch covers the same hours.
 func isOver(v *registry.Visit, now acuity.Instant) bool {
 	if !v.IsJoined() {
@@ -108,7 +108,8 @@ func isOverAlone(v *registry.Visit, now acuity.Instant) bool {
 	return max(v.Touched, v.Timeline.ClosedAt).Add(visitRetention) <= now
 }
 
-// dropVisits removes visits. Rooms that they added remain. It iterates over each list of the unit once.
+// dropVisits removes visits. The rooms that the visits added remain. dropVisits iterates only once over each list in
+// the unit.
 func (u *State) dropVisits(over []*registry.Visit) {
 	if len(over) == 0 {
 		return
@@ -143,7 +144,7 @@ func (u *State) dropVisits(over []*registry.Visit) {
 	}
 	for _, v := range over {
 		u.registry.Slots.Release(v)
-		v.Marks |= registry.Touched | registry.Unsaved // no list may include the visit again
+		v.Marks |= registry.Touched | registry.Unsaved // so that no list includes the visit again
 	}
 }
 
@@ -155,7 +156,7 @@ func (u *State) removeFromRooms(v *registry.Visit) {
 			u.registry.Work.MarkRoom(r, registry.Unsaved)
 		}
 	}
-	for _, w := range v.Withdrawn { // ADT knew the room, so the room does not own its statements
+	for _, w := range v.Withdrawn { // ADT knows the room, so the room does not own the statements about it
 		if r := u.registry.Room(w.Room); r != nil && r.Clinical && !r.Placed {
 			r.Placed = true
 			u.registry.Work.MarkRoom(r, registry.Unsaved)

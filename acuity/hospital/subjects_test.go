@@ -11,8 +11,8 @@ import (
 	"svc/acuity/identity"
 )
 
-// A statement whose patient differs from that of its Encounter counts for the Encounter. The event that makes the
-// patient known warns of it once, also after a restart between the two.
+// A statement whose patient differs from the patient of its Encounter counts for the Encounter. The event that makes
+// the difference known causes one warning, even after a restart between statement and event.
 func TestLaterEncounterWarnsOfAnotherSubject(t *testing.T) {
 	now := day
 	statement := acuity.Observation{
@@ -58,9 +58,9 @@ func TestLaterEncounterWarnsOfAnotherSubject(t *testing.T) {
 }
 
 // If the subject of a statement is not the patient of its visit, exactly one answer has the warning: the answer to the
-// last fact that is needed to know it. This holds in every order of arrival, with restarts in between, and whether the
-// two patients are known by number, by reference, by their FHIR Patients, by another visit, or by a visit that this one
-// is part of.
+// last fact needed to detect the difference. This is true in every order of arrival, with restarts in between, and
+// whether the two patients are known by number, by reference, by FHIR Patient, by another visit, or by a visit of which
+// this one is part.
 func TestSubjectsDifferInEveryOrder(t *testing.T) {
 	encounter := func(id, part string, names ...string) acuity.Observation {
 		e := acuity.Event{
@@ -108,7 +108,8 @@ func TestSubjectsDifferInEveryOrder(t *testing.T) {
 }
 
 // warnsOfSubject applies observations, one of which states s, with a restart after each. It expects one warning if at
-// any time the patients are known to differ, and otherwise none. It returns what is known in the end.
+// any time the patients are known to differ, and no warning if not. It returns what is known after the last
+// observation.
 func warnsOfSubject(t *testing.T, s *acuity.Signal, order []acuity.Observation) (same identity.Sameness) {
 	t.Helper()
 	u, log := New(testHospital), changelog{}

@@ -16,8 +16,8 @@ import (
 	"svc/acuity/score"
 )
 
-// Any permutation of the events of one visit results in the same chart and the same verdict, and so
-// does repeating any message.
+// Any permutation of the events of one visit results in the same chart and the same verdict, even if messages are
+// repeated.
 func TestOrderOfEventsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: clockAt(600)}
@@ -55,7 +55,7 @@ func TestOrderOfEventsMeansNothing(t *testing.T) {
 	})
 }
 
-// sameEnd expects the same verdicts and the same charts, except for the parts that but clears.
+// sameEnd expects equal verdicts and equal charts, except for the parts that but clears.
 func sameEnd(t *rapid.T, what string, a, b *State, but ...func(*acuity.Chart)) {
 	end := func(u *State) (chart, verdict string) {
 		c, v := *u.Chart(), u.scoring.verdict
@@ -77,13 +77,13 @@ func sameEnd(t *rapid.T, what string, a, b *State, but ...func(*acuity.Chart)) {
 	}
 }
 
-// Several visits in the same rooms, with facts by ADT, FHIR and signals at the same time, have the
-// same result in any order and after repetitions.
+// Several visits in the same rooms, with facts from ADT, FHIR and signals at the same time, have the same result in any
+// order and after repetitions.
 func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: clockAt(600)}
 		ages := rapid.Permutation(ages()).Draw(t, "ages")
-		own := func() acuity.Instant { // of facts with equal times, the one that arrives later applies
+		own := func() acuity.Instant { // if two facts have equal times, the one that arrives later applies
 			age := ages[0]
 			ages = ages[1:]
 			return w.now.Add(-age)
@@ -161,8 +161,8 @@ func TestCancelOfStayWithTheStartOfAnother(t *testing.T) {
 	}
 }
 
-// A census that reports the area of a room also applies to patients whom ADT placed there earlier,
-// even if the room was already known.
+// If a census reports the area of a room, the area also applies to patients whom ADT placed there earlier, even if the
+// room was already known.
 func TestAreaOfRoomCountsForWhoIsThere(t *testing.T) {
 	unit, plain := New(testHospital), New(testHospital)
 	plain.registry.Work.Plain = true
@@ -269,8 +269,8 @@ func TestNothingChangesBeforeItIsDue(t *testing.T) {
 	})
 }
 
-// If a unit gets more facts of every kind than it may store, its records remain below the size
-// limit and it continues.
+// If a unit gets more facts of every kind than it may store, its records remain below the size limit and it keeps
+// working.
 func TestRecordsStaySmall(t *testing.T) {
 	u := New(testHospital)
 	feed(u, listing(clockAt(0)))

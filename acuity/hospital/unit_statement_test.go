@@ -32,8 +32,8 @@ func dirtyKeys(u *State) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// Each statement has a separate record. Older statements are not written again, and the room is
-// written only if it changed.
+// Each statement has a separate record. Older statements are not written again, and the room is written only if it has
+// changed.
 func TestStatementIsARecord(t *testing.T) {
 	category := func(minute int, words string) acuity.Observation {
 		return clinicalRequest(clockAt(minute), 1, acuity.Signal{Kind: catalogue.KindDevice, System: codes.LOINC, Code: "32421-5", Value: codes.ParseValue(words)})
@@ -76,8 +76,8 @@ func TestStatementIsARecord(t *testing.T) {
 	}
 }
 
-// If there are too many observations, those with a newer one of the same code are dropped, and
-// never a running infusion.
+// If there are too many observations, those with a newer observation of the same code are dropped. A running infusion
+// is never dropped.
 func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 	u := New(testHospital)
 	bag := magnesium(clockAt(0), acuity.SignalActive)
@@ -99,7 +99,7 @@ func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 	}
 }
 
-// Pending statements are counted, and none waits longer than a day.
+// Pending statements are counted, and no statement waits longer than a day.
 func TestWhatWaitsIsCounted(t *testing.T) {
 	u := New(testHospital)
 	about := func(visit, patient string) acuity.Signal {
@@ -206,7 +206,7 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 	}
 }
 
-// Statements of a room belong to a mother rather than a newborn, and to the last patient rather than an earlier one.
+// Statements about a room belong to a mother rather than a newborn, and to the last patient rather than an earlier one.
 func TestWhoWasInARoom(t *testing.T) {
 	mother, first, last := &registry.Visit{}, &registry.Visit{}, &registry.Visit{}
 	first.Timeline.Newborn, last.Timeline.Newborn = true, true

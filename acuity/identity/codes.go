@@ -15,12 +15,12 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Matcher matches codes and texts with the catalogue and the mappings of the hospital.
+// Matcher matches codes and texts, using the catalogue and the hospital's mappings.
 type Matcher struct {
-	Cat    *catalogue.Catalogue // includes the rules of the hospital
+	Cat    *catalogue.Catalogue // includes the hospital's rules
 	Maps   *terminology.Mappings
 	Reader terminology.Reader
-	// Signals is a cache by the hash of the text, because feeds repeat the same texts many times.
+	// Signals is a cache keyed by the hash of the text. It helps because feeds repeat the same texts many times.
 	Signals    map[uint64]*terminology.MatchedSignal
 	Identities map[terminology.Identity]*terminology.Identity // one copy of each matched identity
 }
@@ -51,28 +51,28 @@ func (m *Matcher) Share(w terminology.SignalText) *terminology.MatchedSignal {
 	return r
 }
 
-// Reread matches a statement again if it was matched with other mappings than those of the unit.
+// Reread matches a statement again if it was matched with mappings other than the unit's current ones.
 func (m *Matcher) Reread(h *evidence.Statement) {
 	if h.Mappings != m.Maps {
 		h.MatchedSignal = m.Share(h.SignalText)
 	}
 }
 
-// RereadAll matches statements again if they were matched with other mappings than those of the unit.
+// RereadAll matches statements again if they were matched with mappings other than the unit's current ones.
 func (m *Matcher) RereadAll(l *evidence.Statements) *evidence.Statements {
 	l.Reread(m.Maps, m.Share)
 	return l
 }
 
-// seed is the seed of the hashes of texts. The hashes never leave the process.
+// seed is the seed for hashing texts. The hashes never leave the process.
 var seed = maphash.MakeSeed()
 
-// Worklist has the codes that matched no rule and no mapping.
+// Worklist has the codes that matched neither a rule nor a mapping.
 type Worklist struct {
 	*registry.Registry
 	Matcher *Matcher
 
-	Codes facts.Table[string, *facts.CodeState] // by UnmappedKey
+	Codes facts.Table[string, *facts.CodeState] // keyed by UnmappedKey
 }
 
 // codeKinds are the kinds that distinguish the rows of the worklist: diagnoses, medications, and everything else.
@@ -101,8 +101,8 @@ func (l *Worklist) ApplyMark(in *registry.Intake, i int, m *acuity.CodeMark) {
 	}
 }
 
-// AddUnmappedSignals adds the unmapped codes of the request to the result and the worklist. A condition counts as a
-// diagnosis. A resource has no room.
+// AddUnmappedSignals adds the unmapped codes in the request to the result and the worklist. A condition counts as a
+// diagnosis. The code of a resource is added without a room.
 func (l *Worklist) AddUnmappedSignals(in *registry.Intake) {
 	for i := range in.Statements {
 		h := &in.Statements[i]
@@ -132,7 +132,8 @@ func (l *Worklist) AddUnmappedSignals(in *registry.Intake) {
 	}
 }
 
-// AddUnmappedDiagnosis adds a diagnosis of an ADT event or a census row if it is unmapped. Room -1 means no room.
+// AddUnmappedDiagnosis adds a diagnosis from an ADT event or a census row if it is unmapped. A room of -1 means no
+// room.
 func (l *Worklist) AddUnmappedDiagnosis(in *registry.Intake, d *acuity.Diagnosis, room int32) {
 	if !d.Delete && !l.Matcher.Reader.Diagnosis(d).Known && !adt.DescribesDelivery(d) {
 		l.countCode(in, d.System, d.Code, d.Display, 0, room)
@@ -182,7 +183,7 @@ func (l *Worklist) drop(name string) {
 	}
 }
 
-// UnmappedKey returns the key of an unmapped code within a hospital.
+// UnmappedKey returns the key of an unmapped code within its hospital.
 func UnmappedKey(system codes.System, code string, kind catalogue.SignalKind) string {
 	k := byte('0')
 	if kind == catalogue.KindMedication {

@@ -6,11 +6,11 @@ import (
 	"svc/acuity/registry"
 )
 
-// capClaims is the maximum number of visits that may name one account, or one Encounter as their whole. Beyond it, the
-// number is not treated as an account, because some senders put the same number into each message.
+// capClaims is the maximum number of visits that may name the same account, or the same Encounter as their whole. If
+// more visits name it, it does not join visits, because some senders put the same number into every message.
 const capClaims = 50
 
-// claimants returns the visits that name an account or a whole, or nil if there are none or too many.
+// claimants returns the visits that name an account or a whole. It returns nil if there are none or too many.
 func (j *Joins) claimants(index map[string][]*registry.Visit, name string) []*registry.Visit {
 	if list := index[name]; len(list) <= capClaims {
 		return list
@@ -55,8 +55,8 @@ func (j *Joins) readLinks(v *registry.Visit) {
 	}
 }
 
-// updateIndex replaces the names under which an index has a visit. If the number of claimants of a name crosses the cap, all
-// of them are joined again.
+// updateIndex replaces the names under which an index has a visit. If the number of claimants of a name crosses the
+// cap, all these claimants are joined again.
 func (j *Joins) updateIndex(index map[string][]*registry.Visit, v *registry.Visit, before, after []string) {
 	if slices.Equal(before, after) {
 		return
@@ -75,7 +75,7 @@ func (j *Joins) updateIndex(index map[string][]*registry.Visit, v *registry.Visi
 	}
 }
 
-// touchClaimants touches the claimants of a name if their number is n.
+// touchClaimants touches the claimants of a name if there are exactly n.
 func (j *Joins) touchClaimants(list []*registry.Visit, n int) {
 	if len(list) != n {
 		return
@@ -103,8 +103,8 @@ func (j *Joins) eachNeighbor(v *registry.Visit, f func(*registry.Visit)) {
 				f(o)
 			}
 		}
-		// Another visit may have taken a name over: an Encounter that was received under its reference has a visit number
-		// now. The former visit still has the name as its id, and name(v.ID) finds it from the other side.
+		// A name may now belong to another visit: an Encounter received under its reference may have got a visit
+		// number. The former visit still has the name as its id, and name(v.ID) finds the link from the other side.
 		called := func(name string) {
 			o, former := j.Names.VisitCalled(name), j.Visits[name]
 			if o != nil {
@@ -143,8 +143,8 @@ func (j *Joins) eachNeighbor(v *registry.Visit, f func(*registry.Visit)) {
 	}
 }
 
-// touchReachable touches the visits that may be joined with a visit and, if a message names only the patient, those of
-// the patient.
+// touchReachable touches the visits that may be joined with a visit and, if a message names only the patient, the
+// patient's visits.
 func (j *Joins) touchReachable(v *registry.Visit) {
 	alone := len(v.Names) == 0
 	j.eachNeighbor(v, func(o *registry.Visit) {
@@ -165,7 +165,7 @@ func (j *Joins) touchReachable(v *registry.Visit) {
 	}
 }
 
-// WarnOfParts warns if the Encounter of an event is part of others in a way that does not join them.
+// WarnOfParts warns if the Encounter of an event is part of other Encounters in a way that does not join their visits.
 func (j *Joins) WarnOfParts(in *registry.Intake, i int, v *registry.Visit) {
 	e := &in.Observation.Events[i]
 	if e.Account != "" && len(j.Accounts[e.Account]) > capClaims {

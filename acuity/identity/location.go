@@ -10,9 +10,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// LocatedPlace is a place in events, with the result of the room table at the last derivation.
+// LocatedPlace is a place in events, with the room table's result for it at the last derivation.
 type LocatedPlace struct {
-	events int // number of events that have it as their place or prior place
+	events int // number of events with this place as their place or prior place
 	answer location.Answer
 }
 
@@ -21,10 +21,10 @@ type Locations struct {
 	*registry.Registry
 	Table   location.Table
 	Located map[acuity.Location]*LocatedPlace
-	Options adt.Options // lookups of the table
+	Options adt.Options // lookups in the table
 }
 
-// Locate adds a number of events to the count of a place. The number may be negative.
+// Locate adds a number, which may be negative, to the count of events at a place.
 func (t *Locations) Locate(l *acuity.Location, events int) {
 	if *l == (acuity.Location{}) {
 		return
@@ -39,7 +39,7 @@ func (t *Locations) Locate(l *acuity.Location, events int) {
 	}
 }
 
-// LocateEvents calls Locate for the places of events.
+// LocateEvents calls Locate for the places in events.
 func (t *Locations) LocateEvents(list []adt.Event, events int) {
 	for i := range list {
 		t.Locate(list[i].Place, events)
@@ -47,7 +47,7 @@ func (t *Locations) LocateEvents(list []adt.Event, events int) {
 	}
 }
 
-// TouchChangedAnswers touches the visits with a place whose result in the room table changed.
+// TouchChangedAnswers touches the visits with a place for which the room table's result has changed.
 func (t *Locations) TouchChangedAnswers() {
 	changed := map[acuity.Location]bool{}
 	for l, p := range t.Located {
@@ -77,9 +77,9 @@ func (t *Locations) Relocate() {
 	t.TouchChangedAnswers()
 }
 
-// Relabel updates the room table with the known labels. It reports whether the results of the table changed.
+// Relabel updates the room table with the known labels. It reports whether the table's results changed.
 func (t *Locations) Relabel() (news bool) {
-	t.Work.DropPast = true // a replayed past uses the rooms of the table
+	t.Work.DropPast = true // a replayed past uses the rooms in the table
 	for _, r := range t.Rooms {
 		if r.IsOwn() {
 			news = t.Table.RemoveRoom(r.ID) || news
@@ -90,7 +90,7 @@ func (t *Locations) Relabel() (news bool) {
 	return news
 }
 
-// ForgetPlaces releases the places of dropped events. A later step checks which places no event has any more.
+// ForgetPlaces releases the places of dropped events. A later step checks which places are no longer in any event.
 // Consecutive equal places are checked once.
 func (t *Locations) ForgetPlaces(events []adt.Event) {
 	for i := range events {

@@ -9,7 +9,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// AnswerWaiting warns of the statements that still have no visit at the end of the request.
+// AnswerWaiting adds warnings about the statements that still have no visit at the end of the request.
 func (ns *Names) AnswerWaiting(in *registry.Intake) {
 	for _, n := range in.WaitingFor {
 		if n.V != nil && n.V.Whole().IsName() || n.V == nil && ns.VisitFor(n.Unassigned, n.At) == nil {
@@ -18,7 +18,7 @@ func (ns *Names) AnswerWaiting(in *registry.Intake) {
 	}
 }
 
-// isFetal reports whether a rule maps one of the codes of a signal to a factor of one fetus.
+// isFetal reports whether a rule maps one of a signal's codes to a factor that concerns a single fetus.
 func isFetal(s *acuity.Signal) bool {
 	return terminology.IsFetal(s.System, s.Code) ||
 		slices.ContainsFunc(s.Also, func(c acuity.Coding) bool { return terminology.IsFetal(c.System, c.Code) })
@@ -27,15 +27,15 @@ func isFetal(s *acuity.Signal) bool {
 // Sameness is the result of comparing the names of two patients.
 type Sameness uint8
 
-// These are the results of a comparison of patients.
+// The results of comparing two patients.
 const (
-	Unknown   Sameness = iota // not known yet: one may be a number, the other a reference
-	Same                      // one patient
-	Different                 // two patients
+	Unknown   Sameness = iota // not known yet: one name may be a number, the other a reference
+	Same                      // the same patient
+	Different                 // two different patients
 )
 
 // CompareSubject compares the patient in a signal with the patient of a visit. As in bornOf, names distinguish patients
-// only if they are of one kind. A fetus or child may be the subject of a statement about one fetus.
+// only if they are of the same kind. The subject of a statement about one fetus may be the fetus or the child.
 func (ns *Names) CompareSubject(s *acuity.Signal, v *registry.Visit) Sameness {
 	if s.Fetus != "" && isFetal(s) {
 		return Same
@@ -61,7 +61,7 @@ func (ns *Names) CompareSubject(s *acuity.Signal, v *registry.Visit) Sameness {
 	return Different
 }
 
-// AddUndecided adds a visit to the index of visits with statements whose patient may differ from that of the visit.
+// AddUndecided adds a visit to the index of visits with statements whose patient may differ from the visit's.
 func (ns *Names) AddUndecided(v *registry.Visit, s *evidence.Subject) {
 	for _, name := range [...]string{s.Patient, s.Subject} {
 		if name != "" && !slices.Contains(ns.Undecided[name], v) {
@@ -70,8 +70,8 @@ func (ns *Names) AddUndecided(v *registry.Visit, s *evidence.Subject) {
 	}
 }
 
-// EachConcerned calls f for each visit that new names of a patient may concern, because of its patient or its undecided
-// statements.
+// EachConcerned calls f for each visit that new names of a patient may concern, either because of the visit's patient
+// or because of its undecided statements.
 func (ns *Names) EachConcerned(names []string, f func(v *registry.Visit)) {
 	for _, name := range ns.NamesOf(names) {
 		for _, list := range [...][]*registry.Visit{ns.Patients[name], ns.Undecided[name]} {

@@ -1,7 +1,7 @@
 // Package location resolves a location, as it was sent, to a room.
 //
-// A [Table] knows the labels of rooms, the rows of the location table that administrators maintain, and the locations
-// that events use. Its answers depend on this information, not on the order in which it arrived. It does not know
+// A [Table] has the labels of rooms, the rows of the location table that administrators maintain, and the locations
+// that events use. Its answers depend on this information, not on the order in which it arrived. A Table does not know
 // which patients are in a room.
 package location
 
@@ -14,14 +14,14 @@ import (
 	"svc/acuity"
 )
 
-// The prefixes of row ids: a row for a room alone, and a row for a name.
+// The prefixes of row ids: for a row about a room alone, and for a row about a name.
 const (
 	roomRow = "room-"
 	nameRow = "loc-"
 )
 
-// RowID returns the id of a row of the location table, which contains the sender's name for the location. A row without
-// a name concerns a room alone.
+// RowID returns the id of a row in the location table. The id contains the sender's name for the location. A row
+// without a name concerns a room alone.
 func RowID(p *acuity.Place) string {
 	if p.PointOfCare == "" && p.Room == "" && p.Bed == "" {
 		return roomRow + strconv.Itoa(int(p.RoomID))
@@ -46,17 +46,17 @@ func RowByID(id string) (acuity.Place, bool) {
 	return p, RowID(&p) == id
 }
 
-// maxAbove is the maximum number of parents of a FHIR Location that are followed.
+// maxAbove is the maximum number of FHIR Locations that are followed, from one Location up through its parents.
 const maxAbove = 4
 
-// resolveReference replaces the name of a FHIR Location with its location. In the room field, the Location provides
-// everything except the bed. In the point-of-care field, it provides its own point of care, or the room of a bed within
-// it. If the Location is unknown, its id or number becomes the name of the room.
+// resolveReference replaces the name of a FHIR Location with its place. A Location named in the room field provides
+// everything except the bed. A Location named in the point-of-care field provides its own point of care, or the room of
+// a bed within it. If the Location is unknown, its id or number becomes the room name.
 func (t *Table) resolveReference(l acuity.Location) acuity.Location {
 	return t.resolveWithin(l, maxAbove)
 }
 
-// resolveWithin is resolveReference for at most above parents of a FHIR Location.
+// resolveWithin is like resolveReference, but follows at most above Locations.
 func (t *Table) resolveWithin(l acuity.Location, above int) acuity.Location {
 	if name, ok := strings.CutPrefix(l.Room, acuity.LocationName); ok {
 		p, known := t.placeOfLocation(l.Room, above)
@@ -67,7 +67,7 @@ func (t *Table) resolveWithin(l acuity.Location, above int) acuity.Location {
 		switch bed := l.Bed; {
 		case bed != "" && p.Room != "" && p.Bed == "":
 			p.Bed = bed
-		case bed != "": // not a room, or unknown: the name of the bed replaces that of the room
+		case bed != "": // not a room, or unknown: the bed name replaces the room name
 			p.Room, p.Bed = bed, ""
 		case !known:
 			l.Room = name
@@ -86,7 +86,7 @@ func (t *Table) resolveWithin(l acuity.Location, above int) acuity.Location {
 	return l
 }
 
-// placeOfLocation returns the place of a FHIR Location by its name; false: the Location is unknown.
+// placeOfLocation returns the place of the FHIR Location with the given name; false: the Location is unknown.
 func (t *Table) placeOfLocation(name string, above int) (p acuity.Location, ok bool) {
 	if above == 0 || t.References == nil {
 		return p, false

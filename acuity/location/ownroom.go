@@ -11,18 +11,18 @@ import (
 // The ids of rooms that only ADT events name (docs/decisions.md#own-room-ids).
 const (
 	firstOwnRoom = 900_000
-	ownRooms     = 99_991 // a prime
+	ownRooms     = 99_991 // number of ids; a prime
 )
 
 // ownRoom is a room that only the locations of ADT events name.
 type ownRoom struct {
-	pointOfCare, room string // the first of several spellings in text order
+	pointOfCare, room string // the first spelling in text order, if there are several
 	named             int32  // number of events with this spelling
 	id                int32
 }
 
-// AddUse records that an event uses a location, and reports whether no earlier event used the room. Locations with a
-// room id are ignored.
+// AddUse records that an event uses a location, and reports whether the room is new, because no earlier event used it.
+// Locations with a room id are ignored.
 func (t *Table) AddUse(l acuity.Location) bool {
 	l = t.resolveReference(l)
 	room := roomName(&l)
@@ -73,14 +73,14 @@ func (t *Table) DropUse(l acuity.Location) {
 	}
 }
 
-// IsUnused reports whether no event uses the spelling of the location's room any longer. The table must then be
-// rebuilt.
+// IsUnused reports whether there is no longer an event that uses the location's spelling of the room. If so, the table
+// must be rebuilt.
 func (t *Table) IsUnused(l acuity.Location) bool {
 	o := t.ownOf(l)
 	return o != nil && o.named <= 0
 }
 
-// ownOf returns the room that ADT events name by a location; nil: there is none.
+// ownOf returns the room that ADT events refer to by a location; nil: there is none.
 func (t *Table) ownOf(l acuity.Location) *ownRoom {
 	l = t.resolveReference(l)
 	room := roomName(&l)
@@ -91,7 +91,7 @@ func (t *Table) ownOf(l acuity.Location) *ownRoom {
 	return t.own[string(appendKey(array[:0], l.PointOfCare, room))]
 }
 
-// Spelling returns how events spell the room with the given id; false: the room is not known from ADT events alone.
+// Spelling returns how events spell the room with the given id; false: the room is not one that only ADT events name.
 func (t *Table) Spelling(id int32) (pointOfCare, room string, ok bool) {
 	o := t.slot(id)
 	if o == nil {
@@ -100,7 +100,7 @@ func (t *Table) Spelling(id int32) (pointOfCare, room string, ok bool) {
 	return o.pointOfCare, o.room, true
 }
 
-// slot returns the ADT room with an id; nil: there is none.
+// slot returns the ADT room with the given id; nil: there is none.
 func (t *Table) slot(id int32) *ownRoom {
 	t.assignIDs()
 	return t.slots[id]
@@ -124,7 +124,8 @@ func (t *Table) assignIDs() {
 	}
 }
 
-// preferredID returns the id of a room unless it collides: an FNV-1a hash of point of care and room.
+// preferredID returns the id that a room has unless it collides with another room: an FNV-1a hash of point of care and
+// room.
 func preferredID(key []byte) int32 {
 	h := uint32(2166136261)
 	for _, c := range key {
@@ -133,7 +134,7 @@ func preferredID(key []byte) int32 {
 	return firstOwnRoom + int32(h%ownRooms)
 }
 
-// roomName returns the name of the room of a location, which is its label if room and point of care are empty.
+// roomName returns the name of a location's room, which is the label if room and point of care are empty.
 func roomName(l *acuity.Location) string {
 	if l.Room == "" && l.PointOfCare == "" {
 		return l.Label

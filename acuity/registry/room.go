@@ -8,13 +8,13 @@ import (
 	"svc/acuity/score"
 )
 
-// IsOwn reports whether the room is known only by a location.
+// IsOwn reports whether the room is known only from a location.
 func (r *Room) IsOwn() bool { return r.Registered && r.Room != "" }
 
 // LocationSpan is a time span that a visit spends in one place, according to ADT and census together.
 type LocationSpan struct {
 	location.Placement
-	From, To acuity.Instant // To 0: still there
+	From, To acuity.Instant // To 0: the visit is still there
 }
 
 // Holds reports whether the span covers t.
@@ -26,8 +26,8 @@ type Candidate struct {
 	From acuity.Instant
 }
 
-// OccupantEnd returns when the occupant without a visit was identified as a visit or replaced by one, or 0 if neither
-// has happened.
+// OccupantEnd returns when the occupant without a visit was identified as a visit or was replaced by one; it returns 0
+// if neither has happened.
 func (r *Room) OccupantEnd() acuity.Instant {
 	if r.Occupant == nil {
 		return 0
@@ -57,26 +57,26 @@ func (r *Room) IsKnown() bool {
 // RoomStay is the presence of a visit in a room.
 type RoomStay struct {
 	V        *Visit
-	From, To acuity.Instant // To 0: still there
+	From, To acuity.Instant // To 0: the visit is still there
 }
 
 // Holds reports whether the stay covers t.
 func (s RoomStay) Holds(t acuity.Instant) bool { return s.From <= t && (s.To == 0 || t < s.To) }
 
-// Room is a room with its derived state.
+// Room is a room's facts and derived state.
 type Room struct {
 	facts.RoomState
 	Statements    evidence.Statements // statements about the patients in the room
-	Stays         []RoomStay          // stays of current and former visits, by arrival
+	Stays         []RoomStay          // stays of current and former visits, in order of arrival
 	Here          []RoomStay          // current stays
 	Candidates    []Candidate         // visits that may be the occupant without a visit
 	OccupantVisit *Visit              // the visit that is the occupant
 	InUnit        bool
-	Belongs       bool               // belongs to the unit, unless too many rooms do
-	CrowdedOut    bool               // not in the unit, because too many rooms belong to it and this one is not in use
-	Judged        bool               // judged in this step
-	Compared      bool               // the verdict may differ from the previous step
-	Before        *score.RoomVerdict // previous verdict of a compared room; nil: it was not in the unit
+	Belongs       bool               // whether the room belongs to the unit, unless too many rooms do
+	CrowdedOut    bool               // whether the room is left out because too many rooms belong to the unit and this one is not in use
+	Judged        bool               // whether the room was judged in this step
+	Compared      bool               // whether the verdict may differ from the previous step
+	Before        *score.RoomVerdict // previous verdict of a compared room; nil: the room was not in the unit
 	Cache         *evidence.Cache    // cache of the occupant without a visit, or of the room itself
 	Chart         acuity.RoomChart
 	ChartAt       int // index of the chart in the unit's chart, if the room is in the unit

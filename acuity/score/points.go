@@ -8,8 +8,8 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// The lowest scores of the colors. Defaults of this project. Every room of class 4 is red by construction: 60·0.85 +
-// 20 = 71.
+// The lowest scores of the colors, which are defaults of this project. Every room of class 4 is red by construction:
+// 60·0.85 + 20 = 71.
 const (
 	yellowScore = 20
 	orangeScore = 40
@@ -30,11 +30,11 @@ func colorOf(score int32) acuity.Color {
 }
 
 // leaves is the fraction of the remaining severity that is left after a factor of each class. The weights are 0, .08,
-// .25, .50 and .85. Defaults of this project.
+// .25, .50 and .85, which are defaults of this project.
 var leaves = [5][2]uint64{{1, 1}, {23, 25}, {3, 4}, {1, 2}, {3, 20}}
 
 // scoreRoom returns a score of up to 40 points for demand and 60 for severity: 20·min(D,2) + 60·(1-Π(1-w)), rounded
-// half up from exact fractions. An additional factor never lowers it.
+// half up from exact fractions. An additional factor never lowers the score.
 func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 	num, den, small := uint64(1), uint64(1), true
 	for i := range rv.Factors {
@@ -50,15 +50,15 @@ func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 		}
 		num, den = num*part[0], product
 	}
-	points := uint64(min(rv.Demand, 2*catalogue.Nurse)) * 2 //nolint:gosec // never negative; sixths of a point, as all below
+	points := uint64(min(rv.Demand, 2*catalogue.Nurse)) * 2 //nolint:gosec // never negative; in sixths of a point, as are the numbers below
 	if small {
 		return int32(((points+363)*den - 360*num) / (6 * den)) //nolint:gosec // 0 to 100
 	}
 	return scoreMany(c, rv, points)
 }
 
-// ShareSeverity returns the points of severity that each factor of a room adds to the score, in the order of the list.
-// Each factor gets its weight times the part of 60 points that the factors before it left.
+// ShareSeverity returns the severity points that each factor of a room adds to the score, in the order of the list.
+// Each factor gets its weight times the part of the 60 points that the previous factors left.
 func ShareSeverity(c *catalogue.Catalogue, rv *RoomVerdict) []float64 {
 	shares, left := make([]float64, len(rv.Factors)), 60.0
 	for i := range rv.Factors {
@@ -71,7 +71,7 @@ func ShareSeverity(c *catalogue.Catalogue, rv *RoomVerdict) []float64 {
 	return shares
 }
 
-// scoreMany is scoreRoom with arbitrary precision, for long lists of factors.
+// scoreMany is like scoreRoom, with arbitrary precision, for long lists of factors.
 func scoreMany(c *catalogue.Catalogue, rv *RoomVerdict, points uint64) int32 {
 	num, den := big.NewInt(1), big.NewInt(1)
 	for i := range rv.Factors {
@@ -85,8 +85,8 @@ func scoreMany(c *catalogue.Catalogue, rv *RoomVerdict, points uint64) int32 {
 	return int32(num.Div(num, den.Mul(den, big.NewInt(6))).Int64()) //nolint:gosec // 0 to 100
 }
 
-// repeatsTwin reports whether the i-th factor only repeats its twin: all sources of one are sources of the other.
-// Only the factor of greater severity counts.
+// repeatsTwin reports whether the i-th factor only repeats its twin: all sources of one factor are sources of the
+// other. Only the factor of greater severity counts.
 func repeatsTwin(c *catalogue.Catalogue, rv *RoomVerdict, i int) bool {
 	a := &rv.Factors[i]
 	if !c.Traits(a.Factor).HasTwin() {
@@ -97,7 +97,7 @@ func repeatsTwin(c *catalogue.Catalogue, rv *RoomVerdict, i int) bool {
 		if c.Requirement(a.Factor, 0).Twin != b.Factor && c.Requirement(b.Factor, 0).Twin != a.Factor {
 			continue
 		}
-		// The list is ordered by severity, so the first of two has the greater severity.
+		// The list is ordered by severity, so the first of the two has the greater severity.
 		mine, its := rv.Evidence(a), rv.Evidence(b)
 		return j < i && (within(mine, its) || within(its, mine))
 	}

@@ -6,22 +6,22 @@ import (
 	"svc/acuity/codes"
 )
 
-// UnitNumbers are the numbers from which the axes of a unit are computed. Forecasts use them to compute the level of
-// a hypothetical unit. They omit the skill axis, patients without a room and double occupancy.
+// UnitNumbers are the numbers from which the axes of a unit are computed. Forecasts use them to compute the level of a
+// hypothetical unit. They do not cover the skill axis, patients without a room, or double occupancy.
 type UnitNumbers struct {
-	Required catalogue.Demand // of all rooms
-	Single   catalogue.Demand // of the rooms at 1:1 or more
-	Score    int64            // of all rooms
-	STAT     int32            // rooms with a factor of class 4
+	Required catalogue.Demand // total demand of all rooms
+	Single   catalogue.Demand // demand of the rooms at 1:1 or more
+	Score    int64            // total score of all rooms
+	STAT     int32            // number of rooms with a factor of class 4
 	Occupied int32
-	Rooms    int32 // rooms in use or available; 0: unknown, so the capacity axis is unknown
+	Rooms    int32 // number of rooms in use or available; 0: unknown, so the capacity axis is unknown
 	Boarders int32
-	Moves    int32 // of the last 120 min
-	Nurses   int32 // on duty; -1: unknown
+	Moves    int32 // moves in the last 120 min
+	Nurses   int32 // nurses on duty; -1: unknown
 	Call     acuity.Tristate
 }
 
-// Level returns the level of a unit with these numbers, by the same axes as the verdict.
+// Level returns the level of a unit with these numbers, computed from the same axes as the verdict.
 func (g *UnitNumbers) Level() acuity.Level {
 	var readings [acuity.AxisCount]axisReading
 	return g.readAxes(&readings)
@@ -79,8 +79,8 @@ func SumSnapshot(s *acuity.Snapshot) UnitNumbers {
 
 // roomCounts are the totals over the rooms of a unit.
 type roomCounts struct {
-	required catalogue.Demand // of all rooms
-	single   catalogue.Demand // of the rooms at 1:1 or more
+	required catalogue.Demand // total demand of all rooms
+	single   catalogue.Demand // demand of the rooms at 1:1 or more
 	score    int64
 	stat     int64 // rooms with a factor of class 4
 	occupied int64 // occupied rooms
@@ -89,15 +89,14 @@ type roomCounts struct {
 	assumed  int64
 	stale    int64
 	unnamed  int64 // rooms in which a tracing of a multiple gestation does not identify its fetus
-	births   int64 // rooms with a patient in Labor or Cesarean
+	births   int64 // rooms with a patient who has a factor of the section Labor or Cesarean
 	fatigue  int64 // rooms with a factor that marks the nurse as fatigued
 	listed   int64 // rooms that count toward capacity
-	busy     int64 // occupied rooms among the listed
-	blocked  int64 // blocked rooms among the listed
+	busy     int64 // occupied rooms among the listed ones
+	blocked  int64 // blocked rooms among the listed ones
 }
 
-// UnitSums are the room totals with the next instant at which one of the rooms changes because of time alone; 0:
-// never.
+// UnitSums are the room totals, and the next instant at which one of the rooms changes because of time alone; 0: never.
 type UnitSums struct {
 	roomCounts
 	next acuity.Instant

@@ -14,11 +14,11 @@ import (
 	"svc/acuity/codes"
 )
 
-// drawEvidence draws one piece of evidence of a chart.
+// drawEvidence draws one piece of evidence for a chart.
 func drawEvidence(t *rapid.T, now acuity.Instant, name string) acuity.Evidence {
 	c := catalogue.Default()
 	f := catalogue.Factor(rapid.IntRange(1, c.Len()).Draw(t, name))
-	if rapid.IntRange(0, 2).Draw(t, "often") == 0 { // so that several are for one factor
+	if rapid.IntRange(0, 2).Draw(t, "often") == 0 { // so that several pieces are for one factor
 		f = factor(pick(t, name, "labor-fhr-cat-ii", "labor-fhr-cat-iii", "high-mag", "high-hemorrhage", "pp-hemorrhage", "mews-active"))
 	}
 	s := c.Spec(f)
@@ -88,13 +88,12 @@ func drawChart(t *rapid.T) *acuity.Chart {
 	return c
 }
 
-// lowers reports whether a factor is a documented exception that replaces a factor with a greater
-// demand.
+// lowers reports whether a factor is a documented exception, which replaces a factor with a greater demand.
 func lowers(id string, r *acuity.RoomChart) bool {
 	p := &r.Patients[0]
 	switch id {
 	case "labor-fhr-cat-iii":
-		return len(r.Patients) > 1 // it hides her Category II, and a Category III of the other patient may already count
+		return len(r.Patients) > 1 // this factor hides her Category II, and the other patient's Category III may already count
 	case "mews-acknowledged", "labor-fhr-cat-ii":
 		return true
 	}
@@ -102,8 +101,8 @@ func lowers(id string, r *acuity.RoomChart) bool {
 	if !f.IsPrimary() {
 		return false
 	}
-	// A primary factor replaces the half nurse that is assumed without one. A mother's primary
-	// factor includes the babies of her couplet.
+	// A primary factor replaces the half nurse that is assumed when there is none. A mother's primary factor includes
+	// the babies in her couplet.
 	for _, ev := range p.Evidence {
 		if ev.Factor.IsPrimary() && !ev.Factor.IsNewborn() {
 			return f.IsPostpartum() && hasNewborn(p)
@@ -172,7 +171,7 @@ func TestTheOrderOfEvidenceIsIrrelevant(t *testing.T) {
 	})
 }
 
-// seenRoom is the public part of a room, seenFactor that of a factor.
+// seenRoom is the public part of a room; seenFactor is the public part of a factor.
 type seenRoom struct {
 	RoomVerdict
 	Factors []seenFactor
@@ -201,7 +200,7 @@ func seen(v *RoomVerdict) seenRoom {
 	return s
 }
 
-// still returns a room without the instants of change and without private fields.
+// still returns a room without the instants at which it changes and without private fields.
 func still(v *RoomVerdict) seenRoom {
 	s := seen(v)
 	s.Next, s.Boarder, s.Double = 0, false, false
@@ -270,7 +269,7 @@ func TestNothingChangesBeforeNext(t *testing.T) {
 	})
 }
 
-// checkRoomNext checks the instants of change of a room and of its factors.
+// checkRoomNext checks the instants at which a room and its factors change.
 func checkRoomNext(t *rapid.T, r *acuity.RoomChart, v RoomVerdict, now acuity.Instant) {
 	if v.Next != 0 {
 		before, at := judgeAt(r, v.Next-1), judgeAt(r, v.Next)
@@ -345,7 +344,7 @@ func BenchmarkUnit(b *testing.B) {
 	}
 }
 
-// benchChart returns a unit of 40 rooms with five factors each and all its inputs.
+// benchChart returns a unit of 40 rooms with five factors each and all other inputs.
 func benchChart(b *testing.B) *acuity.Chart {
 	b.Helper()
 	list := []charted{

@@ -32,8 +32,8 @@ func onIDs(matches []Match) string {
 	return strings.Join(ids, " ")
 }
 
-// TestDiagnosisCodes follows the table of modifiers in the specification: each code, each end of a
-// range, and similar codes that must not match.
+// TestDiagnosisCodes follows the table of modifiers in the specification. It checks each code, both ends of each range,
+// and similar codes that must not match.
 func TestDiagnosisCodes(t *testing.T) {
 	const eclampsia = "high-eclampsia high-mag high-preeclampsia"
 	const loss = "high-bereavement high-iufd"
@@ -115,7 +115,7 @@ func TestVariantsAndCounts(t *testing.T) {
 	}
 }
 
-// TestCatalogueCodes matches the codes that the catalogue lists.
+// TestCatalogueCodes matches the codes listed in the catalogue.
 func TestCatalogueCodes(t *testing.T) {
 	c := catalogue.Default()
 	words := 0
@@ -142,7 +142,7 @@ func TestCatalogueCodes(t *testing.T) {
 	}
 }
 
-// anything matches a code by a route with a value that meets the route's condition.
+// anything matches a code through a route, with a value that meets the route's condition.
 func anything(c *catalogue.Catalogue, r *catalogue.Route, code string) []Match {
 	if r.Diagnosis {
 		matches, _ := matchDiagnosis(&acuity.Diagnosis{System: r.System, Code: code}, nil)
@@ -175,14 +175,14 @@ func TestSignals(t *testing.T) {
 		"med|RxNorm|29155||":                              "high-mag",
 		"med|RxNorm| 6585 ||2 g/hr":                       "high-mag",
 		"med|RxNorm|6586||":                               "!",
-		"obs|RxNorm|6585||":                               "!", // a medication is not an observation
+		"obs|RxNorm|6585||":                               "!", // a medication code does not match an observation
 		"med|RxNorm|5856||":                               "high-diabetes-poorly-controlled",
 		"med|RxNorm|51428||":                              "high-diabetes-poorly-controlled",
 		"med|RxNorm|7044||":                               "labor-induction",
 		"med|RxNorm|7824||":                               "labor-induction", // docs/decisions.md#oxytocin-codes
 		"med|RxNorm|1|Pitocin 30 units/500 mL infusion|":  "labor-induction",
 		"med|RxNorm|1|Oxytocin drip|":                     "labor-induction",
-		"med|local|PIT|Pitocin drip|":                     "!", // by display only in RxNorm
+		"med|local|PIT|Pitocin drip|":                     "!", // by display name only in RxNorm
 		"med|local||Pitocin drip|":                        "labor-induction",
 		"med|RxNorm|1|oxytocin 10 units injection|":       "!", // a dose
 		"med|RxNorm|1|Labetalol infusion|":                critical,
@@ -259,7 +259,7 @@ func TestSignals(t *testing.T) {
 		"obs|LOINC|1|Training for MEOWS|5":           "!",
 		"obs|LOINC|1|Newborn early warning (NEWS)|5": "!",
 		"obs|LOINC|1|MEWSX|5":                        "!",
-		"obs|local|MEWS1|MEWS total|5":               "!", // LOINC only
+		"obs|local|MEWS1|MEWS total|5":               "!", // only in LOINC
 		"obs|local||MEWS total score|5":              "mews-active",
 
 		"lab|LOINC|88277-2||Positive":      "high-gbs-positive",
@@ -360,7 +360,7 @@ func TestMappings(t *testing.T) {
 		{System: codes.ICD10CM, Code: "O44.01", Factor: previa},
 		{System: codes.ICD10CM, Code: "O76*", Factor: factorOf(t, "labor-fhr-cat-ii")},
 		{System: codes.SNOMED, Code: "36813001", Factor: previa}, // has precedence over high-hemorrhage
-		{System: codes.ICD10CM, Code: "O99.89"},                  // known, without a meaning
+		{System: codes.ICD10CM, Code: "O99.89"},                  // known, but without a meaning
 		{System: codes.SystemLocal, Code: "mag_drip", Kind: catalogue.KindMedication, Factor: mag},
 		{System: codes.SystemLocal, Code: "EWS", Kind: catalogue.KindObservation, Factor: mews, Op: codes.GreaterOrEqual, Than: 6000},
 		{System: codes.SystemLocal, Code: "BLEED", Factor: factorOf(t, "high-vag-bleeding")},
@@ -412,7 +412,7 @@ func TestMappings(t *testing.T) {
 	}
 }
 
-// matchSignal returns the matches of a clinical statement, and its state.
+// matchSignal returns the matches and the match state of a clinical statement.
 func matchSignal(c *catalogue.Catalogue, s *acuity.Signal, maps *Mappings) ([]Match, MatchState) {
 	r := MatchText(c, TextOf(s, ""), maps)
 	return r.Matches, r.Known()

@@ -14,8 +14,8 @@ import (
 	"svc/schemas"
 )
 
-// byVerdicts learns from changes as the previous build did: it accepts each hour once, and learns all accepted hours
-// again when a backfill ends.
+// byVerdicts learns from changes in the same way as the previous build: it accepts each hour once, and learns all
+// accepted hours again when a backfill ends.
 type byVerdicts struct {
 	models   map[string]*schemas.Model
 	forecast map[string]*forecast.Model
@@ -65,7 +65,8 @@ func (b *byVerdicts) read(c *acuity.Change) {
 	}
 }
 
-// record returns the stored record of a hospital's model. The previous build stored no position in the snapshots topic.
+// record returns the stored record of a hospital's model. The previous build did not store a position in the snapshots
+// topic.
 func (b *byVerdicts) record(hospital string) *schemas.Model {
 	m := new(schemas.Model)
 	m.CopyFrom(b.forecast[hospital])
@@ -74,8 +75,8 @@ func (b *byVerdicts) record(hospital string) *schemas.Model {
 	return m
 }
 
-// drawChanges draws the changes of two hospitals: hours, backfills of which some are interrupted,
-// and changes without a snapshot.
+// drawChanges draws the changes of two hospitals: hours, backfills (some of them interrupted), and changes without a
+// snapshot.
 func drawChanges(t *rapid.T) (all []acuity.Change) {
 	type state struct{ hour, generation, next, left int32 }
 	states := map[string]*state{"north": {hour: 50}, "south": {hour: 50}}
@@ -105,7 +106,7 @@ func drawChanges(t *rapid.T) (all []acuity.Change) {
 }
 
 // TestHistoryOfSnapshotsIsThatOfVerdicts: the models are those that the previous build learned from the verdicts, even
-// if that build wrote some of the changes and its history had not read all of them.
+// if that build wrote some of the changes and its history processor had not read all of them.
 func TestHistoryOfSnapshotsIsThatOfVerdicts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		changes := drawChanges(rt)
@@ -192,7 +193,8 @@ func TestHistoryOfSnapshotsIsThatOfVerdicts(t *testing.T) {
 
 func name(s *acuity.Snapshot) string { return fmt.Sprint(s.Hour-start, "/", s.Generation) }
 
-// TestOlderIsReadOnce: once a model has a position in the snapshots, the changes of the previous build are not read again.
+// TestOlderIsReadOnce: once a model has a position in the snapshots topic, the previous build's changes are not read
+// again.
 func TestOlderIsReadOnce(t *testing.T) {
 	l := &log{t: t}
 	c := hour("north", 1, 1)
@@ -215,14 +217,14 @@ func TestOlderIsReadOnce(t *testing.T) {
 	wantModel(t, l.model("north"), learnt("north", 2, hour("north", 1, 1), hour("north", 2, 2), hour("north", 3, 3)))
 }
 
-// TestOlderSnapshotsHaveTheirLevels: a copied snapshot has the seconds of the levels that the changes
-// before it show.
+// TestOlderSnapshotsHaveTheirLevels: a copied snapshot has the seconds at each level according to the changes before
+// the snapshot.
 func TestOlderSnapshotsHaveTheirLevels(t *testing.T) {
 	l := &log{t: t}
 	first := acuity.Change{Hospital: "north", Version: 1, Level: acuity.LevelRed, AppliedAt: acuity.Instant(start)*hourLong + hourLong/2}
 	second := hour("north", 2, 1)
 	third := changeRecord(t, 2, &second)
-	third.Copy = true // by a checkpoint
+	third.Copy = true // copied by a checkpoint
 	l.older = append(l.older, changeRecord(t, 0, &first), changeRecord(t, 1, &second), third)
 	l.start()
 	l.commit()

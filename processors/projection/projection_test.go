@@ -16,8 +16,8 @@ import (
 	"svc/schemas"
 )
 
-// moved is a partition that moves from one task of this process to another, as when the group
-// revokes it and assigns it again.
+// moved is a partition that moves from one task to another within this process, as it does when the group revokes and
+// reassigns it.
 type moved struct {
 	t          *testing.T
 	redis      *view.View
@@ -67,7 +67,7 @@ func (m *moved) restored() stream.Task {
 	return task
 }
 
-// commit applies one input and commits the outputs of the task.
+// commit applies one input and commits the task's outputs.
 func (m *moved) commit(task stream.Task) {
 	m.t.Helper()
 	o := acuity.Observation{Hospital: "north", ReceivedAt: acuity.Instant(m.inputs+1) * 1000, Staffing: &acuity.Staffing{Nurses: int32(m.inputs)}}
@@ -129,7 +129,7 @@ func TestTaskReplacesItself(t *testing.T) {
 					m.shows()
 				case "old closes":
 					old.Close()
-				case "old shows": // a commit of a timer that changed nothing
+				case "old shows": // a commit after a timer without effect
 					if err := old.Outputs(func([]byte, []byte) {}); err != nil {
 						t.Fatal(err)
 					}
@@ -140,7 +140,7 @@ func TestTaskReplacesItself(t *testing.T) {
 			}
 			m.commit(young)
 			m.shows()
-			m.projection.rewrite(0) // as the projector does when Redis has lost the view
+			m.projection.rewrite(0) // as the projector does when Redis loses the view
 			m.shows()
 			if owned := m.projection.owned(); !slices.Equal(owned, []int32{0}) {
 				t.Errorf("the process owns %v", owned)
@@ -153,8 +153,8 @@ func TestTaskReplacesItself(t *testing.T) {
 	}
 }
 
-// TestOldestSinceTakeOver: the age of a record that was pending before this process acquired its
-// partition counts from its timestamp. If Kafka does not respond, the age counts from the takeover.
+// TestOldestSinceTakeOver: the age of a record that was pending before this process acquired the partition counts from
+// the record's timestamp. If Kafka does not respond, the age counts from the takeover.
 func TestOldestSinceTakeOver(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	v := &Projection{now: func() time.Time { return at }, partitions: map[int32]*partitionCharts{}}

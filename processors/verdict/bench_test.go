@@ -19,7 +19,7 @@ func (q quiet) Own(int32, int64, []Chart) OwnedView { return q }
 func (quiet) Show(int64, []Chart)                   {}
 func (quiet) Disown()                               {}
 
-// ownedTask returns the task of a partition without state, after its restore.
+// ownedTask returns the task for a partition without state, after the task's restore.
 func ownedTask(tb testing.TB) stream.Task {
 	tb.Helper()
 	task := Tasks(quiet{})(0)
@@ -66,9 +66,9 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// BenchmarkTask measures the processor without Kafka: from the bytes of one record to those of its
-// change, of the changed state and of the charts for the view. A transaction has 208 records, the
-// share of one partition if 24 partitions have 5,000.
+// BenchmarkTask measures the processor without Kafka: from the bytes of one record to the bytes of its change, of the
+// changed state and of the charts for the view. A transaction has 208 records, which is one partition's share if 24
+// partitions have 5,000.
 func BenchmarkTask(b *testing.B) {
 	const n, hospitals, perCommit = 21_667, 13, 208
 	records := inputs(b, n, hospitals, 12*time.Hour/n)
@@ -78,7 +78,7 @@ func BenchmarkTask(b *testing.B) {
 	b.ReportAllocs()
 	spent := cpu(b)
 	for b.Loop() {
-		if done == len(records) { // the shift of 12 hours has ended, and another begins
+		if done == len(records) { // the 12-hour shift has ended, and a new one begins
 			task, done = ownedTask(b), 0
 		}
 		if err := task.Apply(records[done]); err != nil {
@@ -93,7 +93,7 @@ func BenchmarkTask(b *testing.B) {
 		task.Committed()
 	}
 	spent = cpu(b) - spent
-	b.ReportMetric(float64(live()-before)/hospitals, "live-B/hospital") // with the inputs of the shift so far
+	b.ReportMetric(float64(live()-before)/hospitals, "live-B/hospital") // including the shift's inputs so far
 	runtime.KeepAlive(task)
 	runtime.KeepAlive(records)
 	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "cpu-ns/op")
@@ -102,8 +102,8 @@ func BenchmarkTask(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }
 
-// BenchmarkCheckpoint iterates over the live state of a partition. Senders wait for the longest
-// piece, not for the whole.
+// BenchmarkCheckpoint iterates over the live state of a partition. Senders wait for the longest piece, not for the
+// whole checkpoint.
 func BenchmarkCheckpoint(b *testing.B) {
 	const n, hospitals = 20_000, 25
 	task := Tasks(nil)(0)

@@ -23,7 +23,7 @@ func fullChart(h *hospitalEntry) (Chart, error) {
 			return encoded, err
 		}
 	}
-	h.unit.View(func(int32, *acuity.RoomChart) {}) // clears the changes, which the full chart includes
+	h.unit.View(func(int32, *acuity.RoomChart) {}) // clears the pending changes, which the full chart includes
 	err = h.addAllRecords()
 	encoded.LocalSettings = h.local.changedRecords()
 	return encoded, err
@@ -56,19 +56,19 @@ func encodeUnit(h *hospitalEntry, unit *acuity.UnitChart) (Chart, error) {
 	return Chart{Hospital: h.id, Version: unit.Version, Unit: slices.Clone(value), Rooms: map[int32][]byte{}}, err
 }
 
-// roomChart encodes the chart of a room into new bytes without spare capacity, because the view keeps them.
+// roomChart encodes the chart of a room into new bytes without spare capacity, because the view keeps the bytes.
 func (h *hospitalEntry) roomChart(room *acuity.RoomChart) ([]byte, error) {
 	value, err := schemas.RoomChartCodec.Encode(h.scratch[:0], room)
 	h.scratch = value
 	return slices.Clone(value), err
 }
 
-// localSettings collects the encoded records that administrators see in lists, by key without the hospital: rows of
-// the terminology map, rules, locations, settings, codes of the worklist, and unconfirmed rooms.
+// localSettings collects the encoded records that administrators see in lists: rows of the terminology map, rules,
+// locations, settings, codes in the worklist, and unconfirmed rooms. The keys omit the hospital.
 type localSettings struct {
-	changed map[string][]byte // since the last changedRecords; nil value: the record was deleted
+	changed map[string][]byte // changes since the last call to changedRecords; nil value: the record was deleted
 	unknown map[int32]bool    // unconfirmed rooms in the lists
-	rooms   []int32           // rooms whose records were written since then
+	rooms   []int32           // rooms whose records were written since that call
 }
 
 // addRecord adds a written record, if administrators see its kind.
@@ -99,7 +99,7 @@ func (l *localSettings) setRecord(name string, value []byte) {
 	l.changed[name] = slices.Clone(value) // a copy, because the view keeps it
 }
 
-// updateUnknownRoom adds a room to the list if it is unconfirmed, and removes it if not.
+// updateUnknownRoom adds a room to the list if the room is unconfirmed, and removes it if not.
 func (h *hospitalEntry) updateUnknownRoom(id int32) error {
 	s := h.unit.Unknown(id)
 	if s == nil && !h.local.unknown[id] {
@@ -113,7 +113,7 @@ func (h *hospitalEntry) updateUnknownRoom(id int32) error {
 	}
 	value, err := schemas.EncodeState(h.scratch[:0], s)
 	if err != nil {
-		return err //nolint:wrapcheck // says what and why
+		return err //nolint:wrapcheck // the error already has its context
 	}
 	h.scratch = value
 	h.local.unknown[id] = true

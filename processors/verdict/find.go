@@ -11,9 +11,9 @@ import (
 	"svc/schemas"
 )
 
-// lookBack are the distances before the instant of a change at which the search for its record starts, in the order
-// in which they are tried. They allow for clock differences between instances, and for a hospital whose clock is
-// fast. 0 means the start of the log.
+// lookBack lists how long before the instant of a change the search for its record starts, in the order in which the
+// distances are tried. They allow for clock differences between instances, and for a hospital whose clock is fast. 0
+// means the start of the log.
 var lookBack = []time.Duration{time.Minute, 25 * time.Hour, 0}
 
 // The errors of [Log.Change].
@@ -30,8 +30,8 @@ type Log struct {
 	Partitions int32
 }
 
-// Change returns the change with a version. at is approximately when it was made. The error is [ErrNoChange],
-// [ErrAway], or from decoding the record.
+// Change returns the change with the given version. at is approximately when the change was made. The error is
+// [ErrNoChange], [ErrAway], or an error from decoding the record.
 func (l Log) Change(ctx context.Context, hospital string, version int64, at acuity.Instant) (*acuity.Change, error) {
 	partition := schemas.Partition([]byte(hospital), l.Partitions)
 	for _, back := range lookBack {
@@ -47,8 +47,8 @@ func (l Log) Change(ctx context.Context, hospital string, version int64, at acui
 	return nil, ErrNoChange
 }
 
-// changeSince returns the change with a version if its record was written at or after since, or else [ErrNoChange].
-// The search ends at a later change of the hospital.
+// changeSince returns the change with the given version if its record was written at or after since, and [ErrNoChange]
+// if not. The search ends at a later change of the hospital.
 func (l Log) changeSince(
 	ctx context.Context, partition int32, since time.Time, hospital string, version int64,
 ) (found *acuity.Change, err error) {
@@ -63,7 +63,7 @@ func (l Log) changeSince(
 		}
 		head, unread := schemas.PeekChange(r.Value)
 		if unread != nil || head.Version < version {
-			return nil //nolint:nilerr // no change that this release can read
+			return nil //nolint:nilerr // this release cannot read the record as a change
 		}
 		if head.Version == version {
 			found, fault = schemas.ChangeCodec.Decode(r.Value)

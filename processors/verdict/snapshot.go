@@ -9,7 +9,7 @@ import (
 	"svc/schemas"
 )
 
-// SnapshotKey returns the key of the snapshot of a hospital at an hour.
+// SnapshotKey returns the key of a hospital's snapshot for an hour.
 func SnapshotKey(hospital string, hour int32) []byte {
 	return []byte(schemas.Key{Hospital: hospital, Kind: kindSnapshot, ID: strconv.Itoa(int(hour))}.String())
 }
@@ -29,12 +29,12 @@ func (t *task) recordSnapshot(h *hospitalEntry, s *acuity.Snapshot, seconds []in
 	return nil
 }
 
-// LevelTime measures how long a unit has each level within the hour. It is kept in memory only: it starts with the
-// first change after a restore, and the next snapshot then has fewer seconds. The zero value has seen no change.
+// LevelTime measures how long a unit is at each level within an hour. It is kept only in memory: measurement starts
+// with the first change after a restore, so the next snapshot covers fewer seconds. The zero value is ready to use.
 type LevelTime struct {
 	seen  bool
 	level acuity.Level
-	since acuity.Instant // up to this instant, the time is included in spent
+	since acuity.Instant // spent includes the time up to this instant
 	spent [acuity.LevelRed + 1]int64
 }
 
@@ -43,8 +43,8 @@ const (
 	secondMillis = 1000
 )
 
-// Add records the level after a change. If the change has the snapshot of a full hour that was observed on time, Add
-// returns the seconds of each level in the hour before, starting with the best level; otherwise nil.
+// Add records the level after a change. If the change has an hourly snapshot that was made on time, Add returns the
+// seconds spent at each level in the previous hour, starting with the best level. If not, it returns nil.
 func (l *LevelTime) Add(c *acuity.Change) (seconds []int32) {
 	if !l.seen {
 		l.seen, l.level, l.since = true, c.Level, c.AppliedAt
@@ -52,7 +52,7 @@ func (l *LevelTime) Add(c *acuity.Change) (seconds []int32) {
 	switch {
 	case c.Snapshot == nil:
 	case c.Snapshot.Backfill > 0:
-		return nil // a past hour, which has no measured time
+		return nil // the snapshot is for a past hour, which has no measured time
 	default:
 		seconds = l.finishHour(acuity.Instant(c.Snapshot.Hour) * hourMillis)
 	}
@@ -61,7 +61,7 @@ func (l *LevelTime) Add(c *acuity.Change) (seconds []int32) {
 	return seconds
 }
 
-// addTime adds the time since the last call up to an instant to the current level. A hospital's clock never moves back.
+// addTime adds the time from the last call to an instant to the current level. A hospital's clock never moves back.
 func (l *LevelTime) addTime(at acuity.Instant) {
 	if at > l.since {
 		l.spent[l.level] += int64(at - l.since)
@@ -69,12 +69,12 @@ func (l *LevelTime) addTime(at acuity.Instant) {
 	}
 }
 
-// finishHour returns the seconds of each level in the hour that ends at an instant, and starts the next hour.
+// finishHour returns the seconds spent at each level in the hour that ends at an instant, and starts the next hour.
 func (l *LevelTime) finishHour(end acuity.Instant) []int32 {
 	l.addTime(end)
 	seconds := make([]int32, len(l.spent))
 	for i, ms := range l.spent {
-		seconds[i] = int32(min(ms, hourMillis) / secondMillis) //nolint:gosec // of one hour
+		seconds[i] = int32(min(ms, hourMillis) / secondMillis) //nolint:gosec // at most one hour
 	}
 	clear(l.spent[:])
 	return slices.Clip(seconds)

@@ -18,7 +18,7 @@ import (
 	"svc/schemas"
 )
 
-// log drives a task as the loop does, with slices in place of topics.
+// log drives a task in the same way as the loop, with slices in place of topics.
 type log struct {
 	t         *testing.T
 	view      *seenView
@@ -26,7 +26,7 @@ type log struct {
 	next      int64
 	changelog []stream.Record
 	letters   []schemas.DeadLetter
-	snapshots map[int]schemas.Snapshot // by the index of their change in the changelog
+	snapshots map[int]schemas.Snapshot // by the index in the changelog of the change that has the snapshot
 }
 
 func newLog(t *testing.T) *log {
@@ -54,7 +54,7 @@ func (l *log) start() {
 	}
 }
 
-// apply passes one input to the task, and then overwrites the bytes, because the loop reuses them.
+// apply passes one input to the task, and then overwrites the record's bytes, because the loop reuses them.
 func (l *log) apply(r stream.Record) {
 	l.t.Helper()
 	r.Key, r.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
@@ -75,7 +75,7 @@ func (l *log) apply(r stream.Record) {
 	l.next = r.Offset + 1
 }
 
-// commit writes the outputs of the task.
+// commit writes the task's outputs.
 func (l *log) commit() {
 	l.t.Helper()
 	if err := l.task.Outputs(l.write); err != nil {
@@ -93,7 +93,7 @@ func (l *log) write(key, value []byte) {
 		l.letters = append(l.letters, *letter)
 		return
 	}
-	if IsSnapshot(key) { // directly before its change
+	if IsSnapshot(key) { // a snapshot directly precedes its change
 		s, err := schemas.SnapshotCodec.Decode(value)
 		if err != nil {
 			l.t.Fatal(err)
@@ -104,7 +104,7 @@ func (l *log) write(key, value []byte) {
 	l.changelog = append(l.changelog, stream.Record{Offset: int64(len(l.changelog)), Key: bytes.Clone(key), Value: bytes.Clone(value)})
 }
 
-// changes returns the changes of all hospitals in the order of the log, with their snapshots.
+// changes returns the changes of all hospitals in log order, with their snapshots.
 func (l *log) changes() (all []acuity.Change) {
 	l.t.Helper()
 	for i, r := range l.changelog {
@@ -176,8 +176,8 @@ func sameChart(a, b Chart) bool {
 		maps.EqualFunc(a.LocalSettings, b.LocalSettings, bytes.Equal)
 }
 
-// TestRestartsChangeNothing restores the task at random commits. Changes and view equal those of a
-// task that was never stopped, even when uncommitted inputs are applied again.
+// TestRestartsChangeNothing restores the task at random commits. The changes and the view equal those of a task that
+// was never stopped, even when uncommitted inputs are applied again.
 func TestRestartsChangeNothing(t *testing.T) {
 	records := inputs(t, 600, 3, 20*time.Second)
 	steady, stopped := newLog(t), newLog(t)
@@ -188,7 +188,7 @@ func TestRestartsChangeNothing(t *testing.T) {
 			steady.apply(r)
 		}
 		steady.commit()
-		if random.IntN(3) == 0 { // a turn that ends before its commit
+		if random.IntN(3) == 0 { // the task stops before its commit
 			before := stopped.next
 			for _, r := range records[i : i+n] {
 				stopped.apply(r)
@@ -283,8 +283,7 @@ func TestTimers(t *testing.T) {
 			t.Errorf("fired %+v", c)
 		}
 	}
-	// The instant is also a full hour. north gets its snapshot and its verdict in one change, south
-	// in two.
+	// The instant is also an hour mark. north gets its snapshot and its verdict in one change, south in two.
 	if !slices.Equal(fired, []string{"north 0s 0 true", "south 0s 1 true", "south 1m0s 1 false"}) {
 		t.Errorf("fired %q", fired)
 	}
@@ -334,8 +333,8 @@ func TestPoison(t *testing.T) {
 	l.start() // a rejected input is not applied again
 }
 
-// TestRejectedInputMovesTimeOn: timers that are due before an unreadable input fire before it, at
-// their due instants, as before any other input.
+// TestRejectedInputMovesTimeOn: timers that are due before an unreadable input fire before that input, at their due
+// instants, as they do before any other input.
 func TestRejectedInputMovesTimeOn(t *testing.T) {
 	l := newLog(t)
 	o := &acuity.Observation{

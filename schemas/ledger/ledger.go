@@ -1,4 +1,4 @@
-// Package ledger defines the records of the notifier: events, deliveries, queues, commands, closed alert runs.
+// Package ledger defines the records of the notifier: events, deliveries, queues, commands and closed alert runs.
 package ledger
 
 import (
@@ -18,13 +18,13 @@ const (
 	KindAlertRun = "alert-run" // written when the run has ended
 )
 
-// CommandKey returns the key of a command. The progress of the command has the same key.
+// CommandKey returns the key of a command. The command's progress has the same key.
 func CommandKey(hospital, id string) schemas.Key {
 	return schemas.Key{Hospital: hospital, Kind: KindCommand, ID: id}
 }
 
-// The codecs of the entries: events, deliveries, queues of endpoints, states of hospitals, orders, and alert runs that
-// have ended. An order is a command with its progress.
+// The codecs for the entries: events, deliveries, endpoint queues, hospital states, orders, and alert runs that have
+// ended. An order is a command with its progress.
 var (
 	EventCodec     = schemas.NewCodec("ledger-event", eventFields)
 	DeliveryCodec  = schemas.NewCodec("delivery", deliveryFields)
@@ -61,11 +61,11 @@ func Encode(dst []byte, entry any) (key schemas.Key, value []byte, err error) {
 }
 
 // Decode decodes a ledger entry of any released version to one of the pointer types of [Encode]. It returns nil for a
-// tombstone and for records of other kinds. The errors are [schemas.ErrMalformed] and [schemas.UnknownSchemaError].
+// tombstone and for records of other kinds. It fails with [schemas.ErrMalformed] or a [schemas.UnknownSchemaError].
 func Decode(key, value []byte) (any, error) {
 	k, err := schemas.ParseKey(key)
 	if err != nil || value == nil {
-		return nil, nil //nolint:nilerr // a barrier
+		return nil, nil //nolint:nilerr // the record is a barrier
 	}
 	switch k.Kind {
 	case KindEvent:
@@ -138,8 +138,8 @@ func stateFields(c *schemas.Coder, u *outbound.HospitalState) {
 	c.Long(&u.Term)
 }
 
-// orderFields visits the fields of an order. A role that issues a command writes it without progress, position and
-// term; the notifier adds them.
+// orderFields visits the fields of an order. A role that issues a command writes the order without progress, position
+// and term; the notifier adds these.
 func orderFields(c *schemas.Coder, o *outbound.Order) {
 	cmd, p := &o.Command, &o.Progress
 	c.Text(&cmd.ID)
