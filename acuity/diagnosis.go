@@ -2,10 +2,10 @@ package acuity
 
 import "svc/acuity/codes"
 
-// DiagnosisMode is how the diagnoses of an event change those of the visit.
+// DiagnosisMode is how the diagnoses in an event change the visit's diagnoses.
 type DiagnosisMode uint8
 
-// The modes. A message without a diagnosis changes nothing.
+// The modes. A message without a diagnosis has no effect on diagnoses.
 const (
 	DiagnosisNone     DiagnosisMode = iota
 	DiagnosisSnapshot               // the list replaces the diagnoses from earlier ADT events
@@ -16,7 +16,7 @@ const (
 // Diagnosis is one coded diagnosis.
 type Diagnosis struct {
 	System  codes.System
-	Code    string // as sent, trimmed; compared by the rules of its system
+	Code    string // as sent, trimmed; compared by the rules of its code system
 	Display string // ≤ 80 characters, long digit runs masked; may be empty
 	OnsetAt Instant
 	Delete  bool // in a delta: DG1-21 = D

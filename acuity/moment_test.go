@@ -9,7 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// spanOf returns the interval of a precision in a zone that contains an instant.
+// spanOf returns the interval, with a given precision and in the time zone of at, that contains at.
 func spanOf(at time.Time, p acuity.Precision) acuity.Moment {
 	y, m, d := at.Date()
 	from, to := at, at
@@ -31,8 +31,9 @@ func spanOf(at time.Time, p acuity.Precision) acuity.Moment {
 	return acuity.Moment{From: acuity.At(from), To: acuity.At(to), Precision: p}
 }
 
-// For any precision and zone, a coarse time is in its interval and not after the receipt. The first more exact time
-// next to it determines it. Without one, it is not before an exact past time in the interval.
+// For any precision and zone, a coarse time resolves to an instant that is in its interval and not after the receipt.
+// The first more exact time beside it determines that instant. Without one, the instant is not before an exact past
+// time in the interval.
 func TestCoarseMomentLiesInItsInterval(t *testing.T) {
 	zones := []*time.Location{time.UTC}
 	for _, name := range []string{"America/Chicago", "Australia/Lord_Howe", "Asia/Kathmandu"} {
@@ -69,7 +70,7 @@ func TestCoarseMomentLiesInItsInterval(t *testing.T) {
 		}
 		for _, b := range beside {
 			if b.IsExact() && told.From <= b.From && b.From < told.To {
-				return // the more exact time may determine it
+				return // the more exact time may determine the instant
 			}
 			if b.Precision < told.Precision && told.From <= b.From && b.From < told.To {
 				return

@@ -6,18 +6,18 @@ import "slices"
 type Makeup struct {
 	Novice, Experienced, Expert, Unrated int
 
-	// Nurses by full years since hire, counted by anniversary. A future hire has 0 years.
+	// Nurses by whole years since hire, counted by anniversary. A future hire counts as 0 years.
 	Under1, From1to5, From5to10, Over10 int
-	Unhired                             int   // without a hire date
-	Median                              int32 // tenths of a year, half up; -1: no hire date is known
+	Unhired                             int   // nurses without a hire date
+	Median                              int32 // median in tenths of a year, rounded half up; -1: no hire date is known
 }
 
 // Makeup counts the nurses by skill and experience at the time of the roster, so the result does not depend on when
-// it is read.
+// Makeup is called.
 func (r *Roster) Makeup() Makeup {
 	m := Makeup{Median: -1}
 	year, month, date := r.AsOf.Time().Date()
-	known := make([]int64, 0, len(r.Nurses)) // days since they were hired
+	known := make([]int64, 0, len(r.Nurses)) // days since hire
 	for i := range r.Nurses {
 		n := &r.Nurses[i]
 		switch n.Skill {
@@ -55,17 +55,16 @@ func (r *Roster) Makeup() Makeup {
 	if len(known) > 0 {
 		slices.Sort(known)
 		twice := known[(len(known)-1)/2] + known[len(known)/2]
-		m.Median = int32((twice*10*dayParts + yearDays) / (2 * yearDays)) //nolint:gosec // at most some thousand
+		m.Median = int32((twice*10*dayParts + yearDays) / (2 * yearDays)) //nolint:gosec // at most a few thousand
 	}
 	return m
 }
 
-// Days of a mean year in the Gregorian calendar, times 10,000, so that years are
-// integers.
+// The number of days in a mean year of the Gregorian calendar, times 10,000, so that calculations use integers.
 const (
 	yearDays = 3_652_425
 	dayParts = 10_000
 )
 
-// calendarDay is a day of the calendar in UTC.
+// calendarDay is the length of a calendar day in UTC.
 const calendarDay = Instant(24 * 60 * 60 * 1000)

@@ -2,21 +2,21 @@ package schemas
 
 import "svc/acuity"
 
-// ChangeCodec encodes the change that an observation or a due instant caused in a hospital.
+// ChangeCodec encodes and decodes the change that an observation or a due instant caused in a hospital.
 var ChangeCodec = NewCodec("change", changeFields)
 
-// ChangeHead is the start of the record of a change: its input, and whether it has effects that partners are notified
-// of.
+// ChangeHead is the start of a change record: the input, and whether the change has effects about which partners are
+// notified.
 type ChangeHead struct {
 	Version, Offset int64
 	Cause           acuity.Cause
 	AppliedAt       acuity.Instant
 	Outcome         acuity.Outcome
 	Level           acuity.Level
-	Effects         bool // the change has effects
+	Effects         bool // whether the change has effects
 }
 
-// PeekChange decodes only the head of a change, for readers that need few of the changes. It does not detect errors
+// PeekChange decodes only the head of a change, for readers that need only a few changes. It does not detect errors
 // after the head.
 func PeekChange(b []byte) (ChangeHead, error) {
 	p, err := ChangeCodec.schema.payload(b)

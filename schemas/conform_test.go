@@ -21,7 +21,7 @@ type fatal interface {
 	Fatalf(format string, args ...any)
 }
 
-// readGeneric decodes a record of a schema only with the library's codec.
+// readGeneric decodes a record using only the schema and the library's codec.
 func readGeneric(t fatal, schema avro.Schema, b []byte) any {
 	t.Helper()
 	r := avro.NewReader(nil, 0, avro.WithReaderConfig(codec)).Reset(b[headerSize:])
@@ -36,8 +36,8 @@ func readGeneric(t fatal, schema avro.Schema, b []byte) any {
 	return value
 }
 
-// same compares a value of the domain with the value that the library decoded, by the names in the
-// schema. A failure names the missing or misplaced field.
+// same compares a domain value with the value that the library decoded, matching fields by the names in the schema. A
+// failure names the missing or misplaced field.
 func same(t fatal, path string, v reflect.Value, schema avro.Schema, generic any) {
 	t.Helper()
 	if ref, ok := schema.(*avro.RefSchema); ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// openRecords are the records for other systems, by topic.
+// openRecords are the records that other systems may read, by topic.
 var openRecords = []struct {
 	topic   Topic
 	records []*Schema
@@ -24,8 +24,8 @@ var openRecords = []struct {
 	{Audit(), []*Schema{newest("audit")}},
 }
 
-// TestOpenFieldsAreDescribed: every field of these records has a description, and the page about
-// topics links to their schemas.
+// TestOpenFieldsAreDescribed: every field of these records has a description, and the page about topics links to the
+// schemas.
 func TestOpenFieldsAreDescribed(t *testing.T) {
 	page, err := os.ReadFile("../docs/topics.md")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestOpenFieldsAreDescribed(t *testing.T) {
 	}
 }
 
-// describe checks the fields of a record and of the records within.
+// describe checks the fields of a record and of all nested records.
 func describe(t *testing.T, record *avro.RecordSchema) {
 	t.Helper()
 	for _, field := range record.Fields() {
@@ -61,7 +61,7 @@ func describe(t *testing.T, record *avro.RecordSchema) {
 	}
 }
 
-// recordsIn returns the records that are defined in a type.
+// recordsIn returns the records defined in a schema.
 func recordsIn(schema avro.Schema) []*avro.RecordSchema {
 	switch s := schema.(type) {
 	case *avro.RecordSchema:

@@ -10,8 +10,8 @@ import (
 	"svc/acuity/facts"
 )
 
-// An observation that is decoded into reused memory equals one that is decoded into new memory, for
-// any previous content of the memory, and after records that cannot be decoded.
+// An observation decoded into reused memory equals one decoded into new memory, whatever the memory contained before,
+// and even after records that cannot be decoded.
 func TestIntakeReadsWhatReadInputReads(t *testing.T) {
 	observation := recordOf(newest("observation"), EncodeObservation, observationCodec.Decode)
 	rapid.Check(t, func(t *rapid.T) {
@@ -52,8 +52,8 @@ func TestIntakeForgetsLongLists(t *testing.T) {
 	}
 }
 
-// A state that is decoded into reused memory equals one that is decoded into new memory, for any
-// previous content of the memory, and after records that cannot be decoded.
+// A state record decoded into reused memory equals one decoded into new memory, whatever the memory contained before,
+// and even after records that cannot be decoded.
 func TestStateIntakeReadsWhatDecodeStateReads(t *testing.T) {
 	kinds := []record{stateRecord[facts.StatementState](newest("statement-state")), stateRecord[facts.VisitState](newest("visit-state"))}
 	rapid.Check(t, func(t *rapid.T) {

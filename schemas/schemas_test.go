@@ -38,9 +38,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestBytesAreThoseOfTheSchema decodes encoded records with the codec of the library. The library
-// must return the name and the value of every field of the domain, and must encode the same bytes
-// again.
+// TestBytesAreThoseOfTheSchema decodes encoded records with the library's codec. The library must return the name and
+// the value of every domain field, and must encode the same bytes again.
 func TestBytesAreThoseOfTheSchema(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()
@@ -64,8 +63,8 @@ func TestBytesAreThoseOfTheSchema(t *testing.T) {
 	})
 }
 
-// TestNewestReadsAll resolves every released version to the newest one of its record, and decodes
-// the golden bytes of every version as the newest.
+// TestNewestReadsAll resolves every released version to the record's newest version, and decodes the golden bytes of
+// every version as the newest.
 func TestNewestReadsAll(t *testing.T) {
 	for _, r := range records {
 		newest := parsedSchema(t, r.schema)

@@ -8,10 +8,10 @@ import (
 	"svc/acuity/facts"
 )
 
-// statementRecord is the kind of record for clinical statements, which are nearly all records of state.
+// statementRecord is the kind of record for clinical statements, which make up nearly all state records.
 const statementRecord = "statement-state"
 
-// states are the codecs of the kinds of state.
+// states are the codecs for the kinds of state records.
 var states = []stateCodec{
 	stateOf(statementRecord, statementStateFields),
 	stateOf("unit-state", unitStateFields),
@@ -27,11 +27,11 @@ var states = []stateCodec{
 	stateOf("past-staffing-state", pastStaffingStateFields),
 }
 
-// stateCodec is the codec of one kind of state.
+// stateCodec is the codec for one kind of state record.
 type stateCodec struct {
 	record string
 	create func() facts.Record
-	encode func(dst []byte, s facts.Record) (value []byte, mine bool, err error) // mine is false for another kind
+	encode func(dst []byte, s facts.Record) (value []byte, mine bool, err error) // mine is false for records of other kinds
 	decode func(b []byte, into facts.Record) error
 }
 
@@ -53,13 +53,13 @@ func stateOf[T any, S interface {
 			return value, true, err
 		},
 		decode: func(b []byte, into facts.Record) error {
-			return codec.DecodeInto(b, into.(S)) //nolint:errcheck,forcetypeassert // from create
+			return codec.DecodeInto(b, into.(S)) //nolint:errcheck,forcetypeassert // into is from create
 		},
 	}
 }
 
-// EncodeState appends the record of s to dst, which it returns. Each kind of
-// state has its own schema.
+// EncodeState appends the record of s to dst and returns the extended slice. Each kind of state record has its own
+// schema.
 func EncodeState(dst []byte, s facts.Record) ([]byte, error) {
 	for i := range states {
 		if value, mine, err := states[i].encode(dst, s); mine {
@@ -69,16 +69,15 @@ func EncodeState(dst []byte, s facts.Record) ([]byte, error) {
 	return dst, fmt.Errorf("encode state: no schema for %T", s)
 }
 
-// DecodeState reads a record of any kind of state and of any released version.
-// The errors are [ErrMalformed] and [UnknownSchemaError].
+// DecodeState reads a state record of any kind and any released version. It fails with [ErrMalformed] or an
+// [UnknownSchemaError].
 func DecodeState(b []byte) (facts.Record, error) { return new(StateIntake).Read(b) }
 
-// StateIntake reads records of state, one after the other. Clinical statements, nearly all
-// records, are read into the same memory. Such a statement is valid until the next call; its texts
-// stay valid.
+// StateIntake reads state records, one after the other. Clinical statements, which are nearly all records, are read
+// into the same memory. Such a statement is valid until the next call; the strings in it remain valid.
 type StateIntake struct{ statement facts.StatementState }
 
-// Read decodes like [DecodeState].
+// Read decodes a record like [DecodeState].
 func (in *StateIntake) Read(b []byte) (facts.Record, error) {
 	id, ok := IDOf(b)
 	if !ok {

@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// These are two versions of a record that was never released, with every kind of change that a new
-// version may make. Fields are added with a default: at the top level, in an item of a list, in a
-// branch of a union. A field is removed, the order changes, an int is widened, a symbol is added.
+// Two versions of a record that was never released, with every kind of change that a new version may make. Fields with
+// a default are added at the top level, in a list item and in a union branch. A field is removed, the order changes, an
+// int is widened, and a symbol is added.
 const (
 	olderText = `{"type":"record","name":"Sample","namespace":"svc","fields":[
 		{"name":"id","type":"string"},
@@ -54,7 +54,7 @@ func versions(tb testing.TB) (older, newer avro.Schema) {
 	return older, newer
 }
 
-// sample returns one value in the bytes of both versions.
+// sample returns the bytes of one value in both versions.
 func sample(t *rapid.T) (old, want []byte) {
 	text := rapid.StringN(0, 5, -1)
 	number := rapid.Int32()
@@ -126,8 +126,8 @@ func TestOlderBytesAreResolved(t *testing.T) {
 	})
 }
 
-// TestOlderVersionIsRead registers another version of each record that differs only in its older
-// id, and decodes its bytes as the newest version.
+// TestOlderVersionIsRead registers an additional version of each record, which differs only in having an older id, and
+// decodes its bytes as the newest version.
 func TestOlderVersionIsRead(t *testing.T) {
 	before := released
 	t.Cleanup(func() { released = before })

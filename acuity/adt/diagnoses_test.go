@@ -9,7 +9,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// formatDiagnoses lists the diagnoses of a timeline, each with the minutes of its start and its newest statement.
+// formatDiagnoses lists the diagnoses of a timeline, each with the minute of its start and the minute of its newest
+// statement.
 func formatDiagnoses(s Timeline) string {
 	var list []string
 	for _, d := range s.Diagnoses {

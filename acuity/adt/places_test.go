@@ -2,7 +2,8 @@ package adt
 
 import "testing"
 
-// An obstetric service with a numeric code does not make a patient a boarder. The rest of the service's name is not stored.
+// An obstetric service with a numeric code does not make a patient a boarder. The rest of the service name is not
+// stored.
 func TestService(t *testing.T) {
 	for _, c := range []struct {
 		code  string

@@ -7,7 +7,7 @@ import (
 	"svc/acuity"
 )
 
-// care returns the facts of a patient who arrived at a location at minute 0.
+// care returns the facts about a patient who arrived at a location at minute 0.
 func care(point string, change ...func(*CareFacts)) CareFacts {
 	f := CareFacts{PointOfCare: point, Class: 'I', At: minute(0), PlacedAt: minute(0)}
 	for _, c := range change {
@@ -152,8 +152,8 @@ func TestAreaWords(t *testing.T) {
 	}
 }
 
-// A service is recognized by the keywords of locations and by additional keywords of services. Any other service
-// belongs to another specialty, except a bare number, which has no meaning.
+// A service is recognized by the keywords for locations and by additional keywords for services. Any other service
+// belongs to a different specialty, except a bare number, which has no meaning.
 func TestAreaOfAService(t *testing.T) {
 	place := CachedPlace{Place: Place{PointOfCare: "3W"}}
 	for service, want := range map[string]Area{

@@ -17,7 +17,7 @@ func TestParseReasons(t *testing.T) {
 		"Not for induction":                "induction", // the negation ends at "for", which begins a new part
 		"No induction":                     "",
 		"Leaking fluid":                    "rupture",
-		"r/o ROM":                          "rupture", // not a denial, because it is the reason for the visit
+		"r/o ROM":                          "rupture", // not a denial, because ruling it out is the reason for the visit
 		"ROM ruled out":                    "",
 		"ROM: negative":                    "",
 		"Denies leaking or fever, for IOL": "induction",
@@ -76,7 +76,7 @@ func TestReasonsThereAndBack(t *testing.T) {
 	if ReasonCodes(0) != nil || ReasonsOf(nil) != 0 {
 		t.Error("nothing is not nothing")
 	}
-	// A record stores the names of the hints, so a hint may change its number but never its name.
+	// Records store the names of hints, so the number of a hint may change but its name must not.
 	want := []string{"medical-complaint", "rupture", "fetal-test"}
 	if got := ReasonCodes(all)[:3]; !slices.Equal(got, want) {
 		t.Errorf("first reasons %v, want %v", got, want)

@@ -9,10 +9,11 @@ import (
 	"svc/acuity"
 )
 
-// dayOfTests returns the day of the tests in UTC as an interval. It contains the instant minute(0).
+// dayOfTests returns, as an interval in UTC, the day on which the tests take place. The day contains the instant
+// minute(0).
 func dayOfTests() acuity.Moment { return momentOf(minute(0), acuity.Day) }
 
-// momentOf returns the interval of a precision in UTC that contains an instant.
+// momentOf returns the interval in UTC, with a given precision, that contains an instant.
 func momentOf(at acuity.Instant, p acuity.Precision) acuity.Moment {
 	t := at.Time().UTC()
 	y, m, d := t.Date()
@@ -38,14 +39,15 @@ func momentOf(at acuity.Instant, p acuity.Precision) acuity.Moment {
 	return acuity.Moment{From: acuity.At(from), To: acuity.At(to), Precision: p}
 }
 
-// withCoarseTime gives an event a coarse time. The event is received at the given minute; beside are further times in its message.
+// withCoarseTime gives an event a coarse time. The event is received at the given minute; beside are other times in its
+// message.
 func withCoarseTime(e acuity.Event, m acuity.Moment, received int, beside ...acuity.Moment) acuity.Event {
 	e.ReceivedAt, e.RecordedAt = minute(received), 0
 	e.SetTime(m, m.Resolve(e.ReceivedAt, beside...))
 	return e
 }
 
-// dayAfter is a minute of the day after the day of the tests.
+// dayAfter is a minute on the day after dayOfTests.
 const dayAfter = 24 * 60
 
 func TestTimelineOfCoarseTimes(t *testing.T) {
@@ -118,8 +120,8 @@ func TestTimelineOfCoarseTimes(t *testing.T) {
 	}
 }
 
-// A stay with coarse times equals the stay with exact times, in any order of the messages, if each
-// message is sent at once.
+// A stay with coarse times equals the stay with exact times, in any order of the messages, if each message is sent
+// without delay.
 func TestCoarseTimesTellTheSameStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.IntRange(0, 10).Draw(t, "admitted")

@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// The hospital needs the location of a visit, and the events that were cancelled.
+// A timeline provides when the visit was placed in its location, and which events were cancelled.
 func TestPlacedAndWithdrawn(t *testing.T) {
 	moved := []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 9, "OR^1")}
 	for name, c := range map[string]struct {
@@ -55,8 +55,8 @@ func TestPlacedAndWithdrawn(t *testing.T) {
 	}
 }
 
-// An event that is exact to the minute may have placed the visit after a census of the same minute,
-// if it arrived after the census.
+// An event with a precision of a minute may have placed the visit after a census in the same minute, if the event
+// arrived after the census.
 func TestPlacedAbout(t *testing.T) {
 	census := minute(5) + 30_000
 	for name, c := range map[string]struct {

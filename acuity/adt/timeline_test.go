@@ -12,7 +12,7 @@ import (
 // minute returns the instant n minutes into the day of the tests.
 func minute(n int) acuity.Instant { return acuity.Instant(1_772_600_000_000 + n*60_000) }
 
-// event returns an event that was received a minute after it happened.
+// event returns an event that was received a minute after it occurred.
 func event(id string, kind acuity.EventType, at int, place string) acuity.Event {
 	e := acuity.Event{
 		ID: id, Type: kind, At: minute(at), RecordedAt: minute(at), ReceivedAt: minute(at + 1),
@@ -27,7 +27,7 @@ func spot(s string) acuity.Location {
 	return acuity.Location{PointOfCare: parts[0], Room: parts[1], Bed: parts[2]}
 }
 
-// cancel returns a cancel of the event at minute key.
+// cancel returns a cancel for the event at minute key.
 func cancel(id string, kind acuity.EventType, at, key int, place string) acuity.Event {
 	e := event(id, kind, at, "")
 	e.Cancels = minute(key)
@@ -57,7 +57,7 @@ func testRooms(a, b *acuity.Location) bool {
 	return a.PointOfCare == b.PointOfCare && a.Room == b.Room && a.Room != ""
 }
 
-// asSent returns what is known about a location that the hospital has not mapped.
+// asSent returns what is known about a location for which the hospital has no mapping.
 func asSent(l *acuity.Location) *CachedPlace {
 	return &CachedPlace{Place: Place{PointOfCare: l.PointOfCare, Label: cmp.Or(l.Label, l.Room)}}
 }

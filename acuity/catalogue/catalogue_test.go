@@ -111,7 +111,7 @@ func TestRoutesAreThoseOfTheSpecification(t *testing.T) {
 			if r.Needs.Kind == NeedsNumber {
 				need = " >=" + map[codes.Milli]string{4000: "4", 40000: "40"}[r.Needs.Than]
 			}
-			if head == before && r.Variant == 0 { // consecutive lines of one system are one entry
+			if head == before && r.Variant == 0 { // consecutive lines with the same system are one entry
 				got[len(got)-1] += listed + need
 			} else {
 				got = append(got, strings.TrimSuffix(head, "~")+listed+need)

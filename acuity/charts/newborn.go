@@ -10,7 +10,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// admitAlone adds one entry for the newborns of a room without a mother.
+// admitAlone adds one entry for the newborns in a room without a mother.
 func (m *Builder) admitAlone(r *registry.Room) {
 	if len(r.Chart.Patients) > 0 {
 		return
@@ -29,8 +29,8 @@ func (m *Builder) admitAlone(r *registry.Room) {
 	m.addBabyEvidence(r, p, nil)
 }
 
-// addBabies adds the primaries of the newborns of an entry: those that ADT has in the room, and those that a census
-// lists with the mother.
+// addBabies adds the primary factors of the newborns in an entry: the newborns whom ADT has in the room, and those whom
+// a census lists with the mother.
 func (m *Builder) addBabies(r *registry.Room, e *evidence.Input, mother *registry.Visit, known *facts.CensusFacts) {
 	baby, unnamed := uint8(0), 0
 	for _, s := range m.present {
@@ -56,7 +56,7 @@ func (m *Builder) addBabies(r *registry.Room, e *evidence.Input, mother *registr
 		}
 		if n.Visit != "" {
 			if v := m.Names.VisitNamed(n.Visit); v != nil && len(v.Spans) > 0 {
-				continue // counted already, or in another room
+				continue // already counted, or in another room
 			}
 		}
 		baby++
@@ -69,8 +69,8 @@ func (m *Builder) addBabies(r *registry.Room, e *evidence.Input, mother *registr
 	}
 }
 
-// isOf reports whether a newborn in the room belongs to the entry of a mother: its own mother if she is in the room, or
-// else the last to arrive. A nil mother means that there is none.
+// isOf reports whether a newborn in the room belongs to a mother's entry. A newborn belongs to its own mother if she is
+// in the room, or else to the mother who arrived last. A nil mother means that there is none.
 func (m *Builder) isOf(r *registry.Room, v, mother *registry.Visit) bool {
 	if v.Mother != nil && !v.Mother.Timeline.Newborn && m.WhereIs(v.Mother) == r {
 		return mother == v.Mother
@@ -78,7 +78,7 @@ func (m *Builder) isOf(r *registry.Room, v, mother *registry.Visit) bool {
 	return mother == m.lastComer
 }
 
-// choosePresent chooses the patients of a room for its chart. If there are too many, it chooses the last to arrive,
+// choosePresent chooses the patients for a room's chart. If there are too many, it chooses the last to arrive,
 // separately for patients and newborns.
 func (m *Builder) choosePresent(r *registry.Room) {
 	m.present, m.lastComer = m.present[:0], nil
@@ -97,7 +97,7 @@ func (m *Builder) choosePresent(r *registry.Room) {
 	slices.Reverse(m.present)
 }
 
-// newbornPrimary returns the primary of a newborn visit.
+// newbornPrimary returns the primary factor of a newborn's visit.
 func (m *Builder) newbornPrimary(r *registry.Room, s registry.RoomStay, known *facts.CensusFacts) (adt.Primary, acuity.EvidenceKind) {
 	v := s.V
 	if known != nil {
@@ -113,7 +113,7 @@ func (m *Builder) newbornPrimary(r *registry.Room, s registry.RoomStay, known *f
 		case own.DeliveredAt != 0:
 		case known != nil:
 			born = known
-		case v.Mother != nil && v.Mother.CensusFacts() != nil: // in another room
+		case v.Mother != nil && v.Mother.CensusFacts() != nil: // the mother is in another room
 			born = v.Mother.CensusFacts()
 		}
 		return adt.Primary{Factor: own.Primary, Since: born.Since(&n), AssignedBy: "explicit"}, acuity.ByCensus
@@ -126,13 +126,13 @@ func (m *Builder) newbornPrimary(r *registry.Room, s registry.RoomStay, known *f
 		return c, acuity.ByADT
 	}
 	if born == 0 {
-		born = v.Timeline.OpenedAt // same as for its mother (docs/decisions.md#birth)
+		born = v.Timeline.OpenedAt // the same as for the mother (docs/decisions.md#birth)
 	}
 	care := adt.CareFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}
 	return adt.ChoosePrimary(&care), acuity.ByADT
 }
 
-// addBabyEvidence adds the evidence of the newborns themselves.
+// addBabyEvidence adds the evidence about the newborns themselves.
 func (m *Builder) addBabyEvidence(r *registry.Room, p *acuity.PatientChart, mother *registry.Visit) {
 	baby := uint8(0)
 	for _, s := range m.present {

@@ -10,7 +10,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// gatherResourceStatements adds the statements that are stored with a visit, or with its patient and assigned to it.
+// gatherResourceStatements adds the statements that are stored with a visit, and those stored with the visit's patient
+// and assigned to the visit.
 func (m *Builder) gatherResourceStatements(e *evidence.Input, v *registry.Visit) {
 	add := func(h *evidence.ResourceStatement) {
 		m.Matcher.Reread(&h.Statement)
@@ -38,9 +39,8 @@ func hasReference(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Events, func(e adt.Event) bool { return e.Resource != "" && (e.Patient != "" || e.Subject != "") })
 }
 
-// aboutFetus returns a statement as one about a fetus if its patient may be that fetus, or as one about no fetus if its
-// patient is the mother of the visit. As in bornOf, a name differs from the mother's only if she has a name of the same
-// kind.
+// aboutFetus returns a statement as being about a fetus if its patient may be that fetus, or as not being about a fetus
+// if its patient is the mother. As in bornOf, a name differs from the mother's only if she has a name of the same kind.
 func (m *Builder) aboutFetus(v *registry.Visit, h *evidence.ResourceStatement, patient string) *evidence.ResourceStatement {
 	about := *h
 	text := h.SignalText

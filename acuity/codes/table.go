@@ -24,7 +24,8 @@ func (t *Table[T]) Add(p Pattern, v T) {
 	}
 }
 
-// Each calls do for every entry that matches a code: prefixes from short to long, then the exact code.
+// Each calls do for every entry that matches a code: first entries for prefixes, from short to long, then those for the
+// exact code.
 func (t *Table[T]) Each(code string, do func(*T)) {
 	for _, n := range t.lengths {
 		if n > len(code) {
@@ -41,7 +42,7 @@ func (t *Table[T]) Each(code string, do func(*T)) {
 	}
 }
 
-// Closest returns the entries of the exact code, or else those of the longest matching prefix.
+// Closest returns the entries for the exact code or, if there are none, those for the longest matching prefix.
 func (t *Table[T]) Closest(code string) []T {
 	if found := t.exact[code]; len(found) > 0 {
 		return found
@@ -59,7 +60,7 @@ func (t *Table[T]) Closest(code string) []T {
 // Tables holds one table for each code system, because a code has a meaning only within its system.
 type Tables[T any] [6]Table[T]
 
-// Table returns the table of a system. An unknown system gets the empty table of SystemNone.
+// Table returns the table of a system. For an unknown system, it returns the empty table of SystemNone.
 func (t *Tables[T]) Table(system System) *Table[T] {
 	switch system {
 	case SystemNone:

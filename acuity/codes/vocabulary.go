@@ -2,11 +2,11 @@ package codes
 
 import "strings"
 
-// maxWords is the maximum number of words that are read from a value or a display name.
+// maxWords is how many words of a value or a display name are read.
 const maxWords = 24
 
 // vocabulary maps the known words of values to the words that are kept; "" drops a known word that no rule needs.
-// Unknown words are dropped as well, see valueReader.
+// Unknown words are also dropped; see valueReader.
 var vocabulary = keptWords([][2]string{
 	// Category of a fetal heart rate tracing (ACOG three-tier system).
 	{"category", "category cat categories"},
@@ -75,8 +75,8 @@ var vocabulary = keptWords([][2]string{
 	{"", "a an and at by for is of the via with to per patient this time now or"},
 })
 
-// keptWords returns the map from each known word to the text that replaces it. A row is that text, followed by the
-// words that it replaces.
+// keptWords returns a map from each known word to the text that replaces it. A row consists of that text and the words
+// that it replaces.
 func keptWords(rows [][2]string) map[string]string {
 	kept := map[string]string{}
 	for _, row := range rows {

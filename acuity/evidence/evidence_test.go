@@ -26,14 +26,14 @@ const noon = acuity.Instant(1_700_000_000_000)
 
 func minutesPastNoon(m int) acuity.Instant { return noon + acuity.Instant(m)*60_000 }
 
-// statedAt is a statement that was received and observed at a minute.
+// statedAt is a statement received and observed at a given minute.
 type statedAt struct {
-	at       int    // minute of the receipt
+	at       int    // minute of receipt
 	line     string // kind|system|code|display|value|status|fetus
-	observed int    // minute, if not 0
-	started  int    // minute, if not 0
+	observed int    // minute of the observation, if not 0
+	started  int    // minute of the start, if not 0
 	feed     acuity.Channel
-	of       string // resource; a component is followed by a dot and its index
+	of       string // resource; for a component, a dot and its index follow
 	made     int    // minute of the version, or 0
 	number   int64  // number of the version, or 0
 }
@@ -72,7 +72,7 @@ type orderedInput struct {
 	signals []*ResourceStatement
 }
 
-// evidence returns the evidence of all statements by a terminology map.
+// evidence returns the evidence from all statements, using a terminology map.
 func (e *orderedInput) evidence(maps *terminology.Mappings) []acuity.Evidence {
 	l := &Statements{}
 	e.Resources, e.infusions, e.conditions = nil, nil, nil

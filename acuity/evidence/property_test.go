@@ -72,7 +72,7 @@ func TestEvidenceIsOfTheSet(t *testing.T) {
 		if got := other.evidence(nil); !slices.Equal(got, want) {
 			t.Fatalf("in another order\n got %+v\nwant %+v", got, want)
 		}
-		// Repeating any statement changes nothing.
+		// Repeating statements has no effect.
 		other.signals = append(other.signals, e.signals...)
 		if got := other.evidence(nil); !slices.Equal(got, want) {
 			t.Fatalf("sent twice\n got %+v\nwant %+v", got, want)
@@ -85,8 +85,8 @@ func TestEvidenceIsOfTheSet(t *testing.T) {
 	})
 }
 
-// TestStopEndsOnlyItself: ending one identity never ends evidence of another, except where a
-// documented decision requires it.
+// TestStopEndsOnlyItself: ending one identity never ends evidence from another identity, except where a documented
+// decision requires it.
 func TestStopEndsOnlyItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawEvidenceInput(t)
@@ -100,8 +100,8 @@ func TestStopEndsOnlyItself(t *testing.T) {
 	})
 }
 
-// A completed dose ends only itself, does not change other clocks, and passes its clock only to an
-// infusion that follows it. A dose that was entered in error has no effect.
+// A completed dose ends only itself, does not change other clocks, and passes its clock only to an infusion that
+// follows the dose. A dose entered in error has no effect.
 func TestADoseIsOneResource(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawEvidenceInput(t)
@@ -122,8 +122,8 @@ func TestADoseIsOneResource(t *testing.T) {
 	})
 }
 
-// Evidence from the fold cache equals evidence from all statements after any sequence of statements
-// that are added, dropped, or assigned to another owner.
+// After any sequence in which statements are added, dropped or assigned to another owner, evidence from the fold cache
+// equals evidence folded from all statements.
 func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawEvidenceInput(t)
@@ -162,7 +162,7 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 					i := rapid.IntRange(0, len(th.statements)-1).Draw(t, "lost")
 					l.dropAt(th, i)
 				}
-			case 1: // assigns a statement to another owner, or back
+			case 1: // assigns a statement to another owner, or back to the first
 				if l.size > 0 {
 					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "code")]
 					h := &th.statements[rapid.IntRange(0, len(th.statements)-1).Draw(t, "whose")]

@@ -39,8 +39,8 @@ func TestThinnedIsAsIfAllWereKept(t *testing.T) {
 	}
 }
 
-// When a statement is added to a full list, the list drops another and returns it. The newest
-// statement of each code is kept.
+// When a statement is added to a full list, the list drops another statement and passes it to lose. The newest
+// statement with each code is kept.
 func TestKeepHoldsTheCap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, lost := &Statements{}, map[int64]bool{}
@@ -79,8 +79,8 @@ func TestKeepHoldsTheCap(t *testing.T) {
 	})
 }
 
-// Statements about resources have the same limit. Observations with a newer one of the same code
-// are dropped before a running infusion.
+// Statements about resources have the same limit. Observations that have a newer one with the same code are dropped
+// before a running infusion.
 func TestResourcesKeepTheInfusion(t *testing.T) {
 	var list ResourceStatements
 	lost := 0
@@ -103,9 +103,8 @@ func TestResourcesKeepTheInfusion(t *testing.T) {
 	}
 }
 
-// A repeated statement that begins a run is kept. Earlier statements do not count if another code
-// of the concept, or the same code at the same instant, contradicts them, or if the early warning
-// was acknowledged.
+// A repeated statement that begins a run is kept. Earlier statements do not count if another code for the concept, or
+// the same code at the same instant, contradicts them, or if the early warning was acknowledged.
 func TestRepeatThatBeginsARunStays(t *testing.T) {
 	for name, said := range map[string][]statedAt{
 		"contradicted by another code": {{at: 0, line: fhr + catII}, {at: 3, line: fhr2 + catIII}, {at: 6, line: fhr + catII}, {at: 9, line: fhr + catII}},
@@ -147,7 +146,7 @@ func TestLostScoreClearsNothing(t *testing.T) {
 	}
 }
 
-// A hospital stores thousands of statements, so each must be small.
+// A hospital stores thousands of statements, so each statement must be small.
 func TestStatementIsSmall(t *testing.T) {
 	if n := unsafe.Sizeof(Statement{}); n > 56 {
 		t.Errorf("a statement takes %d bytes, want at most 56", n)

@@ -19,8 +19,8 @@ func (f *CensusFacts) Birth() acuity.Instant {
 	return at
 }
 
-// Since returns when the clock starts for the primary factor that a census gives a newborn. First care is timed from
-// the currently known birth (docs/decisions.md#birth-corrections).
+// Since returns when the clock starts for the primary factor that a census gives for a newborn. First care is timed
+// from the currently known birth (docs/decisions.md#birth-corrections).
 func (f *CensusFacts) Since(n *ListedNewborn) acuity.Instant {
 	if n.Primary.ID() == "nb-stabilization" && f.DeliveredAt != 0 {
 		return f.DeliveredAt
@@ -28,8 +28,7 @@ func (f *CensusFacts) Since(n *ListedNewborn) acuity.Instant {
 	return n.Since
 }
 
-// TellsCesarean reports whether a diagnosis of a census says that the birth is, or will be,
-// by cesarean.
+// TellsCesarean reports whether a diagnosis in a census says that the birth was, or will be, by cesarean.
 func (f *CensusFacts) TellsCesarean() bool {
 	return slices.ContainsFunc(f.Diagnoses, func(d Standing) bool { return adt.IsCesarean(&d.Diagnosis) })
 }

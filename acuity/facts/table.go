@@ -2,11 +2,11 @@ package facts
 
 import "maps"
 
-// Table has the records of one kind by key, and tracks which of them are not yet in the changelog. A deleted record
+// Table has the records of one kind, by key, and tracks which of them are not yet in the changelog. A deleted record
 // leaves a tombstone until the deletion is written.
 type Table[K comparable, R Record] struct {
 	Rows map[K]R
-	Key  func(K) []byte // writes the key of a record in the changelog, which is valid until the next call
+	Key  func(K) []byte // returns a record's key in the changelog; the result is valid until the next call
 
 	changed []K // in the order of the first change since the last WriteDirty
 	isDirty map[K]struct{}
@@ -24,7 +24,7 @@ func (t *Table[K, R]) Delete(k K) {
 	t.Touch(k)
 }
 
-// Touch records that a record changed in place.
+// Touch marks a record that was changed in place.
 func (t *Table[K, R]) Touch(k K) {
 	if t.isDirty == nil {
 		t.isDirty = map[K]struct{}{}
@@ -35,7 +35,7 @@ func (t *Table[K, R]) Touch(k K) {
 	}
 }
 
-// Erase removes the record with a key of the changelog, without a tombstone, because the changelog already has one.
+// Erase removes the record with the given changelog key, without a tombstone, because the changelog already has one.
 func (t *Table[K, R]) Erase(key string) {
 	maps.DeleteFunc(t.Rows, func(k K, _ R) bool { return string(t.Key(k)) == key })
 }
@@ -47,7 +47,7 @@ func (t *Table[K, R]) Write(write func(key []byte, s Record)) {
 	}
 }
 
-// WriteDirty writes the records that changed since the last call, and nil for those that were deleted.
+// WriteDirty writes the records that changed since the last call, and nil for those that have been deleted.
 func (t *Table[K, R]) WriteDirty(write func(key []byte, s Record)) {
 	for _, k := range t.changed {
 		if r, there := t.Rows[k]; there {

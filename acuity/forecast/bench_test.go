@@ -70,7 +70,7 @@ func BenchmarkLearn(b *testing.B) {
 	}
 }
 
-// BenchmarkHospitals processes one hour of 2,700 hospitals of 27 visits. Goal: below 2 s.
+// BenchmarkHospitals processes one hour of 2,700 hospitals with 27 visits each. Goal: below 2 s.
 func BenchmarkHospitals(b *testing.B) {
 	list := sized(27, 40)
 	models := make([]*forecast.Model, 2700)

@@ -28,7 +28,7 @@ var zone = func() *time.Location {
 	return z
 }()
 
-// simulated returns the requests of three simulated weeks of a unit that are received before until.
+// simulated returns the requests, received before until, in three simulated weeks of a unit.
 func simulated(t *testing.T, until time.Duration) iter.Seq[simulate.Request] {
 	t.Helper()
 	o := simulate.Options{Seed: 1, Profile: "medium", Start: time.Date(2026, 1, 5, 0, 0, 0, 0, zone), For: 21 * 24 * time.Hour}
@@ -45,9 +45,8 @@ func simulated(t *testing.T, until time.Duration) iter.Seq[simulate.Request] {
 	}
 }
 
-// TestGolden compares twenty forecasts of three simulated weeks with golden values. The values
-// change with the forecast and with svc simulate; after such a change, run with -update and review
-// the difference.
+// TestGolden compares twenty forecasts from three simulated weeks with golden values. The values change with the
+// forecast and with svc simulate; after such a change, run with -update and review the difference.
 func TestGolden(t *testing.T) {
 	list := hourstest.Cut(t, simulated(t, 21*24*time.Hour), zone)
 	m := forecast.NewModel("h")
@@ -105,8 +104,8 @@ func write(to *bytes.Buffer, f *forecast.Forecast) {
 	to.WriteByte('\n')
 }
 
-// TestLaterRecordsChangeNothing: later records of a log do not change a model of the earlier ones,
-// or its forecasts, by a single byte.
+// TestLaterRecordsChangeNothing: later records in a log do not change a single byte of a model learned from earlier
+// ones, or of its forecasts.
 func TestLaterRecordsChangeNothing(t *testing.T) {
 	whole := hourstest.Cut(t, simulated(t, 10*24*time.Hour), zone)
 	cut := hourstest.Cut(t, simulated(t, 6*24*time.Hour), zone)
@@ -120,8 +119,8 @@ func TestLaterRecordsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestDriversAreTexts: each driver text occurs at some time in three weeks, and every forecast of
-// those weeks is consistent.
+// TestDriversAreTexts: each driver text occurs at some time in three weeks, and every forecast in those weeks is
+// consistent.
 func TestDriversAreTexts(t *testing.T) {
 	list := hourstest.Cut(t, simulated(t, 21*24*time.Hour), zone)
 	m := forecast.NewModel("h")

@@ -9,9 +9,8 @@ import (
 	"svc/acuity/forecast"
 )
 
-// queue simulates an M/M/∞ queue: patients arrive at a constant rate and remain for an exponential
-// time, each with one nurse. Only those two parameters can be learned, so the best forecast is
-// known exactly.
+// queue simulates an M/M/∞ queue: patients arrive at a constant rate, stay for an exponentially distributed time, and
+// each need one nurse. Only the arrival rate and the mean stay can be learned, so the best forecast is known exactly.
 func queue(seed uint64, hours int, perHour, stay float64) []acuity.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 1))
 	type patient struct {
@@ -60,7 +59,7 @@ func floor(perHour, stay float64, h int) float64 {
 		if n > 0 {
 			p *= load / float64(n)
 		}
-		// law is the distribution of the number of patients in h hours, given n now.
+		// law is the distribution of the number of patients h hours ahead, given n patients now.
 		var law [140]float64
 		stays := make([]float64, n+1)
 		for k := range stays {
@@ -90,8 +89,8 @@ func floor(perHour, stay float64, h int) float64 {
 	return total
 }
 
-// TestQueueFloor: if nothing more can be learned, the forecast is about as good as the best one and
-// never better, which would indicate a leak from the future.
+// TestQueueFloor: if nothing more can be learned, the forecast is about as good as the best one. It is never better,
+// which would indicate a leak from the future.
 func TestQueueFloor(t *testing.T) {
 	const perHour, stay, weeks = .5, 13, 20
 	var errors [forecast.Horizon]float64

@@ -8,8 +8,7 @@ import (
 	"svc/acuity/forecast"
 )
 
-// TestInsufficient: without enough history there is no forecast, and the error names what is
-// missing.
+// TestInsufficient: without enough history there is no forecast, and the error names the missing data.
 func TestInsufficient(t *testing.T) {
 	const start = 490_000
 	hours := func(n, every int) *forecast.Model {

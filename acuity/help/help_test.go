@@ -15,8 +15,7 @@ import (
 
 var now = acuity.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 
-// unit returns a unit of 20 rooms, whose occupied rooms have one factor each since the given
-// instant.
+// unit returns a unit of 20 rooms. Each occupied room has had one factor since the given instant.
 func unit(t testing.TB, nurses int32, call acuity.Tristate, since acuity.Instant, factors ...string) *acuity.Chart {
 	t.Helper()
 	c := &acuity.Chart{Hospital: "h", Unit: acuity.UnitChart{HasCensus: true, TotalRooms: 20}}
@@ -68,7 +67,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// For any unit, the verdict of the changed unit confirms the effect of each step.
+// For any unit, evaluating the changed unit confirms the effect of each step.
 func TestStepsHelp(t *testing.T) {
 	factors := []string{"labor-standard", "pp-couplet", "csection-intraop", "high-mag", "triage-initial", "pp-recovery-stable", "high-hemorrhage"}
 	rapid.Check(t, func(r *rapid.T) {

@@ -7,7 +7,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// A birth that each census reports to the day keeps the instant of the first census.
+// A birth that each census reports with a precision of a day keeps the instant from the first census.
 func TestCoarseBirthIsKept(t *testing.T) {
 	const from, first, second, exact acuity.Instant = 1_772_582_400_000, 1_772_600_000_000, 1_772_607_200_000, 1_772_590_000_000
 	u := New("stmary")
@@ -29,8 +29,8 @@ func TestCoarseBirthIsKept(t *testing.T) {
 	}
 }
 
-// A diagnosis whose onset each census reports to the day keeps the instant that applied first, even
-// after a restart. Another onset is another start.
+// A diagnosis whose onset each census reports with a precision of a day keeps the first resolved instant, even after a
+// restart. A different onset gives a different start.
 func TestCoarseOnsetIsKept(t *testing.T) {
 	const hour = acuity.Instant(3_600_000)
 	const from acuity.Instant = 1_772_582_400_000

@@ -271,8 +271,8 @@ func TestCensusTakesRoomsOut(t *testing.T) {
 	}
 }
 
-// A factor that expired in the meantime is reported once, with the next input about the room. A
-// statement that was already outside its window on arrival expires without having been active.
+// A factor that expired in the meantime is reported once, with the next input about the room. A statement whose window
+// had already passed on arrival expires without having been active.
 func TestExpiredIsToldOnce(t *testing.T) {
 	u := New(testHospital)
 	mews := func(at, observed int, score int64) acuity.Observation {
@@ -354,8 +354,8 @@ func TestStaffingPlanTakesOver(t *testing.T) {
 	}
 }
 
-// A late message can assign a statement to another visit. The previous visit loses the statement,
-// wherever that visit is now.
+// A late message can assign a statement to another visit. The previous visit then loses the statement, wherever that
+// visit is now.
 func TestLateOwnerTakesTheStatement(t *testing.T) {
 	u := New(testHospital)
 	s := magnesium(clockAt(5), acuity.SignalActive)

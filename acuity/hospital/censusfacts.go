@@ -27,7 +27,7 @@ func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	}
 	f.Cesarean = f.Cesarean || row.Cesarean
 	if f.Primary == 0 && since != 0 && charts.PrimaryByCensus(r, f, t.at, f.Birth()).Factor == before {
-		f.PrimarySince = since // in another area, the kind of patient is unchanged (docs/decisions.md#primary-clock)
+		f.PrimarySince = since // in a different area, the kind of patient is unchanged (docs/decisions.md#primary-clock)
 	}
 	if row.HasModifiers {
 		f.Listed = t.listModifiers(f.Listed, row.Modifiers)
@@ -43,8 +43,8 @@ func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	}
 }
 
-// applyPrimary applies the primary factor of a row. For a row without one, but with another area, service or class, the
-// table determines the primary again.
+// applyPrimary applies the primary factor of a row. If a row has none, but has a different area, service or class, the
+// table determines the primary factor again.
 func (t *censusIntake) applyPrimary(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	switch {
 	case row.Primary == 0:
@@ -90,8 +90,8 @@ func (t *censusIntake) listModifiers(before []evidence.Listed, now []catalogue.F
 	return next
 }
 
-// listDiagnoses returns the current diagnoses. A diagnosis that was listed before keeps its start, unless the row has
-// another onset.
+// listDiagnoses returns the current diagnoses. A diagnosis that was listed before keeps its start, unless the row has a
+// different onset.
 func (t *censusIntake) listDiagnoses(before []facts.Standing, now []acuity.Diagnosis) []facts.Standing {
 	next := make([]facts.Standing, 0, len(now))
 	for _, d := range now {
@@ -112,7 +112,7 @@ func (t *censusIntake) listDiagnoses(before []facts.Standing, now []acuity.Diagn
 	return next
 }
 
-// listNewborns returns the newborns listed now. A newborn with an unchanged primary keeps its clock.
+// listNewborns returns the newborns listed now. A newborn with an unchanged primary factor keeps its clock.
 func (t *censusIntake) listNewborns(f *facts.CensusFacts, now []acuity.CensusNewborn) []facts.ListedNewborn {
 	before := slices.Clone(f.Newborns)
 	next := make([]facts.ListedNewborn, 0, len(now))

@@ -71,8 +71,8 @@ func TestChartAfterEachStatement(t *testing.T) {
 	}
 }
 
-// A drug and an observation with the same local code have the same meaning. The end of one removes no evidence of the
-// other.
+// A drug and an observation with the same local code have the same meaning. Ending one of them does not remove the
+// other's evidence.
 func TestTwoIdentitiesOfOneCode(t *testing.T) {
 	said := func(kind catalogue.SignalKind, status acuity.SignalStatus, at acuity.Instant) acuity.Signal {
 		return acuity.Signal{Room: 1, Kind: kind, System: codes.SystemLocal, Code: "X1", Status: status, ObservedAt: at}
@@ -98,7 +98,7 @@ func TestTwoIdentitiesOfOneCode(t *testing.T) {
 	}
 }
 
-// Oxytocin that is restarted after birth is not an induction.
+// Oxytocin restarted after birth is not an induction.
 func TestOxytocinAgainAfterBirth(t *testing.T) {
 	drug := func(status acuity.SignalStatus) acuity.Signal {
 		return acuity.Signal{Room: 1, Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "7824", Display: "oxytocin", Status: status}

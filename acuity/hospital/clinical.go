@@ -11,7 +11,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// clinicalIntake applies the clinical statements of requests.
+// clinicalIntake applies the clinical statements in requests.
 type clinicalIntake struct {
 	*registry.Registry
 	names      *identity.Names
@@ -20,10 +20,10 @@ type clinicalIntake struct {
 	statements *stays.Statements
 	capacity   *capacity
 
-	spare []evidence.Statement // memory for the statements of a request
+	spare []evidence.Statement // memory for the statements in a request
 }
 
-// applySignals applies the clinical statements of a request.
+// applySignals applies the clinical statements in a request.
 func (k *clinicalIntake) applySignals(in *registry.Intake) {
 	if ref := in.Observation.Room; ref != nil {
 		if in.Room = k.namedRoom(in, *ref); in.Room == nil {
@@ -134,8 +134,8 @@ func (k *clinicalIntake) storeStatement(in *registry.Intake, i int, s *acuity.Si
 	}
 }
 
-// subjectOf returns the holder for a signal, and adds the holder if it is unknown. The zero holder means that the cap
-// is reached.
+// subjectOf returns the holder for a signal, and adds the holder if it is unknown. A zero holder means that the cap is
+// reached.
 func (k *clinicalIntake) subjectOf(s *acuity.Signal) identity.Holder {
 	if s.Visit != "" {
 		if v := k.names.VisitCalled(s.Visit); v != nil {
@@ -157,7 +157,7 @@ func (k *clinicalIntake) subjectOf(s *acuity.Signal) identity.Holder {
 }
 
 // isFullOfUnknown reports whether the number of visits that only statements name has reached the cap. A name that
-// turned out to be another name of a visit does not count.
+// turned out to belong to a known visit does not count.
 func (k *clinicalIntake) isFullOfUnknown() bool {
 	if len(k.Unknown) < k.Limits.Unknown {
 		return false

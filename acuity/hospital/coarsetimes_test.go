@@ -8,7 +8,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// The resolved instants of coarse times survive a restart after each version. The admission and the
+// The instants to which coarse times were resolved survive a restart after each version. The admission and the
 // observation keep the instants of the first version, even after a version with an exact start.
 func TestToldTimesAreRestored(t *testing.T) {
 	const minute = acuity.Instant(60_000)

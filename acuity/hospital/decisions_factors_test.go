@@ -8,8 +8,7 @@ import (
 	"svc/acuity"
 )
 
-// The table has demand, class and staleness of the 38 primary factors over time
-// (docs/decisions.md#primary-demand).
+// The table has the demand, class and staleness of the 38 primary factors over time (docs/decisions.md#primary-demand).
 func TestDecisionsPrimaryFactors(t *testing.T) {
 	for id, want := range map[string][]axisReading{
 		"triage-initial":            {{0, "60 0"}, {19, "60 0"}, {20, "30 0"}, {359, "30 0"}, {360, "30 0 stale"}},
@@ -62,7 +61,7 @@ func alone(id, want string) string {
 	return "4 " + want[:i] + " " + id + "/" + want[i+1:]
 }
 
-// The table has newborns alone, with a mother in labor, and in a couplet.
+// The table covers newborns alone, with a mother in labor, and in a couplet.
 func TestDecisionsNewborns(t *testing.T) {
 	couplet := " pp-couplet/0"
 	decide(t, map[string]decision{
@@ -209,8 +208,8 @@ func TestDecisionsNewborns(t *testing.T) {
 	})
 }
 
-// The table has floors, fractions, classes and windows of the 42 modifiers
-// (docs/decisions.md#modifier-demand), in a room with the primary factor of the row.
+// The table has the floors, fractions, classes and windows of the 42 modifiers (docs/decisions.md#modifier-demand), in
+// a room with the row's primary factor.
 func TestDecisionsModifiers(t *testing.T) {
 	type context struct{ primary, demand, class string }
 	antepartum := context{"ap-stable", "20", "1"}

@@ -7,8 +7,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// A statement about one fetus does not affect another, regardless of the feed that sends it and of
-// the feed that reports several fetuses.
+// A statement about one fetus does not affect another fetus, whichever feed sends the statement and whichever feed
+// reports several fetuses.
 func TestDecisionsFetus(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
@@ -79,8 +79,7 @@ func TestDecisionsFetus(t *testing.T) {
 	decide(t, rows)
 }
 
-// Retracting a tracing that was entered in error withdraws only that tracing, so the previous one
-// applies.
+// Retracting a tracing entered in error withdraws only that tracing, so the previous tracing applies.
 func TestDecisionsRetractedTracing(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (

@@ -8,7 +8,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// resources returns the observation of a FHIR request at one time.
+// resources returns the observation from a FHIR request received at a given time.
 func resources(at float64, signals ...sign) acuity.Observation {
 	o := said(at, acuity.ChannelFHIR)
 	for _, s := range signals {
@@ -17,8 +17,8 @@ func resources(at float64, signals ...sign) acuity.Observation {
 	return o
 }
 
-// encounter returns a version of an Encounter that was updated at minute made; negative means no
-// time. It has the events of the given observations, and is void without them.
+// encounter returns a version of an Encounter that was updated at minute made; a negative made means no time. The
+// version has the events of the given observations; without any, it is void.
 func encounter(at float64, resource string, made float64, steps ...acuity.Observation) acuity.Observation {
 	o := said(at, acuity.ChannelFHIR)
 	for _, s := range steps {
@@ -46,7 +46,7 @@ func (s sign) of(resource string, made ...float64) sign {
 	return s
 }
 
-// by makes a signal refer to a patient, by number and by reference, and to no visit.
+// by makes a signal refer to a patient, by number and by reference, but not to a visit.
 func (s sign) by(patient, subject string) sign {
 	s.Visit, s.Patient, s.Subject = "", patient, subject
 	return s
@@ -74,9 +74,8 @@ func condition(codes ...string) sign {
 	return s
 }
 
-// These are the decisions on FHIR resources, and on HL7 messages about the same visit
-// (docs/decisions.md#encounter-versions, #two-feeds, #diagnosis-sets, #diagnosis-since,
-// #magnesium-infusion).
+// TestDecisionsFHIR has the decisions on FHIR resources, and on HL7 messages about the same visit
+// (docs/decisions.md#encounter-versions, #two-feeds, #diagnosis-sets, #diagnosis-since, #magnesium-infusion).
 func TestDecisionsFHIR(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (

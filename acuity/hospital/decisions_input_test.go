@@ -8,7 +8,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// These are the decisions on clinical statements and on reading codes and values
+// TestDecisionsSignals has the decisions on clinical statements and on reading codes and values
 // (docs/decisions.md#statement-owner, #suggestions).
 func TestDecisionsSignals(t *testing.T) {
 	antepartum := census(0, holds(4, "ap-stable"))
@@ -195,7 +195,7 @@ func TestDecisionsSignals(t *testing.T) {
 	})
 }
 
-// These are the decisions of docs/decisions.md#newborn-clocks, #census-keys, #explicit-primary,
+// TestDecisionsCensusKeys has the decisions in docs/decisions.md#newborn-clocks, #census-keys, #explicit-primary,
 // #census-rows.
 func TestDecisionsCensusKeys(t *testing.T) {
 	decide(t, map[string]decision{

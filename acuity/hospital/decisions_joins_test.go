@@ -27,14 +27,14 @@ func of(patient string, o acuity.Observation) acuity.Observation {
 	return o
 }
 
-// joined is the expected state after facts in any order.
+// joined is the state expected after facts in any order.
 type joined struct {
 	say      []acuity.Observation
-	want     string // at 60 min
+	want     string // expected state at 60 min
 	unplaced int32
 }
 
-// orders calls f with each permutation of a list, or with 120 of them.
+// orders calls f with each permutation of a list, or with 120 of them if there are more.
 func orders(list []acuity.Observation, f func([]acuity.Observation)) {
 	count := 0
 	var permute func(n int)
@@ -59,7 +59,7 @@ func orders(list []acuity.Observation, f func([]acuity.Observation)) {
 	permute(len(list))
 }
 
-// Several identifiers of one visit identify the same visit, in any order of arrival and after a restart.
+// Several identifiers for one visit identify the same visit, in any order of arrival and after a restart.
 func TestDecisionsJoins(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	stay := func(to float64, steps ...acuity.Observation) acuity.Observation { // an Encounter E without a location
@@ -254,7 +254,7 @@ func told(say []acuity.Observation) (text string) {
 	return text
 }
 
-// The answer warns of a fact that joins no visits, or ends or cancels nothing.
+// The answer has a warning about a fact that does not join visits, or that does not end or cancel anything.
 func TestDecisionsJoinsTold(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const inA, inB = "<LDR:A> 60 labor-standard/0", "<LDR:B> 60 labor-standard/0"
@@ -317,8 +317,8 @@ func byReference(subject string, o acuity.Observation) acuity.Observation {
 	return o
 }
 
-// old converts a message to the format of the previous release: the name of the visit and a warning
-// show that it identifies only the patient.
+// old converts a message to the format of the previous release: the visit's name and a warning show that the message
+// identifies only the patient.
 func old(o acuity.Observation) acuity.Observation {
 	for i := range o.Events {
 		o.Events[i].Warnings = []acuity.Warning{{Code: "visit_by_patient", Path: "PV1-19"}}

@@ -64,9 +64,8 @@ func TestDecisionsTracing(t *testing.T) {
 	decide(t, rows)
 }
 
-// Some statements end a category, a warning or a score of every source, and retracting the
-// statement restores it (docs/decisions.md#silent-category-iii, #category-i, #bmi-below-limit,
-// #mews-below-limit).
+// Some statements end a category, a warning or a score from every source; retracting such a statement restores what it
+// ended (docs/decisions.md#silent-category-iii, #category-i, #bmi-below-limit, #mews-below-limit).
 func TestDecisionsCleared(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	retracted := func(s sign) sign { return s.status(acuity.SignalRetracted) }

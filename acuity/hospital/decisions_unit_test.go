@@ -10,9 +10,9 @@ import (
 	"svc/acuity/score"
 )
 
-// These are the decisions on the level and the axes of a unit (docs/decisions.md#unit-level). A
-// reading is the level, the driving axis ("-" for any), and further figures: "R", "short", "fte",
-// "ratio", and axes as "axis=level/pressure".
+// TestDecisionsUnit has the decisions on the level and the axes of a unit (docs/decisions.md#unit-level). A reading is
+// the level, the driving axis ("-" for any), and additional numbers: "R", "short", "fte", "ratio", and axes as
+// "axis=level/pressure".
 func TestDecisionsUnit(t *testing.T) {
 	many := func(rows ...acuity.CensusRoom) acuity.Observation {
 		o := census(0, rows...)
@@ -153,7 +153,7 @@ func TestDecisionsUnit(t *testing.T) {
 	}
 }
 
-// lacks returns the text of the whole verdict if it lacks any of the wanted words, or "".
+// lacks returns the text of the whole verdict if any of the wanted words is missing, or "" if none is.
 func lacks(v *score.Verdict, want string) string {
 	have := []string{
 		v.Level.String(), v.Driving.String(), fmt.Sprint("R=", v.Required), fmt.Sprint("short=", v.Shortfall),
@@ -186,7 +186,7 @@ func lacks(v *score.Verdict, want string) string {
 	return ""
 }
 
-// plan returns an observation with a number of nurses from a later time on.
+// plan returns an observation that plans a number of nurses from a later time.
 func plan(at, from float64, nurses int32) acuity.Observation {
 	o := staffing(at, nurses, acuity.Unsaid)
 	o.Staffing.AsOf = minute(from)

@@ -35,10 +35,10 @@ func visits(rows map[string]decision) map[string]decision {
 	return rows
 }
 
-// These are the decisions on visits and ADT events (docs/decisions.md#event-set).
+// TestDecisionsVisits has the decisions on visits and ADT events (docs/decisions.md#event-set).
 func TestDecisionsVisits(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
-	couplet := list( // the baby was 6 h 40 min old when both came to the ward
+	couplet := list( // the baby was 6 h 40 min old when mother and baby came to the ward
 		message(-500, acuity.A01, "LDR:A"), message(-400, acuity.A01, "v=baby", "mother=v1", "LDR:A"),
 		message(0, acuity.A02, "MBU:3"), message(0, acuity.A02, "v=baby", "MBU:3"),
 	)

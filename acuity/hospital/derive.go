@@ -4,8 +4,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// derive updates everything that is derived from the facts. Each step derives the touched visits or rooms completely,
-// and may touch others for the next steps. The result does not depend on the order in which they were touched.
+// derive updates everything that is derived from the facts. Each step derives the state of the touched visits or rooms
+// completely, and may touch other visits or rooms for the next steps. The result does not depend on the order of
+// touching.
 func (u *State) derive() {
 	u.updateTable()
 	if u.registry.Work.Plain {
@@ -28,7 +29,7 @@ func (u *State) derive() {
 	u.registry.Work.Rooms.Reset(registry.Touched)
 }
 
-// touchAll touches everything, which is necessary after a restore, a first census, or a change of the local settings.
+// touchAll touches everything, which is necessary after a restore, a first census, or a change to the local settings.
 func (u *State) touchAll() {
 	for _, v := range u.registry.Visits {
 		u.registry.Work.MarkVisit(v, registry.Touched)

@@ -17,7 +17,7 @@ func mustFactor(t testing.TB, id string) catalogue.Factor {
 	return f
 }
 
-// seenRoom is a room as rendered for comparison, seenFactor a factor with its sources.
+// seenRoom is a room as rendered for comparison; seenFactor is a factor with its sources.
 type seenRoom struct {
 	score.RoomVerdict
 	Factors []seenFactor
@@ -43,7 +43,7 @@ func seen(v *score.RoomVerdict) seenRoom {
 	return s
 }
 
-// seenUnit is a unit as rendered for comparison, with the sentences of its axes.
+// seenUnit is a unit as rendered for comparison, including the sentences of its axes.
 type seenUnit struct {
 	score.Verdict
 	Rooms   []seenRoom

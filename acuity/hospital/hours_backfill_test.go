@@ -9,8 +9,8 @@ import (
 	"svc/acuity/score"
 )
 
-// A past that must be replayed after a restore or a change is replayed in pieces. Its snapshots
-// equal those of an uninterrupted unit.
+// A past that must be replayed after a restore or a change is replayed in pieces. The snapshots equal those of an
+// uninterrupted unit.
 func TestPastIsRecalledInPieces(t *testing.T) {
 	const days, piece = 6, 7
 	events, end := ward(2, days), day.Add(days*24*time.Hour)
@@ -73,14 +73,14 @@ func TestPastIsRecalledInPieces(t *testing.T) {
 	}
 }
 
-// A past hour contains everything that the unit knows about it, regardless of how earlier hours
-// were replayed: a replay keeps everything that the unit still stores.
+// A past hour contains everything that the unit knows about that hour, regardless of how earlier hours were replayed: a
+// replay keeps everything that the unit still stores.
 func TestPastForgetsNothing(t *testing.T) {
 	const hour = 60
 	end := clockAt(9 * 24 * hour)
 	labor, ward := acuity.Location{PointOfCare: "LDR", Room: "L1"}, acuity.Location{PointOfCare: "MBU", Room: "P1"}
 	for name, c := range map[string]struct {
-		events []acuity.Event // at intervals of a day and an hour
+		events []acuity.Event // one every day and one hour (25 h)
 		want   []acuity.SnapshotVisit
 	}{
 		"a discharge that is cancelled after a week, early in the hour after it": {

@@ -7,7 +7,7 @@ import (
 	"svc/acuity"
 )
 
-// BenchmarkBackfill makes the snapshots of 28 days of a small ward, hour by hour. The longest hour is the longest time
+// BenchmarkBackfill makes the snapshots for 28 days of a small ward, hour by hour. The longest hour is the longest time
 // that an input waits.
 func BenchmarkBackfill(b *testing.B) {
 	const days = 28

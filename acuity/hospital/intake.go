@@ -6,7 +6,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// answerCreates reports that nothing changed if the whole observation would only create things that already exist.
+// If an observation would only create things that already exist, answerCreates reports that nothing changed.
 func answerCreates(in *registry.Intake) {
 	if len(in.Existing) == 0 {
 		return

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A step compares its verdict with that of the previous step, which must not have changed since. The step overwrites
-// charts, so it copies the evidence that the previous verdict refers to. A plain unit does not need the copies: it
+// A step compares its verdict with the previous step's verdict, which must not have changed since. The step overwrites
+// charts, so it copies the evidence to which the previous verdict refers. A plain unit does not need these copies: it
 // creates its charts in new memory.
 func TestTheVerdictBeforeStaysAsItWas(t *testing.T) {
 	for name, plain := range map[string]bool{"kept": false, "plain": true} {

@@ -7,9 +7,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// Rooms beyond the limit of a hospital are refused with a warning at their item, whether a census,
-// a signal, an event with a number or location, or a row of the location table names them. Known
-// rooms remain usable.
+// Rooms beyond a hospital's limit are refused with a warning at the item that names them, whether a census, a signal,
+// an event with a number or location, or a row of the location table names them. Known rooms remain usable.
 func TestKnownRoomsAreCapped(t *testing.T) {
 	few := registry.Usual
 	few.Known = 3

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// TestTableVersion: a change of many rows with an expected table version succeeds until another
-// change sets or removes a row. Then it is refused, even if the other change was undone.
+// TestTableVersion: a change of many rows with an expected table version succeeds until another change sets or removes
+// a row. After that, the change is refused, even if the other change was undone.
 func TestTableVersion(t *testing.T) {
 	u := New(testHospital)
 	at := day

@@ -6,8 +6,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// updateTable updates the room table once per step, and touches what depends on changed results. A step may add
-// hundreds of rooms, and usually no visit depends on them.
+// updateTable updates the room table once per step and touches what depends on results that have changed. It runs only
+// once per step because a step may add hundreds of rooms, and usually no visit depends on them.
 func (u *State) updateTable() {
 	w := &u.registry.Work
 	for _, l := range w.DroppedPlaces {
@@ -31,7 +31,7 @@ func (u *State) updateTable() {
 	}
 }
 
-// rebuildTable rebuilds the room table from the facts, and the list of newborns in censuses.
+// rebuildTable rebuilds the room table and the list of newborns in censuses from the facts.
 func (u *State) rebuildTable() {
 	u.locations.Table = location.Table{References: u.names.PlaceOf}
 	u.locations.Table.SetRows(u.settings.Locations())

@@ -11,19 +11,19 @@ import (
 	"svc/acuity"
 )
 
-// staffedAt is an entry of the past staffing of a batch, by minutes of the first day.
+// staffedAt returns an entry of the past staffing in a batch, for a minute of the first day.
 func staffedAt(minute int, nurses int32, call acuity.Tristate) acuity.Staffing {
 	return acuity.Staffing{AsOf: clockAt(minute), Nurses: nurses, Call: call}
 }
 
-// batchOfPast has one patient in labor from the first minute, and the staffing.
+// batchOfPast returns a batch with one patient in labor from the first minute, and the given staffing.
 func batchOfPast(at acuity.Instant, list ...acuity.Staffing) acuity.Observation {
 	return acuity.Observation{ReceivedAt: at, Channel: acuity.ChannelBatch, PastStaffing: list, Events: []acuity.Event{
 		{ID: "in", Type: acuity.A01, At: clockAt(1), Visit: "v1", Class: 'I', Place: acuity.Location{PointOfCare: "LDR", Room: "L1"}},
 	}}
 }
 
-// staffedHours renders the staffing of the newest generation of each hour, as "1:5y": hour, nurses, staff on call.
+// staffedHours renders the staffing in each hour's newest generation, in the form "1:5y": hour, nurses, call staff.
 func staffedHours(changes []acuity.Change) string {
 	newest := map[int32]string{}
 	last := int32(0)
@@ -141,8 +141,8 @@ func TestPastHourHasTheLevelOfItsStaffing(t *testing.T) {
 	}
 }
 
-// The hours of a past do not depend on the order of the staffing in a batch, on the batches that it
-// is spread over, or on a restart between them.
+// Past hours do not depend on the order of the staffing in a batch, on how the staffing is divided into batches, or on
+// a restart between batches.
 func TestPastStaffingHasNoOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := clockAt(12*60 + 30)
@@ -175,7 +175,7 @@ func TestPastStaffingHasNoOrder(t *testing.T) {
 	})
 }
 
-// The record keeps the newest entries, drops those that no backfill needs, and is deleted with the last entry.
+// The record keeps the newest entries and drops entries that no backfill needs. It is deleted with the last entry.
 func TestPastStaffingIsBounded(t *testing.T) {
 	u, log := New(testHospital), changelog{}
 	now := clockAt(30)

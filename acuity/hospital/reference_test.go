@@ -16,8 +16,8 @@ func ofReferences(at time.Time, list ...acuity.Reference) *acuity.Observation {
 	return &acuity.Observation{Hospital: "north", ReceivedAt: acuity.At(at), Channel: acuity.ChannelFHIR, References: list}
 }
 
-// A drug that a statement only references becomes known when its Medication arrives, and is removed
-// from the worklist. A newer version of the Medication applies.
+// A drug to which a statement only refers becomes known when its Medication arrives, and is then removed from the
+// worklist. A newer version of the Medication applies.
 func TestMedicationComesLater(t *testing.T) {
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	u := New("north")
@@ -71,7 +71,7 @@ func TestReferencesAreBounded(t *testing.T) {
 	}
 }
 
-// A dropped reference has no effect: the unit equals one that is restored without it.
+// A dropped reference has no effect: the unit equals a unit restored without the reference.
 func TestForgottenReferenceHasNoEffect(t *testing.T) {
 	now := day
 	for name, c := range map[string]struct {

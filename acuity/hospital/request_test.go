@@ -8,8 +8,8 @@ import (
 	"svc/acuity/facts"
 )
 
-// A request that is repeated within 24 h has no effect, and its answer refers to the change of the
-// first, even after a restore. With another body it is refused.
+// A request repeated within 24 h has no effect, and its answer refers to the change made by the first request, even
+// after a restore. With a different body, the request is refused.
 func TestRequestsAreTakenOnce(t *testing.T) {
 	received := acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
 	ask := func(key, digest string, at acuity.Instant, nurses int32) *acuity.Observation {

@@ -11,8 +11,8 @@ import (
 	"svc/acuity/score"
 )
 
-// A room is unchanged after a visit was placed there by mistake and removed. Statements of that
-// time belong to no patient, in any order of arrival.
+// A room is unchanged after a visit was placed there by mistake and removed. Statements from that time do not belong to
+// any patient, in any order of arrival.
 func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 	const a, b = 4, 5
 	admit := message(0, acuity.A01, "#4", "class=I")
@@ -70,7 +70,7 @@ func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 	}
 }
 
-// No patient returns when the withdrawn visit is dropped.
+// Dropping the withdrawn visit does not bring back a patient.
 func TestWithdrawnPlacementIsForgotten(t *testing.T) {
 	a, day := int32(4), 24*60.0
 	say := list(message(0, acuity.A01, "#4", "class=I"), clinical(5, a, mag().seen(5)), message(20, acuity.A11, "cancels=0"),
@@ -80,7 +80,7 @@ func TestWithdrawnPlacementIsForgotten(t *testing.T) {
 
 func list(o ...acuity.Observation) []acuity.Observation { return o }
 
-// permutations returns all orders of observations.
+// permutations returns all orders of the observations.
 func permutations(of []acuity.Observation) [][]acuity.Observation {
 	if len(of) == 0 {
 		return [][]acuity.Observation{nil}

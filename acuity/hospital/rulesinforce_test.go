@@ -9,8 +9,7 @@ import (
 	"svc/acuity/facts"
 )
 
-// A rule changes the demand of a room at once, and so does its removal. The verdict lists its
-// rules.
+// A rule changes a room's demand at once, and so does removing the rule. The verdict lists the rules in effect.
 func TestRuleInForce(t *testing.T) {
 	u := New(testHospital)
 	at := day

@@ -8,8 +8,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// A source that is hidden by another source of the same factor ends on time, both in a unit that judges only due rooms
-// and in one that judges all rooms at each step.
+// A source hidden by another source of the same factor ends on time, both in a unit that judges only due rooms and in
+// one that judges all rooms at each step.
 func TestAHiddenSourceEnds(t *testing.T) {
 	category := acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR category", Value: codes.ParseValue("Category II")}
 	row := acuity.CensusRoom{ID: 4, Label: "L4", Status: acuity.RoomOccupied, Primary: factor("labor-standard"), HasDiagnoses: true, Diagnoses: []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O68"}}}
@@ -40,7 +40,7 @@ func TestAHiddenSourceEnds(t *testing.T) {
 	}
 }
 
-// A source that replaces another is a change, even if nothing else changes.
+// A source that replaces another one counts as a change, even if nothing else changes.
 func TestAnotherSourceIsAChange(t *testing.T) {
 	row := func(code string) *acuity.Census {
 		return &acuity.Census{TotalRooms: 9, Rooms: []acuity.CensusRoom{{

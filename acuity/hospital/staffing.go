@@ -10,7 +10,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// setStaffing sets the number of nurses, now or from a future time.
+// setStaffing sets the number of nurses from now on or from a future time.
 func setStaffing(f *facts.UnitState, in *registry.Intake, s *acuity.Staffing) {
 	n := *s
 	if n.AsOf == 0 {

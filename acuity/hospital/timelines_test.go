@@ -10,8 +10,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// A FHIR Patient with a neonate marks as newborn the visits that began before its version or within
-// a day after it. A later version can undo that.
+// A FHIR Patient version that says "neonate" marks a visit as a newborn's if the visit began before that version or
+// within a day after it. A later version can undo this.
 func TestNeonate(t *testing.T) {
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	admitted := func(u *State, visit string, when time.Time, offset int64) {
@@ -40,8 +40,8 @@ func TestNeonate(t *testing.T) {
 	}
 }
 
-// A mother's chart has as many babies as the highest birth order of her newborns, from their events
-// or from FHIR Patients. The newest version of a Patient applies, even after a restore.
+// The number of babies in a mother's chart is the highest birth order of her newborns, from their events or from FHIR
+// Patients. The newest version of a Patient applies, even after a restore.
 func TestBirthOrder(t *testing.T) {
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	u, kept, offset := New("north"), changelog{}, int64(0)

@@ -14,8 +14,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// busy returns a unit of 40 rooms after a day in which visits were placed, discharged and followed
-// by others. Half of the rooms have signals.
+// busy returns a unit of 40 rooms after a day in which visits were placed, discharged and replaced by new ones. Half of
+// the rooms have signals.
 func busy(hospital string) (*State, acuity.Instant) {
 	u := New(hospital)
 	now := day

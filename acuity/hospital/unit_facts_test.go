@@ -165,7 +165,7 @@ func TestRejectedInputIsNotSilent(t *testing.T) {
 	}
 }
 
-// A unit that is restored with other rules reports the differences at once.
+// A unit restored under different rules reports the differences at once.
 func TestRestoreUnderOtherRulesIsDueAtOnce(t *testing.T) {
 	u := New(testHospital)
 	feed(u, said4())
@@ -175,7 +175,7 @@ func TestRestoreUnderOtherRulesIsDueAtOnce(t *testing.T) {
 	if !ok {
 		t.Fatal("no record of the room")
 	}
-	room.Color = acuity.ColorGreen // as if other rules had been in force
+	room.Color = acuity.ColorGreen // as if different rules had been in effect
 	r := log.restore(t)
 	if due := r.Due(); due != clockAt(0) {
 		t.Fatalf("due %v", due.Time())
@@ -225,7 +225,7 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 	}
 }
 
-// A visit is dropped by the first step after a week without facts, at any hour, and not earlier.
+// A visit is dropped by the first step after a week without facts, whatever the hour, and not earlier.
 func TestVisitIsForgottenAfterAWeek(t *testing.T) {
 	u := New(testHospital)
 	feed(

@@ -12,10 +12,10 @@ import (
 
 const testHospital = "st-test"
 
-// day is the start of the tests' time.
+// day is the instant at which the tests start.
 var day = acuity.At(time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC))
 
-// clockAt returns the instant n minutes after the start of the tests' time.
+// clockAt returns the instant n minutes after day.
 func clockAt(n int) acuity.Instant { return day.Add(time.Duration(n) * time.Minute) }
 
 // feed applies observations to a unit, and the due instants in between.

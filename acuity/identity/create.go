@@ -7,8 +7,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// FindExisting finds the parts of an observation whose resources already exist. It runs before anything of the
-// observation is applied, and in the order of the log, so two concurrent requests create one resource.
+// FindExisting finds the parts of an observation whose resources already exist. It runs before any part of the
+// observation is applied, and in log order, so two concurrent requests create only one resource.
 func (ns *Names) FindExisting(in *registry.Intake) {
 	for _, c := range in.Observation.Creates {
 		if !slices.ContainsFunc(c.Names, ns.knows) {
@@ -21,8 +21,8 @@ func (ns *Names) FindExisting(in *registry.Intake) {
 	}
 }
 
-// knows reports whether a visit, a resource or a reference has a name. Only stored facts count, so a restored unit
-// gives the same result.
+// knows reports whether a visit, a resource or a reference has the given name. Only stored facts count, so a restored
+// unit gives the same result.
 func (ns *Names) knows(name string) bool {
 	if ns.References.Rows[name] != nil {
 		return true

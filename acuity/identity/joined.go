@@ -12,8 +12,9 @@ func (ns *Names) IsCalled(v *registry.Visit, name string) bool {
 	return name == v.ID || ns.VisitNamed(name) == v
 }
 
-// VisitNamed returns the visit with a name: its identity, one of its Encounters, or its account number. It returns nil
-// if there is none. If mother and newborn share an account, it returns the mother's visit.
+// VisitNamed returns the visit with the given name, which may be the visit's identity, the name of an Encounter or an
+// account number. It returns nil if there is none. If mother and newborn share an account, it returns the mother's
+// visit.
 func (ns *Names) VisitNamed(name string) *registry.Visit {
 	if v := ns.VisitCalled(name); v != nil {
 		return v.Whole()
@@ -29,8 +30,8 @@ func (ns *Names) VisitNamed(name string) *registry.Visit {
 	return best
 }
 
-// precedes reports whether visit a takes precedence over b: an open visit before a closed one, then the one that opened
-// last.
+// precedes reports whether visit a takes precedence over b: an open visit precedes a closed one; if both are open or
+// closed, the one that opened last precedes.
 func precedes(a, b *registry.Visit) bool {
 	if a.Timeline.Open != b.Timeline.Open {
 		return a.Timeline.Open
@@ -39,7 +40,7 @@ func precedes(a, b *registry.Visit) bool {
 }
 
 // IDOf returns the identity under which the events of a message are stored. Mother and newborn may share an account, so
-// the identity of an account alone includes the patient.
+// the identity for an account without a visit number includes the patient.
 func IDOf(e *acuity.Event) string {
 	if e.Account != "" && e.Account == e.Visit && e.Patient != "" {
 		return e.Visit + " " + e.Patient

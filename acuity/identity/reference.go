@@ -14,7 +14,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// StoreReferences stores the Medications, Locations and Patients that other resources refer to.
+// StoreReferences stores the Medications, Locations and Patients to which other resources refer.
 func (ns *Names) StoreReferences(in *registry.Intake) {
 	codes, persons := map[string]bool{}, map[string]bool{} // changed Medications and changed Patients
 	placesChanged := false
@@ -77,7 +77,7 @@ func (ns *Names) StoreReferences(in *registry.Intake) {
 	}
 }
 
-// rereadStatements matches all statements again with the current references.
+// rereadStatements matches all statements again, using the current references.
 func (ns *Names) rereadStatements() {
 	mappings := *ns.Matcher.Maps
 	mappings.Medication = ns.Medication
@@ -96,8 +96,7 @@ func cloneTexts(s *facts.ReferenceState) {
 	}
 }
 
-// dropOldest enforces the caps of Patients and of all other references, and returns the dropped ones, which are the
-// oldest versions.
+// dropOldest enforces the caps on Patients and on all other references. It drops the oldest versions and returns them.
 func (ns *Names) dropOldest() (forgotten []*facts.ReferenceState) {
 	if len(ns.References.Rows) <= CapReferences {
 		return nil
@@ -124,8 +123,8 @@ func (ns *Names) dropOldest() (forgotten []*facts.ReferenceState) {
 	return forgotten
 }
 
-// touchPerson touches the unassigned statements and the visits of a patient. A reference that is not a Patient touches
-// nothing.
+// touchPerson touches the unassigned statements and the visits of a patient. For a reference that is not a Patient, it
+// does nothing.
 func (ns *Names) touchPerson(r *acuity.Reference) {
 	if r.Patient == "" && !r.IsOfPerson() {
 		return
@@ -143,8 +142,8 @@ func (ns *Names) touchPerson(r *acuity.Reference) {
 	}
 }
 
-// refersTo reports whether a statement refers to one of these references, or to one that contains it. If so, statements
-// must be matched again.
+// refersTo reports whether any statement refers to one of the named references, or to a reference that contains one of
+// them. If so, statements must be matched again.
 func (ns *Names) refersTo(names map[string]bool) bool {
 	for range terminology.MaxInside - 1 {
 		inside := maps.Clone(names)

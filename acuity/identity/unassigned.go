@@ -8,7 +8,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// Holder stores statements that name no room. It is a visit, or a patient without a visit.
+// Holder stores statements that do not name a room. It is a visit, or a patient without a visit.
 type Holder struct {
 	V          *registry.Visit
 	Unassigned *registry.Unassigned
@@ -25,10 +25,11 @@ func (h Holder) ResourceStatements() evidence.ResourceStatements {
 	return nil
 }
 
-// IsNameless reports whether the holder is a retraction that waits for its resource.
+// IsNameless reports whether the holder is for a retraction that waits for its resource.
 func (h Holder) IsNameless() bool { return h.Unassigned != nil && h.Unassigned.Resource != "" }
 
-// FindOrAdd returns the unassigned statements of a name, or nil if the cap is reached.
+// FindOrAdd returns the unassigned statements for a name, adding an empty entry if necessary. It returns nil if the cap
+// is reached.
 func (ns *Names) FindOrAdd(name registry.SubjectName) *registry.Unassigned {
 	r := ns.BySubject[name]
 	if r == nil && len(ns.BySubject) < ns.Limits.Unknown {

@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// A location that refers to FHIR Locations resolves to their location.
+// A location that refers to FHIR Locations resolves to the place that these describe.
 func TestFHIRLocations(t *testing.T) {
 	const ref = acuity.LocationName
 	places := map[string]acuity.Location{

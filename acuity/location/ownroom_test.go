@@ -6,8 +6,8 @@ import (
 	"svc/acuity"
 )
 
-// A room that only events name is new once, and its name is the first of its spellings in text
-// order. The room is unused when no event with a spelling of it remains.
+// A room that only events name counts as new only once, and its name is its first spelling in text order. A spelling is
+// unused when no event with that spelling remains.
 func TestUses(t *testing.T) {
 	var table Table
 	if !table.AddUse(spot("mbu^t 2")) || table.AddUse(spot("MBU^T2")) || table.AddUse(spot("MBU^T2^B")) {
@@ -23,7 +23,7 @@ func TestUses(t *testing.T) {
 	if _, _, ok := table.Spelling(id + 1); ok {
 		t.Error("a room that nobody named has a spelling")
 	}
-	table.DropUse(spot("mbu^t 2")) // another spelling
+	table.DropUse(spot("mbu^t 2")) // a different spelling
 	table.DropUse(spot("MBU^T2"))
 	if table.IsUnused(spot("MBU^T2")) {
 		t.Error("an event with this spelling is left")

@@ -178,7 +178,7 @@ func TestRoomsThatCollide(t *testing.T) {
 	if one.SameRoom(&a, &b) || !one.SameRoom(&a, &a) {
 		t.Error("two rooms are one")
 	}
-	// A census that already uses such an id keeps it.
+	// A room that a census lists under such an id keeps the id.
 	id := one.Resolve(a).Room
 	one.SetRoom(id, "Own", "")
 	if one.Resolve(a).Room == id {
@@ -262,8 +262,7 @@ func spot(s string) acuity.Location {
 	return acuity.Location{PointOfCare: parts[0], Room: parts[1], Bed: parts[2]}
 }
 
-// docs/decisions.md#several-locations: a display is compared as a whole first, and then without its
-// bed.
+// docs/decisions.md#several-locations: a display is first compared as a whole and then without the bed.
 func TestDisplayWithBed(t *testing.T) {
 	place := acuity.Location{Label: "LDR 4, Bed 2", Room: "LDR 4", Bed: "2"}
 	var table Table

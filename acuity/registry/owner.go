@@ -11,7 +11,7 @@ type Binding struct {
 	Kind evidence.OwnerKind
 }
 
-// Owner returns the binding in the form that a statement stores.
+// Owner returns the binding in the form stored in a statement.
 func (b Binding) Owner() evidence.Owner {
 	if b.V == nil {
 		return evidence.Owner{Kind: b.Kind}
@@ -22,12 +22,12 @@ func (b Binding) Owner() evidence.Owner {
 // Undecided is the owner of a statement that is not assigned yet.
 var Undecided = evidence.Owner{Kind: NotBound}
 
-// These are the kinds of owners.
+// The kinds of owners.
 const (
 	ToNobody evidence.OwnerKind = iota
 	ToVisit
 	ToOccupant // current occupant of the room
 	ToPast     // former occupant
 	ToRoom     // room that neither ADT nor a census has named
-	NotBound   // not decided yet
+	NotBound   // the owner is not decided yet
 )

@@ -5,12 +5,12 @@ import (
 	"svc/acuity/evidence"
 )
 
-// Unassigned are the statements about one patient that name no visit, until they are 24 h old. They are assigned to a
-// visit of the patient as soon as any feed reports one (docs/decisions.md#subject-visit). A retraction that names only
-// its resource waits in a separate Unassigned.
+// Unassigned are the statements about one patient that do not name a visit, until they are 24 h old. They are assigned
+// to a visit of the patient as soon as a feed reports one (docs/decisions.md#subject-visit). A retraction that names
+// only its resource waits in a separate Unassigned.
 type Unassigned struct {
 	SubjectName
-	Statements evidence.ResourceStatements // in order of arrival; assigned to a visit, or waiting
+	Statements evidence.ResourceStatements // in order of arrival, whether assigned to a visit or waiting
 	Marked     bool
 }
 
@@ -29,7 +29,7 @@ func (r *Unassigned) Names() []string {
 	return list
 }
 
-// Newest returns the receipt of the newest version of each resource, because the versions of one resource must stay
+// Newest returns the receipt of the newest version of each resource, because all versions of a resource must stay
 // together.
 func (r *Unassigned) Newest() map[string]acuity.Instant {
 	at := make(map[string]acuity.Instant, len(r.Statements))

@@ -12,7 +12,7 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// someNumbers draws the inputs of a small unit.
+// someNumbers draws the inputs for the axes of a small unit.
 var someNumbers = rapid.Custom(func(t *rapid.T) axisInput {
 	some := func(name string, most int64) int64 { return rapid.Int64Range(0, most).Draw(t, name) }
 	yes := func(name string) bool { return rapid.Bool().Draw(t, name) }
@@ -31,8 +31,7 @@ var someNumbers = rapid.Custom(func(t *rapid.T) axisInput {
 	}
 })
 
-// The rule of an axis is always one that the axis lists. Each rule can be reached, and
-// docs/scoring.md explains it.
+// An axis's rule is always one that ListRules lists. Each rule can be reached, and docs/scoring.md explains each.
 func TestRulesOfAxes(t *testing.T) {
 	page, err := os.ReadFile("../../docs/scoring.md")
 	if err != nil {
@@ -66,7 +65,7 @@ func TestRulesOfAxes(t *testing.T) {
 	}
 }
 
-// The sentences of the axes use the singular and the plural correctly.
+// The axes' sentences use singular and plural correctly.
 func TestDetails(t *testing.T) {
 	none, one, many := &axisInput{staffed: true}, &axisInput{staffed: true}, &axisInput{staffed: true}
 	one.required, one.nurses, one.single, one.stat = catalogue.Nurse, 1, catalogue.Nurse, 1

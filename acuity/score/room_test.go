@@ -66,7 +66,7 @@ func TestGoldenRooms(t *testing.T) {
 	}
 	cases := map[string]struct {
 		list   []charted
-		birth  time.Duration // age of the birth, or 0
+		birth  time.Duration // time since the birth, or 0
 		demand catalogue.Demand
 		score  int32
 		color  acuity.Color
@@ -232,8 +232,7 @@ func TestTheShownEvidence(t *testing.T) {
 	if f.Since != now.Add(-hours) || f.Kind != acuity.ByDiagnosis || f.Severity != 3 || f.Next != now.Add(3*hours) || len(v.Evidence(&f)) != 3 {
 		t.Errorf("%+v", f)
 	}
-	// At +3 h the two newer sources are of class 2 like the old one, so the factor shows the
-	// earliest.
+	// At +3 h the two newer sources have class 2, like the old one, so the factor shows the earliest source.
 	v = judgeAt(r, now.Add(3*hours))
 	if f = v.Factors[0]; f.Since != now.Add(-5*hours) || f.Severity != 2 || v.AssignedBy(&f) != "first" {
 		t.Errorf("at 4 h: %+v, assigned by %q", f, v.AssignedBy(&f))
@@ -249,7 +248,7 @@ func TestEachFactorHasItsEvidence(t *testing.T) {
 	v := judgeAt(r, testStart)
 	for i := range v.Factors {
 		f := &v.Factors[i]
-		var rule string // rule of the first: a signal is shown before a diagnosis
+		var rule string // rule of the first source: a signal is shown in preference to a diagnosis
 		var codes, got []string
 		for j := range list {
 			if list[j].Factor == f.Factor {
@@ -277,8 +276,7 @@ func TestAHiddenStepIsNoChange(t *testing.T) {
 			t.Errorf("next %v, since %v", f.Next-now, f.Since-now)
 		}
 	}
-	// At +10 min the older source is 1:2 and hidden, so the newer source is shown until its next
-	// step.
+	// At +10 min, the older source demands 1:2 and is hidden, so the newer source is shown until its next step.
 	then := now.Add(10 * minutes)
 	v = judgeAt(r, then)
 	for _, f := range v.Factors {
@@ -291,7 +289,7 @@ func TestAHiddenStepIsNoChange(t *testing.T) {
 	}
 }
 
-// The factor that replaced a silent Category III ends with the window of its source.
+// The factor that replaced a Category III that was not repeated ends with the window of its source.
 func TestTheSourceOfSilenceEnds(t *testing.T) {
 	for age, want := range map[time.Duration]int{4 * hours: 3, 5 * hours: 2} {
 		r := roomOf(t, testStart,

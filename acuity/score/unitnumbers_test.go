@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestUnitNumbersAreTheVerdict compares the level from unit numbers with the verdict of the rooms,
-// for units without a roster, a waiting patient or a shared room.
+// TestUnitNumbersAreTheVerdict compares the level from unit numbers with the verdict of the rooms, for units without a
+// roster, waiting patients or shared rooms.
 func TestUnitNumbersAreTheVerdict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := UnitNumbers{Nurses: rapid.Int32Range(-1, 8).Draw(t, "nurses"), Call: acuity.Tristate(rapid.IntRange(0, 2).Draw(t, "call"))}

@@ -8,9 +8,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// WarnOfSubjects warns of statements whose subject is not the patient of the visit that they name. Such statements
-// count for the visit. The warning names the statement if the patient of the visit is known when it arrives. Otherwise
-// it names the event or the FHIR Patient that makes the difference known, whichever comes last.
+// WarnOfSubjects warns about statements whose subject is not the patient of the visit that they name. Such statements
+// count for the visit. If the visit's patient is known when the statement arrives, the warning names the statement. If
+// not, it names the event or FHIR Patient that makes the difference known, whichever comes last.
 func (k *Statements) WarnOfSubjects(in *registry.Intake) {
 	if len(k.Names.Undecided) > 0 {
 		k.decideSubjects(in)
@@ -29,7 +29,7 @@ func (k *Statements) WarnOfSubjects(in *registry.Intake) {
 	}
 }
 
-// decideSubjects compares the subjects of earlier statements with the patients that this request makes known.
+// decideSubjects compares the subjects of earlier statements with the patients who become known through this request.
 func (k *Statements) decideSubjects(in *registry.Intake) {
 	for i := range in.Events {
 		v := in.Events[i].V.Whole()
@@ -47,7 +47,7 @@ func (k *Statements) decideSubjects(in *registry.Intake) {
 	}
 }
 
-// warnOfVisit warns once of each statement on a visit, or on one joined with it, that names another patient.
+// warnOfVisit warns once about each statement on a visit, or on a visit joined with it, that names a different patient.
 func (k *Statements) warnOfVisit(in *registry.Intake, v *registry.Visit, path string) {
 	for _, o := range append([]*registry.Visit{v}, v.Joined.Rest()...) {
 		for n := range o.ResourceStatements {
@@ -58,8 +58,8 @@ func (k *Statements) warnOfVisit(in *registry.Intake, v *registry.Visit, path st
 	}
 }
 
-// isOfAnother reports whether an earlier statement names a patient other than that of the visit. Once that is decided,
-// it drops the name.
+// isOfAnother reports whether an earlier statement names a patient other than the visit's. Once that is decided, it
+// drops the name of the subject.
 func (k *Statements) isOfAnother(h *evidence.ResourceStatement, kept, v *registry.Visit) bool {
 	if h.Version == nil || h.Version.Subject == nil {
 		return false

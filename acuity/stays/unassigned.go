@@ -12,8 +12,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// HolderOfResource returns the holder for a new version of a resource. All versions have the holder of the newest one,
-// so the earlier versions may be moved to the given holder.
+// HolderOfResource returns the holder for a new version of a resource. All versions have the same holder as the newest
+// one, so HolderOfResource may move the earlier versions to the given holder.
 func (k *Statements) HolderOfResource(h *evidence.ResourceStatement, to identity.Holder) identity.Holder {
 	whole := h.WholeResource()
 	if from, known := k.Names.Resources[whole]; known && from != to {
@@ -102,8 +102,8 @@ func (k *Statements) AssignUnassigned() {
 	k.Work.Unassigned = k.Work.Unassigned[:0]
 }
 
-// FinalizeUnassigned makes the assignment of statements that are 24 h old final. Statements without a visit are
-// removed, and so are names that nothing else uses.
+// FinalizeUnassigned makes the assignment of statements final once they are 24 h old. It removes statements without a
+// visit, and names that nothing else uses.
 func (k *Statements) FinalizeUnassigned(now acuity.Instant) {
 	due := func(h *evidence.Statement) bool { return h.ReceivedAt.Add(registry.SettleAfter) <= now }
 	byName := func(a, b *registry.Unassigned) int {
@@ -137,7 +137,7 @@ func (k *Statements) FinalizeUnassigned(now acuity.Instant) {
 	}
 	for v := range k.Unknown {
 		if v.Joined.Head != nil {
-			continue // they belong to a visit
+			continue // the statements belong to a visit
 		}
 		for _, h := range v.Statements.ByArrival(due) {
 			k.DropStatement(&h)

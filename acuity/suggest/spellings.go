@@ -7,8 +7,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// spellings are clinicians' abbreviations and spellings that share no word with the label of a factor. The list is
-// maintained by this project. An ambiguous spelling lists all possible factors, the most likely first.
+// spellings are clinicians' abbreviations and spellings that have no word in common with a factor's label. This project
+// maintains the list. An ambiguous spelling lists all possible factors, most likely first.
 var spellings = []struct {
 	phrases string // separated by commas
 	factors []string
@@ -33,13 +33,13 @@ var spellings = []struct {
 	{"interpreter, language line", []string{"env-interpreter"}},
 }
 
-// spelledScore is the score of the most likely factor of a spelling; each further factor scores spelledStep less.
+// spelledScore is the score of a spelling's most likely factor; each additional factor scores spelledStep less.
 const (
 	spelledScore = 85
 	spelledStep  = 15
 )
 
-// spelled is a phrase with the factors that it may mean.
+// spelled is a phrase and the factors that it may mean.
 type spelled struct {
 	phrase  string // with a space before and after
 	factors []catalogue.Factor

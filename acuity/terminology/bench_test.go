@@ -48,8 +48,7 @@ func BenchmarkMatchSignal(b *testing.B) {
 	}
 }
 
-// BenchmarkMappingFind searches in 20,000 rows for known codes, for codes with a known prefix, and
-// for unknown codes.
+// BenchmarkMappingFind searches 20,000 rows for known codes, for codes with a known prefix, and for unknown codes.
 func BenchmarkMappingFind(b *testing.B) {
 	var rows []acuity.Mapping
 	byKind := map[string][]string{}

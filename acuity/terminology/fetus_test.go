@@ -54,7 +54,7 @@ func TestCutFetus(t *testing.T) {
 	}
 }
 
-// Every name is recognized with any words, spaces and case, and within a text.
+// Every name is recognized with any wording, spacing and case, and within a longer text.
 func TestFetusNames(t *testing.T) {
 	nouns := rapid.SampledFrom([]string{"fetus", "foetus", "baby", "twin", "triplet", "infant"})
 	labels := [][]string{{"A", "1", "one", "i"}, {"B", "2", "two", "ii"}, {"C", "3", "three", "iii"}, {"D", "4", "four", "iv"}}

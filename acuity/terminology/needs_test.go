@@ -11,8 +11,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// readAs reads a text as the category of a tracing, as the result of a test, and as running oxygen;
-// -1 means unreadable.
+// readAs reads a text in three ways: as the category of a tracing, as the result of a test, and as running oxygen; -1
+// means unreadable.
 func readAs(text string) (category, result, oxygen int) {
 	v := codes.ParseValue(text)
 	number := func(a answer) int { return map[answer]int{unread: -1, no: 0, yes: 1}[a] }
@@ -112,8 +112,8 @@ func TestNeutralWordsChangeNothing(t *testing.T) {
 	})
 }
 
-// A negation or a doubt never makes an unreadable text readable, and directly before a reading it
-// makes the text unreadable.
+// A negation or a word of doubt never makes an unreadable text readable. Directly before a reading, it makes the text
+// unreadable.
 func TestDenialNeverReads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(rapid.SampledFrom(slices.Concat(clearReadings, neutralWords, denials, []string{";", "III", "2", "I", "normal", "present"})), 0, 8).Draw(t, "words")
@@ -148,7 +148,7 @@ func TestCompare(t *testing.T) {
 		}
 		return false
 	}
-	// Thousandths represent real numbers: limits are even, so odd numbers are between them.
+	// Thousandths stand in for real numbers: the limits are even, so odd numbers lie between them.
 	for _, stated := range ops {
 		for _, op := range ops {
 			for n := codes.Milli(0); n <= 12; n += 2 {
@@ -174,7 +174,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// numberValue and wordsValue return values as [codes.ParseValue] does.
+// numberValue and wordsValue return the same values as [codes.ParseValue].
 func numberValue(op codes.Comparator, n codes.Milli, unit string) codes.Value {
 	return codes.Value{Kind: codes.ValueNumber, Op: op, Number: n, Unit: unit}
 }

@@ -71,7 +71,7 @@ func TestObservationOfADeadLetter(t *testing.T) {
 		offset := put(observations, r.key, r.value)
 		letter("north", observations.Name, offset)
 	}
-	letter("south", observations.Name, 0) // a dead letter whose record belongs to another hospital
+	letter("south", observations.Name, 0) // a dead letter whose record belongs to a different hospital
 	letter("north", "another-topic", 0+9)
 	letter("north", observations.Name, 100) // the log has no such record
 

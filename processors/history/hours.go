@@ -11,12 +11,12 @@ import (
 	"svc/schemas"
 )
 
-// relearnSpan is the period from which a model is learned again. Older hours have less than half the weight and are
-// deleted a week later.
+// relearnSpan is the period from which a model is learned again. Older hours have less than half the weight, and their
+// snapshots are deleted a week later.
 const relearnSpan = 56 * 24 * time.Hour
 
-// relearn rebuilds the models of hospitals from the accepted snapshots. Of several snapshots of an hour, the one of the
-// latest generation counts.
+// relearn rebuilds the models of hospitals from the accepted snapshots. Of several snapshots of the same hour, the one
+// with the latest generation counts.
 func (t *task) relearn(list ...*hospital) error {
 	if len(list) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func (t *task) relearn(list ...*hospital) error {
 	oldest := acuity.At(since).Hour()
 	add := func(s *schemas.Snapshot) {
 		h := wanted[s.Hospital]
-		if h == nil || s.Snapshot.Hour < oldest || !h.includes(&s.Snapshot) { // a later one will arrive as an input
+		if h == nil || s.Snapshot.Hour < oldest || !h.includes(&s.Snapshot) { // a later snapshot will arrive as an input
 			return
 		}
 		byHour := hours[h.id]
@@ -50,7 +50,7 @@ func (t *task) relearn(list ...*hospital) error {
 	if err != nil {
 		return fmt.Errorf("relearn: %w", err)
 	}
-	for i := range t.older { // not committed yet
+	for i := range t.older { // these snapshots are not committed yet
 		add(&t.older[i])
 	}
 	for _, h := range list {

@@ -20,9 +20,9 @@ import (
 	"svc/schemas"
 )
 
-// TestHoursPassByThemselves runs both processors through two thirds of a day on a fake Kafka. The wall clock makes the
-// snapshot of a full hour ten seconds late; an input in that time makes it before the input is applied. After 12 hours
-// without facts a hospital gets one more snapshot, and then none.
+// TestHoursPassByThemselves runs both processors through two thirds of a day on a fake Kafka. Without an input, an
+// hourly snapshot is made ten seconds after the hour. An input within these ten seconds triggers the snapshot before
+// the input is applied. After 12 hours without facts, a hospital gets one more snapshot, and then none.
 func TestHoursPassByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := &kfake.VirtualNetwork{}
@@ -78,7 +78,7 @@ func TestHoursPassByThemselves(t *testing.T) {
 		say("north")
 		say("south")
 		pass(time.Hour + 4*time.Second)
-		say("north") // this input makes the first snapshot of north
+		say("north") // this input triggers north's first snapshot
 		pass(16 * time.Hour)
 		cancel()
 		for range 2 {

@@ -8,12 +8,12 @@ import (
 	"svc/schemas"
 )
 
-// In the previous build, a change contained the snapshot of its hour, and the history copied it into the snapshots
-// topic. The first task of a partition therefore learns and copies what the history of that build has not read, and
-// then reads the topic from its beginning, where it skips the hours that it knows. This happens once: the next model
-// has a position in the snapshots topic.
+// In the previous build, a change contained the snapshot of its hour, and the history processor copied the snapshot to
+// the snapshots topic. The first task for a partition therefore learns and copies what the history processor of that
+// build has not read. It then reads the topic from the beginning, skipping the hours that it knows. This happens once:
+// the next model has a position in the snapshots topic.
 
-// learnOlder learns the snapshots of Older and keeps them for Outputs.
+// learnOlder learns the snapshots from Older and keeps them for Outputs.
 func (t *task) learnOlder() error {
 	if t.Older == nil || t.next > 0 {
 		return nil
@@ -25,7 +25,7 @@ func (t *task) learnOlder() error {
 		}
 		c, err := schemas.ChangeCodec.Decode(r.Value)
 		if err != nil {
-			return nil //nolint:nilerr // the previous build skipped it as well
+			return nil //nolint:nilerr // the previous build also skipped such a record
 		}
 		l := levels[c.Hospital]
 		if l == nil {
@@ -49,7 +49,7 @@ func (t *task) learnOlder() error {
 	return nil
 }
 
-// emitOlder emits the snapshots of Older.
+// emitOlder emits the snapshots from Older.
 func (t *task) emitOlder(emit func(key, value []byte)) error {
 	for i := range t.older {
 		s := &t.older[i]

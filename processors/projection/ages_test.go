@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestAgesFromOutside: the age of the oldest input counts from the time at which the log was first
-// seen to extend beyond it, or from its timestamp once that is known. This includes a partition
-// without a processor. A log that does not respond counts as unknown.
+// TestAgesFromOutside: the age of the oldest input counts from the time at which the log was first seen to extend
+// beyond that input or, once known, from the input's timestamp. This also applies to a partition without a processor.
+// If a log does not respond, the age is unknown.
 func TestAgesFromOutside(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	a := NewAges(3, func() time.Time { return at })

@@ -11,7 +11,7 @@ import (
 	"svc/schemas"
 )
 
-// past returns a batch with the last days of a small unit before an instant.
+// past returns a batch with the last few days of a small unit before an instant.
 func past(t testing.TB, until acuity.Instant, offset int64, days int) stream.Record {
 	t.Helper()
 	o := acuity.Observation{Hospital: "north", ReceivedAt: until, Channel: acuity.ChannelBatch}
@@ -30,8 +30,8 @@ func past(t testing.TB, until acuity.Instant, offset int64, days int) stream.Rec
 	return stream.Record{Offset: offset, Key: []byte(o.Hospital), Value: value}
 }
 
-// TestPastIsToldInSlices: after a restart, or a change of its past, a backfill replays its events in slices. No slice
-// costs much more than one before the restart.
+// TestPastIsToldInSlices: after a restart, or after a change to its past, a backfill replays its events in slices. No
+// slice costs much more than a slice before the restart.
 func TestPastIsToldInSlices(t *testing.T) {
 	const days = 20
 	l := newLog(t)

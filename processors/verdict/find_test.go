@@ -11,8 +11,8 @@ import (
 	"svc/schemas"
 )
 
-// TestChangeOfTheLog: a change is found by its version, even if the caller's clock differs by hours
-// or days. A version that is not in the log is reported.
+// TestChangeOfTheLog: a change is found by its version, even if the caller's clock differs by hours or days. If a
+// version is not in the log, the search reports that.
 func TestChangeOfTheLog(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {

@@ -31,8 +31,8 @@ func wards(t testing.TB, hospitals, rooms int) (records []stream.Record) {
 	return records
 }
 
-// TestHourIsCutInSlices: a full hour is due at many hospitals at once. Their snapshots are made in slices, exactly one
-// for each hospital.
+// TestHourIsCutInSlices: an hourly snapshot is due at many hospitals at once. Their snapshots are made in slices,
+// exactly one for each hospital.
 func TestHourIsCutInSlices(t *testing.T) {
 	const hospitals = 100
 	l := newLog(t)
@@ -69,8 +69,8 @@ func TestHourIsCutInSlices(t *testing.T) {
 	}
 }
 
-// BenchmarkHour makes the snapshots of a full hour of 60 hospitals with 40 rooms, the share of one partition of 2,700
-// hospitals. A slice is the work between two polls.
+// BenchmarkHour makes the snapshots of one hour for 60 hospitals with 40 rooms each, which is one partition's share of
+// 2,700 hospitals. A slice is the work between two polls.
 func BenchmarkHour(b *testing.B) {
 	t := &testing.T{}
 	b.ReportAllocs()

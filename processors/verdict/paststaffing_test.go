@@ -10,7 +10,7 @@ import (
 	"svc/schemas"
 )
 
-// The staffing of a batch is in the log and in the changelog: snapshots that are made after a restart include it, even
+// The staffing in a batch is in the log and in the changelog: snapshots made after a restart include the staffing, even
 // if a later batch begins another backfill.
 func TestPastStaffingSurvivesARestart(t *testing.T) {
 	l := newLog(t)

@@ -12,14 +12,14 @@ import (
 	"svc/schemas"
 )
 
-// restoring holds the parts of a record that a restore needs. It is small because a partition has hundreds of
-// thousands of them.
+// restoring holds the parts of a record that a restore needs. The type is small because a partition has hundreds of
+// thousands of such records.
 type restoring struct {
 	key, value []byte
 	offset     int64
 }
 
-// Restore stores the record for Restored, which restores the hospitals in parallel.
+// Restore keeps the record for Restored, which restores the hospitals in parallel.
 func (t *task) Restore(r stream.Record) error {
 	id := schemas.HospitalOf(r.Key)
 	h := t.hospitals[string(id)]
@@ -82,6 +82,6 @@ func (h *hospitalEntry) restore() (next int64, err error) {
 	}
 	h.restoring = nil
 	h.unit.Restored()
-	h.unit.Recall(math.MaxInt64, math.MaxInt) // here, because restores run in parallel
+	h.unit.Recall(math.MaxInt64, math.MaxInt) // done here, because restores run in parallel
 	return next, nil
 }

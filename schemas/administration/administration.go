@@ -1,4 +1,4 @@
-// Package administration defines the records of administration: settings, people, audit events.
+// Package administration defines the records of administration: settings, people and audit events.
 package administration
 
 import (
@@ -59,7 +59,7 @@ func senderFields(c *schemas.Coder, s *access.Sender) {
 	c.Bool(&s.ProductionOnly)
 }
 
-// InstalledKey is the record of a key that all processes of an installation must have.
+// InstalledKey is the record of a key that all processes in an installation must have.
 type InstalledKey struct {
 	ID          string
 	Fingerprint []byte
@@ -68,7 +68,7 @@ type InstalledKey struct {
 	ChangedAt   time.Time
 }
 
-// InstalledKeys is the key prefix of these records. It is not a valid hospital id.
+// InstalledKeys is the record key prefix of InstalledKey records. It is not a valid hospital id.
 const InstalledKeys = "*/installed-key/"
 
 func installedKeyFields(c *schemas.Coder, k *InstalledKey) {
@@ -212,7 +212,7 @@ type AlertRecipient struct {
 	PhoneShown string
 	Version    int64
 	CreatedAt  time.Time
-	Language   string // of the messages
+	Language   string // language of the messages
 }
 
 func alertRecipientFields(c *schemas.Coder, a *AlertRecipient) {
