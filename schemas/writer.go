@@ -10,7 +10,7 @@ import (
 )
 
 // writer appends the Avro binary encoding of one record to a buffer, field by field in the order of the schema and
-// without reflection; it allocates only the buffer. A test compares the bytes with those of the Avro library.
+// without reflection; it allocates only the buffer. A test compares the bytes with the Avro library's output.
 //
 // After the first error, further writes are discarded.
 type writer struct {

@@ -7,7 +7,7 @@ import (
 	"svc/acuity"
 )
 
-// builder applies the events of one visit to its timeline.
+// builder applies the events of one visit to the visit's timeline.
 type builder struct {
 	*Timeline
 	how Options

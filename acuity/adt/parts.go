@@ -106,7 +106,8 @@ func (j *joiner) addWhole() {
 	}
 }
 
-// withoutLocation returns an event without its location. An admission still opens the visit; a transfer becomes an update.
+// withoutLocation returns a copy of an event without the location. An admission still opens the visit; a transfer
+// becomes an update.
 func withoutLocation(e Event) Event {
 	e.Place, e.PlaceNull = noLocation, false
 	if e.Type == acuity.A02 {

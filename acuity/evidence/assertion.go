@@ -54,7 +54,7 @@ func (r *assertion) assume(c *catalogue.Catalogue, at acuity.Instant, s *termino
 	r.renew(c, s, m, at, at)
 }
 
-// evidence returns the evidence of the assertion, or false if the assertion has ended.
+// evidence returns the assertion's evidence, or false if the assertion has ended.
 func (r *assertion) evidence() (acuity.Evidence, bool) {
 	if !r.on || r.held {
 		return acuity.Evidence{}, false
@@ -202,7 +202,7 @@ func (f *builder) moveInfusion(r *assertion, s *orderedStatement, ran []infusion
 	return ran
 }
 
-// infusionStart returns the start of an infusion, or the earlier start of the infusions that it continues.
+// infusionStart returns the start of an infusion or, if it continues others, the earliest of their starts.
 func infusionStart(ran []infusionRun, factor catalogue.Factor, start acuity.Instant) acuity.Instant {
 	for again := true; again; {
 		again = false

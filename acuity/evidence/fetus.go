@@ -66,7 +66,8 @@ func (t *codeStatements) namesFetus(owner Owner) bool {
 	})
 }
 
-// fetus returns the fetus of a diagnosis, from its feed or, if the feed does not name one, from its code or display.
+// fetus returns the fetus that a diagnosis concerns: the one that the feed names or, if there is none, the one in the
+// code or display.
 func (d *Diagnosis) fetus(said string) string {
 	if d.Fetus != "" {
 		return d.Fetus

@@ -82,8 +82,8 @@ func orderVersions(list []*ResourceStatement) {
 	}
 }
 
-// retractsResource reports whether a statement retracts a whole resource. A retracted component is only absent from that
-// version.
+// retractsResource reports whether a statement retracts a whole resource. A retracted component is merely absent from
+// that version.
 func (h *ResourceStatement) retractsResource() bool {
 	return h.Status == acuity.SignalRetracted && !strings.Contains(h.Version.Resource, ".")
 }

@@ -94,7 +94,7 @@ type RoomState struct {
 	// Registered means that only ADT has named the room, by location or, if Room is empty, by room id. No census has
 	// listed it.
 	Registered  bool
-	PointOfCare string // as sent
+	PointOfCare string // point of care as sent
 	Room        string // PV1-3.2 as sent
 
 	Listed   bool              // whether the newest census lists the room
@@ -146,7 +146,7 @@ type Standing struct {
 	Start, Last acuity.Instant // Start is the onset or, without one, the first census that lists the diagnosis; Last is the newest census
 }
 
-// ListedNewborn is a newborn whom a census lists with its mother.
+// ListedNewborn is a newborn whom a census lists with the mother.
 type ListedNewborn struct {
 	Visit   string           // pseudonym; may be empty
 	Primary catalogue.Factor // 0: the default primary
@@ -198,7 +198,7 @@ type CodeState struct {
 	System    codes.System
 	Code      string
 	Display   string
-	Kind      catalogue.SignalKind // 0: a diagnosis
+	Kind      catalogue.SignalKind // kind of signal; 0: a diagnosis
 	Feed      acuity.Channel
 	Count     int64 // total number of occurrences
 	FirstSeen acuity.Instant
@@ -210,7 +210,7 @@ type CodeState struct {
 
 // HourCount is the number of occurrences of a code in one hour by the hospital's clock.
 type HourCount struct {
-	Hour  int32 // hours since the Unix epoch
+	Hour  int32 // whole hours since the Unix epoch
 	Count int32
 }
 

@@ -52,7 +52,7 @@ type Unit struct {
 	// Arrivals are ignored.
 	Snapshot *acuity.Snapshot
 	Staffing []acuity.Staffing // plans: entries with AsOf after At, ascending
-	Zone     *time.Location    // of the hospital; nil: UTC
+	Zone     *time.Location    // the hospital's time zone; nil: UTC
 }
 
 // UnitOf returns the Unit for a chart at the instant at, or at the chart's own instant if that is later.
@@ -150,7 +150,7 @@ const (
 // InsufficientError means that there is not enough data to forecast a unit.
 type InsufficientError struct {
 	Missing Missing
-	Hours   int // observed in the last 28 days
+	Hours   int // hours observed in the last 28 days
 }
 
 func (e *InsufficientError) Error() string {

@@ -335,7 +335,7 @@ func (s *stretch) mix(value func(slot int) float64) float64 {
 	return x
 }
 
-// dayOf returns 1 for an hour of the week on a Saturday or Sunday, otherwise 0.
+// dayOf returns 1 if an hour of the week is on a Saturday or Sunday, and 0 if not.
 func dayOf(slot int) int {
 	if slot < 24 || slot >= 144 {
 		return 1

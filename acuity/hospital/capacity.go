@@ -16,7 +16,7 @@ import (
 // typicalEvent is the approximate size of an event in bytes.
 const typicalEvent = 256
 
-// capacity determines how much more a hospital may send within its limits.
+// capacity determines how much more data a hospital may send within its limits.
 type capacity struct {
 	*registry.Registry
 	names     *identity.Names
@@ -106,8 +106,8 @@ func (c *capacity) newVisits(o *acuity.Observation) (n int) {
 // allowsVisit reports whether the limits allow one more visit.
 func (c *capacity) allowsVisit() bool { return len(c.Visits) < c.Limits.Visits }
 
-// refusalOfEvent returns the reason why an event, or its visit, exceeds a limit, or "" if it does not. v is nil for a new
-// visit.
+// refusalOfEvent returns the reason why an event, or its visit, exceeds a limit, or "" if neither does. v is nil for a
+// new visit.
 func (c *capacity) refusalOfEvent(in *registry.Intake, v *registry.Visit, id string, e *acuity.Event) (reason string) {
 	switch {
 	case v == nil && !c.allowsVisit():

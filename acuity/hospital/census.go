@@ -181,7 +181,7 @@ func mayBeNewborn(row *acuity.CensusRoom) bool {
 		row.DeliveredAt == 0 && len(row.Modifiers) == 0 && len(row.Diagnoses) == 0 && len(row.Newborns) == 0
 }
 
-// placeVisit records that the census reports a visit in a room.
+// placeVisit records that this census reports a visit in a room.
 func (t *censusIntake) placeVisit(v *registry.Visit, row *acuity.CensusRoom) {
 	t.shown[v] = true
 	t.markOccupied(row.ID)

@@ -42,7 +42,7 @@ func TestDecisionsVisits(t *testing.T) {
 		message(-500, acuity.A01, "LDR:A"), message(-400, acuity.A01, "v=baby", "mother=v1", "LDR:A"),
 		message(0, acuity.A02, "MBU:3"), message(0, acuity.A02, "v=baby", "MBU:3"),
 	)
-	alone := func(then acuity.CensusRoom) []acuity.Observation { // a newborn, and a census row of its room
+	alone := func(then acuity.CensusRoom) []acuity.Observation { // a newborn alone, and a census row for the newborn's room
 		return list(census(0, empty(9)), message(1, acuity.A01, "v=baby", "mother=v1", "NICU:9"), census(10, then))
 	}
 	admit := message(0, acuity.A01, "LDR:A", "class=I")

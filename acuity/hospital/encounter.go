@@ -121,7 +121,8 @@ func (es *eventStore) applyVersion(in *registry.Intake, e *acuity.Event) *intake
 	return k
 }
 
-// refusalOfVersion returns the reason why a version exceeds a limit. Either all its events are applied, or none.
+// refusalOfVersion returns the reason why a version exceeds a limit, or "" if it does not. Either all of a version's
+// events are applied, or none.
 func (es *eventStore) refusalOfVersion(in *registry.Intake, k *intakeVersion, id string) (reason string) {
 	for _, e := range k.events {
 		if reason := es.capacity.refusalOfEvent(in, k.v, id, e); reason != "" {
@@ -183,7 +184,7 @@ func (es *eventStore) nameVisit(v *registry.Visit, name string) {
 	}
 }
 
-// mergeNames moves the statements of a visit that has only a name to the visit with that name.
+// mergeNames moves the statements of a visit that has only a name to the visit to which that name belongs.
 func (es *eventStore) mergeNames(from, to *registry.Visit) {
 	if from == to || !from.IsName() {
 		return

@@ -261,7 +261,7 @@ type past struct {
 	applied int         // number of replayed events
 }
 
-// pastEvent is an event of a visit, treated as if it had been received when it occurred.
+// pastEvent is an event of a visit, treated as if the event had been received when it occurred.
 type pastEvent struct {
 	visit string
 	*adt.Event
@@ -304,7 +304,7 @@ func newPast(u *State) *past {
 	return p
 }
 
-// applyUntil applies the events before an instant, up to the given number of events, and reports whether none remain.
+// applyUntil applies the events before an instant, but at most most events, and reports whether none of them remain.
 func (p *past) applyUntil(before acuity.Instant, most int) bool {
 	n := 0
 	for ; n < len(p.events) && p.events[n].At < before; n++ {

@@ -80,7 +80,7 @@ func TestPastForgetsNothing(t *testing.T) {
 	end := clockAt(9 * 24 * hour)
 	labor, ward := acuity.Location{PointOfCare: "LDR", Room: "L1"}, acuity.Location{PointOfCare: "MBU", Room: "P1"}
 	for name, c := range map[string]struct {
-		events []acuity.Event // one every day and one hour (25 h)
+		events []acuity.Event // received 25 h apart
 		want   []acuity.SnapshotVisit
 	}{
 		"a discharge that is cancelled after a week, early in the hour after it": {

@@ -69,7 +69,7 @@ func (j *Joins) lend(visits []*registry.Visit, how adt.Options) {
 
 func byVisit(a, b *registry.Visit) int { return strings.Compare(a.ID, b.ID) }
 
-// add adds a visit with a name of the patient.
+// add adds a visit that has one of the patient's names.
 func (l *lending) add(v *registry.Visit) {
 	list := &l.adults
 	switch {
@@ -127,7 +127,7 @@ func (l *lending) decideAll(cancels bool) {
 	}
 }
 
-// anonymous returns the visit of the events that belong to no other visit.
+// anonymous returns the visit for the events that do not belong to any other visit.
 func (l *lending) anonymous() *registry.Visit { return l.holders[0] }
 
 // eventsOf returns the events assigned to a visit so far.
@@ -194,7 +194,7 @@ func (l *lending) chooseVisit(e *adt.Event) registry.Lent {
 	return registry.Lent{To: cmp.Or(v, l.anonymous())}
 }
 
-// openVisitAt returns the open visit that is in the room that an event names.
+// openVisitAt returns the open visit in the room that an event names.
 func (l *lending) openVisitAt(open []*registry.Visit, e *adt.Event, t acuity.Instant) registry.Lent {
 	places := []*acuity.Location{e.Place}
 	if e.Type == acuity.A02 || e.Type == acuity.A12 {

@@ -92,7 +92,7 @@ func (j *Joins) touch(v *registry.Visit) {
 	}
 }
 
-// eachNeighbor calls f for the visits that may be joined with a visit.
+// eachNeighbor calls f for each visit that may be joined with v.
 func (j *Joins) eachNeighbor(v *registry.Visit, f func(*registry.Visit)) {
 	if len(j.Accounts)+len(j.Wholes) > 0 {
 		name := func(name string) {

@@ -29,7 +29,7 @@ type Names struct {
 	ByEncounter map[string]*registry.Visit // keyed by the names of the visit's Encounters
 	Versions    map[string]*registry.Visit // visit that has the events of a version of an Encounter, by resource
 
-	// BySubject has the statements about patients that have no visit.
+	// BySubject has the statements about patients who have no visit.
 	BySubject map[registry.SubjectName]*registry.Unassigned
 	ByPatient map[string][]*registry.Unassigned // keyed by the names of the patients
 	Resources map[string]Holder                 // holder of the statements of a resource
@@ -134,7 +134,7 @@ func (ns *Names) NamesOf(names []string) []string {
 	return names
 }
 
-// JoinPersons records that a number and a reference identify the same patient.
+// JoinPersons records that the number and the reference in a FHIR Patient identify the same patient.
 func (ns *Names) JoinPersons(r *acuity.Reference) {
 	if r.Patient == "" || r.Patient == r.Name {
 		return
@@ -156,7 +156,7 @@ func (ns *Names) separatePersons(r *acuity.Reference) {
 	}
 }
 
-// Delist removes a visit from the index by patient.
+// Delist removes a visit from the index Patients.
 func (ns *Names) Delist(v *registry.Visit) {
 	for _, name := range v.Names {
 		removeFrom(ns.Patients, name, v)

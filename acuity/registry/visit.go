@@ -59,7 +59,7 @@ func (v *Visit) CensusFacts() *facts.CensusFacts {
 	return &f
 }
 
-// Feed returns the feed that determines the current place of the visit.
+// Feed returns the feed that determines the visit's current place.
 func (v *Visit) Feed() acuity.Channel {
 	if n := len(v.Timeline.Stays); n > 0 {
 		return v.Timeline.Stays[n-1].Placing.Feed
@@ -75,7 +75,7 @@ func (v *Visit) IsCalled(name string) bool {
 	return v.ID == name || slices.ContainsFunc(v.Events, func(e adt.Event) bool { return e.Encounter == name })
 }
 
-// EventsOf returns copies of the events of a resource. For a nil visit it returns nil.
+// EventsOf returns copies of the events of a resource. It returns nil for a nil visit.
 func (v *Visit) EventsOf(resource string) []adt.Event {
 	if v == nil {
 		return nil

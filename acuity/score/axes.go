@@ -39,7 +39,7 @@ const (
 	ruleUnknown      = "unknown"
 )
 
-// ListRules returns the codes that AxisVerdict.Rule may have for an axis. The codes are stable, so that clients can
+// ListRules returns the possible codes in AxisVerdict.Rule for an axis. The codes are stable, so that clients can
 // describe the condition in their own words.
 func ListRules(a acuity.Axis) []string {
 	return append([]string{ruleWithinLimits, ruleUnknown}, axisRules[a]...)

@@ -227,7 +227,7 @@ func isMoreSpecific(c *catalogue.Catalogue, fv, first *FactorVerdict) bool {
 	return before && !newborn || before == newborn && fv.Need > first.Need
 }
 
-// recordBoarder records a patient who has been waiting too long for a room.
+// recordBoarder records in rv that a patient has been waiting too long for a room, or when this will be the case.
 func recordBoarder(c *catalogue.Catalogue, rv *RoomVerdict, views []patient, f catalogue.Factor, now acuity.Instant) {
 	after := c.Requirement(f, 0).Boarder
 	for i := range views {

@@ -59,7 +59,7 @@ func (g *UnitNumbers) readAxes(readings *[acuity.AxisCount]axisReading) acuity.L
 	return top
 }
 
-// SumSnapshot returns the unit numbers of a snapshot.
+// SumSnapshot returns the unit numbers for a snapshot.
 func SumSnapshot(s *acuity.Snapshot) UnitNumbers {
 	g := UnitNumbers{
 		STAT: s.Class4[0], Occupied: s.Occupied, Rooms: s.Rooms, Boarders: s.Boarders,

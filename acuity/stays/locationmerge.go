@@ -68,7 +68,7 @@ func (l *Builder) mergeLocations(v *registry.Visit, w *locationMerge, dst []regi
 	return dst
 }
 
-// placementAt returns where the visit is at t, or false if it is not in the hospital.
+// placementAt returns where the visit is at t. It returns false if the visit is not in the hospital.
 func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool) {
 	q := -1
 	for i := range w.censusSpans {
@@ -229,7 +229,7 @@ func appendWithMother(own, mothers []registry.LocationSpan, from, to acuity.Inst
 	return dst
 }
 
-// placePoint is an instant at which ADT reports the place of a visit.
+// placePoint is an instant at which ADT reports a visit's place.
 type placePoint struct {
 	At acuity.Instant
 	// About is the time of the event to which a cancel refers, or 0 if the point is not a cancel. If a census overrides

@@ -209,13 +209,13 @@ func (l *Builder) TouchIfListed(v *registry.Visit) {
 	}
 }
 
-// insertRoomStay adds a stay to those of a room.
+// insertRoomStay inserts a stay into a room's list of stays.
 func insertRoomStay(list []registry.RoomStay, s registry.RoomStay) []registry.RoomStay {
 	i, _ := slices.BinarySearchFunc(list, s, compareRoomStays)
 	return slices.Insert(list, i, s)
 }
 
-// removeRoomStay removes the stay with the same visit and start.
+// removeRoomStay removes the stay with the same visit and start from a list.
 func removeRoomStay(list []registry.RoomStay, s registry.RoomStay) []registry.RoomStay {
 	i, ok := slices.BinarySearchFunc(list, s, compareRoomStays)
 	switch {

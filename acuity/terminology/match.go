@@ -50,7 +50,7 @@ type Index struct {
 	Fetal    catalogue.FactorSet // factors that concern a fetus, not the mother
 }
 
-// route is a route with its factor and the bits of its words.
+// route is a catalogue route with its factor and the bits of its words.
 type route struct {
 	*catalogue.Route
 	factor catalogue.Factor
@@ -67,7 +67,7 @@ var fetalFactors = []string{
 // share the index.
 var CatalogueIndex = sync.OnceValue(func() *Index { return newIndex(catalogue.Default()) })
 
-// newIndex returns the index of the routes of a catalogue.
+// newIndex returns an index of the routes in a catalogue.
 func newIndex(c *catalogue.Catalogue) *Index {
 	ix := &Index{lexicon: newLexicon()}
 	named := map[string]*catalogue.Factor{
@@ -123,7 +123,7 @@ func newIndex(c *catalogue.Catalogue) *Index {
 	return ix
 }
 
-// appendMatch appends the match of a route. If several routes for one factor match, the last one in the catalogue
+// appendMatch appends the match for a route. If several routes for one factor match, the last one in the catalogue
 // counts. A route with Refines only adds its variant or count.
 func appendMatch(dst []Match, r *route, kind acuity.EvidenceKind, on bool) []Match {
 	i := slices.IndexFunc(dst, func(m Match) bool { return m.Factor == r.factor })

@@ -147,7 +147,7 @@ func fetusOf(w *SignalText, matches []Match) string {
 // Counts reports whether the statement can change evidence; an unreadable statement cannot.
 func (r *MatchedSignal) Counts() bool { return r.Status != acuity.SignalActive || r.State == Matched }
 
-// Known returns the match state that the worklist of unmapped codes uses. The end of a medication without a name counts
+// Known returns the match state used by the worklist of unmapped codes. The end of a medication without a name counts
 // as matched, because the start of the medication had the name.
 func (r *MatchedSignal) Known() MatchState {
 	if r.State == Unmapped && r.Status != acuity.SignalActive && r.Kind == catalogue.KindMedication && r.Display == "" {
