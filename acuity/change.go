@@ -21,7 +21,7 @@ type Change struct {
 	Level   Level // level after the change
 	Effects []Effect
 
-	Activated, Expired []FactorChange     // by room, then factor id
+	Activated, Expired []FactorChange     // ordered by room, then factor id
 	Active             []catalogue.Factor // active factors in the room of a clinical request, in display order
 	RoomLabel          string             // label of that room
 	Unmapped           []Unmapped
@@ -82,7 +82,7 @@ type Effect struct {
 
 	Level, Prior Level // only for LevelChanged
 	Driving      Axis
-	Ratio        int32 // as in Verdict
+	Ratio        int32 // ratio as in Verdict
 	Shortfall    int32
 
 	RoomID            int32 // only for RoomRescored

@@ -19,7 +19,7 @@ type Diagnosis struct {
 	Code    string // as sent, trimmed; compared by the rules of its code system
 	Display string // ≤ 80 characters, long digit runs masked; may be empty
 	OnsetAt Instant
-	Delete  bool // in a delta: DG1-21 = D
+	Delete  bool // whether a delta deletes the diagnosis (DG1-21 = D)
 	// OnsetFrom is the start of the interval that the sender gave as the onset; see Event.AtFrom.
 	OnsetFrom Instant
 }

@@ -355,7 +355,7 @@ type Reference struct {
 	Name      string
 	UpdatedAt Instant  // time of the version; 0: not given
 	Codings   []Coding // for a Medication, its codes; for a Patient, [Neonate] and the birth order (see [MultipleBirth])
-	Place     Location // of a Location
+	Place     Location // for a Location, its place
 	Patient   string   // for a Patient, the pseudonym of its number
 }
 

@@ -14,7 +14,7 @@ import (
 // compaction on the whole key.
 type Key struct {
 	Hospital string // [a-z0-9][a-z0-9-]{0,63}
-	Kind     string // "": the record of the hospital itself
+	Kind     string // kind of record; "": the record of the hospital itself
 	ID       string // id within the kind; "" if a hospital has only one record of the kind
 }
 

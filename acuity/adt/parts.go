@@ -37,7 +37,7 @@ func (how Options) JoinParts(events []Event, isPart func(*Event) bool) []Event {
 type part struct {
 	resource string
 	from, to acuity.Instant // to 0: the part is in progress
-	events   []Event        // in the order in which they apply
+	events   []Event        // events of the part, in the order in which they apply
 	end      *Event         // discharge of the part; nil: there is none
 }
 

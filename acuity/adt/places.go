@@ -109,12 +109,12 @@ type phrase struct {
 
 // placeBook is the parsed contents of places.txt.
 type placeBook struct {
-	words   [32][]areaWord // by first letter (see letter), in the order of the areas
-	service [32][]areaWord // by first letter; words that occur only in services
+	words   [32][]areaWord // words for areas, by first letter (see letter), in the order of the areas
+	service [32][]areaWord // words for areas that occur only in services, by first letter
 	except  [areaCount][]string
 	rules   [areaCount][]careRule
 	reasons []string
-	phrases map[string][]phrase // by first word, longest first
+	phrases map[string][]phrase // phrases by first word, longest first
 
 	cesarean  acuity.Reasons   // the hint "cesarean"
 	operation catalogue.Factor // a patient who leaves this primary factor has had a cesarean

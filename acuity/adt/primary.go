@@ -29,7 +29,7 @@ type CareFacts struct {
 	PlacedAt    acuity.Instant // when the patient arrived in the room
 	Birth       acuity.Instant // time of birth; 0: no birth yet
 	CesareanDue bool           // the patient has diagnosis O82
-	Cesarean    bool           // according to the delivery mode, or because the patient had surgery
+	Cesarean    bool           // according to the delivery mode, or because the patient has had a cesarean operation
 	Born        acuity.Instant // for a newborn, time of birth; 0: unknown
 
 	kind Area // see Kind; 0: not determined yet
@@ -145,8 +145,8 @@ func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuit
 type primaryFold struct {
 	timeline *Timeline
 	find     func(*acuity.Location) *CachedPlace
-	birth    acuity.Instant // from other feeds
-	cesarean bool           // from other feeds, or because the patient had surgery
+	birth    acuity.Instant // time of birth from other feeds
+	cesarean bool           // whether other feeds report a cesarean, or the patient has had a cesarean operation
 
 	now      Primary
 	explicit catalogue.Factor

@@ -103,8 +103,8 @@ type Requirement struct {
 	Silent  codes.Instant // time without a statement after which a different factor replaces this one; 0: never
 	Becomes Factor
 
-	inside  bool          // at 2 nurses, one is the baby's; a newborn who needs 1 nurse may count as that nurse's patient
-	birth   bool          // at 2 nurses, a birth is in progress
+	inside  bool          // whether, at 2 nurses, one is the baby's; a newborn who needs 1 nurse may count as that nurse's patient
+	birth   bool          // whether, at 2 nurses, a birth is in progress
 	PerBaby Demand        // additional demand for each baby after the first
 	Boarder codes.Instant // waiting time for a room after which the patient is a boarder; 0: none
 	fatigue bool
@@ -120,8 +120,8 @@ type floorRule struct {
 // Situation is the part of a patient's state at one instant on which requirements depend.
 type Situation struct {
 	Birth    codes.Instant // time of birth, which ends some requirements; 0: no birth yet
-	Sections Sections      // of the patient's primary factors
-	Traits   Traits        // of all the patient's evidence
+	Sections Sections      // sections of the patient's primary factors
+	Traits   Traits        // traits of all the patient's evidence
 
 	Delivering bool          // a birth is in progress
 	Delivery   codes.Instant // end of the birth in progress; 0: unknown

@@ -222,7 +222,7 @@ type Input struct {
 	// UnnamedFetus is set by Fold. See acuity.PatientChart.
 	UnnamedFetus bool
 
-	scratch Cache // for a patient without a cache
+	scratch Cache // memory for a patient without a cache
 	sortedResources
 	sorted  []orderedStatement   // memory for the statements being folded
 	said    [][]orderedStatement // statements for each code

@@ -21,7 +21,7 @@ type gestation struct {
 	tracings []tracing
 }
 
-// tracing summarizes the categories of one fetus's heart rate tracings.
+// tracing summarizes the heart rate tracings of one fetus.
 type tracing struct {
 	fetus             string         // "": the tracings do not name a fetus
 	categoryI, newest acuity.Instant // times of the newest Category I and of the newest tracing; 0: none

@@ -160,7 +160,7 @@ func (h *ResourceStatement) runs() bool {
 
 // sortedResources has the current resource statements, by kind.
 type sortedResources struct {
-	newest       map[string]newest // by resource
+	newest       map[string]newest // newest version and retraction of each resource
 	observations Statements        // as statements without a resource
 	infusions    []*ResourceStatement
 	conditions   []*ResourceStatement

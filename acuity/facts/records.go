@@ -156,7 +156,7 @@ type ListedNewborn struct {
 // StatementState is one clinical statement as it was received. Each statement has its own record: a room gets dozens a
 // day, and storing one must not rewrite the others.
 type StatementState struct {
-	Number int64 // in order of arrival; one counter per hospital
+	Number int64 // sequence number by arrival; one counter per hospital
 	// Signal.Visit is the visit that permanently owns the statement. If Signal.Visit is empty, the statement belongs to
 	// the patient it names or, if it names none, to its room.
 	acuity.Signal

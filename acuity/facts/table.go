@@ -8,7 +8,7 @@ type Table[K comparable, R Record] struct {
 	Rows map[K]R
 	Key  func(K) []byte // returns a record's key in the changelog; the result is valid until the next call
 
-	changed []K // in the order of the first change since the last WriteDirty
+	changed []K // changed keys, in the order of their first change since the last WriteDirty
 	isDirty map[K]struct{}
 }
 

@@ -43,7 +43,7 @@ type Model struct {
 	Hazards  [hazards * 2]float32 // patient-hours and number of departures
 	Arrivals [kinds * weekHours]float32
 	Weeks    [weekHours]float32                  // number of observations of each hour of the week
-	Newcomer [kinds * Horizon * cellSize]float32 // by hours since arrival
+	Newcomer [kinds * Horizon * cellSize]float32 // needs of new patients, by hours since arrival
 	Moves    [weekHours]float32                  // sums, by hour of the week
 	Usual    [weekHours * 2]float32              // weight, sum of R
 	Ridge    [Horizon * 5]float32                // sums of x1², x1·x2, x2², x1·y, x2·y
@@ -63,7 +63,7 @@ type Model struct {
 type Measured struct {
 	Hour     int32 // hours since 1970 UTC
 	Required catalogue.Demand
-	Nurses   int32 // on duty; -1: unknown
+	Nurses   int32 // nurses on duty; -1: unknown
 }
 
 // At returns the instant of Hour.
@@ -282,7 +282,7 @@ func (s *sums) plus(o *sums) {
 // estimate is the expected value of a cell.
 type estimate struct {
 	mean     amount
-	variance float64 // of the nurses required
+	variance float64 // variance of the nurses required
 }
 
 // shrunk returns the estimate of a cell, shrunk toward a prior that counts as the given number of samples.

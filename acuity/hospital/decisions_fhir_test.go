@@ -37,7 +37,8 @@ func encounter(at float64, resource string, made float64, steps ...acuity.Observ
 	return o
 }
 
-// of makes a signal a version of a resource about visit v1, updated at minute made if given.
+// of turns a signal into a version of a resource about visit v1. The version was updated at minute made, if that is
+// given.
 func (s sign) of(resource string, made ...float64) sign {
 	s.Resource, s.Visit = resource, "v1"
 	if len(made) > 0 {

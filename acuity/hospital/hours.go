@@ -209,7 +209,7 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 	}
 }
 
-// If a backfill is due at now, Recall replays the past up to the backfill's next hour, but at most most events. It
+// If a backfill is due at now, Recall replays the past up to the backfill's next hour, but no more than most events. It
 // returns the number of events replayed, and whether it reached the hour. After a restore, a change to the past, or
 // skipped hours, it must replay more than one hour of events. If Recall is not called, [State.Advance] replays all of
 // them at once.
@@ -304,7 +304,7 @@ func newPast(u *State) *past {
 	return p
 }
 
-// applyUntil applies the events before an instant, but at most most events, and reports whether none of them remain.
+// applyUntil applies the events before an instant, but no more than most of them, and reports whether none remain.
 func (p *past) applyUntil(before acuity.Instant, most int) bool {
 	n := 0
 	for ; n < len(p.events) && p.events[n].At < before; n++ {

@@ -26,7 +26,7 @@ type Joins struct {
 	Names *Names
 
 	Accounts map[string][]*registry.Visit // visits with an account number, by account number
-	Wholes   map[string][]*registry.Visit // visits with Encounters that are partOf another Encounter, by the latter's name
+	Wholes   map[string][]*registry.Visit // visits with Encounters that are partOf another Encounter, by the name of that other Encounter
 	Holders  int                          // number of visits whose messages name only the patient
 }
 

@@ -21,9 +21,9 @@ type Names struct {
 	Worklist *Worklist
 	Joins    *Joins
 
-	References facts.Table[string, *facts.ReferenceState] // by name
+	References facts.Table[string, *facts.ReferenceState] // references by name
 	Persons    map[string][]string                        // additional names of a patient from FHIR Patients, by name
-	Patients   map[string][]*registry.Visit               // by pseudonym
+	Patients   map[string][]*registry.Visit               // visits by their patient's pseudonym
 	Parts      []*registry.Visit                          // visits that are part of another visit, possibly the mother's; ascending by id
 
 	ByEncounter map[string]*registry.Visit // keyed by the names of the visit's Encounters

@@ -77,7 +77,7 @@ type Lent struct {
 	None bool   // the event is not assigned: several visits are open, and none of them is in the place that the event names
 }
 
-// Whole returns the head of a visit, or the visit itself if it is not a part. For nil it returns nil.
+// Whole returns the head of a visit, or the visit itself if it is not a part. It returns nil for a nil visit.
 func (v *Visit) Whole() *Visit {
 	if v == nil || v.Joined.Head == nil {
 		return v

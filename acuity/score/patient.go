@@ -42,8 +42,7 @@ func viewPatient(c *catalogue.Catalogue, p *acuity.PatientChart, now acuity.Inst
 // isDelivered reports whether the patient has given birth.
 func (v *patient) isDelivered(now acuity.Instant) bool { return v.Birth != 0 && v.Birth <= now }
 
-// silence is the factor that replaced another factor because the latter was not asserted again; factor 0: there is
-// none.
+// silence is a factor that replaced another one that was not asserted again; factor 0: there is none.
 type silence struct {
 	factor, from catalogue.Factor
 	since        acuity.Instant

@@ -31,8 +31,8 @@ type Verdict struct {
 	Call         acuity.Tristate
 	Ratio        int32 // nurses on duty per nurse required, in hundredths; -1: nothing required or nurses unknown
 
-	Rooms  []RoomVerdict  // in the order of the chart
-	Roster *acuity.Roster // of the chart; see RosterStale
+	Rooms  []RoomVerdict  // in chart order
+	Roster *acuity.Roster // roster of the chart; see RosterStale
 	// RosterStale means that the roster is at least 12 h old; the skill axis is then unknown.
 	RosterStale bool
 
@@ -77,7 +77,7 @@ type RoomVerdict struct {
 	Label   string
 	Area    string
 
-	Factors []FactorVerdict // by severity, then demand (both descending), then id
+	Factors []FactorVerdict // ordered by severity, then demand (both descending), then id
 	Next    acuity.Instant
 
 	STAT    bool // a factor of class 4 is active

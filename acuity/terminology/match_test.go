@@ -182,7 +182,7 @@ func TestSignals(t *testing.T) {
 		"med|RxNorm|7824||":                               "labor-induction", // docs/decisions.md#oxytocin-codes
 		"med|RxNorm|1|Pitocin 30 units/500 mL infusion|":  "labor-induction",
 		"med|RxNorm|1|Oxytocin drip|":                     "labor-induction",
-		"med|local|PIT|Pitocin drip|":                     "!", // by display name only in RxNorm
+		"med|local|PIT|Pitocin drip|":                     "!", // display names match only in RxNorm
 		"med|local||Pitocin drip|":                        "labor-induction",
 		"med|RxNorm|1|oxytocin 10 units injection|":       "!", // a dose
 		"med|RxNorm|1|Labetalol infusion|":                critical,

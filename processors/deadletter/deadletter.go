@@ -26,7 +26,7 @@ type Letters struct {
 	table   *stream.Table
 
 	mu  sync.RWMutex
-	all map[string][]Letter // by hospital, ascending by version
+	all map[string][]Letter // dead letters by hospital, ascending by version
 }
 
 // Letter is a dead letter and the time at which it was retried.

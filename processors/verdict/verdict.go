@@ -126,7 +126,7 @@ type hospitalEntry struct {
 	touched bool
 	scratch []byte // memory for charts
 	local   localSettings
-	levels  LevelTime // since Restored
+	levels  LevelTime // time at each level since Restored
 
 	restoring []restoring // until Restored
 }
@@ -222,8 +222,8 @@ func weigh(c *acuity.Change) int {
 	return weight
 }
 
-// fireDue processes the due instants of a hospital up to upTo. It processes at most most of them, or all if most is
-// negative.
+// fireDue processes the due instants of a hospital up to upTo. It processes no more than most of them, or all if most
+// is negative.
 func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 	for ; most != 0; most-- {
 		change, ok := h.unit.Advance(upTo)
