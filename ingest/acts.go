@@ -14,37 +14,37 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Settings stores the settings of hospitals that do not change a verdict directly.
+// Settings stores the settings of hospitals that do not directly change a verdict.
 type Settings interface {
 	Hospital(id string) (access.Hospital, bool)
 	// Set stores the zone and the senders of a hospital, as set by the act with this version. When it returns, this
-	// process uses them. It returns [access.ErrOvertaken] if a later act has set them.
+	// process uses them. It returns [access.ErrOvertaken] if a later act has already set them.
 	Set(ctx context.Context, hospital string, version int64, zone string, senders []access.Sender) error
 	// Key returns a key by its id, even if the key is no longer valid.
 	Key(id string) (access.Key, bool)
 }
 
-// acted is the response to an act: its effects on the verdict. For a dry run, the response has the effects that the act
+// acted is the response to an act: its effects on the verdict. For a dry run, these are the effects that the act
 // would have.
 type acted struct {
 	common
 	DryRun  bool          `json:"dryRun"`
-	Changes []verdictMove `json:"changes"` // changes of level and rooms, in the format of the webhooks
+	Changes []verdictMove `json:"changes"` // changes of the level and of rooms, in the format of the webhooks
 
 	version int64 // version of the change
 }
 
-// verdictMove is a change of the level, or of the color of a room.
+// verdictMove is a change of the level or of a room's color.
 type verdictMove struct {
-	RoomID    *int32  `json:"roomId"` // null: the change is of the unit's level
+	RoomID    *int32  `json:"roomId"` // null: the unit's level changes
 	RoomLabel *string `json:"roomLabel"`
 	Was       string  `json:"was"`
 	Is        string  `json:"is"`
 	Score     *int32  `json:"score"` // score of the room after the act
 }
 
-// acts serves the acts of administrators on the settings of their hospital and on dead letters. It writes the audit
-// record of each act.
+// acts serves the acts of administrators that concern the settings of their hospital or dead letters. It writes the
+// audit record of each act.
 type acts struct{ *server }
 
 // beginAct starts the observation of an act. If it returns nil, it has already sent an error response.
@@ -57,7 +57,7 @@ func (a *acts) beginAct(w http.ResponseWriter, r *http.Request, channel acuity.C
 		httpapi.Fail(w, r, *problem)
 		return nil, nil
 	}
-	if given(r, "If-Match") != nil && given(r, "If-None-Match") != nil { // no resource can both exist and not exist
+	if given(r, "If-Match") != nil && given(r, "If-None-Match") != nil { // a resource cannot both exist and not exist
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Precondition})
 		return nil, nil
 	}
@@ -65,10 +65,10 @@ func (a *acts) beginAct(w http.ResponseWriter, r *http.Request, channel acuity.C
 }
 
 // readAct fills the observation of an act from the body or the path of a request. It returns the subjects for the
-// audit record and a function that creates the response. If it returns no subjects, no resource has that id.
+// audit record and a function that creates the response. If it returns no subjects, the resource does not exist.
 type readAct func(in *reader, r *http.Request, body []byte, o *acuity.Observation) (subjects []string, answer func(acted) any)
 
-// serveAct returns the handler of an act on local settings. Only an act that deletes has no body.
+// serveAct returns the handler of an act that changes local settings. Only a deletion has no body.
 func serveAct(channel acuity.Channel, action string, read readAct) func(*acts, http.ResponseWriter, *http.Request) {
 	return func(a *acts, w http.ResponseWriter, r *http.Request) {
 		var body []byte
@@ -133,7 +133,7 @@ func (r *reader) parseAct(q *http.Request) *acuity.Act {
 	return act
 }
 
-// given returns the values of a header; nil if the header is missing or empty.
+// given returns the values of a header, or nil if the header is missing or empty.
 func given(r *http.Request, name string) []string {
 	values := r.Header[name]
 	if len(values) == 1 && values[0] == "" {
@@ -177,7 +177,7 @@ func (a *acts) perform(
 		reason = got.change.Reason
 	}
 	if p := got.change.Preview; got.applied && p != nil {
-		// The response shows what the previewed act would do.
+		// A preview responds with what the act would do.
 		got.change.Outcome, got.change.Level, got.change.Effects = p.Outcome, p.Level, p.Effects
 		got.change.Activated, got.change.Expired, got.change.Warnings = p.Activated, p.Expired, p.Warnings
 		reason = p.Reason
@@ -196,7 +196,7 @@ func (a *acts) perform(
 	return answer, true
 }
 
-// refusedAct returns why an act was refused; nil if it was not.
+// refusedAct returns why an act was refused, or nil if it was not.
 func refusedAct(reason string) *httpapi.Problem {
 	switch reason {
 	case facts.ReasonPrecondition:
@@ -225,8 +225,8 @@ func verdictMoveFrom(e *acuity.Effect) verdictMove {
 // maxSubjects is the maximum number of ids in one audit record.
 const maxSubjects = 50
 
-// recordAct writes the audit record of an act. If that fails, the act must not be executed: recordAct sends an error
-// response and returns false.
+// recordAct writes the audit record of an act. If that fails, it sends an error response and returns false, and the
+// act must not be executed.
 func (a *acts) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Observation, action string, subjects ...string) bool {
 	if a.Audit == nil {
 		return true
@@ -241,8 +241,7 @@ func (a *acts) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 	return err == nil
 }
 
-// recordNotDone writes an audit record which says that a recorded act was refused or may not have been executed. The
-// response to the request says which.
+// recordNotDone writes an audit record that a previously recorded act was refused or may not have been executed.
 func (a *acts) recordNotDone(r *http.Request, o *acuity.Observation, action string, subjects ...string) {
 	if a.Audit == nil {
 		return
@@ -271,5 +270,5 @@ func actOf(o *acuity.Observation, action string, subjects []string) audit.Act {
 	}
 }
 
-// remark parses the comment of an administrator. It masks long runs of digits, which could identify a person.
+// remark parses an administrator's comment. It masks long runs of digits, which could identify a person.
 func (o object) remark() string { return codes.MaskDisplay(o.text("comment")) }

@@ -16,7 +16,7 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// The limits of the lists in one response.
+// Limits of the lists in one response.
 const (
 	maxDetails  = 100
 	maxWarnings = 100
@@ -29,7 +29,7 @@ func (s *server) reader(o *acuity.Observation) *reader {
 	return &reader{now: o.ReceivedAt, zone: s.Zone(o.Hospital), pseudonym: pseudonym, places: Places{pseudonym: pseudonym}}
 }
 
-// object is a JSON object that is being parsed. The zero value has no fields and represents a missing object.
+// object is a JSON object that is being parsed. The zero value has no fields and stands for a missing object.
 type object struct {
 	*reader
 	*shape
@@ -37,7 +37,7 @@ type object struct {
 	fields []member
 }
 
-// open begins to parse an object of a shape; ok is false if raw is not an object.
+// open begins to parse an object of the given shape. ok is false if raw is not an object.
 func (r *reader) open(raw []byte, path string, s *shape) (o object, ok bool) {
 	raw = bytes.TrimSpace(raw)
 	if raw[0] != '{' {
@@ -52,8 +52,8 @@ func (r *reader) open(raw []byte, path string, s *shape) (o object, ok bool) {
 	return object{r, s, path, r.space[from:]}, true
 }
 
-// close warns about each field that was not requested. The warning contains the name of the field, which the sender
-// chose, only if it has the form of a field name.
+// close warns about each field that the decoder did not ask for. Senders choose these names, so a warning contains
+// the name only if it has the form of a field name.
 func (o object) close() {
 	for _, f := range o.fields {
 		if f.seen {
@@ -87,7 +87,7 @@ func (o object) at(name string) string {
 // item returns the path of element i of a list.
 func item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// find returns the value of a field. Null is the same as absent.
+// find returns the value of a field. A null value is treated as absent.
 func (o object) find(name string) (raw []byte, ok bool) {
 	if o.reader == nil {
 		return nil, false
@@ -114,8 +114,8 @@ func (o object) find(name string) (raw []byte, ok bool) {
 	return raw, true
 }
 
-// text reads a string without control characters and without spaces around it. A required
-// string must have at least one other character.
+// text reads a string and removes control characters and surrounding spaces. A required string must not be empty
+// after that.
 func (o object) text(name string) string {
 	raw, ok := o.find(name)
 	if !ok {
@@ -134,21 +134,21 @@ func (o object) text(name string) string {
 	switch demanded := o.field(name); {
 	case s == "" && demanded.required:
 		o.fault(o.at(name), "minLength:1")
-	case demanded.max > 0 && int64(utf8.RuneCountInString(s)) > demanded.max: // JSON Schema counts characters, too
+	case demanded.max > 0 && int64(utf8.RuneCountInString(s)) > demanded.max: // like JSON Schema, counts characters
 		o.fault(o.at(name), "maxLength:"+strconv.FormatInt(demanded.max, 10))
 		return ""
 	}
 	return s
 }
 
-// unread accepts a string field and ignores its content.
+// unread accepts a string field but ignores its value.
 func (o object) unread(name string) {
 	if raw, ok := o.find(name); ok && raw[0] != '"' {
 		o.fault(o.at(name), "type:string")
 	}
 }
 
-// integer reads a whole number that is not negative. ok is false if there is no valid number.
+// integer reads a nonnegative integer. ok is false if there is no valid number.
 func (o object) integer(name string) (v int64, ok bool) {
 	raw, ok := o.find(name)
 	if !ok {
@@ -157,7 +157,7 @@ func (o object) integer(name string) (v int64, ok bool) {
 	return o.whole(raw, o.at(name), o.field(name).max)
 }
 
-// integers parses a list of integers, and omits invalid ones.
+// integers parses a list of integers and omits invalid ones.
 func (o object) integers(name string) (all []int64) {
 	list, _ := o.list(name)
 	for i, raw := range list {
@@ -207,7 +207,7 @@ func (o object) boolean(name string) acuity.Tristate {
 	}
 }
 
-// word reads one of the words that the shape lists; "" if there is no valid value.
+// word reads one of the words that the shape lists, or returns "" if there is no valid value.
 func (o object) word(name string) string {
 	raw, ok := o.find(name)
 	if !ok {
@@ -251,8 +251,8 @@ func (o object) list(name string) (all [][]byte, present bool) {
 	return all, true
 }
 
-// rows opens the rows of a body: the elements of a list, or the body itself as the only
-// row.
+// rows opens the rows of a body: the elements of the list with the given name or, without such a list, the body
+// itself.
 func (r *reader) rows(body []byte, name string, s *shape) iter.Seq[object] {
 	return func(yield func(object) bool) {
 		b, ok := r.open(body, "", s)
@@ -270,7 +270,7 @@ func (r *reader) rows(body []byte, name string, s *shape) iter.Seq[object] {
 	}
 }
 
-// peek returns the value of a field that the shape may not have, or nil if there is none.
+// peek returns the value of a field, even one that the shape lacks, or nil if there is none.
 func (o object) peek(name string) (raw []byte) {
 	for i := range o.fields {
 		if f := &o.fields[i]; string(f.name) == name {
@@ -283,7 +283,7 @@ func (o object) peek(name string) (raw []byte) {
 	return raw
 }
 
-// each opens the objects of a list, one after the other, and closes each after it is read.
+// each opens the objects of a list, one after the other, and closes each after its use.
 func (o object) each(name string, list [][]byte) iter.Seq[object] {
 	return func(yield func(object) bool) {
 		for i, raw := range list {
@@ -307,7 +307,7 @@ func (o object) inner(name string) object {
 	return in
 }
 
-// primary reads primaryFactor, the id of a primary factor.
+// primary reads the field primaryFactor, which is the id of a factor.
 func (o object) primary() catalogue.Factor {
 	const name = "primaryFactor"
 	id := o.text(name)
@@ -317,7 +317,7 @@ func (o object) primary() catalogue.Factor {
 	return o.factorID(id, o.at(name), true)
 }
 
-// factorID returns the factor with an id if it exists and has the required kind.
+// factorID returns the factor with the given id if it exists and is of the required kind.
 func (r *reader) factorID(id, path string, primary bool) catalogue.Factor {
 	f, ok := catalogue.FactorByID(id)
 	if ok && f.IsPrimary() == primary {
@@ -331,22 +331,22 @@ func (r *reader) factorID(id, path string, primary bool) catalogue.Factor {
 	return 0
 }
 
-// maxSkew is how far a time may be ahead of the receipt without a warning, because bedside clocks may be fast.
+// maxSkew is how far a time may be after the time of receipt without a warning, because bedside clocks may be fast.
 const maxSkew = 5 * time.Minute
 
-// time parses a time and returns the resolved instant. If the time is coarse, the given moments, and then that of the
-// reader, refine it.
+// time parses a time and returns the resolved instant. A coarse time is refined by the moments beside it, and then by
+// the reader's moment.
 func (o object) time(name string, beside ...acuity.Moment) acuity.Instant {
 	return o.resolve(o.moment(name), beside...)
 }
 
-// resolve returns the instant that counts as a moment of the body.
+// resolve returns the instant to use for a moment in the body.
 func (o object) resolve(m acuity.Moment, beside ...acuity.Moment) acuity.Instant {
 	return m.Resolve(o.now, append(beside, o.beside)...)
 }
 
-// moment reads a date-time (RFC 3339). The offset may be missing, and so may the seconds or
-// the whole time of day. A time in the future adds a warning.
+// moment reads a date-time (RFC 3339). The offset, the seconds and the whole time of day are optional. A time in the
+// future adds a warning.
 func (o object) moment(name string) acuity.Moment {
 	m := o.plan(name)
 	if m.From != 0 && m.From.Sub(o.now) > maxSkew {
@@ -355,7 +355,7 @@ func (o object) moment(name string) acuity.Moment {
 	return m
 }
 
-// plan parses a date-time like moment, without the warning about the future.
+// plan parses a date-time like moment does, but without a warning about the future.
 func (o object) plan(name string) acuity.Moment {
 	raw, ok := o.find(name)
 	if !ok {

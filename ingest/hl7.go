@@ -25,7 +25,7 @@ const (
 type hl7Answer struct {
 	common
 	Ack       string      `json:"ack"`
-	AckCode   string      `json:"ackCode"` // the worst code if there are several messages
+	AckCode   string      `json:"ackCode"` // the worst code of several messages
 	ControlID *string     `json:"controlId"`
 	EventType *string     `json:"eventType"`
 	Acks      []hl7Result `json:"acks,omitempty"`
@@ -35,10 +35,10 @@ type hl7Result struct {
 	AckCode   string  `json:"ackCode"`
 	ControlID string  `json:"controlId"`
 	EventType string  `json:"eventType"`
-	Outcome   *string `json:"outcome"` // null while pending; rejected if refused
+	Outcome   *string `json:"outcome"` // null: pending; "rejected" if refused
 }
 
-// exchange is one body of messages with its response.
+// exchange is one body with HL7 messages, and the response to it.
 type exchange struct {
 	batch   hl7.Batch
 	ack     []byte
@@ -49,7 +49,7 @@ type exchange struct {
 	message string           // why the last refused message was refused, and what to do
 	details []httpapi.Detail // place and code of each refused message
 
-	by   hl7.Acknowledgment // the fields that all acknowledgments share
+	by   hl7.Acknowledgment // the common fields of all acknowledgments
 	acks [][]byte           // one for each message
 }
 
@@ -91,7 +91,7 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 	x.answer(w, r, in, got)
 }
 
-// message reads the JSON form of the body.
+// message reads the message from a JSON body.
 func (r *reader) message(body []byte) ([]byte, *httpapi.Problem) {
 	if problem := httpapi.CheckJSON(body); problem != nil {
 		return nil, problem
@@ -113,7 +113,7 @@ func (r *reader) message(body []byte) ([]byte, *httpapi.Problem) {
 }
 
 // exchange decodes the messages of a body and writes their acknowledgments. An acknowledgment depends only on the
-// bytes, so a repeated message gets the same one.
+// bytes of the message, so a repeated message gets the same one.
 func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, options hl7.Options) (*exchange, *refusedBody) {
 	batch, err := hl7.Split(body, charset)
 	switch {
@@ -175,7 +175,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 	return x, nil
 }
 
-// options returns the information that a message does not contain.
+// options returns what a message does not contain.
 func (s *server) options(caller access.Key, o *acuity.Observation) hl7.Options {
 	options := hl7.Options{
 		Pseudonym: func(dst []byte, kind string, value []byte) []byte {
@@ -189,14 +189,15 @@ func (s *server) options(caller access.Key, o *acuity.Observation) hl7.Options {
 	return options
 }
 
-// addRefusal adds why a message was refused.
+// addRefusal adds the reason why a message was refused.
 func (x *exchange) addRefusal(f *hl7.Fault, path string) {
 	if len(x.details) < maxDetails {
 		x.details = append(x.details, httpapi.Detail{Path: path + f.Place(), Rule: f.Name()})
 	}
 }
 
-// add adds the result of one message. An error ranks above a refusal, because a person must investigate it.
+// add adds the result of one message. An error (AE) ranks above a refusal (AR), because a person must investigate
+// errors.
 func (x *exchange) add(result hl7Result, code hl7.AckCode) {
 	x.results = append(x.results, result)
 	if len(x.results) == 1 || severity(code) > severity(x.worst) { // the first code also determines the acknowledgment mode
@@ -239,7 +240,7 @@ func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, go
 	httpapi.OK(w, r, answer)
 }
 
-// acceptedMessages returns the number of messages that were not refused, according to the change.
+// acceptedMessages returns the number of messages that were not refused, according to the applied change.
 func (x *exchange) acceptedMessages(got receipt) int {
 	n := len(x.events)
 	for i := range got.change.Items {
@@ -250,7 +251,7 @@ func (x *exchange) acceptedMessages(got receipt) int {
 	return n
 }
 
-// setOutcomes sets the outcome of each message and returns the results.
+// setOutcomes sets the outcome of each message and returns all results.
 func (x *exchange) setOutcomes(p *Places, got receipt) []hl7Result {
 	for i := range x.results {
 		if code := x.results[i].AckCode; code != string(hl7.AA) && code != string(hl7.CA) {
@@ -296,7 +297,7 @@ func (x *exchange) refuseMessages(p *Places, c *acuity.Change) {
 func (x *exchange) refuseEvent(n int) {
 	var m hl7.Message
 	if m.Scan(x.batch.Messages[n], x.batch.Charset) != nil {
-		return // cannot happen: the message was read before
+		return // cannot happen: the message was parsed before
 	}
 	a := x.by
 	a.ID, a.Fault = ackID(), &hl7.Fault{Code: hl7.AE, Condition: 207, Segment: "MSH"}
@@ -327,19 +328,18 @@ const MaxMessage = maxBody
 // ErrForbidden means that a key lacks the scope [access.IngestHL7].
 var ErrForbidden = errors.New("the key lacks the scope ingest:hl7")
 
-// Messages processes HL7 v2 messages that do not come over HTTP. Decoding, observations and acknowledgments are the
-// same as in POST /api/ingest/hl7.
+// Messages processes HL7 v2 messages that do not arrive over HTTP, in the same way as POST /api/ingest/hl7.
 type Messages struct{ s server }
 
 // NewMessages returns a Messages with the config of the HTTP handlers.
 func NewMessages(c Config) *Messages { return &Messages{server{c}} }
 
 // IngestBody returns the acknowledgment of a message, or the batch of acknowledgments of several messages. The result
-// is empty if the sender requested none.
+// is empty if the sender requested no acknowledgment.
 //
-// When it returns, the accepted messages are durable in Kafka. It does not wait until they are applied, because the
-// acknowledgment does not depend on that and the sender sends its next message only after it. After [ErrAway], the
-// messages may or may not be in Kafka, and can safely be sent again.
+// When it returns, the accepted messages are durable in Kafka. It does not wait until they are applied: the
+// acknowledgment does not depend on that, and the sender waits for it before sending the next message. After
+// [ErrAway], the messages may or may not be in Kafka, and can safely be sent again.
 func (m *Messages) IngestBody(ctx context.Context, key access.Key, body []byte) (ack []byte, err error) {
 	if !key.Allows(access.IngestHL7) {
 		return nil, ErrForbidden
@@ -360,7 +360,7 @@ func (m *Messages) IngestBody(ctx context.Context, key access.Key, body []byte) 
 		at, err := m.s.append(ctx, o, messagePatience)
 		switch {
 		case errors.Is(err, ErrTooLarge):
-			return m.refuse(o, in, len(x.results), tooManyMessages), nil // sending it again would not help
+			return m.refuse(o, in, len(x.results), tooManyMessages), nil // a retry would not help
 		case err != nil:
 			return nil, err
 		}

@@ -16,9 +16,9 @@ import (
 	"svc/ingest"
 )
 
-// For HL7, the test replaces the value of each component. docs/reference/hl7-fields.md lists the components that
-// are read. A change of a listed component changes the result or is reported in the answer; a change of
-// any other component changes nothing.
+// For HL7, the test replaces the value of each component. docs/reference/hl7-fields.md lists the components that are
+// read. Changing a listed component must change the result or be reported in the answer; changing any other component
+// must have no effect.
 
 // parted is a message as a list of segments, each a list of fields.
 type parted struct {
@@ -26,8 +26,8 @@ type parted struct {
 	segments                         [][]string
 }
 
-// splitMessage splits a message into segments and fields. ok is false if the message has batches,
-// encodings or lines other than plain segments.
+// splitMessage splits a message into segments and fields. ok is false if the message is a batch, uses its own
+// encoding, or has lines that are not plain segments.
 func splitMessage(text string) (m parted, ok bool) {
 	text = strings.Trim(strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(text), "\r")
 	if !utf8.ValidString(text) || len(text) < 9 || !strings.HasPrefix(text, "MSH") || strings.Count(text, "MSH") > 1 {
@@ -59,7 +59,7 @@ func (m *parted) text() string {
 	return b.String()
 }
 
-// get returns a component of a repetition of a field. Components count from 1, repetitions from 0.
+// get returns a component of a field's repetition. Components are numbered from 1, repetitions from 0.
 func (m *parted) get(s, field, repetition, component int) string {
 	if field >= len(m.segments[s]) {
 		return ""
@@ -115,11 +115,11 @@ func (m *parted) first(name string, field, component int) string {
 type messageFact struct {
 	s, field, repetition, component int
 	name                            string // such as PV1-3.2
-	path                            string // as in a warning, but without the number of the segment
+	path                            string // as in a warning, but without a segment number
 	value                           string
 }
 
-// facts returns the components of a message that have a value.
+// facts returns the nonempty components of a message.
 func (m *parted) facts() (all []messageFact) {
 	seen := map[string]int{}
 	for s, fields := range m.segments {
@@ -202,8 +202,8 @@ func (m *parted) another(f messageFact) string {
 	return f.value + "Z9"
 }
 
-// readFields returns the components that docs/reference/hl7-fields.md lists as read, such as PV1-3.2. A field
-// without a component, such as "MSH-3", means each of its components.
+// readFields returns the components that docs/reference/hl7-fields.md lists as read, such as PV1-3.2. A field without
+// a component, such as "MSH-3", means all its components.
 func readFields(t *testing.T) (read map[string]bool, unread string) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/reference/hl7-fields.md")
@@ -232,8 +232,8 @@ func readFields(t *testing.T) (read map[string]bool, unread string) {
 	return read, unread
 }
 
-// isRead reports whether a component is in the list. Of repetitions after the first, only those of
-// identifiers of people and of character sets are read.
+// isRead reports whether a component is in the list. Repetitions after the first are read only for people's
+// identifiers and for character sets.
 func isRead(read map[string]bool, f messageFact) bool {
 	field, _, _ := strings.Cut(f.name, ".")
 	if f.repetition > 0 && !slices.Contains([]string{"PID-3", "PID-21", "NK1-33", "MSH-18", "MSH-3", "MSH-4", "MSH-5", "MSH-6", "MSH-10", "MSH-11", "MSH-12"}, field) {
@@ -242,11 +242,11 @@ func isRead(read map[string]bool, f messageFact) bool {
 	return read[f.name] || read[field]
 }
 
-// isOverridden reports whether another component of the message has precedence over this one by the
-// rules of docs/reference/hl7-fields.md. Most of these rules depend only on the values.
+// isOverridden reports whether another component of the message takes precedence over this one under the rules of
+// docs/reference/hl7-fields.md. Most of these rules depend only on the values.
 func (m *parted) isOverridden(f messageFact) bool {
 	trigger := m.first("MSH", 9, 2)
-	exact := func(v string) bool { return len(v) >= 14 && (strings.ContainsAny(v, "+-") || v[:8] != "20260304") } // no offset, or over a week off
+	exact := func(v string) bool { return len(v) >= 14 && (strings.ContainsAny(v, "+-") || v[:8] != "20260304") } // has an offset, or is over a week away
 	newborn := func() bool {
 		return strings.HasPrefix(strings.ToUpper(m.first("PV1", 2, 1)), "N") || m.first("PV1", 4, 1) == "N" || m.first("PV2", 36, 1) == "Y" || m.first("PID", 7, 1) >= "202602"
 	}
@@ -256,22 +256,22 @@ func (m *parted) isOverridden(f messageFact) bool {
 	own := func(field, component int) string { return m.get(f.s, field, 0, component) }
 	switch f.name {
 	case "MSH-3.1", "MSH-4.1", "MSH-5.1", "MSH-6.1", "MSH-12.1":
-		return m.first("MSH", 15, 1) == "NE" // the message gets no answer
+		return m.first("MSH", 15, 1) == "NE" // the message is not acknowledged
 	case "MSH-7.1":
 		return exact(m.first("EVN", 2, 1))
 	case "MSH-18.1", "MSH-18.2": // JSON is UTF-8
 		return true
 	case "MSH-15.1", "MSH-16.1":
-		return true // TestAck covers the modes; in JSON the code may be the same
-	case "PID-3.1", "PID-3.5", "PID-21.1", "PID-21.5": // only one of several numbers applies
+		return true // TestAck covers the modes; the code in JSON may be the same in both
+	case "PID-3.1", "PID-3.5", "PID-21.1", "PID-21.5": // only one of several numbers is used
 		return repeated() && (m.get(f.s, f.field, f.repetition, 5) != "MR" || f.component == 5 && f.repetition == 0) || !repeated() && f.component == 5
-	case "PV1-10.1": // the name indicates the kind of location
+	case "PV1-10.1": // the unit's name already says the kind of location
 		return own(10, 2) != "" || own(10, 5) != ""
 	case "PV2-36.1", "PID-7.1", "PV1-4.1":
 		return newborn()
 	case "PID-18.1":
 		return f.value == m.first("PV1", 19, 1)
-	case "NK1-3.1", "NK1-33.1", "NK1-33.5": // the mother in PID-21 has precedence, then the first NK1 that is the mother
+	case "NK1-3.1", "NK1-33.1", "NK1-33.5": // the mother in PID-21 takes precedence, then the first NK1 with the mother
 		return m.first("PID", 21, 1) != "" || own(3, 1) != "MTH" && own(33, 1) == "" || own(3, 1) != "MTH" && f.field == 33 || f.component == 5
 	case "PV1-10.2", "PV1-10.5":
 		return true
@@ -287,8 +287,8 @@ func (m *parted) isOverridden(f messageFact) bool {
 	return trigger == ""
 }
 
-// sendMessage answers a message in JSON. A warning that ignores an event applies to the whole
-// message.
+// sendMessage sends a message and decodes the answer in JSON. A warning that the event is ignored applies to the
+// whole message.
 func (p *unitProbe) sendMessage(t *testing.T, text string) effect {
 	t.Helper()
 	e := p.send(t, "hl7", writeTree(t, map[string]string{"message": text}))
@@ -356,13 +356,12 @@ func TestNoFactOfHL7IsSilent(t *testing.T) {
 			}
 		}
 	}
-	// Add each component that the message lacks: every component that is read, and many that are
-	// not.
+	// Add each component that the message lacks: all that are read, and many that are not.
 	for _, event := range []string{"A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"} {
 		m, _ := splitMessage(strings.ReplaceAll(bareAdmission, "A01", event))
 		whole := p.sendMessage(t, m.text())
 		for s, fields := range m.segments {
-			full := m // with all components that are not read
+			full := m // will have all components that are not read
 			for field := 3; field <= 52; field++ {
 				for component := 1; component <= 6; component++ {
 					switch f := m.fact(s, field, 0, component, 1); {
@@ -390,7 +389,8 @@ const bareAdmission = "MSH|^~\\&|EPIC|STMARY|SVC|STMARY|20260304093010-0600||ADT
 	"EVN|A01|20260304090000-0600\rPID|1||MRN1^^^STMARY^MR\rPV1|1|I|L&D^LDR 4|||||||||||||||||V1\rPV2|1\r" +
 	"DG1|1||O14.13\rNK1|1||MTH\rOBX|1\rMRG|1\rZZZ|1\r"
 
-// A message over MLLP results in the same facts as over HTTP, as text and in JSON.
+// TestMessagesAreReadAlikeOverMLLP checks that a message yields the same facts over MLLP as over HTTP, both as text
+// and in JSON.
 func TestMessagesAreReadAlikeOverMLLP(t *testing.T) {
 	d := open(t)
 	read := func(t *testing.T, send func()) []acuity.Event {
@@ -423,7 +423,8 @@ func TestMessagesAreReadAlikeOverMLLP(t *testing.T) {
 	}
 }
 
-// Repetitions of DG1-3 are not in the standard. Each of them is a diagnosis, up to 20.
+// TestRepeatedDiagnosesCount: each repetition of DG1-3 is a diagnosis, up to 20, although the standard does not allow
+// repetitions.
 func TestRepeatedDiagnosesCount(t *testing.T) {
 	many := strings.Repeat("~O99.213^^I10", 20)
 	for field, want := range map[string]struct{ codes, warned string }{

@@ -1,11 +1,11 @@
 // Package ingest receives the feeds of hospitals: requests over HTTP, or [Messages].
 //
-// A request becomes one [acuity.Observation] of facts, or is refused as a whole with every broken rule named. Nothing
-// of a refused request is stored.
+// A request either becomes one [acuity.Observation] of facts, or is refused as a whole with a response that names
+// every broken rule. Nothing from a refused request is stored.
 //
 // The observation is appended to the [Log]. The handler waits until it is [Applied], and the response contains the
 // effects of the request. Names, birth dates and addresses are never decoded into values. Identifiers leave the
-// package as [Pseudonyms].
+// package only as pseudonyms (see [Pseudonyms]).
 package ingest
 
 import (
@@ -40,7 +40,8 @@ func (p Position) String() string {
 
 // These are the errors of the interfaces below.
 var (
-	// ErrAway means that the log did not acknowledge. The observation may or may not be in the log; a retry is safe.
+	// ErrAway means that the log did not acknowledge the observation. The observation may or may not be in the log; a
+	// retry is safe.
 	ErrAway = errors.New("no response from Kafka")
 	// ErrTooLarge means that the facts of one request exceed the maximum record size of the log.
 	ErrTooLarge = errors.New("the facts exceed the maximum size of a Kafka record")
@@ -50,30 +51,29 @@ var (
 
 // Log makes observations durable.
 type Log interface {
-	// Append returns nil once all required replicas have acknowledged the observation, or else ErrAway or
-	// ErrTooLarge. It returns when ctx ends.
+	// Append returns nil once all required replicas have acknowledged the observation. It returns ErrAway or
+	// ErrTooLarge if that fails, and ErrAway when ctx ends.
 	Append(ctx context.Context, o *acuity.Observation) (Position, error)
 }
 
 // Applied finds the change that an observation caused.
 type Applied interface {
-	// Wait returns the change that the observation at p made, or ErrPending if ctx ends
-	// first.
+	// Wait returns the change that the observation at p caused, or ErrPending if ctx ends first.
 	Wait(ctx context.Context, hospital string, p Position) (acuity.Change, error)
 }
 
-// View is the store from which reads are answered.
+// View is the store that serves reads.
 type View interface {
-	// Wait waits until the view includes p, and returns true. It returns false when ctx ends, and immediately if the
-	// view has been stuck for so long that waiting is pointless.
+	// Wait waits until the view includes p, and returns true. It returns false when ctx ends, or at once if the view
+	// has been stuck for so long that waiting is pointless.
 	Wait(ctx context.Context, hospital string, p Position) (shown bool)
 }
 
-// These are the timeouts of the steps of a request.
+// These are the timeouts for the steps of a request.
 const (
 	appendWait  = 5 * time.Second
 	appliedWait = 2 * time.Second // time until reads include the request
-	retryAfter  = 2 * time.Second // Retry-After for a sender whose request could not be accepted
+	retryAfter  = 2 * time.Second // Retry-After of the response to a sender whose request could not be accepted
 )
 
 // Config has the dependencies of the handlers.
@@ -85,29 +85,28 @@ type Config struct {
 	View     View
 	// DeadLetter reads a dead letter for a retry; nil: the API offers no retries.
 	DeadLetter DeadLetter
-	// DeadLetterRetried records that the facts of a dead letter were appended again.
+	// DeadLetterRetried records that the facts in a dead letter were appended again.
 	DeadLetterRetried func(ctx context.Context, hospital, id string) error
 	Zone              func(hospital string) *time.Location // zone for times without an offset
 	Pseudonyms        Pseudonyms
-	// Sender returns the HL7 settings of a key. A nil Sender means standard HL7.
+	// Sender returns the HL7 settings for a key. A nil Sender means standard HL7.
 	Sender func(key access.Key) hl7.Sender
-	// Settings and Audit serve the acts of administrators. nil: hospitals have no
-	// settings, and acts leave no audit record.
+	// Settings and Audit serve the acts of administrators. Without Settings, hospitals have no settings; without
+	// Audit, acts leave no audit record.
 	Settings Settings
 	Audit    audit.Record
-	// Share limits each hospital to its share of the processors; nil: no limit.
+	// Share limits each hospital to its share of the CPUs; nil: no limit.
 	Share *limit.Share
 	// Received is called for each received request or frame; it may be nil.
 	Received func(Intake)
-	// Answered is called for each durable observation whose sender waited for its effect; nil:
-	// nothing counts them.
+	// Answered is called for each durable observation whose sender waited for its effect; it may be nil.
 	Answered func(Progress)
 }
 
-// Progress is the progress of an observation when the response is sent.
+// Progress is how far an observation has progressed when the response is sent.
 type Progress string
 
-// These are the values of Progress. The response has applied:true only for the first.
+// These are the values of Progress. Only for the first does the response contain applied:true.
 const (
 	ProgressApplied Progress = "applied"
 	ProgressVerdict Progress = "verdict_pending"
@@ -134,8 +133,8 @@ func (s *server) observed(key access.Key, channel acuity.Channel) *acuity.Observ
 	}
 }
 
-// submitBody handles a feed with one JSON body. It parses the body into an observation, refuses the body as a whole if
-// it breaks a rule, and submits the observation. If it returns false, it has sent an error response.
+// submitBody handles a feed with one JSON body. It parses the body into an observation and submits the observation,
+// or refuses the whole body if it breaks a rule. If submitBody returns false, it has sent an error response.
 func (s *server) submitBody(
 	w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation),
 ) (submission, bool) {
@@ -163,8 +162,7 @@ type submission struct {
 
 func (t submission) answer() common { return t.in.answer(t.receipt) }
 
-// receipt is the result of an observation. While the observation is pending, the receipt has a position and no
-// change.
+// receipt is the result of submitting an observation. For a pending observation, it has a position but no change.
 type receipt struct {
 	position Position
 	durable  bool // false: there was nothing to append
@@ -172,11 +170,11 @@ type receipt struct {
 	change   acuity.Change
 }
 
-// nothingAppended is the receipt of a body with nothing to append.
+// nothingAppended is the receipt for a body with nothing to append.
 var nothingAppended = receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 
 // submit appends the observation and waits until the view includes it. If the observation cannot be appended, submit
-// sends an error response and returns false. in is nil for an act, because acts count for no feed.
+// sends an error response and returns false. in is nil for an act, because acts are not counted for any feed.
 func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *acuity.Observation) (receipt, bool) {
 	if o.Request == nil { // a retried dead letter already has the identity of its request
 		o.Request = s.requestOf(r, o.Hospital)
@@ -205,7 +203,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if in != nil {
 		s.reportTaken(o, in, requestID(r), got.position)
 	}
-	if in != nil && respondAsync(r) { // an act always waits, because its response has its effects
+	if in != nil && respondAsync(r) { // an act always waits, because its response contains its effects
 		w.Header().Set("Preference-Applied", "respond-async")
 		return got, true
 	}
@@ -227,8 +225,8 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if !s.resolveRepeat(w, r, &got) {
 		return receipt{}, false
 	}
-	// A sender that receives "applied" may read immediately. The response to an act is sent even if the view lags,
-	// because it has the effects of the act.
+	// After "applied", a sender may read its own change immediately. The response to an act does not depend on a
+	// lagging view, because it contains the effects of the act.
 	shown := s.View.Wait(ctx, o.Hospital, got.position)
 	if _, refused := exceeded(&got.change); !shown && !refused && in != nil {
 		s.countAnswer(ProgressView)
@@ -246,7 +244,7 @@ func (s *server) countAnswer(p Progress) {
 }
 
 // respondAsync reports whether the sender prefers a response as soon as the observation is durable, without its
-// effects (RFC 7240), as a feed that sends many thousand messages does.
+// effects (RFC 7240), which suits a feed with many thousands of messages.
 func respondAsync(r *http.Request) bool {
 	for _, header := range r.Header["Prefer"] {
 		for preference := range strings.SplitSeq(header, ",") {
@@ -269,7 +267,7 @@ func (s *server) append(ctx context.Context, o *acuity.Observation, patience tim
 	at, err := s.Log.Append(ctx, o)
 	if err != nil {
 		entry.Gone()
-		return at, err //nolint:wrapcheck // the error has the cause
+		return at, err //nolint:wrapcheck // the error already names the cause
 	}
 	entry.Sent(at.Partition, at.Offset)
 	return at, nil

@@ -12,8 +12,8 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Intake describes the content of one request or MLLP frame for the counts of the feed. The change at Position has
-// the outcome of what was appended: one outcome, or one for each of several messages.
+// Intake describes one request or MLLP frame for the feed's counts. The change at Position has the outcome of what
+// was appended: a single one, or one per message.
 type Intake struct {
 	Hospital string
 	Channel  acuity.Channel
@@ -24,13 +24,13 @@ type Intake struct {
 	Rejected int // number of messages that were refused before anything was appended
 	Ignored  int // number of messages with nothing to store
 	Warnings int
-	Unused   int            // unused facts, each with one of the warnings
-	Event    acuity.Instant // newest time in the facts; 0: none
+	Unused   int            // unused facts; each also has a warning
+	Event    acuity.Instant // latest time in the facts; 0: none
 	Position *Position      // nil: nothing was appended
 
-	Request string   // id of the HTTP request; "": not HTTP, or the sender chose the id, which must not be shown to others
-	Notices []Notice // about refused parts, and the warnings of parsing the body
-	Places  *Places  // for the warnings of applying the observation; nil: nothing was appended
+	Request string   // id of the HTTP request; "" if there is none or if the sender chose it, because such an id must not be shown to others
+	Notices []Notice // refused parts, and warnings from parsing the body
+	Places  *Places  // for warnings from applying the observation; nil: nothing was appended
 }
 
 // intake returns an Intake with the fields that every observation has.
@@ -74,7 +74,7 @@ func (s *server) reportIgnored(o *acuity.Observation, request string, notices ..
 	s.Received(in)
 }
 
-// NewestTime returns the newest time in the facts of an observation that is not after its receipt.
+// NewestTime returns the latest time in an observation's facts that is not after its receipt.
 func NewestTime(o *acuity.Observation) (at acuity.Instant) {
 	take := func(t acuity.Instant) {
 		if t <= o.ReceivedAt {
@@ -102,11 +102,11 @@ func NewestTime(o *acuity.Observation) (at acuity.Instant) {
 	return at
 }
 
-// countRefusal serves a request and, depending on the status of the response, reports it as refused. A hospital over
-// its share (429) does not count, because its request is validated when it is sent again. Two more refusals do not
-// count, because their facts are in the log. One repeats the identity of another request (409). The other exceeds a
-// limit of the hospital. Two handlers report their refusals (422) themselves: HL7 for each message, FHIR for each
-// resource.
+// countRefusal serves a request and, depending on the status of the response, reports it as refused. A 429 for a
+// hospital over its share is not counted, because the request is validated when it is sent again. Two other refusals
+// are not counted, because their facts are in the log: a request that reuses the identity of another one (409), and a
+// request that exceeds a limit of the hospital. Two handlers report their own refusals (422): HL7 for each message,
+// FHIR for each resource.
 func (s *server) countRefusal(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter)) {
 	if s.Received == nil {
 		serve(w)
@@ -141,22 +141,22 @@ func (w *statusWriter) WriteHeader(status int) {
 // Unwrap gives [http.ResponseController] access to the writer.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Notice is a rule that a message or body broke, or a warning about it, with its position. It never contains a value of
-// the message.
+// Notice is a broken rule or a warning, with its position in the message or body. It never contains a value from the
+// message.
 type Notice struct {
-	Refused   bool   // false: it was accepted, with this warning
+	Refused   bool   // false: accepted, with this warning
 	ControlID string // control id of the HL7 message, from [showControlID]; "": none
 	Code      string // stable
 	Path      string // "": the whole message or body
-	Event     string // trigger event of an HL7 message without effect, such as A05; ""
+	Event     string // trigger event, such as A05, of an HL7 message without effect; "" for any other notice
 }
 
-// maxNotices is the maximum number of notices of one body.
+// maxNotices is the maximum number of notices for one body.
 const maxNotices = 100
 
-// showControlID returns a control id that may be stored: the id itself, or its keyed pseudonym, because senders
-// choose control ids freely and some put patient numbers into them. An id is stored only if it has the form of a
-// counter, a time or a random number: it has a digit, and no word of more than four letters.
+// showControlID returns a control id that may be stored: the id itself, or a keyed pseudonym of it. Senders choose
+// control ids freely, and some put patient numbers into them. An id is stored only if it has the form of a counter, a
+// time or a random number: it has a digit, and no word of more than four letters.
 func showControlID(id string, pseudonym func(kind, value string) string) string {
 	digits, letters, word, hex := 0, 0, 0, true
 	for i := range len(id) {
@@ -170,7 +170,7 @@ func showControlID(id string, pseudonym func(kind, value string) string) string 
 		case strings.IndexByte("._:/+={}-", c) >= 0:
 			letters = 0
 		default:
-			digits = -len(id) // neither a counter nor a random number has such a character
+			digits = -len(id) // no counter or random number contains such a character
 		}
 	}
 	plain := digits > 0 && (word <= maxWord || hex && len(id) >= leastHex) && len(id) <= maxControlID
@@ -188,7 +188,7 @@ const (
 
 func requestID(r *http.Request) string { return httpapi.PlainRequestID(r.Context()) }
 
-// refusals returns the notices of a request that was refused as a whole.
+// refusals returns the notices for a request that was refused as a whole.
 func refusals(r *http.Request) (all []Notice) {
 	problem := httpapi.Refusal(r.Context())
 	for _, d := range problem.Details {
@@ -228,7 +228,7 @@ func (r *reader) issues(all []fhir.Issue) {
 	}
 }
 
-// allNotices returns all notices of a body, including its warnings.
+// allNotices returns all notices about a body, including its warnings.
 func (r *reader) allNotices() []Notice {
 	for _, w := range r.warnings {
 		r.addNotice(Notice{ControlID: r.places.controlID(w.Path), Code: w.Code, Path: w.Path, Event: r.places.triggerEvent(w)})
@@ -243,7 +243,7 @@ func (r *reader) drainNotices() []Notice {
 	return all
 }
 
-// placesForWarnings returns the places of the body, which are needed for the warnings of applying it.
+// placesForWarnings returns the places of the body's facts, which warnings from applying them refer to.
 func (r *reader) placesForWarnings() *Places {
 	kept := r.places
 	kept.readWarnings = r.warnings

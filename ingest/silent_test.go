@@ -17,10 +17,10 @@ import (
 	"svc/acuity/hospital"
 )
 
-// No fact of a request may be ignored silently. These tests use a sender's definition of a fact: a
-// leaf of the JSON, or a component of an HL7 field. They call no decoder. A fact has an effect if
-// the request without it, or with another value in its place, results in another state or answer. A
-// fact without an effect must be named in the answer, or listed in docs/ as not read by design.
+// No fact of a request may be ignored silently. These tests use a sender's definition of a fact: a leaf of the JSON,
+// or a component of an HL7 field. They call no decoder. A fact has an effect if the request without it, or with a
+// different value in its place, results in a different state or answer. A fact without an effect must be named in the
+// answer, or listed in docs/ as not read by design.
 
 // unitProbe answers requests, each with a new unit.
 type unitProbe struct {
@@ -39,7 +39,7 @@ func newProbe(tb testing.TB) *unitProbe {
 	return p
 }
 
-// told is the part of an answer that refers to facts.
+// told holds the parts of an answer that refer to facts.
 type told struct {
 	Data struct {
 		Outcome                       json.RawMessage
@@ -63,8 +63,8 @@ type effect struct {
 	print    string
 	places   []string // the locations that the answer names
 	out      []string // resources that are ignored, as the answer names them
-	unmapped bool     // an unmapped code is named, so its values have no meaning
-	whole    bool     // the request was refused
+	unmapped bool     // the answer names an unmapped code, so the values of that code have no meaning
+	whole    bool     // the whole request was refused
 }
 
 func (p *unitProbe) send(t *testing.T, path, body string) effect {
@@ -84,7 +84,7 @@ func (p *unitProbe) send(t *testing.T, path, body string) effect {
 	b.Write(text)
 	b.WriteString(p.records(t))
 	print := ackID.ReplaceAllString(b.String(), "") // the id of an acknowledgment is random
-	for _, o := range p.stored {                    // the identity of an event depends on all its bytes
+	for _, o := range p.stored {                    // the identity of an event depends on every byte
 		for i := range o.Events {
 			for _, id := range []string{o.Events[i].ID, o.Events[i].Digest} {
 				if id != "" {
@@ -113,7 +113,7 @@ func (p *unitProbe) send(t *testing.T, path, body string) effect {
 	return e
 }
 
-// records returns the records of the unit in the order of their keys.
+// records returns the stored records of the unit in the order of their keys.
 func (p *unitProbe) records(t *testing.T) string {
 	t.Helper()
 	var all []string
@@ -132,12 +132,12 @@ var ackID = regexp.MustCompile(`\b[0-9a-f]{20}\b`)
 
 // fact is one leaf of a request.
 type fact struct {
-	path          string // path in the notation of a sender
+	path          string // path as a sender would write it
 	resource      string // path of the resource that contains it
-	without, with string // the request without the fact, and with another value
+	without, with string // the request without the fact, and the request with a different value
 }
 
-// noticed reports whether a fact has an effect, or the answer names it.
+// noticed reports whether a fact has an effect or is named in the answer.
 func (p *unitProbe) noticed(t *testing.T, path string, whole effect, f fact) bool {
 	t.Helper()
 	out := func(place string) bool { return f.resource != "" && covers(place, f.resource) || place == "" }
@@ -150,8 +150,8 @@ func (p *unitProbe) noticed(t *testing.T, path string, whole effect, f fact) boo
 	return p.send(t, path, f.with).print != whole.print || p.send(t, path, f.without).print != whole.print
 }
 
-// covers reports whether a location in the answer is that of a fact, of a part of it, or of an
-// element that contains it.
+// covers reports whether a place named in the answer is a fact, a part of the fact, or an element that contains the
+// fact.
 func covers(place, path string) bool {
 	return place != "" && (within(path, place) || within(place, path))
 }
@@ -164,7 +164,7 @@ func within(inner, outer string) bool {
 // For JSON, the test replaces the value of each leaf of the tree.
 
 type leaf struct {
-	tokens []any // names and indexes
+	tokens []any // member names and array indexes, from the root
 	value  any
 }
 
@@ -208,14 +208,14 @@ func put(v any, at []any, value any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		c := maps.Clone(v)
-		name, _ := at[0].(string) //nolint:errcheck // as the tree is
+		name, _ := at[0].(string) //nolint:errcheck // the path comes from this tree
 		if c[name] = put(v[name], at[1:], value); c[name] == nil {
 			delete(c, name)
 		}
 		return c
 	case []any:
 		c := slices.Clone(v)
-		i, _ := at[0].(int) //nolint:errcheck // as the tree is
+		i, _ := at[0].(int) //nolint:errcheck // the path comes from this tree
 		if c[i] = put(v[i], at[1:], value); c[i] == nil {
 			c = slices.Delete(c, i, i+1)
 		}
@@ -274,7 +274,7 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 				if name, ok := o["resourceType"].(string); ok && name != "Bundle" {
 					if kind == "" {
 						kind, from = name, i
-					} else if _, used := byDesign[name]; used && len(l.tokens) > i { // contained
+					} else if _, used := byDesign[name]; used && len(l.tokens) > i { // a resource of a used type inside a container
 						kind, from = name, i
 					}
 				}
@@ -284,9 +284,9 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 			}
 			switch at := l.tokens[i].(type) {
 			case string:
-				v = v.(map[string]any)[at] //nolint:errcheck,forcetypeassert // as the tree is
+				v = v.(map[string]any)[at] //nolint:errcheck,forcetypeassert // the path comes from this tree
 			case int:
-				v = v.([]any)[at] //nolint:errcheck,forcetypeassert // as the tree is
+				v = v.([]any)[at] //nolint:errcheck,forcetypeassert // the path comes from this tree
 			}
 		}
 		unused, used := byDesign[kind]
@@ -320,11 +320,11 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 
 // owner returns the object at a path of a tree.
 func owner(tree any, at []any) map[string]any {
-	o, _ := valueAt(tree, at).(map[string]any) //nolint:errcheck // the zero value fits
+	o, _ := valueAt(tree, at).(map[string]any) //nolint:errcheck // nil if it is not an object
 	return o
 }
 
-// anotherOf returns a different value that still has a meaning, for leaves of which most values have none.
+// anotherOf returns a different but still meaningful value, for leaves where most values are meaningless.
 func anotherOf(l leaf) any {
 	switch path := indexes.ReplaceAllString(pathOf(l.tokens), ""); {
 	case strings.HasSuffix(path, "physicalType.coding.code"):
@@ -337,9 +337,8 @@ func anotherOf(l leaf) any {
 	return another(l.value)
 }
 
-// saysNoMore reports whether a leaf adds no information to the other leaves of its resource by the
-// rules of docs/fhir.md, which select one of several identifiers, times, texts or levels of a
-// location.
+// saysNoMore reports whether a leaf adds nothing to the other leaves of its resource, under the rules of docs/fhir.md
+// that select one of several identifiers, times, texts or location levels.
 func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	path := indexes.ReplaceAllString(pathOf(l.tokens[from:]), "")
 	first, _, _ := strings.Cut(path, ".")
@@ -348,11 +347,11 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return text
 	}
 	switch {
-	case kind == "Condition" && slices.Contains(l.tokens, any("contained")): // contained_not_used names it as a whole
+	case kind == "Condition" && slices.Contains(l.tokens, any("contained")): // contained_not_used names the whole resource
 		return true
-	case strings.HasPrefix(path, "clinicalStatus.") && path != "clinicalStatus.coding.code": // the code applies; without a code, the text
+	case strings.HasPrefix(path, "clinicalStatus.") && path != "clinicalStatus.coding.code": // the code applies, or the text if there is no code
 		return true
-	case path == "focus.reference", strings.HasPrefix(path, "bodySite.coding."): // a display or text of the code identifies the fetus
+	case path == "focus.reference", strings.HasPrefix(path, "bodySite.coding."): // the display or text of the code also identifies the fetus
 		return true
 	case path == "contained.resourceType" && r["focus"] != nil: // the reference identifies the fetus, regardless of its target
 		return true
@@ -360,18 +359,18 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return true
 	case kind == "Condition" && first == "clinicalStatus": // the verification status has precedence
 		return regexp.MustCompile("(?i)refuted|error|differential").MatchString(code("verificationStatus")) ||
-			strings.Contains(code("clinicalStatus"), `"display"`) // one of the two is enough
-	case kind == "Encounter" && slices.Contains(l.tokens, any("contained")): // it only identifies the visit of a statement
+			strings.Contains(code("clinicalStatus"), `"display"`) // the code or the display is enough
+	case kind == "Encounter" && slices.Contains(l.tokens, any("contained")): // it only identifies the visit of another resource
 		return true
 	case kind == "Encounter" && first == "class" && slices.Contains(l.tokens[from:], any(1)): // the first class applies
 		return true
 	case path == "class.code" && strings.Contains(code("class"), `"display"`) && strings.Contains(code("class"), "urn:oid:1.2.840.114350."):
-		return true // a class of the sender, whose display applies
+		return true // the sender's own class: its display applies
 	case kind == "Encounter" && first == "location" && code("status") == `"planned"` && !strings.Contains(code("location"), `"active"`):
 		return true
 	case kind == "Medication" && first == "code":
 		return r["ingredient"] != nil
-	case kind == "Observation" && first == "code": // the components state it
+	case kind == "Observation" && first == "code": // the components contain it
 		return r["component"] != nil && !strings.Contains(writeAny(slices.Collect(maps.Keys(r))), `"value`)
 	case kind == "Observation" && strings.HasPrefix(first, "value") && regexp.MustCompile("cancelled|entered-in-error").MatchString(code("status")):
 		return true
@@ -392,13 +391,13 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	case kind == "Encounter" && regexp.MustCompile("cancelled|entered-in-error").MatchString(code("status")):
 		return true // only the identity of the visit matters
 	case path == "identifier.value":
-		list, _ := r["identifier"].([]any) //nolint:errcheck // the zero value fits
+		list, _ := r["identifier"].([]any) //nolint:errcheck // nil if there is none
 		return len(list) > 1
-	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // hints; one name of several; active ingredients
+	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // hints, one of several names, or active ingredients
 		return true
 	case kind == "Encounter" && path == "period.start":
 		return code("status") == `"planned"`
-	case path == "location.period.end", path == "location.period.start": // the next location ends it; one of several levels applies
+	case path == "location.period.end", path == "location.period.start": // the next location ends this one, or another level of the location applies
 		return true
 	case path == "location.location.display":
 		return regexp.MustCompile(`"(wa|bd|si|bu|lvl)"`).MatchString(code("location"))
@@ -410,9 +409,9 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 
 // isPlanned reports whether a location of an Encounter is only planned or reserved.
 func isPlanned(r map[string]any, l leaf, from int) bool {
-	place, _ := r["location"].(map[string]any) //nolint:errcheck // the zero value fits
+	place, _ := r["location"].(map[string]any) //nolint:errcheck // nil if it is not an object
 	if list, ok := r["location"].([]any); ok && len(l.tokens) > from+1 {
-		place, _ = list[l.tokens[from+1].(int)].(map[string]any) //nolint:errcheck // the zero value fits
+		place, _ = list[l.tokens[from+1].(int)].(map[string]any) //nolint:errcheck // nil if it is not an object
 	}
 	return regexp.MustCompile("planned|reserved").MatchString(writeAny(place["status"]))
 }
@@ -447,7 +446,7 @@ func isByDesign(l leaf, from int) bool {
 	case "type":
 		return true // of a reference
 	case "display":
-		return slices.Contains([]string{"subject", "encounter", "context", "partOf"}, names[0]) && len(names) == 2 // the name of a person
+		return slices.Contains([]string{"subject", "encounter", "context", "partOf"}, names[0]) && len(names) == 2 // the display name of a person
 	case "system":
 		if slices.Contains([]string{"class", "category", "clinicalStatus", "verificationStatus", "dataAbsentReason", "interpretation"}, names[0]) ||
 			slices.Contains(names, "physicalType") {
@@ -464,8 +463,8 @@ func isByDesign(l leaf, from int) bool {
 		in("referenceRange", "strength") || in("valueQuantity", "low", "high", "valueRange") && (last == "system" || last == "code")
 }
 
-// leftOut returns the elements that docs/reference/fhir-elements.md lists, by type of resource; ""
-// applies to every type.
+// leftOut returns the elements that docs/reference/fhir-elements.md lists as not read, by resource type; "" is every
+// type.
 func leftOut(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	page, err := os.ReadFile("../docs/reference/fhir-elements.md")
@@ -508,7 +507,7 @@ func filesOf(t *testing.T, pattern string) map[string]string {
 	return all
 }
 
-// report fails with the first facts that were ignored silently.
+// report fails the test with the first facts that were ignored silently.
 func report(t *testing.T, silent map[string][]string) {
 	t.Helper()
 	for i, path := range slices.Sorted(maps.Keys(silent)) {
@@ -541,7 +540,7 @@ func TestNoFactOfFHIRIsSilent(t *testing.T) {
 	t.Log(n, "facts")
 }
 
-// Each field of a JSON feed has an effect, or the answer names it.
+// TestNoFactOfJSONIsSilent checks that each field of a JSON feed has an effect or is named in the answer.
 func TestNoFactOfJSONIsSilent(t *testing.T) {
 	p := newProbe(t)
 	silent, n := map[string][]string{}, 0
@@ -582,7 +581,7 @@ func feedFacts(t *testing.T, body string) (all []fact) {
 	for _, l := range leavesOf(tree, nil, nil) {
 		path := pathOf(l.tokens)
 		if strings.HasSuffix(path, ".name") && strings.HasPrefix(path, "nurses") || l.value == nil || strings.HasSuffix(path, "eventId") {
-			continue // a name is accepted but never stored; an eventId is only the identity
+			continue // a name is accepted but never stored; eventId only identifies the event
 		}
 		all = append(all, fact{path, "", writeTree(t, put(tree, l.tokens, nil)), writeTree(t, put(tree, l.tokens, another(l.value)))})
 	}

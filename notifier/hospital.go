@@ -10,25 +10,25 @@ import (
 	"svc/internal/outbound"
 )
 
-// waiting is an event in memory, which all endpoints share.
+// waiting is an event in memory. All endpoints share it.
 type waiting struct {
 	*outbound.Event
 	at    int64     // ledger offset
-	since time.Time // when it was stored; zero: before this ownership
+	since time.Time // when it was stored; zero: before this ownership began
 }
 
 // size returns the approximate memory use in bytes.
 func (w *waiting) size() int { return len(w.Body) + 256 }
 
-// unseenChange is a change of the level that People have not processed yet.
+// unseenChange is a change of the level that [People] has not processed yet.
 type unseenChange struct {
 	at     int64
 	change LevelChange
 }
 
-// ended is a final message whose end People have not processed yet.
+// ended is a final message whose end [People] has not processed yet.
 type ended struct {
-	at    int64 // ledger offset of its record before it ended, or an earlier one
+	at    int64 // ledger offset of the record before its last, or an earlier offset
 	entry outbound.Entry
 }
 
@@ -39,35 +39,35 @@ type hospital struct {
 
 	log   []*waiting // events from floor on, in the order of the ledger
 	floor int64
-	bytes int // bytes of log
+	bytes int // total size of log
 
-	version int64           // last change whose events are in the ledger
-	whole   int64           // all events up to this version are in the ledger
-	ids     map[string]bool // event ids of the change at version
+	version int64           // version of the last change that has events in the ledger
+	whole   int64           // the ledger has all events up to this version
+	ids     map[string]bool // event ids of the change with that version
 	level   acuity.Level
 	known   bool
 
 	endpoints map[string]*endpoint
-	folded    map[string]*foldedEndpoint // until resume
+	folded    map[string]*foldedEndpoint // only until resume
 
 	messages map[string]*message
-	sent     map[string]bool // ids of final messages and of alerts: a repeated step does not send them again
+	sent     map[string]bool // ids of final messages and of alerts: so that a repeated step does not send them again
 	orders   map[string]*command
-	done     map[string]bool // ids of finished commands, which are not executed again
+	done     map[string]bool // ids of finished commands, so that they are not executed again
 
 	recordAt  int64     // ledger offset of its HospitalState, or of its first event; -1: none
 	recordSet time.Time // when that record was passed to the ledger
 
 	policy    []byte  // memory of People
-	storing   []int64 // versions whose change of the level is not acknowledged by the ledger yet
+	storing   []int64 // versions with a level change that the ledger has not acknowledged yet
 	unseen    []unseenChange
 	commands  []outbound.Command
 	ended     []ended
 	notices   []Notice
 	handed    int64   // oldest ledger entry that the current step processes
-	unsaved   []int64 // handed of each step whose outcome the ledger has not acknowledged
+	unsaved   []int64 // value of handed for each step whose result the ledger has not acknowledged
 	stepping  bool
-	askPeople bool // a step is due even without news
+	askPeople bool // a step is due even if nothing happens
 	wake      timer
 }
 
@@ -87,7 +87,7 @@ func newHospital(owner *ownership, id string) *hospital {
 	}
 }
 
-// resume starts the work on the restored state.
+// resume starts work after the state has been restored.
 func (h *hospital) resume() {
 	h.owner.n.memory += h.bytes
 	h.unseen = slices.DeleteFunc(h.unseen, func(u unseenChange) bool { return u.change.Version <= h.whole })
@@ -135,7 +135,7 @@ func (h *hospital) reconcile() {
 }
 
 // addChange stores the events of a change and then sends them. A checkpoint of the verdicts topic repeats the last
-// change of each hospital; its events are known and are not sent again.
+// change of each hospital, whose events are already known and are not sent again.
 func (h *hospital) addChange(c *acuity.Change, events []outbound.Event) {
 	if c.Version < h.version || c.Version <= h.whole {
 		return
@@ -163,7 +163,7 @@ func (h *hospital) addChange(c *acuity.Change, events []outbound.Event) {
 	}
 }
 
-// publish stores an event and then offers it to the endpoints.
+// publish stores an event in the ledger and then offers it to the endpoints.
 func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
 	e.Term = h.owner.number
 	h.owner.n.cfg.Metrics.Event(e.Event)
@@ -187,7 +187,7 @@ func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
 	})
 }
 
-// add offers an event to the endpoints. If there are none, the event is dropped, because an endpoint that is added
+// add offers an event to the endpoints. Without endpoints, the event is dropped, because an endpoint that is added
 // later reads the ledger.
 func (h *hospital) add(w *waiting) {
 	if len(h.endpoints) == 0 {
@@ -215,8 +215,8 @@ func (h *hospital) after(at int64) []*waiting {
 	return h.log[i:]
 }
 
-// trim drops the events that no endpoint waits for. An endpoint that is disabled or
-// further behind reads the ledger.
+// trim drops the events that no endpoint waits for. An endpoint that is disabled or further behind reads its events
+// from the ledger.
 func (h *hospital) trim(now time.Time) {
 	least := nothing
 	for _, e := range h.endpoints {
@@ -246,7 +246,7 @@ func (h *hospital) dropEvents(k int) {
 	h.log = append(make([]*waiting, 0, len(h.log)-k), h.log[k:]...)
 }
 
-// nothing is an offset after every entry of the ledger.
+// nothing is an offset greater than that of any ledger entry.
 const nothing = int64(1<<63 - 1)
 
 // low returns the oldest ledger offset that a restore needs for this hospital.
@@ -285,8 +285,8 @@ func (h *hospital) oldestAsked() int64 {
 // write stores the HospitalState, and then calls stored unless it is nil.
 func (h *hospital) write(stored func()) {
 	u := &outbound.HospitalState{Hospital: h.id, Version: h.version, Policy: h.policy, Term: h.owner.number}
-	// A restore passes the changes after this version to People, so it must not
-	// exceed the first that they have not seen.
+	// A restore passes the changes after this version to [People], so the version must be less than that of the first
+	// change that [People] has not seen.
 	if len(h.unseen) > 0 {
 		u.Version = min(u.Version, h.unseen[0].change.Version-1)
 	}
@@ -302,7 +302,7 @@ func (h *hospital) write(stored func()) {
 	})
 }
 
-// rewrite writes old records again, so that a restore does not need to start far back.
+// rewrite appends old records again, so that a restore need not start far back.
 func (h *hospital) rewrite(now time.Time) {
 	if h.owner.stopping {
 		return

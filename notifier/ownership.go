@@ -11,28 +11,28 @@ import (
 type ownership struct {
 	n         *Notifier
 	partition int32
-	number    int64 // greater than all numbers in the ledger
+	number    int64 // greater than every number in the ledger
 	hospitals map[string]*hospital
 
-	next     int64    // position in the verdicts topic; all events before it are in the ledger
-	waiters  []waiter // functions to call once the ledger has acknowledged certain entries, in order
-	begun    int64    // entries passed to the ledger
-	saved    int64    // entries that the ledger has acknowledged
+	next     int64    // position in the verdicts topic; the ledger has all events before it
+	waiters  []waiter // in order; see waiter
+	begun    int64    // number of entries passed to the ledger
+	saved    int64    // number of entries that the ledger has acknowledged
 	floor    int64    // ledger offset from which the hospitals' events are in memory
 	end      int64    // offset after the last known entry of the ledger
-	catching bool     // the log has more changes
+	catching bool     // the verdicts topic has more changes to read
 
-	saving   context.Context // context of unacknowledged entries; ends when the ownership is lost
+	saving   context.Context // for unacknowledged entries; ends when the ownership is lost
 	lost     context.CancelFunc
-	attempts context.Context // context of attempts; cancelled when the drain period has elapsed
+	attempts context.Context // for attempts; cancelled when the drain period has elapsed
 	cut      context.CancelFunc
 	inFlight int
-	stopping bool // no new attempts or steps
+	stopping bool // no new attempts or steps start
 	gone     bool
 	idle     func() // called once when stopping and nothing is in flight
 }
 
-// waiter is a function to call once the first after entries are stored.
+// waiter is a function to call once the ledger has acknowledged as many entries as after says.
 type waiter struct {
 	after int64
 	do    func()
@@ -64,7 +64,7 @@ func (o *ownership) low() int64 {
 	return low
 }
 
-// append writes an entry to the ledger and calls then when it is stored.
+// append writes an entry to the ledger and calls then once the entry is stored.
 func (o *ownership) append(entry any, then func(at int64)) {
 	o.begun++
 	o.n.saves.Add(1)
@@ -95,7 +95,7 @@ func (o *ownership) handleStored(at int64, err error, then func(int64)) {
 	o.finishDrain()
 }
 
-// runWhenSaved calls do when all entries appended so far are stored.
+// runWhenSaved calls do once all entries appended so far are stored.
 func (o *ownership) runWhenSaved(do func()) {
 	if o.begun == o.saved {
 		do()
@@ -104,7 +104,7 @@ func (o *ownership) runWhenSaved(do func()) {
 	o.waiters = append(o.waiters, waiter{o.begun, do})
 }
 
-// finishDrain completes Revoke if nothing is in flight any longer.
+// finishDrain completes Revoke once nothing is in flight.
 func (o *ownership) finishDrain() {
 	if o.idle != nil && o.stopping && o.inFlight == 0 && o.begun == o.saved {
 		o.idle()
@@ -142,8 +142,8 @@ func (o *ownership) hospital(id string) *hospital {
 	return h
 }
 
-// Mark is a position in the verdicts topic that may be committed. Its note is the ledger offset from which a restore
-// may start.
+// Mark is a position in the verdicts topic that may be committed. Its note contains the ledger offset from which a
+// restore may start.
 type Mark struct {
 	Offset int64
 	Note   string
@@ -166,7 +166,7 @@ func (n *Notifier) lowOf(note string) int64 {
 	return low
 }
 
-// Assign folds the ledger of a partition and starts an ownership. It returns the offsets from which to read the
+// Assign reads the ledger of a partition and starts an ownership. It returns the offsets from which to read the
 // changes and the commands.
 func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error) {
 	began := n.clock.readTime()
@@ -188,7 +188,7 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 	o.attempts, o.cut = context.WithCancel(life)
 	o.catching = true
 	number, hospitals := o.number, len(o.hospitals)
-	ok := n.call(func() { //nolint:contextcheck // the loop's own work, beyond the call
+	ok := n.call(func() { //nolint:contextcheck // the loop's work outlives the call
 		next, side = o.next, o.end // copied here, because the loop modifies them later
 		if old := n.owned[partition]; old != nil {
 			old.lose()
@@ -209,10 +209,10 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 	return next, side, nil
 }
 
-// Revoke ends ownerships in an orderly manner: no new attempt starts, requests in flight get a few seconds, and all
-// appended entries are stored. The caller may read the positions once more afterwards.
+// Revoke ends ownerships gracefully: no new attempt starts, requests in flight get a few seconds to finish, and all
+// appended entries are stored. Afterwards, the caller may read the positions once more.
 func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
-	for _, p := range partitions { // all stop at the same time
+	for _, p := range partitions { // all start stopping at once
 		n.call(n.withOwnership(p, func(o *ownership) { o.stopping = true }))
 	}
 	patience, cancel := context.WithTimeout(ctx, n.cfg.Drain)
@@ -237,7 +237,7 @@ func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 		case <-n.ended:
 			return
 		}
-		n.call(n.withOwnership(p, func(o *ownership) { o.cut() })) // interrupts attempts in flight, which do not count
+		n.call(n.withOwnership(p, func(o *ownership) { o.cut() })) // interrupted attempts are not counted
 		select {
 		case <-done:
 		case <-end.Done():
@@ -247,14 +247,14 @@ func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 	}
 }
 
-// Lost ends ownerships that another process already has. Nothing more is written for them.
+// Lost ends ownerships of partitions that another process already owns. Nothing more is written for them.
 func (n *Notifier) Lost(partitions []int32) {
 	for _, p := range partitions {
 		n.call(n.withOwnership(p, (*ownership).lose))
 	}
 }
 
-// Fault returns, once, why all partitions must be reassigned; nil: they need not be.
+// Fault returns why all partitions must be reassigned, or nil if they need not be. It returns each reason only once.
 func (n *Notifier) Fault() error {
 	if err := n.fault.Swap(nil); err != nil {
 		return *err
@@ -262,11 +262,11 @@ func (n *Notifier) Fault() error {
 	return nil
 }
 
-// Fail makes the caller reassign all partitions for a reason other than the ledger.
+// Fail requests that all partitions be reassigned, for a reason other than a ledger error.
 func (n *Notifier) Fail(err error) { n.fault.CompareAndSwap(nil, &err) }
 
-// Owned returns the number of partitions that this process owns now, and the number of ownerships that it ever
-// started.
+// Owned returns the number of partitions that this process currently owns, and the number of ownerships that it has
+// started in total.
 func (n *Notifier) Owned() (now, ever int64) { return n.ownedCount.Load(), n.everOwned.Load() }
 
 // Positions returns the positions that may be committed, by partition.

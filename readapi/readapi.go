@@ -1,9 +1,9 @@
-// Package readapi serves the verdict of a unit to holders of an API key for it.
+// Package readapi serves the verdict on a unit to callers with an API key for its hospital.
 //
 // A read gets the current state of the hospital from the view, in one round trip, and evaluates it at the instant of
-// the request. Nothing polls. A judgment is cached as long as it is valid: while the view has the same version and no
-// due instant has passed. If the unit has changed, the verdicts of its unchanged rooms are reused. A cached response
-// equals a fresh one, byte for byte.
+// the request. Nothing is polled. A judgment is cached for as long as it is valid: while the view has the same
+// version and no due instant has passed. If the unit has changed, the verdicts of its unchanged rooms are reused. A
+// cached response equals a fresh one, byte for byte.
 package readapi
 
 import (
@@ -23,16 +23,17 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// Charts is the source of the charts of hospitals. Errors of Token and Read are or wrap ErrNoUnit or ErrAway; any other
-// error is a bug.
+// Charts is the source of the charts of hospitals. Errors from Token and Read are or wrap ErrNoUnit or ErrAway; any
+// other error is a bug.
 type Charts interface {
 	// Token identifies the current state of a hospital.
 	Token(ctx context.Context, hospital string) (Token, error)
-	// Read returns the current state of a hospital: that of an earlier Token, or a later one. Read may return only
-	// what changed after the state since, which the caller has. The zero Token means that the caller has no state.
+	// Read returns the current state of a hospital: the state that a Token identified, or a later one. If the caller
+	// has the state since, Read may return only what has changed after it. The zero Token means that the caller has
+	// no state.
 	Read(ctx context.Context, hospital string, since Token) (State, error)
-	// DecodeUnit and DecodeRoom decode the texts of a State. Equal texts must give equal charts. Decoded charts are
-	// never modified.
+	// DecodeUnit and DecodeRoom decode the texts of a State. Equal texts must give equal charts. Decoded charts must
+	// not be modified.
 	DecodeUnit(encoded string, u *acuity.UnitChart) error
 	DecodeRoom(encoded string, r *acuity.RoomChart) error
 }
@@ -43,14 +44,14 @@ type Token struct {
 	Version    int64
 }
 
-// State is one state of one hospital. Its rooms are encoded one by one, so that comparing
-// the texts of two states shows which rooms differ.
+// State is one state of one hospital. Its rooms are encoded separately, so that comparing the texts of two states
+// shows which rooms differ.
 type State struct {
 	Token
 	Unit  string
-	Rooms []Room // ascending by ID
-	// Partial means that the state contains only the changes to the state that the caller has: Rooms are the
-	// changed rooms, and Gone the ids of the removed ones. All other rooms are unchanged.
+	Rooms []Room // in order of ID
+	// Partial means that the state contains only changes: Rooms has the rooms that differ from the state of the
+	// caller, and Gone the ids of removed rooms. All other rooms are unchanged.
 	Partial bool
 	Gone    []int32
 }
@@ -65,18 +66,17 @@ type Room struct {
 var (
 	ErrNoUnit = errors.New("no record has been applied for the hospital yet")
 	ErrAway   = errors.New("the charts are unavailable or incomplete")
-	// ErrIncomplete is an ErrAway: not all charts are in the view yet.
+	// ErrIncomplete wraps ErrAway: not all charts are in the view yet.
 	ErrIncomplete = fmt.Errorf("being rebuilt: %w", ErrAway)
-	// ErrBehind is an ErrAway: the charts may lack facts that were acknowledged to a
-	// sender.
+	// ErrBehind wraps ErrAway: the charts may lack facts that were acknowledged to a sender.
 	ErrBehind = fmt.Errorf("not known to be current: %w", ErrAway)
-	// ErrNewer is an ErrAway: a newer release wrote the chart. This process must be upgraded.
+	// ErrNewer wraps ErrAway: a newer release wrote the chart. This process must be upgraded.
 	ErrNewer = fmt.Errorf("written by a newer release: %w", ErrAway)
 )
 
-// BehindError is an ErrBehind with the duration of the lag.
+// BehindError is [ErrBehind] with the duration of the lag.
 type BehindError struct {
-	For   time.Duration // how long the charts may have lacked facts; 0: always
+	For   time.Duration // how long the charts may have lacked facts; 0: for as long as is known
 	Cause error
 }
 
@@ -85,8 +85,8 @@ func (e *BehindError) Error() string { return ErrBehind.Error() + ": " + e.Cause
 // Is reports whether target is [ErrBehind] or [ErrAway].
 func (*BehindError) Is(target error) bool { return errors.Is(ErrBehind, target) }
 
-// unavailable returns the response for an error that is ErrAway. The rule in its details is one of the reasons of the
-// status.
+// unavailable returns the response for an error that wraps ErrAway. The rule in its details is one of the reasons
+// that the status reports.
 func unavailable(err error) httpapi.Problem {
 	p := httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter}
 	rule := Reason(err)
@@ -97,7 +97,7 @@ func unavailable(err error) httpapi.Problem {
 	return p
 }
 
-// Reason returns the reason, as in the status, why a verdict is withheld.
+// Reason returns why a verdict is withheld, as one of the reasons that the status reports.
 func Reason(err error) string {
 	switch {
 	case errors.Is(err, ErrBehind):
@@ -108,22 +108,22 @@ func Reason(err error) string {
 	return reasonAway
 }
 
-// retryAfter is the Retry-After while the view is unavailable. A view is rebuilt within about a second.
+// retryAfter is the value of Retry-After while the view is unavailable. A view is rebuilt within about a second.
 const retryAfter = 2 * time.Second
 
 // Config has the dependencies of the role.
 type Config struct {
 	Charts        Charts
-	Dated         Charts // the same charts, even while they are not current; nil: [Reads.Before] returns an error
+	Dated         Charts // the same charts, also while they are outdated; nil: [Reads.Before] returns an error
 	Health        Health
 	Shell         *httpapi.Shell
-	LocalSettings LocalSettings // lists of administrators
+	LocalSettings LocalSettings // lists that administrators maintain
 	Forecasts     Forecasts
 	Hours         Hours
 }
 
-// Mount adds the paths of the role to a router that uses the shell. The returned Reads gives the pages the same
-// results.
+// Mount adds the paths of the role to a router that uses the shell. Through the returned Reads, the pages get the
+// same results.
 func Mount(r chi.Router, cfg Config) *Reads {
 	s := &Reads{cfg: cfg, trends: newTrendsCache(), units: map[string]*cachedUnit{}, cacheLimit: maxCached}
 	contract.Mount(r, cfg.Shell, s, routes())
@@ -177,7 +177,7 @@ func routes() []contract.Route[*Reads] {
 const refusedAbout = "If the verdict may be outdated, the response is 503 with `Retry-After` and in `details` the rule `processing_behind` " +
 	"(recent facts may be missing), `view_incomplete` or `view_away`. `GET /api/ingest/status` has the details."
 
-// unitStateShape documents [unitState] for readers: its rooms have the type room.
+// unitStateShape documents [unitState] for readers of the API reference: its rooms have the type room.
 type unitStateShape struct {
 	unitState
 	Rooms []room `json:"rooms"`
@@ -208,7 +208,7 @@ func (s *Reads) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool) 
 	return j, err == nil
 }
 
-// fail responds why there is no verdict or no forecast.
+// fail sends the reason why there is no verdict or no forecast.
 func (s *Reads) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p, missing := httpapi.Problem{Kind: httpapi.Internal}, (*forecast.InsufficientError)(nil)
 	switch {
@@ -220,7 +220,7 @@ func (s *Reads) fail(w http.ResponseWriter, r *http.Request, err error) {
 			Kind: httpapi.Unprocessable, Message: missing.Error(),
 			Details: []httpapi.Detail{{Path: missing.Field(), Rule: missing.Rule()}},
 		}
-	case errors.Is(err, ErrAway), r.Context().Err() != nil: // the client has disconnected
+	case errors.Is(err, ErrAway), r.Context().Err() != nil: // or the client has disconnected
 		p = unavailable(err)
 	}
 	if p.Kind == httpapi.Internal || errors.Is(err, ErrNewer) {

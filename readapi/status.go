@@ -17,21 +17,21 @@ import (
 
 // Health is the source of the status of a hospital's feeds and pipeline.
 type Health interface {
-	// Feeds returns the counts of each feed.
+	// Feeds returns the counts for each feed.
 	Feeds(ctx context.Context, hospital string) ([]feeds.History, error)
-	// Source returns the lineage of a key, and the name of the newest key in it; false: the
+	// Source returns the lineage of a key and the name of the newest key in that lineage. It returns false if the
 	// hospital has no such key.
 	Source(hospital, key string) (source, name string, ok bool)
-	// Notices returns the newest refusals and warnings of a feed, newest first.
+	// Notices returns the latest refusals and warnings for a feed, newest first.
 	Notices(ctx context.Context, f feeds.Feed) (feeds.Notices, error)
-	// Pipeline returns how much of the received input is applied.
+	// Pipeline returns how much of the received input has been applied.
 	Pipeline(ctx context.Context, hospital string) (Pipeline, error)
 }
 
-// Pipeline reports how much of the received input is applied.
+// Pipeline reports how much of the received input has been applied.
 type Pipeline struct {
 	Topics      []Topic
-	Heartbeat   time.Time // heartbeat of the processor that serves the hospital; zero: none yet
+	Heartbeat   time.Time // heartbeat of the processor that serves the hospital; zero: no heartbeat yet
 	DeadLetters int       // number of dead letters of the hospital
 	LogAway     bool      // Kafka does not respond, so the lags are unknown
 	LogFull     bool      // the disk of the log is full
@@ -41,8 +41,8 @@ type Pipeline struct {
 type Topic struct {
 	Name       string
 	Partitions int32
-	Lag        int64     // records of the hospital's partition that the view lacks
-	Oldest     time.Time // time of receipt of the oldest such record; zero: none, or unknown
+	Lag        int64     // number of records in the hospital's partition that the view lacks
+	Oldest     time.Time // when the oldest such record was received; zero: none, or unknown
 }
 
 // These are the statuses, best first.
@@ -53,7 +53,7 @@ const (
 	statusDown     = "down"
 )
 
-// These reasons also appear in a refused read.
+// These reasons also appear in responses that refuse a read.
 const (
 	reasonAway       = "view_away"
 	reasonIncomplete = "view_incomplete"
@@ -73,7 +73,7 @@ var statusReasons = []struct{ reason, status string }{
 	{"dead_letters", statusDegraded},   // records that could not be applied
 }
 
-// These are the limits of the status, which are defaults of this project.
+// These are the limits of the status, all defaults of this project.
 const (
 	heartbeatWithin = 5 * time.Second
 	appliedWithin   = 2 * time.Second
@@ -96,7 +96,7 @@ type feedStatus struct {
 	LastReceived  httpapi.Time          `json:"lastReceivedAt"`
 	LastApplied   httpapi.Time          `json:"lastAppliedAt"`
 	LastEvent     httpapi.Time          `json:"lastEventAt"`
-	ExpectedEvery *int64                `json:"expectedEverySeconds"` // null: not enough data yet
+	ExpectedEvery *int64                `json:"expectedEverySeconds"` // null: too little data so far
 	Stale         bool                  `json:"stale"`
 	Windows       map[string]feedCounts `json:"windows"`
 }
@@ -108,9 +108,9 @@ type feedCounts struct {
 	Ignored    int64 `json:"ignored"`
 	Rejected   int64 `json:"rejected"`
 	Warnings   int64 `json:"warnings"`
-	Changed    int64 `json:"changed"`     // messages with new information
-	Unchanged  int64 `json:"unchanged"`   // messages with known or older information
-	Unused     int64 `json:"unused"`      // unused facts, each reported by a warning
+	Changed    int64 `json:"changed"`     // messages that changed something
+	Unchanged  int64 `json:"unchanged"`   // messages that only repeated known or older information
+	Unused     int64 `json:"unused"`      // facts that were not used, each with a warning
 	Outside    int64 `json:"outsideUnit"` // messages that place a patient outside the unit; included in unused
 }
 
@@ -132,7 +132,7 @@ type unitStatus struct {
 	Recorded       *bool        `json:"recorded"`
 	Version        *int64       `json:"version"`
 	Level          *string      `json:"level"`
-	AsOf           httpapi.Time `json:"asOf"`       // since when the verdict is valid
+	AsOf           httpapi.Time `json:"asOf"`       // when the verdict took effect
 	Age            *int64       `json:"ageSeconds"` // time since a record was last applied
 	RoomsKnown     *int         `json:"roomsKnown"`
 	RoomsOccupied  *int         `json:"roomsOccupied"`
@@ -146,7 +146,7 @@ type terminologyStatus struct {
 	UnknownLocations *int32 `json:"unknownLocations"`
 }
 
-// serveStatus responds even if nothing else does, and reports what is unavailable.
+// serveStatus responds even if everything else is down, and reports what is unavailable.
 func (s *Reads) serveStatus(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
 	a := statusAnswer{Status: statusOK, Reasons: []string{}, Feeds: []feedStatus{}}
@@ -209,7 +209,7 @@ func (s *Reads) serveStatus(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, a)
 }
 
-// rank sorts the reasons. The first determines the status.
+// rank sorts the reasons, worst first. The first one determines the status.
 func (a *statusAnswer) rank() {
 	var ranked []string
 	for _, row := range statusReasons {
@@ -261,7 +261,7 @@ func (j *judgment) describeHealth(now time.Time) unitStatus {
 	}
 }
 
-// seconds rounds a duration up to seconds. A negative duration, from a clock that is behind, gives 0.
+// seconds rounds a duration up to seconds. A negative duration, which a slow clock can cause, gives 0.
 func seconds(d time.Duration) int64 { return int64(max(d+time.Second-1, 0) / time.Second) }
 
 func sourceRoutes() []contract.Route[*Reads] {
@@ -290,21 +290,21 @@ type sourceFeed struct {
 	feedStatus
 	Refusals []notice `json:"refusals"` // newest first
 	Warnings []notice `json:"warnings"` // newest first
-	Routine  []notice `json:"routine"`  // newest first: events without effect, and patients outside the unit
+	Routine  []notice `json:"routine"`  // events without effect and patients outside the unit, newest first
 }
 
-// notice is a rule that a message or body broke, or a warning about it.
+// notice is a rule that a message or body broke, or a warning about a message or body.
 type notice struct {
 	At        httpapi.Time `json:"at"`
 	ControlID *string      `json:"controlId"` // MSH-10 of the HL7 message, or its pseudonym; null: none
-	RequestID *string      `json:"requestId"` // id of the HTTP request; null: MLLP, or the sender chose the id
+	RequestID *string      `json:"requestId"` // id of the HTTP request; null for MLLP or if the sender chose the id
 	Code      string       `json:"code"`
 	Path      string       `json:"path"`      // position in the message or body
 	Message   string       `json:"message"`   // what was found and what to do
 	EventType *string      `json:"eventType"` // event type of an HL7 message without effect, such as A05; otherwise null
 }
 
-// serveSourceStatus responds for one source, whose data is only in Redis.
+// serveSourceStatus returns the status of one source. All its data is in Redis.
 func (s *Reads) serveSourceStatus(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
 	source, name, ok := s.cfg.Health.Source(hospital, httpapi.PathValue(r, "source"))

@@ -17,11 +17,11 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// Hours returns the recorded full hours of a hospital in (since, until], in any order. They may
-// include hours that a later generation replaces. The errors are or wrap [ErrAway].
+// Hours returns the hourly records of a hospital in (since, until], in any order. The result may include records that
+// a later generation replaces. The errors are or wrap [ErrAway].
 type Hours func(ctx context.Context, hospital string, since, until time.Time) ([]Hour, error)
 
-// Hour is a unit at one full hour, as it was recorded.
+// Hour is the recorded state of a unit at one hour mark.
 type Hour struct {
 	At           time.Time
 	Generation   int32 // a later generation of an hour replaces an earlier one
@@ -29,44 +29,45 @@ type Hour struct {
 	Level        acuity.Level
 	Required     catalogue.Demand
 	OnDuty       int32   // -1: unknown
-	LevelSeconds []int32 // seconds of the previous hour, by level; less than 3600 in total if part of it was not observed
+	LevelSeconds []int32 // seconds at each level in the previous hour; the total is less than 3600 if part of that hour was not observed
 }
 
-// TrendDays is the period of trends in days. A default of this project: the forecast learns from as many.
+// TrendDays is the period of trends in days. This is a default of this project; the forecast learns from the same
+// number of days.
 const TrendDays = 28
 
-// Trends is the recorded state of a unit in a range of full hours.
+// Trends is the recorded state of a unit over a range of hours.
 type Trends struct {
 	Since, Until time.Time
 	Zone         *time.Location
 	Hours        []TrendHour // recorded hours, ascending
 	Levels       LevelMinutes
-	Unknown      int                   // minutes that were not recorded, or in which no facts about patients were known
-	Week         []WeekHour            // observed hours of the week, from Monday
+	Unknown      int                   // minutes that were not recorded or had no facts about patients
+	Week         []WeekHour            // observed hours of the week, starting on Monday
 	Forecast     *forecast.Calibration // nil: there is no forecast
 }
 
-// TrendHour is the unit at one full hour, and the levels that it had in the hour before.
+// TrendHour is the unit at one hour mark and its levels in the hour before.
 type TrendHour struct {
 	Hour
 	Levels LevelMinutes
 }
 
-// LevelMinutes has the minutes that a unit had each level, best first. Estimated minutes were not recorded; they count
-// as the level at the end of their hour, which was observed.
+// LevelMinutes has the minutes that a unit spent at each level, best level first. Estimated minutes were not
+// recorded; they are assigned the level observed at the end of their hour.
 type LevelMinutes struct {
 	Minutes   [acuity.LevelRed + 1]int
 	Estimated int
 }
 
-// WeekHour is one hour of the week in the zone of the hospital.
+// WeekHour is one hour of the week in the hospital's time zone.
 type WeekHour struct {
 	Weekday  time.Weekday
 	Hour     int
 	Hours    int              // observed hours, at least one
 	Required catalogue.Demand // mean
 	Staffed  int              // observed hours in which the nurses on duty are known
-	Short    int              // hours of Staffed with too few nurses
+	Short    int              // hours in Staffed that had too few nurses
 }
 
 const minutesPerHour = 60
@@ -79,8 +80,8 @@ func (h *Hour) Shortfall() int32 {
 	return max(0, int32((h.Required+catalogue.Nurse-1)/catalogue.Nurse)-h.OnDuty)
 }
 
-// levels returns the minutes of each level in the hour. Minutes that were not recorded count as the level at its end,
-// or not at all if that was not observed either.
+// levels returns the minutes of each level in the hour. Minutes that were not recorded are assigned the level at the
+// end of the hour; if that level was not observed either, they are omitted.
 func (h *Hour) levels() (m LevelMinutes) {
 	left, seconds := minutesPerHour, int32(0)
 	for level, n := range h.LevelSeconds {
@@ -97,11 +98,11 @@ func (h *Hour) levels() (m LevelMinutes) {
 	} else {
 		left -= unseen
 	}
-	m.Minutes[h.Level] += left // including the remaining minute of the rounding
+	m.Minutes[h.Level] += left // plus the minute that rounding leaves over
 	return m
 }
 
-// span returns the first and last full hour of a period. to is not later than now, and from is at most TrendDays
+// span returns the first and last hour mark in a period. to is not later than now, and from is at most TrendDays
 // before to.
 func span(since, until, now time.Time) (from, to time.Time) {
 	to = now
@@ -132,7 +133,7 @@ func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends
 		}
 		if old, known := newest[h.At]; !known || old.Generation <= h.Generation {
 			if known && h.LevelSeconds == nil {
-				h.LevelSeconds = old.LevelSeconds // a backfill has no levels
+				h.LevelSeconds = old.LevelSeconds // backfilled hours have no level durations
 			}
 			newest[h.At] = h
 		}
@@ -185,7 +186,7 @@ const (
 	trendsWithin  = 10 * time.Second
 	trendsAtOnce  = 2
 	trendsFresh   = time.Minute     // recorded hours do not change, and a new one is added once an hour
-	trendsEarly   = 2 * time.Second // for a hospital with too few hours for a forecast, because its past may still be arriving
+	trendsEarly   = 2 * time.Second // if there are too few hours for a forecast, because recorded observations may still be arriving
 	trendsAtMost  = 128             // number of cached results
 	trendsDefault = 24 * time.Hour
 )
@@ -203,7 +204,7 @@ type keptTrends struct {
 
 // trendsCache caches results.
 type trendsCache struct {
-	busy chan struct{} // holds an element for each read in progress
+	busy chan struct{} // has one element for each read in progress
 
 	mu   sync.Mutex
 	kept map[trendsKey]keptTrends
@@ -213,10 +214,10 @@ func newTrendsCache() *trendsCache {
 	return &trendsCache{busy: make(chan struct{}, trendsAtOnce), kept: map[trendsKey]keptTrends{}}
 }
 
-// Trends returns the state of a unit at the full hours after since, up to until. It returns the errors of
-// [Reads.Verdict], except [ErrNoUnit]. The result is cached: for a minute, because the few hundred records of 28
-// days are scattered among those of other hospitals; for two seconds while the hospital has too few hours for a
-// forecast.
+// Trends returns the hourly state of a unit after since, up to and including until. It returns the errors of
+// [Reads.Verdict], except [ErrNoUnit]. The result is cached for a minute, because the few hundred records of 28 days
+// are scattered among those of other hospitals. While the hospital has too few hours for a forecast, it is cached for
+// two seconds.
 func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
 	now := s.cfg.Shell.Now()
 	key := trendsKey{hospital: hospital}
@@ -249,7 +250,7 @@ func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.T
 	case errors.As(err, &insufficient):
 		fresh = trendsEarly
 	default:
-		return t, nil // the hours are known but the score is not, so this result is not cached
+		return t, nil // only the hours are known, not the score, so the result is not cached
 	}
 	cache.mu.Lock()
 	defer cache.mu.Unlock()
@@ -299,7 +300,7 @@ type levelMinutes struct {
 	Yellow    int `json:"yellow"`
 	Orange    int `json:"orange"`
 	Red       int `json:"red"`
-	Estimated int `json:"estimated"` // included in these minutes
+	Estimated int `json:"estimated"` // included in the minutes above
 }
 
 type spanLevelMinutes struct {
@@ -313,7 +314,7 @@ type weekHour struct {
 	Hours          int     `json:"hours"`          // observed hours
 	NursesRequired decimal `json:"nursesRequired"` // mean
 	HoursStaffed   int     `json:"hoursStaffed"`   // observed hours in which the nurses on duty are known
-	HoursShort     int     `json:"hoursShort"`     // hours of hoursStaffed with too few nurses
+	HoursShort     int     `json:"hoursShort"`     // hours in hoursStaffed that had too few nurses
 }
 
 func levelMinutesOf(m LevelMinutes) levelMinutes {

@@ -11,22 +11,22 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// document is the parsed body with the issues that are reported to the sender.
+// document is the parsed body, with the issues to report to the sender.
 type document struct {
 	source
 	Options
 	*stores
 	facts   Facts
 	issues  []placedIssue
-	entries []Entry           // entries of the Bundle that is the body
-	digest  []byte            // digest of the body, computed at first use
+	entries []Entry           // entries of the body's outermost Bundle
+	digest  []byte            // digest of the body, computed when first used
 	plain   map[string]string // text without control characters, cached because many repeat
 }
 
 // source is the text of a body.
 type source []byte
 
-// bytes returns the text of a span, with its escapes resolved.
+// bytes returns the text of a span, with escapes resolved.
 func (s source) bytes(p span) []byte {
 	if p.to&escapes != 0 {
 		return syntax.Unquote(s[p.from-1 : p.to&^escapes+1])
@@ -46,7 +46,7 @@ type placedIssue struct {
 	container, index int32
 }
 
-// issue adds an issue of a resource; field is the path within it.
+// issue adds an issue for a resource; field is the path within the resource.
 func (d *document) issue(r *resource, severity, code, field string) {
 	i := placedIssue{Issue{severity, code, d.path(r)}, r.container, r.index}
 	if field != "" {
@@ -55,7 +55,7 @@ func (d *document) issue(r *resource, severity, code, field string) {
 	d.appendIssue(i)
 }
 
-// warnMore is the code of the last issue that is listed, if there are more.
+// warnMore is the code of the last listed issue if others are omitted.
 const warnMore = "more_not_listed"
 
 // appendIssue appends an issue, unless it repeats the last one.
@@ -74,7 +74,7 @@ func (d *document) sortIssues() {
 	slices.SortStableFunc(d.issues, func(a, b placedIssue) int {
 		return cmp.Or(
 			cmp.Compare(a.container, b.container), cmp.Compare(a.index, b.index),
-			cmp.Compare(a.Expression, b.Expression), cmp.Compare(a.Code, b.Code), // the order of fields has no effect
+			cmp.Compare(a.Expression, b.Expression), cmp.Compare(a.Code, b.Code), // the result must not depend on the order of fields
 		)
 	})
 	for i := range d.issues {
@@ -82,7 +82,7 @@ func (d *document) sortIssues() {
 	}
 }
 
-// reject adds the issue that makes a resource unusable.
+// reject adds the issue for which a resource is rejected.
 func (d *document) reject(r *resource, code, field string) {
 	r.rejected = true
 	d.issue(r, severityError, code, field)
@@ -90,16 +90,16 @@ func (d *document) reject(r *resource, code, field string) {
 
 func (d *document) warn(r *resource, code, field string) { d.issue(r, severityWarning, code, field) }
 
-// setResult records the result of an entry in the Bundle that is the body. If Bundles are nested, only the outer Bundle
-// counts; its container is the first.
+// setResult records the result of an entry of the body's Bundle. If Bundles are nested, it ignores the inner ones;
+// the outermost is the first container.
 func (d *document) setResult(container, index int32, became Entry) {
 	if container == 0 && index >= 0 && int(index) < len(d.entries) {
 		d.entries[index] = max(d.entries[index], became)
 	}
 }
 
-// stores hold the parsed parts of a body until its facts are made. No fact refers to them, so the next body reuses
-// their memory, which is half of the memory that a body needs.
+// stores hold the parsed parts of a body until its facts have been created. No fact refers to them, so the next body
+// reuses their memory, which is half of what a body needs.
 type stores struct {
 	containers  []container
 	resources   []resource
@@ -117,18 +117,18 @@ const maxKept = 4096
 
 var spare = sync.Pool{New: func() any { return new(stores) }}
 
-// newStores returns empty stores for a body of size bytes. Their capacity is an estimate that avoids most
-// reallocation: a resource with its claims and reports takes 2 KiB.
+// newStores returns empty stores for a body of size bytes. Their capacity is estimated so that most bodies need no
+// reallocation: together with its claims and reports, a resource takes 2 KiB.
 func newStores(size int) *stores {
 	s, ok := spare.Get().(*stores)
 	if !ok {
-		s = new(stores) // cannot happen
+		s = new(stores) // cannot happen: the pool has only stores
 	}
 	s.resources = slices.Grow(s.resources, min(1+size>>11, MaxResources))
 	return s
 }
 
-// stored counts the parts of resources.
+// stored counts the stored parts of resources.
 func (s *stores) stored() int {
 	return len(s.codings) + len(s.identifiers) + len(s.components) + len(s.locations) + len(s.concepts) + len(s.ingredients)
 }
@@ -164,13 +164,13 @@ func (o origin) path(containers []container) string {
 	return c.before + "[" + strconv.Itoa(int(o.index)) + "]" + c.after
 }
 
-// origins returns the origins of a list of the facts: "events", "signals" or "references".
+// origins returns the origins for one list of facts: "events", "signals" or "references".
 func (f *Facts) origins(list string) []origin {
 	return map[string][]origin{"events": f.eventOrigins, "signals": f.signalOrigins, "references": f.referenceOrigins}[list]
 }
 
-// PlaceOf returns the path of the resource of an element of a list of the facts, as in an Issue; "" if there is no such
-// element.
+// PlaceOf returns the path of the resource from which the i-th element of a list of facts was made, as in Issue, or
+// "" if there is no such element.
 func (f *Facts) PlaceOf(list string, i int) string {
 	origins := f.origins(list)
 	if i >= len(origins) {
@@ -179,15 +179,14 @@ func (f *Facts) PlaceOf(list string, i int) string {
 	return origins[i].path(f.containers)
 }
 
-// RefuseEvent counts the resource of an event as rejected, because its facts exceed a
-// limit of the hospital.
+// RefuseEvent counts the resource behind an event as rejected, because its facts exceed a limit of the hospital.
 func (f *Facts) RefuseEvent(i int, code string) {
 	if i < len(f.eventOrigins) {
 		f.refuse(f.eventOrigins[i], code)
 	}
 }
 
-// RefuseSignal counts the resource of a signal as rejected, because its facts exceed a limit of the hospital.
+// RefuseSignal counts the resource behind a signal as rejected, because its facts exceed a limit of the hospital.
 func (f *Facts) RefuseSignal(i int, code string) {
 	if i < len(f.signalOrigins) {
 		f.refuse(f.signalOrigins[i], code)
@@ -207,8 +206,8 @@ func (f *Facts) refuse(o origin, code string) {
 	}
 }
 
-// CountExisting counts the resource of the i-th element of a list of the facts as existing: the hospital already had it, so
-// nothing was created.
+// CountExisting counts the resource behind the i-th element of a list of facts as existing: the hospital already had
+// it, so nothing was created.
 func (f *Facts) CountExisting(list string, i int) {
 	origins := f.origins(list)
 	if i >= len(origins) || f.refused[origins[i]] {
@@ -232,17 +231,17 @@ func (f *Facts) markChanged(o origin) {
 	f.refused[o] = true
 }
 
-// setResult sets the result of the entry of a resource.
+// setResult sets the result of the Bundle entry that contains a resource.
 func (f *Facts) setResult(o origin, became Entry) {
 	if o.container == 0 && o.index >= 0 && int(o.index) < len(f.Entries) {
 		f.Entries[o.index] = became
 	}
 }
 
-// addApplied adds to the number of applied resources, in total and of their kind.
+// addApplied adds n to the number of applied resources, in total and for the kind.
 func (f *Facts) addApplied(k kind, n int) {
 	f.Applied += n
-	switch k { //nolint:exhaustive // the other kinds are not facts
+	switch k { //nolint:exhaustive // other kinds are not counted separately
 	case encounterKind:
 		f.Encounters += n
 	case conditionKind:

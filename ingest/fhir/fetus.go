@@ -12,13 +12,14 @@ import (
 	"svc/ingest/hl7"
 )
 
-// maxFocus is the maximum number of focuses of an Observation that are read; more cannot identify one fetus.
+// maxFocus is the maximum number of focuses that are read for one Observation; more than that cannot identify one
+// fetus.
 const maxFocus = 2
 
 // maxSites is the maximum number of body sites that are read.
 const maxSites = 4
 
-// readSite reads a field that may name the fetus that a statement is about.
+// readSite reads a field that may name the fetus that a resource is about.
 func readSite(p *parser, r *resource, key []byte) bool {
 	switch string(key) {
 	case "focus":
@@ -55,8 +56,8 @@ func firstReference(p *parser) (first reference) {
 	return first
 }
 
-// addSites adds concepts to those that name the site. The concepts of one resource are contiguous unless those of
-// contained resources come between them; then only the last range counts.
+// addSites adds concepts to those that name the body site of a resource. If concepts of contained resources lie
+// between them, only the last range is kept.
 func (r *resource) addSites(first, last int32) {
 	if first == last {
 		return
@@ -91,7 +92,7 @@ func readFocusCode(p *parser, r *resource) {
 	r.addSites(first, int32(len(p.concepts))) //nolint:gosec // at most maxStored
 }
 
-// labelIn returns the label of the fetus that a text of the body names, as found by read.
+// labelIn applies read to a text of the body and returns the fetus label found in it.
 func (t *terms) labelIn(p span, read func(string) string) string {
 	if p.empty() {
 		return ""
@@ -100,7 +101,7 @@ func (t *terms) labelIn(p span, read func(string) string) string {
 	return read(string(text[:min(len(text), maxText)]))
 }
 
-// fetusText returns the label of the fetus that a text names. It caches the labels, because texts repeat.
+// fetusText returns the label of the fetus that a text names. It caches the labels, because the same texts recur.
 func (t *terms) fetusText(p span) string {
 	if p.empty() {
 		return ""
@@ -122,7 +123,7 @@ func (t *terms) fetusOfConcept(c *concept) string {
 	return ""
 }
 
-// fetusOfSite returns the label of a concept that consists only of the name of a fetus.
+// fetusOfSite returns the fetus label of a concept that only names a fetus.
 func (t *terms) fetusOfSite(c *concept) string {
 	texts := []span{c.text}
 	for _, coding := range t.codings[c.first:c.last] {
@@ -136,8 +137,7 @@ func (t *terms) fetusOfSite(c *concept) string {
 	return ""
 }
 
-// fetusOfReference returns the label in a reference: in its display, its address or its
-// identifier.
+// fetusOfReference returns the fetus label in the display, address or identifier of a reference.
 func (t *terms) fetusOfReference(r *reference, read func(string) string) string {
 	if label := t.labelIn(r.display, read); label != "" {
 		return label
@@ -156,8 +156,8 @@ func (t *terms) fetusOfReference(r *reference, read func(string) string) string 
 // fetusReader determines the fetus that a resource is about.
 type fetusReader struct{ *mapper }
 
-// fetusOf returns the label of the fetus that a resource is about, or "" if none is named. A label has precedence over
-// a reference, because other feeds can only name a label.
+// fetusOf returns the label of the fetus that a resource is about, or "" if none is named. A label has precedence
+// over a reference, because other feeds can name a fetus only by its label.
 func (m fetusReader) fetusOf(r *resource) string {
 	for i := range r.focus[:r.focused] {
 		if label := m.fetusOfReference(&r.focus[i], terminology.FetusIn); label != "" {
@@ -186,7 +186,7 @@ func (m fetusReader) fetusOf(r *resource) string {
 	return m.fetusByReference(r)
 }
 
-// oneFocus returns a label unless another focus names another fetus.
+// oneFocus returns a label, or "" if another focus names a different fetus.
 func (m fetusReader) oneFocus(r *resource, label string) string {
 	for i := range r.focus[:r.focused] {
 		if other := m.fetusOfReference(&r.focus[i], terminology.FetusIn); other != "" && other != label {
@@ -208,7 +208,7 @@ func (t *terms) fetusOfValue(v *value) string {
 	return ""
 }
 
-// fetusByReference returns the pseudonym of a focus, or of a subject, that is not the mother.
+// fetusByReference returns the pseudonym of a focus or subject other than the mother.
 func (m fetusReader) fetusByReference(r *resource) string {
 	if r.kind != observationKind {
 		return ""
@@ -238,8 +238,8 @@ func (m fetusReader) fetusByReference(r *resource) string {
 	return cmp.Or(terminology.FetusNamed(m.birthOrder(&m.resources[at])), child)
 }
 
-// focusOf returns the pseudonym of the resource that an Observation concerns. A person has the pseudonym of a
-// patient. Only types that can be a fetus count.
+// focusOf returns the pseudonym of the resource that an Observation concerns. For a person, that is the patient
+// pseudonym. Resources of types that cannot represent a fetus are ignored.
 func (m fetusReader) focusOf(ref *reference, from *resource) string {
 	if patient, subject, _ := m.patientOf(ref, from); patient != "" {
 		if subject != "" {
@@ -251,18 +251,18 @@ func (m fetusReader) focusOf(ref *reference, from *resource) string {
 	name, id := cutReference(literal)
 	switch {
 	case len(literal) > 1 && literal[0] == '#':
-		return m.Pseudonym(hl7.KindPatient, "#"+string(literal[1:])) // unique within this mother
+		return m.Pseudonym(hl7.KindPatient, "#"+string(literal[1:])) // unique for this mother
 	case len(id) == 0, !slices.Contains(fetusTypes, string(name)):
 		return ""
 	}
 	return m.Pseudonym(hl7.KindPatient, string(name)+"/"+string(id))
 }
 
-// fetusTypes are the types of resources, apart from Patient, that may represent a fetus.
+// fetusTypes are the resource types, besides Patient, that may represent a fetus.
 var fetusTypes = []string{"RelatedPerson", "BodyStructure"}
 
 // childOf returns the pseudonym of a subject who is not the mother of the Encounter. If the body does not say who the
-// mother is, the pseudonym is marked and the visit decides.
+// mother is, the pseudonym is marked, and the visit later decides whether the subject is the mother.
 func (m fetusReader) childOf(r *resource) string {
 	t, ok := m.find(&r.encounter, encounterKind, r)
 	if !ok {
@@ -281,10 +281,10 @@ func (m fetusReader) childOf(r *resource) string {
 	return ""
 }
 
-// personNames are the pseudonyms of a patient, by number and by reference; "": unknown.
+// personNames are the pseudonyms of a patient: by number and by reference. Each is "" if unknown.
 type personNames struct{ number, reference string }
 
-// namesOf returns the names of the patient of a reference.
+// namesOf returns the pseudonyms of the patient to whom a reference points.
 func (m fetusReader) namesOf(ref *reference, from *resource) personNames {
 	patient, subject, at := m.patientOf(ref, from)
 	t, _ := m.find(ref, patientKind, from)
@@ -297,15 +297,16 @@ func (m fetusReader) namesOf(ref *reference, from *resource) personNames {
 	return personNames{reference: patient}
 }
 
-// differs reports whether the names belong to two patients: names of one kind differ, and no names are equal.
+// differs reports whether the pseudonyms belong to different patients: at least one kind differs, and no kind is
+// equal.
 func (n personNames) differs(o personNames) bool {
 	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
 	equal := func(a, b string) bool { return a != "" && a == b }
 	return (differ(n.number, o.number) || differ(n.reference, o.reference)) && !equal(n.number, o.number) && !equal(n.reference, o.reference)
 }
 
-// isFetal reports whether a rule maps one of the codes to a factor of a fetus. Only for such codes does it matter
-// whether the subject is a fetus.
+// isFetal reports whether a rule maps one of the codes to a fetal factor. Only for such codes does it matter whether
+// the subject is a fetus.
 func (m fetusReader) isFetal(r *resource) bool {
 	is := func(c *concept) bool {
 		return slices.ContainsFunc(m.codings[c.first:c.last], func(sent coding) bool {
@@ -320,7 +321,7 @@ func (m fetusReader) isFetal(r *resource) bool {
 // fetusID is the LOINC code for the label of a fetus.
 const fetusID = "11951-1"
 
-// namesFetus reports whether a component only contains the name of a fetus.
+// namesFetus reports whether a component contains nothing but the name of a fetus.
 func (m fetusReader) namesFetus(c *concept) bool {
 	for _, sent := range m.codings[c.first:c.last] {
 		if system, _ := m.system(sent.system, ""); system == codes.LOINC && string(m.bytes(sent.code)) == fetusID {
@@ -346,8 +347,8 @@ func (m fetusReader) labelOf(v *value) string {
 	return ""
 }
 
-// labelWhole sets the label of an Observation from a component that names a fetus. If several components do, each
-// applies to the components after it.
+// labelWhole sets the label of an Observation from a component that names a fetus. If several components name a
+// fetus, each label applies to the components after it.
 func (m fetusReader) labelWhole(s *acuity.Signal, components []component) {
 	label := ""
 	for i := range components {

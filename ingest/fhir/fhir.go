@@ -1,10 +1,10 @@
 // Package fhir turns FHIR R4 resources into facts. Encounters become ADT events. Conditions, Observations and
-// MedicationAdministrations become signals. Medications, Locations and Patients become the facts that references
-// name.
+// MedicationAdministrations become signals. Medications, Locations and Patients become facts that other resources
+// refer to.
 //
-// It accepts any Bundle, one resource, an array of resources, or {"resources": […]}. It decodes only used
-// fields: a name, birth date, address or narrative is never decoded. An error in one resource is an [Issue] of that
-// resource and does not affect others. A syntax error anywhere is a [Fault] of the whole body.
+// It accepts any Bundle, one resource, an array of resources, or {"resources": […]}. It decodes only used fields: a
+// name, birth date, address or narrative is never decoded. An error in one resource is reported as an [Issue] for
+// that resource and does not affect the others. A syntax error anywhere is a [Fault] of the whole body.
 package fhir
 
 import (
@@ -17,13 +17,13 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// Options are the information that a body does not contain.
+// Options hold what a body does not contain.
 type Options struct {
 	// Pseudonym returns the keyed pseudonym of a value. Values of different kinds never share a pseudonym.
 	Pseudonym  func(kind, value string) string
 	Zone       *time.Location // zone of the hospital, for times without an offset
 	ReceivedAt acuity.Instant
-	// IfNoneExist, IfNoneMatch and IfMatch are request headers with conditions for a body that is a single resource.
+	// IfNoneExist, IfNoneMatch and IfMatch are the conditional request headers for a body that is a single resource.
 	IfNoneExist, IfNoneMatch, IfMatch string
 
 	Source string // lineage of the API key; resource ids are unique within it (docs/decisions.md#resource-identity)
@@ -32,28 +32,28 @@ type Options struct {
 // Facts is the content of a body.
 type Facts struct {
 	Events  []acuity.Event  // from Encounters, in the order of the body
-	Places  []string        // for each event the path of its Encounter, as in an Issue
-	Signals []acuity.Signal // from Conditions, Observations, MedicationAdministrations
+	Places  []string        // for each event, the path of its Encounter, as in Issue
+	Signals []acuity.Signal // from Conditions, Observations and MedicationAdministrations
 
-	Creates []acuity.Create // the parts of these that count only if they are new
+	Creates []acuity.Create // the facts above that count only if they are new
 
 	References []acuity.Reference // Medications, Locations and Patients that references name
 
-	// Received is the number of resources, which is the sum of the other counts. An existing resource was the subject
-	// of a conditional create; whether it exists is decided when the facts are applied.
+	// Received is the number of resources, which is the sum of the other counts. Existing counts the resources of
+	// conditional creates that already exist, which is decided when the facts are applied.
 	Received, Applied, Existing, Ignored, Rejected int
 
-	Encounters, Measurements, Conditions int // numbers among the applied ones; a measurement is an Observation or MedicationAdministration
+	Encounters, Measurements, Conditions int // included in Applied; a measurement is an Observation or a MedicationAdministration
 
 	Issues []Issue
 
-	// origins are the resources from which events and signals were made.
+	// origins are the resources from which the events, signals and references were made.
 	eventOrigins, signalOrigins, referenceOrigins []origin
 	containers                                    []container
 	refused                                       map[origin]bool
 
-	// Bundle is the type of the Bundle that is the body; "" if the body is not a Bundle or has no type. Entries holds
-	// the result of each entry.
+	// Bundle is the type of the Bundle; "" if the body is not a Bundle or the Bundle has no type. Entries holds the
+	// result of each entry.
 	Bundle  string
 	Entries []Entry
 }
@@ -61,7 +61,7 @@ type Facts struct {
 // Entry is the result of one entry of a Bundle.
 type Entry uint8
 
-// The results of an entry. An ignored entry has an unused type or no resource.
+// The results of an entry. An ignored entry has no resource or one of an unused type.
 const (
 	EntryIgnored Entry = iota
 	EntryApplied
@@ -71,7 +71,7 @@ const (
 	EntryNotSupported // the request is not supported
 )
 
-// Issue is a message about one resource to its sender.
+// Issue tells the sender about a problem in one resource.
 type Issue struct {
 	Severity   string // error: the resource was rejected; warning; information
 	Code       string // stable
@@ -85,11 +85,11 @@ const (
 	severityInformation = "information"
 )
 
-// Fault is the reason for refusing a body as a whole. It contains no value of the body.
+// Fault is the reason for refusing a whole body. It contains no values from the body.
 type Fault struct {
 	Path, Rule string
 	TooLarge   bool // the body exceeds a limit
-	// Issues are the unsupported requests because of which a transaction is refused.
+	// Issues list the unsupported requests for which a transaction is refused.
 	Issues []Issue
 }
 
@@ -98,16 +98,16 @@ func (f *Fault) Error() string { return "fhir: " + f.Rule + " at " + f.Path }
 // These are the limits of one body. Elements beyond a limit within a resource are omitted, with an issue.
 const (
 	MaxResources  = 5_000   // of the used kinds
-	MaxFacts      = 5_000   // facts made from resources: an Encounter has events, an Observation components
+	MaxFacts      = 5_000   // one resource can yield several: the events of an Encounter, the components of an Observation
 	maxStored     = 100_000 // codings, identifiers, components and locations together
 	maxIssues     = 1_000
-	maxCodings    = 20  // of one concept
-	maxComponents = 100 // of one Observation
-	maxLocations  = 100 // of one Encounter
-	maxIdentifier = 20  // of one resource
+	maxCodings    = 20  // in one concept
+	maxComponents = 100 // in one Observation
+	maxLocations  = 100 // in one Encounter
+	maxIdentifier = 20  // in one resource
 	maxContained  = 50  // in one resource
-	maxReasons    = 20  // of one Encounter
-	maxNested     = 2   // Bundles inside each other, or in a list
+	maxReasons    = 20  // in one Encounter
+	maxNested     = 2   // nesting of Bundles, or of Bundles in a list
 	maxTypes      = 200 // types of unused resources that are reported to the sender
 	maxItems      = 50  // in a list of parts of a Medication
 )
@@ -118,7 +118,7 @@ const (
 	maxPlace   = 80
 	maxService = 40
 	maxID      = 256
-	maxText    = 2000 // text before its reduction
+	maxText    = 2000 // text before it is reduced
 )
 
 // Decode parses a body: first all resources and then, when all references can be resolved, the facts. It returns a
@@ -151,14 +151,14 @@ func Decode(body []byte, o Options) (*Facts, *Fault) {
 	return &d.facts, nil
 }
 
-// mapper makes the facts of a document.
+// mapper creates the facts of a document.
 type mapper struct {
 	*document
 	index
 	terms
 	id []byte // identity of the current event
 
-	stated bool // the body has an Encounter, a Condition, an Observation or an administration
+	stated bool // the body has an Encounter, a Condition, an Observation or a MedicationAdministration
 }
 
 // apply creates the facts. Encounters come first, so that the other resources find their visits in any order of the
@@ -176,7 +176,7 @@ func (m *mapper) apply() {
 		}
 	}
 	m.facts.Signals = make([]acuity.Signal, 0, statements)
-	m.facts.Events = make([]acuity.Event, 0, 2*visits) // one admission and one discharge each
+	m.facts.Events = make([]acuity.Event, 0, 2*visits) // an admission and a discharge for each visit
 	for n := range m.resources {
 		if r := &m.resources[n]; r.kind == encounterKind && !r.contained {
 			m.count(r, m.encounter)
@@ -184,7 +184,7 @@ func (m *mapper) apply() {
 	}
 	for n := range m.resources {
 		if r := &m.resources[n]; !r.contained {
-			switch r.kind { //nolint:exhaustive // the other kinds are processed, or not facts
+			switch r.kind { //nolint:exhaustive // other kinds are already processed or yield no facts
 			case conditionKind:
 				m.count(r, m.condition)
 			case observationKind:
@@ -194,7 +194,7 @@ func (m *mapper) apply() {
 			}
 		}
 	}
-	// These resources come last, when it is known which of them are used.
+	// These resources come last, because only then is it known which of them are used.
 	for n := range m.resources {
 		if r := &m.resources[n]; r.kind.isNamed() && !r.contained && !r.rejected && !r.superseded {
 			useParts(m, r)
@@ -207,8 +207,8 @@ func (m *mapper) apply() {
 	}
 }
 
-// unusableReference returns the path of the first reference to a visit or a patient that cannot be resolved, for
-// example because it has no id, or that has another type; "" if there is none.
+// unusableReference returns the path of the first reference to a visit or a patient that has the wrong type or cannot
+// be resolved, for example because it has no id. It returns "" if there is none..
 func (m *mapper) unusableReference(r *resource) (field string) {
 	leads := func(ref *reference, want kind) bool {
 		if ref.empty() {
@@ -253,7 +253,7 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	for len(m.facts.referenceOrigins) < len(m.facts.References) {
 		m.facts.referenceOrigins = append(m.facts.referenceOrigins, originOf(r))
 	}
-	if r.onlyNew && (applied || len(m.facts.References) > references) { // includes facts that are stored for later messages
+	if r.onlyNew && (applied || len(m.facts.References) > references) { // includes the references that are stored for later messages
 		m.create(r, first)
 	}
 	switch {

@@ -39,8 +39,8 @@ func (x *index) describeThing(b *strings.Builder, r *resource) {
 	part([]byte(x.sent(&r.medication, medicationKind, r)))
 }
 
-// sent returns the target of a reference as sent. Other parts of the body are used only for a placeholder or a
-// contained resource, because the next statement about the same subject may be sent without them.
+// sent returns the target of a reference as sent. It looks at other parts of the body only for a placeholder or a
+// contained resource, because the next resource about the same subject may be sent without those parts.
 func (x *index) sent(ref *reference, want kind, from *resource) string {
 	literal := x.bytes(ref.literal)
 	if len(literal) == 0 {
@@ -71,7 +71,7 @@ func (x *index) sent(ref *reference, want kind, from *resource) string {
 	return kindNames[want] + "/" + string(id)
 }
 
-// logical returns the target of a reference by its identifier; "" if it has none.
+// logical returns the target of a reference by its identifier, or "" if it has none.
 func (x *index) logical(ref *reference, want kind) string {
 	if value := x.bytes(ref.identifier); len(value) > 0 {
 		return kindNames[want] + "=" + string(value)
@@ -79,8 +79,8 @@ func (x *index) logical(ref *reference, want kind) string {
 	return ""
 }
 
-// ownName returns the name of a resource outside its body: its id unless it is contained, or else its identifier, or
-// else its codes.
+// ownName returns a name of a resource that is valid outside its body: the first available of its id (unless it is
+// contained), its identifier and its codes.
 func (x *index) ownName(r *resource) string {
 	if id := x.idOf(r); len(id) > 0 && !r.contained {
 		return kindNames[r.kind] + "/" + string(id)
@@ -100,8 +100,8 @@ func (x *index) ownName(r *resource) string {
 	return b.String()
 }
 
-// resourceOf returns the pseudonym of a resource in the name space of its sender. The name of a statement without an id
-// omits the patient, because senders can refer to a patient in many forms.
+// resourceOf returns the pseudonym of a resource in the name space of its sender. Without an id, the name does not
+// include the patient, because senders refer to the same patient in many forms.
 func (x *index) resourceOf(r *resource) string {
 	if r.described && r.kind != encounterKind {
 		var b strings.Builder
@@ -111,7 +111,7 @@ func (x *index) resourceOf(r *resource) string {
 	return x.Pseudonym(KindResource, x.Source+"\x00"+r.key)
 }
 
-// placeholder returns the UUID or OID of a URN; nil for any other text.
+// placeholder returns the UUID or OID of a URN, or nil for any other text.
 func placeholder(url []byte) []byte {
 	for _, scheme := range []string{"urn:uuid:", "urn:oid:"} {
 		if bytes.HasPrefix(url, []byte(scheme)) {
@@ -122,7 +122,7 @@ func placeholder(url []byte) []byte {
 }
 
 // isUnique reports whether a placeholder is as unique as its scheme requires: a valid UUID or an OID with several
-// arcs. Many senders write urn:uuid:patient or urn:uuid:1 in every body, each time for another patient.
+// arcs. Many senders write urn:uuid:patient or urn:uuid:1 in every body, each time for a different patient.
 func isUnique(urn []byte) bool {
 	if bytes.Count(urn, []byte{'.'}) >= 3 {
 		return len(bytes.Trim(urn, ".0123456789")) == 0
@@ -145,8 +145,8 @@ func isUnique(urn []byte) bool {
 	return true
 }
 
-// localName returns the name of a placeholder that may refer to another resource in the next body. The name includes the
-// digest of this body, so that a repeated body has the same meaning.
+// localName names a placeholder that may mean a different resource in the next body. The name includes the digest of
+// this body, so that a repeated body has the same meaning.
 func (d *document) localName(urn []byte) []byte {
 	if d.digest == nil {
 		sum := sha256.Sum256(d.source)
@@ -155,8 +155,8 @@ func (d *document) localName(urn []byte) []byte {
 	return append(append(bytes.Clone(urn), 0), d.digest...)
 }
 
-// identify finds the versions of each resource and the one that counts (docs/decisions.md#resource-versions): the last
-// updated, else the last in the body.
+// identify finds the versions of each resource and chooses the one to use (docs/decisions.md#resource-versions): the
+// most recently updated or, if that is unknown, the last in the body.
 func (x *index) identify() {
 	x.keys = make(map[string]int32, len(x.resources))
 	x.urls = map[string]int32{}
@@ -175,7 +175,7 @@ func (x *index) identify() {
 			}
 		}
 	}
-	// A resource without a name is identified by its subject, which may have been named in the meantime.
+	// A resource without a name is identified by its subject, which the loop above may have named.
 	for n := range x.resources {
 		if r := &x.resources[n]; r.key == "" && !r.contained && !r.rejected {
 			r.key, r.described = x.describe(r), true
@@ -184,7 +184,7 @@ func (x *index) identify() {
 	}
 }
 
-// chooseVersion decides which of two resources with one key counts.
+// chooseVersion decides which of two resources with the same key is used.
 func (x *index) chooseVersion(r *resource, n int32) {
 	other, twice := x.keys[r.key]
 	if !twice {
@@ -192,7 +192,7 @@ func (x *index) chooseVersion(r *resource, n int32) {
 		return
 	}
 	before := &x.resources[other]
-	if r.onlyNew != before.onlyNew { // an unconditional statement makes the resource known
+	if r.onlyNew != before.onlyNew { // an unconditional create or update makes the resource known
 		r.superseded, before.superseded = r.onlyNew, before.superseded || before.onlyNew
 		if before.onlyNew {
 			x.keys[r.key] = n
@@ -207,7 +207,7 @@ func (x *index) chooseVersion(r *resource, n int32) {
 	x.keys[r.key] = n
 }
 
-// isOlder reports whether a is the older version, by time if both have one, or else by version number.
+// isOlder reports whether a is the older version, by time if both have one, or by version number if not.
 func (x *index) isOlder(a, b *resource) bool {
 	atA, okA := x.instant(a.updated)
 	atB, okB := x.instant(b.updated)
@@ -218,7 +218,7 @@ func (x *index) isOlder(a, b *resource) bool {
 	return okA == okB && numberA != 0 && numberB != 0 && numberA < numberB
 }
 
-// versionOf returns the number of a version; 0 if it has none.
+// versionOf returns the number of a version, or 0 if it has none.
 func (d *document) versionOf(r *resource) int64 {
 	text := strings.Trim(strings.TrimPrefix(string(bytes.TrimSpace(d.bytes(r.versionID))), "W/"), `"`)
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -228,8 +228,8 @@ func (d *document) versionOf(r *resource) int64 {
 	return n
 }
 
-// keyOf returns the key that identifies a resource for its sender (docs/decisions.md#resource-identity): the id, or
-// else the id in its address, the first identifier, or the address; "" if it has none of them.
+// keyOf returns the key that identifies a resource for its sender (docs/decisions.md#resource-identity): the first
+// available of its id, the id in its address, its first identifier and its address. It returns "" if there is none.
 func (x *index) keyOf(r *resource) string {
 	if id := x.idOf(r); len(id) > 0 {
 		return kindNames[r.kind] + "/" + string(id)
@@ -243,8 +243,8 @@ func (x *index) keyOf(r *resource) string {
 	return ""
 }
 
-// nameOf returns the name that references use for a resource; "" if references cannot name it. A resource without an
-// id has the name of its placeholder in the body.
+// nameOf returns the name by which references refer to a resource, or "" if none can. Without an id, the name is the
+// placeholder of the resource in the body.
 func (x *index) nameOf(r *resource) string {
 	id := x.idOf(r)
 	if len(id) == 0 {
@@ -261,7 +261,7 @@ func (x *index) nameOf(r *resource) string {
 	return kindNames[r.kind] + "/" + string(id)
 }
 
-// idOf returns the id of a resource or, without one, the end of its URL.
+// idOf returns the id of a resource or, if it has none, the last part of its URL.
 func (d *document) idOf(r *resource) []byte {
 	if !r.id.empty() {
 		return d.bytes(r.id)
@@ -280,7 +280,8 @@ func (d *document) idOf(r *resource) []byte {
 	return nil
 }
 
-// identifierOf returns the identifier of a type, or else the first current identifier, or "" if there is none.
+// identifierOf returns the identifier of the given type or, if there is none, the first current identifier. It
+// returns "" if there is none at all.
 func (d *document) identifierOf(r *resource, kind string) string {
 	var first span
 	for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
@@ -294,8 +295,8 @@ func (d *document) identifierOf(r *resource, kind string) string {
 	return d.string(first, maxID)
 }
 
-// isOtherPatient reports whether two Encounters have different patients. This is decided by names of the same kind:
-// two numbers, or two references.
+// isOtherPatient reports whether two Encounters have different patients. It compares only identities of the same
+// kind: two numbers, or two references.
 func (x *index) isOtherPatient(a, b *resource) bool {
 	p, q := x.identityOf(a), x.identityOf(b)
 	differ := false
@@ -310,7 +311,7 @@ func (x *index) isOtherPatient(a, b *resource) bool {
 	return differ
 }
 
-// identityOf returns the number and the reference of the patient of an Encounter; "" means that there is none.
+// identityOf returns the number and the reference of an Encounter's patient; each is "" if there is none.
 func (x *index) identityOf(r *resource) [2]string {
 	t, ok := x.follow(&r.subject, patientKind, r)
 	switch {

@@ -28,7 +28,7 @@ type stay struct {
 // isBed reports whether the location is a bed with an unknown room.
 func (s stay) isBed() bool { return s.level == "bd" && s.place.Bed == "" }
 
-// locationRank ranks the locations of an Encounter as candidates for the current location
+// locationRank ranks a location of an Encounter as a candidate for the current one
 // (docs/decisions.md#several-locations).
 type locationRank uint8
 
@@ -38,8 +38,8 @@ const (
 	active                        // its status is active
 )
 
-// moves returns the locations of an Encounter in order of time, the first at its start. If no location is known, it
-// returns a single move without a location (docs/decisions.md#encounter-without-location).
+// moves returns the locations of an Encounter in chronological order. The first is at the start of the Encounter. If
+// no location is known, it returns a single move without a location (docs/decisions.md#encounter-without-location).
 func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []move {
 	stays, ward := m.stays(r)
 	if len(stays) == 0 {
@@ -52,17 +52,17 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 			now, at = s, i
 		}
 	}
-	if now.at == 0 && len(stays) > 1 { // without a time, it counts as the newest
+	if now.at == 0 && len(stays) > 1 { // without a time, it is assumed to be the latest
 		now.at, now.moment = m.instead(r, e, "location.period.start"), acuity.Moment{}
 	}
 	now.at = max(now.at, start)
 	now.current = true
 	stays[at] = now
-	// The other locations count only if they have a time.
+	// The other locations are used only if they have a time.
 	stays = slices.DeleteFunc(stays, func(s stay) bool { return s.at == 0 })
 	slices.SortStableFunc(stays, func(a, b stay) int { return cmp.Compare(max(a.at, start), max(b.at, start)) })
 	moves := make([]move, 0, len(stays))
-	passed := false          // the current location was passed
+	passed := false          // whether the loop is past the current location
 	var here acuity.Location // the current location
 	for i, s := range stays {
 		s.at = max(s.at, start)
@@ -85,7 +85,7 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 	return moves
 }
 
-// stays returns the current and former locations of an Encounter, and the ward if the Encounter lists one in addition
+// stays returns the current and former locations of an Encounter, and the ward if the Encounter lists it in addition
 // to rooms.
 func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 	for i := range m.locations[r.firstLocation:r.lastLocation] {
@@ -123,8 +123,8 @@ func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 	return withRooms(stays), ward
 }
 
-// warnUnusedLocation warns about the first location of an Encounter that assigns no room although the patient may be
-// there now: the location is active, or the Encounter has begun and the location has no end.
+// warnUnusedLocation warns about the first location of an Encounter that does not assign a room although the patient
+// may currently be there: the location is active, or the Encounter has begun and the location has no end.
 func (d *document) warnUnusedLocation(r *resource, begun bool) {
 	for i := range d.locations[r.firstLocation:r.lastLocation] {
 		l := &d.locations[r.firstLocation:r.lastLocation][i]
@@ -136,8 +136,7 @@ func (d *document) warnUnusedLocation(r *resource, begun bool) {
 	}
 }
 
-// withRooms drops each bed whose room is listed for the same time, because a server may list every level of one
-// location.
+// withRooms drops each bed whose room is listed for the same time. Some servers list every level of one location.
 func withRooms(stays []stay) []stay {
 	if !slices.ContainsFunc(stays, stay.isBed) {
 		return stays
@@ -155,12 +154,13 @@ var wards = map[string]bool{
 	"si": true, "bu": true, "wi": true, "wa": true, "lvl": true, "area": true, "jdn": true, "rd": true,
 }
 
-// maxAbove is the maximum number of parents of a Location in which the decoder looks for room and ward.
+// maxAbove is the maximum number of parents of a Location that the decoder searches for room and ward.
 const maxAbove = 4
 
-// place reads a location. Its name is the display of the reference, or else the name of the Location, or else its
-// number. A bed is part of its room (docs/decisions.md#fhir-references). A Location in another message is identified
-// by its reference, because that message may arrive earlier or later. level is the physical type.
+// place reads a location. Its name is the first available of the display of the reference, the name of the Location
+// and its number. A bed is part of its room (docs/decisions.md#fhir-references). A Location that another message
+// contains is identified by its reference, because that message may arrive earlier or later. The returned level is
+// the physical type.
 func (m *mapper) place(r *resource, l *location) (place acuity.Location, level string, ok bool) {
 	name := m.placeName(r, l.place.display)
 	physical := string(m.bytes(l.physical))
@@ -199,8 +199,8 @@ func (m *mapper) place(r *resource, l *location) (place acuity.Location, level s
 	return place, physical, true
 }
 
-// nameElsewhere returns the name in a place for a Location outside of the body; "" if
-// that is too long.
+// nameElsewhere returns the name by which a place refers to a Location outside the body, or "" if the name is too
+// long.
 func nameElsewhere(t *target) string {
 	name := printable(acuity.LocationName + cmp.Or(strings.TrimPrefix(t.name, acuity.LocationName), t.logical))
 	if len(name) > maxPlace {
@@ -209,8 +209,8 @@ func nameElsewhere(t *target) string {
 	return name
 }
 
-// within returns the location with a name. If its FHIR Location is known, the result includes the ward and, for a
-// bed, the room.
+// within returns the location with the given name. If the FHIR Location is known, the result includes the ward and,
+// for a bed, the room.
 func (m *mapper) within(where *resource, name, physical string) acuity.Location {
 	if wards[physical] {
 		return acuity.Location{PointOfCare: name}
@@ -246,7 +246,7 @@ func (m *mapper) within(where *resource, name, physical string) acuity.Location 
 	return place
 }
 
-// recordWhole records that a location is part of a FHIR Location outside the body, which for a bed may be its room.
+// recordWhole records that a location is part of a FHIR Location outside the body. For a bed, that may be the room.
 func recordWhole(place *acuity.Location, elsewhere, name, physical string) {
 	switch {
 	case elsewhere == "":

@@ -8,31 +8,31 @@ import (
 	"svc/ingest/hl7"
 )
 
-// KindResource is the kind of resource pseudonyms. Visits and patients have the kinds
-// that all feeds share.
+// KindResource is the kind of resource pseudonyms. Pseudonyms of visits and patients have the kinds that all feeds
+// share.
 const KindResource = "resource"
 
-// index finds the resources of the body.
+// index finds resources in the body.
 type index struct {
 	*document
 	keys map[string]int32 // by key
-	urls map[string]int32 // by fullUrl, only of resources that are referred to
+	urls map[string]int32 // by fullUrl, only of resources to which others refer
 
-	numbered map[string][]int32 // resources that others name, by identifier; nil: not needed yet
+	numbered map[string][]int32 // resources to which others refer, by identifier; nil: not needed yet
 
-	visits   map[string]string                 // pseudonyms, by the text of a reference
-	patients map[[2]string][2]string           // pseudonyms by number and by reference, by both as sent
-	targets  [len(kindNames)]map[string]target // targets of references, by their text
+	visits   map[string]string                 // pseudonyms by the text of a reference
+	patients map[[2]string][2]string           // number and reference as sent, to the pseudonyms of each
+	targets  [len(kindNames)]map[string]target // by the text of a reference
 }
 
-// target is the target of a reference: a resource in the body, or the name or number of another resource.
+// target is the target of a reference: a resource in the body, or the name or number of a resource elsewhere.
 type target struct {
 	at      int32  // -1: not in the body
 	name    string // "Encounter/55" for a literal reference
 	logical string // the value of an identifier
 }
 
-// follow is find for a target that a fact uses, and records the use.
+// follow is like find, and also records that a fact uses the target.
 func (x *index) follow(ref *reference, want kind, from *resource) (target, bool) {
 	t, ok := x.find(ref, want, from)
 	if ok && t.at >= 0 {
@@ -43,7 +43,7 @@ func (x *index) follow(ref *reference, want kind, from *resource) (target, bool)
 	return t, ok
 }
 
-// useNumbered records that the resource of the body with an identifier is used. The facts are linked by that number.
+// useNumbered records that a fact uses the resource with the given identifier, by which facts are linked
 func (x *index) useNumbered(number string, want kind) {
 	if x.numbered == nil {
 		x.numbered = map[string][]int32{}
@@ -64,8 +64,8 @@ func (x *index) useNumbered(number string, want kind) {
 	}
 }
 
-// find returns the target of a reference to a resource of a kind, or false if the target has another kind or does not
-// exist.
+// find returns the target of a reference to a resource of a kind, or false if the target is missing or of a different
+// kind.
 func (x *index) find(ref *reference, want kind, from *resource) (target, bool) {
 	literal := x.bytes(ref.literal)
 	if len(literal) > 0 && literal[0] == '#' {
@@ -106,7 +106,7 @@ func (x *index) findContained(id []byte, want kind, from *resource) int32 {
 func (x *index) resolveLiteral(literal []byte, want kind) target {
 	if at, ok := x.urls[string(literal)]; ok && x.resources[at].kind == want {
 		if newest, known := x.keys[x.resources[at].key]; known {
-			at = newest // the version that counts
+			at = newest // the version that is used
 		}
 		return target{at: at}
 	}
@@ -135,7 +135,7 @@ func (x *index) resolveLiteral(literal []byte, want kind) target {
 	return target{at: -1, name: key}
 }
 
-// byIdentifier returns the resource with an identifier; -1 if there is none.
+// byIdentifier returns the resource with an identifier, or -1 if there is none.
 func (x *index) byIdentifier(value []byte, want kind) int32 {
 	for n := range x.resources {
 		r := &x.resources[n]
@@ -151,7 +151,7 @@ func (x *index) byIdentifier(value []byte, want kind) int32 {
 	return -1
 }
 
-// visitOf returns the pseudonym of the visit for a reference to an Encounter; "" if the reference names none.
+// visitOf returns the visit pseudonym for a reference to an Encounter, or "" if the reference is empty.
 func (x *index) visitOf(ref *reference, from *resource) string {
 	literal := x.bytes(ref.literal)
 	if visit, ok := x.visits[string(literal)]; ok && ref.identifier.empty() {
@@ -165,11 +165,11 @@ func (x *index) visitOf(ref *reference, from *resource) string {
 	case t.at >= 0:
 		visit = x.visit(&x.resources[t.at])
 	case t.logical != "":
-		return x.Pseudonym(hl7.KindVisit, t.logical) // it may be sent with the same literal reference or with another one
+		return x.Pseudonym(hl7.KindVisit, t.logical) // the literal reference beside it may vary
 	default:
 		visit = x.Pseudonym(hl7.KindVisit, t.name)
 	}
-	if literal[0] != '#' { // a fragment refers to a resource within the referring one
+	if literal[0] != '#' { // a fragment refers to a resource within the same resource
 		x.visits[string(literal)] = visit
 	}
 	return visit
@@ -187,8 +187,8 @@ func (x *index) visit(r *resource) string {
 	return r.visit
 }
 
-// patientOf returns the pseudonyms of a patient: the first by number if known, or else by reference; the second by
-// reference if the first is by number.
+// patientOf returns the pseudonyms of a patient. The first is derived from the number or, if that is unknown, from
+// the reference. If the first is from the number, the second is from the reference.
 func (x *index) patientOf(ref *reference, from *resource) (patient, subject string, at int32) {
 	t, ok := x.follow(ref, patientKind, from)
 	if !ok {
@@ -210,8 +210,7 @@ func (x *index) patientOf(ref *reference, from *resource) (patient, subject stri
 	return x.resources[t.at].patient, x.resources[t.at].person, t.at
 }
 
-// setPseudonyms sets the pseudonyms of a Patient: the first by number if known, or else by reference; the second by
-// reference if the first is by number.
+// setPseudonyms sets the pseudonyms of a Patient in the same way as [index.patientOf].
 func (x *index) setPseudonyms(r *resource) {
 	if r.patient == "" {
 		number := x.identifierOf(r, "MR")
@@ -228,9 +227,9 @@ func (x *index) setPseudonyms(r *resource) {
 }
 
 // addReferable creates the fact of a Medication, a Location or a Patient that other messages may refer to by id or
-// number. A resource with only a placeholder makes no such fact, because other messages cannot refer to it. It
-// reports whether another resource of the body uses the resource, or whether the fact was created and the body has no
-// resource that could use it.
+// number. A resource with only a placeholder gets no such fact, because other messages cannot refer to it.
+// addReferable returns true if another resource in the body uses the resource, or if the fact was created and nothing
+// in the body could use it.
 func (m *mapper) addReferable(r *resource) bool {
 	if r.deleted {
 		return false
@@ -266,7 +265,7 @@ func (m *mapper) addReference(r *resource) {
 		return
 	}
 	f := acuity.Reference{UpdatedAt: m.time(r, r.updated, "meta.lastUpdated")}
-	number, most := m.identifierOf(r, ""), maxCode // in the form of a logical reference
+	number, most := m.identifierOf(r, ""), maxCode // as a logical reference would contain it
 	if r.kind == medicationKind {
 		f.Codings = m.product(nil, r, r, true)
 	} else {
@@ -291,8 +290,8 @@ func (m *mapper) addReference(r *resource) {
 	}
 }
 
-// addPatient creates the fact of a Patient: reference and number mean the same patient. It also has whether the patient
-// is a newborn now, and the position in a multiple birth, which is ignored for an older patient.
+// addPatient creates the fact of a Patient: the reference and the number mean the same patient. The fact also says
+// whether the patient is currently a newborn and, only for newborns, the position in a multiple birth.
 func (m *mapper) addPatient(r *resource) {
 	m.setPseudonyms(r)
 	at := cmp.Or(m.time(r, r.updated, "meta.lastUpdated"), m.ReceivedAt)

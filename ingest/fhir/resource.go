@@ -37,21 +37,21 @@ func kindOf(name []byte) kind {
 // isApplied reports whether resources of the kind become facts themselves; the other kinds only support them.
 func (k kind) isApplied() bool { return k >= encounterKind && k <= administrationKind }
 
-// isNamed reports whether resources of the kind become facts that references name.
+// isNamed reports whether resources of the kind become facts that other resources refer to.
 func (k kind) isNamed() bool { return k >= medicationKind && k <= patientKind }
 
-// resource is one resource as it was sent. It has the used fields of every kind.
+// resource is one resource as it was sent. It has fields for every kind.
 type resource struct {
 	kind                            kind
 	contained, rejected, superseded bool
-	described                       bool  // no name; its key describes its content
+	described                       bool  // has no name; its key describes its content
 	deleted                         bool  // its request deletes it
 	onlyNew                         bool  // a conditional create: the resource counts only if unknown
-	container, index                int32 // its position, see path
+	container, index                int32 // position in the body, see path
 	parent                          int32 // parent of a contained resource
 
 	id, fullURL span
-	address     string // URL of the request, if only the URL has the id
+	address     string // URL of the request, if only that URL contains the id
 	updated     span   // meta.lastUpdated, or else response.lastModified
 	versionID   span   // meta.versionId, or else response.etag
 
@@ -62,10 +62,10 @@ type resource struct {
 	clinical, verified concept // the states of a Condition
 	subject, encounter reference
 	code               concept
-	medication         reference // of an administration
-	at, issued         span      // effective or onset, if it is an instant
+	medication         reference // of a MedicationAdministration
+	at, issued         span      // at: effective or onset, if an instant
 	untimed            string    // element with a time in an unsupported form; "": none
-	during             period    // Encounter.period, effective, onset
+	during             period    // Encounter.period, or a period in effective or onset
 	abated             bool
 	abatedAt           span
 	abatedIn           period
@@ -74,15 +74,15 @@ type resource struct {
 	laboratory                    bool
 	firstComponent, lastComponent int32
 
-	// These fields may name the fetus that a statement is about.
+	// These fields may name the fetus that a resource is about.
 	focus               [maxFocus]reference
-	focused             int // number of them
+	focused             int // number of focus
 	device, specimen    reference
-	firstSite, lastSite int32 // sites of the body, and of the extension focusCode
+	firstSite, lastSite int32 // body sites, including those from the extension focusCode
 
 	class                       coding
 	service                     concept
-	partOf                      reference // also for a Location
+	partOf                      reference // of an Encounter or a Location
 	firstLocation, lastLocation int32
 	firstReason, lastReason     int32
 
@@ -91,9 +91,9 @@ type resource struct {
 	birth, multiple                 span // for a Patient
 
 	sought          string // identifier in the condition; "": none
-	used            bool   // another resource of the body refers to it
+	used            bool   // another resource in the body refers to it
 	key             string // unique within its kind and source
-	visit           string // pseudonym of the visit of an Encounter, set at its first use
+	visit           string // pseudonym of an Encounter's visit, set when first used
 	patient, person string // pseudonyms of a Patient, by number and by reference
 }
 
@@ -130,8 +130,8 @@ func (p *parser) typeOf() (name []byte) {
 	return name
 }
 
-// peekFields parses fields of the next object until read returns true. The scanner stays before the object, unless the
-// body is too large.
+// peekFields parses the fields of the next object until read returns true. The scanner stays before the object,
+// unless the body is too large.
 func (p *parser) peekFields(read func(key []byte) bool) {
 	at, mistyped, modified := p.i, p.mistyped, p.modified
 	for key := range p.fields() {
@@ -144,7 +144,7 @@ func (p *parser) peekFields(read func(key []byte) bool) {
 	}
 }
 
-// resource reads a resource of a used kind, and returns its number.
+// resource reads a resource of a used kind and returns its index.
 func (p *parser) resource(r resource) int32 {
 	n := int32(len(p.resources)) //nolint:gosec // at most MaxResources
 	if n == MaxResources {
@@ -169,7 +169,7 @@ func (p *parser) resource(r resource) int32 {
 		if !known {
 			continue
 		}
-		if twice || p.twice { // two fields with one name are unreliable, including in a part of the element
+		if twice || p.twice { // two fields with the same name are unreliable, even in nested elements
 			p.reject(&r, "duplicate_field", elementOf(key))
 		}
 		if p.mistyped {
@@ -186,7 +186,7 @@ func (p *parser) resource(r resource) int32 {
 }
 
 // rejectModified refuses a resource with a modifier extension, as FHIR requires, because the extension may change the
-// meaning of the resource or field that has it.
+// meaning of the resource or field that contains it.
 func rejectModified(p *parser, r *resource, key []byte) {
 	field := modifierExtension
 	if string(key) != field {
@@ -195,8 +195,8 @@ func rejectModified(p *parser, r *resource, key []byte) {
 	p.reject(r, "modifier_extension", field)
 }
 
-// isExtended reports whether the next value holds an extension: neither null nor an empty
-// list. The scanner stays before it.
+// isExtended reports whether the next value contains an extension: neither null nor an empty list. The scanner stays
+// before it.
 func (s *scanner) isExtended() bool {
 	switch s.space() {
 	case '[':
@@ -207,10 +207,10 @@ func (s *scanner) isExtended() bool {
 	return true
 }
 
-// modifierExtension is the field for extensions that may change the meaning of others.
+// modifierExtension is the field for extensions that may change the meaning of other elements.
 const modifierExtension = "modifierExtension"
 
-// elementOf returns the FHIRPath name of a field: for value[x] it is value.
+// elementOf returns the FHIRPath name of a field; for every value[x], that is "value".
 func elementOf(key []byte) string {
 	for _, choice := range []string{"value", "effective", "onset", "abatement"} {
 		if len(key) > len(choice) && strings.HasPrefix(string(key), choice) {
@@ -232,7 +232,7 @@ func (p *parser) commonField(r *resource, n int32, key []byte) bool {
 	case "id":
 		r.id = p.text()
 	case "implicitRules":
-		if p.isExtended() { // such rules may change the meaning of every element
+		if p.isExtended() { // implicitRules may change the meaning of every element
 			p.reject(r, "modifier_extension", "implicitRules")
 		}
 		p.skip()
@@ -257,7 +257,7 @@ func (p *parser) commonField(r *resource, n int32, key []byte) bool {
 				p.skip()
 				continue
 			}
-			if inner.isApplied() && inner != encounterKind { // a contained Encounter is used only as a name
+			if inner.isApplied() && inner != encounterKind { // a contained Encounter only identifies a visit
 				p.issue(r, severityWarning, "contained_not_used", "contained["+strconv.Itoa(i)+"]")
 			}
 			p.resource(resource{kind: inner, contained: true, parent: n, container: r.container, index: r.index})
@@ -307,8 +307,8 @@ func (p *parser) locationField(r *resource, key []byte) bool {
 	return true
 }
 
-// patientField parses a field of a Patient. The birth date is used only to decide whether the patient is a newborn,
-// and is not stored.
+// patientField parses a field of a Patient. The birth date is used only to decide whether the patient is a newborn;
+// it is not stored.
 func (p *parser) patientField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "birthDate":

@@ -15,18 +15,17 @@ import (
 )
 
 // terms converts the codes and values of a document to the form that may be stored. It caches the results, because
-// displays, codes and units repeat.
+// the same displays, codes and units recur.
 type terms struct {
 	*document
 	masked  map[string]string
-	sought  map[string]string      // words that rules use, by text
-	units   map[string]codes.Value // values without a number, by the unit as sent
+	sought  map[string]string      // by text, the words that rules use
+	units   map[string]codes.Value // by unit as sent, values without their number
 	systems map[string]codes.System
-	fetuses map[string]string // labels, by text
+	fetuses map[string]string // by text, fetus labels
 }
 
-// string returns a text without control characters and outer spaces; "" if it is longer
-// than most.
+// string returns a text without control characters and surrounding spaces, or "" if it is longer than most.
 func (d *document) string(p span, most int) string {
 	b := bytes.TrimSpace(d.bytes(p))
 	if len(b) == 0 || len(b) > most {
@@ -49,7 +48,7 @@ func cached[V any](cache *map[string]V, text []byte, read func(text string) V) V
 	return v
 }
 
-// printable returns a text without control characters and outer spaces.
+// printable returns a text without control characters and surrounding spaces.
 func printable(s string) string {
 	if strings.ContainsFunc(s, unicode.IsControl) {
 		s = strings.Map(func(r rune) rune {
@@ -62,7 +61,7 @@ func printable(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// cutPlace returns the name of a place with at most maxPlace bytes.
+// cutPlace shortens the name of a place to at most maxPlace bytes.
 func cutPlace(name string) string {
 	if len(name) <= maxPlace {
 		return name
@@ -78,10 +77,10 @@ func (t *terms) display(p span) string {
 	return cached(&t.masked, t.bytes(p), func(text string) string { return codes.MaskDisplay(text[:min(len(text), maxText)]) })
 }
 
-// system returns the code system of a URI. If there is no URI, it guesses the system from
-// the code, and guessed is true.
+// system returns the code system that a URI identifies. Without a URI, it guesses the system from the code and
+// returns guessed true.
 func (t *terms) system(p span, code string) (system codes.System, guessed bool) {
-	uri, _, _ := bytes.Cut(t.bytes(p), []byte("|")) // the URI may have a version
+	uri, _, _ := bytes.Cut(t.bytes(p), []byte("|")) // the URI may end in |version
 	switch string(uri) {
 	case "http://snomed.info/sct":
 		return codes.SNOMED, false
@@ -100,8 +99,8 @@ func (t *terms) system(p span, code string) (system codes.System, guessed bool) 
 	}), false
 }
 
-// codes appends the codings of a concept, without empty ones and duplicates, and then
-// the words of its text. The concept is at the path field of the resource.
+// codes appends the codings of a concept, without empty ones and duplicates, and then the words in its text that
+// rules use. field is the path of the concept in the resource.
 func (t *terms) codes(dst []acuity.Coding, r *resource, c *concept, field string) []acuity.Coding {
 	for i := range t.codings[c.first:c.last] {
 		sent := &t.codings[c.first:c.last][i]
@@ -136,7 +135,7 @@ func add(dst []acuity.Coding, c acuity.Coding) []acuity.Coding {
 	return append(dst, c)
 }
 
-// reduced returns the words in a free text that rules use. The rest could identify a person and is dropped.
+// reduced returns only the words of a free text that rules use, because the rest could identify a person.
 func (t *terms) reduced(p span) string {
 	if p.empty() {
 		return ""
@@ -144,8 +143,8 @@ func (t *terms) reduced(p span) string {
 	return cached(&t.sought, t.bytes(p), func(text string) string { return terminology.ReduceDisplay(text[:min(len(text), maxText)]) })
 }
 
-// serviceOf returns the service of an Encounter: its first code, unless another code or a name says more about the
-// kind of location.
+// serviceOf returns the service of an Encounter: its first code, unless another code or a display is more specific
+// about the kind of location.
 func (t *terms) serviceOf(c *concept) string {
 	if c.first == c.last && c.text.empty() {
 		return ""
@@ -164,15 +163,15 @@ func (t *terms) serviceOf(c *concept) string {
 	return adt.Service(code, append(names, t.string(c.text, maxText))...)
 }
 
-// valueCodes map codes to words in the vocabulary of values: SNOMED CT qualifiers, LOINC
-// answers, and HL7 v3 ObservationInterpretation.
+// valueCodes maps codes to words in the value vocabulary: SNOMED CT qualifiers, LOINC answers, and HL7 v3
+// ObservationInterpretation.
 var valueCodes = map[string]string{
 	"10828004": "positive", "260385009": "negative", "260373001": "detected", "260415000": "not detected",
 	"LA6576-8": "positive", "LA6577-6": "negative", "LA11882-0": "detected", "LA11883-8": "not detected",
 	"POS": "positive", "NEG": "negative", "DET": "detected", "ND": "not detected", "IND": "equivocal", "E": "equivocal",
 }
 
-// valueOf reduces a value to what may be stored. field is the path of its parent.
+// valueOf reduces a value to what may be stored. field is the path of the element that contains the value.
 func (t *terms) valueOf(r *resource, s *acuity.Signal, v *value, field string) codes.Value {
 	switch v.kind {
 	case aQuantity:
@@ -195,13 +194,13 @@ func (t *terms) valueOf(r *resource, s *acuity.Signal, v *value, field string) c
 	return codes.Value{}
 }
 
-// parseValue parses the text of a value without the name of a fetus: "Fetus 2: Category I" is not Category II.
+// parseValue parses the text of a value but ignores the name of a fetus: "Fetus 2: Category I" is not Category II.
 func parseValue(text []byte) codes.Value {
 	_, rest := terminology.CutFetus(string(text))
 	return codes.ParseValue(rest)
 }
 
-// measured reads a Quantity. It drops a number if the rule for its code uses another unit
+// measured reads a Quantity. It drops a number if the rule for its code uses a different unit
 // (docs/decisions.md#missing-units).
 func (t *terms) measured(r *resource, s *acuity.Signal, q *quantity, field string) codes.Value {
 	number := codes.ParseValue(string(t.bytes(q.value)))
@@ -243,7 +242,7 @@ func (t *terms) measured(r *resource, s *acuity.Signal, q *quantity, field strin
 	return v
 }
 
-// inUnit returns a number with a unit. It caches units, because the same few repeat.
+// inUnit returns a number with a unit. It caches units, because the same few recur.
 func (t *terms) inUnit(n codes.Milli, unit []byte) codes.Value {
 	v := cached(&t.units, unit, func(unit string) codes.Value { return codes.NumberValue(0, unit) })
 	v.Number = n
@@ -253,7 +252,7 @@ func (t *terms) inUnit(n codes.Milli, unit []byte) codes.Value {
 	return v
 }
 
-// unitOf returns the unit in which a rule reads the number of a signal.
+// unitOf returns the unit in which a rule expects the number of a signal.
 func unitOf(s *acuity.Signal) string {
 	if unit := terminology.UnitOf(s.System, s.Code); unit != "" {
 		return unit
@@ -266,8 +265,8 @@ func unitOf(s *acuity.Signal) string {
 	return ""
 }
 
-// ranged reads a Range as "at least its lower end" or, without one, as "at most its upper end". A rule that applies to
-// that value applies to the whole Range.
+// ranged reads a Range as "at least" its low value or, if it has none, "at most" its high value. A rule that applies
+// to that value applies to the whole Range.
 func (t *terms) ranged(r *resource, s *acuity.Signal, v *value, field string) codes.Value {
 	end, op := &v.quantity, codes.GreaterOrEqual
 	if end.value.empty() {
@@ -280,7 +279,7 @@ func (t *terms) ranged(r *resource, s *acuity.Signal, v *value, field string) co
 	return n
 }
 
-// wordOf reads a coded value by the code, the display or the text.
+// wordOf reads a coded value from its code, display or text.
 func (t *terms) wordOf(c *concept) codes.Value {
 	codings := t.codings[c.first:c.last]
 	for i := range codings {
@@ -300,11 +299,10 @@ func (t *terms) wordOf(c *concept) codes.Value {
 	return v
 }
 
-// maxSkew is how far a time may be after the receipt without a warning (docs/decisions.md#future-times).
+// maxSkew is how far a time may be after the time of receipt without a warning (docs/decisions.md#future-times).
 const maxSkew = 5 * time.Minute
 
-// instant reads a date, dateTime or instant. A time without an offset is in the zone of the
-// hospital.
+// instant reads a date, dateTime or instant. A time without an offset is in the hospital's time zone.
 func (d *document) instant(p span) (m acuity.Moment, ok bool) {
 	if p.empty() {
 		return acuity.Moment{}, false
@@ -320,7 +318,7 @@ func (m *mapper) time(r *resource, p span, field string) acuity.Instant {
 }
 
 // moment parses a time of a resource like [mapper.time]. It returns the resolved instant, and the time as sent. The
-// additional moments have precedence over those of the resource.
+// moments beside the time take precedence over those of the resource when a coarse time is refined.
 func (m *mapper) moment(r *resource, p span, field string, beside ...acuity.Moment) (acuity.Instant, acuity.Moment) {
 	if p.empty() {
 		return 0, acuity.Moment{}
@@ -336,8 +334,8 @@ func (m *mapper) moment(r *resource, p span, field string, beside ...acuity.Mome
 	return m.resolve(r, sent, beside...), sent
 }
 
-// resolve returns the instant for a moment of a resource. If the moment is coarse, the time of issue and the time of
-// the version refine it.
+// resolve returns the instant for a moment of a resource. If the moment is coarse, the resource's issue time and last
+// update refine it.
 func (m *mapper) resolve(r *resource, sent acuity.Moment, beside ...acuity.Moment) acuity.Instant {
 	if sent.IsExact() {
 		return sent.From

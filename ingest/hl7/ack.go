@@ -9,8 +9,8 @@ import (
 // AckCode is the code of an acknowledgment (HL7 table 0008).
 type AckCode string
 
-// These are the codes of original mode: accepted, error in the content, kind of message not accepted. Enhanced mode has
-// the same three.
+// These are the codes of original mode: accepted, error in the content, and message type not accepted. Enhanced mode
+// has equivalents for all three.
 const (
 	AA AckCode = "AA"
 	AE AckCode = "AE"
@@ -20,18 +20,18 @@ const (
 	CR AckCode = "CR"
 )
 
-// Fault is the reason for refusing a message, with the field.
+// Fault is the reason for refusing a message, and the field at fault.
 type Fault struct {
 	Code      AckCode // AE or AR
 	Condition int     // HL7 table 0357: 100, 101, 102, 200, 201, 202, 207
 	Segment   string
 	Sequence  int
-	Field     int // 0: the segment as a whole
-	// Reason is a stable code if condition and place do not identify the error; "" otherwise.
+	Field     int // 0: the whole segment
+	// Reason is a stable code for an error that Condition and the place do not identify, or "".
 	Reason string
 }
 
-// conditions has the texts of table 0357 for the conditions in use.
+// conditions maps the conditions in use to their texts in table 0357.
 var conditions = map[int]string{
 	100: "Segment sequence error",
 	101: "Required field missing",
@@ -46,15 +46,15 @@ var conditions = map[int]string{
 type Acknowledgment struct {
 	Fault    *Fault // nil: accepted
 	Message  string // what is wrong and what to do, for ERR-8; "": none
-	Hospital string // sending facility of the acknowledgment if the message names no receiver
+	Hospital string // sending facility of the acknowledgment if the message does not name its receiver
 	At       time.Time
-	ID       string // MSH-10 of the acknowledgment, new and unique
+	ID       string // MSH-10 of the acknowledgment, must be unique
 	Sender   Sender
 }
 
-// Code returns the acknowledgment code, and whether to send an acknowledgment at all. In enhanced mode (MSH-15 or 16
-// valued), it is an accept acknowledgment according to the condition in MSH-15. Application acknowledgments are never
-// sent. A sender that values only MSH-16, and wants no application acknowledgment, is in original mode.
+// Code returns the acknowledgment code, and whether to send an acknowledgment at all. In enhanced mode (MSH-15 or
+// MSH-16 has a value), an accept acknowledgment is sent if MSH-15 asks for it; application acknowledgments are never
+// sent. If only MSH-16 has a value, and the sender wants no application acknowledgment, original mode is used.
 func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 	code = AA
 	if a.Fault != nil {
@@ -71,9 +71,9 @@ func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 		return code, !good
 	case "SU":
 		return code, good
-	case "NE", "": // MSH-15 is empty although MSH-16 is valued
+	case "NE", "": // MSH-15 is empty although MSH-16 has a value
 		return code, false
-	default: // AL; a sender with a value outside of table 0155 may wait for an acknowledgment
+	default: // AL; a sender whose value is not in table 0155 may wait for an acknowledgment
 		return code, true
 	}
 }
@@ -86,8 +86,8 @@ func (m *Message) mode(field int) string {
 	return ""
 }
 
-// Ack appends the acknowledgment of the message to dst. It has the sender's delimiters, sender and receiver swapped,
-// and is in UTF-8. If none is to be sent, Ack appends nothing.
+// Ack appends the acknowledgment of the message to dst. It uses the sender's delimiters and UTF-8, with sender and
+// receiver swapped. If no acknowledgment must be sent, Ack appends nothing.
 func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	code, send := m.Code(a)
 	if !send {
@@ -131,26 +131,26 @@ func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	return w.b
 }
 
-// usualAck is longer in bytes than most acknowledgments without an error.
+// usualAck is a size in bytes that most acknowledgments without an error fit into.
 const usualAck = 192
 
 const hl7Time = "20060102150405-0700"
 
-// ownVersion is the HL7 version of an acknowledgment to a message without one.
+// ownVersion is the HL7 version of an acknowledgment to a message that does not state its version.
 const ownVersion = "2.5.1"
 
-// reportsErrors reports whether the sender's version has the ERR segment in the form of
-// v2.5 and later. A message without a version gets the full acknowledgment.
+// reportsErrors reports whether the sender's version has the ERR segment in the form of v2.5 and later. A message
+// without a version gets an ERR segment.
 func (m *Message) reportsErrors() bool {
 	version := string(m.at(m.header(12), 1))
 	return version == "" || len(version) >= 3 && version[:2] == "2." && (version[2] >= '5' || len(version) > 3 && isDigit(version[3]))
 }
 
-// AppendError appends the acknowledgment of a message without a usable MSH: AE, with default delimiters. controlID is
-// its MSH-10 if that is known.
+// AppendError appends an AE acknowledgment, with default delimiters, for a message without a usable MSH. controlID is
+// MSH-10 of the message, if known.
 func AppendError(dst []byte, a Acknowledgment, controlID string) []byte {
 	m := Message{raw: []byte(`MSH|^~\&|`), charset: UTF8, charsetKnown: true}
-	m.delimiters() // the default delimiters
+	m.delimiters() // sets the default delimiters
 	w := writer{dst, &m}
 	w.text(`MSH|^~\&|SVC|`)
 	w.plain(a.Hospital)
@@ -171,7 +171,7 @@ type writer struct {
 	m *Message
 }
 
-// header writes MSH or BHS up to the time: delimiters, and sender and receiver swapped.
+// header writes MSH or BHS up to the time, with sender and receiver swapped.
 func (w *writer) header(name string, a *Acknowledgment) {
 	m := w.m
 	w.text(name)
@@ -203,7 +203,7 @@ func (w *writer) component(s string) {
 	w.text(s)
 }
 
-// field copies a field of the message as it was sent, but in UTF-8.
+// field copies a field of the message as sent, converted to UTF-8.
 func (w *writer) field(b []byte) {
 	if b = w.m.oneLine(b); isASCII(b) {
 		w.put(b)
@@ -221,7 +221,7 @@ func (w *writer) fieldOr(field []byte, s string) {
 	w.field(field)
 }
 
-// plain writes literal text. It omits the characters that are delimiters of the message.
+// plain writes literal text. It omits the message's delimiters.
 func (w *writer) plain(s string) {
 	for _, c := range []byte(s) {
 		if c != w.m.separator && c != w.m.component && c != w.m.repetition && c != w.m.escape && c != w.m.subcomponent {
@@ -230,7 +230,7 @@ func (w *writer) plain(s string) {
 	}
 }
 
-// fault writes ERR: place (ERL), condition (CWE), severity, and the message for people.
+// fault writes ERR: location (ERL), condition (CWE), severity and user message.
 func (w *writer) fault(a *Acknowledgment) {
 	f := a.Fault
 	w.text("ERR")
@@ -272,13 +272,13 @@ func (w *writer) escaped(s string) {
 		switch {
 		case sequence == 0:
 			w.b = append(w.b, c)
-		case w.m.escape != 0: // without that delimiter, the character is omitted
+		case w.m.escape != 0: // a message without an escape character loses the delimiter
 			w.b = append(w.b, w.m.escape, sequence, w.m.escape)
 		}
 	}
 }
 
-// Name returns the reason of a fault. For a fault without a reason, it returns code and condition as in the table of
+// Name returns the reason of a fault. If there is none, it returns the code and the condition, as in the table of
 // docs/hl7.md: "AE 101".
 func (f *Fault) Name() string {
 	if f.Reason != "" {
@@ -287,9 +287,9 @@ func (f *Fault) Name() string {
 	return string(f.Code) + " " + strconv.Itoa(f.Condition)
 }
 
-// isJoined reports whether the fields of the header may belong to other segments, because several segments are in one
+// isJoined reports whether the fields of the header may belong to other segments, because several segments are on one
 // line.
 func (f *Fault) isJoined() bool { return f != nil && f.Reason == reasonJoined }
 
-// Place returns the location of the fault in the form of warnings: PV1-19.
+// Place returns the location of the fault in the notation of warnings, such as PV1-19.
 func (f *Fault) Place() string { return position{segment: f.Segment, field: f.Field}.String() }

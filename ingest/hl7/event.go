@@ -8,7 +8,7 @@ import (
 	"svc/acuity"
 )
 
-// Options are the information that a message does not contain.
+// Options hold what a message does not contain.
 type Options struct {
 	// Pseudonym appends the keyed pseudonym of a value to dst. Values of different kinds
 	// never share a pseudonym.
@@ -30,11 +30,11 @@ const (
 )
 
 const (
-	maxWarnings = 50 // of one event
+	maxWarnings = 50 // per event
 	maxPlace    = 80 // bytes of one part of a location
 	maxCode     = 64 // bytes of a code
-	maxService  = 40 // bytes of PV1-10
-	newbornDays = 28 // a younger patient is a newborn (docs/decisions.md#primary-table)
+	maxService  = 40 // bytes of PV1-10 that are kept
+	newbornDays = 28 // a patient younger than this is a newborn (docs/decisions.md#primary-table)
 	maxSkew     = 5 * time.Minute
 
 	maxRelatives   = 50 // maximum number of NK1 segments that are read
@@ -47,15 +47,15 @@ type decoder struct {
 	Options
 	zones
 	event acuity.Event
-	// moment is the time of the event, which makes coarse times of its diagnoses exact.
+	// moment is the time of the event, used to make coarse diagnosis times exact.
 	moment acuity.Moment
 	// kept holds all strings of the event in one allocation.
 	kept strings.Builder
 }
 
-// Facts returns the event that the message reports. For a message that must be refused, it returns a fault, which
-// [Message.Ack] writes into the acknowledgment. An ADT event without an effect is [acuity.EventOther]: accepted and
-// counted.
+// Facts returns the event that the message reports. For a message that must be refused, it returns a fault for
+// [Message.Ack] to report in the acknowledgment. An ADT event without an effect is returned as [acuity.EventOther]:
+// it is accepted and only counted.
 func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	trigger := m.trigger()
 	if fault := m.check(trigger, o.Sender); fault != nil {
@@ -92,8 +92,8 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	return d.event, nil
 }
 
-// These constants are the usual sizes in bytes of an event's text: the pseudonyms of
-// message, visit, account and patient, and a diagnosis.
+// These constants are the usual sizes, in bytes, of the strings of an event: the pseudonyms of the message, visit,
+// account and patient, and the diagnoses.
 const (
 	pseudonymsKept = 120
 	diagnosisKept  = 48
@@ -127,7 +127,7 @@ func (d *decoder) id(b []byte, at position) []byte {
 	if !clean {
 		d.warnAt(warnEscape, at)
 	}
-	if isNull(s) { // an explicit null is not a name, even with escapes
+	if isNull(s) { // "" in HL7 is an explicit null, not a name
 		return nil
 	}
 	return s
@@ -143,22 +143,23 @@ func (d *decoder) keep(b []byte) string {
 	return d.kept.String()[from:]
 }
 
-// pseudonym returns the pseudonym of a value in the memory of the event.
+// pseudonym returns the pseudonym of a value, stored with the strings of the event.
 func (d *decoder) pseudonym(kind string, value []byte) string {
 	d.made = d.Pseudonym(d.made[:0], kind, value)
 	return d.keep(d.made)
 }
 
-// identify sets the identity of the event from all bytes of the message, which include sender and control id. The
-// control id alone is not an identity, because senders restart their counter.
+// identify sets the identity of the event from all bytes of the message, which include the sender and the control id.
+// The control id alone is not an identity, because senders restart their counter.
 func (d *decoder) identify() {
 	d.event.ID = d.pseudonym(KindMessage, d.sent)
 	d.event.Digest = d.event.ID
 }
 
-// setTimes sets when the event happened: EVN-6, or else EVN-2, or else MSH-7, or else its receipt. The later fields of
-// that list refine a coarse time. In a cancel, EVN-6 is the time of the cancelled event, which is a key and therefore
-// remains as sent. In a repeated hour, it means both hours, because the event may have been sent with the other offset.
+// setTimes sets the time of the event to the first available of EVN-6, EVN-2, MSH-7 and the time of receipt. If that
+// time is coarse, the fields after it in this list refine it. In a cancellation, EVN-6 is the time of the cancelled
+// event and serves as a key, so it is kept as sent. If it falls into the hour that is repeated when daylight saving
+// time ends, it matches both hours, because the event may have been sent with the other offset.
 func (d *decoder) setTimes() {
 	sent, hasSent := d.time(d.header(7), position{segment: "MSH", field: 7})
 	if hasSent {
@@ -194,7 +195,7 @@ func (d *decoder) setTimes() {
 	}
 }
 
-// setTime sets the time of the event.
+// setTime sets the time of the event from t; the moments beside it may refine t.
 func (d *decoder) setTime(t stamp, beside ...acuity.Moment) {
 	d.event.SetTime(t.Moment, t.Resolve(d.ReceivedAt, beside...))
 	d.moment = acuity.Moment{From: d.event.At}
@@ -220,18 +221,17 @@ func isCancel(t acuity.EventType) bool {
 	return t == acuity.A11 || t == acuity.A12 || t == acuity.A13
 }
 
-// Sender configures how the messages of one key are interpreted. The zero value is standard HL7.
+// Sender configures how the messages sent with one API key are interpreted. The zero value is standard HL7.
 type Sender struct {
-	// OriginalMode makes acknowledgments use original mode, whatever MSH-15 and 16 contain, because some engines value
-	// these fields but wait for AA.
+	// OriginalMode makes acknowledgments use original mode, whatever MSH-15 and MSH-16 contain, because some engines
+	// fill these fields but still expect AA.
 	OriginalMode bool
-	// ProductionOnly refuses a message with AR if MSH-11 does not mark it as production. If it is false, such a message
-	// is applied, with a warning.
+	// ProductionOnly refuses a message with AR if MSH-11 does not mark it as production. Without it, such a message
+	// is applied with a warning.
 	ProductionOnly bool
 }
 
-// check returns the fault of a message that its trigger event or header alone makes
-// unacceptable; nil if there is none.
+// check returns the fault for which a message must be refused because of its trigger event or header, or nil.
 func (m *Message) check(trigger []byte, sender Sender) *Fault {
 	kind := m.oneLine(m.at(m.header(9), 1))
 	header := func(code AckCode, condition, field int) *Fault {
@@ -255,8 +255,8 @@ func (m *Message) check(trigger []byte, sender Sender) *Fault {
 	}
 }
 
-// reasonJoined is the reason of a message whose segments are in one line, separated by something other than a
-// carriage return, such as the two characters \r.
+// reasonJoined is the reason for refusing a message whose segments are in one line, separated by something other than
+// a carriage return, such as the two characters \r.
 const reasonJoined = "segments_joined"
 
 // isJoined reports whether the MSH contains other segments.
@@ -269,7 +269,7 @@ func (m *Message) isJoined() bool {
 		if field == nil {
 			return false
 		}
-		if len(field) >= 3 && int(m.msh.first)+n < int(m.msh.last) { // a separator follows
+		if len(field) >= 3 && int(m.msh.first)+n < int(m.msh.last) { // followed by a separator
 			switch string(field[len(field)-3:]) {
 			case "EVN", "PID", "PV1":
 				return true
@@ -278,11 +278,11 @@ func (m *Message) isJoined() bool {
 	}
 }
 
-// isProduction reports whether MSH-11 marks the message as production.
+// isProduction reports whether MSH-11 marks the message as production data.
 func (m *Message) isProduction() bool { return string(m.at(m.header(11), 1)) == "P" }
 
-// trigger returns MSH-9.2 if it could be an event, or else nil. EVN-1 is ignored, because some senders contradict MSH-9
-// there.
+// trigger returns MSH-9.2 if it has the form of an event, or nil. EVN-1 is ignored, because some senders contradict
+// MSH-9 there.
 func (m *Message) trigger() []byte {
 	b := m.oneLine(m.at(m.header(9), 2))
 	if len(b) < 1 || len(b) > 8 {
@@ -296,24 +296,24 @@ func (m *Message) trigger() []byte {
 	return b
 }
 
-// Type returns the trigger event in MSH-9.2, as in "A01"; "" if it could not be one.
+// Type returns the trigger event in MSH-9.2, as in "A01", or "" if MSH-9.2 does not have the form of an event.
 func (m *Message) Type() string { return string(m.trigger()) }
 
-// effects has the trigger events with an effect. Every other event is [acuity.EventOther].
+// effects maps the trigger events that have an effect. Every other event is [acuity.EventOther].
 var effects = map[string]acuity.EventType{
 	"A01": acuity.A01, "A02": acuity.A02, "A03": acuity.A03, "A04": acuity.A04, "A06": acuity.A06,
 	"A07": acuity.A07, "A08": acuity.A08, "A11": acuity.A11, "A12": acuity.A12, "A13": acuity.A13,
 }
 
-// unusedEventWarning returns the warning about an event without effect. In the hospital, some of these events move the
-// patient or change the number of the visit. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and A39 to A42 merge; A43
+// unusedEventWarning returns the warning about an event without effect. Some of these events do move a patient or
+// change a visit number in the hospital. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and A39 to A42 merge; A43
 // to A45 move; A46 to A51 change an identifier.)
 func unusedEventWarning(trigger []byte) string {
 	event := string(trigger)
 	switch {
 	case event == "A17":
 		return warnSwap
-	case len(event) != 3: // events are compared as text below, where A350 lies between A34 and A36
+	case len(event) != 3: // events are compared as text below, and "A350" sorts between "A34" and "A36"
 		return warnIgnored
 	case event == "A18", event == "A30", event >= "A34" && event <= "A36", event >= "A39" && event <= "A51":
 		return warnMerge
@@ -322,15 +322,15 @@ func unusedEventWarning(trigger []byte) string {
 	}
 }
 
-// These are the stable codes of warnings. The message was accepted, but a part of it was
-// not used as sent, or had to be guessed. docs/hl7.md explains each to senders.
+// These are the stable codes of warnings. The message was accepted, but part of it was not used as sent or had to be
+// guessed. docs/hl7.md explains each to senders.
 const (
-	warnExtension      = "adt_extension"      // an event beyond those in the specification
+	warnExtension      = "adt_extension"      // an event that the specification does not list
 	warnAction         = "action_unknown"     // DG1-21 is none of A, U, D; read as A
 	warnBatchCount     = "batch_count"        // BTS-1 or FTS-1 differs from the real count
-	warnCharsetAssumed = "charset_assumed"    // nothing is declared and the text is not UTF-8: read as Windows-1252
+	warnCharsetAssumed = "charset_assumed"    // no character set is declared and the text is not UTF-8: read as Windows-1252
 	warnCharsetInvalid = "charset_invalid"    // declared as UTF-8, but invalid
-	warnCharsetUnknown = "charset_unknown"    // an unknown character set is declared
+	warnCharsetUnknown = "charset_unknown"    // the declared character set is unknown
 	warnCode           = "code_unreadable"    // too long, or not in the table: not used
 	warnEscape         = "escape_unknown"     // the escape remains in the text
 	warnEventTime      = "event_time_missing" // the next available time is used
@@ -339,17 +339,17 @@ const (
 	warnLineIgnored    = "line_ignored"       // not a segment, after an unused segment or after MSH
 	warnLocationCut    = "location_cut"       // longer than the limit
 	warnMerge          = "merge_ignored"      // the event renumbers a patient or a visit, which has no effect
-	warnNotProduction  = "not_production"     // MSH-11 is not P; applied like P
+	warnNotProduction  = "not_production"     // MSH-11 is not P; applied as if it were
 	warnRepeated       = "segment_repeated"   // a segment that a message may have only once: the first is used
 	warnSwap           = "swap_ignored"       // A17: two patients swap beds, which has no effect
 	warnSystem         = "system_assumed"     // the code system was guessed from the form of the code
 	warnFuture         = "time_in_future"     // more than 5 minutes ahead; the time of receipt is used
 	warnTime           = "time_unreadable"    // not an HL7 time; treated as missing
-	warnUnused         = "field_not_used"     // a diagnosis in an event that does not change diagnoses, or beyond maxRepetitions
+	warnUnused         = "field_not_used"     // a diagnosis that exceeds maxRepetitions or is in an event that does not change diagnoses
 	warnVisit          = "visit_by_patient"   // no visit number: one visit per patient is assumed
 )
 
-// position is the position of a warning. A repeat of 0 means a segment that occurs once.
+// position is the place in a message that a warning refers to. A repeat of 0 means that the segment occurs once.
 type position struct {
 	segment string
 	repeat  int

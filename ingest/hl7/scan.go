@@ -1,12 +1,12 @@
-// Package hl7 decodes HL7 v2 ADT messages into events of a visit.
+// Package hl7 decodes HL7 v2 ADT messages into visit events.
 //
-// A [Message] is a view. Scan finds the used segments and their fields; a field is copied and
-// unescaped only when it is read. [Message.Facts] returns the event, [Message.Ack] the acknowledgment; [Split] splits
-// a batch. There is no I/O and no clock: the caller passes the time of receipt.
+// A [Message] is a view of the bytes of a message. [Message.Scan] finds the used segments and their fields; a field
+// is copied and unescaped only when it is read. [Message.Facts] returns the event, [Message.Ack] the acknowledgment;
+// [Split] splits a batch. There is no I/O and no clock: the caller passes the time of receipt.
 //
-// Names, birth dates, addresses and free text are never decoded into values. Of PID-7, only "younger than 28 days" is
-// stored, and of PV2-3 only the hints of [adt.ParseReasons]. Identifiers are replaced by pseudonyms. Warnings and
-// faults name positions, never values.
+// Names, birth dates, addresses and free text are never decoded into values. From PID-7, only "younger than 28 days"
+// is stored, and from PV2-3 only the hints that [adt.ParseReasons] finds. Identifiers are replaced by pseudonyms.
+// Warnings and faults name positions, never values.
 package hl7
 
 import "bytes"
@@ -20,9 +20,9 @@ const (
 // Message is a view of one message. The zero value is ready for [Message.Scan]. Each Scan
 // reuses its memory.
 type Message struct {
-	raw   []byte  // in UTF-8 if its character set has delimiters inside of characters
-	sent  []byte  // as sent
-	marks []int32 // positions of field separators and ends of the used segments
+	raw   []byte  // in UTF-8 if its character set uses delimiter bytes inside characters
+	sent  []byte  // the bytes as sent
+	marks []int32 // positions of the field separators and the ends of used segments
 
 	charset      Charset
 	guess        string // warning about the character set
@@ -31,7 +31,7 @@ type Message struct {
 	separator, component, repetition, escape, subcomponent byte
 
 	encoding  int  // number of characters in MSH-2
-	continued bool // a used segment has several lines
+	continued bool // a used segment spans several lines
 
 	msh, evn, pid, pv1, pv2 segment
 	dg1, nk1                []segment
@@ -42,13 +42,13 @@ type Message struct {
 	made    []byte // a pseudonym
 }
 
-// oddLine is a line that is not a segment, or that is an unused segment.
+// oddLine is a line that is not a segment or is an unused segment.
 type oddLine struct {
-	number int // among the nonblank lines, from 1
+	number int // number among the nonblank lines, starting at 1
 	code   string
 }
 
-// maxOdd is the maximum number of odd lines of a message that are reported.
+// maxOdd is the maximum number of odd lines that are reported for a message.
 const maxOdd = 20
 
 // addOdd records an odd line.
@@ -58,15 +58,15 @@ func (m *Message) addOdd(number int, code string) {
 	}
 }
 
-// segment is the position of a segment: its separators are marks[first:last]. marks[last]
-// is its end, continuation lines included. The zero value is an absent segment.
+// segment is the position of a segment: its separators are at marks[first:last], and it ends at marks[last], after
+// any continuation lines. The zero value is an absent segment.
 type segment struct {
 	first, last int32
-	odd         int // number of its line if its name is not in standard form; else 0
+	odd         int // line number if the name is not in standard form, or 0
 }
 
-// Scan makes m the view of the message in raw, which must not change while m is used. It skips MLLP framing and a byte
-// order mark. transport is the declared character set; without one, MSH-18 declares it. The only error is
+// Scan makes m a view of the message in raw. The caller must not change raw while m is in use. It skips MLLP framing
+// and a byte order mark. transport is the declared character set; without one, MSH-18 declares it. The only error is
 // [ErrNoHeader]; [Message.Facts] finds all other faults.
 func (m *Message) Scan(raw []byte, transport Charset) error {
 	raw = trimFrame(raw)
@@ -97,7 +97,7 @@ func (m *Message) scan(raw []byte) error {
 		return m.headerError(reason)
 	}
 	var open *segment      // the used segment that a continuation line belongs to
-	segments, name := 0, 0 // number of segments, and position of the last one's name
+	segments, name := 0, 0 // number of segments, and position of the name of the last one
 	number, inside := 0, false
 	for pos := 0; pos < len(raw); {
 		kind, indent := m.kind(raw[pos:])
@@ -117,7 +117,7 @@ func (m *Message) scan(raw []byte) error {
 				m.marks = m.marks[:open.last] // the line continues the segment, so this is not its end
 				end = m.mark(open, name, pos)
 			}
-			if !inside { // one warning for all lines of a text
+			if !inside { // one warning for all lines of one text
 				m.addOdd(number, code)
 			}
 			inside = true
@@ -143,7 +143,7 @@ func (m *Message) scan(raw []byte) error {
 				m.measure(nameAt(raw[name:]), raw[name:end])
 			}
 			if open == &m.msh {
-				open = nil // delimiters and acknowledgment mode: a header ends with its line
+				open = nil // a header, which has the delimiters and the acknowledgment mode, ends with its line
 			}
 		}
 		pos = end + 1
@@ -155,9 +155,9 @@ func isUpper(c byte) bool  { return c >= 'A' && c <= 'Z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// slot returns where the view stores a segment with a name, found in line number. It returns nil for an unused segment,
-// and for a segment that the view already has. In the latter case, repeated is the line that is not used: the one with
-// an odd name, which may be text, or else the second.
+// slot returns where the view stores the segment with the given name, found on line number. It returns nil for an
+// unused segment and for one that the view already has. For the latter, repeated is the line to ignore: the one whose
+// name is not in standard form, because it may be text, or the second.
 func (m *Message) slot(name string, number, odd int) (s *segment, repeated int) {
 	switch name {
 	case "MSH":
@@ -192,7 +192,7 @@ func (m *Message) slot(name string, number, odd int) (s *segment, repeated int) 
 }
 
 // mark records the separators in the line of a used segment that begins at pos, and returns the end of the line. The
-// name of the segment is at name.
+// segment's name is at position name.
 func (m *Message) mark(s *segment, name, pos int) (end int) {
 	end = lineEnd(m.raw, pos)
 	for at := pos; ; at++ {
@@ -211,7 +211,7 @@ func (m *Message) mark(s *segment, name, pos int) (end int) {
 	return end
 }
 
-// measure records a field that exceeds the limit.
+// measure records a fault if a field exceeds the limit.
 func (m *Message) measure(name string, line []byte) {
 	for field := range bytes.SplitSeq(line, []byte{m.separator}) {
 		if len(field) > MaxField && m.size == nil {
@@ -220,7 +220,7 @@ func (m *Message) measure(name string, line []byte) {
 	}
 }
 
-// trimFrame removes a byte order mark, line ends and framing bytes around the text.
+// trimFrame removes the byte order mark, line ends and framing bytes that surround the text.
 func trimFrame(raw []byte) []byte {
 	for len(raw) > 0 {
 		switch {

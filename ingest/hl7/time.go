@@ -7,10 +7,10 @@ import (
 	"svc/acuity"
 )
 
-// stamp is a time in the form of the sender.
+// stamp is a time as the sender wrote it.
 type stamp struct {
 	acuity.Moment
-	offset offset // the offset of this time
+	offset offset // offset that was sent with this time
 }
 
 // offset is a difference from UTC; it may be missing.
@@ -19,25 +19,26 @@ type offset struct {
 	seconds int32
 }
 
-// week is the maximum distance to MSH-7 at which a time without an offset gets the offset of MSH-7. Beyond it, daylight
-// saving may have changed.
+// week is how close to MSH-7 a time without an offset must be to get the offset of MSH-7. Further away, the clocks
+// may have changed.
 const week = 7 * 24 * time.Hour
 
-// zones determines the zone of a time without an offset: the offset of MSH-7 if that time is near, or else the time
-// zone of the hospital, never UTC by default. If the hospital's zone had the offset of MSH-7 at that instant, the
-// sender is assumed to be in that zone, whose rules then apply even if the clock changes in between.
+// zones determines the zone of a time without an offset: the offset of MSH-7 if MSH-7 is near that time, or the
+// hospital's time zone if not. It never falls back to UTC. If the hospital's zone had the offset of MSH-7 at the
+// instant of MSH-7, the sender is assumed to be in that zone, and its rules apply even if the clocks change in
+// between.
 type zones struct {
 	hospital *time.Location
 	own      offset         // offset of MSH-7
 	near     acuity.Instant // instant of MSH-7
 }
 
-// isLocal reports whether the hospital's zone had the offset of MSH-7 at that instant.
+// isLocal reports whether the hospital's zone had the offset of MSH-7 at the instant of MSH-7.
 func (z *zones) isLocal() bool { return offsetAt(z.near.Time(), z.hospital) == z.own.duration() }
 
 func (o offset) duration() time.Duration { return time.Duration(o.seconds) * time.Second }
 
-// parse reads YYYY[MM[DD[HH[MM[SS[.S…]]]]]][±ZZZZ]; ok is false for anything else.
+// parse reads YYYY[MM[DD[HH[MM[SS[.S…]]]]]][±ZZZZ]; ok is false for any other text.
 func (z *zones) parse(b []byte) (t stamp, ok bool) {
 	b = trim(b)
 	var pairs [7]int // century, year, month, day, hour, minute, second
@@ -92,7 +93,8 @@ func (z *zones) parse(b []byte) (t stamp, ok bool) {
 	return t, true
 }
 
-// instant returns the instant at which a clock with an offset shows w. Without the offset, see [zones].
+// instant returns the instant at which a clock with the given offset shows w. If the offset is missing, the rules of
+// [zones] apply.
 func (z *zones) instant(w Wall, from offset) acuity.Instant {
 	utc := w.utc()
 	if from.known {
@@ -107,8 +109,8 @@ func (z *zones) instant(w Wall, from offset) acuity.Instant {
 	return w.In(z.hospital)
 }
 
-// everyReading returns a time as the interval from the first to the second time at which the clock of the hospital shows
-// it. The two differ if the time lies in an hour that is repeated, and was sent without an offset in that zone.
+// everyReading returns a time as the interval between the first and the last instant at which the hospital's clock
+// shows it. They differ only if the time lies in a repeated hour and was sent without an offset.
 func (z *zones) everyReading(t stamp) acuity.Moment {
 	m := t.Moment
 	if t.offset.known || m.Precision >= acuity.Day || z.own.known && !z.isLocal() {
@@ -118,7 +120,7 @@ func (z *zones) everyReading(t stamp) acuity.Moment {
 		at := m.From.Time()
 		other := at.Add(offsetAt(at, z.hospital) - offsetAt(at.AddDate(0, 0, days), z.hospital))
 		if offsetAt(other, z.hospital) == offsetAt(at, z.hospital) {
-			continue // the other clock never shows it
+			continue // the clock with this offset does not show the time
 		}
 		length := m.Precision.Length()
 		m.From, m.To = min(m.From, acuity.At(other)), max(m.From, acuity.At(other)).Add(length)
@@ -144,15 +146,14 @@ func parseOffset(b []byte) (offset, bool) {
 	return offset{true, seconds}, true
 }
 
-// parseTwo returns the number that the first two characters of b form. ok is false if they are
-// not digits.
+// parseTwo returns the number in the first two characters of b. ok is false if they are not digits.
 func parseTwo(b []byte) (n int, ok bool) {
 	tens, ones := b[0]-'0', b[1]-'0'
 	return int(tens)*10 + int(ones), tens <= 9 && ones <= 9
 }
 
-// ParseISO reads YYYY[-MM[-DD[Thh:mm[:ss[.s…]][offset]]]], the offset as Z or ±hh:mm. A time without an offset is in
-// zone. With lax, a comma may replace the point, and offsets may be ±hhmm or ±hh.
+// ParseISO reads YYYY[-MM[-DD[Thh:mm[:ss[.s…]][offset]]]], where the offset is Z or ±hh:mm. A time without an offset
+// is in zone. If lax is true, a comma may replace the decimal point, and offsets may be ±hhmm or ±hh.
 func ParseISO(b []byte, zone *time.Location, lax bool) (m acuity.Moment, ok bool) {
 	b = bytes.TrimSpace(b)
 	w := Wall{Month: 1, Day: 1}
@@ -197,7 +198,7 @@ func ParseISO(b []byte, zone *time.Location, lax bool) (m acuity.Moment, ok bool
 	return m, true
 }
 
-// isoOffset reads Z or ±hh:mm, and if lax ±hhmm or ±hh.
+// isoOffset reads Z or ±hh:mm or, if lax is true, ±hhmm or ±hh.
 func isoOffset(b []byte, lax bool) (offset, bool) {
 	if len(b) == 1 && b[0]|0x20 == 'z' {
 		return offset{known: true}, true
@@ -215,7 +216,7 @@ func isoOffset(b []byte, lax bool) (offset, bool) {
 	return parseOffset(plain[:])
 }
 
-// parseNumber reads a number that has only digits.
+// parseNumber reads a number that consists only of digits.
 func parseNumber(b []byte, n *int) bool {
 	*n = 0
 	for _, c := range b {
@@ -230,7 +231,7 @@ func parseNumber(b []byte, n *int) bool {
 // Wall is a date and time of day as a wall clock shows it.
 type Wall struct{ Year, Month, Day, Hour, Minute, Second, Nanosecond int }
 
-// clock reads hh:mm[:ss[.s…]] and returns what follows it.
+// clock reads hh:mm[:ss[.s…]] and returns the rest of b.
 func (w *Wall) clock(b []byte, lax bool) (rest []byte, precision acuity.Precision, ok bool) {
 	if len(b) < 5 || b[2] != ':' || !parseNumber(b[:2], &w.Hour) || !parseNumber(b[3:5], &w.Minute) {
 		return nil, 0, false
@@ -248,8 +249,7 @@ func (w *Wall) clock(b []byte, lax bool) (rest []byte, precision acuity.Precisio
 	return b, acuity.Millisecond, ok
 }
 
-// fraction reads the digits of a fraction of a second and returns what follows them. It
-// returns false if there is none.
+// fraction reads the digits of a fraction of a second and returns the rest of b. It returns false if there is none.
 func (w *Wall) fraction(b []byte) (rest []byte, ok bool) {
 	scale := int(100 * time.Millisecond)
 	for rest = b; len(rest) > 0 && isDigit(rest[0]); rest = rest[1:] {
@@ -259,8 +259,8 @@ func (w *Wall) fraction(b []byte) (rest []byte, ok bool) {
 	return rest, len(rest) < len(b)
 }
 
-// IsValid reports whether the date and time exist, from 1900 to 2199. It accepts every leap
-// second; [Wall.IsPossible] checks those.
+// IsValid reports whether the date and time exist, from 1900 to 2199. It accepts every leap second; [Wall.IsPossible]
+// checks whether one is possible.
 func (w Wall) IsValid() bool {
 	if w.Year < 1900 || w.Year > 2199 || w.Month < 1 || w.Month > 12 || w.Day < 1 ||
 		w.Hour > 23 || w.Minute > 59 || w.Second > leapSecond {
@@ -273,10 +273,9 @@ func (w Wall) IsValid() bool {
 	return w.Day <= days
 }
 
-// endOf returns the first instant after a coarse time; read converts a wall time to an instant. Days and months differ
-// in length, and so do the day and the hour of a clock change: a day has 23 to 25 hours, and an hour that is repeated,
-// in part or in full, lasts up to 2 hours. A time in a skipped hour means the hour after it. The end of an exact time
-// is 0.
+// endOf returns the first instant after a coarse time, or 0 for an exact time. read converts a wall time to an
+// instant. Not only months differ in length: when the clocks change, a day has 23 or 25 hours, and a repeated hour
+// lasts up to 2 hours. A time in a skipped hour means the hour after it.
 func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.Instant {
 	switch p {
 	case acuity.Minute:
@@ -300,12 +299,11 @@ func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.I
 	return read(w) // time.Date normalizes the 32nd day of a month
 }
 
-// leapSecond is the second 60. Only the last minute of a day in UTC may have one. An instant cannot represent it, so it
+// leapSecond is second 60, which only the last minute of a UTC day may have. An instant cannot represent it, so it
 // becomes the first second of the next day.
 const leapSecond = 60
 
-// IsPossible reports whether w is consistent with the instant that it was read as. Only an
-// impossible leap second is not.
+// IsPossible reports whether w is consistent with the instant at. Only an impossible leap second is inconsistent.
 func (w Wall) IsPossible(at acuity.Instant) bool {
 	if w.Second < leapSecond {
 		return true
@@ -321,16 +319,16 @@ func (w Wall) utc() acuity.Instant {
 	return acuity.At(time.Date(w.Year, time.Month(w.Month), w.Day, w.Hour, w.Minute, w.Second, w.Nanosecond, time.UTC))
 }
 
-// In returns the instant at which a clock in the zone shows w. If an hour is repeated, the result is in the first. If
-// an hour is skipped, the time is shifted forward.
+// In returns the instant at which a clock in the zone shows w. In a repeated hour, it returns the first such instant.
+// If an hour is skipped, the time is shifted forward.
 func (w Wall) In(zone *time.Location) acuity.Instant {
 	utc := time.UnixMilli(int64(w.utc()))
 	before := offsetAt(utc.Add(-24*time.Hour), zone)
 	after := offsetAt(utc.Add(24*time.Hour), zone)
 	t := utc.Add(-before)
 	if before != after && offsetAt(t, zone) != before {
-		// The time is not before the clock change. It is after the change unless the hour is skipped, in which case the
-		// old offset shifts the time forward.
+		// Before the clock change, the time would already be found. It is after the change, unless the hour is
+		// skipped; then the old offset shifts the time forward.
 		if late := utc.Add(-after); offsetAt(late, zone) == after {
 			t = late
 		}

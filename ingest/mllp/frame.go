@@ -21,12 +21,12 @@ func Append(dst, message []byte) []byte {
 	return append(dst, endBlock, '\r')
 }
 
-// Fault is a deviation of a sender's frames from the standard. Each is counted; only Cut loses a message.
+// Fault is a deviation of a sender's frames from the standard. Each fault is counted; only Cut loses a message.
 type Fault uint8
 
-// These are the faults.
+// The faults of a sender.
 const (
-	Noise    Fault = iota // bytes or an empty frame outside of any message; skipped
+	Noise    Fault = iota // bytes or an empty frame outside any message; skipped
 	NoStart               // a message that begins without 0x0B
 	NoEnd                 // a message that ends where the next one begins
 	NoReturn              // 0x1C without 0x0D after it
@@ -42,14 +42,14 @@ func (f Fault) String() string {
 // Faults returns every fault.
 func Faults() []Fault { return []Fault{Noise, NoStart, NoEnd, NoReturn, Cut} }
 
-// ErrTooLong means that a message, or the bytes before it, exceed the limit.
+// ErrTooLong means that a message, or the noise before it, exceeds the limit.
 var ErrTooLong = errors.New("longer than the limit")
 
 // Reader reads messages from a stream.
 type Reader struct {
 	in      *bufio.Reader
 	limit   int
-	ended   bool // by a 0x1C before its 0x0D arrived
+	ended   bool // a 0x1C ended the message before its 0x0D arrived
 	message []byte
 	faults  [faultKinds]int64
 }
@@ -59,11 +59,11 @@ func NewReader(in io.Reader, limit int) *Reader {
 	return &Reader{in: bufio.NewReader(in), limit: limit}
 }
 
-// Count returns the number of occurrences of a fault.
+// Count returns the number of times that a fault occurred.
 func (r *Reader) Count(f Fault) int64 { return r.faults[f] }
 
-// Wait returns nil when the next message has begun, or the error of the stream. The error
-// is [io.EOF] if the stream ended between messages.
+// Wait waits until the next message has begun. It returns the error of the stream, which is [io.EOF] if the stream
+// ended between messages.
 func (r *Reader) Wait() error {
 	for {
 		b, err := r.in.Peek(1)
@@ -83,9 +83,9 @@ func (r *Reader) Wait() error {
 	}
 }
 
-// Next returns the next message without its frame. The message is valid until the next
-// call, and empty if the frame was empty. It returns the error of the stream,
-// [io.ErrUnexpectedEOF] if the stream ended inside a message, or [ErrTooLong].
+// Next returns the next message without its frame. The message is valid until the next call, and empty if the frame
+// was empty. Its error is that of the stream, [io.ErrUnexpectedEOF] if the stream ended inside a message, or
+// [ErrTooLong].
 func (r *Reader) Next() ([]byte, error) {
 	if err := r.Wait(); err != nil {
 		return nil, err
@@ -141,8 +141,7 @@ func (r *Reader) begin() error {
 	return ErrTooLong
 }
 
-// readMore reads the bytes of a message that have arrived. done says that the message is
-// complete.
+// readMore reads the bytes of a message that have arrived. done reports whether the message is complete.
 func (r *Reader) readMore() (done bool, err error) {
 	chunk, err := r.chunk()
 	if err != nil {
@@ -172,9 +171,9 @@ func (r *Reader) readMore() (done bool, err error) {
 }
 
 // restart handles a 0x0B inside a message. The 0x0B starts a new message only if a header follows; if not, it is a
-// character of the text, such as editors leave. Before a header, text that ends with a line end counts as a whole
-// message; other text was truncated when its sender restarted. The reader waits for the header, because no frame ends
-// with 0x0B.
+// character of the text, such as an editor may leave. If a header follows, the text before it is a whole message if
+// it ends with a line end; if not, it was cut off when its sender restarted. The reader waits for the header, because
+// no frame ends with 0x0B.
 func (r *Reader) restart() (done bool, err error) {
 	text := r.message
 	if len(bytes.Trim(text, "\r\n")) == 0 { // 0x0B was repeated
@@ -194,7 +193,7 @@ func (r *Reader) restart() (done bool, err error) {
 		return false, r.discard(1)
 	case text[len(text)-1] == '\r', text[len(text)-1] == '\n', text[len(text)-1] == endBlock:
 		r.faults[NoEnd]++
-		return true, nil // the 0x0B remains, to be read as the start of the next message
+		return true, nil // the 0x0B is not consumed: it starts the next message
 	default:
 		r.faults[Cut]++
 		r.message = text[:0]
@@ -202,8 +201,8 @@ func (r *Reader) restart() (done bool, err error) {
 	}
 }
 
-// beginsMessage reports whether an HL7 header follows the next byte, a 0x0B. Blanks and a byte order mark may precede
-// the header, and its case is ignored. beginsMessage waits for as many bytes as are necessary to decide this.
+// beginsMessage reports whether an HL7 header follows the next byte, which is a 0x0B. The header may be in any case,
+// after blanks and a byte order mark. beginsMessage waits for as many bytes as it needs to decide.
 func (r *Reader) beginsMessage() (bool, error) {
 	for n := 2; n < mostBefore; n++ {
 		text, err := r.in.Peek(n)
@@ -228,7 +227,7 @@ func (r *Reader) beginsMessage() (bool, error) {
 	return false, nil
 }
 
-// beforeHeader has the bytes of blanks, no-break spaces and byte order marks.
+// beforeHeader are the bytes of blanks, no-break spaces and byte order marks.
 var beforeHeader = []byte(" \t\r\n\xa0\xc2\xef\xbb\xbf")
 
 // mostBefore is the maximum number of bytes after a 0x0B that are inspected to find a header.
@@ -248,9 +247,9 @@ func isLetterOrDigit(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// end handles a 0x1C. The 0x1C ends the message, unless bytes other than the end of a frame have arrived with it; in
-// that case it is an ordinary byte, for which the decoder has a rule. The reader does not wait for the 0x0D, because a
-// sender that omits it waits for the acknowledgment.
+// end handles a 0x1C. The 0x1C ends the message, unless bytes other than the end of a frame have arrived with it. In
+// that case, it is an ordinary byte and left to the decoder. The reader does not wait for the 0x0D, because a sender
+// that omits it is already waiting for the acknowledgment.
 func (r *Reader) end() (done bool, err error) {
 	if err = r.discard(1); err != nil {
 		return false, err

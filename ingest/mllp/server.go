@@ -1,5 +1,5 @@
-// Package mllp moves HL7 v2 messages over TCP by the Minimal Lower Layer Protocol. A message is framed by 0x0B and
-// 0x1C 0x0D. Its acknowledgment is sent on the same connection in the same framing.
+// Package mllp exchanges HL7 v2 messages over TCP with the Minimal Lower Layer Protocol. A message is framed by 0x0B
+// and 0x1C 0x0D. Its acknowledgment is sent on the same connection with the same framing.
 //
 // [Server] receives the messages of many senders. On one connection, it reads a message only after it has
 // acknowledged the previous one; later messages wait in the TCP buffers. A message that could not be stored is never
@@ -24,32 +24,32 @@ import (
 // Peer is the remote end of a connection.
 type Peer struct {
 	Address netip.Addr
-	// Names are the common name and the DNS names of the peer's certificate. They are empty unless the peer has proved
-	// possession of it.
+	// Names are the common name and the DNS names of the peer's certificate. They are empty unless the peer has
+	// proved possession of the certificate's key.
 	Names []string
 }
 
 // Sender accepts the messages of one peer.
 type Sender struct {
 	Key, Hospital string // for the log
-	// Store stores a message and returns its acknowledgment, which is empty if none must be sent. It returns only after
-	// the message is stored. After an error, the server does not acknowledge and closes the connection.
+	// Store stores a message and returns its acknowledgment, which is empty if none must be sent. It returns only
+	// after the message has been stored. After an error, the server closes the connection without an acknowledgment.
 	Store func(ctx context.Context, message []byte) (ack []byte, err error)
 }
 
 // ErrRefused means that the sender is not, or no longer, allowed to send.
 var ErrRefused = errors.New("the sender is not allowed")
 
-// Limits apply to the peers of one listener.
+// Limits apply to each listener.
 type Limits struct {
 	Connections        int           // open at once
 	ConnectionsPerPeer int           // open at once from one address
 	Message            int           // bytes
 	Idle               time.Duration // between two messages
-	Receive            time.Duration // from the first byte of a message to its last, and for a TLS handshake
+	Receive            time.Duration // for receiving a message from its first byte to its last, and for a TLS handshake
 	Answer             time.Duration // for the peer to read an acknowledgment
 	Pause              time.Duration // before closing a connection whose message was not accepted, because some senders retry immediately
-	Stop               time.Duration // for started messages at a graceful stop
+	Stop               time.Duration // for finishing started messages at a graceful stop
 }
 
 // Server serves listeners.
@@ -82,7 +82,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if !errors.Is(err, net.ErrClosed) && sleep(ctx, acceptPause) { // no file descriptors left, or the peer was already gone
+		if !errors.Is(err, net.ErrClosed) && sleep(ctx, acceptPause) { // out of file descriptors, or the peer has already disconnected
 			continue
 		}
 		fault = fmt.Errorf("accept: %w", err)
@@ -97,7 +97,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 
 const acceptPause = 100 * time.Millisecond
 
-// sleep returns false if ctx ended first.
+// sleep pauses for d. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	pause, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -164,7 +164,8 @@ func (l *connTable) remove(c *conn) {
 	}
 }
 
-// awaitMessage allows a connection to wait for a message until an instant. It returns false after a stop.
+// awaitMessage allows a connection to wait for a message until an instant. It returns false if the server is
+// stopping.
 func (l *connTable) awaitMessage(c *conn, until time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,7 +184,7 @@ func (l *connTable) receiveUntil(c *conn, until time.Time) error {
 	return c.socket.SetReadDeadline(until)
 }
 
-// closeIdle ends the connections on which no message has begun.
+// closeIdle closes the connections on which no message has begun.
 func (l *connTable) closeIdle(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,7 +196,7 @@ func (l *connTable) closeIdle(now time.Time) {
 	}
 }
 
-// isStopped reports whether a stop was requested.
+// isStopped reports whether a stop has been requested.
 func (l *connTable) isStopped() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package egress decides which addresses the service may call for a hospital. Partners choose the endpoints. Without
-// a guard, an endpoint could make the service call its internal network, or the address at which a cloud provides
-// credentials (server-side request forgery).
+// Package egress decides which addresses the service may call for a hospital. Because partners choose the endpoints,
+// an endpoint could otherwise make the service call its own internal network, or the address at which a cloud
+// provider serves credentials (server-side request forgery).
 //
 // The rules are checked twice. [Guard.Check] gives early feedback when an endpoint is created. [Guard.Control] checks
-// the address in the dialer directly before the connection. Only the second check is a protection, because a name can
-// resolve to a different address later (DNS rebinding).
+// the address in the dialer, right before the connection is made. Only the second check protects the service, because
+// a name can resolve to a different address later (DNS rebinding).
 package egress
 
 import (
@@ -31,12 +31,12 @@ const (
 	UserInfoRefused  Reason = "user_info_refused"  // name or password in the URL
 	HostRefused      Reason = "host_refused"       // neither a host name of ASCII labels nor an address in canonical form
 	PortRefused      Reason = "port_refused"       // not 443, 8443 or a listed port
-	AddressRefused   Reason = "address_refused"    // never reachable: loopback, link-local, metadata, multicast, reserved
+	AddressRefused   Reason = "address_refused"    // never allowed: loopback, link-local, metadata, multicast, reserved
 	AddressNotListed Reason = "address_not_listed" // private, and not in the allow list of the hospital
-	NameUnresolved   Reason = "name_unresolved"    // no address when the check was made
+	NameUnresolved   Reason = "name_unresolved"    // the name had no address at the time of the check
 )
 
-// RefusedError is a refusal by the guard. No connection was made.
+// RefusedError is a refusal by the guard. No connection is made.
 type RefusedError struct{ Reason Reason }
 
 func (e *RefusedError) Error() string { return "egress: " + string(e.Reason) }
@@ -49,14 +49,14 @@ const maxURL = 2048
 // resolveWithin is the timeout for resolving a name in a check.
 const resolveWithin = 3 * time.Second
 
-// ports are the allowed ports of public addresses.
+// ports are the allowed ports on public addresses.
 var ports = []uint16{443, 8443}
 
 // Config holds the settings of a guard.
 type Config struct {
 	Allow    []Allowed
-	Loopback bool          // svc dev: allows loopback at any port, also by http
-	Resolver *net.Resolver // nil: the resolver of the system
+	Loopback bool          // svc dev: allows any port on loopback, also over http
+	Resolver *net.Resolver // nil: the system resolver
 }
 
 // Guard enforces the egress rules. It is safe for concurrent use.
@@ -78,15 +78,15 @@ func New(c Config) *Guard {
 	return g
 }
 
-// Hospitals returns the hospitals with an allow list. Each needs separate connections, because a connection to a
-// private address must not be used for another hospital.
+// Hospitals returns the hospitals with an allow list. Each of them needs its own connections, because a connection to
+// a private address must not be used for another hospital.
 func (g *Guard) Hospitals() []string { return slices.Sorted(maps.Keys(g.lists)) }
 
 // Resolver returns the resolver for the names of endpoints.
 func (g *Guard) Resolver() *net.Resolver { return g.resolver }
 
-// Check returns nil if an endpoint may currently be called. The error is a [*RefusedError] or the error of the
-// context.
+// Check returns nil if an endpoint may currently be called. Otherwise, it returns a [*RefusedError] or the error of
+// the context.
 func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
 	u, err := g.URL(hospital, endpoint)
 	if err != nil {
@@ -113,8 +113,9 @@ func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
 	return nil
 }
 
-// Explain returns why the URL of an endpoint is refused, or else a warning; both are "" if the URL is acceptable. A
-// name that does not resolve yet is only a warning, because the address is checked again at every attempt.
+// Explain returns why the URL of an endpoint is refused, or a warning about the URL. Both are "" if the URL is
+// acceptable. A name that does not resolve yet causes only a warning, because the address is checked again at every
+// attempt.
 func (g *Guard) Explain(ctx context.Context, hospital, endpoint string) (refused, warning string) {
 	fault, ok := errors.AsType[*RefusedError](g.Check(ctx, hospital, endpoint))
 	switch {
@@ -152,9 +153,9 @@ func (g *Guard) URL(hospital, endpoint string) (*url.URL, error) {
 	return u, nil
 }
 
-// Control returns a [net.Dialer.ControlContext] for connections of a hospital with scheme "https" or "http"; ""
-// stands for all hospitals without an allow list. It checks the dialed address after name resolution and before the
-// first packet.
+// Control returns a [net.Dialer.ControlContext] for a hospital's connections with scheme "https" or "http"; hospital
+// "" stands for all hospitals without an allow list. It checks the dialed address after name resolution and before
+// the first packet.
 func (g *Guard) Control(hospital, scheme string) func(context.Context, string, string, syscall.RawConn) error {
 	return func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		a, err := netip.ParseAddrPort(address)
@@ -196,7 +197,7 @@ func (g *Guard) checkAddress(hospital, scheme string, to netip.AddrPort) error {
 	return nil
 }
 
-// portKnown reports whether any address is allowed at the port.
+// portKnown reports whether the port is allowed for any address.
 func (g *Guard) portKnown(hospital string, port uint16) bool {
 	return port != 0 && (g.loopback || slices.Contains(ports, port) ||
 		slices.ContainsFunc(g.lists[hospital], func(a Allowed) bool { return slices.Contains(a.Ports, port) }))
@@ -219,9 +220,9 @@ func portOf(u *url.URL) uint16 {
 }
 
 // plainHost reports whether a host has the same meaning for every resolver. It refuses legacy spellings of IPv4
-// addresses that some resolvers accept: decimal, octal, hexadecimal, fewer than four numbers (WHATWG URL, "ends in a
-// number"). It also refuses zones, a trailing dot, and non-ASCII characters, because clients map fullwidth digits and
-// the ideographic full stop to plain ones. An international name must be in its xn-- form.
+// addresses that some resolvers accept: decimal, octal, hexadecimal, fewer than four numbers (see "ends in a number"
+// in the WHATWG URL standard). It also refuses zones, a trailing dot, and non-ASCII characters, because clients map
+// fullwidth digits and the ideographic full stop to plain ones. An internationalized name must be in its xn-- form.
 func plainHost(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.Zone() == ""

@@ -1,9 +1,9 @@
 // Package endpointqueue schedules the deliveries to one endpoint. It also decides the effect of each attempt's result.
 // It is a state machine: it stores no events, sends nothing, and gets the time from its caller.
 //
-// Events are sent in the order of the ledger, one at a time; the next event is sent when the previous one is final.
-// Thus a failing endpoint delays only its own events. There is one exception: if an endpoint rejects only one event,
-// that event is skipped once the next event, sent as a probe, is accepted.
+// Events are sent one at a time, in the order of the ledger; an event is sent only after the previous one is final.
+// Thus a failing endpoint delays only its own events. One exception: an event that the endpoint keeps rejecting is
+// skipped once the next event, sent as a probe, is accepted.
 package endpointqueue
 
 import (
@@ -13,8 +13,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// The waits after failed attempts, defaults of this project because the specification has none. A receiver that
-// restarts is back within a minute; one that is down is tried every five minutes.
+// The waits after failed attempts. They are defaults of this project, because the specification defines none. A
+// receiver that restarts is reached again within a minute; one that stays down is tried every five minutes.
 var waits = [...]time.Duration{
 	time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute,
@@ -23,13 +23,13 @@ var waits = [...]time.Duration{
 const (
 	jitter     = 0.2              // fraction of a wait, in both directions
 	mostAsked  = time.Hour        // maximum accepted Retry-After
-	throttled  = time.Minute      // after a 429 without Retry-After
+	throttled  = time.Minute      // wait after a 429 without Retry-After
 	slow       = 2 * time.Second  // an attempt that takes longer makes the queue slow
-	refusals   = 3                // responses that reject an event before the rejection is final
-	poisonSize = 10               // attempts with only 5xx responses before a probe
-	poisonTime = 30 * time.Minute // time since the first of those attempts before a probe
+	refusals   = 3                // number of responses that reject an event until the rejection is final
+	poisonSize = 10               // number of attempts, all with 5xx responses, before a probe
+	poisonTime = 30 * time.Minute // minimum time between the first of those attempts and a probe
 
-	// Expiry is how long after its creation an event is still sent to a failing endpoint.
+	// Expiry is how long an event is sent to a failing endpoint, from the creation of the event.
 	Expiry = 72 * time.Hour
 
 	disableTime     = 120 * time.Hour
@@ -47,8 +47,8 @@ const (
 	Failing = "failing" // 120 h and 50 attempts without success
 )
 
-// Notice is a notification about an endpoint for administrators. The ledger stores its number, and its name is part
-// of the message id.
+// Notice is a notification about an endpoint for administrators. The ledger stores its numeric value; its name is
+// part of message ids.
 type Notice uint8
 
 // The notices; 0 is none.
@@ -64,22 +64,22 @@ func (n Notice) String() string {
 	return [...]string{"", "failing_1h", "failing_24h", "disabled", "recovered"}[n]
 }
 
-// Queue is the state of one endpoint's queue. A new queue is the zero value with a cursor.
+// Queue is the state of one endpoint's queue. The zero value with a cursor is a new queue.
 type Queue struct {
-	Cursor       int64     // ledger offset up to which all events are final here
+	Cursor       int64     // ledger offset before which all events are final for this endpoint
 	NextAt       time.Time // earliest instant of the next attempt
 	FailingSince time.Time // zero: the last attempt was accepted
 	Failures     int       // consecutive failed attempts
 	Disabled     string    // reason; "": not disabled
-	Noticed      Notice    // last notice about this failure
+	Noticed      Notice    // last notice about the current failure
 	Slow         bool      // the last attempt failed or was slow
 
 	head    head
-	probing bool // the next attempt is of the event after the head
+	probing bool // the next attempt sends the event after the head
 	tat     time.Time
 }
 
-// head is a summary of the attempts of the event at the head.
+// head summarizes the attempts to send the event at the head of the queue.
 type head struct {
 	position int64
 	tries    int
@@ -91,14 +91,14 @@ type head struct {
 // Verdict is the effect of an attempt's result.
 type Verdict struct {
 	State  outbound.State // of the event that was sent
-	Reason string         // of a final state other than Delivered
-	Passed bool           // the probe was accepted, so the head is skipped as poison
+	Reason string         // why the state is final but not Delivered
+	Passed bool           // the probe was accepted, so the head is skipped as a poison event
 	Notice Notice
-	Since  time.Time // start of the failure that the notice reports
+	Since  time.Time // when the failure in Notice began
 }
 
-// Resume restores a queue from the ledger, with the attempts of its head. It limits a NextAt that an incorrect clock
-// has set too far ahead.
+// Resume restores a queue from the ledger, with the attempts to send its head. It limits a NextAt that a wrong clock
+// set too far ahead.
 func (q *Queue) Resume(now time.Time, position int64, attempts []outbound.Attempt) {
 	if most := now.Add(mostAsked); q.NextAt.After(most) {
 		q.NextAt = most
@@ -121,13 +121,13 @@ func (h *head) blame(class outbound.Class, status int) {
 	}
 }
 
-// Probing reports whether the next attempt is of the event after the head.
+// Probing reports whether the next attempt sends the event after the head.
 func (q *Queue) Probing() bool { return q.probing }
 
-// CancelProbe records that there is no event after the head to probe with.
+// CancelProbe records that no event follows the head, so a probe is impossible.
 func (q *Queue) CancelProbe() { q.probing = false }
 
-// Due returns the earliest instant of the next attempt at a rate in attempts per second.
+// Due returns the earliest instant of the next attempt; rate is the maximum number of attempts per second.
 func (q *Queue) Due(rate float64) time.Time {
 	at := q.NextAt
 	if free := q.tat.Add(-max(burst-interval(rate), 0)); free.After(at) {
@@ -157,14 +157,14 @@ func (q *Queue) Expired(now, until time.Time) bool {
 	return !q.FailingSince.IsZero() && !until.IsZero() && !now.Before(until)
 }
 
-// Skip records that the event at a position is not for this endpoint, or is no longer sent.
+// Skip records that the event at a position is not for this endpoint, or must no longer be sent.
 func (q *Queue) Skip(position int64) {
 	q.Cursor = max(q.Cursor, position)
 	q.head, q.probing = head{}, false
 }
 
-// End records the result of an attempt of the event at a position, which expires at until. spread is a random number
-// in [0, 1).
+// End records the result of an attempt to send the event at a position; the event expires at until. spread is a
+// random number in [0, 1).
 func (q *Queue) End(now time.Time, position int64, until time.Time, r outbound.Result, spread float64) Verdict {
 	if r.Class == outbound.ClassInterrupted {
 		return Verdict{State: outbound.Pending}
@@ -190,11 +190,11 @@ func (q *Queue) End(now time.Time, position int64, until time.Time, r outbound.R
 	q.NextAt = now.Add(wait(q.Failures, r, spread))
 	v := Verdict{State: outbound.Pending}
 	if probe {
-		q.probing = false // the head is next
+		q.probing = false // the next attempt sends the head
 	} else {
 		h := &q.head
 		h.tries++
-		if h.first.After(now) { // the clock was moved back
+		if h.first.After(now) { // the clock was set back
 			h.first = now
 		}
 		h.blame(r.Class, r.Status)
@@ -263,7 +263,7 @@ func refused(c outbound.Class, status int) bool {
 	return c == outbound.ClassStatus && slices.Contains([]int{400, 409, 413, 415, 422}, status)
 }
 
-// fault reports whether the receiver responded with a failure of its own.
+// fault reports whether the response says that the receiver itself failed.
 func fault(c outbound.Class, status int) bool {
 	return (c == outbound.ClassStatus || c == outbound.ClassThrottled) && status >= 500 && status <= 599
 }

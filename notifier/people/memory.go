@@ -21,17 +21,17 @@ import (
 )
 
 // memory is the state of one hospital between steps, stored as JSON in the ledger. It identifies recipients by id and
-// has no patient data.
+// contains no patient data.
 type memory struct {
 	Format  int            `json:"format"`
 	History policy.History `json:"history"`
-	// Last is the last change of the level, Version the version of its record; nil: no change was observed.
+	// Last is the last change of the level, or nil if none was observed. Version is the version of its record.
 	Last    *acuity.Effect `json:"last,omitempty"`
 	Version int64          `json:"version,omitempty"`
 	Cause   acuity.Cause   `json:"cause,omitempty"`
 	// Reason is the reason of the last decision, whether it sent an alert or not.
 	Reason policy.Reason `json:"reason,omitempty"`
-	// Alert is the last alert. Raise is the event of the raise that waits for an acknowledgment, RaiseTier its tier.
+	// Alert is the last alert. Raise is the event of the raise that awaits acknowledgment, and RaiseTier is its tier.
 	Alert     sentAlert   `json:"alert,omitzero"`
 	Raise     string      `json:"raise,omitempty"`
 	RaiseTier policy.Rank `json:"raiseTier,omitempty"`
@@ -43,8 +43,7 @@ type memory struct {
 // memoryFormat is the current format.
 const memoryFormat = 1
 
-// sentAlert is the content of an alert. A message that replaces a failed one repeats
-// it.
+// sentAlert is the content of an alert. A message that replaces a failed one has the same content.
 type sentAlert struct {
 	Event   string        `json:"event"`
 	Episode string        `json:"episode"`
@@ -64,16 +63,17 @@ type sent struct {
 	Channel   outbound.Channel `json:"channel"`
 	State     outbound.State   `json:"state"`
 	At        time.Time        `json:"at"`
-	// Refused means that a receipt reported a failure before the end of the attempt is known.
+	// Refused means that a receipt reported a failure before the result of the attempt was known.
 	Refused bool `json:"refused,omitempty"`
-	// Closed means that the address or the text could not be decrypted at the last attempt.
+	// Closed means that the address or the text could not be decrypted for the last attempt.
 	Closed bool `json:"closed,omitempty"`
-	// Attempts are the attempts of an SMS that its provider accepted. They are needed to rewrite its record after a
-	// receipt that reports a failure.
+	// Attempts are the attempts of an SMS that its provider accepted. They are needed to rewrite the record of the
+	// SMS when a receipt reports a failure.
 	Attempts []outbound.Attempt `json:"attempts,omitempty"`
 }
 
-// sentKept is the maximum number of remembered messages: all of the last alert, and the newest of those before.
+// sentKept is the maximum number of remembered messages: all messages of the last alert, and the newest of earlier
+// ones.
 const sentKept = 256
 
 // add remembers a message.
@@ -88,13 +88,14 @@ func (m *memory) add(one *sent) {
 	m.Sent = append(m.Sent, *one)
 }
 
-// The limits of the remembered attempts of one SMS. The memory of a hospital is one record with up to a hundred SMS.
+// The limits of the remembered attempts of one SMS. They are low because the memory of a hospital is one record, with
+// up to a hundred SMS.
 const (
 	attemptsKept = 5
-	responseKept = 80 // characters, enough for the provider's id
+	responseKept = 80 // characters, enough for the provider's message id
 )
 
-// rememberAttempts stores the last attempts of an SMS that its provider accepted.
+// rememberAttempts stores the last attempts to send an SMS that its provider accepted.
 func (s *sent) rememberAttempts(d *outbound.Delivery) {
 	if s.Attempts = nil; s.Channel != outbound.ChannelSMS || d.State != outbound.Delivered {
 		return
@@ -109,7 +110,7 @@ func (s *sent) rememberAttempts(d *outbound.Delivery) {
 
 // The limits of the encoded memory. The ledger refuses a field of more than 64 KiB.
 const (
-	plainMost   = 32 << 10 // bytes that are stored without compression
+	plainMost   = 32 << 10 // a memory of at most this many bytes is not compressed
 	encodedMost = 60 << 10
 	decodedMost = 8 << 20 // bytes after decompression
 )
@@ -134,9 +135,9 @@ func decode(b []byte) (*memory, error) {
 	return m, nil
 }
 
-// encode returns the stored form of at most encodedMost bytes: JSON, compressed if it is long. If that
-// is still too long, the attempts of messages are left out, and then the oldest messages. A later
-// receipt of a message that was left out changes nothing.
+// encode returns the stored form, at most encodedMost bytes: JSON, compressed if it is long. If that is too long,
+// encode omits first the attempts of messages and then the oldest messages. A later receipt for an omitted message
+// has no effect.
 func (m *memory) encode() ([]byte, error) {
 	short := *m
 	short.Sent = slices.Clone(m.Sent)
@@ -159,7 +160,7 @@ func (m *memory) encode() ([]byte, error) {
 	}
 }
 
-// dropAttempts removes the attempts of all messages. It reports whether there were any.
+// dropAttempts removes the attempts of all messages. It returns true if there were any.
 func dropAttempts(messages []sent) (any bool) {
 	for i := range messages {
 		any = any || len(messages[i].Attempts) > 0
@@ -178,7 +179,7 @@ func compress(b []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// find returns the message of a delivery; nil: it is not remembered.
+// find returns the message of a delivery, or nil if it is not remembered.
 func (m *memory) find(delivery string) *sent {
 	at := slices.IndexFunc(m.Sent, func(s sent) bool { return s.Delivery == delivery })
 	if at < 0 {
@@ -205,8 +206,8 @@ func (m *memory) unreached() bool {
 	return any
 }
 
-// reopens reports whether the raise should be sent again: it has reached no recipient, and a message that could not
-// be decrypted can be sent now.
+// reopens reports whether to send the raise again: it has not reached any recipient, and a message that could not be
+// decrypted before now can be.
 func (m *memory) reopens(opens func(*sent) bool) bool {
 	could := false
 	for i := range m.Sent {
@@ -241,14 +242,13 @@ func (m *memory) alertRun(hospital string, p *policy.Policy) outbound.AlertRun {
 	return e
 }
 
-// tokenDigits is the alphabet of Crockford's base 32, without I, L, O, U, which are
-// easily misread.
+// tokenDigits is the alphabet of Crockford's base 32, which omits the easily misread I, L, O and U.
 const (
 	tokenDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	tokenLength = 12 // 60 bits
 )
 
-// token returns the token in the link that acknowledges a raise. It is the same after a crash, and cannot be guessed.
+// token returns the token for the link that acknowledges a raise. It is the same after a crash and cannot be guessed.
 func token(key []byte, hospital, alertRun string, raise int64) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(strings.Join([]string{"svc.v1 acknowledge", hospital, alertRun, strconv.FormatInt(raise, 10)}, "\x00")))

@@ -1,8 +1,9 @@
-// Package people turns the changes of a unit into messages to staff on duty. It keeps the state from which package
-// policy decides, routes the decisions, seals the texts, and tracks whether the messages arrived.
+// Package people turns the changes of a unit into messages to staff on duty. It keeps the state on which package
+// policy bases its decisions, routes the decisions to recipients, seals the texts, and tracks whether messages
+// arrive.
 //
-// A step depends only on its state and the instant, and the id of each message is derived from the number of the
-// decision. A step that a crash interrupted is repeated and sends the same messages.
+// A step depends only on its state and the instant, and message ids are derived from the number of the decision.
+// Therefore a step that is repeated after a crash sends the same messages.
 package people
 
 import (
@@ -35,11 +36,11 @@ type Seals interface {
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// AlertRunList stores the alert runs for the lists and for the page of the acknowledgment link. Its methods do not
-// block. What it cannot write may be lost until the next step.
+// AlertRunList stores the alert runs for the lists and for the page behind the acknowledgment link. Its methods do
+// not block. A run that cannot be written may be missing until the next step.
 type AlertRunList interface {
 	AlertRun(e outbound.AlertRun)
-	// Link records the alert run of a token.
+	// Link records which alert run a token belongs to.
 	Link(token string, l outbound.AckLink)
 	// Written returns once everything recorded so far can be read, or ctx has ended.
 	Written(ctx context.Context)
@@ -50,8 +51,8 @@ type Config struct {
 	Settings Settings
 	Seals    Seals // nil: no messages, only surge.alert
 	Lists    AlertRunList
-	// Rooms returns the state of the rooms at the given version of the verdict or a later one; it waits for that
-	// version. If it is nil, fails or is slow, alerts omit the rooms.
+	// Rooms returns the state of the rooms at the given version of the verdict or a later one, and waits until that
+	// version is available. If it is nil, fails or is slow, alerts omit the rooms.
 	Rooms func(ctx context.Context, hospital string, version int64) (*alert.Rooms, error)
 	// TokenKey is the key from which the tokens of links are derived. PublicURL is the address before "/a/". If
 	// either is missing, alerts have no links.
@@ -59,13 +60,14 @@ type Config struct {
 	PublicURL string
 }
 
-// roomsWithin is the timeout of Rooms, because an alert must not wait.
+// roomsWithin is the timeout for Rooms. It is short because an alert must not wait.
 const roomsWithin = 200 * time.Millisecond
 
-// listedWithin is the timeout for writing the page of the link, so that unavailable lists do not delay alerts.
+// listedWithin is the timeout for storing the page behind the acknowledgment link, so that an unavailable store does
+// not delay alerts.
 const listedWithin = 500 * time.Millisecond
 
-// The reasons why a message is not sent or a command fails.
+// The reasons for which a message is not sent or a command fails.
 const (
 	reasonRecipient = "no_recipient"
 	reasonAddress   = policy.NoAddress
@@ -84,8 +86,7 @@ func New(c Config) *Alerting { return &Alerting{c} }
 
 var _ notifier.People = (*Alerting)(nil)
 
-// Open implements [notifier.People]. It reads the current address, so a corrected address applies to the next
-// attempt.
+// Open implements [notifier.People]. It reads the current address, so the next attempt uses a corrected address.
 func (d *Alerting) Open(e *outbound.Entry) (m outbound.Message, reason string, later bool) {
 	if m.To, reason, later = d.currentAddress(e.Delivery.Hospital, e.Delivery.EndpointID, e.Delivery.Channel); reason != "" {
 		return m, reason, later
@@ -102,8 +103,8 @@ func (d *Alerting) Open(e *outbound.Entry) (m outbound.Message, reason string, l
 	return m, "", false
 }
 
-// address returns the recipient's address for a channel, and its masked form. If only shown is not empty, the address
-// cannot be decrypted.
+// address returns the recipient's address for a channel, and its masked form. If the address cannot be decrypted,
+// only shown is set.
 func address(to *outbound.Recipient, channel outbound.Channel) (open, shown string) {
 	switch channel {
 	case outbound.ChannelMail:
@@ -115,7 +116,7 @@ func address(to *outbound.Recipient, channel outbound.Channel) (open, shown stri
 	return "", ""
 }
 
-// currentAddress returns the address of a recipient for a channel, or the reason why there is none. later means that
+// currentAddress returns the address of a recipient for a channel, or the reason why there is none. If later is true,
 // the address may become available.
 func (d *Alerting) currentAddress(hospital, recipient string, channel outbound.Channel) (to, reason string, later bool) {
 	r, known := d.config.Settings.Recipient(hospital, recipient)
@@ -133,7 +134,7 @@ func (d *Alerting) currentAddress(hospital, recipient string, channel outbound.C
 	return open, "", false
 }
 
-// language returns the language of messages to a recipient; "" for an unknown one.
+// language returns the language of messages to a recipient, or "" if the recipient is unknown.
 func (d *Alerting) language(hospital, recipient string) string {
 	r, _ := d.config.Settings.Recipient(hospital, recipient)
 	return r.Language
@@ -145,7 +146,7 @@ func sealedName(d *outbound.Delivery) string {
 	return d.Hospital + "/" + d.EndpointID + "/" + d.ID
 }
 
-// message returns a sealed message for one recipient. Without a sealing key, the message has failed.
+// message returns a sealed message for one recipient. Without a sealing key, the message is returned as failed.
 func (d *Alerting) message(
 	hospital, eventID, name, recipient string, channel outbound.Channel, words alert.Message, now time.Time, expires time.Duration,
 ) (outbound.Entry, error) {
@@ -157,7 +158,7 @@ func (d *Alerting) message(
 		Expires: now.Add(expires),
 	}
 	if d.config.Seals == nil {
-		// The ledger must not contain the text in plaintext, so a retry is impossible.
+		// The ledger must not contain the text in plaintext, so the message cannot be stored for a retry.
 		l.Delivery.State, l.Delivery.Reason, l.Expires = outbound.Failed, reasonKey, time.Time{}
 		return l, nil
 	}
@@ -229,7 +230,7 @@ func local(t time.Time, zone *time.Location) time.Time {
 	return t.In(zone)
 }
 
-// stamp truncates an instant to the milliseconds of the ledger.
+// stamp truncates an instant to milliseconds, the precision of the ledger.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // rooms returns the state of the rooms; nil if it is not available.
@@ -246,13 +247,13 @@ func (d *Alerting) rooms(ctx context.Context, hospital string, version int64) *a
 	return rooms
 }
 
-// expires returns how long the messages of a tier are useful.
+// expires returns how long a tier's messages are worth sending.
 func expires(tier *outbound.Tier) time.Duration {
 	preset := outbound.DefaultTier(tier.Hospital, tier.ID)
 	return time.Duration(cmp.Or(tier.ExpireMinutes, preset.ExpireMinutes, 30)) * time.Minute
 }
 
-// effect returns the effect for an alert if no change of the level was observed.
+// effect returns the effect to put into an alert if no level change was observed.
 func effect(level acuity.Level) acuity.Effect {
 	return acuity.Effect{Kind: acuity.LevelChanged, Level: level, Prior: level, Ratio: -1}
 }

@@ -1,8 +1,8 @@
 // Package policy decides when people are alerted to the level of a unit.
 //
 // It is one pure function, [Step]. From the settings of a hospital, its [History] and the instant, Step computes the
-// alert to send now, its reason, and when time alone will change that. Webhooks get every change; people get a raise
-// immediately and everything else damped.
+// alert to send now, its reason, and when the passing of time alone will change that. Webhooks get every change;
+// people get a raise immediately and everything else damped.
 //
 //	alerted = level of the last alert, tier = its tier, cur = tier of the current level
 //	1. level > alerted, or cur > tier       raised; also when the tier gets its first recipient
@@ -23,27 +23,27 @@ import (
 	"svc/internal/outbound"
 )
 
-// The damping constants, defaults of this project; none is clinically validated.
+// The damping constants. They are defaults of this project and not clinically validated.
 const (
-	LowerAfter    = 10 * time.Minute // time below the level of the last alert before a Lowered
+	LowerAfter    = 10 * time.Minute // time below the level of the last alert before Lowered is sent
 	FlapChanges   = 4                // number of changes within FlapWithin that cause a digest
 	FlapWithin    = 30 * time.Minute
 	QuietAfter    = 10 * time.Minute // time without a change that closes the digest
-	MaxRounds     = 3                // escalations of one alert
-	MaxReached    = 256              // recipients with channels that History remembers as alerted
+	MaxRounds     = 3                // maximum number of escalations of one alert
+	MaxReached    = 256              // maximum number of pairs of recipient and channel that History remembers as alerted
 	TokenLifetime = 24 * time.Hour   // lifetime of the acknowledgment link
 )
 
 // Rank is a tier as a number: 0 none, 1 T1 (yellow), 2 T2 (orange), 3 T3 (red).
 type Rank uint8
 
-// String returns the id of the tier; "" for rank 0.
+// String returns the id of the tier, or "" for rank 0.
 func (r Rank) String() string { return [...]string{"", "T1", "T2", "T3"}[min(r, 3)] }
 
-// Reason is the reason why an alert is sent or not.
+// Reason says why an alert is sent or not.
 type Reason string
 
-// The reasons. The first six send an alert.
+// The reasons. For the first six, an alert is sent.
 const (
 	Raised       Reason = "raised"
 	Lowered      Reason = "lowered"
@@ -62,14 +62,14 @@ func Reasons() []Reason {
 	return []Reason{Raised, Lowered, Cleared, Digest, Escalated, Repeated, Lowering, Flapping, Acknowledged, Steady}
 }
 
-// SendsAlert reports whether the reason sends an alert.
+// SendsAlert reports whether an alert is sent for the reason.
 func (r Reason) SendsAlert() bool {
 	return slices.Contains(Reasons()[:6], r)
 }
 
-// Policy is the tiers of a hospital.
+// Policy has the tiers of a hospital.
 type Policy struct {
-	Tiers [3]outbound.Tier // T1, T2, T3; the zero value is not enabled
+	Tiers [3]outbound.Tier // T1, T2, T3; the zero Tier is disabled
 }
 
 // New returns the policy with these tiers.
@@ -88,7 +88,7 @@ func New(tiers []outbound.Tier) Policy {
 // Tier returns the settings of a rank above 0.
 func (p *Policy) Tier(r Rank) *outbound.Tier { return &p.Tiers[r-1] }
 
-// highest returns the highest enabled tier up to r. Alerts of a disabled tier go to the next lower one.
+// highest returns the highest enabled tier that is not above r. Alerts of a disabled tier go to the next lower one.
 func (p *Policy) highest(r Rank) Rank {
 	for ; r > 0; r-- {
 		if p.Tiers[r-1].Enabled {
@@ -111,14 +111,14 @@ func (p *Policy) lowest() acuity.Level {
 // Decision is the alert to send now, or the reason not to send one.
 type Decision struct {
 	Reason Reason
-	Tier   Rank // tier of an alert's level, 0 if none; without an alert, the tier of the last alert
+	Tier   Rank // tier of the alert, 0 if none; if no alert is sent, tier of the last one
 	// Next is the instant at which time alone changes reason or tier; zero: never. After a decision that sends an
 	// alert, it is the current instant, because another alert may be due.
 	Next time.Time
 }
 
-// Step decides at an instant. It does not change the history; [History.ApplyDecision] records a decision that was
-// executed.
+// Step decides what to send at an instant. It does not change the history; [History.ApplyDecision] records a decision
+// that was executed.
 func Step(p *Policy, h *History, now time.Time) Decision {
 	d := decide(p, h, now)
 	if d.Reason.SendsAlert() {
@@ -136,8 +136,8 @@ func Step(p *Policy, h *History, now time.Time) Decision {
 	return d
 }
 
-// instants returns the instants at which a condition of decide changes, unordered. Some may be in the past or change
-// nothing.
+// instants returns the instants at which a condition of decide changes, in no particular order. Some may be in the
+// past or change nothing.
 func (h *History) instants(p *Policy) []time.Time {
 	if h.Episode == "" {
 		return nil
@@ -191,12 +191,12 @@ func decide(p *Policy, h *History, now time.Time) Decision {
 	return Decision{Reason: Steady, Tier: alerted}
 }
 
-// overdue reports whether m minutes have passed; 0 means never.
+// overdue reports whether m minutes have passed since an instant. If m is 0, it returns false.
 func overdue(since time.Time, m int, now time.Time) bool {
 	return m > 0 && !now.Before(since.Add(minutes(m)))
 }
 
 func minutes(m int) time.Duration { return time.Duration(m) * time.Minute }
 
-// levelOf returns the level at which a rank is alerted.
+// levelOf returns the level for which the tier of a rank is alerted.
 func levelOf(r Rank) acuity.Level { return acuity.Level(r) }

@@ -16,48 +16,49 @@ import (
 	"svc/readapi/web/page"
 )
 
-// These are the parameters of streams, which are defaults of this project.
+// These are the parameters of streams, all defaults of this project.
 const (
-	readEvery      = 5 * time.Second        // interval between reads without a notice, because a notice may be lost
+	readEvery      = 5 * time.Second        // interval between reads if no notice arrives, because notices may be lost
 	leastBetween   = 250 * time.Millisecond // minimum interval between two states of one hospital
 	feedsEvery     = 10 * time.Second
 	beatEvery      = 15 * time.Second
-	holdsEvery     = 500 * time.Millisecond // interval between checks of a session or a wall, whose end takes another moment to arrive
+	holdsEvery     = 500 * time.Millisecond // interval at which a session or wall is checked; its end takes a moment more to arrive
 	writeWithin    = 5 * time.Second
 	streamFor      = 25 * time.Minute // plus up to streamMore, so that browsers do not all reconnect at once
 	streamMore     = 10 * time.Minute
-	mostStreams    = 1000 // of a process; further browsers reload the page periodically instead
-	mostOfHospital = 200  // of one hospital, in a process
-	mostOfSession  = 20   // of one session
-	mostOfWall     = 10   // of one wall
+	mostStreams    = 1000 // per process; further browsers reload the page periodically instead
+	mostOfHospital = 200  // per hospital in one process
+	mostOfSession  = 20   // per session
+	mostOfWall     = 10   // per wall
 )
 
 // Changes reports when the state of a hospital may have changed.
 type Changes interface {
-	// Watch returns a channel that receives the id of a hospital after a change. The watch ends with ctx.
+	// Watch returns a channel that receives the id of a hospital after a change. The watch ends when ctx does.
 	Watch(ctx context.Context, hospitals ...string) <-chan string
 }
 
-// formatStateID returns the id of a state. Pages with different ids may differ. The id includes the minute, because
-// forecasts start at the full minute.
+// formatStateID returns the id of a state. Pages with the same id are equal. The id includes the minute, because
+// forecasts start on the minute.
 func formatStateID(u *readapi.Unit) string {
 	return u.Version + "." + strconv.FormatInt(u.At.Unix()/60, 36) + heldState(u)
 }
 
-// followStream makes a page follow a stream. With whole, the browser reloads the whole page after each change.
+// followStream makes a page follow a stream of events. If whole is true, the browser reloads the page after each
+// change.
 func followStream(f *page.Frame, u *readapi.Unit, events string, whole bool) {
 	f.Events, f.Whole, f.State, f.Held, f.Refresh = events, whole, formatStateID(u), heldState(u), page.RefreshSeconds
 }
 
-// variant is one rendering of a hospital. All browsers with a variant get the same bytes.
+// variant is one rendering of a hospital. All browsers with the same variant get the same bytes.
 type variant struct {
 	wall     bool
 	language string
 	base     string // prefix of the paths
 }
 
-// These are the ids of the elements of a page that follow the unit. Each has a template with the same name, on the wall
-// with a prefix.
+// These are the ids of the page elements that follow the unit. Each is rendered by the template of the same name; on
+// the wall, the template name has a prefix.
 var (
 	appElements  = []string{"level", "rooms", "outlook", "levels", "look", "help", "axes", "quality", "duty"}
 	wallElements = []string{"level", "rooms", "outlook", "changed"}
@@ -78,7 +79,7 @@ func renderElements(p *unitPage, wall bool) map[string]string {
 // state is the data of a state event.
 type state struct {
 	ID    string            `json:"id"`
-	From  string            `json:"from,omitempty"` // id of the previous state, if the parts are changes to it; "": all parts
+	From  string            `json:"from,omitempty"` // id of the previous state, if only changed parts are sent; "": all parts are
 	AsOf  string            `json:"asOf"`
 	Level string            `json:"level"`
 	Held  string            `json:"held,omitempty"`
@@ -86,7 +87,7 @@ type state struct {
 	Parts map[string]string `json:"parts"`
 }
 
-// frame is a state of a hospital, rendered in one variant. Its strings are events.
+// frame is a state of a hospital, rendered in one variant. Its strings are formatted events.
 type frame struct {
 	state
 	whole   string // all parts
@@ -137,7 +138,7 @@ func formatFeedsEvent(p *writer, u *readapi.Unit) string {
 	})
 }
 
-// eventsAfter returns the events for a browser that has a state: none, the changes, or all
+// eventsAfter returns what to send to a browser that has the state with the given id: nothing, the changes, or all
 // parts.
 func (f *frame) eventsAfter(has string) string {
 	switch {
@@ -169,8 +170,8 @@ func (o *eventWriter) sendEvents(text string) bool {
 	return o.ctrl.Flush() == nil
 }
 
-// beginStream starts a stream. It returns false after it has responded that there are too many. The context ends when
-// the browser should reconnect.
+// beginStream starts a stream. If there are too many, it sends an error response and returns false. The returned
+// context ends when the browser should reconnect.
 func (s *site) beginStream(
 	w http.ResponseWriter, r *http.Request, session *auth.Session,
 ) (ctx context.Context, o *eventWriter, end func(), ok bool) {
@@ -194,7 +195,7 @@ func (s *site) beginStream(
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	o = &eventWriter{w, http.NewResponseController(w), s.Now}
-	// A slow body must not end the request.
+	// The deadline for reading the body must not end the stream.
 	_ = o.ctrl.SetReadDeadline(time.Time{})                                     //nolint:errcheck // some servers do not support it
 	if !o.sendEvents("retry: " + strconv.Itoa(2000+rand.IntN(1000)) + "\n\n") { //nolint:gosec,mnd // only to spread the reconnects
 		end()
@@ -203,7 +204,7 @@ func (s *site) beginStream(
 	return ctx, o, end, true
 }
 
-// formatBeat returns the event that shows that the stream is alive, and the number of seconds for which the session
+// formatBeat returns the event that keeps the stream alive. It contains the number of seconds for which the session
 // remains valid; 0 means no limit.
 func formatBeat(now time.Time, left time.Duration) string {
 	return formatEvent("beat", "", struct {
@@ -219,8 +220,8 @@ var (
 )
 
 // sendStream sends events until the browser disconnects, the session ends, or the stream reaches its maximum age. It
-// collects events when it is woken, and once a second. left returns the remaining time of the session, or false if the
-// session has ended.
+// collects events once a second and whenever it is woken. left returns the remaining time of the session, or false if
+// the session has ended.
 func (s *site) sendStream(
 	ctx context.Context, o *eventWriter, left func() (time.Duration, bool), wake <-chan struct{}, events func() string,
 ) {
@@ -284,7 +285,7 @@ func (s *site) streamBoard(w http.ResponseWriter, r *http.Request, session *auth
 	s.streamUnit(w, r, session, true, left)
 }
 
-// watchSession returns a function that returns the remaining time of a request's session, or false if the session has
+// watchSession returns a function that reports the remaining time of a request's session, or false if the session has
 // ended.
 func (s *site) watchSession(r *http.Request) func() (time.Duration, bool) {
 	return func() (time.Duration, bool) {

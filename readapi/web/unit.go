@@ -32,7 +32,7 @@ type unitPage struct {
 	Look     []tile
 	More     string // number of further rooms that need attention
 	Help     []helpRow
-	NoHelp   string // why there is no measure that would help
+	NoHelp   string // why no measure would help
 	Axes     []axisRow
 	Quality  []string
 	Feeds    []feedRow
@@ -43,7 +43,7 @@ type unitPage struct {
 }
 
 // newUnitPage returns the page of a unit. The wall shows no factor, visit or link, because passers-by must not learn
-// the reason for a patient's stay.
+// why a patient is there.
 func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.Layout, wall bool) *unitPage {
 	out := &unitPage{
 		Frame: frame, Head: p.newHeadline(u), Floor: p.newFloor(u, drawn, wall), Feeds: p.listFeeds(u), Outlook: p.newOutlook(u, wall),
@@ -82,10 +82,10 @@ func (s *site) showUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	page.WritePage(w, r, http.StatusOK, templates.Render("unit", out))
 }
 
-// tooOld is the age from which acts on a page are refused.
+// tooOld is the age at which a page stops accepting acts.
 const tooOld = 30 * time.Minute
 
-// nursesOf returns a demand as a number of nurses.
+// nursesOf converts a demand to a number of nurses.
 func nursesOf(d catalogue.Demand) float64 { return float64(d) / float64(catalogue.Nurse) }
 
 // formatNurses formats a demand with one decimal.
@@ -93,8 +93,8 @@ func (p *writer) formatNurses(d catalogue.Demand) string {
 	return p.formatNeed(nursesOf(d))
 }
 
-// formatNeed writes a number of nurses needed, with one decimal. A need just above a whole number is
-// never written as that number: "16.0 needed" of 15 would not explain why two nurses are short.
+// formatNeed writes a number of nurses needed, with one decimal. A need just above a whole number is never rounded
+// down to it: "16.0 needed" of 15 would not explain why two nurses are short.
 func (p *writer) formatNeed(nurses float64) string {
 	if whole := math.Floor(nurses); nurses-whole > 1e-9 && nurses-whole < 0.05 {
 		nurses = whole + 0.1
@@ -102,7 +102,7 @@ func (p *writer) formatNeed(nurses float64) string {
 	return p.FormatNumber(nurses, 1)
 }
 
-// heldState returns the mark of a page that does not show the current state, or "" if it does.
+// heldState returns how to mark a page that does not show the current state, or "" if it does.
 func heldState(u *readapi.Unit) string {
 	switch {
 	case u.Stopped.IsZero():
@@ -113,15 +113,15 @@ func heldState(u *readapi.Unit) string {
 	return "stopped"
 }
 
-// headline is the level and its figures.
+// headline is the level with its key figures.
 type headline struct {
-	Class   string // green, yellow, orange, red; and unsure
+	Class   string // green, yellow, orange, red or unsure
 	Shape   string // shape of the level: g, y, o, r
 	Word    string
 	Why     string
 	Since   string // since when the unit has this level, and the previous level
 	Changed string
-	Band    string // why the page does not show the current state; "": it does
+	Band    string // why the page does not show the current state; "" if it does
 	Old     bool   // too old for acts
 	Figures []figure
 	Pips    []bool // one for each nurse; true: on duty, false: short
@@ -175,8 +175,8 @@ func (p *writer) newHeadline(u *readapi.Unit) *headline {
 	return h
 }
 
-// isUnsure reports whether a unit is green only with missing data: without the nurses on duty, three of seven measures
-// are unknown; without a census, one.
+// isUnsure reports whether a unit is green but data is missing. Without the nurses on duty, three of seven measures
+// are unknown; without a census, one is.
 func isUnsure(v *score.Verdict) bool {
 	return v.Level == acuity.LevelGreen && (v.OnDuty < 0 || !v.Axes[acuity.AxisCapacity].Known)
 }
@@ -205,8 +205,8 @@ func (p *writer) describeDriver(v *score.Verdict) string {
 // mostLook is the maximum number of rooms in the priority list. The map shows all rooms.
 const mostLook = 12
 
-// selectWorst returns the rooms of the priority list: red and orange rooms, the highest score first. more is the number
-// of omitted ones.
+// selectWorst returns the rooms of the priority list: red and orange rooms, the highest score first. more is the
+// number of omitted rooms.
 func (p *writer) selectWorst(u *readapi.Unit) (worst []tile, more int) {
 	v := u.Verdict
 	for i := range v.Rooms {
@@ -235,7 +235,7 @@ func (p *writer) listHelp(u *readapi.Unit) (rows []helpRow) {
 		case help.Nurse:
 			row.What = p.T("help.nurses", "n", 1)
 		case help.Nurses:
-			row.What = p.T("help.nurses", "n", 2) //nolint:mnd // two
+			row.What = p.T("help.nurses", "n", 2) //nolint:mnd // a plural form for the text
 		case help.Call:
 			row.What = p.T("help.call")
 		case help.Clock:
@@ -257,13 +257,13 @@ func (p *writer) listHelp(u *readapi.Unit) (rows []helpRow) {
 // axisRow is one axis.
 type axisRow struct {
 	Name, Detail string
-	Class, Shape string // shape of its level; "": the level is unknown
+	Class, Shape string // style and shape of its level; "": the level is unknown
 	Word         string
 	Lead         bool // the axis determines the level
 	Meter        template.HTML
 }
 
-// listAxes returns all axes, the worst first and unknown ones last.
+// listAxes returns all axes, worst first and unknown ones last.
 func (p *writer) listAxes(v *score.Verdict) []axisRow {
 	order := make([]acuity.Axis, 0, acuity.AxisCount)
 	for i := range acuity.Axis(acuity.AxisCount) {
@@ -299,7 +299,7 @@ var unknownBecause = map[acuity.Axis][]string{
 	acuity.AxisCapacity: {"capacity_unknown"}, acuity.AxisSkill: {"roster_stale", "skill_unknown"},
 }
 
-// describeAxis returns the text of an axis with its numbers, or the reason why it has none.
+// describeAxis returns the text of an axis with its numbers, or the reason why they are unknown.
 func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 	if !v.Axes[id].Known {
 		for _, code := range unknownBecause[id] {
@@ -337,7 +337,7 @@ func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 	return ""
 }
 
-// listQuality returns the reasons why the verdict is less reliable.
+// listQuality returns the reasons why a verdict is less reliable.
 func (p *writer) listQuality(v *score.Verdict) (all []string) {
 	for _, q := range v.Quality.List() {
 		all = append(all, p.T("quality."+q.Code))

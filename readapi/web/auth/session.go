@@ -1,8 +1,8 @@
 // Package auth identifies who is signed in to the pages.
 //
-// A session has a record in the settings, which every instance reads; a session without a record is invalid. Therefore
-// its end survives restarts and the loss of Redis. The browser has the id of the record in a sealed cookie, with the
-// time of the person's last request, so requests do not write records.
+// A session is a record in the settings, which every instance reads. A session without a record is invalid, so a
+// session that has ended stays ended after a restart or the loss of Redis. The browser stores the id of the record
+// and the time of the person's last request in a sealed cookie, so requests do not write records.
 package auth
 
 import (
@@ -18,21 +18,21 @@ import (
 // sessionCookie holds the session of a person until the browser is closed.
 var sessionCookie = Cookie{"", "svc.v1 session", 0}
 
-// seenEvery is the minimum interval between two writes of the cookie while the person is active.
+// seenEvery is the minimum interval between two updates of the cookie while the person is active.
 const seenEvery = 30 * time.Second
 
-// Session is a person who is signed in.
+// Session is the session of a signed-in person.
 type Session struct {
 	ID       string
 	User     string
 	Hospital string     // hospital of the displayed pages
 	Role     users.Role // role in that hospital
 	BegunAt  time.Time
-	ProvedAt time.Time // when the person was authenticated; zero: unknown
+	ProvedAt time.Time // when the person last authenticated; zero: unknown
 
 	Wall string // id of the wall, if the session belongs to a screen instead of a person
 
-	// Base is the prefix of the paths of the pages. It has the hospital if the path of the request has it.
+	// Base is the prefix of the paths of the pages. It contains the hospital if the path of the request does.
 	Base   string
 	cookie cookie
 	record users.Session
@@ -42,16 +42,16 @@ type Session struct {
 type cookie struct {
 	ID       string `json:"id"`
 	Seen     int64  `json:"s"`           // Unix seconds of the person's last request
-	Position int64  `json:"p,omitempty"` // position of the record in the settings
-	// User and Hospital identify the session after its record was deleted.
+	Position int64  `json:"p,omitempty"` // position of the session's record in the settings log
+	// User and Hospital identify the session after its record has been deleted.
 	User     string `json:"u"`
 	Hospital string `json:"h"`
 }
 
-// AppPath is the prefix of the paths of all pages that require a person.
+// AppPath is the prefix of the paths of all pages that require a signed-in person.
 const AppPath = "/app"
 
-// EndsAt returns when the session ends if its person makes no further request.
+// EndsAt returns when the session ends if the person makes no further request.
 func (s *Session) EndsAt() time.Time {
 	limit := s.Role.Limit()
 	idle, absolute := time.Unix(s.cookie.Seen, 0).Add(limit.Idle), s.BegunAt.Add(limit.Absolute)
@@ -62,13 +62,13 @@ func (s *Session) EndsAt() time.Time {
 }
 
 // FreshFor is the maximum age of a person's authentication for an act that grants rights, sets addresses, or displays
-// or ends a secret. A default of this project.
+// or revokes a secret. It is a default of this project.
 const FreshFor = 60 * time.Minute
 
 // clockSkew is the maximum difference between the clocks of instances and providers.
 const clockSkew = time.Minute
 
-// IsFresh reports whether the person was authenticated within [FreshFor].
+// IsFresh reports whether the person authenticated within [FreshFor].
 func (s *Session) IsFresh(now time.Time) bool {
 	return !s.ProvedAt.IsZero() && now.Sub(s.ProvedAt) <= FreshFor && s.ProvedAt.Sub(now) <= clockSkew
 }
@@ -77,23 +77,23 @@ func (s *Session) IsFresh(now time.Time) bool {
 var (
 	ErrSignedOut = errors.New("no user is signed in")
 	ErrExpired   = errors.New("the session has expired")
-	ErrEnded     = errors.New("the session was ended") // ended by the person or an administrator
+	ErrEnded     = errors.New("the session was ended") // by the person or an administrator
 )
 
 // Users returns the current rights of people.
 type Users interface {
 	// User returns a user of a hospital, or false if there is none.
 	User(hospital, id string) (users.User, bool)
-	// Hospitals returns the user with an id in each hospital that has one.
+	// Hospitals returns the user with the given id in each hospital that has such a user.
 	Hospitals(id string) []users.User
-	// Session returns a session that was not ended, or false if there is none.
+	// Session returns a session that has not been ended, or false if there is none.
 	Session(id string) (users.Session, bool)
-	// Sessions returns the sessions of a person that were not ended, oldest first.
+	// Sessions returns the sessions of a person that have not been ended, oldest first.
 	Sessions(user string) []users.Session
 }
 
-// ReadSession returns the session of a request. The errors are [ErrSignedOut],
-// [ErrExpired] and [ErrEnded]; with an error, the session must not be used, and may be nil.
+// ReadSession returns the session of a request. The errors are [ErrSignedOut], [ErrExpired] and [ErrEnded]. If there
+// is an error, the returned session may be nil and must not be used.
 func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 	s := &Session{Base: AppPath}
 	if !c.Open(r, sessionCookie, &s.cookie) || s.cookie.ID == "" {
@@ -101,7 +101,7 @@ func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 	}
 	var known bool
 	if s.record, known = c.Users.Session(s.cookie.ID); !known && c.Await != nil {
-		c.Await(r.Context(), s.cookie.Position) // the session may have begun shortly before, at another instance
+		c.Await(r.Context(), s.cookie.Position) // another instance may have just started the session
 		s.record, known = c.Users.Session(s.cookie.ID)
 	}
 	if !known {
@@ -112,7 +112,7 @@ func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 	return s, c.check(s)
 }
 
-// check returns why a session is invalid in its hospital. It sets the current role of the user there.
+// check returns why a session is invalid in its hospital. It also sets the user's current role in that hospital.
 func (c *Cookies) check(s *Session) error {
 	user, known := c.Users.User(s.Hospital, s.User)
 	epoch, holds := s.record.EpochIn(s.Hospital)
@@ -127,7 +127,7 @@ func (c *Cookies) check(s *Session) error {
 	return nil
 }
 
-// MoveSession returns the session in another hospital of its person, or false if the session is invalid there.
+// MoveSession returns the session switched to another hospital, or false if the session is not valid there.
 func (c *Cookies) MoveSession(s *Session, hospital string) (*Session, bool) {
 	other := *s
 	other.Hospital, other.Base = hospital, AppPath+"/u/"+url.PathEscape(hospital)
@@ -153,15 +153,15 @@ func (c *Cookies) BeginSession(w http.ResponseWriter, s *users.Session) {
 	c.Set(w, sessionCookie, kept)
 }
 
-// SessionID returns the id of a browser's session, even if the session is no longer valid, or "" if the browser has
-// none.
+// SessionID returns the id of a browser's session, even of a session that is no longer valid, or "" if the browser
+// has no session.
 func (c *Cookies) SessionID(r *http.Request) string {
 	var kept cookie
 	c.Open(r, sessionCookie, &kept)
 	return kept.ID
 }
 
-// EndSession deletes the session from the browser. [users.Office] ends the record.
+// EndSession deletes the session from the browser. [users.Office] ends its record.
 func (c *Cookies) EndSession(w http.ResponseWriter) { c.Remove(w, sessionCookie) }
 
 // TouchSession records a request by the person of a session.
@@ -176,11 +176,11 @@ func (c *Cookies) TouchSession(w http.ResponseWriter, r *http.Request, s *Sessio
 	}
 }
 
-// isByPerson reports whether a person made the request. Pages also send requests automatically, to follow their
-// unit or to reload; those do not extend the session.
+// isByPerson reports whether a person made the request. Pages also send requests automatically, to follow a unit or
+// to reload; such requests do not extend the session.
 func isByPerson(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Mode") {
-	case "": // the browser does not send the header
+	case "": // the browser does not support the header
 		return !strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 	case "navigate":
 		return r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-User") == "?1"

@@ -8,23 +8,24 @@ import (
 	"time"
 )
 
-// Forecast is a chart of the nurses needed until now and in the hours ahead, compared with those on duty.
+// Forecast is a chart of the nurses needed in the past and in the coming hours, compared with the nurses on duty.
 type Forecast struct {
-	Title string // text with the content of the chart
+	Title string // the content of the chart as text
 	Now   time.Time
-	// Past is the past need, oldest first; each value applies until the next, but at most an hour.
+	// Past is the past need, oldest first; each value applies until the next, but for at most an hour.
 	Past []Sample
-	// Ahead is the forecast of the need; the first value is now.
+	// Ahead is the forecast need; the first value is for the current moment.
 	Ahead []Band
-	// OnDuty is the nurses on duty, oldest first; each value applies until the next. Before the first, they are unknown.
+	// OnDuty is the nurses on duty, oldest first; each value applies until the next. Before the first value, the
+	// number is unknown.
 	OnDuty []Sample
 	Clock  func(time.Time) string // time of day in the unit
 	Words  ForecastWords
 	Wall   bool // the chart is read from a distance: less text, and larger
-	Narrow bool // the chart is as wide as a phone, with the legend below it
+	Narrow bool // the chart has the width of a phone, with the legend below it
 }
 
-// ForecastWords has the labels of the chart.
+// ForecastWords has the text labels of the chart.
 type ForecastWords struct {
 	Now     string    // "16.8 now"
 	Highest string    // "up to 19.0"
@@ -32,7 +33,7 @@ type ForecastWords struct {
 	Short   [4]string // "covered", "1 short", "2 short", "3 or more"
 }
 
-// Sample is a number of nurses from an instant on.
+// Sample is a number of nurses that applies from an instant on.
 type Sample struct {
 	At     time.Time
 	Nurses float64

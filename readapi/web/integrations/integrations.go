@@ -4,7 +4,7 @@
 //
 //  1. Write <name>.go with a function that returns the [section], and add it to [sections]. Its name is part of the
 //     path, and "int.<name>" is the key of its title.
-//  2. Show pages by functions of an [adminRequest]. They read the API with [adminRequest.read] or a [list], fill a
+//  2. Write a method of [adminRequest] for each page. It reads the API with [adminRequest.read] or a [list], fill a
 //     struct that embeds the [adminPage] of [adminRequest.newPage], and write it with [adminRequest.show]. A page
 //     with a form describes its fields to [adminRequest.useForm]. The template is templates/<name>.html. It starts
 //     with {{template "admin" .}} and ends with {{template "admin.end" .}}. Its name starts with the name of the
@@ -42,25 +42,25 @@ type Administration struct {
 	API http.Handler
 	// Token returns an API key with which this process acts as an administrator for a minute.
 	Token func(hospital, user string) string
-	// Counts returns the number of resources of a hospital, by the name of the section.
+	// Counts returns the number of a hospital's resources for each section name.
 	Counts func(hospital string) map[string]int
-	// ShowOnce records that a session displays a secret that was created at an instant. The error is [users.ErrShown]
+	// ShowOnce records that a session displays the secret that was created at madeAt. The error is [users.ErrShown]
 	// if the session has already displayed the secret. A nil ShowOnce means that nothing is recorded.
 	ShowOnce func(ctx context.Context, session string, madeAt time.Time) error
-	// Past tries rules on recorded observations. nil means that the pages do not offer this.
+	// Past tries rules on recorded observations. If it is nil, the pages do not offer this.
 	Past Past
-	// URL is the base URL of the API for senders, without a path; "" means the URL of the page.
+	// URL is the base URL of the API for senders, without a path; if it is "", the URL of the page is used.
 	URL string
-	// MLLP is the address at which this process accepts HL7 over MLLP; "" means that another process does.
+	// MLLP is the address at which this process accepts HL7 over MLLP; if it is "", another process accepts HL7.
 	MLLP string
-	// TestRequest returns the request that was sent for the test of a webhook, with its signatures. A nil function,
-	// or "", means that the request cannot be rebuilt.
+	// TestRequest rebuilds the request that a webhook test sent, with its signatures. It returns "" if that is
+	// impossible; a nil function means that it always is.
 	TestRequest func(ctx context.Context, hospital, webhook, command, event string, occurred, sent time.Time) string
 	// Operations are the operations of the API, with a sample of each body.
 	Operations []contract.Operation
 }
 
-// Config has the dependencies of the pages of administrators.
+// Config has the dependencies of the pages for administrators.
 type Config struct {
 	Administration *Administration // nil: the process cannot change settings
 	// Verdict returns the verdict of a hospital, or nil if nothing was recorded. An error means that the verdict is
@@ -71,28 +71,28 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// site has the common parts of the pages of administrators.
+// site provides what the pages for administrators share.
 type site struct {
 	*page.Site
 	Config
 	imports imports
 }
 
-// section is one part of the pages of administrators.
+// section is one part of the pages for administrators.
 type section struct {
 	name   string
 	shows  map[string]handler // by the path below the section: "", "/new", "/{id}"
-	acts   map[string]handler // by path below the section, for POST
+	acts   map[string]handler // handlers of POST, by the path below the section
 	counts bool               // the navigation shows the number of resources
 }
 
 // handler shows a page, or executes the act of its form.
 type handler struct {
 	serve   func(*adminRequest)
-	imports bool // a file of many rows; the number of concurrent imports is limited
+	imports bool // the act imports a file of many rows; concurrent imports are limited
 }
 
-// sections are the pages of administrators in the order of the navigation.
+// sections returns the sections in the order of the navigation.
 func sections() []*section {
 	return []*section{
 		keysSection(),
@@ -107,8 +107,7 @@ func sections() []*section {
 	}
 }
 
-// Mount adds the pages of administrators to a router, below the base of the pages of a
-// hospital.
+// Mount adds the pages for administrators to a router, below base, the path of a hospital's pages.
 func Mount(r chi.Router, base string, shell *page.Site, cfg Config) {
 	s := &site{Site: shell, Config: cfg}
 	base += rootPath
@@ -149,7 +148,7 @@ func (s *site) serve(of *section, h handler) http.HandlerFunc {
 	})
 }
 
-// readForm parses the form of an act, of at most atMost bytes. It returns false after it has sent an error response.
+// readForm parses the form of an act, at most atMost bytes. If it returns false, it has sent an error response.
 func (d *adminRequest) readForm(atMost int64) bool {
 	d.r.Body = http.MaxBytesReader(d.w, d.r.Body, atMost)
 	err := d.r.ParseForm()
@@ -160,7 +159,7 @@ func (d *adminRequest) readForm(atMost int64) bool {
 	return false
 }
 
-// firstRunPage guides the setup of an empty hospital. A step is completed by the arrival of its data, never by a click.
+// firstRunPage guides the setup of an empty hospital. A step completes when its data arrives, never by a click.
 type firstRunPage struct {
 	adminPage
 	Say   string
@@ -172,7 +171,7 @@ type runStep struct {
 	Done, Next                bool
 }
 
-// pollEvery is the refresh interval, in seconds, of a page with asynchronous results.
+// pollEvery is the interval, in seconds, at which a page refreshes while it waits for a result.
 const pollEvery = 2
 
 func showFirstRun(d *adminRequest) {
@@ -210,7 +209,7 @@ func showFirstRun(d *adminRequest) {
 	d.show("admin.first", &out)
 }
 
-// readFacts reports which data a hospital has sent: anything, a room, nurses on duty.
+// readFacts reports whether a hospital has sent any data, a room, and the nurses on duty.
 func (d *adminRequest) readFacts() (received, rooms, staffed bool, err error) {
 	v, err := d.Verdict(d.r.Context(), d.session.Hospital)
 	switch {
@@ -219,7 +218,7 @@ func (d *adminRequest) readFacts() (received, rooms, staffed bool, err error) {
 	case v != nil:
 		received, rooms, staffed = true, len(v.Rooms) > 0, v.OnDuty >= 0
 	}
-	if !received { // a refused message counts, too
+	if !received { // refused messages count too
 		var status apiStatus
 		received = d.fetch(statusAPI, &status) == nil && len(status.Feeds) > 0
 	}

@@ -19,18 +19,18 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// adminPage has the data of every page of administrators.
+// adminPage has the data that every page for administrators needs.
 type adminPage struct {
 	page.Frame
 
-	Root    string // path of the first of these pages
+	Root    string // path of the overview of these pages
 	Here    string // path of the section
 	Nav     []adminLink
 	Tabs    []adminLink // links to the pages of the section, if it has several lists
 	Heading string
 	Act     *adminLink  // primary action of the page; nil: none
-	Done    string      // result of the last act
-	Once    *once       // a secret that is displayed only now
+	Done    string      // result of the previous act
+	Once    *once       // a secret that is displayed only this once
 	Kept    string      // the value before the last change, for undo; never in a URL
 	Form    *form       // see [adminRequest.useForm]
 	Version string      // version of the resource that the form changes; "": new
@@ -39,13 +39,13 @@ type adminPage struct {
 	Pager   pager
 }
 
-// adminLink is a link of the navigation.
+// adminLink is a link in the navigation.
 type adminLink struct {
 	Name, Path, Count string
 	Current           bool
 }
 
-// newPage returns the data of every page. title is the key of a text.
+// newPage returns the common data of a page. title is the key of the title's text.
 func (d *adminRequest) newPage(title string) adminPage {
 	out := adminPage{
 		Frame: d.NewFrame(d.r, d.Writer, d.session, d.T(title)), Root: d.session.Base + rootPath, Here: d.pathTo(), Heading: d.T(title),
@@ -66,7 +66,7 @@ func (d *adminRequest) newPage(title string) adminPage {
 	return out
 }
 
-// counts returns the number of resources of the hospital, by the name of the section.
+// counts returns the number of the hospital's resources for each section name.
 func (d *adminRequest) counts() map[string]int {
 	if d.Administration.Counts == nil {
 		return nil
@@ -77,11 +77,11 @@ func (d *adminRequest) counts() map[string]int {
 // column is a column of a table.
 type column struct {
 	Text, Class string
-	Hidden      bool // only screen readers read the text
+	Hidden      bool // the heading is only for screen readers
 }
 
-// Columns returns the columns of a table by the keys of their texts. The word "number" means that the next column is
-// numeric. The column "acts" has buttons.
+// Columns returns the columns of a table whose headings have the given text keys. The key "number" marks the next
+// column as numeric. The column "acts" has buttons.
 func (p *adminPage) Columns(keys ...string) (all []column) {
 	class := ""
 	for _, key := range keys {
@@ -99,22 +99,22 @@ func (p *adminPage) Columns(keys ...string) (all []column) {
 	return all
 }
 
-// show renders a page with a template. Its status depends on whether an act was refused.
+// show renders a page with a template. The HTTP status depends on whether an act was refused.
 func (d *adminRequest) show(template string, data any) {
 	page.WritePage(d.w, d.r, d.status, templates.Render(template, data))
 }
 
 // pager has the links between the pages of a long list.
 type pager struct {
-	Newer, Older string // paths; "": there is no such page
-	Say          string // text with the displayed part of the list
+	Newer, Older string // paths; "" if there is no such page
+	Say          string // text that says which part of the list is displayed
 }
 
-// rowsAPage is the number of rows of a list on one page.
+// rowsAPage is the maximum number of rows of a list on one page.
 const rowsAPage = 50
 
-// cutToPage returns the range [first, last) of a list of n rows for the page in the query. A page beyond the end is the
-// last page.
+// cutToPage returns the range [first, last) of a list of n rows for the page number in the query. A number beyond the
+// end means the last page.
 func (d *adminRequest) cutToPage(n int) (first, last int, p pager) {
 	at := min(max(parseCount(d.r.URL.Query().Get("page")), 1), max((n-1)/rowsAPage+1, 1))
 	first, last = (at-1)*rowsAPage, min(at*rowsAPage, n)
@@ -131,7 +131,7 @@ func (d *adminRequest) cutToPage(n int) (first, last int, p pager) {
 	return first, last, p
 }
 
-// newRows returns the rows of a page, for the range of a list that [adminRequest.cutToPage] returns.
+// newRows returns the displayed rows of a list: those in the range from [adminRequest.cutToPage].
 func newRows[T, R any](d *adminRequest, p *adminPage, all []T, newRow func(*adminRequest, *T) R) (rows []R) {
 	first, last, links := d.cutToPage(len(all))
 	p.Pager = links
@@ -141,7 +141,8 @@ func newRows[T, R any](d *adminRequest, p *adminPage, all []T, newRow func(*admi
 	return rows
 }
 
-// newCursorPager returns the links for a list of the API that continues at a cursor; "" means that the list ends here.
+// newCursorPager returns the links for an API list whose next page starts at the cursor next; "" means that the list
+// ends here.
 func (d *adminRequest) newCursorPager(next string) (p pager) {
 	if next != "" {
 		p.Older = d.pathWithQuery("cursor", next)
@@ -152,8 +153,7 @@ func (d *adminRequest) newCursorPager(next string) (p pager) {
 	return p
 }
 
-// pathWithQuery returns the path of this page with another value in its query; "" removes
-// the name.
+// pathWithQuery returns the path of this page with a query parameter set to value; "" removes the parameter.
 func (d *adminRequest) pathWithQuery(name, value string) string {
 	q := d.r.URL.Query()
 	if q.Set(name, value); value == "" {
@@ -175,7 +175,7 @@ func (d *adminRequest) formatTime(t *time.Time) string {
 	return d.FormatDate(in) + " " + in.Format("15:04")
 }
 
-// formatSecond formats a time of the API to the second.
+// formatSecond formats a time of the API, with seconds.
 func (d *adminRequest) formatSecond(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -183,7 +183,7 @@ func (d *adminRequest) formatSecond(t *time.Time) string {
 	return d.formatTime(t) + t.In(d.Zone).Format(":05")
 }
 
-// formatSince formats the age of a time, or a dash for none.
+// formatSince formats how long ago a time was; a nil time gives a dash.
 func (d *adminRequest) formatSince(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return "–"
@@ -202,23 +202,23 @@ var flashCookie = auth.Cookie{Suffix: "-flash", Purpose: "svc.v1 flash", Age: fl
 type flash struct {
 	Session  string `json:"s"` // id of the session
 	Hospital string `json:"h"`
-	MadeAt   int64  `json:"m"` // Unix milliseconds, which distinguish the secrets of a session
+	MadeAt   int64  `json:"m"` // Unix milliseconds, distinguishes the secrets of a session
 	Until    int64  `json:"t"` // Unix seconds
 	Path     string `json:"p"` // path of the page that shows it
 	Done     string `json:"d,omitempty"`
 	Once     *once  `json:"o,omitempty"`
 	Kept     string `json:"k,omitempty"` // see adminPage
-	Ordered  string `json:"v,omitempty"` // verb of the command that the page shows; such a flash remains valid for its minute
+	Ordered  string `json:"v,omitempty"` // verb of the command that the page shows; such a flash is not deleted but expires after a minute
 }
 
 // once is a secret that is displayed once.
 type once struct {
-	Say   string // what the secret gives access to
+	Say   string // says what the secret gives access to
 	Value string
 	Curl  string // a command that uses it; "": none
 }
 
-// useFlash adds the flash of the last act to a page and deletes it from the browser.
+// useFlash adds the flash of the previous act to a page and deletes the flash from the browser.
 func (d *adminRequest) useFlash(out *adminPage) {
 	var f flash
 	if !d.Cookies.Open(d.r, flashCookie, &f) || f.Path != d.r.URL.EscapedPath() || f.Ordered != "" {
@@ -240,7 +240,7 @@ func (d *adminRequest) useFlash(out *adminPage) {
 	}
 }
 
-// showOnce records that a secret is displayed, so that a copied cookie cannot display it again.
+// showOnce records that a secret has been displayed, so that a copied cookie cannot display it again.
 func (d *adminRequest) showOnce(f *flash) error {
 	if d.Administration.ShowOnce == nil {
 		return nil
@@ -253,11 +253,11 @@ func (d *adminRequest) isMine(f *flash) bool {
 	return f.Session == d.session.ID && f.Hospital == d.session.Hospital && d.now().Before(time.Unix(f.Until, 0))
 }
 
-// leaveCommand redirects to the page of a new command.
+// leaveCommand redirects to the page that shows a new command.
 func (d *adminRequest) leaveCommand(path, verb string) { d.leaveFlash(path, flash{Ordered: verb}) }
 
-// orderedVerb returns the verb of the command whose page this is, or "" if the command was not issued within the last
-// minute.
+// orderedVerb returns the verb of the command that this page shows, or "" if the command was issued more than a
+// minute ago.
 func (d *adminRequest) orderedVerb() string {
 	var f flash
 	if !d.Cookies.Open(d.r, flashCookie, &f) || f.Path != d.r.URL.EscapedPath() || !d.isMine(&f) {
@@ -266,7 +266,7 @@ func (d *adminRequest) orderedVerb() string {
 	return f.Ordered
 }
 
-// leaveNotice redirects to a page that shows a notice once. key is the key of its text.
+// leaveNotice redirects to a page that shows a notice once. key is the notice's text key.
 func (d *adminRequest) leaveNotice(path, key string, pairs ...any) {
 	d.leaveFlash(path, flash{Done: d.T(key, pairs...)})
 }

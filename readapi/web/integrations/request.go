@@ -16,7 +16,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// adminRequest is one request of an administrator to one of the pages. It calls the API on behalf of the administrator,
+// adminRequest is an administrator's request for one of the pages. It calls the API on behalf of the administrator,
 // so that only the API validates and records acts.
 type adminRequest struct {
 	*site
@@ -27,11 +27,11 @@ type adminRequest struct {
 	session *auth.Session
 	section *section
 	status  int              // status of the page
-	refused *apicall.Refusal // reason for which the API refuses the act; nil: not refused
-	effect  *effect          // change that the act would make, if the page shows a preview
+	refused *apicall.Refusal // why the API refused the act; nil: not refused
+	effect  *effect          // if the page shows a preview: the change that the act would make
 }
 
-// These are the maximum sizes of a form in bytes. An import has a file, or its text.
+// These are the maximum sizes of a form in bytes. An import contains a file or its text.
 const (
 	adminFormAtMost  = 256 << 10
 	importFormAtMost = 4 << 20
@@ -59,8 +59,8 @@ func (d *adminRequest) now() time.Time { return d.Now() }
 // notThere is the version of a resource that must not exist yet.
 const notThere = "*"
 
-// call sends one request to the API. The resource must have the given version; "" means any version or none. An error
-// means that it is unknown whether the API executed the request. A refusal is part of the response.
+// call sends one request to the API. The resource must have the given version; "" means no condition. An error means
+// that it is unknown whether the API executed the request. A refusal is part of the response.
 func (d *adminRequest) call(method, path, version string, body any) (*apicall.Answer, error) {
 	header := http.Header{"Authorization": {"Bearer " + d.Administration.Token(d.session.Hospital, d.session.User)}}
 	switch version {
@@ -73,8 +73,8 @@ func (d *adminRequest) call(method, path, version string, body any) (*apicall.An
 	return apicall.Send(d.r.Context(), d.Administration.API, method, path, header, body)
 }
 
-// read reads a resource from the API. It returns false after it has responded that the resource does not exist, or
-// that the API does not respond.
+// read reads a resource from the API. If the resource does not exist or the API does not respond, it sends that
+// response and returns false.
 func (d *adminRequest) read(path string, into any) (version string, ok bool) {
 	a, err := d.call(http.MethodGet, path, "", nil)
 	if err == nil && a.Refused == nil {
@@ -93,7 +93,7 @@ func (d *adminRequest) read(path string, into any) (version string, ok bool) {
 	return "", false
 }
 
-// isMissing reports whether a resource does not exist according to the API.
+// isMissing reports whether the API says that a resource does not exist.
 func (d *adminRequest) isMissing(path string) bool {
 	a, err := d.call(http.MethodGet, path, "", nil)
 	return err == nil && a.Status == http.StatusNotFound
@@ -111,8 +111,8 @@ func (d *adminRequest) fetch(path string, into any) error {
 	return a.Decode(into)
 }
 
-// send sends an act to the API. It returns false after it has responded that the resource does not exist, or that the
-// API does not respond. A refusal is for the page: see [adminRequest.do].
+// send sends an act to the API. If the resource does not exist or the API does not respond, it sends that response
+// and returns false. A refusal is returned, for the page to show: see [adminRequest.do].
 func (d *adminRequest) send(method, path, version string, body, into any) (refused *apicall.Refusal, ok bool) {
 	a, err := d.call(method, path, version, body)
 	switch {
@@ -131,8 +131,8 @@ func (d *adminRequest) send(method, path, version string, body, into any) (refus
 	return a.Refused, true
 }
 
-// do sends an act to the API. If the API refuses the act, do shows the page of the form with the reasons. It returns
-// false after it has sent a response.
+// do sends an act to the API. If the API refuses the act, do shows the form again with the reasons. If it returns
+// false, it has sent a response.
 func (d *adminRequest) do(method, path, version string, body, into any, showForm func(*adminRequest)) bool {
 	refused, ok := d.send(method, path, version, body, into)
 	if refused != nil {
@@ -146,7 +146,8 @@ func (d *adminRequest) do(method, path, version string, body, into any, showForm
 // refuse sets the reason for which the API refuses the act, for display on the page.
 func (d *adminRequest) refuse(why *apicall.Refusal) { d.refused, d.status = why, why.PageStatus() }
 
-// untyped shows a page with the current values of the resource instead of the entered ones.
+// untyped returns a function that shows a page with the current values of the resource instead of those that were
+// entered.
 func untyped(show func(*adminRequest)) func(*adminRequest) {
 	return func(d *adminRequest) {
 		d.r.PostForm = nil
@@ -154,7 +155,7 @@ func untyped(show func(*adminRequest)) func(*adminRequest) {
 	}
 }
 
-// formVersion returns the version of the resource that the form displayed.
+// formVersion returns the version of the resource shown in the form.
 func (d *adminRequest) formVersion() string { return d.r.PostForm.Get("version") }
 
 // formVersionOrNew is [adminRequest.formVersion], but returns [notThere] for a form that creates its resource.
@@ -165,14 +166,14 @@ func (d *adminRequest) showNotFound() {
 	d.ShowFault(d.w, d.r, http.StatusNotFound, d.session, "fault.none")
 }
 
-// settleWithin is the maximum time that a page waits until this process has read a change that another process wrote.
+// settleWithin is the longest time that a page waits for this process to read a change that another process wrote.
 const (
 	settleWithin = 2 * time.Second
 	settleEvery  = 50 * time.Millisecond
 )
 
-// waitUntil waits until this process shows a change. Settings arrive within a second of the response of the process
-// that wrote them.
+// waitUntil waits until this process shows a change. Settings arrive within a second after the process that wrote
+// them has responded.
 func (d *adminRequest) waitUntil(shown func() bool) {
 	ctx, cancel := context.WithTimeout(d.r.Context(), settleWithin)
 	defer cancel()
@@ -187,7 +188,7 @@ func (d *adminRequest) waitUntil(shown func() bool) {
 	}
 }
 
-// waitForVersion waits until this process shows a resource in a version.
+// waitForVersion waits until this process shows a resource at the given version.
 func (d *adminRequest) waitForVersion(path, version string) {
 	d.waitUntil(func() bool {
 		a, err := d.call(http.MethodGet, path, "", nil)
@@ -195,7 +196,7 @@ func (d *adminRequest) waitForVersion(path, version string) {
 	})
 }
 
-// list is a list of the API: its path, and the name of its rows in the response.
+// list identifies a list in the API: its path, and the name of the rows in the response.
 type list[T any] struct{ path, name string }
 
 // rowsOf is a response with a list.
@@ -213,14 +214,14 @@ func (l *rowsOf[T]) UnmarshalJSON(answer []byte) error {
 	return json.Unmarshal(all[l.name], &l.rows)
 }
 
-// read returns the rows. It returns false after it has responded that the API does not respond.
+// read returns the rows. If the API does not respond, it sends that response and returns false.
 func (l list[T]) read(d *adminRequest) (rows []T, ok bool) {
 	in := rowsOf[T]{name: l.name}
 	_, ok = d.read(l.path, &in)
 	return in.rows, ok
 }
 
-// find returns a row. It returns false after it has responded that there is none, or that the API does not respond.
+// find returns a row. If there is none or the API does not respond, it sends that response and returns false.
 func (l list[T]) find(d *adminRequest, is func(*T) bool) (*T, bool) {
 	rows, ok := l.read(d)
 	if !ok {
@@ -233,7 +234,8 @@ func (l list[T]) find(d *adminRequest, is func(*T) bool) (*T, bool) {
 	return row, row != nil
 }
 
-// wait waits until this process lists a row. If there is false, it waits until the row is no longer listed.
+// wait waits until this process lists a row for which is returns true or, if there is false, until it no longer lists
+// one.
 func (l list[T]) wait(d *adminRequest, there bool, is func(*T) bool) {
 	d.waitUntil(func() bool {
 		in := rowsOf[T]{name: l.name}

@@ -18,14 +18,14 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// ownTemplates has the templates of the frame around every page, and of the pages of this package.
+// ownTemplates has the templates of the frame around every page and of the pages in this package.
 var ownTemplates = parseTemplates(template.New(""), templateFiles)
 
 // Templates render pages within the frame.
 type Templates struct{ set *template.Template }
 
-// ParseTemplates adds the templates of a package, in its folder templates, to the templates of the
-// frame. It panics if one of them is invalid, because they are embedded.
+// ParseTemplates adds the templates in a package's folder "templates" to the templates of the frame. The templates
+// are embedded, so it panics if one is invalid.
 func ParseTemplates(files fs.FS) *Templates {
 	return parseTemplates(template.Must(ownTemplates.set.Clone()), files)
 }
@@ -50,9 +50,9 @@ var (
 	lineBreak    = regexp.MustCompile(`\n\s*`)
 )
 
-// joinLines removes the line breaks and the indentation of a template: a page has white space only where a template
-// has it within a line. A break between two words or attributes becomes a space. {{" "}} is a space between tags on
-// separate lines.
+// joinLines removes line breaks and indentation from a template, so that a page contains only the white space within
+// the template's lines. A break between two words or attributes becomes a space. To get a space between tags on
+// separate lines, a template uses {{" "}}.
 func joinLines(source string) string {
 	return lineBreak.ReplaceAllString(breakOfWords.ReplaceAllString(source, "$1 $2"), "")
 }
@@ -66,7 +66,7 @@ func (t *Templates) Render(name string, data any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// Frame has the data of every page. A page embeds it.
+// Frame has the data that every page needs. The data of each page embeds it.
 type Frame struct {
 	*Writer
 	Page     string // current page in the navigation
@@ -74,21 +74,21 @@ type Frame struct {
 	Hospital string
 	Session  *auth.Session // nil: not signed in
 	Several  bool          // the person may view several hospitals
-	Base     string        // prefix of the paths of its hospital
-	Address  string        // path of the page with its query; "": it cannot be requested again
+	Base     string        // prefix of the paths of the hospital's pages
+	Address  string        // path and query of the page; "" if the page cannot be requested again
 	Assets   string        // path of the assets
-	Theme    string        // theme that the person chose; "": the theme of the system
+	Theme    string        // theme that the person chose; "": the system's theme
 	Auto     bool          // the theme depends on the time of day
 	Events   string        // path of the stream that the page follows; "": none
-	Whole    bool          // the page is reloaded after each change, because the stream has no parts of it
-	State    string        // id of the displayed state of the unit in the stream
+	Whole    bool          // the page is reloaded after each change, because the stream does not contain its parts
+	State    string        // stream id of the displayed state of the unit
 	Held     string        // "stopped" or "old": the page does not show the current state
 	Poll     int           // refresh interval in seconds of a page with integrations.js; 0: never
 	Refresh  int           // seconds after which a browser without scripts reloads; 0: never
 	Clock    string        // current time in the unit
 }
 
-// Again returns the refresh interval, in seconds, of a page that is not updated in another way, or 0 for never.
+// Again returns the refresh interval, in seconds, of a page that nothing else updates, or 0 for never.
 func (f Frame) Again() int {
 	if f.Events != "" || f.Poll > 0 {
 		return 0
@@ -96,10 +96,10 @@ func (f Frame) Again() int {
 	return f.Refresh
 }
 
-// RefreshSeconds is the refresh interval of a browser without scripts.
+// RefreshSeconds is the refresh interval in a browser without scripts.
 const RefreshSeconds = 30
 
-// UnavailableSeconds is the refresh interval of a browser without scripts while a page is unavailable.
+// UnavailableSeconds is the refresh interval in a browser without scripts while a page is unavailable.
 const UnavailableSeconds = 5
 
 // Notice is a page with a short message.
@@ -107,14 +107,14 @@ type Notice struct {
 	Frame
 
 	Heading, Say string
-	Token        string // token of a link that signs in
+	Token        string // token of a sign-in link
 	Button       string
 	Provider     string // link to the identity provider; "": there is none, or it does not respond
-	ProviderSays string // text about the provider
-	Again        bool   // a session at the provider is not enough
+	ProviderSays string // text of the link
+	Again        bool   // an existing session with the provider is not sufficient
 	Forward      string // URL to continue to; "": none
 	Confirm      string // path of a form without fields, whose button is Button; "": none
-	Steps        []Step // steps that lead to a first record
+	Steps        []Step // steps to record the first data
 	Link         string // link with which the person continues; "": none
 	LinkSays     string
 	Wall         bool // the notice has no links
@@ -148,10 +148,10 @@ func NewWriter(t *text.Texts, hospitals Hospitals, hospital string) *Writer {
 	return p
 }
 
-// FormatClock formats the hour and minute of an instant.
+// FormatClock formats the hour and minute of a time.
 func (p *Writer) FormatClock(t time.Time) string { return t.In(p.Zone).Format("15:04") }
 
-// FormatInstant formats the hour and minute of an instant, or "" for none.
+// FormatInstant formats the hour and minute of an instant, or returns "" for a zero instant.
 func (p *Writer) FormatInstant(i acuity.Instant) string {
 	if i == 0 {
 		return ""
@@ -159,10 +159,10 @@ func (p *Writer) FormatInstant(i acuity.Instant) string {
 	return p.FormatClock(i.Time())
 }
 
-// nearby is the period in which a time of day is unambiguous without a date.
+// nearby is the period within which a time of day needs no date to be unambiguous.
 const nearby = 12 * time.Hour
 
-// FormatAhead formats a future instant, with its weekday if it is not near, or "" for none.
+// FormatAhead formats a future instant, with the weekday if it is not near; a zero instant gives "".
 func (p *Writer) FormatAhead(i acuity.Instant, now time.Time) string {
 	if i == 0 || i.Time().Sub(now) <= nearby {
 		return p.FormatInstant(i)
@@ -171,7 +171,7 @@ func (p *Writer) FormatAhead(i acuity.Instant, now time.Time) string {
 	return p.FormatInstant(i) + " " + p.T("weekday."+strconv.Itoa(weekday))
 }
 
-// FormatMoment formats an instant that may be on another day than now; "" for none.
+// FormatMoment formats an instant that may be on a different day than now; a zero instant gives "".
 func (p *Writer) FormatMoment(i acuity.Instant, now time.Time) string {
 	t, now := i.Time().In(p.Zone), now.In(p.Zone)
 	switch {

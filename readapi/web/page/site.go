@@ -22,19 +22,19 @@ import (
 
 // Config has the dependencies of a site.
 type Config struct {
-	Seals     auth.Seals // nil: signing in is disabled
+	Seals     auth.Seals // nil: sign-in is disabled
 	Users     auth.Users
 	Hospitals Hospitals
-	// OfferProvider returns the link to the identity provider and its text on the page. The link is "" while the
+	// OfferProvider returns the link to the identity provider and the text of that link. The link is "" while the
 	// provider does not respond; both are "" if there is none.
 	OfferProvider func(r *http.Request, t *text.Texts) (link, says string)
-	// Stranger counts a request of an unknown person. It returns false if the address has sent too many, with the time
-	// to wait. A nil Stranger means no limit.
+	// Stranger counts a request from an unknown person. If the address has sent too many, it returns false and the
+	// time to wait. A nil Stranger means no limit.
 	Stranger func(r *http.Request) (retry time.Duration, ok bool)
-	// Refused records a refused request. Both ids are "" for an unknown person; reason is a stable word. Refused may
-	// be nil.
+	// Refused records a refused request. hospital and user are "" for an unknown person; reason is a stable code.
+	// Refused may be nil.
 	Refused func(r *http.Request, hospital, user, reason string)
-	// Await and Position are those of [auth.Cookies].
+	// Await and Position are passed to [auth.Cookies].
 	Await    func(ctx context.Context, position int64)
 	Position func() int64
 	Secure   bool // the pages are served over HTTPS
@@ -42,7 +42,7 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Site has the common parts of all pages: identification of the caller, and rendering of responses.
+// Site provides what all pages share: identification of the caller, and rendering of responses.
 type Site struct {
 	Cookies *auth.Cookies
 	config  Config
@@ -58,11 +58,11 @@ func NewSite(cfg Config) *Site {
 	}
 }
 
-// errElsewhere means that a person has no access to the hospital of a path, or that the hospital does not exist.
+// errElsewhere means that the hospital in a path does not exist or that the person has no access to it.
 var errElsewhere = errors.New("the session is not valid for the hospital in the path")
 
-// ReadSession returns the session of a request, in the hospital of its path if the path names one. It returns the
-// errors of [auth.Cookies.ReadSession], and another error for a hospital that the person may not see.
+// ReadSession returns the session of a request, for the hospital in its path if the path names one. It returns the
+// errors of [auth.Cookies.ReadSession], and errElsewhere for a hospital to which the person has no access.
 func (s *Site) ReadSession(r *http.Request) (*auth.Session, error) {
 	session, err := s.Cookies.ReadSession(r)
 	hospital := chi.URLParam(r, "hospital")
@@ -79,12 +79,12 @@ func (s *Site) ReadSession(r *http.Request) (*auth.Session, error) {
 	return other, nil
 }
 
-// Handler serves a request of a signed-in person.
+// Handler serves a request from a signed-in person.
 type Handler func(w http.ResponseWriter, r *http.Request, session *auth.Session)
 
-// RequireRole calls next for a person with a role. Other people get a page with instructions.
+// RequireRole calls next for a person who has the role. Anyone else gets a page with instructions.
 //
-// The table of [FreshActs] says which acts require a recent sign-in.
+// The table [FreshActs] says which acts require a recent sign-in.
 func (s *Site) RequireRole(role users.Role, next Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		session, err := s.ReadSession(r)
@@ -153,7 +153,7 @@ func (s *Site) NewFrame(r *http.Request, p *Writer, session *auth.Session, title
 		Writer: p, Title: title, Hospital: p.HospitalName, Session: session, Base: auth.AppPath,
 		Assets: s.assets.path, Theme: chosenTheme(r), Address: ownPath(r.URL.RequestURI()),
 	}
-	if r.Method != http.MethodGet { // an act has no page of its own
+	if r.Method != http.MethodGet { // the URL of an act cannot be opened as a page
 		f.Address = ""
 	}
 	switch {
@@ -167,8 +167,8 @@ func (s *Site) NewFrame(r *http.Request, p *Writer, session *auth.Session, title
 	return f
 }
 
-// ShowFault responds with a short message. The text with the key describes the problem, and the text with the key and
-// ".do" is the remedy.
+// ShowFault responds with a short message: the text for key describes the problem, and the text for key+".do" the
+// remedy.
 func (s *Site) ShowFault(w http.ResponseWriter, r *http.Request, status int, session *auth.Session, key string) {
 	s.writeFault(w, r, status, session, key, 0)
 }
@@ -180,8 +180,8 @@ func (s *Site) writeFault(w http.ResponseWriter, r *http.Request, status int, se
 	WritePage(w, r, status, n.Render())
 }
 
-// ShowUnavailable responds that something is currently unavailable, and logs what and why. A page that is only read
-// reloads itself, even in a browser without scripts.
+// ShowUnavailable responds that something is currently unavailable, and logs what and why. In response to a GET, the
+// page reloads itself, even in a browser without scripts.
 func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *auth.Session, what string, err error) {
 	s.config.Log.WarnContext(r.Context(), "page temporarily unavailable", "what", what, "error", err)
 	w.Header().Set("Retry-After", "2")
@@ -192,7 +192,7 @@ func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *
 	s.writeFault(w, r, http.StatusServiceUnavailable, session, "fault.later", refresh)
 }
 
-// LimitTries reports whether an address has tried too many invalid links, in which case it has sent an error response.
+// LimitTries reports whether an address has tried too many invalid links. If so, it has sent an error response.
 func (s *Site) LimitTries(w http.ResponseWriter, r *http.Request) bool {
 	if s.config.Stranger == nil {
 		return false
@@ -211,7 +211,7 @@ const themeCookie = "svc-theme"
 // maxThemeForm is the maximum size of the form that switches the theme, in bytes.
 const maxThemeForm = 4096
 
-// chosenTheme returns the theme that the person of a browser chose: "light", "dark", or "" for the theme of the system.
+// chosenTheme returns the theme chosen in a browser: "light", "dark", or "" for the theme of the system.
 func chosenTheme(r *http.Request) string {
 	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
 		return c.Value
@@ -219,8 +219,8 @@ func chosenTheme(r *http.Request) string {
 	return ""
 }
 
-// ownPath returns a path of the pages with its query, or "" for any other text, such as the URL of another site or of a
-// sign-in link.
+// ownPath returns the text if it is a path of these pages, with or without a query, or "" for any other text, such as
+// the URL of another site or of a sign-in link.
 func ownPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || strings.Contains(text, `\`) ||
@@ -232,7 +232,7 @@ func ownPath(text string) string {
 
 // SwitchTheme switches to the next theme: system, light, dark. It redirects to the page that sent the request.
 func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
-	next := &http.Cookie{ //nolint:gosec // without TLS only on a loopback address
+	next := &http.Cookie{ //nolint:gosec // Secure is off only on a loopback address
 		Name: themeCookie, Value: "light", Path: "/", MaxAge: 400 * 86400,
 		HttpOnly: true, Secure: s.config.Secure, SameSite: http.SameSiteLaxMode,
 	}
@@ -248,7 +248,7 @@ func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // ownPath accepts only paths of these pages
 }
 
-// returnFor is the time for which a browser stores the page to return to.
+// returnFor is how long a browser stores the page to return to.
 const returnFor = 10 * time.Minute
 
 var returnCookie = auth.Cookie{Suffix: "-then", Purpose: "svc.v1 then", Age: returnFor}
@@ -259,8 +259,8 @@ type returnTo struct {
 	Until int64  `json:"t"` // Unix seconds
 }
 
-// requireFreshSignIn reports whether the person of a session signed in within the last hour. If not, it redirects the
-// person to sign in again and return.
+// requireFreshSignIn reports whether the session's user signed in within the last hour. If not, it redirects the user
+// to sign in again and then return to this page.
 func (s *Site) requireFreshSignIn(w http.ResponseWriter, r *http.Request, session *auth.Session) bool {
 	now := s.config.Now()
 	if session.IsFresh(now) {
@@ -279,7 +279,7 @@ func (s *Site) requireFreshSignIn(w http.ResponseWriter, r *http.Request, sessio
 	return false
 }
 
-// ReturnAfterSignIn redirects a signed-in person to the page that required the sign-in, or else to other.
+// ReturnAfterSignIn redirects a signed-in person to the page that required the sign-in, or to other if there is none.
 func (s *Site) ReturnAfterSignIn(w http.ResponseWriter, r *http.Request, other string) {
 	var t returnTo
 	if s.Cookies.Open(r, returnCookie, &t) {

@@ -23,11 +23,11 @@ import (
 	"svc/readapi/web/text"
 )
 
-// Provider is an identity provider with which people sign in: OpenID Connect, the code flow with PKCE. Only its ID
-// token is used.
+// Provider is an identity provider with which people sign in through the OpenID Connect authorization code flow with
+// PKCE. Only its ID token is used.
 type Provider struct {
 	Issuer, ClientID, ClientSecret string
-	// Callback is the URL of [CallbackPath] that is registered at the provider.
+	// Callback is the URL of [CallbackPath] that is registered with the provider.
 	Callback    string
 	GroupsClaim string
 	Roles       []GroupRole
@@ -37,22 +37,22 @@ type Provider struct {
 	Client  *http.Client
 }
 
-// GroupRole is the role of a group in a hospital; "*": in all of them.
+// GroupRole is the role of a group in a hospital; the hospital "*" means all hospitals.
 type GroupRole struct {
 	Group, Hospital string
 	Role            users.Role
 }
 
-// These are the paths of the sign-in with a provider.
+// These are the paths for signing in with a provider.
 const (
 	startPath    = "/oidc/start"
 	CallbackPath = "/oidc/callback"
 )
 
-// Directory stores the users that a provider signs in.
+// Directory stores the users who sign in through a provider.
 type Directory interface {
-	// SignIn records the roles of a person by hospital, and begins a session. It returns the users of the person, at
-	// least one. The error is [users.ErrNoAccess] if there is none.
+	// SignIn records a person's role in each hospital and begins a session. It returns the person's users, at least
+	// one. The error is [users.ErrNoAccess] if the person has none.
 	SignIn(
 		ctx context.Context, subjects [][]byte, label string, roles map[string]users.Role, in users.SignIn,
 	) (users.Session, []users.User, error)
@@ -62,13 +62,13 @@ type Directory interface {
 
 const (
 	oidcWithin = 5 * time.Second  // timeout of one request to the provider
-	oidcAgain  = 10 * time.Second // pause after it did not respond
+	oidcAgain  = 10 * time.Second // pause after the provider did not respond
 	signInFor  = 10 * time.Minute // time limit of a sign-in at the provider
 )
 
 var startCookie = auth.Cookie{Suffix: "-oidc", Purpose: "svc.v1 oidc", Age: signInFor}
 
-// errNotThere means that the provider did not respond recently.
+// errNotThere means that the provider recently failed to respond.
 var errNotThere = errors.New("the identity provider does not respond")
 
 // Discovery reads the configuration of a provider on demand.
@@ -86,7 +86,7 @@ func NewDiscovery(cfg *Provider, now func() time.Time) *Discovery {
 	return &Discovery{cfg: cfg, now: now}
 }
 
-// Offer returns the link to the provider and its text on the page. The link is "" while the provider does not
+// Offer returns the link to the provider and the text of that link. The link is "" while the provider does not
 // respond. Both are "" if there is no discovery.
 func (d *Discovery) Offer(r *http.Request, t *text.Texts) (link, says string) {
 	if d == nil {
@@ -107,12 +107,12 @@ type provider struct {
 	style oauth2.AuthStyle
 }
 
-// signatures are the algorithms whose keys a provider can publish.
+// signatures are the accepted signature algorithms: those with public keys, which a provider can publish.
 var signatures = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
 }
 
-// newProvider reads the URL of the keys of a provider.
+// newProvider reads the URL of a provider's keys.
 func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	var told struct {
 		Keys  string   `json:"jwks_uri"`
@@ -124,7 +124,8 @@ func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	}
 	unknown := func(name string) bool { return !slices.Contains(signatures, name) }
 	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), client), told.Keys)
-	// The style is set, because the library would otherwise try both styles and send two requests for each failure.
+	// The style is set because the library would try both styles if it were not, which sends two requests for each
+	// failure.
 	style := oauth2.AuthStyleInHeader // the default (OpenID Connect Discovery 1.0, section 3)
 	if len(told.Ways) > 0 && !slices.Contains(told.Ways, "client_secret_basic") {
 		style = oauth2.AuthStyleInParams
@@ -132,7 +133,7 @@ func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	return &provider{p, keys, slices.DeleteFunc(told.Signs, unknown), style}, nil
 }
 
-// discover returns the provider. The error means that the provider currently does not respond.
+// discover returns the provider. An error means that the provider currently does not respond.
 func (d *Discovery) discover(ctx context.Context) (*provider, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -148,7 +149,7 @@ func (d *Discovery) discover(ctx context.Context) (*provider, error) {
 	told, err := oidc.NewProvider(ctx, d.cfg.Issuer)
 	var p *provider
 	if err == nil {
-		p, err = newProvider(told, d.cfg.Client) //nolint:contextcheck // the provider fetches keys as long as the process runs
+		p, err = newProvider(told, d.cfg.Client) //nolint:contextcheck // the provider fetches keys for as long as the process runs
 	}
 	if err != nil {
 		d.failed = d.now()
@@ -178,13 +179,13 @@ type start struct {
 	Again bool `json:"a,omitempty"`
 }
 
-// usedStates records the states that were returned, so that a cookie causes only one request to the provider.
+// usedStates records the states that have been used, so that one cookie causes only one request to the provider.
 type usedStates struct {
 	mu  sync.Mutex
-	all map[string]time.Time // when the state was returned
+	all map[string]time.Time // when each state was used
 }
 
-// use reports whether a state is returned for the first time.
+// use reports whether a state is used for the first time.
 func (u *usedStates) use(state string, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -205,10 +206,10 @@ func (u *usedStates) use(state string, now time.Time) bool {
 const statesAtMost = 10_000
 
 // beginSignIn sends the browser to the provider. It sets a cookie for ten minutes and changes nothing else. Only a
-// form of these pages can start a sign-in, so another site cannot start one for a person.
+// form on these pages can start a sign-in, so other sites cannot.
 //
-// The response is a page that continues automatically, not a redirect, because the policy of these pages forbids
-// forms to lead to another site, and browsers apply it to every redirect after a form.
+// The response is a page that continues automatically, not a redirect, because the Content-Security-Policy of these
+// pages forbids forms that lead to another site, and browsers apply this to every redirect after a form.
 func (s *site) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	if s.LimitTries(w, r) {
 		return
@@ -242,7 +243,8 @@ func (s *site) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// readStart returns the state that the browser stored, or false if it has none for this response of the provider.
+// readStart returns the state that the browser stored, or false if it stored none for this response from the
+// provider.
 func (s *site) readStart(r *http.Request) (st start, ok bool) {
 	if !s.Cookies.Open(r, startCookie, &st) || st.State == "" {
 		return st, false
@@ -269,7 +271,7 @@ func chooseLabel(names ...string) string {
 
 const mostLabel = 100
 
-// mapRoles returns the highest role of the groups in each hospital.
+// mapRoles returns, for each hospital, the highest role that the groups have.
 func (s *site) mapRoles(groups []string) map[string]users.Role {
 	roles := map[string]users.Role{}
 	give := func(hospital string, role users.Role) {
@@ -292,7 +294,7 @@ func (s *site) mapRoles(groups []string) map[string]users.Role {
 	return roles
 }
 
-// endSignIn signs a person in with the response of the provider.
+// endSignIn signs a person in from the provider's response.
 func (s *site) endSignIn(w http.ResponseWriter, r *http.Request) {
 	if s.LimitTries(w, r) {
 		return
