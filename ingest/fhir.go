@@ -19,21 +19,21 @@ type fhirAnswer struct {
 	common
 	Resources fhirCounts  `json:"resources"`
 	ADTEvents int         `json:"adtEvents"` // Encounters among the applied resources
-	Signals   int         `json:"signals"`   // Observations and MedicationAdministrations
-	Diagnoses int         `json:"diagnoses"` // Conditions
+	Signals   int         `json:"signals"`   // Observations and MedicationAdministrations among them
+	Diagnoses int         `json:"diagnoses"` // Conditions among them
 	Issues    []fhirIssue `json:"issues"`
 }
 
 type fhirCounts struct {
 	Received int `json:"received"`
 	Applied  int `json:"applied"`
-	Exists   int `json:"exists,omitempty"` // known already: a conditional create that changed nothing
+	Exists   int `json:"exists,omitempty"` // already known: conditional creates without effect
 	Ignored  int `json:"ignored"`
 	Rejected int `json:"rejected"`
 }
 
 type fhirIssue struct {
-	Severity   string `json:"severity"` // error warning information
+	Severity   string `json:"severity"` // error, warning or information
 	Code       string `json:"code"`
 	Expression string `json:"expression"` // a path as in FHIRPath
 	Message    string `json:"message"`    // what was found and what to do
@@ -82,8 +82,8 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, answer)
 }
 
-// refusal returns the response to a body that cannot be used as a whole. If the body is not JSON, it is parsed again
-// to find the position of the error.
+// refusal returns the response to a body that is refused as a whole. A body that is not JSON is parsed again to find
+// the position of the error.
 func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 	if f.TooLarge {
 		return httpapi.Problem{
@@ -113,8 +113,8 @@ func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 	}
 }
 
-// unservedTransaction returns the response to a transaction with unsupported requests. A transaction is atomic, so
-// none of it is applied.
+// unservedTransaction returns the response to a transaction with unsupported requests. Because a transaction is
+// atomic, no part of it is applied.
 func unservedTransaction(f *fhir.Fault) httpapi.Problem {
 	p := httpapi.Problem{
 		Kind: httpapi.NotSupported, Message: "The transaction asks for an operation that svc does not support, so none of it was applied. " +
@@ -126,7 +126,7 @@ func unservedTransaction(f *fhir.Fault) httpapi.Problem {
 	return p
 }
 
-// place sets the path of each warning to the resource that its event was made from.
+// place sets the path of each warning to the resource from which its event was made.
 func (a *fhirAnswer) place(p *Places) {
 	for i := range a.Warnings {
 		w := &a.Warnings[i]
@@ -163,7 +163,7 @@ func (a *fhirAnswer) refuseResources(bundle *fhir.Facts, c *acuity.Change) {
 }
 
 // A FHIR client (Accept: application/fhir+json) that sends a transaction or batch gets a Bundle with one entry for
-// each entry sent, or else an OperationOutcome.
+// each entry sent; for any other body, it gets an OperationOutcome.
 
 // responseBundle is the Bundle that responds to a transaction or batch.
 type responseBundle struct {
@@ -188,7 +188,7 @@ func answerFHIR(w http.ResponseWriter, r *http.Request, facts *fhir.Facts, a *fh
 		return
 	}
 	status := http.StatusOK
-	if facts.Rejected > 0 && facts.Applied+facts.Existing+facts.Ignored == 0 { // 422, as for the create of one such resource
+	if facts.Rejected > 0 && facts.Applied+facts.Existing+facts.Ignored == 0 { // 422, as for creating a single such resource
 		status = http.StatusUnprocessableEntity
 	}
 	issues := []httpapi.OutcomeIssue{a.summary()}
@@ -198,7 +198,8 @@ func answerFHIR(w http.ResponseWriter, r *http.Request, facts *fhir.Facts, a *fh
 	httpapi.WriteFHIR(w, r, status, httpapi.NewOutcome(issues...))
 }
 
-// summary returns the first issue of an outcome, because an outcome must have at least one.
+// summary returns an issue that sums up the body. It comes first, so that an outcome has at least one issue, as FHIR
+// requires.
 func (a *fhirAnswer) summary() httpapi.OutcomeIssue {
 	text := "pending"
 	if a.Outcome != nil {
@@ -211,7 +212,7 @@ func (a *fhirAnswer) summary() httpapi.OutcomeIssue {
 	}
 }
 
-// allIssues returns the issues of reading the body and the warnings of applying it.
+// allIssues returns the issues from reading the body and the warnings from applying it.
 func (a *fhirAnswer) allIssues() []fhirIssue {
 	all := a.Issues
 	for _, w := range a.Warnings {
@@ -245,7 +246,7 @@ func (i *fhirIssue) outcome() httpapi.OutcomeIssue {
 	return one
 }
 
-// entryStatus is the HTTP status of an entry by its result.
+// entryStatus maps the result of an entry to its HTTP status.
 var entryStatus = map[fhir.Entry]string{
 	fhir.EntryApplied: "200 OK", fhir.EntryIgnored: "200 OK", fhir.EntryExists: "200 OK", fhir.EntryRejected: "422 Unprocessable Entity",
 	fhir.EntryNotAllowed: "405 Method Not Allowed", fhir.EntryNotSupported: "501 Not Implemented",
@@ -254,7 +255,8 @@ var entryStatus = map[fhir.Entry]string{
 // accepted is the status of an entry that is durable but not applied yet.
 const accepted = "202 Accepted"
 
-// bundle returns a response for each entry. An issue that belongs to no entry is added to the first.
+// bundle returns a Bundle with a response for each entry. An issue that does not belong to an entry is added to the
+// first one.
 func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 	b := responseBundle{ResourceType: "Bundle", Type: facts.Bundle + "-response", Entry: make([]responseEntry, len(facts.Entries))}
 	issues := make([][]httpapi.OutcomeIssue, len(facts.Entries))

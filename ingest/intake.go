@@ -28,7 +28,7 @@ type Intake struct {
 	Event    acuity.Instant // latest time in the facts; 0: none
 	Position *Position      // nil: nothing was appended
 
-	Request string   // id of the HTTP request; "" if there is none or if the sender chose it, because such an id must not be shown to others
+	Request string   // id of the HTTP request; "": none, or chosen by the sender and not to be shown to others
 	Notices []Notice // refused parts, and warnings from parsing the body
 	Places  *Places  // for warnings from applying the observation; nil: nothing was appended
 }

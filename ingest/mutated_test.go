@@ -16,9 +16,8 @@ import (
 	"svc/internal/httpapi"
 )
 
-// This test sends malformed requests: 5,000 requests of the corpus with up to four changes of form.
-// [unitProbe.findFault] checks each answer. A request that fails is reduced as far as possible before it
-// is reported.
+// This test sends malformed requests: 5,000 requests of the corpus with up to four changes of their form.
+// [unitProbe.findFault] checks each answer. A failing request is reduced as far as possible before it is reported.
 
 // mutant is a request that was derived from another.
 type mutant struct{ feed, body string }
@@ -35,7 +34,7 @@ func TestNoFactOfAMutatedRequestIsLost(t *testing.T) {
 	for _, body := range filesOf(t, "fhir/testdata/*.json") {
 		bases = append(bases, mutant{"fhir", body})
 	}
-	for range 20 { // each of these exists only once
+	for range 20 { // there is only one of each of these
 		bases = append(bases, mutant{"clinical", clinicalBody}, mutant{"census", censusBody}, mutant{"adt", adtBody},
 			mutant{"batch", `{"events":[` + adtBody + `,{"eventType":"A03","occurredAt":"2026-03-04T15:20:00Z","visitId":"V1"}]}`})
 	}
@@ -106,12 +105,12 @@ func (p *unitProbe) try(t *testing.T, m mutant) tried {
 	return tried{a, numbered.ReplaceAllString(state, ""), said.Data.Issues}
 }
 
-// numbered matches the numbers of statements, which are not facts.
+// numbered matches the sequence numbers in records, which are not facts.
 var numbered = regexp.MustCompile(`"Number":\d+,?|"Next\w*":\d+,?`)
 
-// findFault returns the fault in the answer to a request, or "" if there is none. The request must not
-// panic or return a server error. A refusal names the location and the rule, without repeating a
-// value. Every fact of the request changes the state or is named in the answer.
+// findFault returns the fault in the answer to a request, or "" if there is none. The request must not cause a panic
+// or a server error. A refusal must name the location and the rule without repeating a value. Every fact in the
+// request must change the state or be named in the answer.
 func (p *unitProbe) findFault(t *testing.T, m mutant) (why string) {
 	t.Helper()
 	defer func() {
@@ -172,7 +171,7 @@ func (a *tried) names(feed string, of part) bool {
 		}
 	}
 	for _, i := range a.issues {
-		entry := strings.TrimSuffix(of.path, ".resource")                                    // the method of an entry may be the fault
+		entry := strings.TrimSuffix(of.path, ".resource")                                    // the fault may be the method of the entry
 		if covers(i.Expression, entry) || i.Code == "type_not_used" && !readTypes[of.kind] { // only the first resource of each type is named
 			return true
 		}
@@ -219,7 +218,7 @@ func itemsOf(t *testing.T, m mutant) (all []part) {
 				walk(v[i], append(slices.Clip(at), i))
 			}
 		case map[string]any:
-			kind, _ := v["resourceType"].(string) //nolint:errcheck // the zero value fits
+			kind, _ := v["resourceType"].(string) //nolint:errcheck // "" if there is none
 			named := slices.Contains([]string{"Encounter", "Condition", "Observation", "MedicationAdministration"}, kind)
 			_, isItem := append(at, "")[max(len(at)-1, 0)].(int)
 			if m.feed == "fhir" && named && len(at) > 0 || list != "" && len(at) == 2 && at[0] == list && isItem {
@@ -240,7 +239,7 @@ func itemsOf(t *testing.T, m mutant) (all []part) {
 	}
 	walk(tree, nil)
 	if m.feed == "fhir" && slices.ContainsFunc(slices.Collect(maps.Values(seen)), func(n int) bool { return n > 1 }) {
-		return nil // versions of one resource, or duplicates
+		return nil // versions of the same resource, or duplicates
 	}
 	return all[:min(2, len(all))]
 }
@@ -391,7 +390,7 @@ func mutateMessage(r *rand.Rand, text string) string {
 	return join()
 }
 
-// ways are the kinds of changes to the form of a request.
+// ways are the ways in which the form of a request is changed.
 var ways = []string{
 	"drop", "double", "swap", "blank", "indent", "case", "escape", "repeat", "components", "coarse", "unnumbered", "event",
 	"value", "more", "ends", "delimiters", "batch", "cut",
@@ -489,17 +488,17 @@ func mutateJSON(r *rand.Rand, m mutant, bases []mutant) string {
 	return writeAny(tree)
 }
 
-// canaryField is a field name that no feed has. Answers name it.
+// canaryField is a field name that no feed has, and that answers must name.
 const canaryField = "unknownField"
 
-// valueAt returns the value at a path of a tree.
+// valueAt returns the value at a path in a tree.
 func valueAt(tree any, at []any) any {
 	for _, token := range at {
 		switch token := token.(type) {
 		case string:
-			tree = tree.(map[string]any)[token] //nolint:errcheck,forcetypeassert // as the tree is
+			tree = tree.(map[string]any)[token] //nolint:errcheck,forcetypeassert // the path comes from this tree
 		case int:
-			tree = tree.([]any)[token] //nolint:errcheck,forcetypeassert // as the tree is
+			tree = tree.([]any)[token] //nolint:errcheck,forcetypeassert // the path comes from this tree
 		}
 	}
 	return tree

@@ -8,31 +8,31 @@ import (
 	"svc/acuity"
 )
 
-// Places maps paths in an observation to paths in the body that it was made from. The
-// code that applies an observation knows only paths in the observation.
+// Places maps paths in an observation to paths in the body from which the observation was made. The code that applies
+// an observation knows only paths in the observation.
 type Places struct {
-	// The observation has only the events of the body that were not refused. list is the name of the list of events in
-	// the body. origins has the index in that list for each event of the observation.
+	// The observation contains only those events of the body that were not refused. list is the name of the body's
+	// list of events; origins has, for each event of the observation, its index in that list.
 	list    string
 	origins []int
 
 	controlIDs   []string                        // control ids of HL7 messages, in the order of the body
 	triggers     []string                        // trigger events of the messages
 	adt          bool                            // the body has events of the JSON feeds
-	encounters   []string                        // FHIR only: the resource that each event was made from
-	resource     func(list string, i int) string // FHIR only: the resource that element i of a list was made from
+	encounters   []string                        // FHIR only: for each event, the resource from which it was made
+	resource     func(list string, i int) string // FHIR only: returns the resource from which element i of a list was made
 	readWarnings []acuity.Warning                // warnings that were reported while the body was parsed
 	pseudonym    func(kind, value string) string
 }
 
-// PlacesRead returns the places of a body of one message, with the warnings of parsing it.
+// PlacesRead returns the places of a body of one message, with the warnings from parsing it.
 func PlacesRead(warnings []acuity.Warning) *Places { return &Places{readWarnings: warnings} }
 
 // Events returns the number of events for which p has places, at least 1.
 func (p *Places) Events() int { return max(len(p.origins), len(p.controlIDs), len(p.encounters), 1) }
 
-// Notice returns the notice of a warning about applying the observation; false if the
-// same warning was already reported.
+// Notice returns the notice for a warning from applying the observation, or false if the same warning has already
+// been reported.
 func (p *Places) Notice(w acuity.Warning) (Notice, bool) {
 	path := p.locateWarning(w)
 	if p.encounters != nil {
@@ -44,7 +44,7 @@ func (p *Places) Notice(w acuity.Warning) (Notice, bool) {
 	return Notice{ControlID: p.controlID(path), Code: w.Code, Path: path}, true
 }
 
-// Refusal returns the notice of event i of the observation, which was not applied.
+// Refusal returns the notice for event i of the observation, which was not applied.
 func (p *Places) Refusal(i int, reason string) Notice {
 	n, _ := p.Notice(acuity.Warning{Code: reason, Path: item("events", i)})
 	n.Refused, n.Code = true, reason
@@ -68,8 +68,8 @@ func (p *Places) locate(path string) string {
 	return item(p.list, p.origins[n]) + rest
 }
 
-// locateWarning returns the path in the body for a warning about applying the observation. A warning about a whole
-// event gets the path of the field that it is about.
+// locateWarning returns the path in the body for a warning from applying the observation. A warning about a whole
+// event gets the path of the field that caused it.
 func (p *Places) locateWarning(w acuity.Warning) string {
 	path, place := p.locate(w.Path), ""
 	_, rest, of := eventPath(w.Path)
@@ -90,8 +90,7 @@ func (p *Places) locateWarning(w acuity.Warning) string {
 	return path + place
 }
 
-// placeOfWarning maps a warning about applying an event to the field that it concerns: the main HL7 field, and the
-// field of a JSON event.
+// placeOfWarning maps a warning from applying an event to the field that it concerns, in HL7 and in a JSON event.
 var placeOfWarning = map[string]struct{ hl7, adt string }{
 	"account_shared":           {"PID-18", ""},
 	"admit_cancelled":          {"PV1-19", "visitId"},
@@ -117,7 +116,7 @@ var placeOfWarning = map[string]struct{ hl7, adt string }{
 // eventPath splits a path of the observation into the index of an event and the rest.
 func eventPath(path string) (n int, rest string, ok bool) { return pathIn("events", path) }
 
-// pathIn splits a path into the index of an element of list and the rest.
+// pathIn splits a path into the index of an element of the list and the rest.
 func pathIn(list, path string) (n int, rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, list+"[")
 	digits, rest, cut := strings.Cut(rest, "]")
@@ -125,7 +124,7 @@ func pathIn(list, path string) (n int, rest string, ok bool) {
 	return n, rest, ok && cut && err == nil && n >= 0
 }
 
-// part returns the part of the body for a path of the observation.
+// part returns the part of the body to which a path of the observation belongs.
 func (p *Places) part(path string) string {
 	n, _, event := eventPath(path)
 	s, _, signal := pathIn("signals", path)
@@ -140,7 +139,7 @@ func (p *Places) part(path string) string {
 	return p.locate(path)
 }
 
-// statementWarnings are domain warnings about a statement on a visit or a patient, not about an event.
+// statementWarnings are warnings about facts on a visit or a patient rather than about an event.
 var statementWarnings = []string{"reference_waiting", "value_unreadable"}
 
 // encounter returns the FHIR resource that a warning is about, or "" if it is unknown.

@@ -23,11 +23,11 @@ type shape struct {
 
 // field has the constraints on one field of a shape.
 type field struct {
-	required           bool     // no omitempty
+	required           bool     // the JSON tag lacks omitempty
 	max                int64    // maxLength of a text in characters, or maximum of a number; 0: none
 	minItems, maxItems int      // for a list
 	words              []string // accepted values (enum); nil: any
-	inner              *shape   // of the object, or of the objects in the list
+	inner              *shape   // shape of the object, or of the objects in the list
 }
 
 var shapes sync.Map // reflect.Type to *shape
@@ -37,7 +37,7 @@ func shapeOf[T any]() *shape { return shapeOfType(reflect.TypeFor[T]()) }
 
 func shapeOfType(t reflect.Type) *shape {
 	if known, ok := shapes.Load(t); ok {
-		return known.(*shape) //nolint:errcheck,forcetypeassert // no other type is stored
+		return known.(*shape) //nolint:errcheck,forcetypeassert // only shapes are stored
 	}
 	s := &shape{name: t.Name(), fields: map[string]*field{}}
 	for f := range t.Fields() {
@@ -64,7 +64,7 @@ func innerOf(t reflect.Type) *shape {
 	return shapeOfType(t)
 }
 
-// number returns the number in a tag, or 0 if there is no such tag.
+// number returns the number in a struct tag, or 0 if there is no such tag.
 func number(f reflect.StructField, tag string) int64 {
 	text, ok := f.Tag.Lookup(tag)
 	if !ok {
@@ -72,12 +72,12 @@ func number(f reflect.StructField, tag string) int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		panic(fmt.Sprintf("%s of %s: %v", tag, f.Name, err)) // the shapes are defined in this program
+		panic(fmt.Sprintf("%s of %s: %v", tag, f.Name, err)) // a bug: shapes are defined in this program
 	}
 	return n
 }
 
-// words returns the words of the tag enum.
+// words returns the words in the tag enum.
 func words(f reflect.StructField) []string {
 	text, ok := f.Tag.Lookup("enum")
 	if !ok {
@@ -86,7 +86,7 @@ func words(f reflect.StructField) []string {
 	return slices.Clip(strings.Split(text, ","))
 }
 
-// field returns the constraints on a field. A reader may request only fields of its shape.
+// field returns the constraints on a field. It panics if the shape lacks the field.
 func (s *shape) field(name string) *field {
 	f := s.fields[name]
 	if f == nil {
@@ -98,10 +98,9 @@ func (s *shape) field(name string) *field {
 // itemsAtMost returns the maximum number of elements of a list in a body.
 func itemsAtMost[T any](name string) int64 { return int64(shapeOf[T]().field(name).maxItems) }
 
-// Decode reads the body of one request of a JSON feed (adt, census, clinical, roster,
-// staffing) into o, as the handler of that feed does. It needs no server, and adds
-// nothing that only a request has (its identity). The caller sets channel, hospital and
-// time of receipt in o. The error lists the rules that the body breaks.
+// Decode reads the body of one request of a JSON feed (adt, census, clinical, roster, staffing) into o, as the
+// handler of that feed does. It needs no server, and does not set what only a request has: its identity. The caller
+// sets channel, hospital and time of receipt in o. The error lists the rules that the body breaks.
 func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms Pseudonyms) ([]acuity.Warning, error) {
 	body = syntax.TrimBOM(body)
 	problem := httpapi.CheckJSON(body)
@@ -130,7 +129,7 @@ func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms 
 	return slices.Clip(in.warnings), nil
 }
 
-// brokenRules is a problem as an error. It names rules and paths, never values.
+// brokenRules is a problem in the form of an error. It names rules and paths, never values.
 type brokenRules struct{ *httpapi.Problem }
 
 // Error implements [error].
@@ -142,22 +141,22 @@ func (r brokenRules) Error() string {
 	return strings.Join(text, " ")
 }
 
-// reader decodes one body and collects every rule that the body breaks, so that a sender gets all of them at once.
-// The collected rules never contain a value of the body.
+// reader decodes one body and collects every rule that the body breaks, so that the sender sees them all at once. The
+// collected rules never contain a value from the body.
 type reader struct {
 	now       acuity.Instant
 	zone      *time.Location
-	beside    acuity.Moment // time of the event or snapshot that is parsed; it makes coarse times in it exact
+	beside    acuity.Moment // time of the event or snapshot being parsed; used to make its coarse times exact
 	pseudonym func(kind, value string) string
 
 	faults   []httpapi.Detail // rules broken by a malformed body
-	misfits  []httpapi.Detail // rules broken by a well-formed body: parts that contradict each other or name something that does not exist
+	misfits  []httpapi.Detail // rules broken by a well-formed body: parts are contradictory or name something that does not exist
 	warnings []acuity.Warning
 
 	places  Places
-	notices []Notice // about refused parts of an accepted body, and about FHIR issues
+	notices []Notice // refused parts of an accepted body, and FHIR issues
 	warned  int      // number of warnings among the notices
-	unused  int      // number of unused facts according to these warnings
+	unused  int      // number of unused facts that these warnings report
 
 	space []member // shared memory for the fields of all objects
 }
@@ -174,7 +173,7 @@ func (r *reader) unfit(path, rule string) {
 	}
 }
 
-// warnMore is the code of the last warning that is listed, if there are more.
+// warnMore is the code of the last listed warning if others are omitted.
 const warnMore = "more_not_listed"
 
 func (r *reader) warn(code, path string) {
@@ -186,7 +185,7 @@ func (r *reader) warn(code, path string) {
 	}
 }
 
-// problem returns why the body is refused, or nil if it is not.
+// problem returns the problem for which the body is refused, or nil if it is not refused.
 func (r *reader) problem() *httpapi.Problem {
 	switch {
 	case len(r.faults) > 0:

@@ -349,9 +349,9 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	switch {
 	case kind == "Condition" && slices.Contains(l.tokens, any("contained")): // contained_not_used names the whole resource
 		return true
-	case strings.HasPrefix(path, "clinicalStatus.") && path != "clinicalStatus.coding.code": // the code applies, or the text if there is no code
+	case strings.HasPrefix(path, "clinicalStatus.") && path != "clinicalStatus.coding.code": // the code applies, else the text
 		return true
-	case path == "focus.reference", strings.HasPrefix(path, "bodySite.coding."): // the display or text of the code also identifies the fetus
+	case path == "focus.reference", strings.HasPrefix(path, "bodySite.coding."): // so does the code's text
 		return true
 	case path == "contained.resourceType" && r["focus"] != nil: // the reference identifies the fetus, regardless of its target
 		return true
@@ -397,7 +397,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return true
 	case kind == "Encounter" && path == "period.start":
 		return code("status") == `"planned"`
-	case path == "location.period.end", path == "location.period.start": // the next location ends this one, or another level of the location applies
+	case path == "location.period.end", path == "location.period.start": // ended by the next location
 		return true
 	case path == "location.location.display":
 		return regexp.MustCompile(`"(wa|bd|si|bu|lvl)"`).MatchString(code("location"))
@@ -446,7 +446,7 @@ func isByDesign(l leaf, from int) bool {
 	case "type":
 		return true // of a reference
 	case "display":
-		return slices.Contains([]string{"subject", "encounter", "context", "partOf"}, names[0]) && len(names) == 2 // the display name of a person
+		return slices.Contains([]string{"subject", "encounter", "context", "partOf"}, names[0]) && len(names) == 2 // a person's name
 	case "system":
 		if slices.Contains([]string{"class", "category", "clinicalStatus", "verificationStatus", "dataAbsentReason", "interpretation"}, names[0]) ||
 			slices.Contains(names, "physicalType") {

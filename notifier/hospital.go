@@ -32,7 +32,7 @@ type ended struct {
 	entry outbound.Entry
 }
 
-// hospital is the state of one hospital of an ownership.
+// hospital is the state of one hospital in an ownership.
 type hospital struct {
 	owner *ownership
 	id    string

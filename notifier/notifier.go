@@ -1,5 +1,5 @@
-// Package notifier turns committed changes of verdicts into messages: webhooks get every change in order, people get
-// damped alerts.
+// Package notifier turns committed changes of verdicts into messages: webhooks get every change, in order, and people
+// get damped alerts.
 //
 //   - An [outbound.Event] is created for each effect of a change. It is stored in the ledger before any request is
 //     sent for it.
@@ -31,7 +31,7 @@ import (
 type Config struct {
 	Settings  Settings
 	Ledger    Ledger
-	LedgerID  string // of the topic; a position that names another ledger is ignored
+	LedgerID  string // id of the ledger topic; a position from a different ledger is ignored
 	Partition func(hospital string) int32
 	Lists     DeliveryList
 	People    People
@@ -39,12 +39,12 @@ type Config struct {
 	Senders   map[outbound.Channel]outbound.Sender
 	Log       *slog.Logger
 
-	Now    func() time.Time // nil: the clock of the machine
+	Now    func() time.Time // nil: the system clock
 	Drain  time.Duration    // maximum wait for requests in flight when a partition is revoked; 0: 5 s
 	Limits Limits
 }
 
-// Limits limit the work in progress. The default of a zero field is in its comment.
+// Limits limit the work in progress. A zero field means the default in its comment.
 type Limits struct {
 	InFlight int // requests in flight; 512
 	PerHost  int // requests in flight to one host; 32
@@ -55,16 +55,16 @@ type Limits struct {
 
 const (
 	keepBacklog = 64              // events of a long backlog that are kept in memory
-	keepRecent  = 5 * time.Second // minimum time that each event is kept in memory, because a new endpoint may need it
+	keepRecent  = 5 * time.Second // minimum time for which an event is kept in memory, because a new endpoint may need it
 	sweepEvery  = 10 * time.Second
-	rewriteAge  = time.Hour // age at which the record of a queue or a hospital is written again: a restore begins at the oldest record
-	keepSent    = 4096      // message ids that a hospital remembers as sent
+	rewriteAge  = time.Hour // age at which a queue's or hospital's record is written again, because a restore starts at the oldest
+	keepSent    = 4096      // maximum number of message ids that a hospital remembers as sent
 	readsAtOnce = 8         // concurrent reads of the ledger by queues that are far behind
-	saveAtOnce  = 5000      // unacknowledged ledger entries beyond which no more changes are accepted
+	saveAtOnce  = 5000      // number of unacknowledged ledger entries at which no more changes are accepted
 )
 
-// Notifier does the work of one process. The group member calls its methods in the order that internal/stream
-// guarantees.
+// Notifier does the notification work of one process. The member of the consumer group calls its methods in the order
+// that internal/stream guarantees.
 type Notifier struct {
 	cfg   Config
 	log   *slog.Logger
@@ -73,11 +73,11 @@ type Notifier struct {
 	mail       mailbox
 	ended      chan struct{} // closed when Run has returned
 	fault      atomic.Pointer[error]
-	saves      atomic.Int64    // ledger entries not acknowledged yet
+	saves      atomic.Int64    // number of unacknowledged ledger entries
 	capacity   chan struct{}   // signals that saves has fallen below saveAtOnce
 	ownedCount atomic.Int64    // current ownerships, for readers outside the loop
 	everOwned  atomic.Int64    // ownerships ever begun
-	oldest     [2]atomic.Int64 // when the oldest pending event of a webhook, and message to a person, occurred: unix ms; 0: none
+	oldest     [2]atomic.Int64 // time of the oldest pending webhook event and of the oldest pending message, Unix ms; 0: none
 
 	// Only the loop may access the following fields.
 	owned   map[int32]*ownership
@@ -106,7 +106,7 @@ func New(cfg Config) *Notifier {
 	return n
 }
 
-// traced returns the logger for a delivery, which adds the id of its trace if it has one.
+// traced returns a logger that adds the trace id of a delivery, if it has one.
 func (n *Notifier) traced(traceparent string) *slog.Logger {
 	if id := traceID(traceparent); id != "" {
 		return n.log.With("trace_id", id)

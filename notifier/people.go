@@ -13,7 +13,8 @@ import (
 // stepWithin is the timeout of a step.
 const stepWithin = 2 * time.Second
 
-// consider starts a step of People for the hospital if there is news. News during a step waits for the next one.
+// consider starts a step of [People] for the hospital if there is input. Input that arrives during a step waits for
+// the next step.
 func (h *hospital) consider() {
 	owner := h.owner
 	n := owner.n
@@ -56,7 +57,7 @@ func (h *hospital) consider() {
 	}()
 }
 
-// postponeStep keeps the input of a step for another step at next. The changes remain unseen.
+// postponeStep keeps the input of a step for another step at the instant next. Its level changes remain unseen.
 func (h *hospital) postponeStep(next time.Time, in *Happening, over []ended) {
 	if h.owner.gone {
 		return
@@ -67,7 +68,7 @@ func (h *hospital) postponeStep(next time.Time, in *Happening, over []ended) {
 	h.wakeAt(next)
 }
 
-// wakeAt sets the instant of the next step without news; zero: never.
+// wakeAt sets the instant of the next step if nothing happens before; zero: never.
 func (h *hospital) wakeAt(next time.Time) {
 	n := h.owner.n
 	n.timers.stop(&h.wake)
@@ -80,9 +81,9 @@ func (h *hospital) wakeAt(next time.Time) {
 	})
 }
 
-// applyStep executes a step. The state of People is stored after the messages. After a crash between the two, the
-// step is repeated, and messages with the same id are not sent twice. Until the state is stored, a restore still
-// finds the input of the step. traceparent is the trace of the latest change of the step.
+// applyStep executes a step. The state of [People] is stored after the messages. After a crash between the two, the
+// step is repeated; messages with the same id are not sent twice. Until the state is stored, a restore still finds
+// the input of the step. traceparent is the trace of the latest change in that input.
 func (h *hospital) applyStep(s Step, seen int, traceparent string) {
 	owner := h.owner
 	n := owner.n
@@ -110,7 +111,7 @@ func (h *hospital) applyStep(s Step, seen int, traceparent string) {
 			h.publish(e, nil)
 		}
 	}
-	for i := range s.Closed { // before the state, after which the step is not repeated
+	for i := range s.Closed { // before the state is stored: after that, the step is not repeated
 		owner.append(&outbound.ClosedRun{Run: s.Closed[i], Term: owner.number}, nil)
 	}
 	if seen > 0 || s.Memory != nil {
@@ -128,7 +129,7 @@ func (h *hospital) applyStep(s Step, seen int, traceparent string) {
 		}
 	}
 	h.wakeAt(s.Next)
-	h.stepping = false // messages that ended above are input of the next step
+	h.stepping = false // messages that ended above become input of the next step
 	h.consider()
 }
 
@@ -142,8 +143,8 @@ type message struct {
 	over  bool
 }
 
-// post stores a message and sends it. A message that is already in the ledger is not changed: a step that a crash
-// interrupted is repeated and writes the same messages again.
+// post stores a message and sends it. A message that is already in the ledger is left unchanged, because a step that
+// is repeated after a crash posts the same messages again.
 func (h *hospital) post(e *outbound.Entry, command string) {
 	d := &e.Delivery
 	if h.messages[d.ID] != nil || h.sent[d.ID] && d.State == outbound.Pending {
@@ -167,7 +168,7 @@ func (m *message) begin() {
 	m.save(m.schedule)
 }
 
-// resend sends a message once more for a command.
+// resend sends a message again because of a command.
 func (h *hospital) resend(e *outbound.Entry, c *command) {
 	if old := h.messages[e.Delivery.ID]; old != nil {
 		old.entry.Delivery.NextAttemptAt = time.Time{}
@@ -177,7 +178,7 @@ func (h *hospital) resend(e *outbound.Entry, c *command) {
 	}
 	m := &message{h: h, entry: *e, at: h.owner.end}
 	m.entry.Command, m.entry.Expires = c.order.Command.ID, h.owner.n.clock.readTime().Add(retryWindow)
-	m.entry.Traceparent = "" // the command sends it, no longer the request
+	m.entry.Traceparent = "" // sent because of the command, not of the original request
 	d := &m.entry.Delivery
 	d.State, d.Reason, d.NextAttemptAt = outbound.Pending, "", time.Time{}
 	delete(h.sent, d.ID)
@@ -188,28 +189,28 @@ func (h *hospital) resend(e *outbound.Entry, c *command) {
 // until the message expires.
 var retries = [...]time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
 
-// retryWindow is how long a message that a command sends again is retried.
+// retryWindow is how long a message is retried after a command has sent it again.
 const retryWindow = 30 * time.Minute
 
-// resume continues a message that is in the ledger.
+// resume continues a message that was found in the ledger.
 func (m *message) resume() {
 	m.h.owner.n.cfg.Metrics.Waiting(m.entry.Delivery.Channel, 1)
 	if most := m.h.owner.n.clock.readTime().Add(retryWindow); m.entry.Delivery.NextAttemptAt.After(most) {
-		m.entry.Delivery.NextAttemptAt = most // the clock was ahead when it was set
+		m.entry.Delivery.NextAttemptAt = most // the clock was fast when it was set
 	}
 	m.reopen()
 	m.schedule()
 }
 
-// reopen makes a message that could not be decrypted due immediately, because this process may have the key, or the
-// address was changed.
+// reopen makes a message that could not be decrypted due immediately, because this process may have the key or the
+// address may have changed.
 func (m *message) reopen() {
 	if m.isSealed() {
 		m.entry.Delivery.NextAttemptAt = time.Time{}
 	}
 }
 
-// isSealed reports whether the message could not be decrypted at its last attempt.
+// isSealed reports whether the message could not be decrypted for its last attempt.
 func (m *message) isSealed() bool {
 	all := m.entry.Delivery.Attempts
 	return len(all) > 0 && all[len(all)-1].Class == outbound.ClassSealed
@@ -303,7 +304,7 @@ func (m *message) handleResult(began time.Time, r outbound.Result) {
 		m.end(outbound.Expired, string(r.Class))
 	default:
 		m.save(m.schedule)
-		if m.isSealed() != wasClosed { // People may alert another recipient in the meantime
+		if m.isSealed() != wasClosed { // People may alert a different recipient meanwhile
 			m.h.askPeople = true
 			m.h.consider()
 		}

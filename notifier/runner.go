@@ -9,17 +9,17 @@ import (
 	"svc/notifier/event"
 )
 
-// runner sends the events of one queue sequentially. The main runner sends the events of the hospital after its
-// cursor, the second runner the events of its jobs.
+// runner sends the events of one queue sequentially. The main runner sends the hospital's events after its cursor;
+// the second runner sends the events of its jobs.
 type runner struct {
 	e     *endpoint
-	hook  *outbound.Webhook // settings at the last attempt
+	hook  *outbound.Webhook // settings that the last attempt used
 	queue endpointqueue.Queue
 	timer timer
 
 	busy    bool // an attempt is in flight
 	queued  bool // the attempt waits in notifier.queue
-	unsaved int  // outcomes that the ledger has not acknowledged
+	unsaved int  // number of outcomes that the ledger has not acknowledged
 
 	head       *waiting // the next event to finish; nil: not picked yet
 	tries      []outbound.Attempt
@@ -30,16 +30,16 @@ type runner struct {
 	resumedAt int64
 
 	own     []*waiting // events read back from the ledger, older than those in memory
-	readTo  int64      // own is complete up to this ledger offset
+	readTo  int64      // ledger offset up to which own is complete
 	reading bool
 	backlog int // number of waiting events, approximate
 
-	jobs []*job // of the second runner
+	jobs []*job // only for the second runner
 }
 
 func (r *runner) second() bool { return r != &r.e.main }
 
-// count updates the number of waiting events.
+// count adds to the number of waiting events.
 func (r *runner) count(more int) {
 	more = max(more, -r.backlog)
 	r.backlog += more
@@ -93,7 +93,7 @@ func (r *runner) schedule() {
 	}
 }
 
-// pick returns the event of the next attempt: the head, or the event after it as a probe.
+// pick returns the event to send next: the head or, as a probe, the event after the head.
 func (r *runner) pick() *waiting {
 	if r.head == nil {
 		if r.head = r.after(nil); r.head == nil {
@@ -136,7 +136,7 @@ func (r *runner) until(w *waiting) time.Time {
 	return w.OccurredAt.Add(endpointqueue.Expiry)
 }
 
-// attempt returns the task that sends an event.
+// attempt returns a task that sends an event.
 func (r *runner) attempt(w *waiting) *task {
 	var began time.Time
 	return &task{
@@ -164,7 +164,8 @@ func (r *runner) attempt(w *waiting) *task {
 	}
 }
 
-// traceparent returns the trace of an attempt. What a command sends belongs to no request.
+// traceparent returns the trace of an attempt, or "" for an event that a command sends, because it belongs to no
+// request.
 func (r *runner) traceparent(w *waiting) string {
 	if r.second() {
 		return ""
@@ -180,12 +181,12 @@ func (r *runner) triesOf(w *waiting) []outbound.Attempt {
 	return r.probeTries
 }
 
-// attemptOf returns the next attempt after tries, with its result.
+// attemptOf returns the record of the attempt after tries, with its result.
 func attemptOf(tries []outbound.Attempt, began time.Time, r *outbound.Result) outbound.Attempt {
 	return outbound.Attempt{N: nextAttempt(tries), At: began, Took: r.Took, Class: r.Class, Status: r.Status, Response: r.Response}
 }
 
-// nextAttempt returns the number of the next attempt after tries.
+// nextAttempt returns the number of the attempt after tries.
 func nextAttempt(tries []outbound.Attempt) int {
 	if len(tries) == 0 {
 		return 1
@@ -205,7 +206,7 @@ func (r *runner) handleResult(w *waiting, began time.Time, result outbound.Resul
 	failing := !r.queue.FailingSince.IsZero()
 	probe, tries := w != r.head, r.triesOf(w)
 	a := attemptOf(tries, began, &result)
-	v := r.queue.End(now, w.at, r.until(w), result, rand.Float64()) //nolint:gosec // spreads the wait
+	v := r.queue.End(now, w.at, r.until(w), result, rand.Float64()) //nolint:gosec // only to spread the waits
 	n.cfg.Metrics.Attempt(outbound.ChannelWebhook, result.Class, result.Took, traceID(r.traceparent(w)))
 	r.line(w, &a)
 	if result.Class == outbound.ClassInterrupted {
@@ -260,7 +261,7 @@ func (r *runner) line(w *waiting, a *outbound.Attempt) {
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.queue.NextAt)
 }
 
-// end stores the final state of an event and proceeds to the next one, which is the probe if there was one.
+// end stores the final state of an event and proceeds to the next one, which is the probe, if there was one.
 func (r *runner) end(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
 	r.storeFinal(w, tries, state, reason)
 	r.head, r.tries = r.probe, r.probeTries

@@ -9,7 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// Reads serves reads over HTTP and from other parts of this process, with one cache.
+// Reads serves reads over HTTP and from within this process, with one cache.
 type Reads struct {
 	cfg    Config
 	trends *trendsCache
@@ -20,23 +20,23 @@ type Reads struct {
 	cacheLimit  int64                  // limit of cachedBytes, unless a single judgment is larger
 }
 
-// maxCached is the maximum number of bytes of cached judgments. A default of this project: it holds some thousand
-// typical units, or several hundred of the largest.
+// maxCached is the maximum number of bytes of cached judgments. It is a default of this project and enough for a few
+// thousand typical units, or several hundred of the largest.
 const maxCached = 256 << 20
 
-// cachedUnit is the newest judgment of one hospital. One request at a time validates it for all requests that were
-// waiting when it started. A request that arrives during the validation waits for the next one, so a result is never
-// older than its request.
+// cachedUnit is the latest judgment for one hospital. One request at a time validates it, on behalf of all requests
+// that were waiting when the validation started. A request that arrives during the validation waits for the next one,
+// so a result is never older than its request.
 type cachedUnit struct {
 	lock chan struct{} // holds one value while a request validates
-	size int64         // its part of the cachedBytes of Reads, guarded by its mu
+	size int64         // counted in Reads.cachedBytes and guarded by Reads.mu
 
 	mu   sync.Mutex
 	next *validation // for the waiting requests; nil: none waits
 
 	details unitDetails
 
-	// The request that holds the lock owns the following fields.
+	// Only the request that holds the lock may use the following fields.
 	last *judgment
 	// moving means that the last validation found a new state. The next one then reads the state without reading its
 	// version first, which saves a round trip.
@@ -45,15 +45,15 @@ type cachedUnit struct {
 
 // validation is one check of the cache, shared by the requests that wait for it.
 type validation struct {
-	done     chan struct{} // closed when the other fields are set
+	done     chan struct{} // closed once the other fields are set
 	judgment *judgment
 	err      error
 }
 
 func newCachedUnit() *cachedUnit { return &cachedUnit{lock: make(chan struct{}, 1)} }
 
-// current returns the judgment of the hospital at an instant between call and return, which is the cached judgment if
-// it is still valid.
+// current returns the hospital's judgment at an instant between the call and its return. That is the cached judgment
+// if it is still valid.
 func (s *Reads) current(ctx context.Context, hospital string) (*judgment, error) {
 	u := s.cachedUnitOf(hospital)
 	select {
@@ -72,7 +72,7 @@ func (s *Reads) current(ctx context.Context, hospital string) (*judgment, error)
 		return shared.judgment, shared.err
 	case u.lock <- struct{}{}:
 		select {
-		case <-shared.done: // both cases were ready
+		case <-shared.done: // the validation finished at the same time
 			<-u.lock
 			return shared.judgment, shared.err
 		default:
@@ -89,7 +89,7 @@ func (s *Reads) validate(ctx context.Context, hospital string, u *cachedUnit) (j
 	shared := u.next
 	u.next = nil
 	u.mu.Unlock()
-	err = errFault // remains if the validation panics
+	err = errFault // result if the validation panics
 	defer func() {
 		if shared != nil {
 			shared.judgment, shared.err = j, err
@@ -97,7 +97,7 @@ func (s *Reads) validate(ctx context.Context, hospital string, u *cachedUnit) (j
 		}
 		<-u.lock
 	}()
-	if shared != nil { // the others must not fail if this client disconnects
+	if shared != nil { // other requests must not fail if this client disconnects
 		ctx = context.WithoutCancel(ctx)
 	}
 	before := u.last
@@ -110,12 +110,12 @@ func (s *Reads) validate(ctx context.Context, hospital string, u *cachedUnit) (j
 
 var errFault = errors.New("cache validation panicked")
 
-// renew returns the cached judgment if it is valid, or else a judgment of the hospital's current state.
+// renew returns the cached judgment if it is valid, or a judgment on the hospital's current state if not.
 func (s *Reads) renew(ctx context.Context, hospital string, u *cachedUnit) (*judgment, error) {
 	if u.last != nil && !u.moving {
 		token, err := s.cfg.Charts.Token(ctx, hospital)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // the interface returns errors of this package
+			return nil, err //nolint:wrapcheck // the interface returns this package's errors
 		}
 		if token == u.last.token {
 			return s.rejudge(u.last), nil
@@ -127,7 +127,7 @@ func (s *Reads) renew(ctx context.Context, hospital string, u *cachedUnit) (*jud
 	}
 	state, err := s.cfg.Charts.Read(ctx, hospital, before.token)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the interface returns errors of this package
+		return nil, err //nolint:wrapcheck // the interface returns this package's errors
 	}
 	if u.last != nil {
 		if u.moving = state.Token != before.token; !u.moving {
@@ -141,7 +141,7 @@ func (s *Reads) renew(ctx context.Context, hospital string, u *cachedUnit) (*jud
 	return judge(c, u.last, acuity.At(s.cfg.Shell.Now())), nil
 }
 
-// rejudge returns a judgment of the same chart now, which is the same judgment if it is still valid.
+// rejudge returns a current judgment on the same chart. That is last itself if it is still valid.
 func (s *Reads) rejudge(last *judgment) *judgment {
 	now := acuity.At(s.cfg.Shell.Now())
 	if last.holds(max(now, last.head.Clock)) {
@@ -167,8 +167,8 @@ func (s *Reads) cachedUnitOf(hospital string) *cachedUnit {
 	return u
 }
 
-// store caches a unit and counts its bytes. Beyond the limit it evicts other units, which are evaluated again at
-// their next read. The map may have another entry for the hospital if this one was evicted in the meantime.
+// store caches a unit and counts its bytes. Beyond the limit, it evicts other units, which are evaluated again when
+// next read. If u was evicted in the meantime, the map may have a different entry for the hospital.
 func (s *Reads) store(hospital string, u *cachedUnit, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,21 +11,21 @@ import (
 	"svc/acuity/score"
 )
 
-// judgment is the verdict of one state of one hospital, with the interval in which it is valid. A judgment is
+// judgment is the verdict of one state of one hospital, with the interval during which it is valid. A judgment is
 // immutable.
 type judgment struct {
 	*chart
-	judgedRooms []*judgedRoom // one for each room of the chart
+	judgedRooms []*judgedRoom // one for each room in the chart
 	from        acuity.Instant
 	until       acuity.Instant // 0: valid forever
 	size        int64          // approximate size in bytes
 
 	verdict *score.Verdict // verdict at from
 
-	unit, level func() *rendered // each rendered at most once, when first requested
+	unit, level func() *rendered // each is rendered at most once, when first requested
 }
 
-// holds reports whether the judgment is valid at an instant.
+// holds reports whether the judgment is valid at now.
 func (j *judgment) holds(now acuity.Instant) bool { return holds(j.from, j.until, now) }
 
 // holds reports whether now is in [from, until). An until of 0 means forever.
@@ -33,17 +33,17 @@ func holds(from, until, now acuity.Instant) bool {
 	return now >= from && (until == 0 || now < until)
 }
 
-// judge computes the verdict at now. It evaluates every instant since the chart was written at which a timer changed
-// the verdict; asOf is the last of them.
+// judge computes the verdict at now. It evaluates the chart at every instant since it was written at which a timer
+// changed the verdict; asOf is the last of these instants.
 //
-// If the local clock is behind that of the chart's writer, the verdict is for the time of writing. The new judgment
-// reuses verdicts of before, which may be nil.
+// If the local clock is behind that of the chart's writer, the verdict is for the time at which the chart was
+// written. The new judgment reuses verdicts from before, which may be nil.
 func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	now = max(now, c.head.Clock)
 	j := &judgment{chart: c, from: c.head.Clock}
 	j.judgedRooms = c.roomsAfter(before)
 	if before != nil && before.chart == c && before.from <= now {
-		j.from = before.from // one of the instants since the chart was written
+		j.from = before.from // the chart is unchanged, so earlier instants need not be evaluated again
 	}
 	rooms := make([]score.RoomVerdict, len(j.judgedRooms))
 	v := j.judgeUnit(rooms, j.from)
@@ -79,7 +79,7 @@ func (j *judgment) judgeUnit(rooms []score.RoomVerdict, at acuity.Instant) score
 	return score.JudgeUnit(&j.head, rooms, at)
 }
 
-// pieces returns the data of a unit-state response, in order.
+// pieces returns the parts of the data of a unit-state response, in order.
 func (j *judgment) pieces(v *score.Verdict) [][]byte {
 	rooms := make([]raw, len(j.judgedRooms))
 	for i, p := range j.judgedRooms {
@@ -88,7 +88,7 @@ func (j *judgment) pieces(v *score.Verdict) [][]byte {
 	return unitStateOf(v, rooms).pieces()
 }
 
-// bytes estimates the memory of the judgment with its chart, verdict and responses.
+// bytes estimates the memory that the judgment uses, with its chart, verdict and responses.
 func (j *judgment) bytes() int64 {
 	size := int64(8 << 10)
 	for _, p := range j.judgedRooms {
@@ -107,11 +107,11 @@ func (j *judgment) bytes() int64 {
 type chart struct {
 	token Token
 	head  acuity.UnitChart
-	rules *catalogue.Catalogue // the rules of the verdict
-	rooms []*roomChart         // ascending by id
+	rules *catalogue.Catalogue // the rules for the verdict
+	rooms []*roomChart         // in order of id
 }
 
-// whole returns the chart in one piece. It shares the memory of c.
+// whole returns the whole chart as one value, which shares the memory of c.
 func (c *chart) whole(hospital string) *acuity.Chart {
 	whole := &acuity.Chart{Hospital: hospital, Unit: c.head, Rooms: make([]acuity.RoomChart, len(c.rooms))}
 	for i, room := range c.rooms {
@@ -127,14 +127,14 @@ type roomChart struct {
 	chart   acuity.RoomChart
 }
 
-// compare orders by id.
+// compare compares the room's id with the given one.
 func (s *roomChart) compare(id int32) int { return cmp.Compare(s.id, id) }
 
-// decode decodes a state. It decodes only the rooms that differ from before.
+// decode decodes a state. It decodes only the rooms that differ from those in before.
 func decode(charts Charts, state *State, before []*roomChart) (*chart, error) {
 	c := &chart{token: state.Token, rooms: make([]*roomChart, 0, max(len(state.Rooms), len(before)))}
 	if err := charts.DecodeUnit(state.Unit, &c.head); err != nil {
-		return nil, err //nolint:wrapcheck // the interface returns errors of this package
+		return nil, err //nolint:wrapcheck // the interface returns this package's errors
 	}
 	c.rules = c.head.Catalogue()
 	for _, r := range state.Rooms {
@@ -144,7 +144,7 @@ func decode(charts Charts, state *State, before []*roomChart) (*chart, error) {
 		}
 		s := &roomChart{id: r.ID, encoded: r.Chart}
 		if err := charts.DecodeRoom(r.Chart, &s.chart); err != nil {
-			return nil, err //nolint:wrapcheck // the interface returns errors of this package
+			return nil, err //nolint:wrapcheck // the interface returns this package's errors
 		}
 		c.rooms = append(c.rooms, s)
 	}
@@ -160,7 +160,7 @@ func decode(charts Charts, state *State, before []*roomChart) (*chart, error) {
 	return c, nil
 }
 
-// judgedRoom is the verdict on a room with the interval in which it is valid. Judgments share the verdicts of
+// judgedRoom is the verdict on a room with the interval during which it is valid. Judgments share the verdicts of
 // unchanged rooms.
 type judgedRoom struct {
 	*roomChart
@@ -170,11 +170,11 @@ type judgedRoom struct {
 	json func() raw // the room in a response
 }
 
-// unjudged is the from of a room that has no verdict yet.
+// unjudged is the value of from for a room that has no verdict yet.
 const unjudged = acuity.Instant(1<<63 - 1)
 
-// roomsAfter returns each room with its verdict in the judgment before. A room whose
-// chart has changed has no verdict.
+// roomsAfter returns each room with its verdict from the judgment before. Rooms whose charts have changed have no
+// verdict.
 func (c *chart) roomsAfter(before *judgment) []*judgedRoom {
 	judged := make([]*judgedRoom, len(c.rooms))
 	var old []*judgedRoom

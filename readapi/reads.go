@@ -26,27 +26,27 @@ func (s *Reads) Verdict(ctx context.Context, hospital string) (*score.Verdict, e
 	return j.verdict, nil
 }
 
-// name returns an id of the state of a judgment: its chart, and the instant since which it is valid.
+// name returns an id of the state of a judgment: its chart, and the start of its validity.
 func (j *judgment) name() string {
 	return fmt.Sprintf("%s.%d.%d", j.token.Generation, j.token.Version, j.from)
 }
 
 // Unit is the unit of a hospital at an instant, for pages. Its data is shared and must not be modified.
 type Unit struct {
-	Version  string // id of the state: units with different versions may be displayed differently
+	Version  string // id of the state; units with the same version look the same
 	Verdict  *score.Verdict
 	Forecast *forecast.Forecast // nil: there is none
 	Missing  *forecast.InsufficientError
-	Plan     []acuity.Staffing // future nurses on duty, ascending
+	Plan     []acuity.Staffing // future nurses on duty, in chronological order
 	Feeds    []Feed
-	// FeedsUnknown means that it is unknown which feeds have sent data, because their record could not be read or is
+	// FeedsUnknown means that it is unknown which feeds have sent data, because that record could not be read or is
 	// lost.
 	FeedsUnknown bool
 
 	Help []help.Step // measures that would help now
 	At   time.Time
-	// Stopped is the instant from which input may be missing; the verdict is as of that instant. Zero means that no
-	// input is missing.
+	// Stopped is the instant from which input may be missing; the verdict is as of Stopped. Zero means that no input
+	// is missing.
 	Stopped time.Time
 }
 
@@ -58,7 +58,8 @@ type Feed struct {
 	Stale        bool
 }
 
-// unitDetails caches the data of a unit beyond its verdict, so that many open pages cost as much as one.
+// unitDetails caches the data of a unit that its verdict does not contain, so that many open pages cost no more than
+// one.
 type unitDetails struct {
 	mu       sync.Mutex
 	version  string // id of the state, and the minute of the forecast
@@ -92,7 +93,7 @@ func (s *Reads) Unit(ctx context.Context, hospital string) (*Unit, error) {
 	if version := fmt.Sprint(u.Version, now.Unix()/60); details.version != version {
 		details.version, details.missing, details.help = version, nil, help.Steps(j.whole(hospital), j.from)
 		if details.forecast, err = s.forecastFrom(ctx, hospital, j); err != nil && !errors.As(err, &details.missing) {
-			details.version = "" // the page shows the unit without a forecast, and the next call retries
+			details.version = "" // the page has no forecast, and the next call retries
 		}
 	}
 	if now.Sub(details.feedsAt) >= feedAgesEvery {
@@ -105,14 +106,14 @@ func (s *Reads) Unit(ctx context.Context, hospital string) (*Unit, error) {
 	return u, nil
 }
 
-// hasData reports whether some feed has sent data about the unit.
+// hasData reports whether any feed has sent data about the unit.
 func hasData(v *score.Verdict) bool { return len(v.Rooms) > 0 || v.OnDuty >= 0 || v.Roster != nil }
 
 // oldest is the maximum age at which an outdated verdict is displayed.
 const oldest = 24 * time.Hour
 
-// unitBefore returns a unit at the last instant at which its charts were complete. It returns behind if that
-// instant is unknown or too long ago.
+// unitBefore returns a unit as of the last instant at which its charts were complete. If that instant is unknown or
+// too long ago, it returns the error behind.
 func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDetails, behind error) (*Unit, error) {
 	known, ok := errors.AsType[*BehindError](behind)
 	if s.cfg.Dated == nil || !ok || known.For <= 0 || known.For > oldest {
@@ -122,7 +123,7 @@ func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDe
 	stopped := now.Add(-known.For)
 	read, err := s.cfg.Dated.Read(ctx, hospital, Token{})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the interface returns errors of this package
+		return nil, err //nolint:wrapcheck // the interface returns this package's errors
 	}
 	c, err := decode(s.cfg.Dated, &read, nil)
 	if err != nil {
@@ -136,23 +137,23 @@ func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDe
 	}, nil
 }
 
-// RoomAhead is the verdict on a room now, and its future changes by timers.
+// RoomAhead is the current verdict on a room, and the changes that timers will cause.
 type RoomAhead struct {
-	Shares []float64 // severity points of each factor now
+	Shares []float64 // current severity points of each factor
 	Steps  []RoomStep
 }
 
-// RoomStep is the verdict on a room from an instant on.
+// RoomStep is the verdict on a room that applies from an instant on.
 type RoomStep struct {
 	From    acuity.Instant
 	Verdict score.RoomVerdict
 }
 
-// mostSteps is the maximum number of future instants at which a room is evaluated.
+// mostSteps is the maximum number of future instants for which a room is evaluated.
 const mostSteps = 48
 
-// Room returns a room now, and at each instant at which a timer changes it, up to within from now. It returns nil if
-// there is no such room.
+// Room returns a room at present and at each instant within the given time at which a timer changes it. It returns
+// nil if the room does not exist.
 func (s *Reads) Room(ctx context.Context, hospital string, id int32, within time.Duration) (*RoomAhead, error) {
 	j, err := s.current(ctx, hospital)
 	if err != nil {
@@ -176,8 +177,8 @@ func (s *Reads) Room(ctx context.Context, hospital string, id int32, within time
 	return nil, nil //nolint:nilnil // as documented
 }
 
-// ages returns the age of each channel, by the source that sent last. A channel is stale if one of its sources is
-// silent for longer than usual.
+// ages returns the age of each channel, from the source that sent most recently. A channel is stale if one of its
+// sources is silent for longer than usual.
 func ages(all []feeds.History, now time.Time) (list []Feed) {
 	for i := range all {
 		h := &all[i]

@@ -1,9 +1,9 @@
 package fhir
 
-// The FHIR data types that are used. Each is parsed at the position of the scanner. Unused fields are checked and
-// skipped.
+// The FHIR data types that are used. Each is parsed from the current position of the scanner. Unused fields are
+// checked and skipped.
 
-// concept is a CodeableConcept: the codings from first to last.
+// concept is a CodeableConcept: the range of its codings.
 type concept struct {
 	first, last int32
 	text        span
@@ -11,7 +11,7 @@ type concept struct {
 
 type coding struct{ system, code, display span }
 
-// concept reads a CodeableConcept. It also accepts a single code, which other versions of FHIR use for states.
+// concept reads a CodeableConcept. It also accepts a single code, which other FHIR versions use for states.
 func (p *parser) concept() (c concept) {
 	c.first = int32(len(p.codings)) //nolint:gosec // at most maxStored
 	c.last = c.first
@@ -107,7 +107,7 @@ func (p *parser) reference() (r reference) {
 	return r
 }
 
-// identifier is an Identifier: its value and its type.
+// identifier is a FHIR Identifier.
 type identifier struct {
 	value, kind span
 	old         bool // use is "old"
@@ -137,8 +137,8 @@ func (p *parser) identifierList() (first, last int32) {
 	})
 }
 
-// gather parses a list into a store and returns the range of the new elements: those for which read returns true, up
-// to the given maximum.
+// gather parses a list into a store and returns the range of the new elements: those for which read returns true, at
+// most the given number.
 func gather[T any](p *parser, store *[]T, most int, read func() (T, bool)) (first, last int32) {
 	begin := len(*store)
 	for l := p.list(); p.next(&l); {
@@ -156,8 +156,8 @@ func gather[T any](p *parser, store *[]T, most int, read func() (T, bool)) (firs
 // firstCode reads a concept and returns its first code.
 func (p *parser) firstCode() span { return p.firstCoding().code }
 
-// firstCoding parses a concept, or a list of concepts, and returns the first coding with a code, or else any coding.
-// It also accepts a Coding or a single code.
+// firstCoding parses a concept, or a list of concepts, and returns the first coding with a code, or any coding if
+// none has a code. It also accepts a Coding or a single code.
 func (p *parser) firstCoding() (c coding) {
 	first := func(one coding) {
 		if c.code.empty() && one != (coding{}) {
@@ -196,7 +196,7 @@ func (p *parser) period() period {
 	return period{times[0], times[1]}
 }
 
-// texts reads the text fields with these names, at most two, of an object.
+// texts reads the text fields of an object with the given names, at most two.
 func (p *parser) texts(names ...string) (found [2]span) {
 fields:
 	for key := range p.fields() {
@@ -239,7 +239,7 @@ const (
 	noValue valueKind = iota
 	aQuantity
 	aConcept
-	aText // also a number or a boolean, as sent
+	aText // or a number or boolean, as sent
 	aRange
 	aValue // a type that no rule uses
 )
@@ -247,15 +247,15 @@ const (
 // value is a value[x].
 type value struct {
 	kind      valueKind
-	quantity  quantity // for a range, its lower end
+	quantity  quantity // for a Range, its low value
 	high      quantity
 	concept   concept
 	text      span
-	absent    bool    // there is a dataAbsentReason
+	absent    bool    // the value has a dataAbsentReason
 	interpret concept // interpretation[0]
 }
 
-// read parses a field if it belongs to a value; for any other field, read returns false.
+// read parses a field if it belongs to a value. If not, it returns false.
 func (v *value) read(p *parser, key []byte) bool {
 	switch string(key) {
 	case "valueQuantity":
@@ -288,7 +288,7 @@ func (v *value) read(p *parser, key []byte) bool {
 		return false
 	}
 	if v.kind == aText && v.text.empty() {
-		v.kind = noValue // null, or a wrong type
+		v.kind = noValue // null, or of the wrong type
 	}
 	return true
 }

@@ -16,7 +16,7 @@ func (p *parser) encounterField(r *resource, key []byte) bool {
 	case "status":
 		r.status = p.text()
 	case "class":
-		r.class = p.firstCoding() // in R5 this is a list, and the first counts
+		r.class = p.firstCoding() // in R5 this is a list, and the first is used
 	case "subject":
 		r.subject = p.reference()
 	case "period":
@@ -54,12 +54,12 @@ func (p *parser) location() (l location, ok bool) {
 	return l, ok
 }
 
-// phase is the meaning of an Encounter's status for the visit.
+// phase is what an Encounter's status means for the visit.
 type phase uint8
 
 const (
 	unknownPhase phase = iota
-	planned            // the visit uses no room
+	planned            // the visit does not use a room yet
 	open
 	finished
 	void // the visit never took place
@@ -78,8 +78,8 @@ var classes = map[string]byte{
 	"I": 'I', "O": 'O', "E": 'E', "P": 'P', "R": 'R', "B": 'B', "N": 'N',
 }
 
-// classNames maps prefixes of class names, for codes outside v3 ActCode. Epic uses its own numbers with a display;
-// STU2 had words as codes.
+// classNames maps prefixes of class names, to classes, for codes outside v3 ActCode: Epic uses its own numbers with a
+// display, and FHIR STU2 had words as codes.
 var classNames = []struct {
 	begin string
 	class byte
@@ -87,7 +87,7 @@ var classNames = []struct {
 	{"INPATIENT", 'I'}, {"EMERGENCY", 'E'}, {"NEWBORN", 'N'}, {"OUTPATIENT", 'O'}, {"AMBULATORY", 'O'}, {"OBSERVATION", 'O'},
 }
 
-// encounter creates the events of a version of an Encounter (docs/decisions.md#encounter-versions): an admission or
+// encounter creates the events for a version of an Encounter (docs/decisions.md#encounter-versions): an admission or
 // registration at the start of the period, a transfer for each later location, and a discharge at the end.
 func (m *mapper) encounter(r *resource) bool {
 	now, ok := stateIn(m, r, phases)
@@ -131,7 +131,7 @@ func (m *mapper) encounter(r *resource) bool {
 	for _, to := range moves {
 		e.Type, e.Place = acuity.A02, to.place
 		if at := last + 1; !to.moment.IsExact() && to.at < at {
-			to.at = at // coarse times of one Encounter may resolve to one instant, but their order is preserved
+			to.at = at // coarse times may resolve to the same instant, but the order must be kept
 		}
 		e.SetTime(to.moment, to.at)
 		if n == 0 {
@@ -159,13 +159,13 @@ func (m *mapper) encounter(r *resource) bool {
 	return true
 }
 
-// withdraw creates the events of an Encounter that never took place. The events name the rooms of the Encounter,
-// because statements about this patient in those rooms no longer count.
+// withdraw creates the events for an Encounter that never took place. The events name the rooms of the Encounter,
+// because facts about this patient in those rooms are no longer valid.
 func (m *mapper) withdraw(r *resource, e *acuity.Event) {
 	e.Void, e.At = true, cmp.Or(e.UpdatedAt, m.ReceivedAt)
 	n := 0
 	if r.firstLocation < r.lastLocation {
-		moment, _ := m.instant(r.during.start) // zero if the resource has none
+		moment, _ := m.instant(r.during.start) // zero if it is missing
 		start := m.resolve(r, moment)
 		for _, to := range m.moves(r, e, start) {
 			if to.place.IsZero() {
@@ -184,8 +184,8 @@ func (m *mapper) withdraw(r *resource, e *acuity.Event) {
 	}
 }
 
-// classOf returns the class of an Encounter, or 0 if it has none. If neither code nor name is supported, the class is
-// outpatient.
+// classOf returns the class of an Encounter, or 0 if it has none. If neither its code nor its name is known, the
+// class is outpatient.
 func (m *mapper) classOf(r *resource) byte {
 	code, name := m.bytes(r.class.code), m.bytes(r.class.display)
 	if len(code) == 0 && len(name) == 0 {
@@ -223,7 +223,7 @@ func (m *mapper) classify(r *resource, e *acuity.Event) {
 	e.Reasons = adt.ParseReasons(reasons.String())
 }
 
-// start returns when the Encounter began. An Encounter that is planned for the future counts from the time of its
+// start returns when the Encounter began. For an Encounter that is planned for the future, that is the time of its
 // version.
 func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant, acuity.Moment) {
 	begun, ok := m.instant(r.during.start)
@@ -239,8 +239,8 @@ func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant,
 	return m.instead(r, e, "period.start"), acuity.Moment{}
 }
 
-// firstPlaced returns the earliest exact start of a location within a coarse start of the Encounter, or zero if there
-// is none.
+// firstPlaced returns the earliest exact start among the locations that lies within a coarse start of the Encounter,
+// or zero if there is none.
 func (d *document) firstPlaced(r *resource, begun acuity.Moment) (first acuity.Moment) {
 	if begun.IsExact() {
 		return first
@@ -254,7 +254,7 @@ func (d *document) firstPlaced(r *resource, begun acuity.Moment) (first acuity.M
 	return first
 }
 
-// instead returns the substitute for a missing time: the time of the version, or else now
+// instead returns the substitute for a missing time: the time of the version or, if that is missing, now
 // (docs/decisions.md#encounter-versions).
 func (m *mapper) instead(r *resource, e *acuity.Event, field string) acuity.Instant {
 	m.warn(r, "event_time_missing", field)
@@ -279,8 +279,8 @@ func (m *mapper) setRelations(r *resource, e *acuity.Event, patient int32, start
 	m.setWhole(r, e, patient)
 }
 
-// setWhole determines the visit of which an Encounter is a part. If the patients are known to differ, that visit is the
-// mother's; if not, facts of other messages decide.
+// setWhole determines the visit that contains an Encounter. If the patients are known to differ, that is the mother's
+// visit; if not, facts from other messages decide.
 func (m *mapper) setWhole(r *resource, e *acuity.Event, patient int32) {
 	t, ok := m.follow(&r.partOf, encounterKind, r)
 	if !ok {
@@ -311,8 +311,7 @@ func (m *mapper) setWhole(r *resource, e *acuity.Event, patient int32) {
 	e.MotherPatient, _, _ = m.patientOf(&whole.subject, whole)
 }
 
-// birthOrder returns the order in a multiple birth, a digit from 1; "" if the Patient has
-// none.
+// birthOrder returns the position in a multiple birth as a digit from 1, or "" if the Patient has none.
 func (m *mapper) birthOrder(r *resource) string {
 	if order := m.bytes(r.multiple); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
 		return string(order)
@@ -320,7 +319,7 @@ func (m *mapper) birthOrder(r *resource) string {
 	return ""
 }
 
-// isNewborn reports whether a Patient is a newborn at an instant.
+// isNewborn reports whether a Patient was a newborn at an instant.
 func (d *document) isNewborn(r *resource, at acuity.Instant) bool {
 	born, ok := d.instant(r.birth)
 	age := at.Sub(born.From)
@@ -330,7 +329,7 @@ func (d *document) isNewborn(r *resource, at acuity.Instant) bool {
 // addEvent adds an event to the facts. Its identity is the version of the resource and the content of the event, so the
 // same version sent again is a duplicate.
 func (m *mapper) addEvent(r *resource, e *acuity.Event, n int) {
-	version := cmp.Or(e.UpdatedAt, m.ReceivedAt) // without times, the later arrival counts as the later version
+	version := cmp.Or(e.UpdatedAt, m.ReceivedAt) // without a time, a later arrival is a later version
 	k := m.id[:0]
 	k = append(k, "fhir\x00"...)
 	for _, number := range []int64{

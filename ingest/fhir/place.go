@@ -279,7 +279,7 @@ func (m *mapper) placeName(r *resource, p span) string {
 	return cutPlace(name)
 }
 
-// called returns the name of a Location, or else its identifier, or else its id.
+// called returns the first available of a Location's name, identifier and id.
 func (m *mapper) called(r, where *resource) string {
 	if name := m.placeName(r, where.name); name != "" {
 		return name

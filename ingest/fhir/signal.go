@@ -50,8 +50,8 @@ func (p *parser) conditionField(r *resource, key []byte) bool {
 	return true
 }
 
-// readState reads a state of a Condition: a CodeableConcept, a list of them, a Coding, or a single code, which other
-// versions of FHIR use.
+// readState reads a state of a Condition: a CodeableConcept, a list of them, a Coding, or a single code; some of
+// these forms are from other versions of FHIR.
 func readState(p *parser) (c concept) {
 	c.first = int32(len(p.codings)) //nolint:gosec // at most maxStored
 	addStates(p, &c)
@@ -91,7 +91,7 @@ func addStates(p *parser, c *concept) {
 	}
 }
 
-// These are the states of a Condition. A Condition with another code is rejected.
+// These are the states of a Condition. A Condition with any other code is rejected.
 var (
 	clinicalStates = map[string]acuity.SignalStatus{
 		"active": acuity.SignalActive, "recurrence": acuity.SignalActive, "relapse": acuity.SignalActive,
@@ -100,16 +100,16 @@ var (
 	verificationStates = map[string]acuity.SignalStatus{
 		"": acuity.SignalActive, "confirmed": acuity.SignalActive,
 		"provisional": acuity.SignalActive, "unconfirmed": acuity.SignalActive,
-		// A differential diagnosis does not count, even if it was provisional before.
+		// A differential diagnosis is not used, even if it was provisional before.
 		"differential": acuity.SignalRetracted,
 		"refuted":      acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
 		"ruled-out": acuity.SignalRetracted, // a common misspelling
 	}
 )
 
-// stateName returns the state that a concept names: by a code, or else by the display of a code, or else by the text,
-// ignoring case and spaces. It is "" for an empty concept; known is false if the concept names a state that is not in
-// states.
+// stateName returns the state that a concept names, ignoring case and spaces. It looks at the codes, then the
+// displays of the codes, then the text. name is "" for an empty concept. known is false if the concept names a state
+// that is not in states.
 func stateName(m *mapper, c *concept, states map[string]acuity.SignalStatus) (name string, known bool) {
 	texts := make([]span, 0, 2*maxCodings+1)
 	for i := range m.codings[c.first:c.last] {
@@ -130,7 +130,7 @@ func stateName(m *mapper, c *concept, states map[string]acuity.SignalStatus) (na
 	return "", empty
 }
 
-// condition makes the signal of a Condition.
+// condition creates the signal for a Condition.
 func (m *mapper) condition(r *resource) bool {
 	verified, known := stateName(m, &r.verified, verificationStates)
 	if r.deleted {
@@ -232,8 +232,8 @@ var observationStates = map[string]acuity.SignalStatus{
 	"cancelled": acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
 }
 
-// observation makes the signals of an Observation: one for each component, and one for
-// itself unless it only groups its components.
+// observation creates the signals for an Observation: one for each component, and one for the Observation unless it
+// only groups its components.
 func (m *mapper) observation(r *resource) bool {
 	status, ok := stateIn(m, r, observationStates, "registered")
 	if !ok {
@@ -265,7 +265,7 @@ func (m *mapper) observation(r *resource) bool {
 		c, part := &components[i], s
 		if fetus.namesFetus(&c.code) {
 			if label := fetus.labelOf(&c.value); label != "" {
-				s.Fetus = label // label of the following components
+				s.Fetus = label // label for the components that follow
 				continue
 			}
 		}
@@ -289,8 +289,8 @@ func (m *mapper) observation(r *resource) bool {
 	return said
 }
 
-// measure sets the value of a signal and adds it to the facts. A value that is absent for a reason was not measured,
-// so the signal retracts an earlier one.
+// measure sets the value of a signal and adds it to the facts. A value with a reason for its absence was not
+// measured, so the signal retracts an earlier value.
 func (m *mapper) measure(r *resource, s *acuity.Signal, v *value, field string) {
 	if s.Status == acuity.SignalActive {
 		if v.kind == noValue && v.absent {
@@ -301,8 +301,7 @@ func (m *mapper) measure(r *resource, s *acuity.Signal, v *value, field string) 
 	m.addSignal(r, *s)
 }
 
-// effective returns when the observation was made. For a period it is the end, unless
-// that is in the future.
+// effective returns when the observation was made. For a period, that is the end, unless the end is in the future.
 func (m *mapper) effective(r *resource) (at, from acuity.Instant) {
 	if at, sent := m.moment(r, r.at, "effective"); at != 0 {
 		return at, sent.Start()
@@ -316,7 +315,7 @@ func (m *mapper) effective(r *resource) (at, from acuity.Instant) {
 	return m.time(r, r.issued, "issued"), 0
 }
 
-// stateOf returns the status of a resource. A deleted resource counts as entered in error
+// stateOf returns the status of a resource. A deleted resource is treated as entered in error
 // (docs/decisions.md#resource-versions).
 func (m *mapper) stateOf(r *resource) []byte {
 	if r.deleted {
@@ -328,8 +327,8 @@ func (m *mapper) stateOf(r *resource) []byte {
 	return m.bytes(r.status)
 }
 
-// stateIn returns the meaning of a resource's status. It returns false for the code "unknown" or a silent status,
-// which have none. Any other status rejects the resource.
+// stateIn returns the meaning of a resource's status. It returns false for "unknown" and for the silent statuses,
+// which mean nothing. For any other status, it also rejects the resource.
 func stateIn[S any](m *mapper, r *resource, states map[string]S, silent ...string) (state S, ok bool) {
 	status := string(m.stateOf(r))
 	if r.rejected {
@@ -346,8 +345,8 @@ func stateIn[S any](m *mapper, r *resource, states map[string]S, silent ...strin
 	return state, ok
 }
 
-// signal starts the signal of a resource: its patient, its identity and version. It
-// returns false if the signal has no patient; only a retraction may lack one.
+// signal starts the signal for a resource, with its patient, identity and version. It returns false if the patient is
+// missing; only a retraction may lack one.
 func (m *mapper) signal(r *resource, k catalogue.SignalKind, status acuity.SignalStatus) (acuity.Signal, bool) {
 	s := acuity.Signal{Kind: k, Status: status, Resource: m.resourceOf(r)}
 	s.Visit = m.visitOf(&r.encounter, r)
@@ -361,8 +360,8 @@ func (m *mapper) signal(r *resource, k catalogue.SignalKind, status acuity.Signa
 	return s, true
 }
 
-// missingSubject returns the issue of a statement without a subject: the reference that cannot be resolved, if there
-// is one.
+// missingSubject returns the issue for a resource without a subject: if there is one, the reference that cannot be
+// resolved.
 func (m *mapper) missingSubject(r *resource) (code, field string) {
 	if field = m.unusableReference(r); field == "" {
 		return "required", "subject"

@@ -14,22 +14,22 @@ func (m *Message) header(n int) []byte {
 	return m.field(m.msh, n-1)
 }
 
-// field returns field n of a segment; nil if it is missing.
+// field returns field n of a segment, or nil if it is missing.
 func (m *Message) field(s segment, n int) []byte {
 	at := int(s.first) + n - 1
 	if n < 1 || at >= int(s.last) {
 		return nil
 	}
 	b := m.raw[m.marks[at]+1 : m.marks[at+1]]
-	for m.continued && len(b) > 0 && isTerminator(b[len(b)-1]) { // line ends between the lines of a segment
+	for m.continued && len(b) > 0 && isTerminator(b[len(b)-1]) { // a segment of several lines has line ends between them
 		b = b[:len(b)-1]
 	}
 	return b
 }
 
-// part returns the n-th piece of b between separators, from 1; nil if there are fewer. A separator of 0 means that the
-// message does not use that delimiter. Pieces are short, so a search for each separator would be slower than comparing
-// every byte.
+// part returns the n-th piece of b between separators, counted from 1, or nil if there are fewer. A separator of 0
+// means that the message does not use that delimiter. Pieces are short, so comparing every byte is faster than
+// searching for each separator.
 func part(b []byte, separator byte, n int) []byte {
 	if separator == 0 {
 		if n == 1 {
@@ -56,7 +56,7 @@ func part(b []byte, separator byte, n int) []byte {
 // first returns the first repetition of a field.
 func (m *Message) first(field []byte) []byte { return part(field, m.repetition, 1) }
 
-// at returns component n of a field's first repetition; nil if it is missing.
+// at returns component n of a field's first repetition, or nil if it is missing.
 func (m *Message) at(field []byte, n int) []byte {
 	for {
 		end := m.componentEnd(field)
@@ -70,7 +70,7 @@ func (m *Message) at(field []byte, n int) []byte {
 	}
 }
 
-// split stores the first components of a field's first repetition in parts. Missing components are nil.
+// split fills parts with the components of a field's first repetition. Missing components are nil.
 func (m *Message) split(field []byte, parts [][]byte) {
 	for n := range parts {
 		end := m.componentEnd(field)
@@ -92,7 +92,7 @@ func (m *Message) componentEnd(field []byte) int {
 	return len(field)
 }
 
-// isNull reports whether a field is "", which requests the deletion of the known value.
+// isNull reports whether a field is "" (two quotation marks), which requests that the known value be deleted.
 func isNull(field []byte) bool { return string(field) == `""` }
 
 // isBlank reports whether a field or component has no content.
@@ -105,7 +105,7 @@ func isBlank(b []byte) bool {
 	return true
 }
 
-// trim removes spaces and control characters around b.
+// trim removes leading and trailing spaces and control characters.
 func trim(b []byte) []byte {
 	for len(b) > 0 && b[0] <= ' ' {
 		b = b[1:]
@@ -116,8 +116,7 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// oneLine cuts b at the first line break. Only a segment of several lines has one, and no
-// identifier does.
+// oneLine cuts b at the first line break. Only a segment of several lines can contain one; an identifier never does.
 func (m *Message) oneLine(b []byte) []byte {
 	if m.continued {
 		if i := bytes.IndexAny(b, terminators); i >= 0 {
@@ -127,8 +126,8 @@ func (m *Message) oneLine(b []byte) []byte {
 	return b
 }
 
-// identifier returns the text of an identifier or a place: unescaped, in UTF-8, without control characters and outer
-// spaces. The text is in scratch memory. clean is false if the text still has an unknown escape.
+// identifier returns the text of an identifier or a place: unescaped, in UTF-8, without control characters and
+// surrounding spaces. The text is in scratch memory. clean is false if the text still contains an unknown escape.
 func (m *Message) identifier(b []byte) (text []byte, clean bool) {
 	if isNull(b) {
 		return nil, true
@@ -160,8 +159,7 @@ func (m *Message) isPlain(b []byte) bool {
 	return true
 }
 
-// text returns readable text: unescaped, in UTF-8, with a space for each control
-// character and line break.
+// text returns b as readable text: unescaped, in UTF-8, with a space for each control character and line break.
 func (m *Message) text(b []byte) string {
 	if isBlank(b) {
 		return ""
@@ -184,8 +182,8 @@ func spaceControl(r rune) rune {
 	return r
 }
 
-// unescape appends b with its escape sequences resolved. Sequences for highlighting and for character sets remain in
-// the text. Unknown and unterminated sequences remain, too, and clean is false.
+// unescape appends b with its escape sequences resolved. Unknown and unterminated sequences remain in the text, and
+// clean is then false. Sequences for highlighting and character sets also remain.
 func (m *Message) unescape(out, b []byte) (text []byte, clean bool) {
 	clean = true
 	for m.escape != 0 {
@@ -203,8 +201,8 @@ func (m *Message) unescape(out, b []byte) (text []byte, clean bool) {
 		var ok bool
 		if out, ok = m.resolve(out, sequence); !ok {
 			if !isLiteral(sequence) {
-				// This may be a single escape character before a real sequence. Copy the first and read again from the
-				// second.
+				// This may be a stray escape character before a real sequence. Copy the stray one and continue from
+				// the second.
 				clean = false
 				out = append(out, m.escape)
 				b = b[i+1:]
@@ -252,7 +250,7 @@ func (m *Message) resolve(out, sequence []byte) ([]byte, bool) {
 	return out, true
 }
 
-// isLiteral reports whether a sequence is known but has no text.
+// isLiteral reports whether a sequence is known but does not stand for text.
 func isLiteral(sequence []byte) bool {
 	return len(sequence) > 0 && (string(sequence) == "H" || string(sequence) == "N" ||
 		(sequence[0] == 'C' || sequence[0] == 'M') && len(sequence) > 1)

@@ -10,7 +10,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// setSubjects finds the visit and the patient, and for a newborn the mother.
+// setSubjects finds the visit, the patient and, for a newborn, the mother.
 func (d *decoder) setSubjects() bool {
 	e := &d.event
 	if patient := d.medicalRecord(d.field(d.pid, 3), "PID", 3); len(patient) > 0 {
@@ -41,7 +41,7 @@ func (d *decoder) setSubjects() bool {
 	return true
 }
 
-// readNumbers reads the visit number and the account number, which may be two names of one visit.
+// readNumbers reads the visit number and the account number, which may both identify the same visit.
 func (d *decoder) readNumbers() {
 	e := &d.event
 	visit, account := d.cx(d.field(d.pv1, 19)), d.cx(d.field(d.pid, 18))
@@ -68,9 +68,9 @@ func (d *decoder) cx(field []byte) []byte {
 	return part(d.at(d.oneLine(field), 1), d.subcomponent, 1)
 }
 
-// medicalRecord returns the number by which the hospital identifies the patient: the number of type MR (Cerner's MRN),
-// or else the first number that is not from another authority, or else the first number. Therefore a list whose order
-// changes between messages does not create a second patient.
+// medicalRecord returns the number by which the hospital identifies the patient: the number of type MR (Cerner: MRN)
+// or, if there is none, the first number that is not from another authority or, failing that, the first number.
+// Therefore a change in the order of the list does not create a second patient.
 func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 	field = d.oneLine(field)
 	if len(field) == 0 {
@@ -103,7 +103,7 @@ const (
 	recordOfHospital
 )
 
-// recordRank ranks how well an identifier of a type (HL7 table 0203) identifies a patient.
+// recordRank ranks how well an identifier of the given type (HL7 table 0203) identifies a patient.
 func recordRank(kind []byte) int {
 	switch string(kind) {
 	case "MR":
@@ -111,8 +111,8 @@ func recordRank(kind []byte) int {
 	case "MRN":
 		return recordMRN
 	case "SS", "SSN", "DL", "PPN", "MA", "MC", "NI", "AN", "VN":
-		// These are social security, driver's license, passport, insurance and state numbers. Accounts and visits are
-		// here, too, because one patient has several.
+		// These are social security, driver's license, passport, insurance and state numbers. Account and visit
+		// numbers are here too, because a patient can have several.
 		return recordForeign
 	default:
 		return recordOther
@@ -132,7 +132,7 @@ func (d *decoder) classify() {
 	e.Reasons = d.reasons(d.field(d.pv2, 3))
 }
 
-// service reads the hospital service: a code, or in a few systems its name.
+// service reads the hospital service: a code or, in a few systems, a name.
 func (d *decoder) service(field []byte) string {
 	at := position{segment: "PV1", field: 10}
 	code := d.id(d.at(field, 1), at)
@@ -148,7 +148,7 @@ func (d *decoder) service(field []byte) string {
 	return adt.Service(known, string(d.id(name, at)), string(d.id(other, at)))
 }
 
-// reasons reduces the reason of the admission to its hints. The text is not stored.
+// reasons reduces the admission reason to the hints that rules use. The text is not stored.
 func (d *decoder) reasons(field []byte) acuity.Reasons {
 	if isBlank(field) {
 		return 0
@@ -169,7 +169,7 @@ func (d *decoder) reasons(field []byte) acuity.Reasons {
 	return adt.ParseReasons(text)
 }
 
-// initial reads a one-letter value of a table.
+// initial reads a table value of one letter.
 func (d *decoder) initial(field []byte, n int) byte {
 	b := d.oneLine(d.at(field, 1))
 	switch {
@@ -185,8 +185,8 @@ func (d *decoder) initial(field []byte, n int) byte {
 	}
 }
 
-// spelledOut reports whether b is the name of a value in tables 0004 (class) and 0007
-// (type of admission). Some systems send the name; its first letter is the value.
+// spelledOut reports whether b is the name of a value in tables 0004 (class) and 0007 (type of admission). Some
+// systems send the name; the first letter of the name is the value.
 func spelledOut(b []byte) bool {
 	if len(b) > len("labor and delivery") {
 		return false
@@ -209,7 +209,7 @@ func (d *decoder) isInfant() bool {
 	return age > -24*time.Hour && age < newbornDays*24*time.Hour
 }
 
-// readLocations reads the locations.
+// readLocations reads the current and the previous location.
 func (d *decoder) readLocations() {
 	assigned := d.field(d.pv1, 3)
 	if isNull(assigned) {
@@ -242,8 +242,8 @@ func (d *decoder) place(field []byte, at position) acuity.Location {
 	}
 }
 
-// pointOfCare reads a point of care. It may be an HD (name & id & type), of which only the name counts, or a name with
-// an unescaped ampersand, such as L&D.
+// pointOfCare reads a point of care. It may be an HD (name & id & type), of which only the name is used, or a name
+// with an unescaped ampersand, such as L&D.
 func (d *decoder) pointOfCare(b []byte) []byte {
 	if d.subcomponent == 0 || bytes.IndexByte(b, d.subcomponent) < 0 {
 		return b
@@ -272,8 +272,8 @@ func isOID(b []byte) bool {
 	return dots >= 2
 }
 
-// readDiagnoses reads the DG1 segments and skips those without a code. Transfers, discharges
-// and cancels change no diagnosis.
+// readDiagnoses reads the DG1 segments and skips those without a code. Transfers, discharges and cancellations do not
+// change diagnoses.
 func (d *decoder) readDiagnoses() {
 	if len(d.dg1) == 0 {
 		return
@@ -317,7 +317,7 @@ func (d *decoder) readDiagnoses() {
 	}
 }
 
-// codesOf reads the codes of DG1-3. Its repetitions are not in the standard, but each of them is a diagnosis.
+// codesOf reads the codes of DG1-3. The standard does not allow repetitions, but each one is read as a diagnosis.
 func (d *decoder) codesOf(s segment, field []byte, repeat int, gone bool) {
 	n, textOnly := 0, false
 	for repetition := range bytes.SplitSeq(field, []byte{d.repetition}) {
@@ -354,7 +354,7 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 	}
 	name := d.id(triplet[2], position{"DG1", repeat, 3})
 	if len(name) == 0 && first {
-		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // the former field of the coding method; I9 is not a known system
+		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // the old field for the coding method, whose values such as I9 are not known systems
 	}
 	system, guessed := codes.NormalSystem(string(name), code)
 	if guessed {
@@ -366,7 +366,7 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 	})
 }
 
-// display returns a display name. It copies only a name without anything to mask, because a value that must be masked
+// display returns a display name. It copies only a name with nothing to mask, because a value that must be masked
 // must not remain in memory.
 func (d *decoder) display(b []byte) string {
 	text := trim(b)
@@ -377,7 +377,7 @@ func (d *decoder) display(b []byte) string {
 		return d.keep(text)
 	}
 	masked := codes.MaskDisplay(d.text(b))
-	if masked == `""` { // sent with escapes
+	if masked == `""` { // a null sent with escapes
 		return ""
 	}
 	return masked

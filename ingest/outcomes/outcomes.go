@@ -24,10 +24,10 @@ type Counter struct {
 
 	mu      sync.Mutex
 	pending map[ingest.Position]kept // in the log, not applied yet
-	events  int                      // of pending observations with places
+	events  int                      // number of events in pending observations with places
 }
 
-// New returns a counter without counts. known returns the change of an observation if it is still cached.
+// New returns an empty counter. known returns the change of an observation if it is still cached.
 func New(known func(ingest.Position) (change []byte, seen bool), now func() time.Time) *Counter {
 	return &Counter{known: known, now: now, pending: map[ingest.Position]kept{}}
 }
@@ -36,13 +36,13 @@ func New(known func(ingest.Position) (change []byte, seen bool), now func() time
 type kept struct {
 	feed     feeds.Feed
 	messages int
-	warnings int // warnings of parsing it, which are already counted
+	warnings int // number of warnings from parsing it, which are already counted
 	request  string
 	places   *ingest.Places
 }
 
-// These limit the pending observations, whose number grows while the processor is unavailable. Observations beyond the
-// first limit are counted as received only; events beyond the second have no notices.
+// These limit the pending observations, whose number grows while the processor is unavailable. Observations beyond
+// the first limit are counted only as received. Events beyond the second limit get no notices.
 const (
 	pendingAtMost = 100_000
 	eventsAtMost  = 200_000
@@ -80,13 +80,13 @@ func (n *Counter) Received(in ingest.Intake) {
 		n.pending[position] = k
 	}
 	n.mu.Unlock()
-	// The change may have arrived before the acknowledgement of its own input.
+	// The change may have arrived before the input that caused it was acknowledged.
 	if value, known := n.known(position); known {
 		n.Applied(position, value)
 	}
 }
 
-// noticed returns a notice in the form in which it is stored.
+// noticed returns a notice in its stored form.
 func noticed(at time.Time, request string, n ingest.Notice) feeds.Notice {
 	return feeds.Notice{
 		At: at, Refused: n.Refused, Routine: !n.Refused && rules.IsRoutine(n.Code), Event: n.Event,
@@ -108,7 +108,7 @@ func (n *Counter) Applied(at ingest.Position, change []byte) {
 	}
 	c, err := schemas.ChangeCodec.Decode(change)
 	if err != nil {
-		return // written by a newer release: counted as received only
+		return // written by a newer release, so counted only as received
 	}
 	sum := &feeds.Sum{}
 	k.addWarnings(&sum.Counts, c)
@@ -120,7 +120,7 @@ func (n *Counter) Applied(at ingest.Position, change []byte) {
 	n.counts.Add(k.feed, sum)
 }
 
-// notices returns the notices of applying an observation.
+// notices returns the notices from applying an observation.
 func (k *kept) notices(at time.Time, c *acuity.Change) (all []feeds.Notice) {
 	if k.places == nil {
 		return nil
@@ -141,8 +141,8 @@ func (k *kept) notices(at time.Time, c *acuity.Change) (all []feeds.Notice) {
 	return all
 }
 
-// addWarnings counts the warnings of applying an observation. The warnings of parsing it, which the change of an event
-// repeats, were counted when it was accepted.
+// addWarnings counts the warnings from applying an observation. The change repeats the warnings from parsing it,
+// which were already counted when the observation was accepted.
 func (k *kept) addWarnings(sum *feeds.Counts, c *acuity.Change) {
 	if k.places == nil {
 		sum.Warnings += int64(max(0, len(c.Warnings)-k.warnings))
@@ -166,7 +166,7 @@ func addWarning(sum *feeds.Counts, w acuity.Warning) {
 	}
 }
 
-// addOutcomes counts the messages of an observation by the outcomes of its change.
+// addOutcomes counts the messages of an observation by their outcomes in its change.
 func addOutcomes(sum *feeds.Counts, c *acuity.Change, messages int) {
 	if messages > 1 && len(c.Items) == messages {
 		for i := range c.Items {
@@ -206,12 +206,12 @@ const countsEvery = time.Second
 
 // Store stores the counts of all processes.
 type Store interface {
-	// AddFeeds adds counts, and returns those that it could not add.
+	// AddFeeds adds counts and returns those that it could not add.
 	AddFeeds(ctx context.Context, counts map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error)
 }
 
-// Run writes the counts to the store once a second, best effort. Counts that the store does not accept are written the
-// next time.
+// Run writes the counts to the store once a second, on a best-effort basis. Counts that the store did not accept are
+// written the next time.
 func (n *Counter) Run(ctx context.Context, store Store, log *slog.Logger) error {
 	write := func(ctx context.Context) {
 		left, err := store.AddFeeds(ctx, n.counts.Drain())

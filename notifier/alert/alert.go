@@ -1,7 +1,7 @@
-// Package alert writes the alerts about a unit: e-mails, text messages, data of surge.alert.
+// Package alert writes the alerts about a unit: e-mails, text messages and the data of surge.alert.
 //
 // Its input is the unit's name, the local time, levels, the driving axis, nurses and room labels. It has no field for
-// a factor, code, visit or person. A label that may be more than a label is replaced by the number of the room.
+// a factor, code, visit or person. A room label that may contain anything else is replaced by the room number.
 package alert
 
 import (
@@ -16,15 +16,15 @@ import (
 	"svc/notifier/policy"
 )
 
-// Alert is the content of one alert, which is the same for all recipients. Its messages are written in the language of
-// each recipient; all their texts are in en.json and es.json.
+// Alert is the content of one alert, which is the same for all recipients. Messages are written in the recipient's
+// language; all texts are in en.json and es.json.
 type Alert struct {
 	Reason policy.Reason
 	Tier   policy.Rank // tier of the alert; 0 if Reason is Cleared
 	Unit   string      // the hospital's name
-	At     time.Time   // time in the zone of the hospital
+	At     time.Time   // time of the alert, in the hospital's time zone
 
-	Level    acuity.Level // now
+	Level    acuity.Level // current level
 	Prior    acuity.Level // level of the previous alert
 	Worst    acuity.Level // highest level in the window of a digest
 	Effect   acuity.Effect
@@ -32,10 +32,10 @@ type Alert struct {
 	Rooms    *Rooms // nil: not available in time
 	AlertRun string
 	Action   string // the hospital's instruction, verbatim
-	AckURL   string // "": no acknowledgment is needed
+	AckURL   string // "": no acknowledgment is requested
 }
 
-// maxUnit is the maximum number of characters of a unit's name in an alert.
+// maxUnit is the maximum number of characters of a unit's name that an alert shows.
 const maxUnit = 40
 
 // unit returns the name of the unit on one line.
@@ -47,14 +47,14 @@ func (a *Alert) unit() string {
 	return name
 }
 
-// level returns the level in capitals. was is the previous level if the level has changed, or the worst level of a
-// digest.
+// level returns the level in capitals. was is the previous level if the level has changed or, for a digest, the worst
+// level.
 func (a *Alert) level(t *texts) (now, was string) {
 	now = t.level(a.Level)
 	switch a.Reason { //nolint:exhaustive // the other reasons report no change
 	case policy.Raised, policy.Lowered, policy.Cleared:
 		before := a.Prior
-		if a.Effect.Prior != a.Level { // otherwise no change was observed
+		if a.Effect.Prior != a.Level { // they are equal if no change was observed
 			before = a.Effect.Prior
 		}
 		was = " " + t.text("was", "level", t.level(before))
@@ -64,7 +64,7 @@ func (a *Alert) level(t *texts) (now, was string) {
 	return now, was
 }
 
-// short returns the text of the given key for the number of missing nurses; "" if none is missing.
+// short returns the text with the given key for the number of missing nurses, or "" if none is missing.
 func (a *Alert) short(t *texts, key string) string {
 	n := a.Effect.Shortfall
 	if n == 0 {
@@ -73,10 +73,11 @@ func (a *Alert) short(t *texts, key string) string {
 	return t.text(key+count(n), "nurses", t.nurses(n))
 }
 
-// axis returns the problem of the axis that drives the level. It is used only if the level is above green.
+// axis returns the text for the problem on the axis that drives the level. It is used only if the level is above
+// green.
 func (a *Alert) axis(t *texts) string { return t.text("axis." + a.Effect.Driving.String()) }
 
-// why returns the text next to the level; "" for Raised and Lowered.
+// why returns the text next to the level, or "" for Raised and Lowered.
 func (a *Alert) why(t *texts) string {
 	switch a.Reason { //nolint:exhaustive // the other reasons have no such text
 	case policy.Cleared:
@@ -94,7 +95,7 @@ func (a *Alert) why(t *texts) string {
 // driven reports whether an axis drives the level, which is never the case at green.
 func (a *Alert) driven() bool { return a.Reason != policy.Cleared && a.Level > acuity.LevelGreen }
 
-// summary returns the subject of the e-mail without the level at its start, on one line.
+// summary returns the subject of the e-mail without the level that it starts with, on one line.
 func (a *Alert) summary(t *texts) string {
 	summary := a.why(t)
 	if a.driven() {
@@ -130,9 +131,9 @@ func (a *Alert) subject(t *texts) string {
 	return fmt.Sprintf("[%s] %s: %s%s %s", now, a.unit(), a.summary(t), was, a.At.Format(clock))
 }
 
-// Event returns the surge.alert of the alert. Its id is derived from the number of the decision and its content: a
-// decision that is repeated after a crash gives the same event, a different decision with that number another one. A
-// part identifies a further event of the same decision for other endpoints.
+// Event returns the surge.alert of the alert. Its id is derived from the number and the content of the decision.
+// Therefore a decision that is repeated after a crash gives the same event, and a different decision with the same
+// number gives a different event. part distinguishes events of one decision for different endpoints.
 func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Event, error) {
 	e := outbound.Event{
 		ID:       event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.decided()+part),
@@ -175,8 +176,8 @@ func (a *Alert) EventID(hospital string, decision int64) string {
 	return event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.decided())
 }
 
-// decided distinguishes decisions with the same number. If the level changed between a crash and the restart, the
-// repeated decision is a different one.
+// decided returns a text that distinguishes decisions with the same number. If the level changed between a crash and
+// the restart, the step decides differently when it is repeated.
 func (a *Alert) decided() string {
 	return string(a.Reason) + " " + a.Tier.String() + " " + a.Level.String()
 }

@@ -25,8 +25,7 @@ const Protocol = "svc.v1"
 // maxSummary is the maximum number of characters in a summary.
 const maxSummary = 140
 
-// Envelope holds the fields of every event. Data is encoded as JSON in the order of
-// its fields.
+// Envelope holds the fields of every event. Data is encoded as JSON, with its fields in order.
 type Envelope struct {
 	Protocol   string `json:"protocol"`
 	ID         string `json:"id"`
@@ -46,7 +45,7 @@ type LevelData struct {
 	PriorLevel       string   `json:"priorLevel"`
 	DrivingAxis      string   `json:"drivingAxis"`
 	DrivingAxisLabel string   `json:"drivingAxisLabel"`
-	NurseAcuityRatio *float64 `json:"nurseAcuityRatio"` // two decimals; null: not known
+	NurseAcuityRatio *float64 `json:"nurseAcuityRatio"` // two decimals; null: unknown
 	RatioShortfall   int32    `json:"ratioShortfall"`
 	Cause            string   `json:"cause"`
 }
@@ -62,19 +61,18 @@ type AlertData struct {
 	Peak       *Peak   `json:"peak"`
 	Action     string  `json:"action"`
 	AckURL     *string `json:"ackUrl"`
-	// WorstLevel is the highest level in the window of a digest; null in other
-	// alerts.
+	// WorstLevel is the highest level in the window of a digest, or null in any other alert.
 	WorstLevel *string `json:"worstLevel"`
 }
 
-// Room is one of the rooms with the highest score.
+// Room is one of the rooms with the highest scores.
 type Room struct {
 	RoomLabel    string `json:"roomLabel"`
 	Color        string `json:"color"`
 	NursingLevel string `json:"nursingLevel"`
 }
 
-// Peak is the instant at which the greatest number of nurses is expected to be needed.
+// Peak is the instant at which the need for nurses is expected to be greatest.
 type Peak struct {
 	At        string  `json:"at"`
 	NursesP90 float64 `json:"nursesP90"`
@@ -91,7 +89,7 @@ type roomData struct {
 	Cause        string   `json:"cause"`
 }
 
-// FromChange returns the events of a change at an offset of the verdicts topic, in the order of its effects: first
+// FromChange returns the events for the change at an offset of the verdicts topic, in the order of its effects: first
 // the level, then the rooms by id.
 func FromChange(c *acuity.Change, offset int64) ([]outbound.Event, error) {
 	if len(c.Effects) == 0 {
@@ -137,7 +135,7 @@ func FromChange(c *acuity.Change, offset int64) ([]outbound.Event, error) {
 	return events, nil
 }
 
-// Level returns the data of a change of the level.
+// Level returns the data of a level change.
 func Level(effect *acuity.Effect, cause acuity.Cause) LevelData {
 	v := score.Verdict{Level: effect.Level, Driving: effect.Driving}
 	d := LevelData{
@@ -154,7 +152,7 @@ func Level(effect *acuity.Effect, cause acuity.Cause) LevelData {
 
 var causes = map[acuity.Cause]string{acuity.CauseIngest: "ingest", acuity.CauseTime: "time"}
 
-// nameInSentence returns the name of a room for the start of a sentence: "Room 301", "LDR 4".
+// nameInSentence returns the name of a room as it appears at the start of a sentence: "Room 301", "LDR 4".
 func nameInSentence(effect *acuity.Effect) string {
 	name := NameRoom(effect.RoomID, effect.RoomLabel)
 	if first := name[0]; '0' <= first && first <= '9' {
@@ -174,8 +172,8 @@ func room(effect *acuity.Effect, cause acuity.Cause) roomData {
 	return d
 }
 
-// Body returns the encoding of an event: its fields and those of the envelope, compact, without a newline. More than
-// [outbound.MaxBody] bytes are an error.
+// Body encodes an event and its envelope as compact JSON without a newline. It returns an error if that exceeds
+// [outbound.MaxBody] bytes.
 func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
 	envelope.Protocol, envelope.ID, envelope.Event, envelope.HospitalID = Protocol, e.ID, e.Event, e.Hospital
 	envelope.OccurredAt = Stamp(e.OccurredAt)
@@ -184,7 +182,7 @@ func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // receivers compare the text and do not embed it in HTML
+	encoder.SetEscapeHTML(false) // receivers do not embed the text in HTML
 	if err := encoder.Encode(envelope); err != nil {
 		return nil, fmt.Errorf("encode event: %w", err)
 	}
@@ -198,14 +196,14 @@ func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
 // Stamp formats an instant as all events do: UTC, milliseconds.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// ID returns the id of an event. It depends only on what the event is about: key and version of its record, its name,
-// and the room if it has one. An alert has the policy's key and the number of the decision; a test has the key of its
-// command and 0.
+// ID returns the id of an event. It depends only on what the event is about: the key and version of the record, the
+// event name, and the room, if any. For an alert, these are the policy's key and the decision's number; for a test,
+// the key of the command and 0.
 func ID(hospital, key string, version int64, event, subject string) string {
 	return digest("evt_", Protocol, hospital, key, strconv.FormatInt(version, 10), event, subject)
 }
 
-// DeliveryID returns the id of the delivery of an event to an endpoint over a channel.
+// DeliveryID returns the id of a delivery: of an event, to an endpoint, over a channel.
 func DeliveryID(event, endpoint string, channel outbound.Channel) string {
 	return digest("dlv_", event, endpoint, string(channel))
 }
@@ -216,7 +214,7 @@ func digest(prefix string, parts ...string) string {
 	return prefix + hex.EncodeToString(sum[:16])
 }
 
-// LevelOf decodes the effect and its cause from the body of a surge.level_changed.
+// LevelOf decodes the effect and its cause from the body of a surge.level_changed event.
 func LevelOf(body []byte) (effect acuity.Effect, cause acuity.Cause, ok bool) {
 	var e struct {
 		Data LevelData `json:"data"`
@@ -240,7 +238,7 @@ func LevelOf(body []byte) (effect acuity.Effect, cause acuity.Cause, ok bool) {
 	return effect, cause, level && prior && axis
 }
 
-// named returns the value with a name, among the values from zero to last.
+// named returns the value with the given name, among the values from zero to last.
 func named[T interface {
 	~uint8
 	fmt.Stringer
@@ -253,8 +251,8 @@ func named[T interface {
 	return 0, false
 }
 
-// Test returns the event of a test: a ping, or a sample with made-up data that its summary identifies as such. Its
-// level is the unit's current level.
+// Test returns the event of a test: a ping, or a sample with made-up data that its summary identifies as such. The
+// event has the given level, which is the unit's current one.
 func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
 	e := outbound.Event{
 		Hospital: c.Hospital, Event: c.Event, Source: -1, RoomID: -1,

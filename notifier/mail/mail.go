@@ -1,4 +1,4 @@
-// Package mail sends alerts by SMTP over TLS, each message to one recipient.
+// Package mail sends alerts by SMTP over TLS, each as a message to a single recipient.
 //
 // All attempts of a delivery have the same Message-ID. If a response is lost and the mail is sent twice, most
 // mailboxes display it once.
@@ -24,8 +24,8 @@ import (
 
 // The timeouts of an attempt.
 const (
-	dialWithin = 5 * time.Second  // for the connection
-	sendWithin = 20 * time.Second // for greeting and login, and again for the message
+	dialWithin = 5 * time.Second  // to connect
+	sendWithin = 20 * time.Second // for the greeting and login, and again for the message
 )
 
 // Config describes the mail relay. DKIM is the responsibility of the relay.
@@ -35,19 +35,19 @@ type Config struct {
 	Implicit bool   // TLS from the first byte (port 465); false: STARTTLS is required
 	User     string // "": no login; a login is always inside TLS
 	Password string
-	From     string // address such as "svc@mercy.example" or "Maternity <svc@mercy.example>"
+	From     string // sender address, such as "svc@mercy.example" or "Maternity <svc@mercy.example>"
 
 	Now func() time.Time
-	// Dial creates the connection; nil: TCP. The relay's Host and Port still apply.
+	// Dial creates the connection to the relay's Host and Port; if it is nil, the connection uses TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Roots are the certificate authorities for the relay; nil: those of the system.
+	// Roots are the certificate authorities trusted for the relay; nil means the system's.
 	Roots *x509.CertPool
 }
 
 // Sender is the [outbound.Sender] of e-mail.
 type Sender struct {
 	config Config
-	domain string // of Message-IDs
+	domain string // domain part of Message-IDs
 }
 
 // New returns the sender of a relay; it does not connect yet.
@@ -63,8 +63,7 @@ func New(c Config) (*Sender, error) {
 	return s, nil
 }
 
-// client returns a client for one attempt. Clients are not shared, because the library modifies a client during
-// login.
+// client returns a client for one attempt. Clients are not shared, because the library modifies them during login.
 func (s *Sender) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
 	c := &s.config
 	options := []gomail.Option{
@@ -104,7 +103,7 @@ func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	secured := tls.Client(connection, s.tls())
 	if err := secured.HandshakeContext(ctx); err != nil {
-		connection.Close() //nolint:errcheck // the connection is abandoned
+		connection.Close() //nolint:errcheck // the connection is no longer needed
 		return nil, err
 	}
 	return secured, nil
@@ -127,9 +126,9 @@ func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 	relay, err := s.client(func(within context.Context, network, address string) (net.Conn, error) {
 		connection, refusal := s.dial(within, network, address)
 		if refusal == nil {
-			// The context interrupts the dialogue, because a shutdown must not wait for a relay that has stopped
-			// responding.
-			stop = context.AfterFunc(ctx, func() { connection.Close() }) //nolint:errcheck // the connection is abandoned
+			// When the context ends, the dialogue is cut off, because a shutdown must not wait for a relay that has
+			// stopped responding.
+			stop = context.AfterFunc(ctx, func() { connection.Close() }) //nolint:errcheck // the connection is no longer needed
 		}
 		return connection, refusal
 	})
@@ -144,12 +143,12 @@ func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 		return refused(ctx, m.To, err)
 	}
 	err = relay.SendWithSMTPClient(client, message)
-	if message.IsDelivered() { // an error after the relay accepted the message is ignored
+	if message.IsDelivered() { // the relay accepted the message; any later error is ignored
 		response := message.ServerResponse()
 		relay.CloseWithSMTPClient(client) //nolint:errcheck // a failed QUIT changes nothing
 		return outbound.Result{Class: outbound.ClassOK, Status: 250, Response: outcome.CleanResponse(response, m.To)}
 	}
-	client.Close() //nolint:errcheck // the connection is abandoned
+	client.Close() //nolint:errcheck // the connection is no longer needed
 	return failed(ctx, m.To, err)
 }
 
@@ -173,7 +172,7 @@ func (s *Sender) compose(m outbound.Message) (*gomail.Msg, error) {
 }
 
 // failed returns the result for a message that the relay did not accept. Only a 5xx response to this message is
-// final; a broken connection may work a minute later.
+// final; a broken connection may work again a minute later.
 func failed(ctx context.Context, to string, err error) outbound.Result {
 	var refusal *gomail.SendError
 	if !errors.As(err, &refusal) || refusal.ErrorCode() == 0 {
@@ -181,7 +180,7 @@ func failed(ctx context.Context, to string, err error) outbound.Result {
 	}
 	code := refusal.ErrorCode()
 	r := outbound.Result{Class: outbound.ClassStatus, Status: code, Response: outcome.CleanResponse(answer(err), to)}
-	switch refusal.Reason { //nolint:exhaustive // the other reasons do not concern this message
+	switch refusal.Reason { //nolint:exhaustive // other reasons do not concern this message
 	case gomail.ErrSMTPMailFrom, gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
 		r.Final = code >= 500
 	}
@@ -201,7 +200,7 @@ func refused(ctx context.Context, to string, err error) outbound.Result {
 	return outbound.Result{Class: class}
 }
 
-// answer returns the response of the relay, without the address that the library adds.
+// answer returns the relay's response, without the address that the library adds.
 func answer(err error) string {
 	if refusal, ok := errors.AsType[*textproto.Error](err); ok {
 		return refusal.Msg

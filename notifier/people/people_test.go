@@ -58,7 +58,7 @@ func TestNoAlertsWhileCatchingUp(t *testing.T) {
 			if err := r.n.Changes(0, []notifier.Change{c}, c.Offset+1, i < 4); err != nil {
 				t.Fatal(err)
 			}
-			r.n.SettingsChanged("mercy") // no other event causes an alert either
+			r.n.SettingsChanged("mercy") // nor does any other event cause an alert
 			r.wait(time.Minute)
 			if i < 4 {
 				r.want()
@@ -68,8 +68,8 @@ func TestNoAlertsWhileCatchingUp(t *testing.T) {
 	})
 }
 
-// TestRaisedBeforeAnyRecipient: a recipient who is added while the unit is orange gets the
-// raise, without a previous level.
+// TestRaisedBeforeAnyRecipient: a recipient who is added while the unit is orange gets the raise, which does not name
+// a previous level.
 func TestRaisedBeforeAnyRecipient(t *testing.T) {
 	run(t, func(r *rig) {
 		duty := map[string][]string{}
@@ -91,7 +91,7 @@ func TestRaisedBeforeAnyRecipient(t *testing.T) {
 	})
 }
 
-// TestSMTP451 is a row of the failure matrix: the mail is retried until it expires.
+// TestSMTP451 checks a row of the failure matrix: the mail is retried until it expires.
 func TestSMTP451(t *testing.T) {
 	busy := func(string) error { return &smtp.SMTPError{Code: 451, Message: "try again"} }
 	t.Run("then taken", func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestSMTP451(t *testing.T) {
 	})
 }
 
-// TestSMTP550 is a row of the failure matrix: the mail fails at once, and T1 gets an SMS.
+// TestSMTP550 checks a row of the failure matrix: the mail fails at once, and T1 gets an SMS.
 func TestSMTP550(t *testing.T) {
 	run(t, func(r *rig) {
 		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 550, Message: "no such user"} })
@@ -133,8 +133,7 @@ func TestSMTP550(t *testing.T) {
 	})
 }
 
-// TestSMS4xx is a row of the failure matrix: the SMS fails, and the alert escalates if no channel
-// remains.
+// TestSMS4xx checks a row of the failure matrix: the SMS fails, and the alert escalates if no channel is left.
 func TestSMS4xx(t *testing.T) {
 	t.Run("e-mail arrived", func(t *testing.T) {
 		run(t, func(r *rig) {
@@ -156,15 +155,15 @@ func TestSMS4xx(t *testing.T) {
 				return &smtp.SMTPError{Code: 550, Message: "no such user"}
 			})
 			r.level(yellow)
-			r.want() // T1 can only escalate to the next tier
+			r.want() // T1 has no channel left, so the alert only escalates
 			r.level(orange)
 			r.want("mail director ORANGE")
 		})
 	})
 }
 
-// TestFlapping is a row of the failure matrix: webhooks get each of 500 changes per minute. People
-// get a raise, one digest, and a raise above the level of the digest.
+// TestFlapping checks a row of the failure matrix: webhooks get each of 500 changes per minute. People get a raise,
+// one digest, and a raise above the level of the digest.
 func TestFlapping(t *testing.T) {
 	run(t, func(r *rig) {
 		r.settings.webhooks = []*outbound.Webhook{
@@ -261,7 +260,7 @@ func TestCleared(t *testing.T) {
 	})
 }
 
-// TestListsLost: lost lists are filled again, including the link of an open alert run.
+// TestListsLost: lists that were lost are rebuilt, including the link of an open alert run.
 func TestListsLost(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)
@@ -278,8 +277,8 @@ func TestListsLost(t *testing.T) {
 	})
 }
 
-// TestClosedRunsListedAgain: lost lists get every alert run of the last 90 days again, unchanged, even after a restart.
-// The ledger has one record for each.
+// TestClosedRunsListedAgain: lists that were lost get back every alert run of the last 90 days, unchanged, even after
+// a restart. The ledger has one record for each run.
 func TestClosedRunsListedAgain(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)
@@ -287,7 +286,7 @@ func TestClosedRunsListedAgain(t *testing.T) {
 		r.ack()
 		r.level(green)
 		r.wait(10 * time.Minute)
-		r.wait(30 * 24 * time.Hour) // longer than the period of which deliveries are listed again
+		r.wait(30 * 24 * time.Hour) // longer than the period for which deliveries are restored
 		r.level(yellow)
 		r.level(green)
 		r.wait(10 * time.Minute)
@@ -344,14 +343,14 @@ func TestSuperseded(t *testing.T) {
 	})
 }
 
-// TestNotices: T1 gets an e-mail about the state of an endpoint.
+// TestNotices: T1 gets an e-mail about the failure of an endpoint.
 func TestNotices(t *testing.T) {
 	run(t, func(r *rig) {
 		r.settings.webhooks = []*outbound.Webhook{
 			{ID: "whk_1", Hospital: "mercy", URL: "https://partner.example/secret-path", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Events: []string{outbound.LevelChanged}},
 		}
 		r.n.SettingsChanged("mercy")
-		r.tier("T1", func(t *outbound.Tier) { t.Enabled = false }) // no alerts about the level here
+		r.tier("T1", func(t *outbound.Tier) { t.Enabled = false }) // only notices are tested here
 		r.tier("T2", func(t *outbound.Tier) { t.Enabled = false })
 		r.tier("T3", func(t *outbound.Tier) { t.Enabled = false })
 		r.hooked.answers(outbound.Result{Class: outbound.ClassRefused})
@@ -390,7 +389,7 @@ func TestTestLetter(t *testing.T) {
 	})
 }
 
-// TestRoomsDoNotHoldUp: an alert is sent without its rooms if they cannot be read.
+// TestRoomsDoNotHoldUp: if the rooms cannot be read, the alert is sent without them.
 func TestRoomsDoNotHoldUp(t *testing.T) {
 	for name, rooms := range map[string]func(context.Context, string, int64) (*alert.Rooms, error){
 		"slow": func(ctx context.Context, _ string, _ int64) (*alert.Rooms, error) {
@@ -410,8 +409,8 @@ func TestRoomsDoNotHoldUp(t *testing.T) {
 	}
 }
 
-// TestRoomsOfTheChange: an alert shows the rooms at its change, even when a process that has not
-// seen the change sends it again later.
+// TestRoomsOfTheChange: an alert shows the rooms as of its change, even if a process that has not seen the change
+// sends it later.
 func TestRoomsOfTheChange(t *testing.T) {
 	run(t, func(r *rig) {
 		var asked []int64
@@ -432,8 +431,7 @@ func TestRoomsOfTheChange(t *testing.T) {
 	})
 }
 
-// TestPrivacy: the log contains only plain room labels, and no address or text. The ledger contains
-// no plaintext.
+// TestPrivacy: the log contains only plain room labels, and no addresses or texts. The ledger contains no plaintext.
 func TestPrivacy(t *testing.T) {
 	const canary = "Canary, Anna 1990-01-01"
 	run(t, func(r *rig) {
@@ -455,7 +453,7 @@ func TestPrivacy(t *testing.T) {
 		}
 		for what, where := range map[string]string{"log": r.log.String(), "ledger": r.ledger.whole()} {
 			for _, secret := range []string{"Canary", "@mercy.example", "+1555", "Cause", "/a/"} {
-				if strings.Contains(where, secret) && (what == "log" || secret != "/a/") { // the ledger may contain the ackUrl of surge.alert
+				if strings.Contains(where, secret) && (what == "log" || secret != "/a/") { // surge.alert in the ledger may contain ackUrl
 					t.Errorf("%s has %q", what, secret)
 				}
 			}

@@ -12,8 +12,9 @@ import (
 	"svc/internal/outbound"
 )
 
-// History is the past of one hospital as far as [Step] needs it. The zero value is a unit at green without alerts.
-// Its size is limited, however often the level changes. It is stored as JSON; tags are names of earlier releases.
+// History is what [Step] needs to know about one hospital's past. The zero value is a unit at green without alerts.
+// Its size is limited, however often the level changes. It is stored as JSON; the tags are the field names of earlier
+// releases.
 type History struct {
 	Level acuity.Level
 	Under [3]time.Time // since when the level has been below T1, T2, T3; zero: it is not below
@@ -28,19 +29,19 @@ type History struct {
 	AlertedLevel acuity.Level `json:"Said"` // level of the last alert
 	Episode      string       // id of the alert run, from the first raise above green to Cleared; "": none
 	StartedAt    time.Time
-	Raise        int64 // number of the decision that waits for an acknowledgment
+	Raise        int64 // number of the decision that awaits acknowledgment
 	AskedAt      time.Time
 	AlertedAt    time.Time `json:"ToldAt"` // when the whole tier was last alerted
-	Round        int       // escalations since the raise
-	Unreached    bool      // no message reached a recipient; escalates immediately
+	Round        int       // number of escalations since the raise
+	Unreached    bool      // no message reached a recipient, so the alert escalates immediately
 	Unaddressed  bool      `json:"Unheard"` // the tiers had no recipient when the raise was sent
 	AckedAt      time.Time // when the raise was acknowledged
-	AckedBy      string    // id of a key, "command line" or "link"
+	AckedBy      string    // id of an API key, "command line" or "link"
 	Reached      []Reached
-	Decisions    int64 // number of decisions that sent an alert; numbers the alerts
+	Decisions    int64 // number of decisions that sent an alert, which is also the number of the last alert
 }
 
-// Reached is a recipient that was alerted in the run, with the channel.
+// Reached is a recipient who was alerted in the alert run, and the channel.
 type Reached struct {
 	Recipient string
 	Channel   outbound.Channel
@@ -74,7 +75,8 @@ func (h *History) flaps(now time.Time) bool {
 	return h.DigestAt.IsZero() && len(h.Changes) == FlapChanges && now.Sub(h.Changes[0]) <= FlapWithin
 }
 
-// Worst returns the highest level among the changes that led to a digest, including the level before the first.
+// Worst returns the highest level among the changes that led to a digest, including the level before the first
+// change.
 func (h *History) Worst() acuity.Level {
 	worst := h.Level
 	for _, level := range h.Before {
@@ -83,13 +85,13 @@ func (h *History) Worst() acuity.Level {
 	return worst
 }
 
-// below reports whether the level has been below another one for [LowerAfter], so that a Lowered is due.
+// below reports whether the level has been below the given one for [LowerAfter], so that a Lowered is due.
 func (h *History) below(level acuity.Level, now time.Time) bool {
 	return level > acuity.LevelGreen && h.Level < level && !now.Before(h.Under[level-1].Add(LowerAfter))
 }
 
-// dropOldChanges drops the changes before a Lowered, because a level that falls step by step is no reason for a
-// digest. An open digest remains until it is quiet.
+// dropOldChanges drops the changes before a Lowered, so that a level that falls step by step does not cause a digest.
+// An open digest remains until the level is quiet.
 func (h *History) dropOldChanges(now time.Time) {
 	if !h.flapping(now) {
 		h.closeDigest()
@@ -151,8 +153,8 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 	if d.Reason == Raised {
 		h.Unaddressed = len(to) == 0
 	}
-	// A Lowered or Cleared is not sent to recipients who did not get the raise. An escalation that reaches no
-	// recipient is followed by the next round at its regular time.
+	// A Lowered or Cleared is not sent to recipients who did not get the raise. After an escalation that does not
+	// reach any recipient, the next round follows at its regular time.
 	h.Unreached = !sent && slices.ContainsFunc(to, func(a Addressee) bool { return a.Reason != NotNotified }) && d.Reason != Escalated
 }
 
@@ -161,16 +163,16 @@ func (h *History) RemoveReached(recipient string, channel outbound.Channel) {
 	h.Reached = slices.DeleteFunc(slices.Clone(h.Reached), func(r Reached) bool { return r == Reached{recipient, channel} })
 }
 
-// Ack records the acknowledgment of an alert run. A run that has ended, or was already acknowledged since its last
-// raise, is not changed.
+// Ack records the acknowledgment of an alert run. It has no effect if the run has ended or has been acknowledged
+// since its last raise.
 func (h *History) Ack(alertRun, by string, at time.Time) {
 	if h.Episode != "" && alertRun == h.Episode && h.AckedAt.IsZero() {
 		h.AckedAt, h.AckedBy, h.Unreached = at, by, false
 	}
 }
 
-// alertRunID returns the id of an alert run, derived from the decision that started it. A decision that is repeated
-// after a crash starts the same run.
+// alertRunID returns the id of an alert run, derived from the decision that started it. Therefore a decision that is
+// repeated after a crash starts the same run.
 func alertRunID(hospital string, decision int64) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{"svc.v1", hospital, "episode", strconv.FormatInt(decision, 10)}, "\x00")))
 	return "epi_" + hex.EncodeToString(sum[:8])

@@ -1,8 +1,8 @@
-// Package sms sends alerts as text messages through the gateway of a hospital. The gateway accepts svc's own signed
-// requests, or has Twilio's API.
+// Package sms sends alerts as text messages through the gateway of a hospital. The gateway either accepts svc's own
+// signed requests or has the Twilio API.
 //
-// A provider that has accepted a message has not delivered it yet. Its receipt reports later whether the message
-// arrived; [Gateway] parses it.
+// A message that a provider has accepted is not delivered yet. The provider later sends a receipt that says whether
+// the message arrived; [Gateway] parses receipts.
 package sms
 
 import (
@@ -39,10 +39,10 @@ type Config struct {
 	URL      string // DriverHTTP: URL of the gateway; DriverTwilio: base URL, https://api.twilio.com
 	Account  string // DriverTwilio: the account's SID
 	Token    string // DriverHTTP: signing secret; DriverTwilio: auth token
-	From     string // sender's number; DriverTwilio: also a messaging service (MG…)
+	From     string // sender's number; DriverTwilio: or a messaging service (MG…)
 	Callback string // public address of the service, to which receipts are sent; "": no receipts
 	Now      func() time.Time
-	// Dial creates the connections; nil: TCP.
+	// Dial creates the connections; if it is nil, they use TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -50,18 +50,18 @@ type Config struct {
 type Gateway interface {
 	outbound.Sender
 	// Receipt verifies and parses a receipt that the provider posted. The errors are [ErrForged] and [ErrMalformed].
-	// self is the URL of the request, as the provider knows it.
+	// self is the URL to which the provider posted the receipt.
 	Receipt(self *url.URL, header http.Header, body []byte) (Receipt, error)
 }
 
-// Receipt is a provider's report on a message.
+// Receipt is a provider's report about a message.
 type Receipt struct {
 	Hospital   string
 	DeliveryID string
 	State      outbound.State // Delivered or Failed; "": not final yet
 }
 
-// The faults of a receipt.
+// The errors of a receipt.
 var (
 	ErrForged    = errors.New("not signed by the provider")
 	ErrMalformed = errors.New("not a receipt")
@@ -76,7 +76,7 @@ func Callback(public, driver, hospital, delivery string) string {
 }
 
 // New returns the gateway of a configuration.
-func New(c Config) (Gateway, error) { //nolint:ireturn // one of two types
+func New(c Config) (Gateway, error) { //nolint:ireturn // the type depends on the driver
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return nil, errors.New("url: must be https://…")
@@ -91,7 +91,8 @@ func New(c Config) (Gateway, error) { //nolint:ireturn // one of two types
 			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: dialWithin,
 			ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 		},
-		// Number and text are sent only to the address that the operator configured.
+		// The phone number and the text are sent only to the address that the operator configured, so redirects are
+		// not followed.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	switch c.Driver {
@@ -117,7 +118,7 @@ func (p *provider) timed(send func() outbound.Result) outbound.Result {
 	return r
 }
 
-// callback returns the URL for the receipt of a message; "": no receipt.
+// callback returns the URL for the receipt of a message, or "" if none is requested.
 func (p *provider) callback(m *outbound.Message) string {
 	if p.config.Callback == "" {
 		return ""
@@ -125,7 +126,7 @@ func (p *provider) callback(m *outbound.Message) string {
 	return Callback(p.config.Callback, p.config.Driver, m.Hospital, m.DeliveryID)
 }
 
-// left returns how long the message remains useful, in whole seconds, at least one.
+// left returns how long the message is worth delivering, in whole seconds, at least one.
 func (p *provider) left(m *outbound.Message) int {
 	if m.Expires.IsZero() {
 		return int((24 * time.Hour).Seconds())
@@ -133,15 +134,16 @@ func (p *provider) left(m *outbound.Message) int {
 	return max(1, int(m.Expires.Sub(p.config.Now()).Seconds()))
 }
 
-// exchange sends one request and reads the response. If it fails, status is 0 and failure is the result.
+// exchange sends one request and reads the response. If that fails, status is 0 and failure is the result of the
+// attempt.
 func (p *provider) exchange(ctx context.Context, r *http.Request) (status int, header http.Header, body []byte, failure outbound.Result) {
 	bounded, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	answer, err := p.client.Do(r.WithContext(bounded)) //nolint:gosec // the operator set the address
+	answer, err := p.client.Do(r.WithContext(bounded)) //nolint:gosec // the operator configured the address
 	if err != nil {
 		return 0, nil, nil, outbound.Result{Class: outcome.ClassOf(ctx, err)}
 	}
-	defer answer.Body.Close() //nolint:errcheck // everything needed is read
+	defer answer.Body.Close() //nolint:errcheck // everything needed has been read
 	body, err = io.ReadAll(io.LimitReader(answer.Body, answerAtMost))
 	if err != nil && answer.StatusCode/100 == 2 && len(body) == 0 {
 		return 0, nil, nil, outbound.Result{Class: outcome.ClassOf(ctx, err)}
@@ -149,7 +151,7 @@ func (p *provider) exchange(ctx context.Context, r *http.Request) (status int, h
 	return answer.StatusCode, answer.Header, body, outbound.Result{}
 }
 
-// judge returns the result for a status that has the same meaning for every provider.
+// judge returns the result of an attempt from a status that has the same meaning for every provider.
 func (p *provider) judge(status int, header http.Header) outbound.Result {
 	r := outbound.Result{Class: outbound.ClassStatus, Status: status}
 	switch {
@@ -160,7 +162,7 @@ func (p *provider) judge(status int, header http.Header) outbound.Result {
 	case status == http.StatusTooManyRequests:
 		r.Class, r.RetryAfter = outbound.ClassThrottled, outcome.RetryAfter(header, p.config.Now())
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusRequestTimeout:
-		// The fault is in the operator's token or a proxy, not in this message.
+		// The cause is the operator's token or a proxy, not this message.
 	case status/100 == 4:
 		r.Final = true
 	}

@@ -1,8 +1,8 @@
 // Package webhook sends events to the endpoints of partners. An attempt is one signed request with a classified
 // result.
 //
-// A request is HTTP/1.1 without redirects, compression or proxy. It is sent to an address that the egress guard has
-// allowed when it is dialed. A response counts once its headers have arrived; its body cannot change the result.
+// A request uses HTTP/1.1 without redirects, compression or a proxy, and goes to an address that the egress guard
+// allows when it is dialed. The headers of the response determine the result; the body cannot change it.
 package webhook
 
 import (
@@ -25,13 +25,13 @@ import (
 	"svc/notifier/event"
 )
 
-// userAgent is the name of the service with the version of its requests.
+// userAgent names the service and the version of its requests.
 const userAgent = "svc-webhooks/1"
 
 // Config holds the dependencies of a sender.
 type Config struct {
 	Guard *egress.Guard
-	Roots *x509.CertPool // trusted certificate authorities; nil: those of the system
+	Roots *x509.CertPool // trusted certificate authorities; nil: the system's
 	Now   func() time.Time
 }
 
@@ -39,23 +39,23 @@ type Config struct {
 type Sender struct {
 	guard   *egress.Guard
 	now     func() time.Time
-	shared  *http.Transport            // for public addresses, of all hospitals
-	own     map[string]*http.Transport // of hospitals with an allow list
+	shared  *http.Transport            // for public addresses, used for all hospitals
+	own     map[string]*http.Transport // for hospitals with an allow list, by hospital
 	dialers []*net.Dialer              // of all transports
 	limits  limits
 }
 
-// limits are the timeouts for the parts of an attempt. The endpoint's own timeout applies to the whole.
+// limits are the timeouts for the parts of an attempt. The endpoint's own timeout applies to the whole attempt.
 type limits struct {
-	dial      time.Duration // including name resolution
+	dial      time.Duration // for connecting, including name resolution
 	handshake time.Duration
-	body      time.Duration // of a response, after its headers
+	body      time.Duration // for the response body, after the headers
 }
 
 var usual = limits{dial: 3 * time.Second, handshake: 5 * time.Second, body: time.Second}
 
-// bodyMost is the maximum number of bytes of a response that are read so that its connection can be reused. After a
-// longer response, the connection is closed.
+// bodyMost is the maximum number of bytes of a response body that are read so that the connection can be reused. If
+// the body is longer, the connection is closed.
 const bodyMost = 16 << 10
 
 // New returns a sender.
@@ -101,7 +101,7 @@ func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	defer answer.Body.Close() //nolint:errcheck // everything needed was read
 	result := s.answered(answer)
 	result.Took = s.now().Sub(began)
-	if answer.StatusCode != http.StatusSwitchingProtocols { // with 101, the body is the bare connection, which no context ends
+	if answer.StatusCode != http.StatusSwitchingProtocols { // with 101, the body is the raw connection, and no context ends a read
 		result.Response = s.readExcerpt(bounded, cancel, answer.Body)
 	}
 	if result.Class == outbound.ClassRedirect {
@@ -128,8 +128,8 @@ func request(ctx context.Context, u *url.URL, m *outbound.Message, signed *signa
 			signature.HeaderID:        {m.EventID},
 			signature.HeaderTimestamp: {signed.Timestamp},
 			signature.HeaderStandard:  {signed.Standard},
-			// A nil value is not sent. With this key, the transport may repeat the request if an idle connection was
-			// just closed. The receiver recognizes the repetition by its id.
+			// This header is not sent, because its value is nil. It allows the transport to repeat the request if an
+			// idle connection has just been closed. The receiver recognizes the repetition by the event id.
 			"X-Idempotency-Key": nil,
 		},
 		ContentLength: int64(len(m.Body)),
@@ -141,9 +141,9 @@ func request(ctx context.Context, u *url.URL, m *outbound.Message, signed *signa
 	return r.WithContext(ctx)
 }
 
-// Reproduce returns the text of the request that was sent at an instant for the test of a webhook. It rebuilds the
-// request from the event, the secrets valid at that time, and the level of the unit. The result is empty if the
-// request cannot be rebuilt.
+// Reproduce returns the text of the request that a webhook test sent at an instant. It rebuilds the request from the
+// event, the secrets that were valid at that time, and the unit's level. It returns "" if the request cannot be
+// rebuilt.
 func Reproduce(hook *outbound.Webhook, c *outbound.Command, level acuity.Level, sent time.Time) string {
 	e, err := event.Test(c, level)
 	if err != nil {

@@ -22,18 +22,18 @@ import (
 	"svc/readapi/web/page"
 )
 
-// API performs the acts of people on the pages of a unit through the ingest and administration API, so that there is
-// one validation and one audit record of each act.
+// API performs the acts of people on a unit's pages through the ingest and administration API, so that each act is
+// validated and audited in one place.
 type API struct {
 	Handler http.Handler
-	// StaffToken and AckToken return API keys, each of which allows a person one operation for a minute.
+	// StaffToken and AckToken return API keys that are valid for a minute and allow a person a single operation.
 	StaffToken, AckToken func(hospital, user string) string
 	Alerts               func(ctx context.Context, hospital string) ([]outbound.AlertRun, error)
 	Audit                audit.Record
 	Now                  func() time.Time
 }
 
-// ActStaff is the action in the audit log when a person sets the nurses on duty.
+// ActStaff is the audit log's action for setting the nurses on duty.
 const ActStaff = "staffing.set"
 
 // setStaffing sets the nurses on duty. It returns the refusal of the API, or nil.
@@ -57,8 +57,8 @@ func (a *API) setStaffing(ctx context.Context, s *auth.Session, nurses json.RawM
 	return refused, err
 }
 
-// acknowledge acknowledges an alert for a person. It returns the refusal of the API, or nil. The API writes the audit
-// record.
+// acknowledge acknowledges an alert on behalf of a person. It returns the refusal of the API, or nil. The API writes
+// the audit record.
 func (a *API) acknowledge(ctx context.Context, s *auth.Session, episode string) (*apicall.Refusal, error) {
 	return a.post(ctx, "/api/admin/alerts/episodes/"+episode+"/ack", a.AckToken(s.Hospital, s.User), map[string]any{})
 }
@@ -84,7 +84,7 @@ func (p *writer) explain(refused *apicall.Refusal) string {
 	return strings.Join(words, " ")
 }
 
-// requireActs calls next if acts are enabled on these pages. If not, it explains that they are not.
+// requireActs calls next if acts are enabled on these pages. If not, it sends a page that says so.
 func (s *site) requireActs(next page.Handler) page.Handler {
 	return func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 		if s.Acts == nil {
@@ -95,7 +95,7 @@ func (s *site) requireActs(next page.Handler) page.Handler {
 	}
 }
 
-// dutyPage is the page with the form for the nurses on duty after an error.
+// dutyPage is the page that shows the form for the nurses on duty again after an error.
 type dutyPage struct {
 	page.Frame
 
@@ -106,7 +106,7 @@ type dutyPage struct {
 // dutyForm is the form for the nurses on duty, with the current or the entered values.
 type dutyForm struct {
 	Nurses string // "": unknown
-	Call   string // "yes", "no"; "": unknown
+	Call   string // "yes" or "no"; "": unknown
 }
 
 // callWords are the form values for staff on call.
@@ -132,7 +132,7 @@ func parseCall(word string) acuity.Tristate {
 
 const (
 	formAtMost   = 4096
-	typedAtMost  = 12   // maximum length in characters of an entered value that is shown again
+	typedAtMost  = 12   // maximum number of characters of an entered value that is shown again
 	nursesAtMost = 1000 // maximum that the API accepts
 )
 
@@ -146,8 +146,8 @@ func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth
 	}
 	typed, call := strings.TrimSpace(r.PostForm.Get("nurses")), parseCall(r.PostForm.Get("call"))
 	nurses := json.RawMessage(typed)
-	if !json.Valid(nurses) { // as a JSON string
-		nurses, _ = json.Marshal(typed) //nolint:errcheck // a text
+	if !json.Valid(nurses) { // sent as a JSON string
+		nurses, _ = json.Marshal(typed) //nolint:errcheck // a string can always be encoded
 	}
 	refused, err := s.Acts.setStaffing(r.Context(), session, nurses, call)
 	switch {
@@ -178,7 +178,7 @@ type alertsPage struct {
 
 type alertRow struct {
 	ID, Level, Opened, State string
-	Ask                      bool // not acknowledged yet
+	Ask                      bool // the alert is not acknowledged yet
 }
 
 // alertsPoll is the refresh interval of the alerts page, in seconds.
@@ -197,7 +197,7 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 	p := s.writer(r, session)
 	unit, err := s.Reads.Unit(r.Context(), session.Hospital)
 	if err != nil {
-		unit = nil // the alerts are shown without the time of the level
+		unit = nil // without the unit, the page omits the time of the level
 	}
 	out := alertsPage{Frame: s.NewFrame(r, p.Writer, session, p.T("alerts")), Problem: problem}
 	for i := range all {
@@ -218,7 +218,7 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 		}
 		out.Rows = append(out.Rows, row)
 	}
-	if status == http.StatusOK { // after an error, the URL is that of the act and cannot be reloaded
+	if status == http.StatusOK { // after an error, the URL is that of the act, which cannot be reloaded
 		out.Poll, out.Refresh = alertsPoll, page.RefreshSeconds
 	}
 	page.WritePage(w, r, status, templates.Render("alerts", out))
@@ -227,7 +227,7 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 func (s *site) acknowledgeAlert(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	id := chi.URLParam(r, "id")
 	all, err := s.Acts.Alerts(r.Context(), session.Hospital)
-	// An alert of another hospital is not found either.
+	// An alert of another hospital is also treated as missing.
 	if err == nil && !slices.ContainsFunc(all, func(e outbound.AlertRun) bool { return e.ID == id }) {
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.alert")
 		return

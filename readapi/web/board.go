@@ -17,7 +17,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// showBoard responds with the page of the wall.
+// showBoard responds with the page that walls display.
 func (s *site) showBoard(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	u, ok := s.readUnit(w, r, session)
 	if !ok {
@@ -26,7 +26,7 @@ func (s *site) showBoard(w http.ResponseWriter, r *http.Request, session *auth.S
 	p := s.writer(r, session)
 	frame := s.NewFrame(r, p.Writer, session, p.T("title.board"))
 	followStream(&frame, u, "/board/events", false)
-	if frame.Theme == "" && session.Wall != "" { // no user is present to choose
+	if frame.Theme == "" && session.Wall != "" { // a wall has no user who could choose
 		frame.Theme, frame.Auto = chooseWallTheme(p.Zone, u.At), true
 	}
 	page.WritePage(w, r, http.StatusOK, templates.Render("board", p.newUnitPage(frame, u, s.findLayout(session.Hospital), true)))
@@ -38,7 +38,7 @@ const (
 	evening = 20
 )
 
-// chooseWallTheme returns the theme of a wall at an instant.
+// chooseWallTheme returns the theme for a wall at an instant.
 func chooseWallTheme(zone *time.Location, t time.Time) string {
 	if hour := t.In(zone).Hour(); hour >= morning && hour < evening {
 		return "light"
@@ -46,14 +46,14 @@ func chooseWallTheme(zone *time.Location, t time.Time) string {
 	return "dark"
 }
 
-// WallPath is the prefix of the path of the link of a wall. The token follows.
+// WallPath is the path of a wall's link, up to the token.
 const WallPath = "/board/"
 
 // Walls are the screens that show the board.
 type Walls interface {
-	// Lookup returns the wall of a token, even if its link was used or has expired.
+	// Lookup returns the wall that a token belongs to, even if the link has been used or has expired.
 	Lookup(token string) (walls.Wall, bool)
-	// Wall returns a wall, or false if it does not exist or was revoked.
+	// Wall returns a wall, or false if it does not exist or has been revoked.
 	Wall(id string) (walls.Wall, bool)
 	// Use uses the link of a wall. If several screens use it concurrently, one is signed in and the others get
 	// [walls.ErrNone]. Any other error means that the link currently cannot be used.
@@ -63,7 +63,7 @@ type Walls interface {
 // wallCookie gives access only to the board. It has the maximum lifetime that browsers allow.
 var wallCookie = auth.Cookie{Suffix: "-wall", Purpose: "svc.v1 wall", Age: 400 * 24 * time.Hour}
 
-// wallValue is the value of the cookie of a wall. It becomes invalid when the link of the wall changes.
+// wallValue is the value of a wall's cookie. It becomes invalid when the wall's link changes.
 type wallValue struct {
 	ID   string
 	Hash []byte // hash of the link that the screen used
@@ -81,9 +81,9 @@ func (s *site) showWallLink(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// findWallLink returns the wall of a link that may be used here. It returns false after it has sent an error response.
-// A browser with a signed-in person cannot become a screen, because its board would display the unit of the link to the
-// next person who signs in with that browser.
+// findWallLink returns the wall that a link belongs to if the link may be used here. If it returns false, it has sent
+// an error response. A browser with a signed-in person cannot become a screen, because the board would show the
+// link's unit to the next person who signs in with that browser.
 func (s *site) findWallLink(w http.ResponseWriter, r *http.Request, token string) (wall walls.Wall, ok bool) {
 	if s.Walls != nil && s.Seals != nil {
 		wall, ok = s.Walls.Lookup(token)
@@ -105,8 +105,8 @@ func (s *site) findWallLink(w http.ResponseWriter, r *http.Request, token string
 	return wall, true
 }
 
-// openWall signs in a screen by its link and redirects to the board. The sign-in is in a cookie, so the address gives
-// no access afterwards.
+// openWall signs in a screen by its link and redirects to the board. The sign-in is stored in a cookie, so the
+// address gives no access afterwards.
 func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
 	token := chi.URLParam(r, "token")
 	if _, ok := s.findWallLink(w, r, token); !ok {
@@ -125,7 +125,7 @@ func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readWall returns the wall of a request, or false if the request has no wall or the wall was revoked.
+// readWall returns the wall of a request, or false if the request has none or the wall has been revoked.
 func (s *site) readWall(r *http.Request) (walls.Wall, bool) {
 	var kept wallValue
 	if s.Walls == nil || !s.Cookies.Open(r, wallCookie, &kept) {
@@ -135,8 +135,8 @@ func (s *site) readWall(r *http.Request) (walls.Wall, bool) {
 	return wall, known && bytes.Equal(kept.Hash, wall.Hash[:])
 }
 
-// requireWall calls next for a person who may view the board, or for a wall. A signed-in person sees the board of the
-// person's hospital, even in a browser that was a screen.
+// requireWall calls next for a person who may view the board, or for a wall. A signed-in person sees the board of
+// their own hospital, even in a browser that was a wall's screen.
 func (s *site) requireWall(next page.Handler) http.HandlerFunc {
 	person := s.RequireRole(users.Viewer, next)
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -13,14 +13,14 @@ import (
 	"svc/readapi/web/text"
 )
 
-// hub follows the hospitals that open pages display. It reads and renders each of them once for all pages of the same
-// variant.
+// hub follows the hospitals that open pages display. It reads each hospital once for all pages, and renders it once
+// for each variant.
 type hub struct {
 	cfg *Config
 
 	mu        sync.Mutex
 	open      int            // number of streams
-	shares    map[string]int // number of streams of each session, wall and hospital
+	shares    map[string]int // number of streams by session, wall and hospital
 	hospitals map[string]*followedHospital
 }
 
@@ -33,7 +33,7 @@ type followedHospital struct {
 	hospital string
 	cancel   context.CancelFunc
 
-	// The mutex of the hub guards the fields below.
+	// The hub's mutex guards the fields below.
 	clients map[*client]struct{}
 	unit    *readapi.Unit // last state read; nil: never read
 	frames  map[variant]*frame
@@ -45,20 +45,20 @@ type client struct {
 	of      *followedHospital
 	hub     *hub
 	variant variant
-	wake    chan struct{} // receives a signal when there are new events; capacity one
+	wake    chan struct{} // signaled when there are new events; capacity one
 
 	has   string // id of the last state sent
 	feeds string // last feeds event sent
 	lost  bool   // the browser was informed that the unit is unknown
 }
 
-// streamShare is one of the limits to which a stream counts: that of its session or wall, or that of its hospital.
+// streamShare is a limit on the number of streams, for a session or wall, or for a hospital.
 type streamShare struct {
 	name string
 	most int // maximum number of streams
 }
 
-// streamShares returns the limits to which a stream of a session counts.
+// streamShares returns the limits that apply to a stream of a session.
 func streamShares(session *auth.Session) []streamShare {
 	shares := []streamShare{{"hospital " + session.Hospital, mostOfHospital}}
 	if session.Wall != "" {
@@ -93,7 +93,7 @@ func (h *hub) removeStream(shares []streamShare) {
 	}
 }
 
-// follow adds a browser to those that display a hospital.
+// follow adds a browser that displays a hospital.
 func (h *hub) follow(hospital string, v variant) *client {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,7 +112,7 @@ func (h *hub) follow(hospital string, v variant) *client {
 	return c
 }
 
-// unfollow removes a browser. After the last one the hub stops following the hospital.
+// unfollow removes a browser. After the last one, the hub stops following the hospital.
 func (h *hub) unfollow(c *client) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,7 +123,7 @@ func (h *hub) unfollow(c *client) {
 	}
 }
 
-// followHospital reads a hospital after each change, and every few seconds.
+// followHospital reads a hospital after each change and every few seconds.
 func (h *hub) followHospital(ctx context.Context, f *followedHospital) {
 	changed := h.cfg.Changes.Watch(ctx, f.hospital)
 	for ctx.Err() == nil {
@@ -141,7 +141,7 @@ func (h *hub) durationUntilNext(f *followedHospital) time.Duration {
 		return readEvery
 	}
 	next := f.unit.Verdict.Next.Time()
-	if !next.After(f.unit.At) { // it never changes, or it is from an earlier instant because its input has stopped
+	if !next.After(f.unit.At) { // no timer changes the unit, or its input has stopped
 		return readEvery
 	}
 	return min(readEvery, max(next.Sub(h.cfg.Now()), 0))
@@ -184,7 +184,7 @@ func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 		f.frames[v] = fresh
 	}
 	f.lost, f.unit = false, u
-	for v := range f.listVariants() { // for browsers that connected in the meantime
+	for v := range f.listVariants() { // for browsers that have connected since
 		if f.frames[v] == nil || f.frames[v].ID != formatStateID(u) {
 			f.frames[v] = h.renderFrame(f.hospital, v, u, nil)
 		}
@@ -209,7 +209,7 @@ func (h *hub) newWriter(hospital, language string) *writer {
 	return &writer{page.NewWriter(text.In(language), h.cfg.Hospitals, hospital)}
 }
 
-// wakeClients wakes all browsers. A browser that has not received the previous events yet gets only the newest.
+// wakeClients wakes all browsers. A browser that has not received the previous events yet gets only the latest.
 func (f *followedHospital) wakeClients() {
 	for c := range f.clients {
 		select {
@@ -219,7 +219,7 @@ func (f *followedHospital) wakeClients() {
 	}
 }
 
-// drainEvents returns the events that the browser does not have.
+// drainEvents returns the events that the browser has not received.
 func (c *client) drainEvents() string {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
@@ -235,7 +235,7 @@ func (c *client) drainEvents() string {
 		return ""
 	}
 	events := frame.eventsAfter(c.has)
-	if c.lost && events == "" { // the state is the same, and known again
+	if c.lost && events == "" { // the unit is known again, in the same state
 		events = frame.whole
 	}
 	c.lost, c.has = false, frame.ID

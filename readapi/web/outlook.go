@@ -17,9 +17,9 @@ import (
 
 // outlook is the forecast for the next eight hours.
 type outlook struct {
-	Finding finding // without a figure, there is no forecast
+	Finding finding // no figure if there is no forecast
 	Rows    []outlookRow
-	Known   bool // the nurses on duty, and therefore the shortfall, are known for at least one hour
+	Known   bool // whether the nurses on duty, and so the shortfall, are known for at least one hour
 	InWords string
 	Levels  finding // probability of each level
 }
@@ -29,12 +29,12 @@ type finding struct {
 	Heading, About string
 	Figure         template.HTML // "": none
 	Label          string        // description of the figure for screen readers
-	FromStart      bool          // a small window shows the beginning first; false: the end
+	FromStart      bool          // a small window first shows the beginning; false: the end
 }
 
 type outlookRow struct{ At, Low, Likely, High, ShortLikely, ShortHigh string }
 
-// newOutlook returns the forecast. Without a forecast, the heading names the missing data.
+// newOutlook returns the forecast. If there is none, the heading names the missing data.
 func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	f := u.Forecast
 	if f == nil || len(f.Hours) == 0 {
@@ -93,10 +93,10 @@ func isStaffedAt(u *readapi.Unit, at acuity.Instant) bool {
 	return u.Verdict.OnDuty >= 0 || slices.ContainsFunc(u.Plan, func(plan acuity.Staffing) bool { return plan.AsOf <= at })
 }
 
-// shownPast is how much measured past a forecast shows.
+// shownPast is how much of the past a forecast shows.
 const shownPast = 4 * time.Hour
 
-// selectMeasured returns the hours before a forecast that its figure shows.
+// selectMeasured returns the measured hours that the figure of a forecast shows.
 func selectMeasured(f *forecast.Forecast) []forecast.Measured {
 	first := slices.IndexFunc(f.Past, func(h forecast.Measured) bool { return h.At() > f.At.Add(-shownPast) })
 	if first < 0 {
@@ -116,7 +116,7 @@ func (p *writer) formatMissing(m *forecast.InsufficientError) string {
 	return p.T("forecast.hours", "hours", m.Hours)
 }
 
-// drawForecast draws the future need of nurses and the planned nurses on duty.
+// drawForecast draws the future need for nurses and the planned nurses on duty.
 func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool) template.HTML {
 	f, v := u.Forecast, u.Verdict
 	required := nursesOf(v.Required)
@@ -156,7 +156,7 @@ func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool
 func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 	line := func(at acuity.Instant, nurses int32, words string) {
 		if n := len(figure.OnDuty); n > 0 && figure.OnDuty[n-1].Nurses == float64(nurses) {
-			figure.Words.OnDuty[n-1] = words // the step continues
+			figure.Words.OnDuty[n-1] = words // the same number of nurses continues
 			return
 		}
 		figure.OnDuty = append(figure.OnDuty, chart.Sample{At: at.Time(), Nurses: float64(nurses)})
@@ -188,8 +188,8 @@ func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 	}
 }
 
-// describeForecast returns the forecast on one line. It begins with the current shortfall, if any, or with the fact that
-// it is unknown.
+// describeForecast returns the forecast on one line. It begins with the current shortfall, if there is one or if it
+// is unknown.
 func (p *writer) describeForecast(f *forecast.Forecast, now int32, worst *forecast.Hour) string {
 	first := slices.IndexFunc(f.Hours[:], isStaffed)
 	if first < 0 {
@@ -242,8 +242,8 @@ func selectShortest(hours []forecast.Hour) (worst *forecast.Hour, found bool) {
 // mostTurns is the maximum number of level changes in a heading.
 const mostTurns = 3
 
-// drawLevels draws the probability of each level. The heading says when the level changes. What depends on unknown data
-// is striped, and its level has a question mark.
+// drawLevels draws the probability of each level. The heading says when the level changes. Where unknown data could
+// change the result, the figure is striped, and the level has a question mark.
 func (p *writer) drawLevels(u *readapi.Unit) finding {
 	points := u.Forecast.Points[:]
 	mark := func(level string, l acuity.Level, at acuity.Instant) string {
@@ -290,9 +290,9 @@ func (p *writer) drawLevels(u *readapi.Unit) finding {
 	return finding{heading, about, wide + l.SVG(), p.T("levels"), true}
 }
 
-// lowestKnown returns the lowest level that a forecast can state for an instant, because unknown data could raise
-// any lower one. Without the nurses on duty, which three of seven measures need, this is red, as in the trends.
-// Without a census, it is yellow, as on the unit page.
+// lowestKnown returns the lowest level that a forecast can state for an instant, because unknown data could raise any
+// lower level. Without the nurses on duty, which three of seven measures need, this is red, as in the trends; without
+// a census, it is yellow, as on the unit page.
 func lowestKnown(u *readapi.Unit, at acuity.Instant) acuity.Level {
 	switch {
 	case !isStaffedAt(u, at):

@@ -31,7 +31,7 @@ type area struct {
 
 type mark struct{ Label, Place string }
 
-// newFloor draws the map according to the layout. Without a layout, each area has separate rows.
+// newFloor draws the map according to the layout. Without a layout, the rooms are in rows by area.
 func (p *writer) newFloor(u *readapi.Unit, drawn *layout.Layout, wall bool) *floor {
 	f := &floor{Areas: p.groupByArea(u, wall)}
 	if drawn != nil {
@@ -64,22 +64,22 @@ const (
 	leastColumns    = 6
 	mostColumns     = 14
 	mostWallColumns = 18
-	glanceRows      = 5 // rows of rooms that fit without scrolling
-	nearRows        = 4 // with more rows or columns, rooms are drawn smaller
+	glanceRows      = 5 // number of rows of rooms that fit without scrolling
+	nearRows        = 4 // number of rows beyond which rooms are drawn smaller
 	nearColumns     = 9
 	tightColumns    = 11
 )
 
-// These are the dimensions of the map of a wall on a screen of 1920 by 1080, in pixels, with the forecast below it.
+// These are the dimensions of the map on a wall with a screen of 1920 by 1080, in pixels, with the forecast below it.
 const (
 	wallWidth  = 1240
 	wallHeight = 640
 	bandHeight = 34
-	roomShape  = 1.3 // ratio of width to height at which a wider room is as legible as a square one
+	roomShape  = 1.3 // width-to-height ratio up to which a wider room is no more legible than a square one
 )
 
-// placeInRows assigns rows to each area; small areas share one. A page has as few columns as possible without
-// scrolling; a wall has the number with which the rooms are largest.
+// placeInRows assigns rows to each area; small areas share one. A page gets as few columns as possible without
+// scrolling; a wall gets the number of columns that makes the rooms largest.
 func (f *floor) placeInRows(wall bool) {
 	columns := leastColumns
 	if !wall {
@@ -158,8 +158,8 @@ func (f *floor) placeByLayout(l *layout.Layout) {
 	f.setClasses("drawn", int(l.Columns), len(rows), int(max(below, l.Rows))-len(rows))
 }
 
-// setClasses sets the style classes of the map: its style, its columns, its rows with rooms, its other rows, and the
-// distance between rooms.
+// setClasses sets the style classes of the map: for its style, its number of columns, of rows with rooms and of other
+// rows, and the distance between rooms.
 func (f *floor) setClasses(how string, columns, rows, bands int) {
 	name := func(letter string, n int) string {
 		return " " + letter + strconv.Itoa(max(min(n, layout.MostCells), 1))
@@ -173,7 +173,7 @@ func (f *floor) setClasses(how string, columns, rows, bands int) {
 	}
 }
 
-// placeClasses returns the classes of a place.
+// placeClasses returns the style classes for a place.
 func placeClasses(x, y, w, h int32) string {
 	all := fmt.Sprintf("x%d y%d", x, y)
 	if w > 1 {
@@ -185,22 +185,22 @@ func placeClasses(x, y, w, h int32) string {
 	return all
 }
 
-// tile is a room on the map.
+// tile is a room as drawn on the map.
 type tile struct {
 	ID      int32
 	Label   string
-	Class   string // green … red, empty, blocked, unknown; and stale
-	Shape   string // "": none
+	Class   string // a level, empty, blocked or unknown; also stale
+	Shape   string // shape of the level; "": none
 	Color   string // name of the color, for a screen reader
 	Factors string // names of the factors; "" on the wall
-	Ratio   string // "1:2", or the state of the room
-	Next    string // time of the next change by a timer
+	Ratio   string // ratio such as "1:2", or the state of the room
+	Next    string // when a timer next changes the room
 	Score   int32
-	Place   string // classes of its place on the map
-	Door    bool   // drawn at the lower edge of the room
+	Place   string // style classes for its place on the map
+	Door    bool   // a door is drawn at the lower edge of the room
 }
 
-// Size returns the style class for the length of a label, because labels on a wall are as large as the room allows. It
+// Size returns the style class for a label's length, because a wall draws labels as large as the room allows. It
 // returns "" for up to five characters.
 func (t *tile) Size() string {
 	switch n := utf8.RuneCountInString(t.Label); {
@@ -216,7 +216,7 @@ func (t *tile) Size() string {
 	return ""
 }
 
-// longLabel is the maximum number of characters of a label on one line.
+// longLabel is the maximum number of characters of a label that is on one line.
 const longLabel = 9
 
 // shownFactors is the number of factors of a room that fit on the map.

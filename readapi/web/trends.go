@@ -15,7 +15,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// trendsPage shows the state of the unit in the last days.
+// trendsPage shows the state of the unit over the last few days.
 type trendsPage struct {
 	page.Frame
 
@@ -26,16 +26,16 @@ type trendsPage struct {
 	CSV      string
 }
 
-// spanLink links to the trends of another number of days.
+// spanLink links to the trends for a different number of days.
 type spanLink struct {
 	Name, Path string
 	Current    bool
 }
 
-// spanDays are the spans of time that a person can choose, in days.
+// spanDays are the periods that a person can choose, in days.
 var spanDays = []int{1, 7, readapi.TrendDays}
 
-// readDays returns the requested number of days, or 0 if it is not offered.
+// readDays returns the requested number of days, or 0 if that number is not offered.
 func readDays(r *http.Request) int {
 	given := r.URL.Query().Get("days")
 	if given == "" {
@@ -49,7 +49,7 @@ func readDays(r *http.Request) int {
 	return 0
 }
 
-// readTrends returns the requested trends. It returns false after it has sent an error response.
+// readTrends returns the requested trends. If it returns false, it has sent an error response.
 func (s *site) readTrends(w http.ResponseWriter, r *http.Request, session *auth.Session) (t *readapi.Trends, days int, ok bool) {
 	if days = readDays(r); days == 0 {
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.none")
@@ -101,10 +101,10 @@ func (p *writer) newTrendsPage(frame page.Frame, t *readapi.Trends, days int) *t
 	return out
 }
 
-// formatDay formats the day of an hour. The time of the hour is its end.
+// formatDay formats the day of an hour. An hour's time is the end of the hour.
 func (p *writer) formatDay(h *shownHour) string { return p.FormatDate(h.At.Add(-time.Hour)) }
 
-// drawNeeded draws the nurses needed compared with the nurses on duty.
+// drawNeeded draws the nurses needed and the nurses on duty.
 func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
 	figure := &chart.Past{From: t.Since, To: t.Until, Marks: p.listMarks(t, days)}
 	staffed, short, most := 0, 0, int32(0)
@@ -143,7 +143,7 @@ func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
 	return out
 }
 
-// listMarks returns the hours or days below a figure.
+// listMarks returns the labels of hours or days below a figure.
 func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 	every := map[int]int{1: 4, 7: 24, 28: 4 * 24}[days] //nolint:mnd // hours between marks
 	n := 0
@@ -161,7 +161,7 @@ func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 	return list
 }
 
-// levelTime has the minutes of each level, as far as they are known.
+// levelTime has the minutes at each level, as far as they are known.
 type levelTime struct {
 	minutes   [acuity.LevelRed + 1]int
 	estimated int // included in the minutes
@@ -183,9 +183,9 @@ type shownHour struct {
 	known levelTime
 }
 
-// listShown returns the hours with their known levels. Without the nurses on duty, three of seven measures are unknown,
-// so the level may be worse than recorded, unless it is red. If the nurses on duty were unknown at one end of an hour,
-// they count as unknown for the whole hour.
+// listShown returns the hours with their known levels. Without the nurses on duty, three of seven measures are
+// unknown, so the level may be worse than recorded, unless it is red. If the nurses on duty were unknown at the
+// beginning or end of an hour, they are treated as unknown for the whole hour.
 func listShown(hours []readapi.TrendHour) []shownHour {
 	list := make([]shownHour, len(hours))
 	for i := range hours {
@@ -211,7 +211,7 @@ func sumTimes(hours []shownHour) (sum levelTime) {
 	return sum
 }
 
-// drawLevelMinutes draws how long each level lasted, with a column for each hour or each day.
+// drawLevelMinutes draws how long each level lasted, with one column per hour or per day.
 func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 	if t.Levels.Minutes == ([acuity.LevelRed + 1]int{}) {
 		return finding{Heading: p.T("trends.none"), About: p.T("trends.none.do")}
@@ -249,7 +249,7 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 		if i%every == 0 {
 			column.At = name(&group[0])
 		}
-		whole := float64(len(group) * 60) //nolint:mnd // minutes
+		whole := float64(len(group) * 60) //nolint:mnd // minutes per hour
 		sum := sumTimes(group)
 		for level, n := range sum.minutes {
 			column.Shares[level] = float64(n) / whole

@@ -235,7 +235,7 @@ func (p *writer) listHelp(u *readapi.Unit) (rows []helpRow) {
 		case help.Nurse:
 			row.What = p.T("help.nurses", "n", 1)
 		case help.Nurses:
-			row.What = p.T("help.nurses", "n", 2) //nolint:mnd // a plural form for the text
+			row.What = p.T("help.nurses", "n", 2) //nolint:mnd // two nurses
 		case help.Call:
 			row.What = p.T("help.call")
 		case help.Clock:

@@ -21,7 +21,7 @@ import (
 	"svc/readapi/web/text"
 )
 
-// unitsPage shows all hospitals of a person.
+// unitsPage shows all hospitals that a person may view.
 type unitsPage struct {
 	page.Frame
 
@@ -33,11 +33,11 @@ type unitsPage struct {
 type unitRow struct {
 	*text.Texts
 
-	ID           string // id of the element
+	ID           string // id of the row's element
 	Path         string
 	Name         string
 	Rank         string // the rows are in ascending order of Rank
-	Class, Shape string // of the level; "none" and "" if it is unknown
+	Class, Shape string // style and shape of the level; "none" and "" if it is unknown
 	Word, Why    string
 	Silent       bool // the unit is unknown, or its input is late
 	Needed       string
@@ -49,10 +49,10 @@ type unitRow struct {
 	HTML         template.HTML // HTML of the whole row
 
 	hospital string
-	read     time.Time // when the hospital was read
+	read     time.Time // when the hospital's state was read
 }
 
-// summary is the last read of a hospital, for the page of several hospitals.
+// summary is the last state read for a hospital, for pages that show several hospitals.
 type summary struct {
 	mu   sync.Mutex
 	read time.Time
@@ -61,7 +61,7 @@ type summary struct {
 	rows map[string]*unitRow // by language
 }
 
-// summaries caches the last summaries of hospitals for all pages that show several hospitals.
+// summaries caches the latest summary of each hospital for all pages that show several.
 type summaries struct {
 	cfg *Config
 
@@ -69,7 +69,7 @@ type summaries struct {
 	all map[string]*summary
 }
 
-// These are the lifetime of an unchanged summary, and the number of concurrent reads.
+// The lifetime of an unchanged summary, and the maximum number of concurrent reads.
 const (
 	summaryFor = 10 * time.Second
 	readers    = 16
@@ -92,20 +92,20 @@ func (s *summaries) readRow(ctx context.Context, t *text.Texts, hospital string,
 	defer one.mu.Unlock()
 	now := s.cfg.Now()
 	if age := now.Sub(one.read); one.read.IsZero() || fresh && age > leastBetween || age >= summaryFor {
-		one.unit, one.err = s.cfg.Reads.Unit(context.WithoutCancel(ctx), hospital) // other requests wait for the result, too
+		one.unit, one.err = s.cfg.Reads.Unit(context.WithoutCancel(ctx), hospital) // other requests also wait for the result
 		one.read, one.rows = now, map[string]*unitRow{}
 	}
 	row := one.rows[t.Language]
 	if row == nil {
 		row = s.newRow(t, hospital, one.unit, one.err)
 		row.hospital, row.read = hospital, one.read
-		row.HTML = template.HTML(templates.Render("unitrow", row)) //nolint:gosec // the output of a template
+		row.HTML = template.HTML(templates.Render("unitrow", row)) //nolint:gosec // output of a template
 		one.rows[t.Language] = row
 	}
 	return row
 }
 
-// readRows returns the rows of hospitals, the worst first.
+// readRows returns the rows of hospitals, worst first.
 func (s *summaries) readRows(ctx context.Context, t *text.Texts, hospitals []string, fresh bool) []*unitRow {
 	rows := make([]*unitRow, len(hospitals))
 	var group errgroup.Group
@@ -121,7 +121,8 @@ func (s *summaries) readRows(ctx context.Context, t *text.Texts, hospitals []str
 	return rows
 }
 
-// rankOfLevel is the order of the rows: an unknown hospital ranks above one that is known to be quiet.
+// rankOfLevel has the ranks by which rows are sorted, for each level; an unknown hospital ranks above one that is
+// known to be quiet.
 var rankOfLevel = [...]string{"4", "3", "1", "0"}
 
 const rankOfUnknown = "2"
@@ -168,12 +169,12 @@ func (s *summaries) newRow(t *text.Texts, hospital string, u *readapi.Unit, err 
 	return row
 }
 
-// formatPeak formats the maximum number of nurses that may be needed, and when.
+// formatPeak formats the largest number of nurses that may be needed, and when.
 func (p *writer) formatPeak(f *forecast.Forecast) string {
 	return p.T("units.peakat", "n", p.formatNeed(f.Peak.P90), "time", p.FormatInstant(f.Peak.At))
 }
 
-// setFeedAge sets the age of the newest feed, or the feed that is late.
+// setFeedAge sets the age of the most recent feed or, if a feed is late, that of the late feed.
 func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 	var last time.Time
 	late := ""
@@ -181,7 +182,7 @@ func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 		if f.LastReceived.After(last) {
 			last = f.LastReceived
 		}
-		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing" // people enter the data of the other channels
+		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing" // people enter these data at irregular times
 		if f.Stale && late == "" {
 			late = p.T("units.late", "feed", p.Or("feed."+f.Channel, f.Channel), "age", p.FormatAge(u.At.Sub(f.LastReceived)))
 		}
@@ -199,7 +200,7 @@ func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 	}
 }
 
-// countRows returns the number of hospitals that are red, orange and silent, as text.
+// countRows returns the number of red, orange and silent hospitals, as text.
 func countRows(p *text.Texts, rows []*unitRow) string {
 	of := map[string]int{}
 	silent := 0
@@ -229,7 +230,7 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	defer end()
 	changed := s.Changes.Watch(ctx, s.Cookies.ListHospitals(session)...)
 	p, sent, refreshAt := s.writer(r, session), map[string]string{}, s.Now()
-	noticed := map[string]time.Time{}                            // changes that no row includes yet
+	noticed := map[string]time.Time{}                            // by hospital, changes that no row includes yet
 	s.sendStream(ctx, o, s.watchSession(r), nil, func() string { // once a second, so that changes are sent together
 		hospitals, now := s.Cookies.ListHospitals(session), s.Now()
 		for _, one := range drainIDs(changed) {
@@ -247,8 +248,8 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	})
 }
 
-// removeShown removes the notices of changes that the rows include. The notice of a hospital that was read before
-// it remains, so that the hospital is read once more.
+// removeShown removes the changes that the rows include. If a hospital was read before its change, the change
+// remains, so that the hospital is read again.
 func removeShown(noticed map[string]time.Time, rows []*unitRow) {
 	for _, row := range rows {
 		if row.read.After(noticed[row.hospital]) {
@@ -271,8 +272,8 @@ func drainIDs(from <-chan string) (list []string) {
 	}
 }
 
-// formatRowsEvent returns the event with the rows that the browser does not have, or "" if it has them all. If the rows
-// are complete, the event has their counts.
+// formatRowsEvent returns the event with the rows that the browser lacks, or "" if it lacks none. If all is true, the
+// rows are complete, and the event includes their counts.
 func (s *site) formatRowsEvent(p *writer, rows []*unitRow, sent map[string]string, all bool) string {
 	parts := map[string]string{}
 	for _, row := range rows {

@@ -1,7 +1,7 @@
 // Package web shows the results of the read API as pages for people.
 //
-// A page shows the same verdict, forecast and feeds as the API, at the instant of the request, without computing them
-// again. A page marks unknown values, and never shows them as green. Pages work without scripts; with scripts they
+// A page shows the same verdict, forecast and feeds as the API, at the instant of the request, and does not compute
+// them again. Unknown values are marked and never shown as green. Pages work without scripts; with scripts, they
 // follow the unit.
 package web
 
@@ -28,8 +28,8 @@ import (
 	"svc/readapi/web/text"
 )
 
-// Reads provides the results of the read API: [readapi.Reads]. The errors are [readapi.ErrNoUnit] and those that wrap
-// [readapi.ErrAway]; any other error is a bug.
+// Reads provides the results of the read API; [readapi.Reads] implements it. Errors are or wrap [readapi.ErrNoUnit]
+// or [readapi.ErrAway]; any other error is a bug.
 type Reads interface {
 	Unit(ctx context.Context, hospital string) (*readapi.Unit, error)
 	Room(ctx context.Context, hospital string, room int32, within time.Duration) (*readapi.RoomAhead, error)
@@ -52,12 +52,13 @@ type Config struct {
 	Links     signin.Links
 	Walls     Walls            // nil: there are no walls
 	OIDC      *signin.Provider // nil: people sign in only with links
-	Directory signin.Directory // users of the provider
+	Directory signin.Directory // users who sign in through the provider
 	Acts      *API             // nil: acts are disabled on these pages
-	// Administration is the API of the pages of administrators; nil means that this process has none.
+	// Administration is the API for the pages for administrators; nil means that this process does not serve these
+	// pages.
 	Administration *integrations.Administration
-	// Ends is done when the process shuts down, which ends the streams. nil means never.
-	Ends context.Context //nolint:containedctx // of the process
+	// Ends is cancelled when the process shuts down, which ends the streams. nil means that they never end.
+	Ends context.Context //nolint:containedctx // lives as long as the process
 }
 
 //go:embed templates/*.html
@@ -65,7 +66,7 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// site has the common parts of all pages.
+// site provides what all pages share.
 type site struct {
 	Config
 	*page.Site
@@ -102,7 +103,7 @@ func Mount(r chi.Router, cfg Config) {
 	})
 }
 
-// mountUnit adds the pages of one hospital below a path. The path or the session names the hospital.
+// mountUnit adds the pages of one hospital below a path. The hospital is named in the path or in the session.
 func (s *site) mountUnit(r chi.Router, base string) {
 	r.Get(base, s.RequireRole(users.Viewer, s.showUnit))
 	r.Get(base+"/events", s.RequireRole(users.Viewer, s.streamPage))
@@ -117,7 +118,7 @@ func (s *site) mountUnit(r chi.Router, base string) {
 		Administration: s.Administration, Verdict: s.verdictOf, Secure: s.Secure, Now: s.Now, Log: s.Log,
 	})
 	r.Get(base+"/*", s.RequireRole(users.Viewer, func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-		if short := strings.TrimRight(r.URL.Path, "/"); short != r.URL.Path && short != auth.AppPath+"/u" { // the path is not a page
+		if short := strings.TrimRight(r.URL.Path, "/"); short != r.URL.Path && short != auth.AppPath+"/u" { // without the slash, the path is that of a page
 			http.Redirect(w, r, (&url.URL{Path: short, RawQuery: r.URL.RawQuery}).String(), http.StatusPermanentRedirect)
 			return
 		}
@@ -132,12 +133,12 @@ func (s *site) verdictOf(ctx context.Context, hospital string) (*score.Verdict, 
 	case errors.Is(err, readapi.ErrNoUnit):
 		return nil, nil
 	case err != nil:
-		return nil, err //nolint:wrapcheck // an error of package readapi
+		return nil, err //nolint:wrapcheck // already an error of package readapi
 	}
 	return u.Verdict, nil
 }
 
-// writer formats the parts of the pages of a unit.
+// writer formats the parts of a unit's pages.
 type writer struct{ *page.Writer }
 
 // writer returns the writer for the hospital of a session, in the language of the request.
@@ -176,8 +177,8 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	return nil, false
 }
 
-// addFirstSteps adds to a notice how a hospital without records gets its first data: an administrator sees the steps, other
-// people see who performs them.
+// addFirstSteps adds to a notice how to send the first data for a hospital. An administrator sees the steps; anyone
+// else sees whom to ask.
 func addFirstSteps(n *page.Notice, session *auth.Session) {
 	if session.Role != users.Admin {
 		n.Say = n.T("none.viewer")
@@ -187,7 +188,7 @@ func addFirstSteps(n *page.Notice, session *auth.Session) {
 	n.Link, n.LinkSays = n.Base+"/integrations", n.T("int.first")
 }
 
-// firstSteps returns the commands that send the first data of a hospital.
+// firstSteps returns the commands that send a hospital's first data.
 func firstSteps(t *text.Texts, hospital string) []page.Step {
 	const post = `curl $SVC/api/ingest/%s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '%s'`
 	const census = `{"totalRooms":12,"rooms":[` +

@@ -67,8 +67,8 @@ type step struct {
 	nurses   float64
 }
 
-// SVG draws the chart; "" if there is no forecast. The fill of the band shows whether the need is covered, or how
-// many nurses are missing.
+// SVG draws the chart. It returns "" if there is no forecast. The fill of the band shows whether the need is covered
+// or how many nurses are missing.
 func (f *Forecast) SVG() template.HTML {
 	if len(f.Ahead) < 2 || !f.Ahead[len(f.Ahead)-1].At.After(f.Now) {
 		return ""
@@ -116,10 +116,10 @@ func (g *forecastFigure) endOfPlot() float64 {
 	return g.right - widest
 }
 
-// legendIndent is the distance of the words of the legend from the plot area.
+// legendIndent is the distance between the plot area and the text of the legend.
 func (g *forecastFigure) legendIndent() float64 { return 18 + g.words }
 
-// bounds returns the limits of all values, with a margin of one nurse below.
+// bounds returns the lowest and highest of all values, with a margin of one nurse below.
 func (f *Forecast) bounds() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	see := func(v float64) { low, high = math.Min(low, v), math.Max(high, v) }
@@ -153,7 +153,7 @@ func (f *Forecast) planWithin(begin, end time.Time) (all []step) {
 	return all
 }
 
-// drawAxes draws the scale of nurses and the full hours of the unit.
+// drawAxes draws the scale of nurses and the hour marks, in the unit's time zone.
 func (g *forecastFigure) drawAxes() {
 	for _, v := range g.marks[1 : len(g.marks)-1] {
 		g.line("thr", point{g.left, g.y.at(v)}, point{g.right, g.y.at(v)})
@@ -222,7 +222,7 @@ func (g *forecastFigure) drawLines() {
 	if len(g.duty) > 0 {
 		g.line("duty", g.dutyLine()...)
 	}
-	for past := g.Past; len(past) > 0; { // the line has a gap where an hour was not measured
+	for past := g.Past; len(past) > 0; { // the line has a gap where an hour was not recorded
 		n := 1
 		for n < len(past) && past[n].At.Sub(past[n-1].At) <= time.Hour {
 			n++
@@ -261,7 +261,7 @@ func (g *forecastFigure) likelyLine() []point {
 }
 
 // labelLines labels the current time, the peak, and the nurses on duty. A label without free space is omitted,
-// because the heading and the table have its content, too.
+// because the heading and the table contain the same information.
 func (g *forecastFigure) labelLines() {
 	l := &labeler{canvas: g.canvas, left: g.left, right: g.right, top: fieldTop - 4, foot: g.foot, size: g.words}
 	if len(g.duty) > 0 {
@@ -272,7 +272,7 @@ func (g *forecastFigure) labelLines() {
 	before, after := now.x-10, now.x+10
 	l.avoid(g.likelyLine())
 	l.place(g.Words.Now, spot{"end", before, now.y}, spot{"start", after, now.y}, spot{"end", before, below}, spot{"start", after, below})
-	l.lines = nil // the labels below may overlap their lines
+	l.lines = nil // the labels that follow may overlap the lines
 
 	highest := g.Ahead[0]
 	for _, b := range g.Ahead {
@@ -301,7 +301,7 @@ func (g *forecastFigure) labelLines() {
 		if i > 0 {
 			spots = []spot{{"start", from, under}, {"start", from, over}, {"end", to, under}, {"end", to, over}}
 		}
-		middle := (from + to) / 2 //nolint:mnd // the middle
+		middle := (from + to) / 2 //nolint:mnd // the midpoint
 		l.place(words, append(spots, spot{"middle", middle, over}, spot{"middle", middle, under})...)
 	}
 	if len(g.duty) > 0 {
@@ -309,8 +309,8 @@ func (g *forecastFigure) labelLines() {
 	}
 }
 
-// drawLegend explains the fills: below a narrow chart, otherwise to its right, upward from the line of the nurses on
-// duty.
+// drawLegend draws the legend of the fills: below a narrow chart, or to the right of a wide one, from the line of the
+// nurses on duty upward.
 func (g *forecastFigure) drawLegend(base float64) {
 	row := g.words * 1.6
 	if g.Narrow {
@@ -329,10 +329,10 @@ func (g *forecastFigure) drawLegend(base float64) {
 	}
 }
 
-// labelSpace is the minimum distance between the middles of two time labels.
+// labelSpace is the minimum distance between the centers of two time labels.
 const labelSpace = 44
 
-// Meter returns a bar that is filled to a fraction of 1, with marks at each quarter.
+// Meter returns a bar filled to the given fraction, from 0 to 1, with marks at each quarter.
 func Meter(share float64) template.HTML {
 	return meter(`<path class="fi" d="M0 2h` + number(200*min(max(share, 0), 1)) + `v4H0z"/>`) //nolint:mnd // width of the fill
 }
@@ -341,6 +341,6 @@ func Meter(share float64) template.HTML {
 func UnknownMeter() template.HTML { return meter(`<path class="hat" d="M0 4h200"/>`) }
 
 func meter(fill string) template.HTML {
-	return template.HTML(`<svg class="m" viewBox="0 0 200 8" preserveAspectRatio="none" aria-hidden="true">` + //nolint:gosec // own markup
+	return template.HTML(`<svg class="m" viewBox="0 0 200 8" preserveAspectRatio="none" aria-hidden="true">` + //nolint:gosec // built only from constants and numbers
 		`<path class="fl" d="M0 3h200v2H0z"/><path class="fi" d="M50 0v8h1V0zM100 0v8h1V0zM150 0v8h1V0z"/>` + fill + `</svg>`)
 }

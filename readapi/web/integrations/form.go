@@ -13,25 +13,25 @@ import (
 )
 
 // form is a form with the entered values and the API's errors. Its template calls {{template "admin.field"
-// (.Form.Field "name" "keys.name")}}. "keys.name" is the key of the label. The text with that key and ".about", if it
-// exists, explains what to enter.
+// (.Form.Field "name" "keys.name")}}. "keys.name" is the key of the label. If there is a text "keys.name.about", it
+// explains what to enter.
 type form struct {
 	texts   *text.Texts
 	typed   url.Values
 	refused *apicall.Refusal
 	fields  []formField
-	placed  map[int]bool // details of the refusal that are displayed at a field
+	placed  map[int]bool // details of the refusal that are already displayed at a field
 	was     url.Values   // current values of the resource
 }
 
 // formField is a field of a form.
 type formField struct {
 	name  string
-	label string // key of its text, or the label; "": the value is not compared with concurrent changes
-	path  string // path in the body of the API; "": the name
+	label string // text key of the label, or the label; "": not checked for concurrent changes
+	path  string // path in the API's request body; "": the name
 }
 
-// Was returns the current values of the resource. The form contains them for [adminRequest.compareValues].
+// Was returns the current values of the resource. The form sends them back for [adminRequest.compareValues].
 func (f *form) Was() map[string]string {
 	all := map[string]string{}
 	for name, values := range f.was {
@@ -40,8 +40,8 @@ func (f *form) Was() map[string]string {
 	return all
 }
 
-// useForm sets the form of a page: the values of the resource or, after a refusal, the entered values. If another
-// user has changed the resource in the meantime, the page shows the changes; now has the current values.
+// useForm sets the form of a page, with the values of the resource or, after a refusal, the entered values. If
+// another user has changed the resource in the meantime, the page shows the changes. now has the current values.
 func (d *adminRequest) useForm(p *adminPage, values, now url.Values, fields ...formField) {
 	if d.r.PostForm != nil {
 		values = d.r.PostForm
@@ -63,7 +63,7 @@ type field struct {
 // Value returns the value of a field.
 func (f *form) Value(name string) string { return f.typed.Get(name) }
 
-// Has reports whether a checkbox is selected, or an option of a list.
+// Has reports whether a checkbox, or an option of a list, is selected.
 func (f *form) Has(name, value string) bool { return slices.Contains(f.typed[name], value) }
 
 // Field returns a field with its label and its errors.
@@ -73,7 +73,7 @@ func (f *form) Field(name, label string) field {
 	return out
 }
 
-// As returns the field as an input of another type, such as "date".
+// As returns the field with a different input type, such as "date".
 func (f field) As(kind string) field {
 	f.Type = kind
 	return f
@@ -98,7 +98,7 @@ func (f *form) Boxes(name string, options []option) (all []box) {
 	return all
 }
 
-// Radios is [form.Boxes] for a field with one value.
+// Radios is like [form.Boxes], but for a field with a single value.
 func (f *form) Radios(name string, options []option) []box {
 	all := f.Boxes(name, options)
 	for i := range all {
@@ -107,14 +107,14 @@ func (f *form) Radios(name string, options []option) []box {
 	return all
 }
 
-// Need returns a required field.
+// Need is like [form.Field], but for a required field.
 func (f *form) Need(name, label string) field {
 	out := f.Field(name, label)
 	out.Required = true
 	return out
 }
 
-// Faults returns the reasons for which the API refuses a field, or a part of it.
+// Faults returns the reasons why the API refuses a field or a part of the field.
 func (f *form) Faults(name string) (all []string) {
 	if f.refused == nil {
 		return nil
@@ -155,7 +155,7 @@ func (f *form) listRefusals() (all []string) {
 	for i, detail := range f.refused.Details {
 		if !f.placed[i] {
 			text := f.texts.ExplainRule(detail.Rule)
-			if _, is := tierLevels[detail.Path]; is { // a tier that uses the resource, which therefore cannot be removed
+			if _, is := tierLevels[detail.Path]; is { // the resource cannot be removed because this tier uses it
 				text = detail.Path + ": " + text
 			}
 			all = append(all, text)
@@ -167,8 +167,8 @@ func (f *form) listRefusals() (all []string) {
 // overtaken is a value that another user has changed since the form was displayed.
 type overtaken struct{ Name, Was, Now, Yours string }
 
-// compareValues returns the fields that another user has changed since the form was displayed. The form contains the
-// displayed values as was.<name>; now has the current values. An act without values has no such fields.
+// compareValues returns the fields that another user has changed since the form was displayed. The form sends the
+// displayed values as was.<name>; now has the current values. For an act without values, it returns nothing.
 func (d *adminRequest) compareValues(now url.Values, fields []formField) (all []overtaken) {
 	typed := d.r.PostForm
 	for _, f := range fields {
@@ -186,8 +186,8 @@ type option struct {
 	Chosen      bool
 }
 
-// parseNumber returns an entered number in the format of the API, or nil if nothing was entered. Any other text is
-// unchanged, so that the API refuses it.
+// parseNumber returns an entered number in the format of the API, or nil if nothing was entered. Text that is not a
+// number is returned unchanged, so that the API refuses it.
 func parseNumber(typed string) any {
 	typed = strings.TrimSpace(typed)
 	var n json.Number
@@ -208,7 +208,7 @@ func parseCount(text string) int {
 	return 0
 }
 
-// splitWords splits an entered list.
+// splitWords splits a list that a person entered.
 func splitWords(typed string) []string {
 	return strings.FieldsFunc(typed, func(c rune) bool { return c == ',' || c == ' ' || c == ';' || c == '\n' || c == '\r' })
 }
@@ -216,7 +216,7 @@ func splitWords(typed string) []string {
 // formatVersion formats a version for forms and headers.
 func formatVersion(n int64) string { return strconv.FormatInt(n, 10) }
 
-// textOrEmpty returns a text, or "" for nil.
+// textOrEmpty returns the text that a pointer refers to, or "" for nil.
 func textOrEmpty(text *string) string {
 	if text == nil {
 		return ""

@@ -17,17 +17,17 @@ import (
 
 // importPage has the form for a file with many rows.
 type importPage struct {
-	adminPage // Version is the version of the table at the preview
+	adminPage // Version is the version of the table that was previewed
 
-	Action      string // path of its form
-	Export      string // path of the current file
+	Action      string // path to which the form is sent
+	Export      string // path for downloading the current table
 	FileColumns string
 	Text        string // text of the file; "": the file was refused
 	Rows        int
 	Faults      []string
 	Ready       bool // the file can be applied
 	Effect      *effect
-	Was         string // the rows of that table that are in the file, as JSON by id
+	Was         string // the previewed table's rows that are in the file, as JSON by id
 }
 
 func newImportPage(d *adminRequest, title, tab string, parts ...string) importPage {
@@ -36,7 +36,7 @@ func newImportPage(d *adminRequest, title, tab string, parts ...string) importPa
 	return out
 }
 
-// readUpload returns the text of an uploaded or pasted file. It returns false after it has sent an error response.
+// readUpload returns the text of an uploaded or pasted file. If it returns false, it has sent an error response.
 func readUpload(d *adminRequest) (text string, ok bool) {
 	if strings.HasPrefix(d.r.Header.Get("Content-Type"), "multipart/form-data") {
 		if err := d.r.ParseMultipartForm(importFormAtMost); err != nil {
@@ -59,10 +59,10 @@ func readUpload(d *adminRequest) (text string, ok bool) {
 // rowsAtOnce is the maximum number of rows that the API accepts in one request.
 const rowsAtOnce = 5000
 
-// listed finds the index of the row in the path of an error.
+// listed finds the index of the row in the path of an API error.
 var listed = regexp.MustCompile(`^(?:mappings|locations)\[(\d+)\]\.?`)
 
-// listFaults returns the errors of the API in the rows of a file, with the lines of the file.
+// listFaults returns the API's errors for the rows of a file, with their lines in the file.
 func listFaults(d *adminRequest, refused *apicall.Refusal, line func(row int) int) (all []string) {
 	for _, detail := range refused.Details {
 		where := detail.Path
@@ -79,7 +79,7 @@ func listFaults(d *adminRequest, refused *apicall.Refusal, line func(row int) in
 	return all
 }
 
-// explainFault returns an error of a file in the language of the page.
+// explainFault returns an error in a file, in the language of the page.
 func explainFault(d *adminRequest, err error) string {
 	var f *spreadsheet.Fault
 	if !errors.As(err, &f) {
@@ -103,11 +103,11 @@ func explainFault(d *adminRequest, err error) string {
 
 // table is a table whose rows can be imported from a file.
 type table[T any] struct {
-	path, name string // path of the API, name of the list in its body
+	path, name string // path in the API, and name of the list in the body
 	read       func(in io.Reader, most int) ([]sheets.Line[T], []*spreadsheet.Fault, error)
 	now        func() (rows map[string]*T, version int64, err error) // current rows of the table by id, and its version
-	about      func(*T) string                                       // key of a row
-	says       func(*T) string                                       // value of a row
+	about      func(*T) string                                       // returns what a row is about
+	says       func(*T) string                                       // returns what a row says
 	back, done string
 }
 
@@ -141,7 +141,7 @@ func sendFile[T any](d *adminRequest, out *importPage, of *table[T]) {
 		all[i] = rows[i].Row
 	}
 	body := map[string]any{of.name: all}
-	// Without a version there was no preview, so there is nothing to apply yet.
+	// Without a version, there was no preview, so nothing can be applied yet.
 	if d.r.PostForm.Get("do") == "apply" && d.formVersion() != "" {
 		refused, ok := d.send(http.MethodPost, of.path, d.formVersion(), body, nil)
 		switch {
@@ -165,7 +165,7 @@ func sendFile[T any](d *adminRequest, out *importPage, of *table[T]) {
 	previewFile(d, out, of, rows, body)
 }
 
-// showFileFaults shows the errors of the API in the rows of a file.
+// showFileFaults shows the API's errors for the rows of a file.
 func showFileFaults[T any](d *adminRequest, out *importPage, rows []sheets.Line[T], refused *apicall.Refusal) {
 	d.refuse(refused)
 	out.Text = ""
@@ -173,7 +173,7 @@ func showFileFaults[T any](d *adminRequest, out *importPage, rows []sheets.Line[
 	d.show("terms.import", out)
 }
 
-// previewFile shows the changes that the rows of a file would make, and the changes that another user has made since
+// previewFile shows the changes that a file would make to the table, and any changes that another user has made since
 // the last preview.
 func previewFile[T any](d *adminRequest, out *importPage, of *table[T], rows []sheets.Line[T], body any) {
 	now, version, err := of.now() // before the dry run, so that the API refuses the file if the table changes later
@@ -200,7 +200,7 @@ func previewFile[T any](d *adminRequest, out *importPage, of *table[T], rows []s
 	}
 	before, says := map[string]string{}, map[string]string{}
 	if d.refused != nil {
-		//nolint:errcheck // written by this page; invalid JSON compares with no row
+		// nolint:errcheck // this page wrote it; invalid JSON matches no row
 		json.Unmarshal([]byte(d.r.PostForm.Get("was")), &before)
 	}
 	for i, id := range ids[:min(len(ids), len(rows))] {
@@ -220,7 +220,7 @@ func previewFile[T any](d *adminRequest, out *importPage, of *table[T], rows []s
 	d.show("terms.import", out)
 }
 
-// joinParts joins the nonempty parts.
+// joinParts joins the nonempty parts with a separator.
 func joinParts(by string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), by)
 }

@@ -24,7 +24,7 @@ import (
 	"svc/readapi/web/page/pagetest"
 )
 
-// admins is the pages with an API whose answers are in a table, by "METHOD path".
+// admins serves the pages with a fake API, whose answers are in a table by "METHOD path".
 type admins struct {
 	*pagetest.Pages
 
@@ -33,7 +33,7 @@ type admins struct {
 	answers map[string]string // the data of an answer, or "status {error}"
 	got     []request
 	counts  map[string]int
-	after   func(what string) // called with each request after its answer; nil: not called
+	after   func(what string) // called after each request to the API; may be nil
 }
 
 // request is a request to the API.
@@ -55,7 +55,7 @@ func withAdmins(t *testing.T) *admins {
 	return a
 }
 
-// mount mounts the pages on a router, like the pages of the units.
+// mount mounts the pages on a router, next to the pages of the units.
 func (a *admins) mount() {
 	a.Router = chi.NewRouter()
 	shell := a.NewSite()
@@ -76,7 +76,7 @@ func (a *admins) verdict(context.Context, string) (*score.Verdict, error) {
 	}, nil
 }
 
-// route is one method of one path of the pages. In path, values replace its parameters.
+// route is one method of one path of the pages. In path, the parameters of the pattern are replaced by values.
 type route struct{ method, pattern, path string }
 
 // routes returns the routes of the pages.
@@ -93,9 +93,9 @@ func (a *admins) routes() (all []route) {
 	return all
 }
 
-// ServeHTTP is the API.
+// ServeHTTP implements the fake API.
 func (a *admins) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) //nolint:errcheck // memory
+	body, _ := io.ReadAll(r.Body) //nolint:errcheck // reads from memory
 	what := r.Method + " " + r.URL.RequestURI()
 	if a.after != nil {
 		defer a.after(what)
@@ -110,16 +110,16 @@ func (a *admins) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !known:
 		w.WriteHeader(http.StatusNotFound)
-		io.WriteString(w, `{"ok":false,"error":{"code":"not_found","message":"There is no such thing."}}`) //nolint:errcheck // memory
+		io.WriteString(w, `{"ok":false,"error":{"code":"not_found","message":"There is no such thing."}}`) //nolint:errcheck // writes to memory
 	case refused && len(status) == 3:
 		w.WriteHeader(map[string]int{"400": 400, "412": 412, "422": 422, "503": 503}[status])
-		io.WriteString(w, `{"ok":false,"error":{`+said+`}`) //nolint:errcheck // memory
+		io.WriteString(w, `{"ok":false,"error":{`+said+`}`) //nolint:errcheck // writes to memory
 	default:
 		var row struct{ Version json.RawMessage }
 		if json.Unmarshal([]byte(answer), &row) == nil && row.Version != nil {
 			w.Header().Set("Etag", `"`+strings.Trim(string(row.Version), `"`)+`"`)
 		}
-		io.WriteString(w, `{"ok":true,"data":`+answer+`}`) //nolint:errcheck // memory
+		io.WriteString(w, `{"ok":true,"data":`+answer+`}`) //nolint:errcheck // writes to memory
 	}
 }
 
@@ -155,7 +155,7 @@ const (
 	freshly = `{"id":"key_n","name":"New one","status":"active","scopes":["ingest:census"],"createdAt":"2031-04-05T12:00:00.000Z","rate":50,"burst":200,"version":"v9","key":"svc_secretsecret","warnings":[]}`
 )
 
-// TestKeys: keys are listed with their marks. Expired and revoked keys are in a separate list.
+// TestKeys: keys are listed with their status. Expired and revoked keys are in a separate list.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -175,7 +175,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestMint creates a key on behalf of the administrator, and shows it once.
+// TestMint: a key is created on behalf of the administrator and displayed once.
 func TestMint(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -235,8 +235,8 @@ func TestFlashIsBound(t *testing.T) {
 	}
 }
 
-// TestRefusedAtTheField: a field shows what to enter, without the words of the API, and the form
-// keeps its values.
+// TestRefusedAtTheField: after a refusal, a field shows what to enter, not the API's own message, and the form keeps
+// its values.
 func TestRefusedAtTheField(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -256,14 +256,14 @@ func TestRefusedAtTheField(t *testing.T) {
 	}
 }
 
-// TestStepUp: without a sign-in within the last hour, no action that needs a fresh one is executed.
-// A person who signs in again returns to the page.
+// TestStepUp: an act that requires a sign-in within the last hour is not executed without one. A person who signs in
+// again returns to the page.
 func TestStepUp(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
 	a.answers["GET /api/admin/keys"], a.answers["GET /api/admin/keys/key_a"] = `{"keys":[`+keyA+`]}`, keyA
 	cookie := a.Cookie("north", "usr_admin")
-	for range 5 { // an active person remains signed in
+	for range 5 { // to keep the person signed in
 		a.Time = a.Time.Add(13 * time.Minute)
 		cookie = a.Ask("GET", "/app/integrations/keys", cookie).Result().Cookies()[0]
 	}
@@ -299,7 +299,8 @@ func TestStepUp(t *testing.T) {
 	}
 }
 
-// TestOvertaken: the second of two persons sees the change of the first, and overwrites nothing.
+// TestOvertaken: of two people who edit at the same time, the second sees the change of the first and does not
+// overwrite it.
 func TestOvertaken(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -333,8 +334,8 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
-// TestNothingOfOthers: an object that the API does not know, such as one of another hospital, is
-// not found. If the API does not answer, the page reports that and shows nothing else.
+// TestNothingOfOthers: an object that the API does not know, such as one that belongs to another hospital, is not
+// found. If the API does not answer, the page reports that and shows nothing else.
 func TestNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -384,7 +385,7 @@ func TestFirstRun(t *testing.T) {
 	want("all", "done done done done done done", states())
 }
 
-// TestWithoutAdministration: the pages of a process that cannot write say so.
+// TestWithoutAdministration: if the process cannot change settings, the pages say so.
 func TestWithoutAdministration(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -397,8 +398,8 @@ func TestWithoutAdministration(t *testing.T) {
 	}
 }
 
-// TestSamplesAreOfNow: the command that tries a key sends a current event. It sends past events
-// only if the key allows nothing else.
+// TestSamplesAreOfNow: the command that tries a key sends a current event. It sends past events only if that is all
+// the key allows.
 func TestSamplesAreOfNow(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)

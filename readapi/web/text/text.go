@@ -64,8 +64,8 @@ func For(r *http.Request) *Texts {
 // In returns the texts of a language, such as "en", or nil if there are none.
 func In(language string) *Texts { return allTexts[language] }
 
-// T returns the text of a key. Pairs of a name and a value replace its placeholders: {name}. A pair named n also
-// selects among the plurals of a key: key.one, key.other.
+// T returns the text of a key. Pairs of a name and a value replace placeholders such as {name}. A pair named n also
+// selects the plural form: key.one or key.other.
 func (t *Texts) T(key string, pairs ...any) string {
 	text, ok := t.words[key]
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -74,7 +74,7 @@ func (t *Texts) T(key string, pairs ...any) string {
 		}
 	}
 	if !ok {
-		return "[" + key + "]" // found by the tests
+		return "[" + key + "]" // tests look for this
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		text = strings.ReplaceAll(text, "{"+fmt.Sprint(pairs[i])+"}", fmt.Sprint(pairs[i+1]))
@@ -82,7 +82,7 @@ func (t *Texts) T(key string, pairs ...any) string {
 	return text
 }
 
-// pluralEnding returns the end of a key; English and Spanish have the same two.
+// pluralEnding returns the ending of a key for a number; English and Spanish have the same two forms.
 func pluralEnding(n any) string {
 	if fmt.Sprint(n) == "1" {
 		return ".one"
@@ -103,7 +103,7 @@ func (t *Texts) FormatNumber(v float64, decimals int) string {
 	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), ".", t.decimal, 1)
 }
 
-// FormatAge formats an age in seconds, minutes, hours or days.
+// FormatAge formats a duration in seconds, minutes, hours or days.
 func (t *Texts) FormatAge(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:
@@ -116,12 +116,12 @@ func (t *Texts) FormatAge(d time.Duration) string {
 	return t.T("age.d", "n", int(d.Hours()/24))
 }
 
-// FormatHours formats minutes as hours. No line break can separate the number from its unit.
+// FormatHours formats minutes as hours. A nonbreaking space keeps the number and the unit on one line.
 func (t *Texts) FormatHours(minutes int) string {
-	text := t.T("age.h", "n", t.FormatNumber(float64(minutes)/60, 1)) //nolint:mnd // minutes of an hour
+	text := t.T("age.h", "n", t.FormatNumber(float64(minutes)/60, 1)) //nolint:mnd // minutes per hour
 	switch {
 	case minutes%60 == 0:
-		text = t.T("age.h", "n", minutes/60) //nolint:mnd // minutes of an hour
+		text = t.T("age.h", "n", minutes/60) //nolint:mnd // minutes per hour
 	case minutes < 100: //nolint:mnd // shown as minutes
 		text = t.T("age.min", "n", minutes)
 	}
@@ -133,7 +133,7 @@ func (t *Texts) FactorName(f catalogue.Factor) string { return t.T("factor." + f
 
 // ExplainRule returns how to fix a field that breaks a rule of the API, such as maxLength:100, with the limit in the
 // sentence. A text rule.<word>.<limit> takes precedence over rule.<word>. A rule without a text, which no form can
-// break, is explained as by the API, or else returned unchanged.
+// break, is explained in the API's words or returned unchanged.
 func (t *Texts) ExplainRule(rule string) string {
 	word, bound, _ := strings.Cut(rule, ":")
 	if v, err := strconv.ParseFloat(bound, 64); err == nil {
@@ -153,7 +153,7 @@ func (t *Texts) ExplainRule(rule string) string {
 	return t.T(key, "n", bound, "from", from, "to", to, "words", strings.ReplaceAll(bound, "|", ", "))
 }
 
-// ExplainNotice returns the message for a code of a warning or refusal of a feed, for a broken rule, or for the status
+// ExplainNotice returns the message for the code of a feed's warning or refusal, for a broken rule, or for the status
 // of a refused body. It returns "" for any other code.
 func (t *Texts) ExplainNotice(code string) string {
 	about := rules.Message(code)
@@ -163,6 +163,6 @@ func (t *Texts) ExplainNotice(code string) string {
 	return cmp.Or(rules.SpanishMessage(code), t.ExplainRule(code))
 }
 
-// ExplainRefusal returns what a person must do about a refusal of the API that lists no
-// rule. For a code without a text, it returns the message of the API.
+// ExplainRefusal returns what a person must do about an API refusal that lists no rule. For a code without a text, it
+// returns the message of the API.
 func (t *Texts) ExplainRefusal(code, message string) string { return t.Or("refused."+code, message) }
