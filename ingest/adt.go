@@ -13,7 +13,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// eventTypes are the values of eventType: the HL7 name or an English word.
+// eventTypes maps the values of eventType to event types: the HL7 name or an English word.
 var eventTypes = map[string]acuity.EventType{
 	"A01": acuity.A01, "A02": acuity.A02, "A03": acuity.A03, "A04": acuity.A04,
 	"A08": acuity.A08, "A11": acuity.A11, "A12": acuity.A12, "A13": acuity.A13,
@@ -25,7 +25,7 @@ type adtAnswer struct {
 	common
 	EventType string `json:"eventType"` // the HL7 name of the event type
 	Visit     string `json:"visit"`     // opaque
-	RoomID    *int32 `json:"roomId"`    // room after the event; null: the visit is in no room, or the result is pending
+	RoomID    *int32 `json:"roomId"`    // room after the event; null: none, or the result is pending
 }
 
 func (s *server) adt(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +54,7 @@ func eventName(t acuity.EventType) string {
 	return ""
 }
 
-// event parses one ADT event. The reader collects the errors.
+// event parses one ADT event. Errors are collected in the reader.
 func (r *reader) event(raw []byte, path string) acuity.Event {
 	o, ok := r.open(raw, path, shapeOf[adtShape]())
 	if !ok {
@@ -110,7 +110,7 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 func (o object) location(room, place string) acuity.Location {
 	var l acuity.Location
 	if id, ok := o.integer(room); ok {
-		l.HasRoomID, l.RoomID = true, int32(id) //nolint:gosec // within the bounds
+		l.HasRoomID, l.RoomID = true, int32(id) //nolint:gosec // within the bounds of the shape
 	}
 	in := o.inner(place)
 	l.PointOfCare = in.text("pointOfCare")
@@ -121,9 +121,9 @@ func (o object) location(room, place string) acuity.Location {
 	return l
 }
 
-// identify returns the identity of an event: its eventId, or else a digest of the fields that distinguish it (type,
-// visit, times, location, diagnoses). The digest uses all times as they were sent, because a coarse time may be
-// resolved to another instant when the event is sent again.
+// identify returns the identity of an event: its eventId or, without one, a digest of the fields that distinguish it
+// (type, visit, times, location, diagnoses). The digest uses all times as they were sent, because a coarse time may
+// resolve to a different instant when the event is sent again.
 func (r *reader) identify(eventID string, e *acuity.Event) (id, digest string) {
 	var usual [512]byte // large enough for a typical event
 	k := key{usual[:0]}
@@ -186,7 +186,7 @@ func (k *key) sum() string {
 type batchAnswer struct {
 	common
 	Counts  batchCounts   `json:"counts"`
-	Results []batchResult `json:"results"` // one per event, in the order of the request
+	Results []batchResult `json:"results"` // one per event, in the order of the body
 }
 
 type batchCounts struct {
@@ -237,9 +237,9 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, answer)
 }
 
-// batch parses the events and the staffing of a body. Valid events are added to the observation, invalid ones to the
-// results. The reader collects errors of the body as a whole. It also collects all errors of the staffing, because a
-// list of shifts is applied completely or not at all.
+// batch parses the events and the staffing of a body. It adds valid events to the observation and reports invalid
+// ones in the results. Errors in the rest of the body, including the staffing, are collected in the reader: a list of
+// shifts is applied completely or not at all.
 func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 	b, ok := r.open(body, "", shapeOf[batchShape]())
 	if !ok {
@@ -258,7 +258,7 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 		one := *r
 		one.faults, one.misfits, one.warnings = nil, nil, nil
 		event := one.event(raw, item("events", i))
-		r.space = one.space[:len(r.space)] // the event is read, so its fields are no longer needed
+		r.space = one.space[:len(r.space)] // the event has been read, so its fields are no longer needed
 		for _, w := range one.warnings {
 			r.warn(w.Code, w.Path)
 		}
@@ -276,8 +276,8 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 	return results
 }
 
-// prepareEvent prepares an event for the observation. The paths of its warnings refer to the position in the body;
-// prepareEvent changes them to the position in the observation, as in warnings of the processor.
+// prepareEvent prepares an event for the observation. It changes the paths of the event's warnings from positions in
+// the body to positions in the observation, as in the processor's warnings.
 func (r *reader) prepareEvent(e acuity.Event, list string, i int) acuity.Event {
 	there, here := item(list, i), item("events", len(r.places.origins))
 	for n, w := range e.Warnings {
@@ -288,7 +288,7 @@ func (r *reader) prepareEvent(e acuity.Event, list string, i int) acuity.Event {
 	return e
 }
 
-// setStatuses sets the status of each valid event from the change, and the counts.
+// setStatuses sets the status of each valid event, and the counts, from the applied change.
 func (a *batchAnswer) setStatuses(got receipt) {
 	a.Counts.Received = len(a.Results)
 	items := got.change.Items

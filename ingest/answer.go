@@ -22,7 +22,7 @@ type common struct {
 	Unmapped  []unmapped       `json:"unmapped"`
 	Warnings  []warning        `json:"warnings"`
 	Level     *string          `json:"level"`             // level after the observation; null while pending
-	Refused   []httpapi.Detail `json:"refused,omitempty"` // parts of the body that exceed a limit of the hospital; for HL7, each refused message
+	Refused   []httpapi.Detail `json:"refused,omitempty"` // parts of the body that exceed a limit of the hospital; for HL7, the refused messages
 }
 
 type factorChange struct {
@@ -62,7 +62,7 @@ var (
 	}
 )
 
-// answer returns the common part of a response, from the receipt of the observation and the warnings from decoding
+// answer returns the common part of a response, from the receipt of the observation and the warnings about decoding
 // it.
 func (r *reader) answer(got receipt) common {
 	c := common{
@@ -103,7 +103,7 @@ func (r *reader) answer(got receipt) common {
 	return c
 }
 
-// warn adds a warning, unless the response already has the same code at this path or below it.
+// warn adds a warning, unless the response already has one with the same code at or below this path.
 func (c *common) warn(code, path string) {
 	n := len(c.Warnings)
 	if n > maxWarnings || slices.ContainsFunc(c.Warnings, func(w warning) bool {
@@ -128,9 +128,9 @@ func changed(f *acuity.FactorChange) factorChange {
 	return c
 }
 
-// The facts of a hospital are limited (see [hospital.Limits]). The processor, which alone has the facts of the
-// hospital, refuses an item beyond a limit. The response has the path of the item and the rule, such as
-// "maxRooms:1000". The rest of the body is applied.
+// The facts of a hospital are limited (see [hospital.Limits]). Only the processor has all facts of the hospital, so
+// it is the processor that refuses items beyond a limit. The response names the path of such an item and the rule,
+// such as "maxRooms:1000". The rest of the body is applied.
 
 // maxRefused is the maximum number of refused paths in one response.
 const maxRefused = 1000
@@ -155,8 +155,8 @@ func (r *reader) refusedParts(c *acuity.Change) (parts []httpapi.Detail) {
 	return parts
 }
 
-// refuseWhole sends an error response and returns false if every part of a body exceeds a limit, so that nothing was
-// applied.
+// refuseWhole returns true if something was applied. If not, because every part of the body exceeds a limit, it sends
+// an error response and returns false.
 func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool {
 	rule, refused := exceeded(c)
 	if !refused {
@@ -170,13 +170,13 @@ func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool 
 	return false
 }
 
-// exceeded returns the limit that every part of a body exceeds, so that nothing was applied.
+// exceeded returns the limit because of which no part of a body was applied. ok is false if some part was applied.
 func exceeded(c *acuity.Change) (rule string, ok bool) {
 	rule, over := hospital.Exceeded(c.Reason)
 	return rule, over && c.Outcome == acuity.Ignored
 }
 
-// fieldOfReason is the field of a body that each reason is about.
+// fieldOfReason maps a reason to the field of the body that it is about.
 var fieldOfReason = map[string]string{
 	"too_many_rooms": "roomId", "too_many_visits": "visitId", "too_many_visits_of_patient": "patientId",
 }

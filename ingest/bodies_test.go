@@ -79,8 +79,8 @@ func and(r rules, more ...string) rules {
 
 const eventEnum = "enum:A01|A02|A03|A04|A08|A11|A12|A13|admit|transfer|discharge|register|update|cancel-admit|cancel-transfer|cancel-discharge"
 
-// TestFieldsOfBodies covers every field of every body. Each invalid value is refused with its path
-// and rule. A missing or null field is refused only if it is required.
+// TestFieldsOfBodies covers every field of every body. An invalid value is refused with the field's path and the
+// rule. A missing or null field is refused only if it is required.
 func TestFieldsOfBodies(t *testing.T) {
 	for path, test := range map[string]struct {
 		body, prefix string
@@ -197,7 +197,7 @@ func mutate(body, path, value string) string {
 	return body[:at] + with(body[at:], steps[len(steps)-1], value)
 }
 
-// A refusal lists every broken rule at once, in the order of reading.
+// TestAllFaultsAtOnce: a refusal lists all broken rules at once, in the order in which the body is read.
 func TestAllFaultsAtOnce(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "clinical", `{"roomId":-1,"signals":[{"kind":"x","code":7},5,{"kind":"lab","system":"LOINC","code":"1","observedAt":"x"}]}`)
@@ -239,8 +239,8 @@ func TestFactorsThatDoNotExist(t *testing.T) {
 	})
 }
 
-// An unknown field causes a warning with its path, never with its value. The path even omits the
-// name if the name could contain personal data.
+// TestUnknownFields: an unknown field causes a warning with its path but never its value. If the name could contain
+// personal data, the path omits it.
 func TestUnknownFields(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "census", `{"extra":1,"rooms":[{"roomId":1,"status":"empty","bedCount":{"a":[1,"]"]},"Canary Patient, born":"Canary"}]}`)
@@ -250,8 +250,8 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// The events of a batch are read in succession into the same memory, which must not overwrite the
-// fields of the body.
+// TestUnknownFieldsOfABatch: the events of a batch are read one after another into the same memory. That must not
+// overwrite the fields of the body.
 func TestUnknownFieldsOfABatch(t *testing.T) {
 	d := open(t)
 	one := func(visit, extra string) string {
@@ -265,28 +265,31 @@ func TestUnknownFieldsOfABatch(t *testing.T) {
 	}
 }
 
-// A census must not list more rooms than totalRooms (docs/decisions.md#census-rows).
+// TestCensusOfMoreRoomsThanThereAre: a census must not list more rooms than totalRooms
+// (docs/decisions.md#census-rows).
 func TestCensusOfMoreRoomsThanThereAre(t *testing.T) {
 	d := open(t)
 	d.wantRefused(t, d.post(t, "census", `{"totalRooms":1,"rooms":[{"roomId":1,"status":"empty"},{"roomId":2,"status":"empty"}]}`),
 		http.StatusBadRequest, "invalid_request", "totalRooms min:number of rooms")
 }
 
-// A plan further ahead than the contract allows exceeds a maximum, like a number that is too large.
+// TestPlanTooFarAhead: a plan further ahead than the contract allows exceeds a maximum, like a number that is too
+// large.
 func TestPlanTooFarAhead(t *testing.T) {
 	d := open(t)
 	d.wantRefused(t, d.post(t, "staffing", `{"nursesOnDuty":4,"asOf":"2026-03-05T15:30:01Z"}`),
 		http.StatusBadRequest, "invalid_request", "asOf max:24h ahead")
 }
 
-// A well-formed body that contradicts itself gets another error than a malformed one.
+// TestBodiesThatContradictThemselves: a well-formed body that contradicts itself gets a different error than a
+// malformed one.
 func TestBodiesThatContradictThemselves(t *testing.T) {
 	d := open(t)
 	d.wantRefused(t, d.post(t, "census", `{"rooms":[{"roomId":1,"status":"empty"},{"roomId":1,"status":"empty"}]}`),
 		http.StatusUnprocessableEntity, "unprocessable", "rooms[1].roomId unique")
 }
 
-// A byte order mark before the JSON is accepted on every feed, because editors write one.
+// TestByteOrderMarkIsSkipped: every feed accepts a byte order mark before the JSON, because some editors write one.
 func TestByteOrderMarkIsSkipped(t *testing.T) {
 	for path, body := range map[string]string{
 		"census": `{"rooms":[{"roomId":1,"status":"empty"}]}`, "staffing": `{"nursesOnDuty":3}`,

@@ -36,10 +36,10 @@ func zoneOf(t rapid.TB, name string) *time.Location {
 	return zone
 }
 
-// received is a time after the day of any change of 2026.
+// received is a time after all clock changes of 2026.
 var received = acuity.At(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
 
-// hl7Event decodes a message of a hospital in the given zone.
+// hl7Event decodes a message from a hospital in the given zone.
 func hl7Event(t rapid.TB, zone *time.Location, kind, sent, recorded, occurred string) acuity.Event {
 	t.Helper()
 	text := `MSH|^~\&|EPIC|STMARY|SVC|STMARY|` + sent + `||ADT^` + kind + `|` + kind + sent + occurred + `|P|2.5.1` + "\r" +
@@ -60,7 +60,7 @@ func hl7Event(t rapid.TB, zone *time.Location, kind, sent, recorded, occurred st
 	return e
 }
 
-// fhirEvents decodes an Encounter of a hospital in the given zone.
+// fhirEvents decodes an Encounter from a hospital in the given zone.
 func fhirEvents(t rapid.TB, zone *time.Location, period, end string) []acuity.Event {
 	t.Helper()
 	body := `{"resourceType":"Encounter","id":"e1","status":"finished","class":{"code":"IMP"},"identifier":[{"value":"VN1"}],
@@ -73,8 +73,8 @@ func fhirEvents(t rapid.TB, zone *time.Location, period, end string) []acuity.Ev
 	return facts.Events
 }
 
-// Each feed reads a coarse time as the interval of that time in the zone of its sender, even on
-// days on which the clock changes.
+// TestCoarseTimesAreAsLongAsInTheirZone: each feed reads a coarse time as the whole interval that it means in the
+// sender's zone, even on days on which the clocks change.
 func TestCoarseTimesAreAsLongAsInTheirZone(t *testing.T) {
 	spans := map[string]time.Duration{}
 	for _, c := range clockZones {
@@ -114,13 +114,13 @@ func TestCoarseTimesAreAsLongAsInTheirZone(t *testing.T) {
 		check("MSH-7", e.AtFrom, e.AtTo)
 		e = hl7Event(t, zone, "A13", "20260615120000", "20260615120000", plain)
 		check("EVN-6 of a cancel", e.Cancels, e.CancelsTo)
-		if len(iso) > len("2006-01-02") { // FHIR and JSON have no times to the hour
+		if len(iso) > len("2006-01-02") { // FHIR and JSON have no times of hour precision
 			continue
 		}
 		for i, e := range fhirEvents(t, zone, iso, iso) {
 			check(fmt.Sprintf("Encounter.period %d", i), e.AtFrom, e.AtTo)
 		}
-		if len(iso) < len("2006-01-02") { // JSON has no times to the month
+		if len(iso) < len("2006-01-02") { // JSON has no times of month precision
 			continue
 		}
 		if m, ok := hl7.ParseISO([]byte(iso), zone, true); !ok || m.To.Sub(m.From) != span {
@@ -129,8 +129,8 @@ func TestCoarseTimesAreAsLongAsInTheirZone(t *testing.T) {
 	}
 }
 
-// If the offset of a message is that of the hospital's zone, the day of a clock change is read as
-// in that zone. Any other offset applies unchanged.
+// TestOffsetOfTheMessageOnTheDayOfAChange: if a message has the offset of the hospital's zone, a day on which the
+// clocks change is read as in that zone. Any other offset applies unchanged.
 func TestOffsetOfTheMessageOnTheDayOfAChange(t *testing.T) {
 	zone := zoneOf(t, "America/New_York")
 	at := func(hour, minute int) acuity.Instant {
@@ -142,7 +142,7 @@ func TestOffsetOfTheMessageOnTheDayOfAChange(t *testing.T) {
 	}{
 		{"20261101120000-0500", "20261101", at(4, 0), at(29, 0)},
 		{"20261101003000-0400", "20261101", at(4, 0), at(29, 0)},
-		{"20261101120000-0600", "20261101", at(6, 0), at(30, 0)}, // from a sender in another zone
+		{"20261101120000-0600", "20261101", at(6, 0), at(30, 0)}, // from a sender in a different zone
 		{"20261101014500-0500", "20261101013000", at(6, 30), 0},  // the second 01:30
 		{"20261101014500-0400", "20261101013000", at(5, 30), 0},  // the first 01:30
 		{"20261101120000-0500", "20261101003000", at(4, 30), 0},
@@ -155,9 +155,9 @@ func TestOffsetOfTheMessageOnTheDayOfAChange(t *testing.T) {
 	}
 }
 
-// A cancel withdraws the discharge at the time that it names, at any precision of either time, on
-// days on which the clock changes and on the days around them. A cancel of the day before or after
-// does not. The reference implementation agrees in any order.
+// TestCancelFindsItsEventWhenTheClockChanges: a cancellation withdraws the discharge at the time that it names, with
+// any precision of the two times, on days around a clock change. A cancellation for the day before or after does not.
+// The reference implementation agrees for every order of the messages.
 func TestCancelFindsItsEventWhenTheClockChanges(t *testing.T) {
 	layouts := []string{"20060102150405", "200601021504", "2006010215", "20060102", "200601"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -217,14 +217,14 @@ func TestCancelFindsItsEventWhenTheClockChanges(t *testing.T) {
 	})
 }
 
-// A cancel finds its event in a repeated hour, whichever offset each of the two messages has: EVN-6 without an offset
-// means both hours. A cancel that gives the offset, or names another time, means only that.
+// TestCancelOfARepeatedHour: a cancellation finds its event in a repeated hour, whichever offset each message has,
+// because EVN-6 without an offset means both hours. With an offset or a different time, it means only that time.
 func TestCancelOfARepeatedHour(t *testing.T) {
 	zone := zoneOf(t, "America/New_York")
 	first, second, later := "20261101014500-0400", "20261101014500-0500", "20261101100000-0500"
 	for _, c := range []struct {
 		sent, left string // MSH-7 and EVN-6 of the discharge
-		undo, key  string // of the cancel
+		undo, key  string // of the cancellation
 		back       bool
 	}{
 		{first, "20261101013000", later, "20261101013000", true},
@@ -244,7 +244,7 @@ func TestCancelOfARepeatedHour(t *testing.T) {
 		{first, "20261101013000", later, "20261101013100", false},
 		{first, "20261101013000", later, "20261101003000", false},
 		{first, "20261101013000", later, "20261101023000", false},
-		{"20261101034500-0600", "20261101013000", "20261101100000-0600", "20261101013000", true}, // from another zone
+		{"20261101034500-0600", "20261101013000", "20261101100000-0600", "20261101013000", true}, // from a different zone
 	} {
 		u := hospital.New("st-test")
 		for i, e := range []acuity.Event{

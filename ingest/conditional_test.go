@@ -11,7 +11,7 @@ import (
 	"svc/acuity/hospital"
 )
 
-// openUnit opens a service whose processor is a unit.
+// openUnit starts a service whose processor is a single unit.
 func openUnit(tb testing.TB) (*fixture, *hospital.State) {
 	tb.Helper()
 	d, u := open(tb), hospital.New("stmary")
@@ -41,7 +41,7 @@ func placedIn(u *hospital.State) string {
 
 type entry struct{ resource, request string }
 
-// bundleOf returns a Bundle of a type.
+// bundleOf returns a Bundle of the given type.
 func bundleOf(kind string, entries ...entry) string {
 	var all []string
 	for _, e := range entries {
@@ -57,7 +57,7 @@ func bundleOf(kind string, entries ...entry) string {
 	return `{"resourceType":"Bundle","type":"` + kind + `","entry":[` + strings.Join(all, ",") + `]}`
 }
 
-// visitResource returns an Encounter in a room that is identified only by its number.
+// visitResource returns an Encounter, identified only by its number, in a room.
 func visitResource(number, status, room string) string {
 	end := ""
 	if status == "finished" {
@@ -116,8 +116,8 @@ func statuses(t *testing.T, a *answer) string {
 	return strings.Join(all, "; ")
 }
 
-// A request that cannot be executed gets an error. A transaction that contains one is refused as a
-// whole.
+// TestRequestsThatCannotBeDone: a request that cannot be executed gets an error. A transaction that contains such a
+// request is refused as a whole.
 func TestRequestsThatCannotBeDone(t *testing.T) {
 	patch := entry{`{"resourceType":"Binary","contentType":"application/json-patch+json","data":"W10="}`, `"method":"PATCH","url":"Encounter/e"`}
 	parameters := entry{`{"resourceType":"Parameters","parameter":[{"name":"operation"}]}`, `"method":"PATCH","url":"Encounter/e"`}
@@ -153,7 +153,8 @@ func TestRequestsThatCannotBeDone(t *testing.T) {
 	}
 }
 
-// In the envelope, such requests count as rejected, with an issue each.
+// TestRequestsThatCannotBeDoneInTheEnvelope: in the envelope, such requests are counted as rejected, each with an
+// issue.
 func TestRequestsThatCannotBeDoneInTheEnvelope(t *testing.T) {
 	patch := entry{`{"resourceType":"Parameters"}`, `"method":"PATCH","url":"Encounter/e"`}
 	d, _ := openUnit(t)
@@ -167,7 +168,8 @@ func TestRequestsThatCannotBeDoneInTheEnvelope(t *testing.T) {
 	d.wantRefused(t, d.post(t, "fhir", bundleOf("transaction", patch)), 501, "invalid_request", "Bundle.entry[0].request.method method_not_supported")
 }
 
-// The FHIR address accepts only POST, and refuses other methods with an OperationOutcome.
+// TestMethodsOfTheFHIRAddress: the FHIR endpoint accepts only POST, and refuses other methods with an
+// OperationOutcome.
 func TestMethodsOfTheFHIRAddress(t *testing.T) {
 	for _, test := range []struct {
 		method, path string
@@ -196,8 +198,8 @@ func TestMethodsOfTheFHIRAddress(t *testing.T) {
 	}
 }
 
-// A conditional create changes nothing if the resource is already known, regardless of the feed
-// that reported it.
+// TestConditionalCreate: a conditional create has no effect if the resource is already known, whichever feed reported
+// it.
 func TestConditionalCreate(t *testing.T) {
 	once := entry{visitResource("V1", "in-progress", "LDR 1"), `"method":"POST","url":"Encounter","ifNoneExist":"identifier=V1"`}
 	encoded := entry{once.resource, `"method":"POST","url":"Encounter","ifNoneExist":"identifier=urn%3Asys%7CV1"`}
@@ -242,7 +244,7 @@ func TestConditionalCreate(t *testing.T) {
 			if got := statuses(t, a); got != test.want || placedIn(u) != test.rooms {
 				t.Errorf("got %s, rooms %q\nwant %s, rooms %q", got, placedIn(u), test.want, test.rooms)
 			}
-			// A unit that is rebuilt from the log is the same.
+			// Rebuilding the unit from the log must give the same state.
 			list := make([]acuity.Observation, len(d.stored))
 			for i, o := range d.stored {
 				list[i] = *o
@@ -254,7 +256,7 @@ func TestConditionalCreate(t *testing.T) {
 	}
 }
 
-// For a body of one resource, the conditions are in the headers.
+// TestConditionalHeaders: for a body that is a single resource, the conditions are in the headers.
 func TestConditionalHeaders(t *testing.T) {
 	const known = `"resources":{"received":1,"applied":0,"exists":1,"ignored":0,"rejected":0}`
 	for name, test := range map[string]struct {

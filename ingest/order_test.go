@@ -16,8 +16,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// evening is the time at which all messages of these tests are received, so that the tests differ
-// only in the order of messages.
+// evening is the time at which all messages of these tests are received, so that only the order of the messages
+// differs.
 var evening = acuity.At(time.Date(2026, 3, 4, 23, 0, 0, 0, time.UTC))
 
 // decoded returns the observation of an HL7 message, or of a FHIR body if the text begins with a
@@ -49,8 +49,8 @@ func decoded(t rapid.TB, text string) acuity.Observation {
 	return o
 }
 
-// adt returns an ADT message about the visit. at and occurred are times of the day. more contains
-// segments, or the class and location of PV1.
+// adt returns an ADT message about the visit. at and occurred are times of day. more contains further segments, or
+// PV1 fields after class and location.
 func adt(kind, at, occurred, place, class string, more ...string) string {
 	lines := append([]string{
 		`MSH|^~\&|EPIC|STMARY|SVC|STMARY|20260304` + at + `00||ADT^` + kind + `|` + kind + at + `|P|2.5.1`,
@@ -106,7 +106,7 @@ func diagnosed(verification, updated, about string) string {
 		updated, about, severe+`,"onsetDateTime":"2026-03-04T08:30:00Z"`)
 }
 
-// visits are the feeds of one visit each, as they are transmitted, including cancels and
+// visits has sets of messages, each about one visit, as they are transmitted, including cancellations and
 // retractions.
 var visits = map[string][]string{
 	"admit, two transfers, one of them cancelled": {
@@ -179,8 +179,8 @@ var visits = map[string][]string{
 	},
 }
 
-// byNumber refers to a newborn by its number. third contains the other facts: the Patient with that
-// number is the third child of this birth.
+// byNumber refers to a newborn by its number. Another message says that the Patient with that number is the third
+// child of this birth.
 const byNumber = `"subject":{"identifier":{"value":"MRN2"}}`
 
 var third = []string{
@@ -231,9 +231,9 @@ func permutations(n int, visit func([]int)) {
 	next()
 }
 
-// The messages of a visit may arrive in any order and from any mixture of feeds: the unit ends in
-// the same state. Cancels may precede the events that they cancel, retractions the facts that they
-// retract, and any message may be sent twice. The test decodes the transmitted bytes.
+// TestOrderOfMessagesMeansNothing: in whatever order and from whatever mixture of feeds the messages of a visit
+// arrive, the unit ends in the same state. Cancellations may precede the events that they cancel, and retractions the
+// facts that they retract; any message may be sent twice. The test decodes the transmitted bytes.
 func TestOrderOfMessagesMeansNothing(t *testing.T) {
 	for name, texts := range visits {
 		t.Run(name, func(t *testing.T) {
@@ -262,8 +262,7 @@ func TestOrderOfMessagesMeansNothing(t *testing.T) {
 	})
 }
 
-// orders has the observations of one visit. Every order must result in the state of the first
-// order.
+// orders has the observations of one visit. Every order must result in the same state as the first one.
 type orders struct {
 	*testing.T
 	said   []acuity.Observation
@@ -285,8 +284,8 @@ func newOrders(t *testing.T, texts []string) *orders {
 	return o
 }
 
-// try applies all observations in an order, and one of them twice. With the race detector it tries
-// one order in ten, because all orders would be ten times slower and find no more races.
+// try applies all observations in an order, and one of them twice. With the race detector, it tries only one order in
+// ten, because trying all of them takes ten times as long and finds no more races.
 func (o *orders) try(order []int) {
 	if o.tried++; raceEnabled && o.tried%10 != 0 {
 		return

@@ -12,21 +12,21 @@ import (
 // Pseudonyms creates keyed pseudonyms of identifiers. Without the key, a pseudonym cannot be reversed and a guess
 // cannot be tested.
 //
-// Each pseudonym is an HMAC-SHA-256, including that of all bytes of a message. On a CPU without SHA-256 instructions,
-// the compression function alone takes half of the time of a message (BenchmarkFacts).
+// Each pseudonym is an HMAC-SHA-256, even the one made from all bytes of a message. On a CPU without SHA-256
+// instructions, the compression function alone takes half of the time needed for a message (BenchmarkFacts).
 //
-// Three alternatives were rejected. BLAKE2b for those bytes saved a sixth of the time on such a CPU, and would be
+// Three alternatives were rejected. Using BLAKE2b for messages saved a sixth of the time on such a CPU, but would be
 // slower on a CPU with SHA-256 instructions. A cache from identifier to pseudonym would save less, and would keep
-// identifiers of patients in memory. crypto/hmac caches the two states of the key, so a short value already needs only
-// two compressions; caching them in our own code saved another tenth, but depends on an undocumented encoding of the
-// state.
+// patient identifiers in memory. crypto/hmac caches the two states of the key, so a short value already needs only
+// two compressions; caching the states in our own code saved another tenth, but depends on an undocumented encoding
+// of the state.
 type Pseudonyms struct {
 	idle *sync.Pool
 	key  *atomic.Pointer[[]byte]
 }
 
-// NewPseudonyms returns a Pseudonyms with a key. Another key computes other pseudonyms, so the key must not change as
-// long as its pseudonyms are stored.
+// NewPseudonyms returns Pseudonyms with the given key. A different key yields different pseudonyms, so the key must
+// not change while any of its pseudonyms are stored.
 func NewPseudonyms(key []byte) Pseudonyms {
 	p := Pseudonyms{&sync.Pool{}, &atomic.Pointer[[]byte]{}}
 	p.idle.New = func() any { return &keyed{mac: hmac.New(sha256.New, *p.key.Load())} }
@@ -34,24 +34,23 @@ func NewPseudonyms(key []byte) Pseudonyms {
 	return p
 }
 
-// Begin sets the key of p and of all its copies. The caller does so once, before the first pseudonym.
+// Begin sets the key of p and of all its copies. It must be called once, before the first pseudonym is made.
 func (p Pseudonyms) Begin(key []byte) { p.key.Store(&key) }
 
 // keyed is a reusable HMAC state. Setting up the key takes as long as a short pseudonym.
 type keyed struct {
 	mac hash.Hash
-	buf []byte // never holds a value, because an idle state must not retain a message
+	buf []byte // never holds a value: an idle state must not retain a message
 }
 
-// pseudonymBytes is the number of digest bytes in a pseudonym. With 120 bits, the probability that two of a billion
-// identifiers collide is below 1 in 10^18.
+// pseudonymBytes is the number of digest bytes in a pseudonym. With 120 bits, the probability that any two of a
+// billion identifiers collide is below 1 in 10^18.
 const pseudonymBytes = 15
 
 var pseudonymText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// Append appends the pseudonym of a value in a hospital: 24 letters and digits. Hospital
-// and kind are authenticated too, so the same value in two hospitals, or of two kinds,
-// has unrelated pseudonyms.
+// Append appends the pseudonym of a value in a hospital: 24 letters and digits. It also depends on the hospital and
+// the kind, so the same value has unrelated pseudonyms in two hospitals and as two kinds.
 func (p Pseudonyms) Append(dst []byte, hospital, kind string, value []byte) []byte {
 	k := p.idle.Get().(*keyed) //nolint:errcheck,forcetypeassert // no other type is stored
 	k.buf = append(k.buf[:0], hospital...)
@@ -67,7 +66,7 @@ func (p Pseudonyms) Append(dst []byte, hospital, kind string, value []byte) []by
 	return dst
 }
 
-// Pseudonym returns the pseudonym that Append appends.
+// Pseudonym returns the pseudonym that [Pseudonyms.Append] would append.
 func (p Pseudonyms) Pseudonym(hospital, kind, value string) string {
 	var text [pseudonymBytes / 5 * 8]byte
 	return string(p.Append(text[:0], hospital, kind, []byte(value)))

@@ -14,19 +14,19 @@ import (
 )
 
 // A sender that does not know whether a request arrived sends it again with the same Idempotency-Key
-// (draft-ietf-httpapi-idempotency-key-header). The log has the identity of a request with its facts, so the processor
-// recognizes the second request at any instance, before or after a restart. The second request has no effect, and its
-// response is rebuilt from the change of the first.
+// (draft-ietf-httpapi-idempotency-key-header). The log stores the identity of a request together with its facts, so
+// the processor recognizes the second request whichever instance received it, even after a restart. The second
+// request has no effect, and its response is rebuilt from the change that the first one caused.
 
-// Repeated finds the change that the first occurrence of a request made: the change of a hospital with the given
-// version, made at about the given instant. ErrPending means that the log no longer has the change.
+// Repeated finds the change that the first of several identical requests caused: the change of a hospital with the
+// given version, made at about the given instant. ErrPending means that the log no longer has the change.
 type Repeated func(ctx context.Context, hospital string, version int64, at acuity.Instant) (acuity.Change, error)
 
 // maxIdempotencyKey is the maximum length of the header in bytes.
 const maxIdempotencyKey = 255
 
-// identity is the Idempotency-Key of a request with the digest of its body. It wraps the body and is complete after the
-// body is read.
+// identity is the Idempotency-Key of a request and the digest of its body. It wraps the body and is complete once the
+// body has been read.
 type identity struct {
 	key  string // pseudonym of route and Idempotency-Key
 	body hash.Hash
@@ -37,7 +37,7 @@ type identity struct {
 func (i *identity) Read(p []byte) (int, error) {
 	n, err := i.read.Read(p)
 	i.body.Write(p[:n])
-	return n, err //nolint:wrapcheck // the error of the wrapped reader is unchanged
+	return n, err //nolint:wrapcheck // returns the error of the wrapped reader unchanged
 }
 
 // Close implements [io.Closer].
@@ -78,7 +78,7 @@ func isIdempotencyKey(key string) bool {
 	return key != "" && len(key) <= maxIdempotencyKey
 }
 
-// requestOf returns the identity of a request whose body was read, or nil if it has none.
+// requestOf returns the identity of a request whose body has been read, or nil if it has none.
 func (s *server) requestOf(r *http.Request, hospital string) *acuity.Request {
 	i, ok := r.Context().Value(identityKey{}).(*identity)
 	if !ok {
@@ -105,7 +105,7 @@ func (s *server) resolveRepeat(w http.ResponseWriter, r *http.Request, got *rece
 	switch {
 	case err == nil:
 		got.change, got.position.Offset = first, first.Offset
-	case errors.Is(err, ErrPending): // the log no longer has the first change: the response is only "duplicate"
+	case errors.Is(err, ErrPending): // the log no longer has the first change, so the response only says "duplicate"
 	default:
 		s.Shell.Log.WarnContext(r.Context(), "first response not found", "hospital", again.Hospital, "error", err)
 		w.Header().Del("Idempotency-Replayed")

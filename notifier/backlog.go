@@ -8,8 +8,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// after returns the first event after before that this queue sends. It returns nil if there is none or it is still
-// being read.
+// after returns the first event that this queue sends after the event before. It returns nil if there is none or if
+// events are still being read.
 func (r *runner) after(before *waiting) *waiting {
 	if r.second() {
 		return r.nextOfJob(before)
@@ -52,8 +52,8 @@ func (r *runner) after(before *waiting) *waiting {
 	return pass(h.after(from))
 }
 
-// idle reports whether no event of the hospital is after the cursor. Events that the ledger has not acknowledged yet
-// will be appended at its end.
+// idle reports whether the hospital has no events after the cursor. Unacknowledged events do not matter: the ledger
+// appends them at its end.
 func (r *runner) idle() bool {
 	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
@@ -69,7 +69,7 @@ func (r *runner) dropRead(at int64) {
 	}
 }
 
-// startRead starts a read of the hospital's next events from a ledger offset.
+// startRead starts to read the hospital's next events from a ledger offset on.
 func (r *runner) startRead(from int64) {
 	if r.reading {
 		return
@@ -101,8 +101,8 @@ func (r *runner) startRead(from int64) {
 	})
 }
 
-// readConcurrently runs a read of the ledger in a separate goroutine, at most readsAtOnce at a time, because each read needs
-// a Kafka reader and after a restart every queue that is far behind needs one.
+// readConcurrently runs a read of the ledger in a separate goroutine, at most readsAtOnce at a time, because each
+// read needs a Kafka reader, and after a restart every queue that is far behind has to read.
 func (n *Notifier) readConcurrently(read func()) {
 	if n.reads == readsAtOnce {
 		n.toRead = append(n.toRead, read)
@@ -122,8 +122,8 @@ func (n *Notifier) readConcurrently(read func()) {
 	}()
 }
 
-// trimRead reduces the events that were read back to those that a failing queue needs: its head, and one event to
-// probe with. Thousands of endpoints may be down for hours.
+// trimRead reduces the events that were read back to those that a failing queue needs: its head and one event to
+// probe with. This matters because thousands of endpoints may be down for hours.
 func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	if r.queue.FailingSince.IsZero() {
 		return list, to
@@ -133,15 +133,15 @@ func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 		if !wants(r.hook, w) {
 			continue // kept, because filters apply when an event is sent
 		}
-		if wanted++; wanted == 2 { //nolint:mnd // a head and a probe
+		if wanted++; wanted == 2 { //nolint:mnd // the head and the probe
 			return slices.Clone(list[:i+1]), w.at + 1
 		}
 	}
 	return list, to
 }
 
-// readEvents reads the events of a hospital from a ledger offset while more returns true. The list is complete up to the
-// returned offset.
+// readEvents reads the events of a hospital from a ledger offset on, for as long as more returns true. The list is
+// complete up to the returned offset.
 func (n *Notifier) readEvents(
 	ctx context.Context, partition int32, hospital string, from int64, more func(at int64, found int) bool,
 ) (list []*waiting, to int64, err error) {
@@ -153,7 +153,8 @@ func (n *Notifier) readEvents(
 			return false
 		}
 		e, ok := entry.(*outbound.Event)
-		// A previous owner that was suspended and resumed writes an earlier term, or an id that already exists.
+		// An entry with an earlier term, or with an id that already exists, was written by a previous owner that was
+		// suspended and has resumed.
 		if !ok || e.Hospital != hospital || e.Term < term || ids[e.ID] {
 			return true
 		}

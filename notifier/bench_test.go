@@ -26,8 +26,7 @@ import (
 	"svc/notifier/webhook"
 )
 
-// busy returns the processor time of this process, which other load on the machine affects less
-// than the wall clock.
+// busy returns the CPU time of this process. Other load on the machine affects it less than wall time.
 func busy(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
@@ -59,8 +58,7 @@ func local(b *testing.B, handle http.HandlerFunc) (urls []string, sender outboun
 	return urls, s
 }
 
-// benched returns a notifier on a ledger in memory, with one endpoint in each of the given number
-// of hospitals.
+// benched returns a notifier with a ledger in memory and the given number of hospitals, each with one endpoint.
 func benched(b *testing.B, urls []string, sender outbound.Sender, endpoints int) (*rig, *notifier.Notifier) {
 	b.Helper()
 	r := newRig(b)
@@ -97,16 +95,15 @@ func (nowhere) Health(_, _ string, _ outbound.Health) {}
 func (nowhere) Progress(outbound.Progress)            {}
 func (nowhere) AlertRun(outbound.AlertRun)            {}
 
-// BenchmarkDeliveries measures deliveries per second to receivers on this machine, from the change
-// to its receipt. It compares them with the same requests by a plain client, in wall time and in
-// processor time. Processor time includes the receivers; two cores have two seconds of processor
-// time per second.
+// BenchmarkDeliveries measures deliveries per second to receivers on this machine, from a change to its receipt. For
+// comparison, a plain client sends the same requests. It reports wall time and CPU time. CPU time includes the
+// receivers; two cores have two seconds of CPU time per second.
 func BenchmarkDeliveries(b *testing.B) {
 	const endpoints = 256
 	var got atomic.Int64
 	received := make(chan struct{}, 1)
 	urls, sender := local(b, func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) //nolint:errcheck // a benchmark
+		io.Copy(io.Discard, r.Body) //nolint:errcheck // irrelevant in a benchmark
 		w.WriteHeader(http.StatusNoContent)
 		if got.Add(1) == int64(b.N) {
 			received <- struct{}{}
@@ -159,10 +156,9 @@ func BenchmarkDeliveries(b *testing.B) {
 	b.ReportMetric(work.Seconds()/rawWork.Seconds(), "cpu-of-raw")
 }
 
-// BenchmarkLatency measures the time from a change to its receipt, at 500 changes per second over
-// 100 endpoints of 100 hospitals. Runs in which all endpoints accept alternate with runs in which
-// one never answers. It reports percentiles for the other endpoints in ms, and the ratio of the
-// second kind of run to the first.
+// BenchmarkLatency measures the time from a change to its receipt, at 500 changes per second over 100 endpoints of
+// 100 hospitals. Runs in which all endpoints accept alternate with runs in which one never answers. It reports
+// percentiles in ms for the other endpoints, and the ratio of the runs with a hanging endpoint to those without.
 func BenchmarkLatency(b *testing.B) {
 	var all [2][]time.Duration // index 0: no endpoint hangs; index 1: one hangs
 	for range 2 {
@@ -182,16 +178,16 @@ func BenchmarkLatency(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // has no meaning here
 }
 
-// latencies sends 2,000 changes within four seconds while the first endpoints hang.
+// latencies sends 2,000 changes within four seconds while the first of the endpoints hang.
 func latencies(b *testing.B, hanging int) (took []time.Duration) {
 	b.Helper()
 	const endpoints, count = 100, 2000
 	var mu sync.Mutex
-	began := map[string]time.Time{} // start of each change to an endpoint that accepts
+	began := map[string]time.Time{} // by event, when it was sent to an endpoint that accepts
 	received, open := make(chan time.Duration, count), make(chan struct{})
 	urls, sender := local(b, func(w http.ResponseWriter, r *http.Request) {
 		now := time.Now()
-		io.Copy(io.Discard, r.Body) //nolint:errcheck // a benchmark
+		io.Copy(io.Discard, r.Body) //nolint:errcheck // irrelevant in a benchmark
 		mu.Lock()
 		at, accepts := began[r.Header.Get("webhook-id")]
 		mu.Unlock()

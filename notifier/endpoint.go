@@ -9,10 +9,10 @@ import (
 	"svc/notifier/endpointqueue"
 )
 
-// deleted is the reason in the last record of a queue whose endpoint was removed.
+// deleted is the reason in the last record of a queue whose endpoint has been removed.
 const deleted = "deleted"
 
-// endpoint is one webhook of a hospital. It has a main queue, and a second queue while a command needs it.
+// endpoint is one webhook of a hospital. It has a main queue, and a second queue for as long as a command needs it.
 type endpoint struct {
 	h       *hospital
 	id      string
@@ -25,18 +25,18 @@ type endpoint struct {
 	second *runner
 
 	recordAt  int64 // ledger offset of the queue's record
-	openAt    int64 // ledger offset of the record of its pending head; -1: none
+	openAt    int64 // ledger offset of the pending head's record; -1: none
 	recordSet time.Time
 	reported  outbound.Health
 }
 
-// newEndpoint returns an endpoint with its state from the ledger. A new endpoint starts at the end of the ledger.
+// newEndpoint returns an endpoint with the state that the ledger has. A new endpoint starts at the end of the ledger.
 func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *endpoint {
 	now := h.owner.n.clock.readTime()
 	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end, openAt: -1}
 	e.main.e = e
 	if known == nil {
-		// An endpoint does not get events from before its creation, even if the notifier learns of the endpoint late.
+		// An endpoint does not get events that precede its creation, even if the notifier learns of it late.
 		e.main.queue.Cursor = h.floor - 1
 		e.write()
 		return e
@@ -44,10 +44,10 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 	r := &known.record
 	e.main.queue = endpointqueue.Queue{
 		Cursor: r.Cursor, NextAt: r.NextAt, FailingSince: r.FailingSince, Failures: r.Failures,
-		Disabled: r.Disabled, Noticed: endpointqueue.Notice(r.Noticed), //nolint:gosec // one of four
+		Disabled: r.Disabled, Noticed: endpointqueue.Notice(r.Noticed), //nolint:gosec // one of a few values
 	}
 	e.version = r.Version
-	if e.recordAt = known.at; known.at < 0 { // its record precedes the fold, so it is written again
+	if e.recordAt = known.at; known.at < 0 { // its record is older than what was read, so it is written again
 		e.write()
 	}
 	e.recordSet = now
@@ -83,7 +83,7 @@ func (e *endpoint) updateSettings(hook *outbound.Webhook) {
 		e.version = hook.Version
 	}
 	if r := &e.main; e.paused() != wasPaused && !r.busy && r.head != nil && len(r.tries) > 0 {
-		r.storePending(r.head, r.tries) // the time of its next attempt has changed
+		r.storePending(r.head, r.tries) // the time of the next attempt has changed
 	}
 	e.main.schedule()
 	e.report()
@@ -92,7 +92,7 @@ func (e *endpoint) updateSettings(hook *outbound.Webhook) {
 // paused reports whether the main queue is disabled or switched off.
 func (e *endpoint) paused() bool { return !e.enabled || e.main.queue.Disabled != "" }
 
-// remove ends the queues permanently: the attempt in flight finishes, pending events are cancelled.
+// remove ends the queues permanently: an attempt in flight finishes, and pending events are cancelled.
 func (e *endpoint) remove() {
 	e.gone = true
 	for _, r := range []*runner{&e.main, e.second} {
@@ -119,7 +119,7 @@ func (e *endpoint) remove() {
 }
 
 // write stores the state of the main queue. The cursor of an idle queue moves to the known end of the ledger, so that
-// a restore from there has all events; otherwise each queue would have to read the gap itself.
+// a restore that starts there needs no earlier events.
 func (e *endpoint) write() {
 	l := &e.main.queue
 	from := nothing
@@ -141,7 +141,7 @@ func (e *endpoint) low() int64 {
 	return e.recordAt
 }
 
-// report updates the health of the endpoint in the lists.
+// report updates the health of the endpoint in the delivery lists.
 func (e *endpoint) report() {
 	l := &e.main.queue
 	h := outbound.Health{Status: "active", FailingSince: l.FailingSince, Waiting: e.main.backlog}
@@ -159,10 +159,10 @@ func (e *endpoint) report() {
 	}
 }
 
-// reportNotice reports the new state of the endpoint to the log and to People.
+// reportNotice reports the new state of the endpoint to the log and to [People].
 func (e *endpoint) reportNotice(now time.Time, v endpointqueue.Verdict) {
 	n := e.h.owner.n
-	switch v.Notice { //nolint:exhaustive // operators need not know about the others
+	switch v.Notice { //nolint:exhaustive // operators need not know about other notices
 	case 0:
 		return
 	case endpointqueue.Disabled:
@@ -200,7 +200,8 @@ func wants(hook *outbound.Webhook, w *waiting) bool {
 	return subscribed(hook, hook.Events, w.Event)
 }
 
-// subscribed reports whether an event is one of events and, for a room, whether the endpoint includes that room.
+// subscribed reports whether an event is one of events and, if it is about a room, whether the endpoint includes that
+// room.
 func subscribed(hook *outbound.Webhook, events []string, e *outbound.Event) bool {
 	return slices.Contains(events, e.Event) && (e.Event != outbound.RoomRescored || hook.Rooms == nil || slices.Contains(hook.Rooms, e.RoomID))
 }

@@ -11,16 +11,16 @@ import (
 	"svc/notifier/event"
 )
 
-// Change is one committed change with its offset in the verdicts.
+// Change is one committed change, with its offset in the verdicts topic.
 type Change struct {
 	Offset      int64
 	Change      *acuity.Change
-	Traceparent string // trace of the request that caused the change; "": it is not traced
+	Traceparent string // trace of the request that caused the change; "": not traced
 	events      []outbound.Event
 }
 
-// Changes accepts the committed changes of a partition, in order, up to the offset through. behind reports that the
-// log has more records than were passed.
+// Changes accepts committed changes of a partition, in order, up to the offset through. If behind is true, the topic
+// has more records than were passed.
 func (n *Notifier) Changes(partition int32, changes []Change, through int64, behind bool) (err error) {
 	changes = slices.Clone(changes)
 	for i := range changes {
@@ -32,7 +32,7 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 			c.events[k].Traceparent = c.Traceparent
 		}
 	}
-	n.saves.Add(1) // until the loop has handled them
+	n.saves.Add(1) // released when the loop has handled the changes
 	n.post(func() {
 		n.countSaved()
 		n.withOwnership(partition, func(o *ownership) { o.addChanges(changes, through, behind) })()
@@ -40,7 +40,7 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 	return nil
 }
 
-// withOwnership returns a function for the loop that calls do with the ownership of a partition, if there is one.
+// withOwnership returns a function for the loop. It calls do with the ownership of a partition, if there is one.
 func (n *Notifier) withOwnership(partition int32, do func(o *ownership)) func() {
 	return func() {
 		if o := n.owned[partition]; o != nil {
@@ -52,7 +52,7 @@ func (n *Notifier) withOwnership(partition int32, do func(o *ownership)) func() 
 // Order accepts a command that another process wrote to the ledger.
 func (n *Notifier) Order(partition int32, offset int64, order *outbound.Order) {
 	if order.Term != 0 || order.Progress.Done {
-		return // a record of this process
+		return // this process wrote the record
 	}
 	n.post(n.withOwnership(partition, func(o *ownership) {
 		o.end = max(o.end, offset+1)
@@ -74,7 +74,7 @@ func (n *Notifier) SettingsChanged(hospital string) {
 				m.schedule()
 			}
 		}
-		h.askPeople = true // a tier may have its first recipient
+		h.askPeople = true // a tier may have got its first recipient
 		h.consider()
 	}))
 }
@@ -102,17 +102,17 @@ func (n *Notifier) countSaved() {
 	}
 }
 
-// How far back lists are rebuilt from the ledger: deliveries and commands, and alert runs.
+// How far back the lists are rebuilt from the ledger, for deliveries and commands and for alert runs.
 const (
 	refillSpan     = 7 * 24 * time.Hour
-	refillRunsSpan = 90 * 24 * time.Hour // the retention of the ledger
+	refillRunsSpan = 90 * 24 * time.Hour // the ledger's retention time
 )
 
-// refillBatch is the number of entries after which a refill waits until the lists have written them, because the
-// lists drop entries beyond their capacity.
+// refillBatch is the number of entries after which a refill waits until these are written, because the lists drop
+// entries beyond their capacity.
 const refillBatch = 10_000
 
-// RefillLists rebuilds the lists of a partition from its ledger after the lists were lost: the deliveries and
+// RefillLists rebuilds the lists of a partition from its ledger after they have been lost: the deliveries and
 // commands of the last week, and the alert runs of the last 90 days. It regularly calls written, which must wait
 // until the lists have written all entries.
 func (n *Notifier) RefillLists(ctx context.Context, partition int32, written func(context.Context)) error {
@@ -139,7 +139,7 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32, written fun
 		case *outbound.Order:
 			n.cfg.Lists.Progress(e.Progress)
 		case *outbound.ClosedRun:
-			if e.Term >= term { // a suspended owner that resumed writes an earlier term
+			if e.Term >= term { // from an owner that was suspended and has resumed
 				term = e.Term
 				n.cfg.Lists.AlertRun(e.Run)
 			}
@@ -154,7 +154,7 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32, written fun
 				e.reported = outbound.Health{}
 				e.report()
 			}
-			h.askPeople = true // the step lists the alert run and the target of its link
+			h.askPeople = true // the step lists the alert run and its link
 			h.consider()
 		}
 	}))

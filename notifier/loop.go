@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Run is the loop; it returns when ctx ends. It must run until the group member that feeds it has stopped.
+// Run runs the loop and returns when ctx ends. It must run until the consumer group member that feeds it has stopped.
 func (n *Notifier) Run(ctx context.Context) error {
 	defer close(n.ended)
 	timer := time.NewTimer(time.Hour) //nolint:forbidigo // the timer of the loop
@@ -41,11 +41,10 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// post makes the loop call do.
+// post makes the loop call do, without waiting.
 func (n *Notifier) post(do func()) { n.mail.put(do) }
 
-// call makes the loop call do and waits for it. It returns false if the loop has
-// ended.
+// call makes the loop call do and waits until do has returned. It returns false if the loop has ended.
 func (n *Notifier) call(do func()) bool {
 	done := make(chan struct{})
 	n.post(func() { do(); close(done) })
@@ -57,14 +56,14 @@ func (n *Notifier) call(do func()) bool {
 	}
 }
 
-// fail makes the caller reassign all partitions after a ledger error, because the state of the ledger is then
-// unknown.
+// fail makes the caller reassign all partitions after a ledger error, because the error leaves the state of the
+// ledger unknown.
 func (n *Notifier) fail(err error) {
 	err = fmt.Errorf("ledger: %w", err)
 	n.fault.CompareAndSwap(nil, &err)
 }
 
-// sweep does the periodic work: memory, hourly records, metrics.
+// sweep does the periodic work: limiting memory, rewriting old records, updating metrics.
 func (n *Notifier) sweep(now time.Time) {
 	for _, owner := range n.owned {
 		for _, h := range owner.hospitals {
@@ -77,7 +76,7 @@ func (n *Notifier) sweep(now time.Time) {
 	n.relieve()
 }
 
-// findOldest finds the oldest delivery that is pending. Endpoints that are disabled have none.
+// findOldest finds the oldest pending delivery. Disabled endpoints are ignored.
 func (n *Notifier) findOldest() {
 	var oldest [2]int64
 	older := func(kind int, at time.Time) {
@@ -102,8 +101,8 @@ func (n *Notifier) findOldest() {
 	}
 }
 
-// Oldest returns when the event of the oldest pending delivery occurred: of webhooks, and of e-mail and SMS. The result
-// is at most ten seconds old. The zero time means that none is pending.
+// Oldest returns when the event of the oldest pending delivery occurred, either to webhooks or by e-mail and SMS. The
+// result is at most ten seconds old. The zero time means that none is pending.
 func (n *Notifier) Oldest(webhooks bool) time.Time {
 	kind := 1
 	if webhooks {
@@ -115,8 +114,8 @@ func (n *Notifier) Oldest(webhooks bool) time.Time {
 	return time.Time{}
 }
 
-// relieve limits the memory of events. It drops all but the last few events of the longest log. A queue that is
-// further behind reads the ledger again.
+// relieve limits the memory used for events by dropping all but the last few events of the longest log. Queues that
+// are further behind read the ledger again.
 func (n *Notifier) relieve() {
 	for n.memory > n.cfg.Limits.Memory {
 		var longest *hospital
@@ -134,18 +133,18 @@ func (n *Notifier) relieve() {
 	}
 }
 
-// clock is a wall clock that never moves back, even if the clock of the machine does.
+// clock is a wall clock that never moves back, even if the system clock does.
 type clock struct {
 	now  func() time.Time
 	mu   sync.Mutex
-	last time.Time // last wall clock reading
+	last time.Time // last reading of the wall clock
 	mono time.Time // monotonic time of that reading
 }
 
 func (c *clock) readTime() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wall, mono := c.now().Round(0), time.Now() //nolint:forbidigo // monotonic: nobody can set it
+	wall, mono := c.now().Round(0), time.Now() //nolint:forbidigo // the monotonic clock cannot be set
 	if wall.Before(c.last) {
 		wall = c.last.Add(mono.Sub(c.mono))
 	}
@@ -154,7 +153,7 @@ func (c *clock) readTime() time.Time {
 }
 
 // mailbox is the inbox of the loop, a queue of functions. It is unbounded, so that a goroutine that responds to the
-// loop never blocks; the number of requests is limited elsewhere.
+// loop never blocks; the amount of work in progress is limited elsewhere.
 type mailbox struct {
 	mu   sync.Mutex
 	do   []func()
@@ -182,14 +181,14 @@ func (m *mailbox) drain() []func() {
 	return all
 }
 
-// timer calls a function at an instant. The zero value is not set.
+// timer calls a function at an instant. The zero value is a timer that is not set.
 type timer struct {
 	at    time.Time
 	do    func()
-	index int // in the heap, from 1; 0: not set
+	index int // position in the heap, from 1; 0: not set
 }
 
-// timers is a heap, earliest first.
+// timers is a heap of timers, earliest first.
 type timers []*timer
 
 func (t *timers) set(x *timer, at time.Time, do func()) {
@@ -236,7 +235,7 @@ func (t timers) Swap(a, b int)      { t[a], t[b] = t[b], t[a]; t[a].index, t[b].
 
 // Push is called by container/heap.
 func (t *timers) Push(x any) {
-	one := x.(*timer) //nolint:errcheck // container/heap gives back what it was given
+	one := x.(*timer) //nolint:errcheck // container/heap passes only what was pushed
 	*t = append(*t, one)
 	one.index = len(*t)
 }

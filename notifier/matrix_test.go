@@ -10,10 +10,10 @@ import (
 	"svc/notifier"
 )
 
-// These are the rows of the failure matrix that concern the loop, on the clock of the test.
+// These are the rows of the failure matrix that concern the loop. They use the test clock.
 
-// TestMatrixDownAnHour: an endpoint that is down for an hour then gets all events in order, and no
-// other endpoint waits for it.
+// TestMatrixDownAnHour: an endpoint that was down for an hour gets all events, in order, and does not delay other
+// endpoints.
 func TestMatrixDownAnHour(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_down")
@@ -52,15 +52,15 @@ func TestMatrixDownAnHour(t *testing.T) {
 	})
 }
 
-// TestMatrix500AndPoison: after a 5xx answer, an event is retried. An event that alone fails is
-// skipped once another event is accepted.
+// TestMatrix500AndPoison: after a 5xx answer, an event is retried. An event that keeps failing is skipped once
+// another event is accepted.
 func TestMatrix500AndPoison(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.start()
 		first := r.change("north")
 		r.settle(time.Second)
-		r.receiver.set("whk_1", always(status(500))) // until the id of the event is known
+		r.receiver.set("whk_1", always(status(500))) // until the event's id is known
 		bad := r.change("north")[0]
 		r.receiver.set("whk_1", func(m outbound.Message) outbound.Result {
 			if m.EventID == bad {
@@ -82,7 +82,7 @@ func TestMatrix500AndPoison(t *testing.T) {
 			t.Fatalf("states %v", states)
 		}
 		r.end()
-		r.start() // a restart sends no event again
+		r.start() // a restart does not send any event again
 		seen := len(r.receiver.of("whk_1"))
 		r.settle(time.Hour)
 		if n := len(r.receiver.of("whk_1")); n != seen {
@@ -135,7 +135,7 @@ func TestMatrixGone(t *testing.T) {
 		}
 		r.wantNextAttempt(false)
 		r.end()
-		r.start() // a restart keeps it disabled
+		r.start() // after a restart, it is still disabled
 		r.settle(time.Hour)
 		r.receiver.set("whk_1", always(ok()))
 		r.hook("north", "whk_1") // an administrator enables the endpoint
@@ -145,8 +145,8 @@ func TestMatrixGone(t *testing.T) {
 	})
 }
 
-// TestPausedPromisesNothing: while an administrator has disabled the endpoint, the time of the next
-// attempt is unknown.
+// TestPausedPromisesNothing: while an endpoint is disabled by an administrator, the time of its next attempt is
+// unknown.
 func TestPausedPromisesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		enable := func(is bool) {
@@ -170,8 +170,8 @@ func TestPausedPromisesNothing(t *testing.T) {
 	})
 }
 
-// wantNextAttempt fails unless all pending deliveries have the time of their next attempt, or, if
-// known is false, none has.
+// wantNextAttempt checks that every pending delivery has a time for its next attempt or, if known is false, that none
+// has.
 func (r *rig) wantNextAttempt(known bool) {
 	r.t.Helper()
 	pending := 0
@@ -199,7 +199,7 @@ func TestMatrixHangsAndSlow(t *testing.T) {
 		r.hook("south", "whk_fast")
 		r.start()
 		r.change("north")
-		r.settle(30 * time.Second) // by then all endpoints are known to be slow
+		r.settle(30 * time.Second) // by then, all endpoints are known to be slow
 		began := time.Now()
 		var ids []string
 		for range 60 {
@@ -234,7 +234,7 @@ func TestMatrixPerHost(t *testing.T) {
 		if most := r.receiver.atOnce(); most != 32 {
 			t.Errorf("%d at once to one host", most)
 		}
-		r.settle(time.Minute) // by then each endpoint was tried
+		r.settle(time.Minute) // by then, each endpoint has been tried
 		for i := range 100 {
 			if len(r.receiver.of(fmt.Sprintf("whk_%d", i))) == 0 {
 				t.Errorf("endpoint %d had no turn", i)
@@ -244,8 +244,8 @@ func TestMatrixPerHost(t *testing.T) {
 	})
 }
 
-// TestMatrixDeleted: when an endpoint is deleted, the attempt in flight ends, pending deliveries
-// are canceled, and nothing more is sent.
+// TestMatrixDeleted: when an endpoint is deleted, the attempt in flight ends, pending deliveries are cancelled, and
+// nothing more is sent.
 func TestMatrixDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -274,7 +274,7 @@ func TestMatrixDeleted(t *testing.T) {
 	})
 }
 
-// TestMatrixRotatedMidFlight: an attempt uses the secrets at its start, not those when it was due
+// TestMatrixRotatedMidFlight: an attempt uses the secrets that are valid when it starts, not those when it became due
 // or entered the queue.
 func TestMatrixRotatedMidFlight(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -293,7 +293,7 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 		}
 		r.start()
 		r.change("north")
-		r.settle(time.Second) // one attempt is in flight, and the other waits for it
+		r.settle(time.Second) // one attempt is in flight, and the other waits for the first
 		rotate("whk_1", "new")
 		rotate("whk_2", "new")
 		r.settle(time.Minute)
@@ -318,7 +318,7 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 	})
 }
 
-// TestMatrixClockJump: a clock that jumps forward or back delays no event for longer than an hour.
+// TestMatrixClockJump: if the clock jumps forward or back, no event is delayed by more than an hour.
 func TestMatrixClockJump(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"back": -48 * time.Hour, "ahead": 48 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -347,7 +347,7 @@ func TestMatrixClockJump(t *testing.T) {
 	}
 }
 
-// TestMatrix500ChangesAMinute: webhooks get each of 500 changes per minute.
+// TestMatrix500ChangesAMinute: at 500 changes per minute, webhooks get every change.
 func TestMatrix500ChangesAMinute(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -363,7 +363,7 @@ func TestMatrix500ChangesAMinute(t *testing.T) {
 	})
 }
 
-// TestLogHoldsNoPathAndNoBody: the log of attempts contains hosts, but no other part of a URL.
+// TestLogHoldsNoPathAndNoBody: the log of attempts contains hosts but no other part of a URL.
 func TestLogHoldsNoPathAndNoBody(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

@@ -31,8 +31,8 @@ func (r *rig) clearFakes() {
 	r.verdicts, r.log = nil, bytes.Buffer{}
 }
 
-// TestIdleEndpointsAreSmall measures 10,000 endpoints of 1,000 hospitals, each with one past event,
-// without the memory of settings and lists.
+// TestIdleEndpointsAreSmall measures the memory of 10,000 endpoints in 1,000 hospitals, each with one past event,
+// excluding settings and lists.
 func TestIdleEndpointsAreSmall(t *testing.T) {
 	const hospitals, each = 1000, 10
 	bubble(t, func(t *testing.T, r *rig) {
@@ -63,9 +63,9 @@ func TestIdleEndpointsAreSmall(t *testing.T) {
 	})
 }
 
-// TestHospitalsWithoutEndpointsAreSmall: the notifier keeps no event of a hospital without an
-// endpoint in memory, not even during the seconds in which it reads a long log. An endpoint that is
-// added later gets the subsequent events.
+// TestHospitalsWithoutEndpointsAreSmall: the notifier does not keep events of hospitals without endpoints in memory,
+// not even for the few seconds in which it reads a long log. An endpoint that is added later gets the subsequent
+// events.
 func TestHospitalsWithoutEndpointsAreSmall(t *testing.T) {
 	const hospitals, changes = 300, 60
 	bubble(t, func(t *testing.T, r *rig) {
@@ -109,10 +109,9 @@ func TestHospitalsWithoutEndpointsAreSmall(t *testing.T) {
 	})
 }
 
-// TestAnHourOfDeadEndpoints: 1,000 of the 10,000 endpoints of 100 hospitals are down for an hour,
-// while their hospitals cause more events than memory may contain. Memory remains within the limit
-// plus a small amount for each endpoint, even after a restart. An endpoint that is up again gets
-// all events.
+// TestAnHourOfDeadEndpoints: 1,000 of the 10,000 endpoints of 100 hospitals are down for an hour, while their
+// hospitals cause more events than the memory limit allows. Memory stays within the limit plus a small amount per
+// endpoint, even after a restart. Once an endpoint is up again, it gets all events.
 func TestAnHourOfDeadEndpoints(t *testing.T) {
 	const hospitals, dead, asleep, changes = 100, 10, 89, 90
 	limits := notifier.Limits{Memory: 2 << 20}
@@ -158,7 +157,7 @@ func TestAnHourOfDeadEndpoints(t *testing.T) {
 			r.clearFakes()
 		}
 		check("after an hour")
-		r.settle(10 * time.Minute) // records are written again, so that a restore begins after most of the events
+		r.settle(10 * time.Minute) // records are written again, so that a restore skips most events
 		r.commit()
 		r.end()
 		r.verdicts = nil
@@ -175,9 +174,8 @@ func TestAnHourOfDeadEndpoints(t *testing.T) {
 	})
 }
 
-// TestBacklogsAreBounded: endpoints are down while their hospitals cause more events than memory
-// may contain. Once they are up, they get all events, which the notifier reads back from the
-// ledger.
+// TestBacklogsAreBounded: endpoints are down while their hospitals cause more events than the memory limit allows.
+// Once the endpoints are up again, they get all events, which the notifier reads back from the ledger.
 func TestBacklogsAreBounded(t *testing.T) {
 	const hospitals, changes = 10, 400
 	bubble(t, func(_ *testing.T, r *rig) {

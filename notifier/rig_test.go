@@ -18,7 +18,7 @@ import (
 	"svc/schemas/ledger"
 )
 
-// hooks is a Settings in memory.
+// hooks implements Settings in memory.
 type hooks struct {
 	mu  sync.Mutex
 	all map[string]map[string]*outbound.Webhook
@@ -37,7 +37,7 @@ func (s *hooks) Webhook(hospital, id string) (*outbound.Webhook, bool) {
 	return w, ok
 }
 
-// rig is a notifier on fakes in a synctest bubble.
+// rig is a notifier with fakes in a synctest bubble.
 type rig struct {
 	t        testing.TB
 	ledger   *memory
@@ -46,7 +46,7 @@ type rig struct {
 	lists    *deliveryList
 	people   notifier.People
 	limits   notifier.Limits
-	skew     atomic.Int64 // error of the machine's clock, in nanoseconds
+	skew     atomic.Int64 // error of the system clock, in nanoseconds
 	log      bytes.Buffer
 
 	n        *notifier.Notifier
@@ -54,8 +54,8 @@ type rig struct {
 	stops    []context.CancelFunc
 	done     chan error
 	verdicts []notifier.Change // all committed changes
-	mark     notifier.Mark     // mark committed by the group
-	next     int64             // next position in the verdicts
+	mark     notifier.Mark     // mark that the consumer group committed
+	next     int64             // next position in the verdicts topic
 	versions map[string]int64
 }
 
@@ -142,7 +142,7 @@ func (r *rig) kill() {
 	}
 	r.ledger.mu.Lock()
 	defer r.ledger.mu.Unlock()
-	if r.ledger.queue != nil { // unacknowledged entries end with it
+	if r.ledger.queue != nil { // unacknowledged entries are lost
 		close(r.ledger.queue)
 		r.ledger.queue, r.ledger.away = nil, nil
 	}
@@ -161,7 +161,7 @@ func (r *rig) abort() {
 	}
 }
 
-// commit commits the positions, as the group does periodically.
+// commit commits the positions, as the consumer group does periodically.
 func (r *rig) commit() {
 	if m, ok := r.n.Positions()[0]; ok {
 		r.mark = m
@@ -176,7 +176,7 @@ func (r *rig) end() {
 	r.kill()
 }
 
-// change commits a change of a hospital's level and the given rooms, and passes it to the notifier.
+// change commits a change of a hospital's level and of the given rooms, and passes it to the notifier.
 func (r *rig) change(hospital string, rooms ...int32) []string {
 	r.t.Helper()
 	c, ids := r.make(hospital, rooms...)
@@ -200,8 +200,7 @@ func (r *rig) make(hospital string, rooms ...int32) (notifier.Change, []string) 
 	return change, idsOf(r.t, change)
 }
 
-// settle waits for the duration on the clock of the test, and then until all goroutines are
-// blocked.
+// settle waits for a duration on the test clock, and then until all goroutines are blocked.
 func (r *rig) settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -219,8 +218,7 @@ func (r *rig) order(c outbound.Command) {
 	r.n.Order(0, r.ledger.put([]byte(key.String()), value), o)
 }
 
-// want fails unless an endpoint got exactly these events in this order. An event may repeat the
-// previous one.
+// want checks that an endpoint got exactly these events, in this order. An event may repeat the previous one.
 func (r *rig) want(endpoint string, ids []string) {
 	r.t.Helper()
 	if err := inOrder(r.receiver.of(endpoint), ids); err != nil {

@@ -18,8 +18,8 @@ import (
 	"svc/readapi/web/text"
 )
 
-// Alerts provides the data for the page of a link in an alert. An error means that the result is currently unknown,
-// or that the command cannot be issued.
+// Alerts provides the data for the page behind the link in an alert. An error means that the result is currently
+// unknown, or that the command cannot be issued.
 type Alerts interface {
 	// Link returns the target of the link with a token.
 	Link(ctx context.Context, token string) (l outbound.AckLink, ok bool, err error)
@@ -33,14 +33,14 @@ type Alerts interface {
 	Done(ctx context.Context, c *outbound.Command) (p outbound.Progress, ok bool)
 }
 
-// MountAcknowledge adds the page of the link in an alert. Opening the page changes nothing, because mail scanners
+// MountAcknowledge adds the page behind the link in an alert. Opening the page changes nothing, because mail scanners
 // follow links. The token authorizes the acknowledgment; no key is needed.
 func MountAcknowledge(r chi.Router, shell *httpapi.Shell, alerts Alerts) {
 	contract.Mount(r, shell, &acknowledge{shell, alerts}, acknowledgeRoutes())
 }
 
-// acknowledgeRoutes returns operations of the API although they respond with a page, because a webhook that receives
-// ackUrl may acknowledge on behalf of its users.
+// acknowledgeRoutes returns the routes of the page. They are documented as API operations, because a webhook that
+// receives ackUrl may acknowledge on behalf of its users.
 func acknowledgeRoutes() []contract.Route[*acknowledge] {
 	all := []contract.Route[*acknowledge]{
 		{Operation: contract.Operation{
@@ -70,7 +70,7 @@ type acknowledge struct {
 	alerts Alerts
 }
 
-// ackPage is the data of the page. It has no field for a room or a patient.
+// ackPage is the data of the page. It must not contain a room or a patient.
 type ackPage struct {
 	Language, Title, Level, Unit, Notified, State, Button string
 	Ask                                                   bool // whether there is an alert to acknowledge
@@ -103,7 +103,7 @@ func (p *acknowledge) serveAct(w http.ResponseWriter, r *http.Request) {
 	t := text.For(r)
 	page := p.newPage(t, &l, &e)
 	switch {
-	case page.Ask: // even if the state may be outdated, because the notifier validates the command
+	case page.Ask: // even if the state may be outdated: the notifier validates the command
 	case !current:
 		p.failUnavailable(w, r)
 		return
@@ -121,7 +121,7 @@ func (p *acknowledge) serveAct(w http.ResponseWriter, r *http.Request) {
 	}
 	done, ok := p.alerts.Done(r.Context(), c)
 	switch {
-	case !ok: // the command is durable, and takes effect before the next alert
+	case !ok: // the command is durable and will take effect before the next alert
 		page.State, page.Ask = t.T("ack.stored"), false
 	case done.Reason == reasonNewerAlert:
 		page.State, page.Ask = t.T("ack.newer"), false
@@ -137,8 +137,8 @@ func (p *acknowledge) serveAct(w http.ResponseWriter, r *http.Request) {
 // reasonNewerAlert is the notifier's reason for refusing the acknowledgment of an older raise.
 const reasonNewerAlert = "newer_alert"
 
-// find returns the target of the link. If ok is false, it has sent an error response. If current is false, the state of
-// the episode may be outdated.
+// find returns the target of the link. If ok is false, it has sent an error response. If current is false, the state
+// of the alert run may be outdated.
 func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.AlertRun, current, ok bool) {
 	l, ok, err := p.alerts.Link(r.Context(), strings.ToUpper(httpapi.PathValue(r, "token")))
 	if err == nil && ok && p.shell.Now().Before(l.Until) {

@@ -19,13 +19,13 @@ import (
 	"svc/internal/httpapi"
 )
 
-// rendered is the data of a response with its entity tag. The tag is weak, because the envelope contains the time of
-// the request.
+// rendered is the data of a response with its entity tag. The tag is weak, because the envelope around the data
+// contains the time of the request.
 type rendered struct {
 	pieces [][]byte // in the order of the response
-	etag   []string // one tag, as a header value
+	etag   []string // a single tag, as a header value
 
-	asked atomic.Bool            // an earlier request got the data
+	asked atomic.Bool            // an earlier request has received the data
 	whole func() json.RawMessage // joins the pieces, at most once
 }
 
@@ -45,10 +45,10 @@ func newRendered(pieces ...[]byte) *rendered {
 	}
 }
 
-// lend passes the data in one piece to do. The piece is valid only during the call.
+// lend passes the data to do as one slice, which is valid only during the call.
 //
-// The first request gets it in reused memory, because allocating the 65 kB of a large unit takes about ten times as
-// long as filling them, and most states of a busy unit are requested only once.
+// For the first request, the slice is in reused memory, because allocating the 65 kB of a large unit takes about ten
+// times as long as filling it, and most states of a busy unit are requested only once.
 func (r *rendered) lend(do func(json.RawMessage)) {
 	switch {
 	case len(r.pieces) == 1:
@@ -56,20 +56,20 @@ func (r *rendered) lend(do func(json.RawMessage)) {
 	case r.asked.Swap(true):
 		do(r.whole())
 	default:
-		buffer := buffers.Get().(*bytes.Buffer) //nolint:errcheck,forcetypeassert // see New
+		buffer := buffers.Get().(*bytes.Buffer) //nolint:errcheck,forcetypeassert // the pool holds only buffers
 		buffer.Reset()
 		for _, piece := range r.pieces {
 			buffer.Write(piece)
 		}
 		do(buffer.Bytes())
-		buffers.Put(buffer) // not after a panic, because do may still hold the data
+		buffers.Put(buffer) // not after a panic, because do may still be using the data
 	}
 }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// matches reports whether If-None-Match lists the tag, by the weak comparison of RFC 9110, section 8.8.3.2. The tags
-// of this package contain no comma.
+// matches reports whether If-None-Match lists the tag, using the weak comparison of RFC 9110, section 8.8.3.2. Tags
+// of this package never contain a comma.
 func matches(ifNoneMatch []string, etag string) bool {
 	for _, list := range ifNoneMatch {
 		for tag := range strings.SplitSeq(list, ",") {
@@ -117,8 +117,8 @@ type decimal struct {
 	places int
 }
 
-// MarshalJSON formats the number. Below 2^53 units, the quotient is the float nearest to the number, and the shortest
-// text of that float is the number.
+// MarshalJSON formats the number. If there are fewer than 2^53 units, the shortest text of the quotient as a float is
+// the exact number.
 func (d decimal) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(d.units)/math.Pow10(d.places), 'f', -1, 64), nil
 }

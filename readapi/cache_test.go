@@ -38,7 +38,7 @@ func drawRoom(t *rapid.T, id int32, clock acuity.Instant) acuity.RoomChart {
 	return r
 }
 
-// drawChart changes, adds and removes rooms of an earlier chart; before may be nil.
+// drawChart draws a chart that changes, adds and removes rooms of an earlier one; before may be nil.
 func drawChart(t *rapid.T, version int64, clock acuity.Instant, before []acuity.RoomChart) *acuity.Chart {
 	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: version, Since: clock, Clock: clock, HasCensus: true, TotalRooms: 5}}
 	c.Unit.Run = acuity.LevelRun{Since: clock.Add(-20 * minutes), Prior: acuity.LevelRed, HasPrior: rapid.Bool().Draw(t, "had a level")}
@@ -53,7 +53,7 @@ func drawChart(t *rapid.T, version int64, clock acuity.Instant, before []acuity.
 		switch what := rapid.IntRange(0, 9).Draw(t, "what"); {
 		case what < 2: // the room changes or is added
 			c.Rooms = append(c.Rooms, drawRoom(t, id, clock))
-		case what > 2 && at >= 0: // the room is unchanged; at 2 it is removed or remains absent
+		case what > 2 && at >= 0: // the room is unchanged; for 2, it is removed or remains absent
 			c.Rooms = append(c.Rooms, before[at])
 		}
 	}
@@ -74,8 +74,8 @@ func plainVerdict(c *acuity.Chart, now acuity.Instant) *score.Verdict {
 	return &v
 }
 
-// A cached answer equals a fresh one, at any instant and after any change. The reader may get a
-// change as a partial or as a whole state, and decodes only the rooms that changed.
+// TestCachedAnswersAreFresh: a cached answer equals a fresh one, at any instant and after any change. Whether the
+// reader gets a change as a partial or a whole state, it decodes only the rooms that changed.
 func TestCachedAnswersAreFresh(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		later := func(label string, from, to int) time.Duration {
@@ -88,8 +88,7 @@ func TestCachedAnswersAreFresh(t *testing.T) {
 			cached.now = max(noon, cached.now.Add(later("later", -10, 90)))
 			if rapid.IntRange(0, 1).Draw(t, "change") == 0 {
 				cached.token.Version++
-				// The clock of the process that writes charts may be behind or ahead of the
-				// reader's.
+				// The clock of the process that writes charts may be slower or faster than the reader's.
 				clock := max(cached.chart.Unit.Clock, cached.now.Add(later("behind", -60, 10)))
 				cached.chart = drawChart(t, cached.token.Version, clock, cached.chart.Rooms)
 			}
@@ -128,8 +127,8 @@ func TestCachedAnswersAreFresh(t *testing.T) {
 	})
 }
 
-// Requests that arrive during a validation share the next one. Their answer has a state from after
-// their arrival, never from before.
+// TestManyShareOneValidation: requests that arrive during a validation share the next one. Their answer is never
+// based on a state from before their arrival.
 func TestManyShareOneValidation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(worked(t))
@@ -176,7 +175,7 @@ func TestManyShareOneValidation(t *testing.T) {
 	})
 }
 
-// If a validation fails, every request that waited for it gets the error.
+// TestWaitingRequestsGetTheFault: if a validation fails, every request that waited for it gets the error.
 func TestWaitingRequestsGetTheFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(worked(t))

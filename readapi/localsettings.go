@@ -16,16 +16,17 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// LocalSettings provides the lists of administrators: the hospital's mapping of codes, locations and feeds.
+// LocalSettings provides the lists that a hospital's administrators maintain: its mapping of codes, locations and
+// feeds.
 type LocalSettings interface {
-	// LocalSettings returns the encoded records of a hospital, with the worklist only if codes
-	// is true. Errors are or wrap ErrNoUnit or ErrAway.
+	// LocalSettings returns the encoded records of a hospital, including the worklist only if codes is true. Errors
+	// are or wrap ErrNoUnit or ErrAway.
 	LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, error)
 	DecodeState(encoded string) (facts.Record, error)
 	Hospital(id string) (access.Hospital, bool)
 }
 
-// localSettingsRoutes are the lists of administrators.
+// localSettingsRoutes returns the routes for the lists that administrators maintain.
 func localSettingsRoutes() []contract.Route[*Reads] {
 	offset := contract.Parameter{Name: "offset", In: "query", About: "Number of entries to skip.", Example: "0", Most: offsetAtMost}
 	all := []contract.Route[*Reads]{
@@ -65,14 +66,14 @@ func localSettingsRoutes() []contract.Route[*Reads] {
 	return all
 }
 
-// records holds the decoded lists of a hospital's administrators.
+// records holds the decoded lists that a hospital's administrators maintain.
 type records struct {
 	mappings []*facts.MappingState
 	rules    []*facts.RuleState
 	places   []*facts.PlaceState
 	switches *facts.SwitchesState
 	codes    []*facts.CodeState
-	rooms    []*facts.RoomState // rooms that feeds have added
+	rooms    []*facts.RoomState // rooms that feeds added
 }
 
 // readRecords returns the records of the caller's hospital. A hospital without records gets empty ones. If it returns
@@ -100,7 +101,7 @@ func (s *Reads) decodeRecords(all map[string]string) (*records, error) {
 	for _, encoded := range all {
 		state, err := s.cfg.LocalSettings.DecodeState(encoded)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // the interface returns errors of this package
+			return nil, err //nolint:wrapcheck // the interface returns this package's errors
 		}
 		switch state := state.(type) {
 		case *facts.MappingState:
@@ -123,7 +124,7 @@ func (s *Reads) decodeRecords(all map[string]string) (*records, error) {
 // authored describes the last write of a resource.
 type authored struct {
 	Version int64        `json:"version"` // for If-Match
-	By      string       `json:"by"`      // id of the key
+	By      string       `json:"by"`      // id of the API key
 	At      httpapi.Time `json:"at"`
 }
 
@@ -137,7 +138,7 @@ func readPage(w http.ResponseWriter, r *http.Request, preset, most int) (page, b
 	return p, !q.Refused(w, r)
 }
 
-// These limit the pages of the terminology map and the worklist. offsetAtMost is beyond the end of every list.
+// These limit the pages of the terminology map and the worklist. offsetAtMost is greater than the length of any list.
 const (
 	mappingsUsual, mappingsAtMost = 1000, 20_000
 	codesUsual, codesAtMost       = 100, 1000
@@ -150,7 +151,8 @@ func pageOf[T any](p page, list []T) []T {
 	return list[from:min(from+p.limit, len(list))]
 }
 
-// answerList responds with a list and its entity tag, so that a client that has the list does not get another copy.
+// answerList responds with a list and its entity tag, so that a client that already has the list does not get it
+// again.
 func answerList(w http.ResponseWriter, r *http.Request, data any) {
 	answer(w, r, newRendered(encode(data)))
 }
@@ -158,8 +160,8 @@ func answerList(w http.ResponseWriter, r *http.Request, data any) {
 type ruleItem struct {
 	FactorID string            `json:"factorId"`
 	Label    string            `json:"label"`
-	Values   map[string]string `json:"values"`   // the current values, by the name of the line
-	Defaults map[string]string `json:"defaults"` // the values of the catalogue
+	Values   map[string]string `json:"values"`   // current values, by the name of the line
+	Defaults map[string]string `json:"defaults"` // values in the catalogue
 	Comment  string            `json:"comment"`
 	authored
 }
@@ -210,7 +212,7 @@ type locationItem struct {
 }
 
 // unknownLocation is a room that a feed has added. To confirm it, an administrator sends it back as a location, with
-// the same roomId or another one.
+// the same roomId or a different one.
 type unknownLocation struct {
 	RoomID      int32  `json:"roomId"`
 	RoomLabel   string `json:"roomLabel"`
@@ -221,7 +223,7 @@ type unknownLocation struct {
 type locationList struct {
 	Locations        []locationItem    `json:"locations"`
 	UnknownLocations []unknownLocation `json:"unknownLocations"`
-	Version          int64             `json:"version"` // version of the table, for If-Match of an act on many rows
+	Version          int64             `json:"version"` // version of the table, for If-Match of an act that changes many rows
 }
 
 func (s *Reads) serveLocations(w http.ResponseWriter, r *http.Request) {
@@ -268,7 +270,7 @@ type settingsItem struct {
 	TrustA08Location   bool         `json:"trustA08Location"`
 	StaffingFromRoster bool         `json:"staffingFromRoster"`
 	Senders            []senderItem `json:"senders"`
-	Complete           bool         `json:"complete"` // false: the last act did not set time zone and senders; set them again
+	Complete           bool         `json:"complete"` // false: the last act did not set the time zone and the senders; set them again
 	authored
 }
 

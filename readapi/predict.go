@@ -14,10 +14,10 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Forecasts is the source of the forecast models of hospitals.
+// Forecasts provides the forecast models of hospitals.
 type Forecasts interface {
-	// Model returns the model of a hospital, which is empty if nothing was learned. An error is or wraps ErrAway; any
-	// other error is a bug.
+	// Model returns the model of a hospital, which is empty if nothing has been learned. Errors are or wrap ErrAway;
+	// any other error is a bug.
 	Model(ctx context.Context, hospital string) (*forecast.Model, error)
 	// Zone returns the time zone of a hospital.
 	Zone(hospital string) *time.Location
@@ -27,7 +27,8 @@ type Forecasts interface {
 // get the same forecast.
 const predictStep = acuity.Instant(60_000)
 
-// PredictAt returns the instant at which a forecast made at t begins, unless something happened within that minute.
+// PredictAt returns the instant at which a forecast made at t begins, unless something has happened within that
+// minute.
 func PredictAt(t time.Time) acuity.Instant { return acuity.At(t) / predictStep * predictStep }
 
 // horizonMinutes is how far ahead a forecast reaches.
@@ -71,17 +72,17 @@ type staffingForecast struct {
 	HistoryHours int32          `json:"historyHours"`
 	Method       string         `json:"method"`
 	Calibration  calibration    `json:"calibration"`
-	Past         []measuredHour `json:"past"` // full hours of the last eight hours
+	Past         []measuredHour `json:"past"` // hourly records of the last eight hours
 }
 
-// measuredHour is the recorded unit at a full hour.
+// measuredHour is the recorded state of the unit at an hour mark.
 type measuredHour struct {
 	At             httpapi.Time `json:"at"`
 	NursesRequired decimal      `json:"nursesRequired"`
 	NursesOnDuty   *int32       `json:"nursesOnDuty"` // null: unknown
 }
 
-// forecastHour is the forecast of one hour. All numbers except the arrivals are values at its end.
+// forecastHour is the forecast of one hour. All numbers except arrivals are values at the end of the hour.
 type forecastHour struct {
 	Start            httpapi.Time `json:"start"`
 	End              httpapi.Time `json:"end"`
@@ -99,7 +100,7 @@ type peak struct {
 	NursesP90 decimal      `json:"nursesP90"`
 }
 
-// calibration is the accuracy of recent forecasts of the hospital. Its numbers are null while the status is prior.
+// calibration is the accuracy of recent forecasts for the hospital. Its numbers are null while the status is prior.
 type calibration struct {
 	Status         string   `json:"status"`
 	Coverage80     *decimal `json:"coverage80"`
@@ -119,7 +120,7 @@ func (s *Reads) servePrediction(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, newRendered(encode(predictOf(j.verdict, f))))
 }
 
-// predictUnit returns the forecast of a hospital now, with the judgment at its beginning.
+// predictUnit returns the current forecast for a hospital, and the judgment with which it begins.
 func (s *Reads) predictUnit(ctx context.Context, hospital string) (*judgment, *forecast.Forecast, error) {
 	model, err := s.cfg.Forecasts.Model(ctx, hospital)
 	if err != nil {
@@ -131,13 +132,13 @@ func (s *Reads) predictUnit(ctx context.Context, hospital string) (*judgment, *f
 		_, err = forecast.Predict(model, &forecast.Unit{At: now, Snapshot: &acuity.Snapshot{}})
 	}
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // the error has its cause
+		return nil, nil, err //nolint:wrapcheck // the error names its cause
 	}
 	f, err := s.predictWith(model, hospital, j)
 	return j, f, err
 }
 
-// forecastFrom returns the forecast of a hospital that begins with a judgment.
+// forecastFrom returns the forecast for a hospital, beginning with a judgment.
 func (s *Reads) forecastFrom(ctx context.Context, hospital string, j *judgment) (*forecast.Forecast, error) {
 	model, err := s.cfg.Forecasts.Model(ctx, hospital)
 	if err != nil {
@@ -146,13 +147,13 @@ func (s *Reads) forecastFrom(ctx context.Context, hospital string, j *judgment) 
 	return s.predictWith(model, hospital, j)
 }
 
-// predictWith returns a model's forecast. It starts at the full minute, or at a later change, so that requests within
-// a minute get the same result and the unit has not changed since the start.
+// predictWith returns a model's forecast. It starts on the minute, so that requests within a minute get the same
+// result, or at a later change, so that the unit has not changed since the start.
 func (s *Reads) predictWith(model *forecast.Model, hospital string, j *judgment) (*forecast.Forecast, error) {
 	at := max(PredictAt(s.cfg.Shell.Now()), j.from)
 	f, err := forecast.Predict(model, forecast.UnitOf(j.whole(hospital), at, s.cfg.Forecasts.Zone(hospital)))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the error has its cause
+		return nil, err //nolint:wrapcheck // the error names its cause
 	}
 	return &f, nil
 }
@@ -199,7 +200,7 @@ func calibrationOf(c *forecast.Calibration) calibration {
 	return out
 }
 
-// places returns a number of the forecast with n decimal places.
+// places rounds a number of the forecast to n decimal places.
 func places(v float64, n int) decimal {
 	return decimal{int64(math.Round(v * math.Pow10(n))), n}
 }

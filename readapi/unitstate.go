@@ -19,8 +19,8 @@ type level struct {
 	RatioShortfall   int32  `json:"ratioShortfall"` // in whole nurses
 }
 
-// unitState is the data of GET /api/v1/unit-state. It contains nothing of the request, such as its time, so that
-// equal states have equal entity tags.
+// unitState is the data of GET /api/v1/unit-state. It does not depend on the request, for example on its time, so
+// that equal states have equal entity tags.
 type unitState struct {
 	Level     string `json:"level"`
 	LevelRank uint8  `json:"levelRank"`
@@ -50,7 +50,7 @@ type unitState struct {
 	RulesVersion     string       `json:"rulesVersion"`
 }
 
-// raw is encoded JSON. The JSON of a room is reused while the verdict on the room is valid.
+// raw is encoded JSON. A room's JSON is reused while the verdict on the room is valid.
 type raw = json.RawMessage
 
 type axis struct {
@@ -98,8 +98,8 @@ type source struct {
 	Feed   string `json:"feed"`
 	System string `json:"system"`
 	Code   string `json:"code"`
-	// Fetus is the label of the fetus that the source is about, "A" to "I". It is null if the source names no fetus, or
-	// identifies it by a reference.
+	// Fetus is the label of the fetus that the source is about, "A" to "I". It is null if the source does not name a
+	// fetus or identifies it by a reference.
 	Fetus *string `json:"fetus"`
 }
 
@@ -112,7 +112,7 @@ func levelOf(v *score.Verdict) *level {
 	return &level{v.Level.String(), v.Driving.String(), v.DrivingLabel(), v.Shortfall}
 }
 
-// unitStateOf returns the response for a verdict with its encoded rooms.
+// unitStateOf returns the response for a verdict whose rooms are already encoded.
 func unitStateOf(v *score.Verdict, rooms []raw) *unitState {
 	u := &unitState{
 		Level: v.Level.String(), LevelRank: uint8(v.Level), LevelSince: instant(v.Run.Since),
@@ -193,7 +193,7 @@ func factorOf(r *score.RoomVerdict, v *score.FactorVerdict) factor {
 	return f
 }
 
-// qualityOf returns the reasons why a verdict is less reliable.
+// qualityOf returns the reasons why the verdict is less reliable.
 func qualityOf(set score.QualitySet) []quality {
 	list := []quality{}
 	for _, q := range set.List() {
@@ -304,7 +304,7 @@ func rosterOf(v *score.Verdict) *roster {
 // shares is divisible by every number of nurses up to twelve.
 const shares = 27_720
 
-// distinct returns the ids ascending, without duplicates, never nil.
+// distinct returns the ids in ascending order and without duplicates. The result is never nil.
 func distinct(ids []int32) []int32 {
 	sorted := append(make([]int32, 0, len(ids)), ids...)
 	slices.Sort(sorted)

@@ -23,10 +23,10 @@ import (
 const (
 	answerWithin    = 10 * time.Second
 	pauseAfterFault = time.Second // minimum wait before a message that was not accepted may be sent again
-	// patience is how long a message waits for the rate limit of its key before it is accepted anyway. An engine that
-	// waits longer for an acknowledgment, often 30 s, would send the message again.
+	// patience is how long a message waits for the rate limit of its key before it is accepted anyway. If engines had
+	// to wait longer for the acknowledgment (many wait 30 s), they would send the message again.
 	patience = 10 * time.Second
-	// A peer whose machine is gone is detected after the idle time and four probes.
+	// A peer whose machine has vanished is detected after the idle time and four probes.
 	keepAliveIdle     = time.Minute
 	keepAliveInterval = 15 * time.Second
 	keepAliveCount    = 4
@@ -43,15 +43,15 @@ type Config struct {
 	Log      *slog.Logger
 	Drain    time.Duration // see [lifecycle.Server]
 	Stop     time.Duration // time for started messages at a graceful stop
-	// Trace starts the span of a message, for the hospital of its key. It returns the context of the span, and the
-	// function that ends it. nil: no traces.
+	// Trace starts a span for a message of a hospital. It returns the context with the span and a function that ends
+	// the span. If Trace is nil, messages are not traced.
 	Trace func(ctx context.Context, hospital string) (spanned context.Context, end func(error))
 }
 
 // Front listens for MLLP at one address.
 type Front struct {
 	Listener net.Listener      // an open listener; nil: Run opens the address
-	After    []<-chan struct{} // the front accepts connections when all of these are closed
+	After    []<-chan struct{} // the front accepts connections only after all of these are closed
 	Opened   chan struct{}     // closed when the front accepts connections
 
 	address string
@@ -60,7 +60,7 @@ type Front struct {
 	server  *mllp.Server
 }
 
-// New returns a front for each address that a sender is configured for.
+// New returns a front for each address that is configured for a sender.
 func New(c *Config) (fronts []*Front, err error) {
 	secured, err := c.MLLP.TLS()
 	if err != nil {
@@ -87,7 +87,7 @@ func New(c *Config) (fronts []*Front, err error) {
 	return fronts, nil
 }
 
-// UseKey sets the key of the address's first sender, by id. It must be called before Run.
+// UseKey sets the id of the key for the first sender at the front's address. It must be called before Run.
 func (f *Front) UseKey(id string) { f.senders[0].Key = id }
 
 // Run serves until ctx ends, then lets messages in progress finish.
@@ -118,7 +118,7 @@ func (f *Front) Run(ctx context.Context) error {
 }
 
 // admit identifies a peer. It looks up the key for every message, because the key may have been revoked or rotated.
-// After a rotation it uses the successor.
+// After a rotation, it uses the new key.
 func (c *Config) admit(senders []config.MLLPSender, p mllp.Peer) (mllp.Sender, error) {
 	at := slices.IndexFunc(senders, func(s config.MLLPSender) bool { return s.Fits(p) })
 	if at < 0 {
@@ -142,7 +142,7 @@ func (c *Config) admit(senders []config.MLLPSender, p mllp.Peer) (mllp.Sender, e
 			if ended := c.Shell.Await(ctx, &key, patience); ended != nil {
 				return nil, ended
 			}
-			if key, refused = c.validKey(id); refused != nil { // it may have been revoked during the wait
+			if key, refused = c.validKey(id); refused != nil { // the key may have been revoked during the wait
 				return nil, refused
 			}
 			ack, fault := c.ingest(ctx, key, message)
@@ -162,12 +162,12 @@ func (c *Config) validKey(id string) (access.Key, error) {
 	return key, nil
 }
 
-// ingest processes one message of a key.
+// ingest processes one message sent with a key.
 func (c *Config) ingest(ctx context.Context, key access.Key, message []byte) (ack []byte, err error) {
 	if c.Trace != nil {
 		spanned, end := c.Trace(ctx, key.Hospital)
 		defer func() { end(err) }()
 		ctx = spanned
 	}
-	return c.Messages.IngestBody(ctx, key, message) //nolint:wrapcheck // the caller knows its errors
+	return c.Messages.IngestBody(ctx, key, message) //nolint:wrapcheck // callers check for its errors
 }

@@ -15,8 +15,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// TestFactsAgain writes the facts of each message in the corpus as resources, and expects that they
-// decode to the same facts.
+// TestFactsAgain writes the facts of each message in the corpus as resources, and checks that these decode to the
+// same facts.
 func TestFactsAgain(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {
@@ -58,9 +58,8 @@ func TestFactsAgain(t *testing.T) {
 	}
 }
 
-// lines describes only events and signals. It omits the intervals of their times, which [writer]
-// writes as instants, and whether a patient may be a fetus, which depends on whether the body
-// contains the Encounter.
+// lines describes only events and signals. It omits the intervals of times, because [writer] writes instants, and
+// whether a patient may be a fetus, which depends on whether the body contains the Encounter.
 func lines(f *Facts) string {
 	for i := range f.Signals {
 		s := &f.Signals[i]
@@ -91,12 +90,12 @@ func (w *writer) body(t *testing.T) []byte {
 	return body
 }
 
-// keep removes the facts that were not written.
+// keep removes from f the facts that were not written.
 func (w *writer) keep(f *Facts) {
 	var events []acuity.Event
 	for _, e := range f.Events {
 		if !w.left[e.Resource] {
-			e.Reasons = 0 // the text of the reason was not written
+			e.Reasons = 0 // the reason's text was not written
 			if e.AtFrom != 0 {
 				e.AtFrom, e.AtTo, e.Precision = 0, 0, acuity.Millisecond // as [writer.when] writes it
 			}
@@ -127,7 +126,7 @@ func (w *writer) facts(f *Facts) {
 	}
 }
 
-// named begins a resource. It returns false if the resource has only a descriptive name.
+// named begins a resource. It returns false if the resource is identified only by its content.
 func (w *writer) named(resource string) (object, bool) {
 	_, key, _ := strings.Cut(resource, "\x00")
 	if kind, value, ok := strings.Cut(key, "?identifier="); ok {
@@ -140,8 +139,8 @@ func (w *writer) named(resource string) (object, bool) {
 	return nil, false
 }
 
-// when returns the time of an event. A coarse time is written as the instant that applies, because
-// the information that made it exact may be missing in the second decoding.
+// when returns the time of an event. A coarse time is written as the resolved instant, because the information that
+// made it exact may be missing when it is decoded again.
 func (w *writer) when(e *acuity.Event) string {
 	if e.AtFrom != 0 {
 		return w.at(e.At, acuity.Millisecond)
@@ -178,7 +177,7 @@ func (w *writer) signal(s *acuity.Signal) {
 	if !ok {
 		return
 	}
-	if len(s.Fetus) > 1 && !strings.HasPrefix(s.Fetus, acuity.PerhapsFetus) { // a pseudonym of the target of the reference
+	if len(s.Fetus) > 1 && !strings.HasPrefix(s.Fetus, acuity.PerhapsFetus) { // a pseudonym for the target of the reference
 		w.left[s.Resource] = true
 		return
 	}

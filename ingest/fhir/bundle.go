@@ -11,8 +11,8 @@ type parser struct {
 	*document
 	refused *Fault
 
-	cut      bool            // the current list has more elements than allowed
-	types    map[string]bool // types of unused resources about which the sender was informed
+	cut      bool            // the current list has too many elements
+	types    map[string]bool // types of unused resources of which the sender has been informed
 	unserved int             // number of entries with an unsupported request
 }
 
@@ -36,7 +36,7 @@ func (p *parser) body() {
 	}
 }
 
-// refuse records why the body cannot be used. That it is too large takes precedence.
+// refuse records why the whole body is refused. A body that is too large is always reported as such.
 func (p *parser) refuse(f Fault) {
 	if p.refused == nil || f.TooLarge && !p.refused.TooLarge {
 		p.refused = &f
@@ -46,7 +46,7 @@ func (p *parser) refuse(f Fault) {
 	}
 }
 
-// isFull refuses the body and returns true if the lists have reached their limit.
+// isFull reports whether the lists have reached their limits. If so, it refuses the body.
 func (p *parser) isFull() bool {
 	if p.stored() < maxStored {
 		return false
@@ -144,8 +144,8 @@ var bundleTypes = []string{
 	"document", "message", "transaction", "transaction-response", "batch", "batch-response", "history", "searchset", "collection",
 }
 
-// typeOfBundle returns the type of the next object, a Bundle; "" if the type is unknown. The type usually precedes
-// the entries.
+// typeOfBundle returns the type of the Bundle that is the next object, or "" if the type is unknown. The type usually
+// precedes the entries.
 func (p *parser) typeOfBundle() (of string) {
 	p.peekFields(func(key []byte) bool {
 		if string(key) != "type" {
@@ -160,7 +160,7 @@ func (p *parser) typeOfBundle() (of string) {
 	return of
 }
 
-// entry reads an entry of a Bundle of a type.
+// entry reads an entry of a Bundle of the given type.
 func (p *parser) entry(c, n int32, level int, of string) {
 	if p.space() != '{' {
 		p.skip()
@@ -207,7 +207,7 @@ func (p *parser) entry(c, n int32, level int, of string) {
 		r := &p.resources[at]
 		r.fullURL, r.deleted = fullURL, gone
 		if method == "PUT" && bytes.IndexByte(q.url, '?') < 0 && r.id.empty() {
-			r.address = string(q.url) // only the URL has the id
+			r.address = string(q.url) // only the URL contains the id
 		}
 		if r.updated.empty() {
 			r.updated = modified
@@ -229,8 +229,8 @@ func (p *parser) entry(c, n int32, level int, of string) {
 	}
 }
 
-// item parses one element of a list of resources and counts it. It returns the number of the resource, or -1 if the
-// decoder does not use that kind.
+// item parses one element of a list of resources and counts it. It returns the index of the resource, or -1 if the
+// decoder does not use resources of that kind.
 func (p *parser) item(c, n int32, level int) int32 {
 	if p.space() != '{' {
 		p.skip()
@@ -248,7 +248,7 @@ func (p *parser) item(c, n int32, level int) int32 {
 		if at.before != "" || n >= 0 {
 			path = p.path(&r)
 		}
-		p.setResult(c, n, EntryApplied) // faults in the resource appear as its issues
+		p.setResult(c, n, EntryApplied) // errors in the resource appear as issues
 		p.bundle(path, level)
 	case len(name) == 0:
 		p.skip()
@@ -281,8 +281,8 @@ func (p *parser) countNonResource(c, n int32, code, field string) {
 	}
 }
 
-// cutReference returns the type and id at the end of a reference or URL. A single segment
-// is only the id.
+// cutReference returns the type and id at the end of a reference or URL. If there is only one segment, that is the
+// id.
 func cutReference(b []byte) (name, id []byte) {
 	if i := bytes.IndexAny(b, "?#"); i >= 0 {
 		b = b[:i]
@@ -291,7 +291,7 @@ func cutReference(b []byte) (name, id []byte) {
 		b = b[:i]
 	}
 	all := len(b)
-	b = bytes.TrimRight(b, "/") // some senders end a URL with a slash
+	b = bytes.TrimRight(b, "/") // some senders end URLs with a slash
 	i := bytes.LastIndexByte(b, '/')
 	switch {
 	case i < 0 && len(b) < all:

@@ -10,8 +10,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// request is Bundle.entry.request: the requested operation for an entry. For a body that is one resource, it has the
-// HTTP headers and index is -1.
+// request is Bundle.entry.request: the requested operation for an entry. For a body that is a single resource, it
+// contains the conditions in the HTTP headers, and index is -1.
 type request struct {
 	*parser
 	container, index int32
@@ -20,8 +20,8 @@ type request struct {
 	ifNoneExist, ifNoneMatch, ifMatch []byte
 }
 
-// requestOf returns the request of the next object, an entry. It is parsed before the resource, because it decides
-// whether the resource is parsed at all.
+// requestOf returns the request in the next object, which is an entry. It is parsed before the resource, because it
+// decides whether the resource is parsed at all.
 func (p *parser) requestOf(c, n int32) request {
 	q := request{parser: p, container: c, index: n}
 	p.peekFields(func(key []byte) bool {
@@ -50,14 +50,15 @@ func (p *parser) requestOf(c, n int32) request {
 	return q
 }
 
-// isServed reports whether the request is supported. If not, it declines the entry, and nothing of it is applied.
+// isServed reports whether the request is supported. If not, it declines the entry, and no part of the entry is
+// applied.
 func (q *request) isServed(of string) bool {
 	address, _, searches := bytes.Cut(q.url, []byte("?"))
 	last := address[bytes.LastIndexByte(address, '/')+1:]
 	switch method := string(q.method); {
 	case method == "GET" || method == "HEAD":
 		q.decline(EntryNotAllowed, "method_not_supported", "method")
-	case method == "PATCH" && of != "history": // a history has the resource as it was after the patch
+	case method == "PATCH" && of != "history": // in a history, the entry has the patched resource
 		q.decline(EntryNotSupported, "method_not_supported", "method")
 	case method == "DELETE" && searches:
 		q.decline(EntryNotSupported, "delete_by_search", "url")
@@ -83,7 +84,7 @@ func (q *request) decline(became Entry, code, field string) {
 	q.unserved++
 }
 
-// addIssue adds an issue of the request; field is a field of it.
+// addIssue adds an issue about a field of the request.
 func (q *request) addIssue(severity, code, field string) {
 	at := origin{container: q.container, index: q.index}
 	path := strings.TrimSuffix(at.path(q.containers), ".resource")
@@ -118,9 +119,9 @@ func (q *request) readCondition(r *resource) {
 	}
 }
 
-// rejectCondition rejects a resource whose condition cannot be evaluated.
+// rejectCondition rejects a resource because its condition cannot be evaluated.
 func (q *request) rejectCondition(r *resource, field string) {
-	if q.index < 0 { // the condition is in a header of the request
+	if q.index < 0 { // the condition is in an HTTP header
 		q.document.reject(r, "condition_not_supported", "")
 		return
 	}
@@ -130,7 +131,7 @@ func (q *request) rejectCondition(r *resource, field string) {
 	q.unserved++
 }
 
-// readDeletion parses a DELETE without a resource, whose address names one.
+// readDeletion parses a DELETE without a resource, whose address identifies the resource.
 func (q *request) readDeletion(modified, etag span) {
 	name, id := cutReference(q.url)
 	switch k := kindOf(name); {
@@ -145,11 +146,11 @@ func (q *request) readDeletion(modified, etag span) {
 	}
 }
 
-// isConditional reports whether the headers of the request have a condition.
+// isConditional reports whether the request headers contain a condition.
 func (o *Options) isConditional() bool { return o.IfNoneExist+o.IfNoneMatch+o.IfMatch != "" }
 
-// identifierIn returns the value of the identifier in a search, or "" if the search has none, and whether it has no
-// other parameter.
+// identifierIn returns the value of the identifier in a search, or "" if there is none. alone reports whether the
+// search has no other parameter.
 func identifierIn(query []byte) (value string, alone bool) {
 	alone = true
 	for part := range bytes.SplitSeq(query, []byte("&")) {
@@ -158,7 +159,7 @@ func identifierIn(query []byte) (value string, alone bool) {
 			continue
 		}
 		plain, err := url.QueryUnescape(string(text))
-		if string(name) != "identifier" || value != "" || err != nil || strings.Contains(plain, ",") { // a comma means a list of values
+		if string(name) != "identifier" || value != "" || err != nil || strings.Contains(plain, ",") { // a comma separates several values
 			alone = false
 			continue
 		}
@@ -167,7 +168,7 @@ func identifierIn(query []byte) (value string, alone bool) {
 	return value, alone && value != ""
 }
 
-// hasIdentifier reports whether a resource has an identifier with a value.
+// hasIdentifier reports whether a resource has an identifier with the given value.
 func (d *document) hasIdentifier(r *resource, value string) bool {
 	for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
 		if string(d.bytes(id.value)) == value {
@@ -177,10 +178,10 @@ func (d *document) hasIdentifier(r *resource, value string) bool {
 	return false
 }
 
-// here returns the range of elements that will be added to a list of n elements.
+// here returns the range of elements that are added to a list with n elements so far.
 func (m *mapper) here(n int) acuity.Span { return acuity.Span{From: int32(n)} } //nolint:gosec // at most MaxFacts
 
-// create records the facts of a resource as those of a conditional create, starting at first. The resource is
+// create records that the facts of a resource, starting at first, belong to a conditional create. The resource is
 // identified by its name and, for a visit, its number.
 func (m *mapper) create(r *resource, first acuity.Create) {
 	first.Events.To, first.Signals.To = m.here(len(m.facts.Events)).From, m.here(len(m.facts.Signals)).From

@@ -7,17 +7,17 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// scanner reads valid JSON once, front to back. After stop, it is at the end of the text and finds no further field or
-// element.
+// scanner reads valid JSON once, front to back. After stop, it is at the end of the text and does not find any
+// further field or element.
 type scanner struct {
 	b       []byte
 	i       int
 	stopped bool
-	// mistyped means that a requested field had another type and was skipped.
+	// mistyped means that a requested field had the wrong type and was skipped.
 	mistyped bool
 	// modified means that a parsed object has a modifierExtension, which may negate its fields.
 	modified bool
-	twice    bool // an object had a repeated field
+	twice    bool // an object had the same field twice
 }
 
 func (s *scanner) stop() { s.stopped, s.i = true, len(s.b) }
@@ -37,8 +37,8 @@ func (s *scanner) skip() {
 	}
 }
 
-// object opens the next object and reports whether it has fields to parse. Null counts as absent. Any other value is
-// recorded as mistyped.
+// object opens the next object and reports whether it has fields to parse. Null is treated as absent; any other value
+// is recorded as mistyped.
 func (s *scanner) object() bool {
 	switch s.space() {
 	case '{':
@@ -69,11 +69,11 @@ func (s *scanner) key() ([]byte, bool) {
 	s.i = syntax.AfterString(s.b, from)
 	quoted := s.b[from:s.i]
 	s.space()
-	s.i++ // the colon
+	s.i++ // skip the colon
 	return syntax.Unquote(quoted), true
 }
 
-// fields opens the next object as object does, and iterates over the names of its fields. The loop body parses the
+// fields opens the next object like object does, and iterates over the names of its fields. The loop body parses the
 // value.
 func (s *scanner) fields() iter.Seq[[]byte] {
 	return func(yield func(key []byte) bool) {
@@ -95,14 +95,15 @@ func (s *scanner) fields() iter.Seq[[]byte] {
 	}
 }
 
-// nameSet has the names of an object's fields. Few objects have more than fit into few.
+// nameSet is the set of names of an object's fields. It uses the array few, which is enough for most objects, before
+// a map.
 type nameSet struct {
 	few  [16][]byte
-	n    int // number in few
+	n    int // number of names in few
 	more map[string]bool
 }
 
-// add reports whether a name is new.
+// add adds a name and reports whether it is new.
 func (s *nameSet) add(name []byte) bool {
 	for _, one := range s.few[:s.n] {
 		if bytes.Equal(one, name) {
@@ -125,8 +126,8 @@ func (s *nameSet) add(name []byte) bool {
 // list is an array that is being read.
 type list struct{ open, one bool }
 
-// list opens the next array. Any other value counts as its only element, because senders that convert from XML write
-// single elements that way.
+// list opens the next array. Any other value is treated as a list of one element, because senders that convert from
+// XML write single elements that way.
 func (s *scanner) list() list {
 	switch s.space() {
 	case '[':
@@ -139,8 +140,7 @@ func (s *scanner) list() list {
 	return list{one: true}
 }
 
-// next reports whether there is another element, and moves to it. At the end it closes
-// the array.
+// next reports whether there is a next element, and moves to it. At the end it closes the array.
 func (s *scanner) next(l *list) bool {
 	if l.one {
 		l.one = false
@@ -160,15 +160,15 @@ func (s *scanner) next(l *list) bool {
 	return !s.stopped
 }
 
-// span is the position of a string's content or a number in the body. The highest bit of to means that it has
-// escapes.
+// span is the position of a number, or of a string's content, in the body. The highest bit of to means that the
+// string has escapes.
 type span struct{ from, to uint32 }
 
 const escapes = 1 << 31
 
 func (p span) empty() bool { return p.from == p.to }
 
-// text reads a string; the span is empty for null or another type.
+// text reads a string. For null or any other type, it returns an empty span.
 func (s *scanner) text() span {
 	switch s.space() {
 	case '"':

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// Charset is the encoding of a message's text. The zero value means undeclared: valid
-// UTF-8 is read as UTF-8, anything else as Windows-1252 with a warning.
+// Charset is the encoding of a message's text. The zero value means that no encoding is declared: valid UTF-8 is read
+// as UTF-8, and anything else as Windows-1252 with a warning.
 type Charset struct {
 	kind     charsetKind
 	encoding encoding.Encoding
@@ -28,11 +28,12 @@ type charsetKind uint8
 const (
 	undeclared charsetKind = iota
 	utf8Text
-	// singleByte charsets have the delimiters at their ASCII codes. Each field is decoded separately when it is read.
+	// In singleByte charsets, delimiters have their ASCII codes. Each field is decoded separately, when it is read.
 	singleByte
-	// multiByte charsets have characters whose later bytes equal delimiters. A message is decoded before it is split.
+	// In multiByte charsets, the later bytes of a character can equal delimiters. A message is decoded before it is
+	// split.
 	multiByte
-	// wide charsets have no single byte for a delimiter or line end. A body is decoded before it is split into
+	// In wide charsets, a delimiter or line end takes several bytes. A body is decoded before it is split into
 	// messages.
 	wide
 )
@@ -40,10 +41,10 @@ const (
 // These are the common character sets.
 var (
 	UTF8        = Charset{kind: utf8Text}
-	Windows1252 = Charset{singleByte, charmap.Windows1252} // also for ISO 8859-1, since no sender uses its C1 controls
+	Windows1252 = Charset{singleByte, charmap.Windows1252} // also used for ISO 8859-1, because senders do not use its C1 controls
 )
 
-// tables maps the names of HL7 table 0211 that are not also internet names, in upper case.
+// tables maps those names in HL7 table 0211 that are not also internet names, in upper case, to character sets.
 var tables = map[string]Charset{
 	"UNICODE UTF-8": UTF8, "UNICODE": UTF8,
 	"UNICODE UTF-16": {wide, unicode.UTF16(unicode.BigEndian, unicode.UseBOM)},
@@ -56,7 +57,7 @@ var tables = map[string]Charset{
 	"8859/10": {singleByte, charmap.ISO8859_10}, "8859/13": {singleByte, charmap.ISO8859_13},
 	"8859/14": {singleByte, charmap.ISO8859_14}, "8859/15": {singleByte, charmap.ISO8859_15},
 
-	// These are registrations of ISO 2375, as in DICOM and HL7.
+	// These names are ISO 2375 registrations, as in DICOM and HL7.
 	"ISO IR6": {}, "ISO IR100": Windows1252, "ISO IR101": {singleByte, charmap.ISO8859_2},
 	"ISO IR109": {singleByte, charmap.ISO8859_3}, "ISO IR110": {singleByte, charmap.ISO8859_4},
 	"ISO IR144": {singleByte, charmap.ISO8859_5}, "ISO IR127": {singleByte, charmap.ISO8859_6},
@@ -69,13 +70,13 @@ var tables = map[string]Charset{
 	"GB 18030-2000": {multiByte, simplifiedchinese.GB18030}, "GB 18030": {multiByte, simplifiedchinese.GB18030},
 	"KS X 1001": {multiByte, korean.EUCKR}, "BIG-5": {multiByte, traditionalchinese.Big5},
 
-	"": {}, "ASCII": {}, "US-ASCII": {}, // the encoding of characters beyond ASCII is guessed
+	"": {}, "ASCII": {}, "US-ASCII": {}, // for non-ASCII characters, the encoding is guessed
 	"ISO-8859-1": Windows1252, "ISO8859-1": Windows1252, "LATIN1": Windows1252,
 	"UTF-8": UTF8, "UTF8": UTF8,
 	"UTF-16": {wide, unicode.UTF16(unicode.BigEndian, unicode.UseBOM)}, "UTF-32": {wide, utf32.UTF32(utf32.BigEndian, utf32.UseBOM)},
 }
 
-// CharsetNamed returns a character set by its name in HTTP (the labels of the WHATWG Encoding Standard) or in HL7 table
+// CharsetNamed returns a character set by its name in HTTP (a label of the WHATWG Encoding Standard) or in HL7 table
 // 0211. For any other name it returns the undeclared set, and known is false.
 func CharsetNamed(name string) (c Charset, known bool) {
 	if name == "" {
@@ -89,7 +90,7 @@ func CharsetNamed(name string) (c Charset, known bool) {
 	if err != nil {
 		return Charset{}, false
 	}
-	switch canonical, _ := htmlindex.Name(found); canonical { //nolint:errcheck // has a name, because it was found by one
+	switch canonical, _ := htmlindex.Name(found); canonical { //nolint:errcheck // never fails: found was looked up by name
 	case "utf-8":
 		return UTF8, true
 	case "replacement", "x-user-defined":
@@ -103,8 +104,8 @@ func CharsetNamed(name string) (c Charset, known bool) {
 	return Charset{multiByte, found}, true
 }
 
-// narrow returns a body with single bytes as delimiters. It converts UTF-16 and UTF-32 to
-// UTF-8, if one of them is declared or the first bytes imply it.
+// narrow returns a body in which delimiters are single bytes. It converts UTF-16 and UTF-32 to UTF-8 if they are
+// declared or implied by the first bytes.
 func narrow(body []byte, transport Charset) ([]byte, Charset) {
 	c := transport
 	if c.kind != wide {
@@ -136,8 +137,8 @@ func leads(body []byte, any ...string) bool {
 }
 
 // declared returns the character set that the transport declares or, without one, the one in MSH-18. If MSH-18 has
-// several, the first that is not ASCII counts. Escapes switch to the others; the decoder follows only the escapes of
-// ISO 2022.
+// several, the first that is not ASCII is used. Escapes can switch to the others, but the decoder supports only ISO
+// 2022 escapes.
 func (m *Message) declared(transport Charset) (c Charset, known bool) {
 	if transport.kind != undeclared {
 		return transport, true
@@ -151,14 +152,13 @@ func (m *Message) declared(transport Charset) (c Charset, known bool) {
 			break
 		}
 	}
-	if c.kind == wide { // narrow has converted the body
+	if c.kind == wide { // narrow has already converted the body
 		return Charset{}, true
 	}
 	return c, known
 }
 
-// resolveCharset sets the character set of the text in m.raw. If it had to guess, it also sets the warning for that
-// rule.
+// resolveCharset sets the character set of the text in m.raw. If it has to guess, it also sets a warning.
 func (m *Message) resolveCharset() {
 	if m.charsetKnown {
 		return

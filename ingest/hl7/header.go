@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// ErrNoHeader means that the text is not an HL7 message: it does not begin with MSH, or MSH-1 or MSH-2 is unusable,
-// in which case the error is a [HeaderError].
+// ErrNoHeader means that the text is not an HL7 message: it does not begin with MSH, or MSH-1 or MSH-2 is unusable.
+// In the latter case, the error is a [HeaderError].
 var ErrNoHeader = errors.New("no usable MSH segment")
 
-// HeaderError is the [ErrNoHeader] of a message that begins with MSH. It has the fault of MSH-1 or MSH-2.
+// HeaderError is the [ErrNoHeader] for a message that begins with MSH but has an unusable MSH-1 or MSH-2.
 type HeaderError struct {
 	Reason    string // one of the codes encoding_…
 	ControlID string // MSH-10, if MSH-1 makes it readable; "": unknown
@@ -18,7 +18,7 @@ type HeaderError struct {
 // Error implements [error].
 func (e *HeaderError) Error() string { return ErrNoHeader.Error() + ": " + e.Reason }
 
-// Is makes a HeaderError an [ErrNoHeader].
+// Is reports whether target is [ErrNoHeader].
 func (*HeaderError) Is(target error) bool { return target == ErrNoHeader }
 
 // Fault returns why the message is refused: MSH-2 is not a valid ST of encoding characters.
@@ -26,13 +26,13 @@ func (e *HeaderError) Fault() *Fault {
 	return &Fault{Code: AE, Condition: 102, Segment: "MSH", Sequence: 1, Field: 2, Reason: e.Reason}
 }
 
-// These are the reasons of a [HeaderError].
+// These are the values of [HeaderError.Reason].
 const (
 	reasonEscaped  = "encoding_escaped"  // HTML or XML: &amp; for &
 	reasonShort    = "encoding_short"    // fewer than three characters
-	reasonLong     = "encoding_long"     // more than five
-	reasonRepeated = "encoding_repeated" // a repeated character, or the one of MSH-1
-	reasonInvalid  = "encoding_invalid"  // a letter, a digit, a control character
+	reasonLong     = "encoding_long"     // more than five characters
+	reasonRepeated = "encoding_repeated" // a character that is repeated or equal to MSH-1
+	reasonInvalid  = "encoding_invalid"  // a letter, a digit or a control character
 )
 
 // headerError returns the error for a header that cannot be used.
@@ -44,7 +44,7 @@ func (m *Message) headerError(reason string) error {
 	if end := bytes.IndexAny(line, terminators); end >= 0 {
 		line = line[:end]
 	}
-	// MSH-18 has the character set, but the delimiters may hide it, so only ASCII is repeated.
+	// Without delimiters, the character set in MSH-18 may be unreadable, so only an ASCII id is repeated.
 	id := part(line, line[3], 10)
 	if len(id) > MaxField || !isASCII(id) || isBlank(id) {
 		id = nil
@@ -54,7 +54,7 @@ func (m *Message) headerError(reason string) error {
 
 // delimiters reads MSH-1 and MSH-2: five different characters other than letters, digits and line ends. The last two
 // may be missing. A space after the component separator means that the sender does not use that delimiter. delimiters
-// returns the fault, or "" if there is none.
+// returns the reason why they are unusable, or "".
 func (m *Message) delimiters() (reason string) {
 	raw := m.raw
 	if bytes.HasPrefix(raw, usualHeader) { // the usual delimiters need no further check
@@ -99,7 +99,7 @@ func (m *Message) delimiters() (reason string) {
 	return ""
 }
 
-// used returns a delimiter, or 0 if the delimiter is a space, because text is full of spaces.
+// used returns a delimiter, or 0 if it is a space: a space cannot be a delimiter, because text is full of spaces.
 func used(c byte) byte {
 	if c == ' ' {
 		return 0

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// verdict is the result of the rules for an address, before allow lists.
+// verdict is what the rules say about an address, before allow lists are considered.
 type verdict uint8
 
 const (
@@ -18,8 +18,8 @@ const (
 var private = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
 
 // forbidden are the blocks of the IANA special-purpose registries that are neither globally reachable nor private,
-// and multicast. They include the addresses at which clouds provide credentials within ranges that an allow list can
-// permit. Blocks within another listed block are omitted.
+// and multicast. They include the addresses at which clouds serve credentials, even within ranges that an allow list
+// can permit. Blocks within another listed block are omitted.
 var forbidden = prefixes(
 	"0.0.0.0/8",       // this network, RFC 791
 	"127.0.0.0/8",     // loopback, RFC 1122
@@ -42,8 +42,8 @@ var forbidden = prefixes(
 	"3fff::/20",     // documentation, RFC 9637
 )
 
-// globalUnicast is the part of IPv6 that is assigned to internet hosts (RFC 4291, IANA IPv6 address space). Loopback,
-// link-local, discard, SRv6, multicast, embedded IPv4 and unassigned addresses are outside it.
+// globalUnicast is the part of IPv6 from which internet hosts get addresses (RFC 4291, IANA IPv6 address space).
+// Loopback, link-local, discard, SRv6, multicast, embedded IPv4 and unassigned addresses are outside it.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
 // The prefixes of IPv6 addresses from which a host or a relay extracts an IPv4 address.
@@ -52,7 +52,7 @@ var (
 	sixToIV = netip.MustParsePrefix("2002::/16")    // RFC 3056: bytes 2 to 5
 )
 
-// judge returns the verdict on an address, and the address that decides.
+// judge returns the verdict on an address, and the address on which it is based.
 func judge(a netip.Addr) (verdict, netip.Addr) {
 	if a.Zone() != "" || !a.IsValid() {
 		return never, a
@@ -62,8 +62,8 @@ func judge(a netip.Addr) (verdict, netip.Addr) {
 		inner, wrapped := unwrap(a)
 		switch {
 		case wrapped:
-			// A relay would reach the embedded address from a different place in the network. An allow list refers to
-			// the dialed address, so it does not apply.
+			// A relay would reach the embedded address from a different place in the network. Allow lists refer to
+			// the dialed address, so they do not apply to the embedded one.
 			if v, _ := judge(inner); v != public {
 				return never, a
 			}

@@ -16,7 +16,7 @@ import (
 	"svc/schemas/ledger"
 )
 
-// Member implements [stream.Sharer]. It decodes records of Kafka for the notifier.
+// Member implements [stream.Sharer]. It decodes Kafka records for the notifier.
 type Member struct {
 	*notifier.Notifier
 	// Took receives a token when a partition has been assigned.
@@ -24,7 +24,7 @@ type Member struct {
 	log  *slog.Logger
 }
 
-// NewMember returns the notifier as a member of its group.
+// NewMember returns the notifier as a member of its consumer group.
 func NewMember(n *notifier.Notifier, log *slog.Logger) Member {
 	return Member{n, make(chan struct{}, 1), log}
 }
@@ -52,7 +52,8 @@ func (m Member) Records(partition int32, records []stream.Record, through int64,
 		}
 		change, err := schemas.ChangeCodec.Decode(r.Value)
 		if err != nil {
-			// A newer release wrote the record. A notifier of that release processes it when it owns the partition.
+			// A newer release wrote the record. A notifier of that release will process it once it owns the
+			// partition.
 			m.Fail(fmt.Errorf("change at %d:%d: %w", r.Partition, r.Offset, err))
 			return
 		}
@@ -86,7 +87,7 @@ func (m Member) Positions() map[int32]stream.Mark {
 	return all
 }
 
-// Ledger implements [notifier.Ledger] on the deliveries topic.
+// Ledger implements [notifier.Ledger] with the deliveries topic.
 type Ledger struct {
 	cluster  *stream.Cluster
 	appender *stream.Appender
@@ -94,7 +95,7 @@ type Ledger struct {
 	id       string // id of the topic
 }
 
-// OpenLedger returns the ledger on a topic of deliveries.
+// OpenLedger returns the ledger in a deliveries topic.
 func OpenLedger(ctx context.Context, cluster *stream.Cluster, topic string) (*Ledger, error) {
 	l := &Ledger{cluster: cluster, topic: topic}
 	var err error
@@ -110,7 +111,7 @@ func OpenLedger(ctx context.Context, cluster *stream.Cluster, topic string) (*Le
 // ID returns the id of the topic, which changes if the topic is deleted and created again.
 func (l *Ledger) ID() string { return l.id }
 
-// Close discards entries that are not written yet.
+// Close discards entries that have not been written yet.
 func (l *Ledger) Close() { l.appender.Close() }
 
 // Append implements [notifier.Ledger].

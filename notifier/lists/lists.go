@@ -1,4 +1,4 @@
-// Package lists writes the state of the notifier to the view for readers.
+// Package lists writes the state of the notifier to the view, for reads.
 package lists
 
 import (
@@ -21,10 +21,10 @@ type Writer struct {
 	log   *slog.Logger
 }
 
-// New returns a writer into the view.
+// New returns a writer for the lists in the view.
 func New(lists *view.Deliveries, log *slog.Logger) Writer { return Writer{lists, log} }
 
-// Delivery writes a delivery, without the texts of mail and SMS.
+// Delivery writes a delivery, without the texts of e-mails and SMS.
 func (s Writer) Delivery(e *outbound.Entry) {
 	shown := *e
 	shown.Sealed = nil
@@ -60,7 +60,7 @@ func (s Writer) Link(token string, l outbound.AckLink) {
 	s.note(l, func(value []byte) { s.lists.PutLink(token, value) })
 }
 
-// Written waits until the page of a link can find its alert run.
+// Written waits until the page behind a link can find the alert run.
 func (s Writer) Written(ctx context.Context) { s.lists.Written(ctx) }
 
 func (s Writer) note(v any, put func([]byte)) {
@@ -72,7 +72,7 @@ func (s Writer) note(v any, put func([]byte)) {
 	put(value)
 }
 
-// relistEvery is how often the lists are checked.
+// relistEvery is the interval at which the lists are checked.
 const relistEvery = time.Second
 
 // Relist rewrites the lists of the owned partitions after Redis has lost some of them, until ctx ends. marks records
@@ -86,7 +86,7 @@ func (s Writer) Relist(ctx context.Context, n *notifier.Notifier, marks *view.Li
 				continue
 			}
 			if err = n.RefillLists(ctx, owned[i], s.lists.Written); err == nil {
-				s.lists.Written(ctx) // the lists must be in Redis before they are marked as listed
+				s.lists.Written(ctx) // the lists must be in Redis before they are marked as complete
 				if err = marks.SetListed(ctx, owned[i]); err == nil {
 					s.lists.Complete(owned[i])
 				}
@@ -110,9 +110,9 @@ const pulseEvery = time.Second
 // Log returns the end offsets of partitions of the verdicts topic.
 type Log func(ctx context.Context, partitions []int32) (map[int32]int64, error)
 
-// Pulse publishes every second the partitions of this process, and the offset of the log up to which the lists are
-// complete. A notifier that hangs publishes nothing, because its loop provides the positions. A token from took
-// means a new partition, which is published immediately.
+// Every second, Pulse publishes the partitions of this process and the log offset up to which the lists are complete.
+// The loop provides the offsets, so a notifier that hangs publishes nothing. A token from took announces a new
+// partition, which is published immediately.
 func (s Writer) Pulse(ctx context.Context, n *notifier.Notifier, ends Log, took <-chan struct{}, now func() time.Time) error {
 	every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision depends on it
 	defer every.Stop()

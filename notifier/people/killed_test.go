@@ -12,16 +12,15 @@ import (
 	"svc/notifier/alert"
 )
 
-// TestKilledBeforeTheOutcome: repeated messages have the same ids.
+// TestKilledBeforeTheOutcome: messages that are repeated after a crash have the same ids.
 func TestKilledBeforeTheOutcome(t *testing.T) {
 	run(t, func(r *rig) {
 		ids := map[string]int{}
 		r.level(orange)
-		// The process dies before any outcome is in its ledger, so everything is decided and sent
-		// again.
+		// The process dies before any outcome is in the ledger, so everything is decided and sent again.
 		r.kill()
 		r.ledger.mu.Lock()
-		r.ledger.records = r.ledger.records[:1] // only the event of the level
+		r.ledger.records = r.ledger.records[:1] // only the event of the level change
 		r.ledger.mu.Unlock()
 		r.start()
 		r.wait(time.Second)
@@ -46,24 +45,23 @@ func TestKilledBeforeTheOutcome(t *testing.T) {
 	})
 }
 
-// TestKilledWithATimer: the escalation is sent even if the process that decided on the raise has
-// died.
+// TestKilledWithATimer: an escalation is sent even if the process that sent the raise has died.
 func TestKilledWithATimer(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)
 		r.relay.clear()
 		r.provider.clear()
 		r.kill()
-		r.wait(time.Hour) // no process runs
+		r.wait(time.Hour) // no process is running
 		r.start()
 		r.wait(time.Second)
 		r.want("mail director ORANGE", "sms director ORANGE")
 	})
 }
 
-// TestKilledBehindAnyEntry: the mail fails, an SMS replaces it, the provider reports that the SMS
-// did not arrive, and the next tier is alerted. Whichever ledger entry is the last before the
-// process dies, all of these steps happen, each message has one id, and the lists show it.
+// TestKilledBehindAnyEntry: the mail fails, an SMS replaces it, the provider reports that the SMS did not arrive, and
+// the next tier is alerted. After whichever ledger entry the process dies, all of these steps happen, each message
+// keeps its id, and the lists show the result.
 func TestKilledBehindAnyEntry(t *testing.T) {
 	for n, died := 1, true; died; n++ {
 		run(t, func(r *rig) {
@@ -117,8 +115,7 @@ func TestKilledBehindAnyEntry(t *testing.T) {
 	}
 }
 
-// TestKilledBeforeTheMemory: a recipient opens the link of a message that the next process does not
-// know yet.
+// TestKilledBeforeTheMemory: a recipient opens the link in a message that the next process does not know of yet.
 func TestKilledBeforeTheMemory(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ledger.until(func(entry any) bool { _, alert := entry.(*outbound.Entry); return alert })
@@ -139,7 +136,7 @@ func TestKilledInAStep(t *testing.T) {
 	run(t, func(r *rig) {
 		const look = 100 * time.Millisecond
 		r.rooms = func(context.Context, string, int64) (*alert.Rooms, error) {
-			time.Sleep(look) // on the clock of synctest
+			time.Sleep(look) // on the synctest clock
 			return nil, nil
 		}
 		r.recipient("deputy")
@@ -156,8 +153,8 @@ func TestKilledInAStep(t *testing.T) {
 	})
 }
 
-// TestKilledAndRedMeanwhile: the level rises after one process dies and before the next one starts.
-// The next process sends another alert.
+// TestKilledAndRedMeanwhile: the level rises after a process has died and before the next one starts. The next
+// process sends a further alert.
 func TestKilledAndRedMeanwhile(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ledger.until(func(entry any) bool { _, letter := entry.(*outbound.Entry); return letter })
@@ -167,13 +164,13 @@ func TestKilledAndRedMeanwhile(t *testing.T) {
 		if !r.survive() {
 			t.Fatal("it lives")
 		}
-		// The first message is sent at once, like every message with an unknown outcome.
+		// The first message is sent again at once, like every message whose outcome is unknown.
 		r.want("mail charge YELLOW", "mail charge RED", "mail manager RED", "mail director RED", "sms charge RED", "sms manager RED", "sms director RED")
 	})
 }
 
-// TestKilledBeforeTheAlert: the alert says why the level changed. The next process knows the reason
-// only from the event.
+// TestKilledBeforeTheAlert: the alert says why the level changed. The process that sends it knows the reason only
+// from the event.
 func TestKilledBeforeTheAlert(t *testing.T) {
 	for _, cause := range []acuity.Cause{acuity.CauseIngest, acuity.CauseTime} {
 		run(t, func(r *rig) {

@@ -9,9 +9,9 @@ import (
 	"svc/notifier/policy"
 )
 
-// applyNews applies the ends of messages, acknowledgments and receipts, and then decides. If a decision is repeated
-// after a crash, its outcomes may already be among them. Outcomes that match no message before the decision are
-// therefore applied again after it.
+// applyNews applies finished messages, acknowledgments and receipts, and then decides. If a decision is repeated
+// after a crash, outcomes of its own messages may be among them. Therefore outcomes that do not match any message
+// before the decision are applied again after it.
 func (s *step) applyNews(in *notifier.Happening) {
 	s.recordUnopened(in.Waiting)
 	messages, commands := s.applyOutcomes(in.Ended, in.Commands)
@@ -38,7 +38,7 @@ func (s *step) applyNews(in *notifier.Happening) {
 }
 
 // recordUnopened finds the waiting messages that could not be decrypted. Their recipients are alerted over another
-// channel, and the messages are retried.
+// channel, while the messages are still retried.
 func (s *step) recordUnopened(waiting []outbound.Entry) {
 	for i := range waiting {
 		d := &waiting[i].Delivery
@@ -53,8 +53,8 @@ func (s *step) recordUnopened(waiting []outbound.Entry) {
 	}
 }
 
-// updateReach records whether the alert has reached no recipient, and whether it could reach one now. It reports
-// whether the history has changed.
+// updateReach records whether the alert has not reached any recipient, and whether it could reach one now. It returns
+// true if the history has changed.
 func (s *step) updateReach() bool {
 	h, before := &s.memory.History, s.memory.History
 	if h.Episode == "" || !h.AckedAt.IsZero() {
@@ -72,7 +72,8 @@ func (s *step) updateReach() bool {
 	return h.Unreached != before.Unreached || h.Unaddressed != before.Unaddressed
 }
 
-// applyOutcomes applies messages and commands to the memory, and returns those that match no remembered message.
+// applyOutcomes applies finished messages and commands to the memory, and returns those that do not match a
+// remembered message.
 func (s *step) applyOutcomes(messages []outbound.Entry, commands []outbound.Command) ([]outbound.Entry, []outbound.Command) {
 	messages = slices.DeleteFunc(slices.Clone(messages), func(e outbound.Entry) bool { return s.applyEnd(&e.Delivery) })
 	commands = slices.DeleteFunc(slices.Clone(commands), func(c outbound.Command) bool {
@@ -84,8 +85,8 @@ func (s *step) applyOutcomes(messages []outbound.Entry, commands []outbound.Comm
 	return messages, commands
 }
 
-// applyAcknowledgment applies an acknowledgment. It reports whether the acknowledgment is for the current raise instead of
-// an earlier one.
+// applyAcknowledgment applies an acknowledgment. It returns true if the acknowledgment is for the current raise and
+// not for an earlier one.
 func (s *step) applyAcknowledgment(c *outbound.Command) bool {
 	h := &s.memory.History
 	if c.Episode == "" || c.Episode != h.Episode || c.EventID != "" && s.memory.Raise != "" && c.EventID != s.memory.Raise {
@@ -95,8 +96,8 @@ func (s *step) applyAcknowledgment(c *outbound.Command) bool {
 	return true
 }
 
-// applyReceipt applies a provider's receipt for an SMS that the provider had accepted. Only a failure changes the state.
-// It reports whether the SMS is remembered.
+// applyReceipt applies a provider's receipt for an SMS that the provider had accepted. Only a failure changes the
+// state. It returns true if the SMS is remembered.
 func (s *step) applyReceipt(c *outbound.Command) bool {
 	one := s.memory.find(c.Delivery)
 	switch {
@@ -106,7 +107,7 @@ func (s *step) applyReceipt(c *outbound.Command) bool {
 	case one.State == outbound.Delivered:
 		s.markUndelivered(one)
 	case one.State == outbound.Pending:
-		one.Refused = true // the end of the attempt is not known yet
+		one.Refused = true // the result of the attempt is not known yet
 	}
 	return true
 }
@@ -121,8 +122,8 @@ func (s *step) markUndelivered(one *sent) {
 	s.applyEnd(&d)
 }
 
-// applyEnd applies the end of a message. If the message failed, another channel may replace it. It reports whether the
-// message is remembered.
+// applyEnd applies the end of a message. If the message failed, a message over another channel may replace it.
+// applyEnd returns true if the message is remembered.
 func (s *step) applyEnd(d *outbound.Delivery) bool {
 	one := s.memory.find(d.ID)
 	if one == nil || one.State == d.State {
@@ -142,8 +143,8 @@ func (s *step) applyEnd(d *outbound.Delivery) bool {
 	return true
 }
 
-// recordMissed records that a message did not arrive. A message of the last alert is sent over another channel if there is
-// one; messages of older alerts are obsolete.
+// recordMissed records that a message did not arrive. If it belongs to the last alert, it is sent over another
+// channel, if there is one. Messages of older alerts are obsolete.
 func (s *step) recordMissed(one *sent) {
 	m := s.memory
 	h := &m.History
@@ -161,7 +162,7 @@ func (s *step) recordMissed(one *sent) {
 	if !ok || m.find(event.DeliveryID(one.Event, one.Recipient, channel)) != nil {
 		return
 	}
-	recipient, decision := one.Recipient, one.Decision // one points into a slice that changes below
+	recipient, decision := one.Recipient, one.Decision // one points into a slice that is changed below
 	a := s.alert(&m.Alert)
 	s.writeMessage(&a, decision, policy.Addressee{Recipient: recipient, Channel: channel, State: outbound.Pending}, tier)
 	if m.Alert.Reason != policy.Cleared {

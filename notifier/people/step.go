@@ -16,7 +16,7 @@ import (
 // step is a step in progress.
 type step struct {
 	alerting *Alerting
-	ctx      context.Context //nolint:containedctx // lives as long as the one call of Step
+	ctx      context.Context //nolint:containedctx // lives no longer than one call of Step
 	now      time.Time
 	hospital string
 	waiting  []outbound.Entry
@@ -26,12 +26,13 @@ type step struct {
 	out      notifier.Step
 }
 
-// mostDecisions is the maximum number of decisions in one step; raise, digest and escalation are three.
+// mostDecisions is the maximum number of decisions in one step; a raise, a digest and an escalation already make
+// three.
 const mostDecisions = 8
 
 // Step implements [notifier.People].
 func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happening) notifier.Step {
-	// An unreadable state is replaced by an empty one, because a repeated raise is better than none.
+	// An unreadable state is replaced by an empty one, because a repeated raise is better than a lost one.
 	m, err := decode(in.Memory)
 	s := step{
 		alerting: d, ctx: ctx, now: stamp(now), hospital: in.Hospital, waiting: in.Waiting,
@@ -49,7 +50,7 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 			s.out.Messages = append(s.out.Messages, messages...)
 		}
 	}
-	// A repeated step finds the messages of its first run waiting.
+	// In a repeated step, the messages of the first run are among those that wait.
 	s.out.Supersede = slices.DeleteFunc(s.out.Supersede, func(id string) bool {
 		return slices.ContainsFunc(s.out.Messages, func(l outbound.Entry) bool { return l.Delivery.ID == id })
 	})
@@ -78,7 +79,7 @@ func (s *step) observe(in *notifier.Happening) {
 	}
 }
 
-// decide executes decisions until the policy sends no further alert.
+// decide executes decisions until the policy has no further alert to send.
 func (s *step) decide() {
 	m := s.memory
 	for range mostDecisions {
@@ -104,7 +105,7 @@ func (s *step) sendAlert(d policy.Decision) {
 	})
 	h.ApplyDecision(s.hospital, d, to, s.now)
 	m.Alert = sentAlert{Episode: h.Episode, Reason: d.Reason, Tier: d.Tier, Level: h.Level, Prior: before.AlertedLevel, Worst: before.Worst()}
-	if before.Unaddressed { // the raise had no recipient
+	if before.Unaddressed { // nobody received the raise
 		m.Alert.Prior = acuity.LevelGreen
 	}
 	if d.Reason == policy.Cleared {
@@ -113,7 +114,7 @@ func (s *step) sendAlert(d policy.Decision) {
 	a := s.alert(&m.Alert)
 	id := a.EventID(s.hospital, h.Decisions)
 	m.Alert.Event = id
-	switch d.Reason { //nolint:exhaustive // the other reasons belong to the open raise
+	switch d.Reason { //nolint:exhaustive // other reasons belong to the open raise
 	case policy.Raised:
 		m.Raise, m.RaiseTier = id, d.Tier
 	case policy.Cleared:
@@ -167,8 +168,8 @@ func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee,
 	})
 }
 
-// addEvent creates the surge.alert for the webhooks that subscribe to it, and a second one for webhooks of recipients
-// that do not.
+// addEvent creates the surge.alert for the webhooks that subscribe to it, and a second one for recipients' webhooks
+// that do not subscribe.
 func (s *step) addEvent(a *alert.Alert, decision int64, hooks []string) {
 	if e, err := a.Event(s.hospital, decision, ""); err == nil {
 		s.out.Events = append(s.out.Events, e)
@@ -187,8 +188,8 @@ func (s *step) addEvent(a *alert.Alert, decision int64, hooks []string) {
 	}
 }
 
-// supersede withdraws the waiting messages that a newer alert makes obsolete: all messages, or for an escalation only
-// those to the same recipient and channel.
+// supersede withdraws the waiting messages that a newer alert makes obsolete: all messages, or, for an escalation,
+// only those to the same recipient over the same channel.
 func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
 	for i := range s.waiting {
 		d := &s.waiting[i].Delivery
@@ -203,7 +204,7 @@ func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
 	}
 }
 
-// alert returns the alert with the content t.
+// alert returns an alert with the content t.
 func (s *step) alert(t *sentAlert) alert.Alert {
 	name, zone := s.alerting.config.Settings.Unit(s.hospital)
 	a := alert.Alert{
@@ -221,7 +222,7 @@ func (s *step) alert(t *sentAlert) alert.Alert {
 	return a
 }
 
-// ackURL returns the link that acknowledges an alert; "" if no acknowledgment is needed or it was already given.
+// ackURL returns the link that acknowledges an alert, or "" if none is needed or it has already been acknowledged.
 func (s *step) ackURL(of policy.Rank) string {
 	h, c := &s.memory.History, &s.alerting.config
 	tier := s.policy.Tier(of)
@@ -245,7 +246,7 @@ func (s *step) listAlertRun() {
 	}
 }
 
-// closeAlertRun lists the alert run that has ended, and passes it to the ledger.
+// closeAlertRun lists an alert run that has ended and adds it to the ledger.
 func (s *step) closeAlertRun(before *policy.History) {
 	m := memory{History: *before, Alert: sentAlert{Reason: policy.Cleared}, RaiseTier: s.memory.RaiseTier}
 	e := m.alertRun(s.hospital, &s.policy)

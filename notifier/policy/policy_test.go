@@ -27,8 +27,7 @@ func anyone(id string) (outbound.Recipient, bool) {
 	return outbound.Recipient{ID: id, Email: id + "@example.org", Phone: "+15550100"}, true
 }
 
-// unit drives a history as the notifier does: it calls Step at each change and at each Next, and at
-// no other time.
+// unit drives a history as the notifier does: it calls Step only at each change and at each Next.
 type unit struct {
 	t       rapid.TB
 	policy  Policy
@@ -294,7 +293,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// policies draws settings of tiers.
+// policies draws random settings for the tiers.
 func policies() *rapid.Generator[Policy] {
 	return rapid.Custom(func(t *rapid.T) Policy {
 		p := standard()
@@ -308,7 +307,7 @@ func policies() *rapid.Generator[Policy] {
 	})
 }
 
-// play draws an hour or more of a unit: levels, waits, acknowledgments.
+// play draws an hour or more in the life of a unit: levels, waits, acknowledgments.
 func play(t *rapid.T, u *unit, look func()) {
 	for range rapid.IntRange(1, 40).Draw(t, "moves") {
 		switch rapid.IntRange(0, 5).Draw(t, "move") {
@@ -350,7 +349,7 @@ func TestNextIsExact(t *testing.T) {
 	})
 }
 
-// TestEveryRaiseIsAlerted: after each Step, the alerted tier is at least that of the level.
+// TestEveryRaiseIsAlerted: after each Step, the alerted tier is at least the tier of the level.
 func TestEveryRaiseIsAlerted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
@@ -368,13 +367,12 @@ func TestEveryRaiseIsAlerted(t *testing.T) {
 	})
 }
 
-// TestLoweredOnlyAfterTenMinutes: Lowered is sent only after ten uninterrupted minutes below the
-// level of the last alert. If a digest has already named that level, Lowered is sent only below the
-// levels of all tiers.
+// TestLoweredOnlyAfterTenMinutes: Lowered is sent only after ten uninterrupted minutes below the level of the last
+// alert. If a digest has already named the lower level, Lowered is sent only at a level below those of all tiers.
 func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
-		var levels []sentAlert // levels and the start of each
+		var levels []sentAlert // levels, each with its start
 		seen, said := 0, acuity.LevelGreen
 		play(t, u, func() {
 			if n := len(levels); n == 0 || levels[n-1].level != u.history.Level {
@@ -382,7 +380,7 @@ func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 			}
 			for ; seen < len(u.alerts); seen++ {
 				d := u.alerts[seen]
-				for i, l := range levels { // the spans that overlap the last ten minutes
+				for i, l := range levels { // levels within the last ten minutes
 					end := u.now
 					if i+1 < len(levels) {
 						end = levels[i+1].at
@@ -447,7 +445,7 @@ func TestFlapping(t *testing.T) {
 	})
 }
 
-// TestBounded: the history remains small in any case.
+// TestBounded: the history remains small whatever happens.
 func TestBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))

@@ -6,9 +6,9 @@ import (
 	"svc/internal/outbound"
 )
 
-// The reasons why an addressee of an alert gets no message.
+// The reasons why an addressee of an alert does not get a message.
 const (
-	NotNotified = "not_told"   // did not get the raise, so need not know that it has ended
+	NotNotified = "not_told"   // did not get the raise, so need not learn of its end
 	NoAddress   = "no_address" // the recipient has no address for the channel
 )
 
@@ -57,7 +57,7 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 		for _, channel := range outboundChannels {
 			lowers := d.Reason == Lowered || d.Reason == Cleared
 			follows := (lowers || d.Reason == Digest) && slices.Contains(h.Reached, Reached{id, channel})
-			if !follows && !slices.Contains(tier.Channels, channel) { // alerted recipients keep their channel
+			if !follows && !slices.Contains(tier.Channels, channel) { // recipients keep the channel over which they were alerted
 				continue
 			}
 			a := Addressee{Recipient: id, Channel: channel, State: outbound.Pending}
@@ -75,8 +75,8 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 
 var outboundChannels = []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook}
 
-// Fallback returns the channel that replaces a permanently failed one: SMS instead of e-mail, if the tier does not
-// use SMS already.
+// Fallback returns the channel that replaces a permanently failed one: SMS instead of e-mail, unless the tier already
+// uses SMS.
 func Fallback(tier *outbound.Tier, r *outbound.Recipient, failed outbound.Channel) (outbound.Channel, bool) {
 	if failed != outbound.ChannelMail || !hasAddress(r, outbound.ChannelSMS) || slices.Contains(tier.Channels, outbound.ChannelSMS) {
 		return "", false
@@ -97,7 +97,7 @@ func hasAddress(r *outbound.Recipient, c outbound.Channel) bool {
 	return false
 }
 
-// upTo returns the recipients of the enabled tiers up to a rank, without duplicates.
+// upTo returns the recipients of the enabled tiers up to and including a rank, without duplicates.
 func (p *Policy) upTo(r Rank) []string {
 	var ids []string
 	for rank := Rank(1); rank <= r; rank++ {
@@ -112,7 +112,7 @@ func (p *Policy) upTo(r Rank) []string {
 	return ids
 }
 
-// above returns the recipients who are alerted when a tier does not respond.
+// above returns the recipients to alert when a tier does not respond.
 func (p *Policy) above(r Rank) []string {
 	if ids := p.Tier(r).EscalateTo; len(ids) > 0 {
 		return ids

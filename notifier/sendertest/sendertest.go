@@ -1,7 +1,7 @@
 // Package sendertest is the conformance suite for the notifier's channels, whatever protocol they use. It checks the
 // result of an attempt when the remote side accepts, is absent, disconnects, does not respond or responds with
-// garbage. It also checks an interruption by the notifier. The remote side is raw TCP, so that it can violate its
-// protocol as no server library does.
+// garbage. It also checks what happens when the notifier interrupts an attempt. The remote side is raw TCP, so that
+// it can violate the protocol in ways that server libraries do not allow.
 package sendertest
 
 import (
@@ -21,11 +21,11 @@ import (
 
 // Channel is one implementation of [outbound.Sender] with a remote side for it.
 type Channel struct {
-	// Sender creates a sender. If the address of its remote side is configured, it is the given host:port.
+	// Sender creates a sender. If the remote side is part of its configuration, address is that of the remote side.
 	Sender func(t *testing.T, address string) outbound.Sender
-	// Message creates a message. If the message names its remote side, it is at the given host:port.
+	// Message creates a message. If the message names its remote side, address is that of the remote side.
 	Message func(address string) outbound.Message
-	// Serve speaks the protocol on one connection and accepts all messages until the connection ends.
+	// Serve speaks the protocol on one connection and accepts all messages until the connection is closed.
 	Serve func(conn net.Conn)
 }
 
@@ -78,7 +78,7 @@ func Conform(t *testing.T, c Channel) {
 		got := attempt(t, ctx, func(conn net.Conn) {
 			nonsense := bytes.Repeat([]byte("\xff\xfe\x00 what? \r\n"), 1000)
 			if _, err := conn.Write(nonsense); err == nil {
-				io.Copy(io.Discard, conn) //nolint:errcheck // until the sender has enough
+				io.Copy(io.Discard, conn) //nolint:errcheck // until the sender gives up
 			}
 		})
 		if got.Class == outbound.ClassOK || got.Class == "" || got.Final {
@@ -184,17 +184,17 @@ func Serve(t testing.TB, listener net.Listener, serve func(net.Conn)) {
 		}
 	})
 	t.Cleanup(func() {
-		listener.Close() //nolint:errcheck // the test is over
+		listener.Close() //nolint:errcheck // the test has ended
 		mu.Lock()
 		for conn := range open {
-			conn.Close() //nolint:errcheck // the test is over
+			conn.Close() //nolint:errcheck // the test has ended
 		}
 		mu.Unlock()
 		all.Wait()
 	})
 }
 
-// Nobody returns a local address without a listener.
+// Nobody returns a local address on which nothing listens.
 func Nobody(t testing.TB) (address string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -210,13 +210,13 @@ func Nobody(t testing.TB) (address string) {
 
 // Silent reads all input and does not respond.
 func Silent(conn net.Conn) {
-	io.Copy(io.Discard, conn) //nolint:errcheck // until it is closed
+	io.Copy(io.Discard, conn) //nolint:errcheck // until the connection is closed
 }
 
-// Reset ends a connection as a crashed machine does: with RST instead of FIN.
+// Reset closes a connection with RST instead of FIN, as if the machine had crashed.
 func Reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0) //nolint:errcheck // then it ends by FIN
+		tcp.SetLinger(0) //nolint:errcheck // on error, the connection ends with FIN
 	}
-	conn.Close() //nolint:errcheck // closing is the purpose
+	conn.Close() //nolint:errcheck // closing is all that matters
 }

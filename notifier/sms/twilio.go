@@ -3,7 +3,7 @@ package sms
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // the scheme of the provider
+	"crypto/sha1" //nolint:gosec // the provider's signature scheme
 	"encoding/base64"
 	"encoding/json"
 	"maps"
@@ -18,16 +18,16 @@ import (
 	"svc/notifier/outcome"
 )
 
-// defaultListDelay is the maximum time until a message appears in the provider's list after a request with an unknown
-// outcome.
+// defaultListDelay is how long it takes at most until a message appears in the provider's list after a request with
+// an unknown outcome.
 const defaultListDelay = 30 * time.Second
 
 // twilio uses the Messages resource of Twilio's API version 2010-04-01, which other providers also offer.
 //
-// The API has no idempotency key. Therefore each attempt first lists the messages of the last hours to the same
-// number: a message with the same text is from an earlier attempt, whose result a crash may have lost. After an
-// unknown outcome (a 5xx or a timeout), the next attempt waits until the message would be in the list, and is not
-// made without reading the list.
+// The API has no idempotency key. Therefore each attempt first lists the messages that were sent to the same number
+// in the last few hours. A message with the same text comes from an earlier attempt, whose result a crash may have
+// lost. After an unknown outcome (a 5xx or a timeout), the next attempt waits until the message would be in the list,
+// and is not made unless the list can be read.
 type twilio struct {
 	provider
 	listDelay time.Duration
@@ -37,7 +37,7 @@ type twilio struct {
 // time of day, so no two alerts within half a day are equal.
 const sameWithin = 12 * time.Hour
 
-// firstLookUp is the timeout of the look-up before the first attempt, which proceeds without the list if necessary.
+// firstLookUp is the timeout for reading the list before the first attempt, which proceeds without it if necessary.
 const firstLookUp = 3 * time.Second
 
 // longestValidity is the provider's maximum ValidityPeriod in seconds.
@@ -48,7 +48,7 @@ type twilioMessage struct {
 	Body    string `json:"body"`
 	Status  string `json:"status"`
 	Created string `json:"date_created"` // RFC 2822
-	Code    int    `json:"code"`         // code of an error
+	Code    int    `json:"code"`         // error code
 	Message string `json:"message"`
 }
 
@@ -104,10 +104,10 @@ func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result 
 	return r
 }
 
-// delayUnclear delays the next attempt until a look-up can show whether the message arrived. An attempt that failed before
-// anything was sent needs no such delay.
+// delayUnclear delays the next attempt until a look-up can show whether the message arrived. If the attempt failed
+// before anything was sent, no delay is needed.
 func (w *twilio) delayUnclear(r outbound.Result) outbound.Result {
-	switch r.Class { //nolint:exhaustive // the message may have arrived with any other class
+	switch r.Class { //nolint:exhaustive // with any other class, the message may have arrived
 	case outbound.ClassDNS, outbound.ClassRefused, outbound.ClassTLS, outbound.ClassInterrupted:
 	default:
 		r.RetryAfter = max(r.RetryAfter, w.listDelay)
@@ -118,7 +118,7 @@ func (w *twilio) delayUnclear(r outbound.Result) outbound.Result {
 // lookUp reports whether the message is in the provider's list. If found is false and the result has a class, the
 // list could not be read.
 func (w *twilio) lookUp(ctx context.Context, m *outbound.Message) (found bool, r outbound.Result) {
-	since := w.config.Now().UTC().Add(-sameWithin) // the provider filters by day
+	since := w.config.Now().UTC().Add(-sameWithin) // the provider only filters by day
 	query := url.Values{"To": {m.To}, "DateSent>": {since.Format(time.DateOnly)}, "PageSize": {"100"}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.messages()+"?"+query.Encode(), http.NoBody)
 	if err != nil {
@@ -160,7 +160,7 @@ func (w *twilio) signIn(r *http.Request) *http.Request {
 	return r
 }
 
-// Receipt implements [Gateway]. The signature covers the URL that was sent to the provider, and the fields in the
+// Receipt implements [Gateway]. The signature covers the callback URL as the provider knows it, and the fields in
 // order of their names.
 func (w *twilio) Receipt(self *url.URL, header http.Header, body []byte) (Receipt, error) {
 	form, err := url.ParseQuery(string(body))
@@ -188,8 +188,8 @@ func failedStatus(status string) bool {
 	return status == "failed" || status == "undelivered" || status == "canceled"
 }
 
-// twilioSignature returns X-Twilio-Signature: the base64 of the HMAC-SHA1, under the auth token, of the URL followed
-// by names and values in the order of the names.
+// twilioSignature returns X-Twilio-Signature: the base64 of the HMAC-SHA1, under the auth token, of the URL and the
+// form's names and values, in order of the names.
 func twilioSignature(token, address string, form url.Values) string {
 	mac := hmac.New(sha1.New, []byte(token))
 	mac.Write([]byte(address))

@@ -27,21 +27,19 @@ import (
 
 // received is one received request.
 type received struct {
-	raw    string // head and body, byte for byte
+	raw    string // headers and body, byte for byte
 	header http.Header
 	body   []byte
 }
 
-// receiver is the endpoint of a partner on raw TCP, so that it can misbehave in ways that no server
-// library allows.
+// receiver is a partner's endpoint on raw TCP, so that it can misbehave in ways that server libraries do not allow.
 type receiver struct {
 	address   string
 	connected atomic.Int32  // number of connections so far
 	requests  chan received // each complete request
 }
 
-// receive serves every connection with answer, which is called for each request and returns whether
-// to continue.
+// receive serves every connection with answer, which is called for each request and reports whether to continue.
 func receive(t testing.TB, answer func(conn net.Conn) bool) *receiver {
 	t.Helper()
 	r := &receiver{requests: make(chan received, 100)}
@@ -83,7 +81,7 @@ func (r *receiver) serve(conn net.Conn, answer func(net.Conn) bool) {
 	}
 }
 
-// says returns an answer function that sends these bytes and keeps the connection open.
+// says returns an answer function that sends the given bytes and keeps the connection open.
 func says(answer string) func(net.Conn) bool {
 	return func(conn net.Conn) bool {
 		_, err := io.WriteString(conn, answer)
@@ -91,7 +89,7 @@ func says(answer string) func(net.Conn) bool {
 	}
 }
 
-// next returns the next request, which must have arrived.
+// next returns the next request, which must have arrived already.
 func (r *receiver) next(t *testing.T) received {
 	t.Helper()
 	select {
@@ -115,7 +113,7 @@ func (r *receiver) untouched(t *testing.T) {
 
 func (r *receiver) url() string { return "http://" + r.address + "/hook" }
 
-// port returns the port of the receiver, for an endpoint with a host name.
+// port returns the receiver's port, for an endpoint URL with a host name.
 func (r *receiver) port(t testing.TB) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(r.address)
@@ -125,7 +123,7 @@ func (r *receiver) port(t testing.TB) string {
 	return port
 }
 
-// authority issues the certificates of a test.
+// authority is a certificate authority for a test.
 type authority struct {
 	t    testing.TB
 	key  *ecdsa.PrivateKey
@@ -187,7 +185,7 @@ func partner(t testing.TB, a *authority) *Sender {
 	return partnerWithin(t, a, 50*time.Millisecond)
 }
 
-// patient returns a partner that reads an answer until the timeout of the endpoint.
+// patient returns a sender like partner does, but one that reads an answer until the endpoint's timeout.
 func patient(t testing.TB, a *authority) *Sender {
 	t.Helper()
 	return partnerWithin(t, a, time.Hour)
@@ -215,7 +213,7 @@ func send(t *testing.T, s *Sender, m outbound.Message, want outbound.Class) outb
 	return got
 }
 
-// sending is a Send in progress.
+// sending is a call of Send in progress.
 type sending struct {
 	done   chan struct{}
 	result outbound.Result

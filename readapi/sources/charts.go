@@ -1,4 +1,4 @@
-// Package sources implements the data sources of the read API: the view in Redis, the log on Kafka.
+// Package sources implements the data sources of the read API: the view in Redis and the log in Kafka.
 package sources
 
 import (
@@ -14,7 +14,7 @@ import (
 	"svc/schemas"
 )
 
-// Charts implements [readapi.Charts] on the view.
+// Charts implements [readapi.Charts] with the view.
 type Charts struct{ View *view.View }
 
 // Token implements [readapi.Charts].
@@ -49,7 +49,7 @@ func (Charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
 	return convertDecodeError("room", schemas.RoomChartCodec.DecodeInto([]byte(encoded), r))
 }
 
-// LocalSettings implements [readapi.LocalSettings] on the view and the settings.
+// LocalSettings implements [readapi.LocalSettings] with the view and the settings.
 type LocalSettings struct {
 	View     *view.View
 	Register *access.Register
@@ -69,7 +69,8 @@ func (LocalSettings) DecodeState(encoded string) (facts.Record, error) {
 // Hospital implements [readapi.LocalSettings].
 func (s LocalSettings) Hospital(id string) (access.Hospital, bool) { return s.Register.Hospital(id) }
 
-// convertDecodeError converts an error of a record. A record of a newer release cannot be read until this process is upgraded.
+// convertDecodeError converts an error from decoding a record. A record that a newer release wrote cannot be read
+// until this process is upgraded.
 func convertDecodeError(what string, err error) error {
 	if err == nil {
 		return nil
@@ -80,7 +81,7 @@ func convertDecodeError(what string, err error) error {
 	return fmt.Errorf("decode %s chart: %w", what, err)
 }
 
-// convertViewError converts an error of the view to an error of readapi.
+// convertViewError converts an error from the view to an error of package readapi.
 func convertViewError(err error) error {
 	switch {
 	case err == nil:

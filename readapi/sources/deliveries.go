@@ -12,10 +12,10 @@ import (
 	"svc/schemas/ledger"
 )
 
-// Deliveries are the notifier's lists in the form for administrators.
+// Deliveries provides the notifier's lists to administrators.
 type Deliveries struct{ Lists *view.Lists }
 
-// scannedMost is the maximum number of entries that are read for one page if a filter excludes nearly all.
+// scannedMost is the maximum number of entries that are read for one page if a filter excludes nearly all of them.
 const scannedMost = 20_000
 
 // Deliveries implements [subscribers.View].
@@ -90,7 +90,7 @@ func (l Deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.A
 	return all, err
 }
 
-// decodeNote decodes a value that the notifier wrote to the view. ok is false if there is none. The error may mean
+// decodeNote decodes a value that the notifier wrote to the view. ok is false if there is none. An error may mean
 // that the lists are outdated.
 func decodeNote(value []byte, err error, into any) (ok bool, _ error) {
 	if value == nil {
@@ -108,14 +108,14 @@ type Links struct {
 	Partitions int32
 }
 
-// Link returns the alert of a link by its token.
+// Link returns what the link with the given token refers to.
 func (l Links) Link(ctx context.Context, token string) (link outbound.AckLink, ok bool, err error) {
 	value, err := l.Lists.Link(ctx, token)
 	if ok, err = decodeNote(value, err, &link); ok || err != nil {
 		return link, ok, err
 	}
-	// The hospital of the link is unknown, so the absence of a link is certain only if the lists of all partitions are
-	// complete.
+	// The hospital of a missing link is unknown, so the link is known not to exist only if the lists of all
+	// partitions are complete.
 	faults, err := l.Lists.Faults(ctx, l.Partitions)
 	return link, false, convertViewError(errors.Join(err, view.PartitionFaults(faults, int(l.Partitions))))
 }

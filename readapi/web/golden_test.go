@@ -73,8 +73,8 @@ var (
 	ruleName  = regexp.MustCompile(`Rules [0-9]+-[0-9a-f]+|Reglas [0-9]+-[0-9a-f]+`)
 )
 
-// TestGolden compares each page of the usual unit with reviewed golden files, and for each other
-// state and language the parts that differ.
+// TestGolden compares each page of the usual unit with reviewed golden files. For every other state and language, it
+// compares only the parts that differ from the usual page.
 func TestGolden(t *testing.T) {
 	for name := range states {
 		for _, path := range []string{"/board", "/app", "/app/rooms/13", "/app/print"} {
@@ -107,8 +107,8 @@ func TestGolden(t *testing.T) {
 // planClass matches the arrangement of the rooms on a floor plan.
 var planClass = regexp.MustCompile(`<div class="plan [^"]*"`)
 
-// mostDifferent is the maximum number of lines in a golden file that differ from the usual page.
-// The first lines of a page are those of the level.
+// mostDifferent is the maximum number of lines in a golden file that differ from the usual page. The first lines of a
+// page show the level.
 const mostDifferent = 40
 
 // listDifferent returns the first lines of a page that another page does not have.
@@ -153,8 +153,8 @@ func golden(t *testing.T, name, html string) {
 	}
 }
 
-// TestNoGreenThatIsNotKnown: if the current state is unknown, a page that says green also says
-// since when the state is unknown.
+// TestNoGreenThatIsNotKnown: if the current state is unknown, a page that says green also says since when the current
+// state has been unknown.
 func TestNoGreenThatIsNotKnown(t *testing.T) {
 	for name, want := range map[string]struct {
 		status int
@@ -199,8 +199,8 @@ func TestWallShowsNoPatientData(t *testing.T) {
 	}
 }
 
-// TestAnotherHospital: a person with access to several hospitals sees each under its path, with
-// links to the same hospital. Any other hospital is not found.
+// TestAnotherHospital: a person with access to several hospitals sees each of them under its own path, with links
+// within that hospital. Any other hospital is not found.
 func TestAnotherHospital(t *testing.T) {
 	w := inState(t, "usual")
 	w.charts["south"] = rooms(30)

@@ -30,9 +30,9 @@ func readWords(page, from, to string) string {
 	return strings.Join(strings.Fields(html.UnescapeString(anyTag.ReplaceAllString(page, " "))), " ")
 }
 
-// TestPagesStateWhatIsKnown compares the page of a unit, the wall display, the downtime sheet and
-// the list of units with the verdict of the API: without data, with some data, and with all data.
-// No level, count or sentence contradicts a part of the verdict that is unknown.
+// TestPagesStateWhatIsKnown compares the page of a unit, the wall display, the downtime sheet and the list of units
+// with the API's verdict: without data, with some data, and with all data. No level, count or sentence may claim to
+// know what the verdict leaves unknown.
 func TestPagesStateWhatIsKnown(t *testing.T) {
 	for _, staffed := range []bool{false, true} {
 		for _, counted := range []bool{false, true} {
@@ -55,7 +55,7 @@ func TestPagesStateWhatIsKnown(t *testing.T) {
 	}
 }
 
-// partlyKnown returns a unit of which only some data is known.
+// partlyKnown returns a unit about which only some data is known.
 func partlyKnown(staffed, counted, rostered bool, occupied int) *acuity.Chart {
 	c := unit()
 	if !staffed {
@@ -106,7 +106,7 @@ func checkHeadline(t *testing.T, path, page string, v *score.Verdict) {
 	}
 }
 
-// checkMeasures: an unknown measure has no level, and is shown as unknown.
+// checkMeasures: an unknown measure has no level and is shown as unknown.
 func checkMeasures(t *testing.T, page string, v *score.Verdict) {
 	t.Helper()
 	_, list, _ := strings.Cut(page, `<ol class="axes">`)
@@ -134,8 +134,7 @@ func checkMeasures(t *testing.T, page string, v *score.Verdict) {
 	}
 }
 
-// TestFormHoldsWhatHolds: the form of the nurses on duty contains the current values and follows
-// their changes.
+// TestFormHoldsWhatHolds: the form for the nurses on duty contains the current values and follows their changes.
 func TestFormHoldsWhatHolds(t *testing.T) {
 	w := newWard(t, unit())
 	for _, tt := range []struct {
@@ -190,7 +189,7 @@ func TestFeedsStateWhatIsKnown(t *testing.T) {
 // TestPastFactors: a factor without a current demand is shown only in the table of its room.
 func TestPastFactors(t *testing.T) {
 	c := unit()
-	// A newborn of 50 hours with its mother, without a later update.
+	// A newborn that was roomed in with its mother 50 hours ago and not updated since.
 	c.Rooms[17] = bed(18, "P12", "Postpartum", "pp-couplet@50h", "nb-stabilization@50h")
 	w := newWard(t, c)
 	for _, path := range []string{"/app", "/app/print", "/board"} {
@@ -217,7 +216,7 @@ func TestPastFactors(t *testing.T) {
 	}
 }
 
-// drawnHours are hours with drawn levels and numbers of nurses on duty.
+// drawnHours are hours with randomly drawn levels and numbers of nurses on duty.
 type drawnHours []readapi.TrendHour
 
 func (d drawnHours) Trends(_ context.Context, _ string, since, _ time.Time) (*readapi.Trends, error) {
@@ -235,8 +234,8 @@ func (d drawnHours) Trends(_ context.Context, _ string, since, _ time.Time) (*re
 	return t, nil
 }
 
-// TestTrendsStateWhatIsKnown: for any record, the sentences and the table count only hours with a
-// known number of nurses on duty, and no time in a level that depends on unknown data.
+// TestTrendsStateWhatIsKnown: for any record, the sentences and the table count only hours in which the number of
+// nurses on duty is known, and never count time at a level that depends on unknown data.
 func TestTrendsStateWhatIsKnown(t *testing.T) {
 	w := newWard(t, unit())
 	rapid.Check(t, func(r *rapid.T) {

@@ -24,10 +24,10 @@ type viewer struct {
 	cancel context.CancelFunc
 }
 
-// event is one event of a stream.
+// event is one event in a stream.
 type event struct{ kind, id, data string }
 
-// followStream opens a stream of the ward on the real clock.
+// followStream opens a stream of the ward using the real clock.
 func followStream(t testing.TB, server *httptest.Server, w *ward, path string, header ...string) *viewer {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -57,7 +57,7 @@ func followStream(t testing.TB, server *httptest.Server, w *ward, path string, h
 	return v
 }
 
-// next returns the next event of a kind.
+// next returns the next event of the given kind.
 func (v *viewer) next(kind string) (e event) {
 	v.t.Helper()
 	limit, stop := context.WithTimeout(v.t.Context(), time.Minute)
@@ -105,7 +105,7 @@ func serve(t testing.TB, w *ward) *httptest.Server {
 	return server
 }
 
-// restless changes the unit: a room turns red, and green again with the next change.
+// restless changes the unit: a room turns red, and with the next change green again.
 func restless(c *acuity.Chart) {
 	if c.Unit.Version%2 == 1 {
 		c.Rooms[1] = bed(2, "T2", "Triage", "labor-standard@6h", "labor-fhr-cat-iii@5m")
@@ -114,8 +114,8 @@ func restless(c *acuity.Chart) {
 	c.Rooms[1] = unit().Rooms[1]
 }
 
-// TestStreamSendsChanges: a browser without a state gets all parts. A browser with the previous
-// state gets the parts that changed, and one with the current state gets none.
+// TestStreamSendsChanges: a browser without a state gets all parts. A browser with the previous state gets the parts
+// that changed, and a browser with the current state gets none.
 func TestStreamSendsChanges(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
@@ -164,8 +164,8 @@ func TestWallStreamHasNoPatientData(t *testing.T) {
 	}
 }
 
-// TestStreamReportsLostUnit: the stream reports that a unit can no longer be read, and later its
-// state when it can be read again.
+// TestStreamReportsLostUnit: the stream reports that a unit can no longer be read, and sends the unit's state once it
+// can be read again.
 func TestStreamReportsLostUnit(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
@@ -180,8 +180,7 @@ func TestStreamReportsLostUnit(t *testing.T) {
 	v.state() // regardless of the size of the change
 }
 
-// TestStreamEndsWithSession: when an administrator ends a session, its streams send no more unit
-// data.
+// TestStreamEndsWithSession: once an administrator has ended a session, its streams send no more unit data.
 func TestStreamEndsWithSession(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
@@ -196,14 +195,14 @@ func TestStreamEndsWithSession(t *testing.T) {
 	v.next("gone")
 }
 
-// TestOneRenderForAll: for any number of equal viewers, a unit is read once for each change.
+// TestOneRenderForAll: however many browsers show the same page, a unit is read once per change.
 func TestOneRenderForAll(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
 	w.live()
 	server := serve(t, w)
 	var all []*viewer
-	for range 20 { // the maximum number of streams per session
+	for range 20 { // the maximum for one session
 		all = append(all, followStream(t, server, w, "/app/events"))
 	}
 	for _, v := range all {
@@ -219,8 +218,8 @@ func TestOneRenderForAll(t *testing.T) {
 	}
 }
 
-// TestStreamsAreBounded: streams beyond the limit of a session are refused, and accepted after
-// others have ended. A wall display of the same hospital is not affected.
+// TestStreamsAreBounded: streams beyond a session's limit are refused until others have ended. A wall display of the
+// same hospital is not affected.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
@@ -245,7 +244,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// TestUnitsStream: the stream sends changed rows with their current position.
+// TestUnitsStream: the stream sends changed rows at their current position.
 func TestUnitsStream(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())

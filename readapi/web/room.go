@@ -19,7 +19,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// ahead is the period of known changes that the page of a room shows.
+// ahead is how far ahead the page of a room shows known changes.
 const ahead = 8 * time.Hour
 
 // roomPage shows one room with all parts of its score.
@@ -32,7 +32,7 @@ type roomPage struct {
 	Say, Now, Next  string
 	Rules, Position string
 	Factors         []factorRow
-	Assumed         string // text that the demand is a default
+	Assumed         string // text that says that the demand is a default
 	Demand          string // text with the nurses needed and their points
 	Ladder          template.HTML
 	Severity        string
@@ -47,7 +47,7 @@ type factorRow struct {
 	Name, ID string
 	Primary  bool
 	Effect   string // ratio that the factor requires
-	Severity uint8  // class, 0 … 4
+	Severity uint8  // style class, 0 to 4
 	Since    string
 	Next     string
 	Evidence string
@@ -55,10 +55,10 @@ type factorRow struct {
 	Codes    []string
 }
 
-// stepRow is the demand of a room from an instant on.
+// stepRow is the demand of a room that applies from an instant on.
 type stepRow struct{ At, Ratio, Nurses, Color string }
 
-// These are the points of a score.
+// The maximum points of a score and its parts.
 const (
 	mostDemandPoints   = 40
 	mostSeverityPoints = 60
@@ -103,12 +103,12 @@ func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVer
 	return out
 }
 
-// drawFigures draws the parts of the score of a room, and its changes by timers.
+// drawFigures draws the parts of the score of a room, and the changes that timers will cause.
 func (p *writer) drawFigures(out *roomPage, u *readapi.Unit, r *score.RoomVerdict, details *readapi.RoomAhead) {
 	demand := min(nursesOf(r.Demand)*pointsOfNurse, mostDemandPoints)
 	out.Demand = p.T("room.demand", "n", p.formatNurses(r.Demand), "points", p.FormatNumber(demand, 1))
 	out.Ladder = p.drawLadder(r, u.At)
-	shares := details.Shares[:min(len(details.Shares), len(r.Factors))] // they may belong to a newer state
+	shares := details.Shares[:min(len(details.Shares), len(r.Factors))] // the shares may belong to a newer state
 	severity := 0.0
 	for _, share := range shares {
 		severity += share
@@ -158,7 +158,7 @@ func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	return ladder.SVG()
 }
 
-// drawShares draws the severity of each factor, which is a fraction of what the previous factors left over.
+// drawShares draws the severity of each factor, each as a fraction of what the previous factors left.
 func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float64) template.HTML {
 	points := p.FormatNumber(total, 1)
 	sum := &chart.Sum{
@@ -195,7 +195,7 @@ func (p *writer) formatScore(r *score.RoomVerdict) string {
 	return p.T("room.score", "color", p.T("color."+r.Color.String()), "score", r.Score)
 }
 
-// drawSteps draws the demand according to the known clocks. It returns the same rows for a table.
+// drawSteps draws the demand as the known timers will change it. It returns the same data as the rows of a table.
 func (p *writer) drawSteps(u *readapi.Unit, steps []readapi.RoomStep) (svg template.HTML, rows []stepRow) {
 	figure := &chart.Steps{
 		Title: p.T("room.clocks.title", "n", len(steps)-1), From: u.At, To: u.At.Add(ahead), Clock: p.FormatClock,
@@ -247,7 +247,7 @@ func appendNew(list []string, text string) []string {
 	return append(list, text)
 }
 
-// findRoom returns the room with an id in a path, or nil if there is none.
+// findRoom returns the room whose id is in a path, or nil if there is none.
 func findRoom(v *score.Verdict, id string) *score.RoomVerdict {
 	n, err := strconv.ParseInt(id, 10, 32)
 	if err != nil || strconv.FormatInt(n, 10) != id {

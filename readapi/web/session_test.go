@@ -14,8 +14,7 @@ import (
 	"svc/internal/seal"
 )
 
-// TestNoPageWithoutASession requests every page with every kind of invalid session. No page shows
-// any data.
+// TestNoPageWithoutASession requests every page with every kind of invalid session. None of them may show data.
 func TestNoPageWithoutASession(t *testing.T) {
 	t.Parallel()
 	change := func(change func(*users.User)) func(*pages, *http.Cookie) {
@@ -37,7 +36,7 @@ func TestNoPageWithoutASession(t *testing.T) {
 		"empty":                {func(_ *pages, c *http.Cookie) { c.Value = "" }, ""},
 		"no base64":            {func(_ *pages, c *http.Cookie) { c.Value = "*" }, ""},
 		"tampered": {func(_ *pages, c *http.Cookie) {
-			raw, _ := base64.RawURLEncoding.DecodeString(c.Value) //nolint:errcheck // of ours
+			raw, _ := base64.RawURLEncoding.DecodeString(c.Value) //nolint:errcheck // this test created it
 			raw[len(raw)-1] ^= 1
 			c.Value = base64.RawURLEncoding.EncodeToString(raw)
 		}, ""},
@@ -89,7 +88,7 @@ func TestNoPageWithoutASession(t *testing.T) {
 	}
 }
 
-// TestSessionsEnd checks the limits of each role: without requests of the person, and in total.
+// TestSessionsEnd checks how long a session of each role lasts, in total and without requests by the person.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	for role, limit := range map[users.Role]users.Limit{
@@ -125,7 +124,7 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestRoles requests every page in every role.
+// TestRoles requests every page with every role.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -143,10 +142,10 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// ownAddress matches the path of a page in the form that switches the theme.
+// ownAddress matches the page's own path in the form that switches the theme.
 var ownAddress = regexp.MustCompile(`name="to" value="[^"]*"`)
 
-// TestOtherHospitalsStayUnseen: no page of a person of south shows data of north.
+// TestOtherHospitalsStayUnseen: no page for a person of the hospital south shows data of north.
 func TestOtherHospitalsStayUnseen(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -164,7 +163,7 @@ func TestOtherHospitalsStayUnseen(t *testing.T) {
 	}
 }
 
-// TestRoleChangesAtOnce: a session has its user's current role.
+// TestRoleChangesAtOnce: a session always has its user's current role.
 func TestRoleChangesAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -177,7 +176,7 @@ func TestRoleChangesAtOnce(t *testing.T) {
 	}
 }
 
-// TestForeignForms: a form of another site is refused, and so is one without an origin.
+// TestForeignForms: a form from another site, or without an origin, is refused.
 func TestForeignForms(t *testing.T) {
 	t.Parallel()
 	for name, headers := range map[string][]string{
@@ -206,7 +205,7 @@ func TestForeignForms(t *testing.T) {
 	}
 }
 
-// TestCookie: the cookie of a session reveals nothing, and is sent only to this site.
+// TestCookie: a session cookie reveals nothing and is sent only to this site.
 func TestCookie(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -220,7 +219,7 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-// TestMostHospitals: the session of a person with very many hospitals fits in a cookie.
+// TestMostHospitals: the session of a person with very many hospitals still fits in a cookie.
 func TestMostHospitals(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -235,7 +234,7 @@ func TestMostHospitals(t *testing.T) {
 	}
 }
 
-// TestUse: automatic requests of a page do not extend its session.
+// TestUse: automatic requests from a page do not extend the session.
 func TestUse(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -276,8 +275,8 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestSeveralHospitals: each hospital is shown at its path, in the role of the person there.
-// Another hospital is not found, and neither is one in which the session has ended.
+// TestSeveralHospitals: each hospital is shown at its path, with the person's role in that hospital. Any other
+// hospital is not found, nor is one in which the session has ended.
 func TestSeveralHospitals(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -340,7 +339,7 @@ func TestThemeKeepsThePage(t *testing.T) {
 	}
 }
 
-// TestSlashAtTheEnd: a path with a trailing slash redirects to its page.
+// TestSlashAtTheEnd: a path with a trailing slash redirects to the page without it.
 func TestSlashAtTheEnd(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

@@ -44,7 +44,7 @@ func zone(name string) *time.Location {
 
 func ago(d time.Duration) acuity.Instant { return acuity.At(half.Add(-d)) }
 
-// ward has the pages of hospitals in memory, with a signed-in user.
+// ward serves the pages of hospitals that are in memory, with a signed-in user.
 type ward struct {
 	http.Handler
 	t       testing.TB
@@ -55,13 +55,13 @@ type ward struct {
 	err     error
 	layouts map[string]*layout.Layout
 	record  recorded
-	trends  trends // replaces the record; nil: the record
+	trends  trends // replaces the recorded trends; nil: not replaced
 	users   *users.Register
 	role    users.Role
 	watch   map[chan string][]string
 	cookie  string
 	read    int
-	goes    func() time.Duration // nil if the clock is stopped
+	goes    func() time.Duration // elapsed time; nil: the clock is stopped
 }
 
 func newWard(t testing.TB, chart *acuity.Chart) *ward {
@@ -98,7 +98,7 @@ func (w *ward) clock() time.Time {
 	return w.at()
 }
 
-// at returns the time. The caller must hold the lock.
+// at returns the time in the ward. The caller must hold the lock.
 func (w *ward) at() time.Time {
 	if w.goes != nil {
 		return w.now.Add(w.goes())
@@ -203,7 +203,7 @@ func (w *ward) change(hospital string, do func(*acuity.Chart)) {
 	}
 }
 
-// live starts the clock of the ward.
+// live starts the ward's clock.
 func (w *ward) live() {
 	began := time.Now()
 	w.mu.Lock()
@@ -219,7 +219,7 @@ func (w *ward) skip(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-// fail makes every read return err; nil ends that.
+// fail makes every read return err, or succeed again if err is nil.
 func (w *ward) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -253,7 +253,7 @@ func (w *ward) UseLink(context.Context, string, users.SignIn) (users.Session, er
 	return s, nil
 }
 
-// alsoIn makes the session of the ward valid in the hospital of another user of the person.
+// alsoIn makes the ward's session valid in another hospital, where the person is the given user.
 func (w *ward) alsoIn(u users.User) {
 	w.users.SetUser(u)
 	s, known := w.users.Session("session")
@@ -270,7 +270,7 @@ func (*ward) EndSessions(context.Context, string, ...users.Session) error { retu
 
 func (*ward) RefuseSignIn(context.Context, [][]byte, string) {}
 
-// plain seals only with the name.
+// plain is a fake seal that only adds the name.
 type plain struct{}
 
 func (plain) Seal(name string, clear []byte) []byte { return append([]byte(name), clear...) }
@@ -299,7 +299,7 @@ func (w *ward) do(method, path string, header http.Header) *http.Response {
 	return rec.Result()
 }
 
-// page returns a page in a language.
+// page returns a page in the given language.
 func (w *ward) page(path, language string) (status int, html string) {
 	w.t.Helper()
 	answer := w.do(http.MethodGet, path, http.Header{"Accept-Language": {language}})

@@ -118,7 +118,7 @@ func (s *site) mountUnit(r chi.Router, base string) {
 		Administration: s.Administration, Verdict: s.verdictOf, Secure: s.Secure, Now: s.Now, Log: s.Log,
 	})
 	r.Get(base+"/*", s.RequireRole(users.Viewer, func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-		if short := strings.TrimRight(r.URL.Path, "/"); short != r.URL.Path && short != auth.AppPath+"/u" { // without the slash, the path is that of a page
+		if short := strings.TrimRight(r.URL.Path, "/"); short != r.URL.Path && short != auth.AppPath+"/u" { // a trailing slash
 			http.Redirect(w, r, (&url.URL{Path: short, RawQuery: r.URL.RawQuery}).String(), http.StatusPermanentRedirect)
 			return
 		}

@@ -1,4 +1,4 @@
-// Package apicall sends the requests of a page to the API of the same process.
+// Package apicall sends requests from pages to the API in the same process.
 package apicall
 
 import (
@@ -15,10 +15,10 @@ import (
 // ErrUnclear means that it is unknown whether the API executed the request.
 var ErrUnclear = errors.New("the API did not respond")
 
-// timeout limits a request; the API responds earlier.
+// timeout is the time limit of a request. The API normally responds much sooner.
 const timeout = 10 * time.Second
 
-// Refusal is the reason for which the API refuses a request, as in the response.
+// Refusal is the reason why the API refused a request, as in its response.
 type Refusal struct {
 	Status  int `json:"-"`
 	Code    string
@@ -26,7 +26,7 @@ type Refusal struct {
 	Details []RefusedField
 }
 
-// RefusedField is a broken rule of one field, named by its path in the body.
+// RefusedField is a rule that a field broke; Path is the field's path in the body.
 type RefusedField struct{ Path, Rule string }
 
 // IsOvertaken reports whether another user changed the resource since it was displayed.
@@ -40,7 +40,7 @@ func (f *Refusal) PageStatus() int {
 	return http.StatusUnprocessableEntity
 }
 
-// Answer is the response of the API to one request.
+// Answer is the API's response to a request.
 type Answer struct {
 	Version string // entity tag, without quotes
 	Refused *Refusal
@@ -48,7 +48,7 @@ type Answer struct {
 	data    json.RawMessage
 }
 
-// Send sends one request to a handler of the API. The body is written as JSON unless it is JSON already; nil means no
+// Send sends one request to a handler of the API. The body is encoded as JSON unless it already is JSON; nil means no
 // body. A refusal is part of the response. An error other than [ErrUnclear] means that the request was not sent.
 func Send(ctx context.Context, api http.Handler, method, path string, header http.Header, body any) (*Answer, error) {
 	var text []byte
@@ -62,7 +62,7 @@ func Send(ctx context.Context, api http.Handler, method, path string, header htt
 			return nil, fmt.Errorf("write the body: %w", err)
 		}
 	}
-	// The handler gets a separate context, because it may also be the one that serves the page.
+	// The handler gets a separate context, because the same handler may serve the page.
 	inner, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
@@ -110,7 +110,7 @@ func (r *recorder) WriteHeader(status int) {
 // Write implements [http.ResponseWriter].
 func (r *recorder) Write(b []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)
-	return r.body.Write(b) //nolint:wrapcheck // a write to memory
+	return r.body.Write(b) //nolint:wrapcheck // writes to memory
 }
 
 // readAnswer parses the envelope of a response.

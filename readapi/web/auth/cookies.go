@@ -8,29 +8,30 @@ import (
 	"time"
 )
 
-// Seals seals the values of cookies. A value can be opened only with the name with which it was sealed.
+// Seals seals the values of cookies. A value can be opened only with the name that was used to seal it.
 type Seals interface {
 	Seal(name string, clear []byte) []byte
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// Cookie is a kind of sealed cookie of the pages.
+// Cookie is a kind of sealed cookie that the pages use.
 type Cookie struct {
 	Suffix  string        // suffix of its name
-	Purpose string        // name with which the value is sealed
+	Purpose string        // name that is used to seal the value
 	Age     time.Duration // lifetime in the browser; 0: until the browser is closed
 }
 
 // Cookies reads and writes the sealed cookies of a browser.
 type Cookies struct {
-	Seals  Seals // nil: signing in is disabled
+	Seals  Seals // nil: sign-in is disabled
 	Users  Users
 	Now    func() time.Time
 	Secure bool // the pages are served over HTTPS
-	// Await waits briefly until this process has read the settings up to a position. nil means that it has read them
-	// all.
+	// Await waits briefly until this process has read the settings up to a position. nil means that it has always
+	// read all of them.
 	Await func(ctx context.Context, position int64)
-	// Position returns how far this process has read the settings. nil means that there is no other reader.
+	// Position returns up to which position this process has read the settings. It is nil if this is the only
+	// process.
 	Position func() int64
 }
 
@@ -43,7 +44,7 @@ func (c *Cookies) Name(k Cookie) string {
 	return "svc-dev" + k.Suffix
 }
 
-// Set sends a value to the browser. The value must be encodable as JSON.
+// Set sends a cookie with a value to the browser. The value must be encodable as JSON.
 func (c *Cookies) Set(w http.ResponseWriter, k Cookie, value any) {
 	clear, err := json.Marshal(value)
 	if err != nil {
@@ -56,7 +57,7 @@ func (c *Cookies) Set(w http.ResponseWriter, k Cookie, value any) {
 func (c *Cookies) Remove(w http.ResponseWriter, k Cookie) { c.write(w, k, "", -time.Second) }
 
 func (c *Cookies) write(w http.ResponseWriter, k Cookie, text string, age time.Duration) {
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure except for plain HTTP on a loopback address
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure is off only for plain HTTP on a loopback address
 		Name: c.Name(k), Value: text, Path: "/", MaxAge: int(age / time.Second),
 		Secure: c.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})

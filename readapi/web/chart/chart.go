@@ -1,7 +1,7 @@
 // Package chart draws charts as SVG.
 //
-// A chart is self-contained SVG text. It uses the classes of the style sheet and the shapes of the page (symbols g, y,
-// o, r). It has a title for screen readers, and no script. Equal values produce equal bytes.
+// A chart is SVG text that uses the classes of the style sheet and the shapes of the page (symbols g, y, o, r). It
+// has a title for screen readers and no script. Equal values produce equal bytes.
 package chart
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// canvas collects the elements of one figure.
+// canvas collects the elements of a figure.
 type canvas struct {
 	strings.Builder
 
@@ -29,7 +29,7 @@ func newCanvas(width, height int, class, title string) *canvas {
 
 // add appends markup. Text arguments are escaped.
 func (c *canvas) add(format string, values ...any) {
-	fmt.Fprintf(c, format, values...) //nolint:errcheck // a write to memory
+	fmt.Fprintf(c, format, values...) //nolint:errcheck // writes to memory
 }
 
 // path draws a line through points, or fills what they enclose.
@@ -43,7 +43,7 @@ func (c *canvas) dot(x, y, radius float64) {
 	c.add(`<circle class="dot" cx="%s" cy="%s" r="%s"/>`, number(x), number(y), number(radius))
 }
 
-// text writes text at a point. Anchor is start, middle or end.
+// text writes text at a point. anchor is start, middle or end.
 func (c *canvas) text(class, anchor string, x, y float64, words string) {
 	if words == "" {
 		return
@@ -83,10 +83,10 @@ func (c *canvas) stripe(x, y, width, height float64) {
 
 func (c *canvas) done() template.HTML {
 	c.add(`</svg>`)
-	return template.HTML(c.String()) //nolint:gosec // all text was escaped
+	return template.HTML(c.String()) //nolint:gosec // all text is escaped
 }
 
-// letters are the names of the shape and the color of each level, green first.
+// letters has a letter for each level, green first, which names the level's shape and color.
 var letters = [...]string{"g", "y", "o", "r"}
 
 // number formats a coordinate with at most one decimal.
@@ -111,7 +111,7 @@ func block(left, right, top, foot float64) string {
 	return fmt.Sprintf("M%s %sH%sV%sH%[1]sz", number(left), number(top), number(right), number(foot))
 }
 
-// held returns the corners of a step line: each value applies until the next one, and the last one until end.
+// held returns the corners of a stepped line: each value applies until the next one, and the last one until end.
 func held(n int, at func(i int) point, end float64) (points []point) {
 	for i := range n {
 		p, until := at(i), end
@@ -151,7 +151,7 @@ func ticks(low, high float64, count int) []float64 {
 			break
 		}
 	}
-	step = max(step, 1) // whole numbers of nurses
+	step = max(step, 1) // at least a whole nurse
 	first, last := math.Floor(low/step)*step, math.Ceil(high/step)*step
 	var all []float64
 	for v := first; v <= last+step/2; v += step {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// These define the canvas of a chart of rows, each with a name on its left.
+// These are the dimensions of a chart with rows, each with a name on the left.
 const (
 	rowsWidth         = 560
 	rowsLeft          = 196.0
 	rowsTop, rowEvery = 30.0, 36.0
 	rowBar            = 22.0
-	mostName          = 27 // maximum characters that fit
+	mostName          = 27 // maximum number of characters of a name
 )
 
 // shorten truncates a name that does not fit.
@@ -48,7 +48,7 @@ func (c *canvas) drawMark(x, foot float64, words string) {
 	c.text("k", anchor, x, foot+22, words)
 }
 
-// Ladder is the demand of each factor of a room, in nurses; the largest one applies.
+// Ladder is a chart of the demand of each factor of a room, in nurses; the largest one applies.
 type Ladder struct {
 	Title       string
 	Rungs       []Rung
@@ -56,10 +56,10 @@ type Ladder struct {
 	CountsLabel string
 }
 
-// Rung is one factor.
+// Rung is one factor on the ladder.
 type Rung struct {
 	Name   string
-	Begins float64 // start of the bar, because additional demand is stacked
+	Begins float64 // where the bar starts: additional demand is stacked
 	Nurses float64 // 0: no demand
 	Leads  bool
 	Label  string
@@ -108,7 +108,7 @@ func (l *Ladder) SVG() template.HTML {
 		switch {
 		case end <= (rowsLeft+right)/2+40:
 			c.text("k2", "start", math.Max(end, rowsLeft)+10, rowAt(i)+15, r.Label)
-		case r.Leads: // no space to the right
+		case r.Leads: // there is no space on the right
 			c.text("ki", "end", end-8, rowAt(i)+15, r.Label)
 		default:
 			c.text("", "end", end-8, rowAt(i)+15, r.Label)
@@ -117,7 +117,7 @@ func (l *Ladder) SVG() template.HTML {
 	return c.done()
 }
 
-// Sum is a chart of parts that add up, each a fraction of what the previous parts have left.
+// Sum is a chart of parts that add up, each as a fraction of what the previous parts left.
 type Sum struct {
 	Title string
 	Most  float64
@@ -125,7 +125,7 @@ type Sum struct {
 	Label string // label of the total
 }
 
-// SumPart is one part.
+// SumPart is one part of a sum.
 type SumPart struct {
 	Name   string
 	Points float64
@@ -153,14 +153,14 @@ func (s *Sum) SVG() template.HTML {
 	return c.done()
 }
 
-// Score is a chart of a score out of 100 from two parts, on the scale of colors.
+// Score is a chart of a score out of 100, which has two parts, on the scale of colors.
 type Score struct {
 	Title                      string
 	Demand, Severity           float64 // points
 	DemandLabel, SeverityLabel string
 	Label                      string
 	Bounds                     []int // scores at which the colors begin, except the first
-	Next                       int   // score after the next change by a timer
+	Next                       int   // score after a timer next changes it
 	NextLabel                  string
 }
 
@@ -205,7 +205,7 @@ func (s *Score) SVG() template.HTML {
 	return c.done()
 }
 
-// Steps is a chart of the need from now on, as far as the known clocks reach.
+// Steps is a chart of the need from now on, as the known timers will change it.
 type Steps struct {
 	Title    string
 	From, To time.Time
@@ -213,7 +213,7 @@ type Steps struct {
 	Steps    []Step
 }
 
-// Step is a need from an instant on.
+// Step is a need that applies from an instant on.
 type Step struct {
 	At     time.Time
 	Nurses float64
@@ -246,7 +246,7 @@ func (s *Steps) SVG() template.HTML {
 	c.line("ax", point{left, foot}, point{right, foot})
 	place := func(i int) point { return point{x.atTime(s.Steps[i].At), y.at(s.Steps[i].Nurses)} }
 	c.line("was", held(len(s.Steps), place, right)...)
-	free := 0.0 // x coordinate from which a label fits
+	free := 0.0 // x coordinate from which there is space for a label
 	for i, step := range s.Steps {
 		if i == 0 {
 			continue

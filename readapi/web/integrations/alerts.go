@@ -87,8 +87,8 @@ func showAlertsAdmin(d *adminRequest) {
 	d.show("alerts.list", &out)
 }
 
-// nameEscalation returns the recipients to which a tier without escalation recipients escalates: those of the next
-// higher tier that has recipients or, if there is none, those of the tier and the lower tiers.
+// nameEscalation names the recipients to whom a tier escalates if it has no escalation recipients of its own: those
+// of the next higher tier that has any or, if there is none, those of this tier and the lower ones.
 func nameEscalation(d *adminRequest, tiers []apiTier, i int) string {
 	for _, above := range tiers[i+1:] {
 		if above.Enabled && len(above.Recipients) > 0 {
@@ -120,7 +120,7 @@ func newTierLine(d *adminRequest, t *apiTier, escalation string, people []apiRec
 	return line
 }
 
-// joinLabels returns the names of recipients, in the order in which they are notified.
+// joinLabels returns the names of recipients, in the order in which the recipients are notified.
 func joinLabels(ids []string, people []apiRecipient) string {
 	var names []string
 	for _, id := range ids {
@@ -133,7 +133,7 @@ func joinLabels(ids []string, people []apiRecipient) string {
 	return strings.Join(names, ", ")
 }
 
-// formatMinutes formats a limit of a tier; 0 means no limit.
+// formatMinutes formats a tier's time limit in minutes; 0 means no limit.
 func formatMinutes(d *adminRequest, n int) string {
 	if n == 0 {
 		return "–"
@@ -146,7 +146,7 @@ type tierPage struct {
 	adminPage
 	ID                 string
 	Level              colored
-	Recipients, Others []option // recipients notified first, and recipients notified without an acknowledgment
+	Recipients, Others []option // notified first, and notified if nobody acknowledges
 	Channels           []option
 }
 
@@ -164,7 +164,7 @@ func listTierValues(t *apiTier) url.Values {
 	return v
 }
 
-// tierFields are the fields of a tier.
+// tierFields are the form fields of a tier.
 var tierFields = []formField{
 	{name: "enabled", label: "tiers.enabled"},
 	{name: "recipients", label: "tiers.recipients"},
@@ -201,7 +201,7 @@ func showTier(d *adminRequest) {
 	d.show("alerts.tier", &out)
 }
 
-// keepOrder returns the selected ids in their previous order, followed by new ones.
+// keepOrder returns the selected ids: first the previous ones, in their order, and then the new ones.
 func keepOrder(chosen, before []string) []string {
 	out := []string{}
 	for _, id := range before {
@@ -237,7 +237,7 @@ func setTier(d *adminRequest) {
 	d.leaveNotice(d.pathTo(), "tiers.done", "tier", tier)
 }
 
-// apiEpisode is an alert with its notified recipients, in an API response.
+// apiEpisode is an alert with the recipients that were notified, in an API response.
 type apiEpisode struct {
 	ID, Tier, Level, Reason             string
 	OpenedAt, ClosedAt, AckedAt, ToldAt *time.Time
@@ -275,7 +275,7 @@ func showEpisodes(d *adminRequest) {
 	}
 	out := episodesPage{adminPage: d.newPage("episodes")}
 	out.Tabs = listAlertTabs(d, "episodes")
-	if d.refused == nil { // after an error, the URL is that of the act and cannot be reloaded
+	if d.refused == nil { // after an error, the URL is that of the act, which cannot be reloaded
 		out.Poll, out.Refresh = feedsPoll, page.RefreshSeconds
 	}
 	out.Rows = newRows(d, &out.adminPage, all, newEpisodeRow)

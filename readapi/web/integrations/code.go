@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// codePage shows the candidate factors of a code, and the effect of a mapping.
+// codePage shows the candidate factors for a code, and the effect of a mapping.
 type codePage struct {
 	adminPage
 	Code        codeRow
@@ -15,9 +15,9 @@ type codePage struct {
 	Factors     []option
 	Kinds       []option
 	Ops         []option
-	Row         *mapRow // current row of the map; nil: there is none
+	Row         *mapRow // current row of the map; nil: none
 	Effect      *effect // effect of the mapping; nil: not requested
-	Before      string  // factor of the row before the last change; "": the row is new
+	Before      string  // factor in the row before the last change; "": the row is new
 	Undo        bool    // the row was just created or changed
 	Status      string
 }
@@ -27,8 +27,8 @@ type suggestionRow struct {
 	Chosen        bool
 }
 
-// readCode returns a code of the worklist. For a code that is not on the list, it returns only the name. It returns
-// false after it has sent an error response.
+// readCode returns a code from the worklist. For a code that is not on the worklist, it returns only system, code and
+// kind. If it returns false, it has sent an error response.
 func readCode(d *adminRequest, system, code, kind string) (c apiCode, ok bool) {
 	var list codeList
 	if _, ok = d.read(worklistAPI+"?"+url.Values{"code": {code}}.Encode(), &list); !ok {
@@ -40,16 +40,16 @@ func readCode(d *adminRequest, system, code, kind string) (c apiCode, ok bool) {
 	return apiCode{System: system, Code: code, Kind: kind}, true
 }
 
-// showCodeOfQuery shows the code that the query names.
+// showCodeOfQuery shows the code given in the query.
 func showCodeOfQuery(d *adminRequest) {
 	q := d.r.URL.Query()
 	showCode(d, q.Get("system"), q.Get("code"), q.Get("kind"))
 }
 
-// kindsOfCodes are the kinds of statements in which a code can occur; the first means any.
+// kindsOfCodes are the kinds of facts in which a code can occur; "" means any.
 var kindsOfCodes = []string{"", "medication", "observation", "lab", "device", "diagnosis"}
 
-// mappingFields are the fields of a row of the map.
+// mappingFields are the form fields of a row of the map.
 var mappingFields = []formField{
 	{name: "factor", label: "terms.factor", path: "factorId"},
 	{name: "comment", label: "terms.comment"},
@@ -96,8 +96,8 @@ func showCode(d *adminRequest, system, code, kind string) {
 	d.show("terms.code", &out)
 }
 
-// findMapping returns the row of the map that the page of a code shows, according to the entered values or the query,
-// or nil if there is none.
+// findMapping returns the map row to show on the page of a code, chosen by the entered values or the query, or nil if
+// there is none.
 func findMapping(d *adminRequest, all []apiMapping, system, code, kind string) (row *apiMapping) {
 	typed, id := d.r.PostForm, d.r.URL.Query().Get("id")
 	for i := range all {
@@ -150,13 +150,13 @@ func chooseFactor(d *adminRequest, out *codePage, c *apiCode) {
 	}
 }
 
-// readMappingForm returns the row in a form, in the format of the API.
+// readMappingForm returns the row from a form, in the API's format.
 func readMappingForm(f url.Values) map[string]any {
 	factor := f.Get("factor")
 	if other := f.Get("other"); other != "" {
 		factor = other
 	}
-	f.Set("factor", factor) // the form shows the value again
+	f.Set("factor", factor) // the form then shows the chosen value
 	body := map[string]any{
 		"system": f.Get("system"), "code": f.Get("code"), "factorId": factor, "comment": strings.TrimSpace(f.Get("comment")),
 	}
@@ -193,7 +193,7 @@ func actOnCode(d *adminRequest) {
 	}
 }
 
-// mappingIDs has the rows that a change of the map created.
+// mappingIDs has the ids of the rows that a change to the map created.
 type mappingIDs struct {
 	Mappings []struct{ ID, FactorID string }
 }

@@ -39,7 +39,7 @@ type deliveryList struct {
 	Next  *string
 }
 
-// deliveryStates are the states that the list can be filtered by.
+// deliveryStates are the states by which the list can be filtered.
 var deliveryStates = []string{
 	string(outbound.Pending), string(outbound.Delivered), string(outbound.Rejected), string(outbound.Expired), string(outbound.Poison),
 	string(outbound.Cancelled), string(outbound.Failed), string(outbound.Suppressed), string(outbound.Superseded),
@@ -95,7 +95,7 @@ type deliveryPage struct {
 	Command *apiCommand
 	Counted string
 	Only    []option
-	Ready   bool // the window was counted, so the replay may begin
+	Ready   bool // the deliveries have been counted, so the replay may begin
 }
 
 func showDelivery(d *adminRequest) {
@@ -109,7 +109,7 @@ func showDelivery(d *adminRequest) {
 	}
 }
 
-// readDelivery returns a delivery to an endpoint. It returns false after it has sent an error response.
+// readDelivery returns a delivery to an endpoint. If it returns false, it has sent an error response.
 func readDelivery(d *adminRequest, w *apiWebhook, id string) (*apiDelivery, bool) {
 	v := &apiDelivery{}
 	if _, ok := d.read(deliveriesAPI+url.PathEscape(id), v); !ok {
@@ -133,8 +133,8 @@ type apiCommand struct {
 	DeliveryID      *string
 }
 
-// readCommand returns a command for its page. Shortly after the command was issued, the notifier may not have read it;
-// the command then counts as unfinished. readCommand returns false after it has sent an error response.
+// readCommand returns a command for its page. A command that was issued just now may be unknown to the notifier; it
+// is treated as unfinished. If readCommand returns false, it has sent an error response.
 func (d *adminRequest) readCommand(id string) (c *apiCommand, ok bool) {
 	path := commandsAPI + url.PathEscape(id)
 	if verb := d.orderedVerb(); verb != "" && d.isMissing(path) {
@@ -150,7 +150,7 @@ func testWebhook(d *adminRequest) {
 	orderCommand(d, path, outbound.VerbTest, body, showRefusal)
 }
 
-// orderCommand issues a command for the endpoint of the path through the API, and redirects to the page of the
+// orderCommand issues a command through the API for the endpoint in the path, and redirects to the page of the
 // command.
 func orderCommand(d *adminRequest, path string, verb outbound.Verb, body any, showForm func(*adminRequest)) {
 	var ordered apiCommand
@@ -159,7 +159,7 @@ func orderCommand(d *adminRequest, path string, verb outbound.Verb, body any, sh
 	}
 }
 
-// showRefusal responds with the API's error message only, for an act without fields.
+// showRefusal shows only the API's error message, because the act has no fields.
 func showRefusal(d *adminRequest) {
 	d.show("webhooks.refused", &deliveryPage{adminPage: d.newPage("int.refused")})
 }
@@ -174,7 +174,7 @@ func retryDelivery(d *adminRequest) {
 	}
 }
 
-// showCommand shows the progress of a test, a retry or a replay, and follows it.
+// showCommand shows the progress of a test, a retry or a replay; the page refreshes until it ends.
 func showCommand(d *adminRequest) {
 	w, _, ok := readWebhook(d)
 	if !ok {
@@ -217,8 +217,7 @@ func stopCommand(d *adminRequest) {
 	}
 }
 
-// parseLocalTime returns a form's time in the format of the API, which interprets it in the time zone of the
-// hospital.
+// parseLocalTime returns a time from a form in the API's format. The API interprets it in the hospital's time zone.
 func parseLocalTime(typed string) any {
 	switch typed = strings.TrimSpace(typed); {
 	case typed == "":
@@ -230,7 +229,7 @@ func parseLocalTime(typed string) any {
 }
 
 // showReplay shows the form for a time window. The page then says how many deliveries would be sent again, and offers
-// to start.
+// to start the replay.
 func showReplay(d *adminRequest) {
 	w, _, ok := readWebhook(d)
 	if !ok {
@@ -260,7 +259,7 @@ func showReplay(d *adminRequest) {
 	d.show("webhooks.replay", &out)
 }
 
-// readReplayForm returns the time window in a form, in the format of the API.
+// readReplayForm returns the time window from a form, in the API's format.
 func readReplayForm(f url.Values) map[string]any {
 	body := map[string]any{"since": parseLocalTime(f.Get("since"))}
 	if until := parseLocalTime(f.Get("until")); until != nil {

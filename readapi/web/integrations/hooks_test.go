@@ -57,7 +57,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestHookActs: each form sends one request to the API, with the version that the form showed.
+// TestHookActs: each form sends one request to the API, with the version that the form was based on.
 func TestHookActs(t *testing.T) {
 	t.Parallel()
 	all := `"enabled":true,"events":["ping"],"ratePerSecond":50,"readerKeyIds":["key_a","key_b"],"rooms":[1,"x"],"timeoutSeconds":10,"url":"https://ops.example/new"`
@@ -103,8 +103,8 @@ func TestHookActs(t *testing.T) {
 	}
 }
 
-// TestHookRefused: a refused form is shown again with the API's message, but without the secret. If
-// another person made a change first, the page shows the current values.
+// TestHookRefused: after a refusal, the form is shown again with the API's message but without the secret. If another
+// person made a change first, the page shows the current values.
 func TestHookRefused(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)
@@ -152,8 +152,8 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestWallsAndUsers: a page shows the link of a wall display once. A change of a person sends the
-// version that the page showed.
+// TestWallsAndUsers: a page shows the link of a wall display only once. A change to a user sends the version that the
+// page showed.
 func TestWallsAndUsers(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -197,8 +197,8 @@ func TestWallsAndUsers(t *testing.T) {
 	}
 }
 
-// TestInvitePerson creates a one-time link on behalf of the administrator, and shows it once. A
-// refusal is shown at its field.
+// TestInvitePerson: a one-time link is created on behalf of the administrator and shown once. A refusal is shown at
+// its field.
 func TestInvitePerson(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -223,8 +223,8 @@ func TestInvitePerson(t *testing.T) {
 	}
 }
 
-// TestWithdrawInvitation: a page asks for confirmation before it withdraws an invitation on behalf
-// of the administrator. A withdrawn invitation is not found.
+// TestWithdrawInvitation: a page asks for confirmation before an invitation is withdrawn on behalf of the
+// administrator. Afterwards, the invitation is not found.
 func TestWithdrawInvitation(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -259,8 +259,8 @@ func TestWithdrawInvitation(t *testing.T) {
 	}
 }
 
-// TestAuditPages: the audit log can be filtered, names the person of each entry, continues at a
-// cursor, and can be downloaded as a file.
+// TestAuditPages: the audit log can be filtered, names the person in each entry, continues at a cursor, and can be
+// downloaded as a file.
 func TestAuditPages(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -291,8 +291,8 @@ func TestAuditPages(t *testing.T) {
 	}
 }
 
-// TestSecretsStayOut: only the page that shows a secret contains it. No other answer and no header
-// does.
+// TestSecretsStayOut: a secret is contained only in the page that shows it, and not in any other answer or in a
+// header.
 func TestSecretsStayOut(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)

@@ -18,9 +18,9 @@ import (
 // hidden matches the hidden fields of a form.
 var hidden = regexp.MustCompile(`<input type="hidden" name="(version|was)" value="([^"]*)">`)
 
-// TestFileOvertaken: the preview of a file contains the version of its table. If the table has
-// changed before the file is applied, the file is refused, and the page shows the old, the current
-// and the new value of each row. The next attempt is based on the current table.
+// TestFileOvertaken: the preview of a file contains the version of the table. If the table has changed before the
+// file is applied, the file is refused, and the page shows each row's old, current and new value. The next attempt is
+// based on the current table.
 func TestFileOvertaken(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ page, list, api, rows, before, now, did, says string }{
@@ -84,7 +84,7 @@ func TestFileOvertaken(t *testing.T) {
 	}
 }
 
-// TestFileFaultsInSpanish: a Spanish page describes the faults of a file in Spanish.
+// TestFileFaultsInSpanish: a Spanish page describes the errors in a file in Spanish.
 func TestFileFaultsInSpanish(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ page, rows, says string }{
@@ -157,7 +157,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestInvalidFiles: the page refuses a text that is not a table without a request to the API.
+// TestInvalidFiles: the page refuses text that is not a table, without a request to the API.
 func TestInvalidFiles(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ rows, says string }{
@@ -181,8 +181,8 @@ func TestInvalidFiles(t *testing.T) {
 	}
 }
 
-// TestFewImportsAtOnce: a hospital may import two files at once. A third import is refused without
-// being read, and succeeds when another has ended.
+// TestFewImportsAtOnce: a hospital may import two files at once. A third import is refused without being read, and
+// succeeds once one of the others has ended.
 func TestFewImportsAtOnce(t *testing.T) {
 	t.Parallel()
 	const path = "/app/integrations/terminology/import"
@@ -219,8 +219,8 @@ func TestFewImportsAtOnce(t *testing.T) {
 	}
 }
 
-// TestFewImportsOfAProcess: a process runs imports of at most eight hospitals at once. The next
-// hospital is refused because the service is busy, and is first when an import has ended.
+// TestFewImportsOfAProcess: a process runs imports for at most eight hospitals at once. The next hospital is refused
+// because the service is busy, and comes first once an import has ended.
 func TestFewImportsOfAProcess(t *testing.T) {
 	t.Parallel()
 	var all imports
@@ -247,7 +247,7 @@ func TestFewImportsOfAProcess(t *testing.T) {
 	}
 }
 
-// TestFormsAreSmall: a form without a file is limited to a small size.
+// TestFormsAreSmall: forms without a file may only be small.
 func TestFormsAreSmall(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)

@@ -110,7 +110,7 @@ func (a *admins) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !known:
 		w.WriteHeader(http.StatusNotFound)
-		io.WriteString(w, `{"ok":false,"error":{"code":"not_found","message":"There is no such thing."}}`) //nolint:errcheck // writes to memory
+		io.WriteString(w, `{"ok":false,"error":{"code":"not_found","message":"There is no such thing."}}`) //nolint:errcheck // in memory
 	case refused && len(status) == 3:
 		w.WriteHeader(map[string]int{"400": 400, "412": 412, "422": 422, "503": 503}[status])
 		io.WriteString(w, `{"ok":false,"error":{`+said+`}`) //nolint:errcheck // writes to memory

@@ -14,7 +14,7 @@ import (
 
 const keysAPI = "/api/admin/keys"
 
-// The list marks a key that has been unused for at least this time, or that expires within this time.
+// The list marks keys that have been unused for at least this time, and keys that expire within this time.
 const (
 	keyUnusedFor = 90 * 24 * time.Hour
 	keyEndsSoon  = 14 * 24 * time.Hour
@@ -38,12 +38,12 @@ type apiKey struct {
 	RevokedAt                         *time.Time
 	Rate                              float64
 	Burst                             int
-	Key                               string // secret, only of a new key
+	Key                               string // the secret; only for a new key
 }
 
 var keyList = list[apiKey]{keysAPI, "keys"}
 
-// keysPage is the list of keys.
+// keysPage shows the list of keys.
 type keysPage struct {
 	adminPage
 	Rows  []keyRow
@@ -103,13 +103,13 @@ type keyPage struct {
 	Overlaps []option
 }
 
-// scopeRow is a scope with the paths that it opens.
+// scopeRow is a scope with the paths that it gives access to.
 type scopeRow struct {
 	option
 	Paths []string
 }
 
-// keyPresets are the scopes that one kind of sender or reader needs.
+// keyPresets are sets of scopes, each for one kind of sender or reader.
 var keyPresets = []struct {
 	name   string
 	scopes []access.Scope
@@ -120,7 +120,7 @@ var keyPresets = []struct {
 	{"partner", []access.Scope{access.ReadUnitState, access.ReadPredict}},
 }
 
-// listScopes returns all scopes that a key may have.
+// listScopes returns all scopes that a key can have.
 func listScopes(d *adminRequest, f *form) (rows []scopeRow) {
 	for _, scope := range append(access.Scopes(), access.Admin) {
 		row := scopeRow{option: option{string(scope), d.T("scope." + string(scope)), f.Has("scopes", string(scope))}}
@@ -158,8 +158,8 @@ func showNewKey(d *adminRequest) {
 	d.show("keys.new", &out)
 }
 
-// endDay returns the last second of an entered day in the format of the API, which interprets it in the time zone of
-// the hospital.
+// endDay returns the last second of an entered day in the API's format. The API interprets it in the hospital's time
+// zone.
 func endDay(typed string) any {
 	switch typed = strings.TrimSpace(typed); {
 	case typed == "":
@@ -191,8 +191,8 @@ func showKeyOnce(d *adminRequest, made *apiKey) {
 	d.leaveSecret(d.pathTo(), &once{Say: d.T("keys.once", "name", made.Name), Value: made.Key, Curl: curl})
 }
 
-// chooseCurl returns a command to test a key. The command reads if the key allows it; if not, it sends the sample of
-// the documentation.
+// chooseCurl returns a command to test a key. If the key allows reads, the command reads; if not, it sends a sample
+// from the documentation.
 func chooseCurl(d *adminRequest, key string, scopes []string) string {
 	var best *contract.Operation
 	for i := range d.Administration.Operations {
@@ -209,7 +209,7 @@ func chooseCurl(d *adminRequest, key string, scopes []string) string {
 	return formatCurl(d.apiAddress(), key, best, d.now())
 }
 
-// rankToTry orders the operations for testing a key: reads first, past events last.
+// rankToTry ranks operations by how suitable they are for testing a key: reads first, past events last.
 func rankToTry(o *contract.Operation) int {
 	switch {
 	case o.Method == http.MethodGet:
@@ -226,7 +226,7 @@ var sampleTime = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[
 // hl7Time is the format of times in HL7.
 const hl7Time = "20060102150405-0700"
 
-// moveTimes shifts the times of a sample so that the latest is now, because old events would not affect the unit.
+// moveTimes shifts the times of a sample so that the latest is now, because old events might not affect the unit.
 func moveTimes(sample string, now time.Time) string {
 	parse := func(text string) (t time.Time, layout string) {
 		for _, layout := range []string{time.RFC3339, hl7Time} {
@@ -252,7 +252,7 @@ func moveTimes(sample string, now time.Time) string {
 	})
 }
 
-// formatCurl returns a command that sends the sample of an operation, as of now.
+// formatCurl returns a command that sends an operation's sample with current times.
 func formatCurl(address, key string, o *contract.Operation, now time.Time) string {
 	command := "curl " + quoteWord(address+o.Path) + " -H " + quoteWord("Authorization: Bearer "+key)
 	for i := range o.Bodies {
@@ -266,7 +266,7 @@ func formatCurl(address, key string, o *contract.Operation, now time.Time) strin
 // quoteWord quotes text for a shell.
 func quoteWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// showKeyQuestion shows the confirmation page for an act on the key of the path.
+// showKeyQuestion shows the confirmation page for an act on the key in the path.
 func showKeyQuestion(d *adminRequest, title string, words ...string) {
 	var k apiKey
 	version, ok := d.read(keysAPI+"/"+url.PathEscape(d.pathID()), &k)

@@ -11,30 +11,30 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// PastDays is the number of past days on which a changed rule is tried.
+// PastDays is the number of past days over which a changed rule is tried.
 const PastDays = 28
 
-// Past tries other values of a factor on recorded observations.
+// Past tries different values for a factor on recorded observations.
 type Past interface {
-	// Try returns what a rule would have changed in the last [PastDays] of a hospital. The trial runs in the
-	// background; the caller calls Try again until the result is ready.
+	// Try returns what a rule would have changed in a hospital in the last [PastDays]. The trial runs in the
+	// background, so the caller must repeat the call until the result is ready.
 	Try(ctx context.Context, hospital string, rule catalogue.Rule) PastResult
 }
 
 // PastResult is the progress or the result of a trial.
 type PastResult struct {
 	Ready       bool
-	Done, Total int64     // number of records, while the trial runs
-	Fault       PastFault // why there is no result; "": there is one, or the trial is running
+	Done, Total int64     // while the trial runs, numbers of records
+	Fault       PastFault // why there is no result; "": there is one, or the trial is still running
 	Since       time.Time // first compared verdict
 	Until       time.Time
-	Hours       int           // hours with a difference
-	Level       time.Duration // time with another level
+	Hours       int           // number of hours with a difference
+	Level       time.Duration // time with a different level
 	Changes     []PastChange
 	Worst       []PastHour // hours with the longest difference in level, newest first
 }
 
-// PastChange is how long the level, or the color of rooms, would have differed.
+// PastChange says for how long the level, or the color of rooms, would have differed.
 type PastChange struct {
 	Room       bool // true: the color of rooms; false: the level of the unit
 	Rooms      int  // number of rooms
@@ -49,18 +49,18 @@ type PastHour struct {
 	For        time.Duration
 }
 
-// PastFault is why a trial has no result.
+// PastFault says why a trial has no result.
 type PastFault string
 
 // These are the reasons why a trial has no result.
 const (
 	PastNothing PastFault = "nothing" // nothing was recorded
-	PastGone    PastFault = "gone"    // the beginning of the record is deleted, so the state cannot be computed
-	PastAway    PastFault = "away"    // the record cannot be read now
-	PastBusy    PastFault = "busy"    // the hospital has the maximum number of trials
+	PastGone    PastFault = "gone"    // the oldest records are deleted, so the state cannot be computed
+	PastAway    PastFault = "away"    // the records currently cannot be read
+	PastBusy    PastFault = "busy"    // the hospital is running the maximum number of trials
 )
 
-// pastPage shows what other values of a factor would have changed.
+// pastPage shows what different values for a factor would have changed.
 type pastPage struct {
 	adminPage
 	ID      string

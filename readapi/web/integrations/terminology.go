@@ -35,7 +35,7 @@ func terminologySection() *section {
 	}
 }
 
-// nameFactor returns the name of a factor by its id. The id "none" means a code without a meaning.
+// nameFactor returns the name of the factor with the given id. The id "none" stands for codes without a meaning.
 func nameFactor(d *adminRequest, id string) string {
 	if id == noFactor {
 		return d.T("terms.nothing")
@@ -43,7 +43,7 @@ func nameFactor(d *adminRequest, id string) string {
 	return d.Or("factor."+id, id)
 }
 
-// noFactor is the factor id of the API for a code without a meaning.
+// noFactor is the API's factor id for codes without a meaning.
 const noFactor = "none"
 
 // listFactors returns all factors of the catalogue, ordered by name.
@@ -68,7 +68,7 @@ type apiSuggestion struct {
 	Score            int
 }
 
-// worklistPage shows the unmapped codes, the most frequent first.
+// worklistPage shows the unmapped codes, most frequent first.
 type worklistPage struct {
 	adminPage
 	States []adminLink
@@ -126,7 +126,7 @@ func showWorklist(d *adminRequest) {
 	d.show("terms.worklist", &out)
 }
 
-// furthestPage limits the page in a query, so that its offset is valid for the API.
+// furthestPage is the maximum page number in a query, so that the resulting offset is valid for the API.
 const furthestPage = 1 << 20
 
 // codeList is a page of the worklist in an API response.
@@ -135,12 +135,12 @@ type codeList struct {
 	Total int
 }
 
-// find returns the code with a system and kind, where "" means any, or nil if there is none.
+// find returns the first code with the given system and kind, or nil if there is none. "" means any.
 func (l *codeList) find(system, kind string) *apiCode {
 	return findRow(l.Items, func(c *apiCode) bool { return c.System == system && (c.Kind == kind || kind == "") })
 }
 
-// readWorklist returns a page of the worklist, or the last page if the page is beyond the end. It returns false after
+// readWorklist returns a page of the worklist, or the last page if the page is beyond the end. If it returns false,
 // it has sent an error response.
 func readWorklist(d *adminRequest, ask url.Values, at int) (list codeList, ok bool) {
 	offset := max(at-1, 0) * rowsAPage

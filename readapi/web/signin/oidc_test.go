@@ -19,7 +19,7 @@ import (
 	"svc/readapi/web/page/pagetest"
 )
 
-// directory has the users in memory.
+// directory stores the users in memory.
 type directory struct{ p *pages }
 
 func (d directory) Hospitals() []string { return []string{"north", "south"} }
@@ -72,7 +72,7 @@ func (p *pages) begin(form ...string) (url.Values, *http.Cookie) {
 	return to.Query(), got.Result().Cookies()[0]
 }
 
-// TestProvider signs in with an identity provider.
+// TestProvider: a person signs in with an identity provider.
 func TestProvider(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -117,7 +117,7 @@ func TestProvider(t *testing.T) {
 			if u, _ := p.Users.User("north", "usr_ada"); u.Role != tt.role || u.Label != "AdaL." {
 				t.Errorf("user %+v", u)
 			}
-			// Repeating the answer signs in no user, because the code has been used.
+			// A repeated answer does not sign anyone in, because the code has been used.
 			if got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie); got.Code != http.StatusForbidden || !slices.Equal(p.links.Refused, []string{"unknown provider_replay"}) {
 				t.Errorf("once more: %d, on record %q", got.Code, p.links.Refused)
 			}
@@ -125,8 +125,7 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestProviderRefused: an invalid answer of the provider signs in no user, and the page says what
-// to do.
+// TestProviderRefused: an invalid answer from the provider does not sign anyone in, and the page says what to do.
 func TestProviderRefused(t *testing.T) {
 	t.Parallel()
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -220,8 +219,8 @@ func TestBrowserGoesAway(t *testing.T) {
 	}
 }
 
-// TestProviderIsAway: while the provider does not respond, the first page says so and sign-in links
-// work. Once it responds, sign-in with the provider works again.
+// TestProviderIsAway: while the provider is down, the first page says so, and sign-in links still work. Once the
+// provider responds, people can sign in with it again.
 func TestProviderIsAway(t *testing.T) {
 	t.Parallel()
 	p, i := provided(t)
@@ -245,9 +244,8 @@ func TestProviderIsAway(t *testing.T) {
 	}
 }
 
-// TestASVS684Freshness (ASVS 6.8.4, 7.6.2): an action that needs a fresh sign-in is available only
-// after the provider confirms that the person authenticated: after a new sign-in here, or within
-// the last hour.
+// TestASVS684Freshness (ASVS 6.8.4, 7.6.2): an act that needs a fresh sign-in is available only after the provider
+// has confirmed that the person authenticated within the last hour, or during the new sign-in.
 func TestASVS684Freshness(t *testing.T) {
 	t.Parallel()
 	noon := pagetest.Noon
@@ -303,8 +301,8 @@ func TestASVS684Freshness(t *testing.T) {
 	}
 }
 
-// TestASVS762ExplicitSignIn (ASVS 7.6.2): another site cannot start a sign-in at the provider, and
-// no page starts one automatically.
+// TestASVS762ExplicitSignIn (ASVS 7.6.2): other sites cannot start a sign-in at the provider, and no page starts one
+// automatically.
 func TestASVS762ExplicitSignIn(t *testing.T) {
 	t.Parallel()
 	p, _ := provided(t)
@@ -329,8 +327,8 @@ func TestASVS762ExplicitSignIn(t *testing.T) {
 	}
 }
 
-// TestASVS1052Subject (ASVS 10.5.2): a person is identified only by the subject of the token. A
-// token without a subject, or with another one, is not that person's.
+// TestASVS1052Subject (ASVS 10.5.2): a person is identified only by the subject of the token. A token without a
+// subject, or with a different one, does not belong to that person.
 func TestASVS1052Subject(t *testing.T) {
 	t.Parallel()
 	p, i := provided(t)
@@ -354,8 +352,8 @@ func TestASVS1052Subject(t *testing.T) {
 	}
 }
 
-// TestCallbackAsksTheProviderOnce: the cookie of one sign-in causes one request to the provider,
-// regardless of how often it is sent.
+// TestCallbackAsksTheProviderOnce: the cookie of one sign-in causes only one request to the provider, however often
+// it is sent.
 func TestCallbackAsksTheProviderOnce(t *testing.T) {
 	t.Parallel()
 	p, i := provided(t)

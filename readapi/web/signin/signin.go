@@ -1,4 +1,4 @@
-// Package signin signs people in to the pages, once with a link or with an identity provider.
+// Package signin signs people in to the pages, with a one-time link or through an identity provider.
 package signin
 
 import (
@@ -16,19 +16,20 @@ import (
 	"svc/readapi/web/page"
 )
 
-// LinkPath is the prefix of the path of a sign-in link. The token follows.
+// LinkPath is the path of a sign-in link, up to the token.
 const LinkPath = "/signin/"
 
-// Links are the links that sign a person in once.
+// Links stores the one-time links that sign people in.
 type Links interface {
-	// FindLink returns the link of a token, even if it was used or withdrawn, or has expired.
+	// FindLink returns the link that a token belongs to, even if the link has been used or withdrawn, or has expired.
 	FindLink(token string) (users.Link, bool)
 	// UseLink uses a link. If it is used concurrently, one person is signed in and the others get [users.ErrNoLink].
 	// Any other error means that the link currently cannot be used.
 	UseLink(ctx context.Context, token string, in users.SignIn) (users.Session, error)
-	// EndSessions ends sessions of one person in all hospitals. reason is a stable word.
+	// EndSessions ends sessions of one person, in all hospitals. reason is a stable code.
 	EndSessions(ctx context.Context, reason string, all ...users.Session) error
-	// RefuseSignIn records a failed sign-in. The hashes identify the person; nil means that the person is unknown.
+	// RefuseSignIn records a failed sign-in. subjects are hashes that identify the person; nil means that the person
+	// is unknown.
 	RefuseSignIn(ctx context.Context, subjects [][]byte, reason string)
 }
 
@@ -36,13 +37,13 @@ type Links interface {
 type Config struct {
 	Links     Links
 	Discovery *Discovery // nil: people sign in only with links
-	Directory Directory  // users of the provider
+	Directory Directory  // users who sign in through the provider
 	Users     auth.Users
 	Now       func() time.Time
 	Log       *slog.Logger
 }
 
-// site has the common parts of the pages of the sign-in.
+// site provides what the sign-in pages share.
 type site struct {
 	*page.Site
 	Config
@@ -98,7 +99,7 @@ func (s *site) showLink(w http.ResponseWriter, r *http.Request) {
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// refuseLink responds that a link is invalid. A known link was used or withdrawn, or has expired.
+// refuseLink responds that a link is invalid. A known link has been used or withdrawn, or has expired.
 func (s *site) refuseLink(w http.ResponseWriter, r *http.Request, known bool) {
 	status := http.StatusNotFound
 	if known {
@@ -134,16 +135,16 @@ func (s *site) useLink(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// describeSignIn describes the browser of a sign-in.
+// describeSignIn describes the browser that signs in.
 func (s *site) describeSignIn(r *http.Request) users.SignIn {
 	return users.SignIn{Browser: nameBrowser(r.UserAgent()), Before: s.Cookies.SessionID(r)}
 }
 
-// signOut ends the session of a browser. If the end cannot be recorded, a copy of the cookie would still be valid, so
-// the browser keeps the cookie and the page reports the failure.
+// signOut ends the session of a browser. If that cannot be recorded, the browser keeps its cookie and the page
+// reports the failure, because a copy of the cookie would still be valid.
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
 	if id := s.Cookies.SessionID(r); id != "" {
-		s.Cookies.ReadSession(r) //nolint:errcheck // waits for a session that began shortly before
+		s.Cookies.ReadSession(r) //nolint:errcheck // waits for a session that has just begun
 		if record, known := s.Users.Session(id); known {
 			httpapi.Identify(r.Context(), record.Hospital, record.User)
 			if err := s.Links.EndSessions(r.Context(), endedBySignOut, record); err != nil {

@@ -14,8 +14,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// verify checks an ID token. The error is [errNotThere] if the keys of the provider cannot be fetched, and [errRefused]
-// in any other case.
+// verify checks an ID token. The error is [errNotThere] if the provider's keys cannot be fetched, or [errRefused].
 func (p *provider) verify(ctx context.Context, issuer, clientID, token string, now func() time.Time) (*oidc.IDToken, error) {
 	keys := &watchedKeys{KeySet: p.keys}
 	id, err := oidc.NewVerifier(issuer, keys, &oidc.Config{ClientID: clientID, SupportedSigningAlgs: p.signs, Now: now}).Verify(ctx, token)
@@ -28,14 +27,14 @@ func (p *provider) verify(ctx context.Context, issuer, clientID, token string, n
 	return id, nil
 }
 
-// watchedKeys records whether the keys could not be fetched, because the verifier does not wrap that error.
+// watchedKeys records whether fetching the keys failed, because the verifier does not wrap that error.
 type watchedKeys struct {
 	oidc.KeySet
 
 	away bool
 }
 
-// VerifySignature implements [oidc.KeySet]. Only the error of a fetch wraps another error.
+// VerifySignature implements [oidc.KeySet]. Only an error from fetching the keys wraps another error.
 func (k *watchedKeys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	payload, err := k.KeySet.VerifySignature(ctx, token)
 	k.away = err != nil && errors.Unwrap(err) != nil
@@ -45,10 +44,10 @@ func (k *watchedKeys) VerifySignature(ctx context.Context, token string) ([]byte
 // errRefused means that the response of the provider is not a valid sign-in.
 var errRefused = errors.New("the identity provider's response is not valid")
 
-// errNotAgain means that the provider did not authenticate a person again, or does not report that it did.
+// errNotAgain means that the provider did not authenticate the person again, or does not say so.
 var errNotAgain = fmt.Errorf("%w: auth_time", errRefused)
 
-// refusal returns why a response of the provider is not a valid sign-in, as a stable word.
+// refusal returns why a response from the provider is not a valid sign-in, as a stable code.
 func refusal(err error) string {
 	_, what, _ := strings.Cut(err.Error(), ": ")
 	return "provider_" + strings.ReplaceAll(strings.ToLower(what), " ", "_")
@@ -59,9 +58,9 @@ type claims struct {
 	Name      string `json:"name"`
 	Preferred string `json:"preferred_username"`
 	ACR       string `json:"acr"`
-	// Party is the client to which the token was issued, if the audience has more than that client.
+	// Party is the client to which the token was issued, if the audience includes other clients.
 	Party string `json:"azp"`
-	// ProvedAt is when the person was authenticated, in Unix seconds; 0: the provider does not report it.
+	// ProvedAt is when the person authenticated, in Unix seconds; 0: the provider does not say.
 	ProvedAt float64 `json:"auth_time"`
 }
 
@@ -74,8 +73,8 @@ const issuedWithin = 5 * time.Minute
 // mostSubject is the maximum length of the subject of an account in characters (OpenID Connect Core 1.0, section 2).
 const mostSubject = 255
 
-// checkClaims checks the claims that the library does not check. It returns when the person was authenticated, or the
-// zero time if the provider does not report it.
+// checkClaims checks the claims that the library does not check. It returns when the person authenticated, or the
+// zero time if the provider does not say.
 func (s *site) checkClaims(id *oidc.IDToken, c *claims, st *start) (provedAt time.Time, err error) {
 	now, cfg := s.Now(), s.Discovery.cfg
 	if c.ProvedAt != 0 {
@@ -99,14 +98,14 @@ func (s *site) checkClaims(id *oidc.IDToken, c *claims, st *start) (provedAt tim
 	return provedAt, nil
 }
 
-// person is a person according to the provider.
+// person is what the provider says about a person.
 type person struct {
 	subject, label string
 	groups         []string
-	provedAt       time.Time // zero: the provider does not report it
+	provedAt       time.Time // zero: the provider does not say
 }
 
-// exchangeCode exchanges the code for an ID token, and checks the token.
+// exchangeCode exchanges the code for an ID token and checks the token.
 func (s *site) exchangeCode(ctx context.Context, st start, code string) (*person, error) {
 	p, err := s.Discovery.discover(ctx)
 	if err != nil {

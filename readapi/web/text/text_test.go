@@ -23,11 +23,11 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// source is the source of the packages of the pages.
+// source is the source code of the packages that serve the pages.
 type source struct {
-	files     map[string]string // Go files without tests
+	files     map[string]string // Go files, except tests
 	templates map[string]string
-	names     map[string]bool // names of the templates
+	names     map[string]bool // names of templates
 }
 
 func readSource(t *testing.T) *source {
@@ -62,8 +62,7 @@ func readSource(t *testing.T) *source {
 	return s
 }
 
-// listed returns the strings in the value of a variable: literals, and constants of package
-// outbound.
+// listed returns the strings in a variable's value, which may be literals or constants of package outbound.
 func (s *source) listed(t *testing.T, variable string) (all []string) {
 	t.Helper()
 	for file, content := range s.files {
@@ -134,8 +133,7 @@ func (s *source) sections(t *testing.T) (all []string) {
 	return all
 }
 
-// keysUsed returns the keys in code and templates, and those that are composed of terms of the
-// domain.
+// keysUsed returns the keys in code and templates, and the keys that are composed from domain terms.
 func keysUsed(t *testing.T) map[string]bool {
 	t.Helper()
 	used := map[string]bool{}
@@ -212,7 +210,7 @@ func keysUsed(t *testing.T) map[string]bool {
 	for _, step := range []string{"key", "feed", "room", "staffing", "tell", "wall"} {
 		used["run."+step], used["run."+step+".do"], used["run."+step+".link"] = true, true, true
 	}
-	for key := range allTexts["en"].words { // explanations of fields that have a label
+	for key := range allTexts["en"].words { // explanations of fields with a label
 		if label, is := strings.CutSuffix(key, ".about"); is && used[label] {
 			used[key] = true
 		}
@@ -229,7 +227,7 @@ func keysUsed(t *testing.T) map[string]bool {
 			used[prefix+"."+code] = true
 		}
 	}
-	for key := range allTexts["en"].words { // texts for rules of the API, some with a limit
+	for key := range allTexts["en"].words { // texts for API rules, some with a limit
 		rule, is := strings.CutPrefix(key, "rule.")
 		word, _, _ := strings.Cut(rule, ".")
 		if _, known := rules.Explain(word); is && known {
@@ -263,7 +261,7 @@ func keysUsed(t *testing.T) map[string]bool {
 	return used
 }
 
-// qualityCodes returns the codes in the comment of the domain type.
+// qualityCodes returns the codes listed in the comment of the domain type.
 func qualityCodes(t *testing.T) (all []string) {
 	t.Helper()
 	source, err := os.ReadFile("../../../acuity/score/verdict.go")
@@ -314,14 +312,14 @@ func TestTexts(t *testing.T) {
 		if _, ok := en.words[key+".other"]; ok {
 			continue
 		}
-		if key == "fault.behind.do" || key == "fault.away.do.do" { // part of another text
+		if key == "fault.behind.do" || key == "fault.away.do.do" { // only part of a longer key
 			continue
 		}
 		t.Errorf("there is no text of %s", key)
 	}
 }
 
-// TestNoWordsInTemplates: every word that is shown or read aloud is in the texts.
+// TestNoWordsInTemplates: every word that is shown or read aloud comes from the texts.
 func TestNoWordsInTemplates(t *testing.T) {
 	action := regexp.MustCompile(`(?s)\{\{.*?\}\}`)
 	spoken := regexp.MustCompile(`(?:aria-label|title|alt|placeholder|content|data-lost|data-old|data-live|data-gone|data-in)="([^"]*)"`)
@@ -340,15 +338,14 @@ func TestNoWordsInTemplates(t *testing.T) {
 	}
 }
 
-// houseWords are words for which the field has a standard term (acknowledge, notify, recipient,
-// expired, rejected), and synonyms of a term that is already used.
+// houseWords are words for which there is a standard term (acknowledge, notify, recipient, expired, rejected), and
+// synonyms of terms that the pages already use.
 var houseWords = map[string]*regexp.Regexp{
 	"en": regexp.MustCompile(`(?i)\b(told|said|heard|took|taken|stands|dead letters?|looks?|beside|own(?:,|\.|;|$)|few|anew|otherwise|whoever|somebody|nobody|please|take|e?mail box|wall links?|refused|begins?|begun|beneath)\b|!`),
 	"es": regexp.MustCompile(`(?i)\b(por favor|quien sea|alguien|enfermera (?:encargada|respons\w+|jefa)|petición|peticiones|cabeceras?|borrar|caduc\w+|ratio|avisos|suceso|en directo|añad\w+|introduc\w+)\b|!`),
 }
 
-// TestStandardWords: the texts use the standard terms of the field, with one term for each concept,
-// and contain no "please" and no exclamation mark.
+// TestStandardWords: the texts use standard terms, one for each concept, and neither "please" nor exclamation marks.
 func TestStandardWords(t *testing.T) {
 	t.Parallel()
 	for lang, texts := range allTexts {

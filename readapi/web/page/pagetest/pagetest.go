@@ -1,4 +1,4 @@
-// Package pagetest requests pages like a browser.
+// Package pagetest requests pages like a browser does.
 package pagetest
 
 import (
@@ -19,10 +19,10 @@ import (
 	"svc/readapi/web/text"
 )
 
-// Noon is the time at which a test begins.
+// Noon is the time at which tests begin.
 var Noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// Hospitals knows every hospital. The name of north is "Maternity north", in UTC.
+// Hospitals knows a hospital for every id. The hospital north is named "Maternity north"; all are in UTC.
 type Hospitals struct{}
 
 // Hospital implements [page.Hospitals].
@@ -30,16 +30,16 @@ func (Hospitals) Hospital(id string) (name string, zone *time.Location, ok bool)
 	return "Maternity " + id, time.UTC, true
 }
 
-// Pages has the pages of two hospitals, north and south. North has a user of each role: usr_viewer, usr_charge and
-// usr_admin. The user usr_both is a charge nurse in north and a viewer in south. The user usr_south is an administrator
-// in south.
+// Pages serves the pages of two hospitals, north and south. North has a user with each role: usr_viewer, usr_charge
+// and usr_admin. The user usr_both is a charge nurse in north and a viewer in south. The user usr_south is an
+// administrator in south.
 type Pages struct {
 	*testing.T
 
-	Time  time.Time        // time of the pages
+	Time  time.Time        // current time for the pages
 	Clock func() time.Time // clock that replaces Time; nil: the time is constant
 	Users *users.Register
-	Seals auth.Seals // nil: signing in is disabled
+	Seals auth.Seals // nil: sign-in is disabled
 	// Offer offers an identity provider; nil means that there is none.
 	Offer  func(r *http.Request, t *text.Texts) (link, says string)
 	Router *chi.Mux // router on which the pages are mounted
@@ -96,7 +96,7 @@ func (p *Pages) Cookie(hospital, user string) *http.Cookie {
 	return w.Result().Cookies()[0]
 }
 
-// Begin starts a session of a user, which is valid in all hospitals of the user.
+// Begin starts a session for a user, valid in all of the user's hospitals.
 func (p *Pages) Begin(user, hospital string) users.Session {
 	now := p.Now()
 	s := users.Session{ID: access.RandomHex(16), User: user, Hospital: hospital, BegunAt: now, ProvedAt: now, EndsAt: now.Add(13 * time.Hour)}
