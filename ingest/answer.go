@@ -22,7 +22,7 @@ type common struct {
 	Unmapped  []unmapped       `json:"unmapped"`
 	Warnings  []warning        `json:"warnings"`
 	Level     *string          `json:"level"`             // level after the observation; null while pending
-	Refused   []httpapi.Detail `json:"refused,omitempty"` // parts of the body that exceed a limit of the hospital; for HL7, the refused messages
+	Refused   []httpapi.Detail `json:"refused,omitempty"` // parts of the body beyond a limit of the hospital; for HL7, refused messages
 }
 
 type factorChange struct {

@@ -15,8 +15,8 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// These are the limits of a request body in bytes as sent. Decompressed, a body may have four times its limit, and at
-// most a hundred times the bytes sent.
+// These are the limits of a request body in bytes as sent. After decompression, a body may have up to four times its
+// limit, but at most a hundred times the bytes sent.
 const (
 	maxBody      = 1 << 20
 	maxBatchBody = 8 << 20
@@ -38,7 +38,7 @@ type media struct {
 }
 
 // contentType returns the content type of a request if it is one of the accepted types. A request without the header
-// has the first accepted type.
+// is assumed to have the first accepted type.
 func contentType(r *http.Request, taken ...string) (media, *httpapi.Problem) {
 	headers := r.Header["Content-Type"]
 	if len(headers) == 0 || len(headers) == 1 && headers[0] == "" {
@@ -57,7 +57,7 @@ func contentType(r *http.Request, taken ...string) (media, *httpapi.Problem) {
 	return m, nil
 }
 
-// readBody reads a body within its limit and unpacks it.
+// readBody reads a body up to a limit and decompresses it.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *httpapi.Problem) {
 	packed := false
 	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ","))); encoding {
@@ -71,7 +71,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *htt
 		return nil, &httpapi.Problem{Kind: httpapi.TooLarge}
 	}
 	var body bytes.Buffer
-	if r.ContentLength > 0 { // a sender that announces a large body and sends little must not occupy memory
+	if r.ContentLength > 0 { // announcing a large body must not occupy memory
 		body.Grow(int(min(r.ContentLength, growAtMost)) + bytes.MinRead)
 	}
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
@@ -117,7 +117,8 @@ var notGzip = &httpapi.Problem{
 	Kind: httpapi.Invalid, Message: "The body is not valid gzip.", Details: []httpapi.Detail{{Path: "", Rule: "gzip"}},
 }
 
-// readTyped reads a body of one of the content types. If it returns false, it has already sent an error response.
+// readTyped reads a body with one of the given content types. If it returns false, it has already sent an error
+// response.
 func readTyped(w http.ResponseWriter, r *http.Request, limit int64, taken ...string) (media, []byte, bool) {
 	kind, problem := contentType(r, taken...)
 	var body []byte

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// canary is part of every value that could identify a person. If a test finds it in any output of
-// ingest, a value has leaked.
+// canary is contained in every value that could identify a person. If a test finds it in any output of ingest, such a
+// value has leaked.
 const canary = "CANARY"
 
-// codedFields are the HL7 fields that contain codes and locations, not text about a person. They
-// are stored by design. Every other field of every segment gets a canary.
+// codedFields are the HL7 fields that contain codes and locations rather than text about a person, and are stored by
+// design. Every other field of every segment gets a canary.
 var codedFields = map[string][]int{
 	"MSH": {1, 2, 7, 9, 10, 11, 12, 15, 16, 18}, "EVN": {1, 2, 6}, "PV1": {2, 3, 4, 6, 10}, "PV2": {36}, "DG1": {3, 5, 21},
 }
@@ -63,7 +63,7 @@ func everyField() string {
 
 var shown = regexp.MustCompile(`(?i)` + canary + `|19940211|1994-02-11|2025550143|miller`)
 
-// search fails if personal data is found in what was appended, answered or logged.
+// search fails the test if personal data is found in what was appended, answered or logged.
 func (d *fixture) search(t *testing.T, answers ...string) {
 	t.Helper()
 	if len(d.stored) == 0 {
@@ -98,7 +98,7 @@ func TestCanariesInHL7(t *testing.T) {
 	}
 	text := d.post(t, "hl7", message, "Content-Type", "text/plain")
 	if !strings.Contains(text.raw, "MSA|AA|"+canary+"4") {
-		t.Fatal(text.raw) // the answer repeats control id, sender and facility exactly, because they identify the message to its sender
+		t.Fatal(text.raw) // the answer repeats control id, sender and facility as sent: they identify the message to its sender
 	}
 	header := strings.NewReplacer(canary+"1", "EPIC", canary+"2", "STMARY", canary+"4", "M1")
 	typed := d.post(t, "hl7", wrapped(header.Replace(message)))
@@ -148,7 +148,7 @@ func TestCanariesInJSON(t *testing.T) {
 	d.search(t, answers...)
 }
 
-// The input of a pseudonym determines which records can be linked.
+// TestPseudonyms checks what pseudonyms are made from, because that determines which records can be linked.
 func TestPseudonyms(t *testing.T) {
 	visit := func(path, body string) string {
 		d := open(t)

@@ -23,7 +23,7 @@ type censusAnswer struct {
 	Occupied int   `json:"occupied"`
 	Empty    int   `json:"empty"`
 	Blocked  int   `json:"blocked"`
-	Removed  int32 `json:"removed"` // rooms that were removed from the unit, once applied
+	Removed  int32 `json:"removed"` // number of rooms removed from the unit, once applied
 }
 
 func (s *server) census(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +65,7 @@ func (r *reader) census(body []byte) *acuity.Census {
 		c.Rooms = append(c.Rooms, row)
 	}
 	if total, ok := b.integer("totalRooms"); ok {
-		c.TotalRooms = int32(total) //nolint:gosec // within the bounds
+		c.TotalRooms = int32(total) //nolint:gosec // within the bounds of the shape
 		if int(total) < len(list) {
 			b.fault("totalRooms", "min:number of rooms")
 		}
@@ -116,13 +116,13 @@ func (o object) censusRoom() acuity.CensusRoom {
 	return row
 }
 
-// ofOccupant are the fields of a census row that concern the patient in the room.
+// ofOccupant are the fields of a census row that are about the patient in the room.
 var ofOccupant = []string{
 	"visitId", "patientClass", "service", "primaryFactor", "primaryFactorSince", "modifiers", "diagnoses", "deliveredAt", "deliveryMode",
 	"newborns",
 }
 
-// warnOfOccupant warns about fields that concern the patient of a room that has none.
+// warnOfOccupant warns about fields that are about a patient if the room has none.
 func (o object) warnOfOccupant() {
 	for _, f := range o.fields {
 		text := string(bytes.Join(bytes.Fields(f.raw), nil))
@@ -149,7 +149,7 @@ func (o object) class() byte {
 	return 0
 }
 
-// diagnoses parses a list of coded diagnoses with their onsets as sent; present reports whether the field exists.
+// diagnoses parses a list of coded diagnoses with their onsets as sent; present reports whether the field is there.
 // [object.resolveOnsets] resolves coarse onsets.
 func (o object) diagnoses() (all []acuity.Diagnosis, onsets []acuity.Moment, present bool) {
 	list, present := o.list("diagnoses")

@@ -25,7 +25,7 @@ var (
 	}
 )
 
-// statuses maps the supported signal statuses. Any other status counts as active and adds a warning.
+// statuses maps the supported signal statuses. Any other status is treated as active, with a warning.
 var statuses = map[string]acuity.SignalStatus{
 	"": acuity.SignalActive, "active": acuity.SignalActive, "in-progress": acuity.SignalActive,
 	"preliminary": acuity.SignalActive, "final": acuity.SignalActive, "amended": acuity.SignalActive,
@@ -38,7 +38,7 @@ var statuses = map[string]acuity.SignalStatus{
 type clinicalAnswer struct {
 	common
 	RoomID    int32    `json:"roomId"`
-	RoomLabel *string  `json:"roomLabel"` // as in the unit state; until the observation is applied, as sent
+	RoomLabel *string  `json:"roomLabel"` // as in the unit state or, until the observation is applied, as sent
 	Received  int      `json:"received"`  // number of signals
 	Active    []string `json:"active"`    // factors of the room, once the observation is applied
 }
@@ -72,10 +72,10 @@ func (r *reader) clinical(body []byte, o *acuity.Observation) {
 	}
 }
 
-// room parses a room id; 0 if it is missing.
+// room parses a room id. It returns 0 if the id is missing.
 func (o object) room(name string) int32 {
 	id, _ := o.integer(name)
-	return int32(id) //nolint:gosec // within the bounds
+	return int32(id) //nolint:gosec // within the bounds of the shape
 }
 
 func (o object) signal(room int32) acuity.Signal {
@@ -102,8 +102,8 @@ func (o object) signal(room int32) acuity.Signal {
 // maxDigits is the maximum number of characters of a number.
 const maxDigits = 64
 
-// value parses a string or a number and reduces it to a value that may be stored. It also returns the fetus that the
-// value names, as in "Category III, fetus B".
+// value parses a string or a number and reduces it to a value that may be stored. It also returns the label of the
+// fetus that the value names, as in "Category III, fetus B".
 func (o object) value(name string) (v codes.Value, fetus string) {
 	raw, ok := o.find(name)
 	switch {

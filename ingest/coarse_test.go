@@ -30,7 +30,7 @@ func seen(id, updated, when, category string) string {
 // today is the day of these tests in FHIR notation.
 const today = "2026-03-04"
 
-// coarseVisits are feeds of one visit each, with times to the hour, the day or the month.
+// coarseVisits has sets of messages, each about one visit, with times of hour, day or month precision.
 var coarseVisits = map[string][]string{
 	"versions that repeat the day of the start": {
 		begun(today, "in-progress", "08:15", stays("L1", "08:10"), ""), begun(today, "in-progress", "09:15", "", ""),
@@ -59,7 +59,7 @@ var coarseVisits = map[string][]string{
 	},
 }
 
-// Coarse times, too, do not depend on the order of messages or of versions.
+// TestOrderOfCoarseTimesMeansNothing: with coarse times, too, the order of messages or versions has no effect.
 func TestOrderOfCoarseTimesMeansNothing(t *testing.T) {
 	for name, texts := range coarseVisits {
 		t.Run(name, func(t *testing.T) {
@@ -70,8 +70,8 @@ func TestOrderOfCoarseTimesMeansNothing(t *testing.T) {
 	}
 }
 
-// For any precision of the times in the versions of an Encounter, and for any order of arrival, the
-// unit ends in the same state, and the reference implementation agrees.
+// TestVersionsTellTimesToAnyPrecision: whatever the precision of the times in an Encounter's versions, the order of
+// arrival does not change the final state of the unit, and the reference implementation agrees.
 func TestVersionsTellTimesToAnyPrecision(t *testing.T) {
 	starts := []string{"2026-03", today, "2026-03-04T08:10:00Z", "2026-03-03"}
 	rooms := []string{"2026-03", today, "2026-03-04T08:40:00Z", "2026-03-04T08:20:00Z"}
@@ -108,8 +108,8 @@ func TestVersionsTellTimesToAnyPrecision(t *testing.T) {
 	})
 }
 
-// If versions of an Encounter repeat an admission to the day, its time remains that of the first
-// version. The same applies to an observation.
+// TestCoarseStartStays: if versions of an Encounter repeat an admission with only the day, its time remains that of
+// the first version. The same applies to an observation.
 func TestCoarseStartStays(t *testing.T) {
 	said := []string{
 		begun(today, "in-progress", "08:15", placed("L1", today), ""), seen("o1", "21:45", today, "II"),
@@ -135,9 +135,9 @@ func TestCoarseStartStays(t *testing.T) {
 	})
 }
 
-// If versions repeat the start or the end of a drug or a condition as a day, its time remains that
-// of the first version, in any order of arrival. So an infusion that begins later does not continue
-// a timer.
+// TestCoarseStartAndEndOfADrugStay: if versions repeat the start or end of a drug or a condition with only the day,
+// the time remains that of the first version, in any order of arrival. Therefore an infusion that begins later does
+// not continue a timer.
 func TestCoarseStartAndEndOfADrugStay(t *testing.T) {
 	drug := func(id, status, updated, from, to string) string {
 		if to != "" {
@@ -155,7 +155,7 @@ func TestCoarseStartAndEndOfADrugStay(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		said []string
-		want acuity.Instant // start of the evidence for the code
+		want acuity.Instant // when the evidence for the code starts
 		code string
 	}{
 		"an end told to the day, said again": {[]string{

@@ -11,10 +11,10 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// A dead letter is a record that this release could not apply. Its content remains in Kafka. Once a release can read
-// it, an administrator can append its facts again.
+// A dead letter is a record that this release could not apply. The record remains in Kafka. Once a release can read
+// the record, an administrator can append its facts again.
 
-// ErrNoDeadLetter means that the hospital has no dead letter with that id.
+// ErrNoDeadLetter means that the hospital does not have a dead letter with that id.
 var ErrNoDeadLetter = errors.New("no such dead letter")
 
 // UnreadableError means that this release still cannot decode a dead letter.
@@ -24,7 +24,7 @@ type UnreadableError struct{ Reason string } // stable code
 func (e *UnreadableError) Error() string { return "not readable: " + e.Reason }
 
 // DeadLetter reads the facts of a hospital's dead letter. It returns ErrNoDeadLetter or *[UnreadableError]; any other
-// error means that the log cannot be read now.
+// error means that the log currently cannot be read.
 type DeadLetter func(ctx context.Context, hospital, id string) (*acuity.Observation, error)
 
 const actionDeadLetterRetry = "dead-letter.retry"
@@ -41,10 +41,10 @@ func deadLetterRoutes() []contract.Route[*acts] {
 	}, Serve: (*acts).retry}}
 }
 
-// retried is the response to a retry. It has the fields of a feed's response.
+// retried is the response to a retry. It has the same fields as a feed's response.
 type retried struct {
 	common
-	Repeated bool `json:"repeated"` // an earlier retry appended it: the response describes that retry
+	Repeated bool `json:"repeated"` // an earlier retry already appended the facts, and the response describes that retry
 }
 
 func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
@@ -67,13 +67,13 @@ func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 		return
 	}
-	// A sender may repeat a request that ended as a dead letter, with the same identity. The retry keeps that
-	// identity, so the facts are applied once in either order.
+	// The sender may repeat the request that ended as a dead letter, with the same identity. The retry keeps that
+	// identity, so the facts are applied only once, whichever comes first.
 	if o.Request == nil {
 		position := a.Pseudonyms.Pseudonym(hospital, "dead letter", id)
 		o.Request = &acuity.Request{Key: position, Digest: position}
 	}
-	act := a.observe(r, o.Channel) // the audit record names the administrator, the facts retain their sender
+	act := a.observe(r, o.Channel) // the audit record names the administrator, the facts keep their sender
 	if !a.recordAct(w, r, act, actionDeadLetterRetry, id) {
 		return
 	}
@@ -83,7 +83,7 @@ func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if got.applied {
-		// If this fails, the dead letter remains on the list, where another retry has no second effect.
+		// If this fails, the dead letter remains on the list, but retrying it again has no further effect.
 		if err := a.DeadLetterRetried(r.Context(), hospital, id); err != nil {
 			a.Shell.Log.WarnContext(r.Context(), "retry not recorded", "hospital", hospital, "error", err)
 		}

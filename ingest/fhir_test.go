@@ -16,7 +16,7 @@ const fhirBody = `{"resourceType":"Bundle","type":"transaction","entry":[
 	{"resource":{"resourceType":"Observation","id":"o2","status":"sent"}},
 	{"resource":{"resourceType":"Encounter","id":"e1","status":"in-progress","class":{"code":"IMP"},"identifier":[{"value":"VN1"}],"subject":{"reference":"urn:uuid:1"},"period":{"start":"2026-03-04T15:00:00Z"},"location":[{"location":{"display":"LDR04"}}]}}]}`
 
-// fhirAnswer contains the fields that the answer to FHIR has in addition to the common ones.
+// fhirAnswer contains the fields that an answer to FHIR has in addition to the common ones.
 type fhirAnswer struct {
 	Data struct {
 		Resources                     struct{ Received, Applied, Ignored, Rejected int }
@@ -73,7 +73,7 @@ func TestFHIRWithoutFacts(t *testing.T) {
 	}
 }
 
-// manyFacts returns n Observations of 100 components each.
+// manyFacts returns n Observations with 100 components each.
 func manyFacts(n int) string {
 	component := `{"code":{"coding":[{"system":"http://loinc.org","code":"11949-4"}]},"valueString":"Category II"}`
 	one := `{"resourceType":"Observation","id":"o%d","status":"final","code":{"text":"panel"},"subject":{"reference":"Patient/p"},"component":[` +
@@ -108,7 +108,7 @@ func TestFHIRRefusals(t *testing.T) {
 	d.wantRefused(t, d.post(t, "fhir", `<Bundle xmlns="http://hl7.org/fhir"/>`, "Content-Type", "application/fhir+xml"), 415, "invalid_request", "")
 }
 
-// A visit has the same identity in every feed.
+// TestVisitOfFHIRAndHL7: a visit has the same identity in every feed.
 func TestVisitOfFHIRAndHL7(t *testing.T) {
 	event := func(path, body string) acuity.Event {
 		d := open(t)
@@ -180,8 +180,8 @@ func TestCanariesInFHIR(t *testing.T) {
 	d.search(t, a.raw, bad.raw, refused.raw)
 }
 
-// Only Medications, Locations and Patients, and the names of Encounters, are used when contained. A contained statement
-// is named in the answer.
+// TestContainedStatementsAreNamed: contained Medications, Locations and Patients are used, and the identity of
+// contained Encounters. Any other contained resource is named in the answer.
 func TestContainedStatementsAreNamed(t *testing.T) {
 	with := func(contained string) string {
 		return strings.Replace(encounter("in-progress", "10:00", stays("LDR 1", "08:10"), ""), `{"resourceType":"Encounter"`,

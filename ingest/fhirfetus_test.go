@@ -17,8 +17,8 @@ const (
 	twinsCode     = `{"resourceType":"Condition","id":"twins","clinicalStatus":{"coding":[{"code":"active"}]},` + ofVisit + `,"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O30.003"}]}}`
 )
 
-// fetusWays are the notations in which an Observation can identify a fetus: by its label, or by a
-// reference. In each, "@" is replaced with the label and "#" with its number.
+// fetusWays are the notations in which an Observation can identify a fetus: by its label, or by a reference. In each
+// of them, "@" is replaced by the label and "#" by the label's number.
 var (
 	fetusWays = map[string]string{
 		"the text of a site":     `"bodySite":{"text":"Fetus @"}`,
@@ -45,8 +45,8 @@ var (
 	}
 )
 
-// tracingOf returns an Observation of a category that identifies a fetus in the given notation, or
-// not at all if the notation is empty.
+// tracingOf returns an Observation of a tracing category that identifies a fetus in the given notation, or not at all
+// if the notation is empty.
 func tracingOf(id, way, label, at, category string) string {
 	number := strconv.Itoa(int(label[0]-'A') + 1)
 	code, value := `"coding":[{"system":"http://loinc.org","code":"32421-5"}]`, "Category "+category
@@ -58,7 +58,7 @@ func tracingOf(id, way, label, at, category string) string {
 	case "component":
 		return `{"resourceType":"Observation","id":"` + id + `","status":"final",` + ofVisit + `,"effectiveDateTime":"2026-03-04T` + at + `:00Z","code":{"text":"tracing"},"component":[{"code":{` + code + `,"text":"twin ` + label + `"},"valueString":"` + value + `"}]}`
 	}
-	// "#" also begins a reference to a contained resource.
+	// A quoted "#" begins a reference to a contained resource and is kept.
 	way = strings.NewReplacer(`"#`, `"#`, "#", number, "@", label).Replace(way)
 	if way != "" {
 		way = "," + way
@@ -66,8 +66,8 @@ func tracingOf(id, way, label, at, category string) string {
 	return `{"resourceType":"Observation","id":"` + id + `","status":"final",` + ofVisit + `,"effectiveDateTime":"2026-03-04T` + at + `:00Z","code":{` + code + `},"valueString":"` + value + `"` + way + `}`
 }
 
-// In any notation and any order of arrival, a better tracing of one fetus does not end a worse
-// tracing of another. A better tracing of the same fetus does.
+// TestTracingsOfTwins: in any notation and any order of arrival, a better tracing ends a worse tracing of the same
+// fetus but not of the other fetus.
 func TestTracingsOfTwins(t *testing.T) {
 	labels, references := keysOf(fetusWays), keysOf(fetusReferences)
 	rapid.Check(t, func(t *rapid.T) {
@@ -114,8 +114,8 @@ func keysOf(m map[string]string) []string {
 	return list
 }
 
-// A tracing of the mother identifies no fetus, although it refers to her, in any order in which she
-// and her identifiers become known.
+// TestTracingOfTheMotherNamesNoFetus: a tracing whose subject is the mother does not identify a fetus, in whatever
+// order she and her identifiers become known.
 func TestTracingOfTheMotherNamesNoFetus(t *testing.T) {
 	about := func(id, at, category string) string {
 		return tracingOf(id, `"subject":{"reference":"Patient/mother"}`, "A", at, category)
@@ -136,7 +136,7 @@ func TestTracingOfTheMotherNamesNoFetus(t *testing.T) {
 	})
 }
 
-// Conditions and infusions end when their newest version says so. Modifiers and negations in text
+// TestEndsAndDenials: conditions and infusions end when their latest version says so. Modifiers and negations in text
 // are respected.
 func TestEndsAndDenials(t *testing.T) {
 	hemorrhage := func(id, rest string) string {
@@ -173,7 +173,7 @@ func TestEndsAndDenials(t *testing.T) {
 	}
 }
 
-// A signal of a room identifies a fetus in a separate field or in its text.
+// TestClinicalNamesAFetus: a signal for a room identifies a fetus in a separate field or in its text.
 func TestClinicalNamesAFetus(t *testing.T) {
 	for text, want := range map[string]string{
 		`"fetus":"A"`: "A", `"fetus":"twin 2"`: "B", `"fetus":"3"`: "C", `"display":"FHR category, fetus B"`: "B", `"display":"FHR1"`: "A", `"display":"FHR category"`: "",

@@ -25,13 +25,13 @@ var now = time.Date(2026, 3, 4, 15, 30, 0, 0, time.UTC)
 // each observation.
 type fixture struct {
 	http.Handler
-	logged      bytes.Buffer // the log lines of slog
+	logged      bytes.Buffer // what slog logged
 	config      ingest.Config
-	key, narrow access.Key // the keys of token and narrow
+	key, narrow access.Key // the keys for the tokens token and narrow
 
 	mu      sync.Mutex
 	stored  []*acuity.Observation
-	fail    error // error of Append
+	fail    error // error that Append returns
 	pending bool
 	retried int // number of dead letters recorded as retried
 	change  func(*acuity.Observation) acuity.Change
@@ -207,8 +207,7 @@ func (d *fixture) do(t *testing.T, r *http.Request) *answer {
 	return a
 }
 
-// wantRefused expects that a request was refused with exactly these details, and that no part of it
-// was appended.
+// wantRefused checks that a request was refused with exactly the given details and that no part of it was appended.
 func (d *fixture) wantRefused(t *testing.T, a *answer, status int, code, want string) {
 	t.Helper()
 	if a.status != status || a.Error.Code != code || a.details() != want {
@@ -222,7 +221,7 @@ func (d *fixture) wantRefused(t *testing.T, a *answer, status int, code, want st
 	}
 }
 
-// wantApplied expects that a request was applied, and returns the observation.
+// wantApplied checks that a request was applied, and returns the observation.
 func (d *fixture) wantApplied(t *testing.T, a *answer) *acuity.Observation {
 	t.Helper()
 	if a.status != http.StatusOK || len(d.stored) != 1 {

@@ -13,8 +13,8 @@ import (
 	"svc/ingest"
 )
 
-// Every body counts for its feed, even if nothing of it was appended, because it shows that the
-// sender is alive.
+// TestIntakes: every body is counted for its feed, even if nothing was appended, because it shows that the sender is
+// alive.
 func TestIntakes(t *testing.T) {
 	for name, test := range map[string]struct{ path, body, want string }{
 		"kept":                     {"fhir", `{"resourceType":"Encounter","id":"e","status":"arrived"}`, "1 0 0 true"},
@@ -66,7 +66,7 @@ func telegram(controlID, kind, rest string) string {
 
 const visit = "PV1|1|I|L&D^LDR 4||||||||||||||||VN9001\r"
 
-// The notices name the message that was refused or has a warning, with the reason and the location.
+// TestNotices: notices name the message that was refused or has a warning, the reason and the location.
 func TestNotices(t *testing.T) {
 	good := telegram("M1", "ADT^A01", visit)
 	for name, test := range map[string]struct {
@@ -112,7 +112,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// A request id of the sender is not part of any notice.
+// TestNoticesWithoutTheSendersID: notices never contain a request id that the sender chose.
 func TestNoticesWithoutTheSendersID(t *testing.T) {
 	d, intakes := noticed(t)
 	d.post(t, "staffing", `{}`, "X-Request-Id", canary)
@@ -142,7 +142,8 @@ func TestNoticesOfMLLP(t *testing.T) {
 	}
 }
 
-// A warning from applying an observation refers to its message, and is not reported a second time.
+// TestNoticesOfApplying: a warning from applying an observation refers to the message that caused it and is not
+// reported twice.
 func TestNoticesOfApplying(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, kind, body string
@@ -176,7 +177,7 @@ func TestNoticesOfApplying(t *testing.T) {
 	}
 }
 
-// A control id is stored if it looks like a number; if not, its pseudonym is stored.
+// TestControlIDs: a control id is stored if it looks like a number; if not, its pseudonym is stored.
 func TestControlIDs(t *testing.T) {
 	for id, kept := range map[string]bool{
 		"1": true, "MSG00001": true, "MSG1": true, "EPIC20260304": true, "20260304081502.123": true, "Q123T456X": true,
@@ -198,7 +199,7 @@ func TestControlIDs(t *testing.T) {
 	}
 }
 
-// No word in a control id is stored.
+// TestControlIDsHoldNoWords: words in a control id are never stored.
 func TestControlIDsHoldNoWords(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		around := rapid.StringMatching(`[0-9._:/+=-]{0,8}`)

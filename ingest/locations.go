@@ -44,7 +44,7 @@ func (r *reader) locations(body []byte) (all []acuity.Place) {
 	for in := range r.rows(body, "locations", shapeOf[placesShape]()) {
 		p := in.place()
 		if seen[location.RowID(&p)] {
-			in.unfit(in.path, "unique") // two rows have the same place, and only one can apply
+			in.unfit(in.path, "unique") // two rows have the same place, but only one could apply
 		}
 		seen[location.RowID(&p)] = true
 		all = append(all, p)
@@ -61,17 +61,17 @@ func (o object) place() acuity.Place {
 		Outside: o.boolean("outside") == acuity.Yes, Primary: o.primary(),
 	}
 	if id, ok := o.integer("roomId"); ok {
-		p.HasRoomID, p.RoomID = true, int32(id) //nolint:gosec // within the bounds
+		p.HasRoomID, p.RoomID = true, int32(id) //nolint:gosec // within the bounds of the shape
 	}
 	switch {
 	case p.PointOfCare == "" && p.Room == "" && !p.HasRoomID:
 		o.unfit(o.at("pointOfCare"), "required")
 	case p.PointOfCare == "" && p.Room == "" && p.Bed != "":
-		o.unfit(o.at("room"), "required") // a bed needs a room
+		o.unfit(o.at("room"), "required") // a bed requires a room
 	case p.Outside && p.HasRoomID:
 		o.unfit(o.at("outside"), "withoutRoomId")
 	case !p.HasRoomID && (p.Label != "" || p.Area != ""):
-		o.unfit(o.at("roomId"), "required") // a label needs the room that it belongs to
+		o.unfit(o.at("roomId"), "required") // a label requires a room to which it belongs
 	}
 	return p
 }

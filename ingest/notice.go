@@ -5,7 +5,7 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// countUnused returns the number of facts of the body that were not used, according to its warnings.
+// countUnused returns the number of facts in the body that were not used, according to the warnings.
 func (r *reader) countUnused() int {
 	n := r.unused
 	for _, w := range r.warnings {
@@ -43,8 +43,8 @@ func (p *Places) message(path string, messages int) int {
 	return -1
 }
 
-// triggerEvent returns the event of the message that a warning is about if that event has no effect. Administrators see
-// its name, so they know which events the feed need not send. Only a standard event name is shown.
+// triggerEvent returns the trigger event of the message that a warning is about, if that event has no effect. It
+// tells administrators which events the feed need not send. Only standard event names are returned.
 func (p *Places) triggerEvent(w acuity.Warning) string {
 	n := p.message(w.Path, len(p.triggers))
 	if n < 0 || w.Code != "event_ignored" {

@@ -49,8 +49,7 @@ func decoded(t rapid.TB, text string) acuity.Observation {
 	return o
 }
 
-// adt returns an ADT message about the visit. at and occurred are times of day. more contains further segments, or
-// PV1 fields after class and location.
+// adt returns an ADT message about the visit. at and occurred are times of day. more contains further segments.
 func adt(kind, at, occurred, place, class string, more ...string) string {
 	lines := append([]string{
 		`MSH|^~\&|EPIC|STMARY|SVC|STMARY|20260304` + at + `00||ADT^` + kind + `|` + kind + at + `|P|2.5.1`,

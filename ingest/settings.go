@@ -17,8 +17,8 @@ type settingsAnswer struct {
 
 const settingsSet = "settings.set" // the act in the audit log
 
-// setSettings sets all settings of the hospital. The switches that change verdicts are an observation. Time zone and
-// senders change how later requests are parsed; they are stored with the hospital.
+// setSettings sets all settings of the hospital. The switches, which change verdicts, become an observation. Time
+// zone and senders, which change how later requests are parsed, are stored with the hospital.
 func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 	hospital, known := access.Hospital{}, false
 	if a.Settings != nil {
@@ -52,11 +52,12 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, answer)
 }
 
-// setHospital executes the second half of an act. If it returns false, it has sent an error response.
+// setHospital executes the second half of the act that sets all settings. If it returns false, it has sent an error
+// response.
 //
-// The first half, the switches, is ordered by the log among all acts of the hospital, and has checked If-Match. The
-// second half uses the version of the first, so the last act wins in both, even if two administrators act at once. If
-// the second half is not executed, a read of the settings shows that, and setting them again sets both.
+// In the first half, the switches are appended to the log, which orders the hospital's acts, and If-Match is checked.
+// The second half uses the version of the first, so the last act wins in both, even if two administrators act at
+// once. If the second half fails, reads of the settings show that, and setting them again sets both.
 func (a *acts) setHospital(w http.ResponseWriter, r *http.Request, hospital *access.Hospital, answer *settingsAnswer) bool {
 	err := error(nil)
 	if answer.Applied {

@@ -11,8 +11,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// These are the maximum waits of a sender while its hospital exceeds its share of the processors. HTTP can respond with
-// "retry later". MLLP cannot, and its peers repeat messages that were not acknowledged.
+// These are the maximum waits for a sender while its hospital exceeds its share of the CPUs. HTTP can respond with
+// "retry later". MLLP cannot, and its peers repeat messages that are not acknowledged.
 const (
 	enterPatience   = time.Second
 	messagePatience = 5 * time.Second
@@ -21,7 +21,7 @@ const (
 type shareKey struct{} // key of the *limit.Share in the context of a request
 
 // serveShared serves a request with a body. A large body waits until the hospital may have another large body read.
-// After the maximum wait, the request gets 429 before any of it is read.
+// After the maximum wait, the response is 429, and none of the body is read.
 func (s *server) serveShared(w http.ResponseWriter, r *http.Request, serve func(r *http.Request)) {
 	if s.Share == nil {
 		serve(r)
@@ -38,8 +38,7 @@ func (s *server) serveShared(w http.ResponseWriter, r *http.Request, serve func(
 	serve(r.WithContext(context.WithValue(r.Context(), shareKey{}, s.Share)))
 }
 
-// spendBytes charges the share of the hospital for reading a body. Bodies of
-// administrators are free.
+// spendBytes charges the share of the hospital for reading a body. Bodies from administrators are not charged.
 func spendBytes(r *http.Request, length int) *httpapi.Problem {
 	share, ok := r.Context().Value(shareKey{}).(*limit.Share)
 	if !ok {
@@ -51,10 +50,10 @@ func spendBytes(r *http.Request, length int) *httpapi.Problem {
 	return nil
 }
 
-// These constants measure the work of a processor in units of the simplest fact.
+// These constants estimate the work of the processor, in units of the simplest fact.
 const (
 	eventFacts = 2 // an event opens or moves a visit
-	rowFacts   = 4 // a row of a census reports a room, its visit and its factors
+	rowFacts   = 4 // a census row reports a room, its visit and its factors
 )
 
 // factsOf returns the cost of an observation in units of the simplest fact.
@@ -71,7 +70,7 @@ func factsOf(o *acuity.Observation) int {
 	return n
 }
 
-// beyondShare returns the response for a sender whose hospital exceeds its share.
+// beyondShare returns the response to a sender whose hospital exceeds its share.
 func beyondShare(b *limit.Busy) *httpapi.Problem {
 	p := &httpapi.Problem{Kind: httpapi.RateLimited, RetryAfter: b.Retry}
 	switch b.Reason {

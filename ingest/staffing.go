@@ -41,7 +41,7 @@ func (r *reader) staffing(body []byte) *acuity.Staffing {
 	nurses, _ := b.integer("nursesOnDuty")
 	s := &acuity.Staffing{
 		AsOf:   b.resolve(b.plan("asOf")),
-		Nurses: int32(nurses), //nolint:gosec // within the bounds
+		Nurses: int32(nurses), //nolint:gosec // within the bounds of the shape
 		Call:   b.boolean("callStaffAvailable"),
 	}
 	if s.AsOf == 0 {
@@ -53,8 +53,8 @@ func (r *reader) staffing(body []byte) *acuity.Staffing {
 	return s
 }
 
-// pastStaffing reads the staffing of past hours. A coarse asOf is the start of its interval, so a shift from 07:00
-// counts for the full hour.
+// pastStaffing reads the staffing of past hours. A coarse asOf means the start of its interval, so a shift that
+// starts at 07 counts for the whole hour.
 func (o object) pastStaffing() []acuity.Staffing {
 	list, _ := o.list("staffing")
 	all := make([]acuity.Staffing, 0, len(list))
@@ -63,11 +63,11 @@ func (o object) pastStaffing() []acuity.Staffing {
 		nurses, _ := in.integer("nursesOnDuty")
 		s := acuity.Staffing{
 			AsOf:   in.plan("asOf").From,
-			Nurses: int32(nurses), //nolint:gosec // within the bounds
+			Nurses: int32(nurses), //nolint:gosec // within the bounds of the shape
 			Call:   in.boolean("callStaffAvailable"),
 		}
 		switch other, twice := known[s.AsOf]; {
-		case s.AsOf == 0: // the fault is reported
+		case s.AsOf == 0: // the fault is already reported
 		case s.AsOf.Sub(o.now) > maxSkew:
 			in.fault(in.at("asOf"), "max:now")
 		case twice && other != s:
@@ -131,7 +131,7 @@ func (r *reader) roster(body []byte) *acuity.Roster {
 	return roster
 }
 
-// asOf reads the time of a snapshot. A missing or future time becomes now.
+// asOf reads the time of a snapshot. If the time is missing or in the future, it returns the time of receipt.
 func (o object) asOf() acuity.Instant {
 	at := o.time("asOf")
 	if at == 0 || at > o.now {
@@ -158,7 +158,7 @@ func (o object) nurse() acuity.RosterNurse {
 	return n
 }
 
-// days parses a date, or the date of a date-time, as days since the epoch.
+// days parses a date, or the date in a date-time, as days since the Unix epoch.
 func (o object) days(name string) int32 {
 	text := o.text(name)
 	if text == "" {
@@ -172,7 +172,7 @@ func (o object) days(name string) int32 {
 	return int32(m.From.Time().Unix() / (24 * 60 * 60)) //nolint:gosec // years 1900 to 2199
 }
 
-// makeupAnswer returns the makeup in the form of the response.
+// makeupAnswer converts the makeup to its form in the response.
 func makeupAnswer(m acuity.Makeup) (mix skillMix, years tenure) {
 	mix = skillMix{m.Novice, m.Experienced, m.Expert, m.Unrated}
 	years = tenure{m.Under1, m.From1to5, m.From5to10, m.Over10, m.Unhired, nil}

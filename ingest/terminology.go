@@ -14,13 +14,14 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// maxMappingID is the maximum length of the id of a row in a path.
+// maxMappingID is the maximum length of a row id in a path.
 const maxMappingID = 200
 
-// noFactor is the factorId for a known code without a meaning. It overrides the catalogue's mapping of that code.
+// noFactor is the factorId for codes that are known to have no meaning. It overrides the catalogue's mapping of that
+// code.
 const noFactor = "none"
 
-// These are the values of the fields of a mapping.
+// These are the values that fields of a mapping may have.
 var (
 	mappingKinds = map[string]catalogue.SignalKind{
 		"medication": catalogue.KindMedication, "observation": catalogue.KindObservation, "lab": catalogue.KindLab,
@@ -33,7 +34,7 @@ var (
 
 type terminologyAnswer struct {
 	acted
-	Mappings []mappingAnswer `json:"mappings"` // rows as they are stored, in the order of the request
+	Mappings []mappingAnswer `json:"mappings"` // rows as stored, in the order of the request
 }
 
 type mappingAnswer struct {
@@ -77,7 +78,7 @@ func (r *reader) mappings(body []byte) (all []acuity.Mapping) {
 	for in := range r.rows(body, "mappings", shapeOf[terminologyShape]()) {
 		m := in.mapping()
 		if seen[m.ID] {
-			in.unfit(in.path, "unique") // two rows have the same code, kind and value, and only one can apply
+			in.unfit(in.path, "unique") // two rows have the same code, kind and value, but only one could apply
 		}
 		seen[m.ID] = true
 		all = append(all, m)
@@ -98,7 +99,7 @@ func (o object) mapping() acuity.Mapping {
 		}
 	}
 	if m.Code != "" && strings.Trim(m.Code, "* ") == "" {
-		o.fault(o.at("code"), "minLength:1") // a row without a code would match every code of the system
+		o.fault(o.at("code"), "minLength:1") // a row without a code would match every code in the system
 	}
 	if id := o.text("factorId"); id != "" && id != noFactor {
 		f, ok := catalogue.FactorByID(id)
@@ -142,8 +143,8 @@ func (o object) limit(name string) codes.Milli {
 	return codes.Milli(math.Round(f * 1000))
 }
 
-// markCodes removes codes from the worklist, or restores ignored codes. The codes are in the form of the worklist: a
-// list, or a single code as the whole body.
+// markCodes removes codes from the worklist, or restores ignored codes. The body has the form of the worklist: a list
+// of codes, or a single code as the whole body.
 func markCodes(restore bool) readAct {
 	return func(in *reader, _ *http.Request, body []byte, o *acuity.Observation) (marked []string, _ func(acted) any) {
 		for row := range in.rows(body, "codes", shapeOf[marksShape]()) {

@@ -7,7 +7,7 @@ import (
 	"svc/notifier/event"
 )
 
-// The reasons why a command failed.
+// The reasons for which a command fails.
 const (
 	reasonEndpoint = "no_endpoint"
 	reasonDelivery = "no_delivery"
@@ -20,7 +20,7 @@ const (
 // progressEvery is how often a long command reports its progress.
 const progressEvery = time.Second
 
-// command is a command that has not finished.
+// command is a command in progress.
 type command struct {
 	h       *hospital
 	order   outbound.Order
@@ -80,7 +80,7 @@ func (c *command) write() {
 	})
 }
 
-// countEnd counts a delivery of the command that has become final.
+// countEnd counts one of the command's deliveries that has become final.
 func (c *command) countEnd(state outbound.State) {
 	if state == outbound.Delivered {
 		c.order.Progress.Delivered++
@@ -124,7 +124,7 @@ func (c *command) test() {
 	}
 	e := h.endpoints[o.Endpoint]
 	if e == nil {
-		h.reconcile() // the command may arrive before the settings
+		h.reconcile() // the command may arrive before the settings that it depends on
 		if e = h.endpoints[o.Endpoint]; e == nil {
 			c.finish(reasonEndpoint)
 			return
@@ -152,7 +152,7 @@ func (c *command) retry() {
 		if !ok || e.Delivery.ID != o.Delivery || e.Delivery.Hospital != o.Hospital {
 			return
 		}
-		if found != nil && len(e.Sealed) == 0 { // a record written for a receipt has no text
+		if found != nil && len(e.Sealed) == 0 { // a record written because of a receipt has no text
 			e.Sealed = found.Sealed
 		}
 		found = e
@@ -174,8 +174,8 @@ func (c *command) retry() {
 	})
 }
 
-// scan reads the hospital's ledger entries from one minute before since in a separate goroutine. The loop calls done
-// afterwards.
+// scan reads the hospital's ledger entries from one minute before since in a separate goroutine. Afterwards, the loop
+// calls done.
 func (c *command) scan(since time.Time, each func(at int64, entry any), done func()) {
 	owner := c.h.owner
 	go func() {
@@ -202,7 +202,7 @@ func (c *command) scan(since time.Time, each func(at int64, entry any), done fun
 	}()
 }
 
-// stop ends another command at the request of this one.
+// stop ends another command, as this command requests.
 func (c *command) stop() {
 	other := c.h.orders[c.order.Command.Command]
 	if other == nil || other == c {

@@ -13,7 +13,7 @@ func TestTestOfAnEndpoint(t *testing.T) {
 		r.hook("north", "whk_1")
 		r.start()
 		r.receiver.set("whk_1", always(refused()))
-		r.change("north") // the main queue is stuck
+		r.change("north") // the main queue is now stuck
 		r.settle(time.Minute)
 		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_1"})
 		r.settle(time.Second)
@@ -35,7 +35,7 @@ func TestTestOfAnEndpoint(t *testing.T) {
 			t.Errorf("to none: %+v", p)
 		}
 		r.end()
-		r.start() // a test event is not in the main queue
+		r.start() // a test event is never in the main queue
 		r.settle(time.Second)
 		if n := len(r.receiver.of("whk_2")); n != 1 {
 			t.Errorf("%d requests", n)
@@ -60,7 +60,7 @@ func TestRetryIsTheSame(t *testing.T) {
 		delivery := event.DeliveryID(bad, "whk_1", outbound.ChannelWebhook)
 		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery, EventID: bad, Endpoint: "whk_1"})
 		r.settle(time.Minute)
-		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery}) // finds the delivery by its id alone
+		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery}) // the command has only the delivery's id
 		r.settle(time.Minute)
 		for _, id := range []string{"cmd_1", "cmd_2"} {
 			if p := r.lists.progress[id]; !p.Done || p.Delivered != 1 || p.Delivery != delivery {
@@ -71,7 +71,7 @@ func TestRetryIsTheSame(t *testing.T) {
 		if d.State != outbound.Delivered || len(d.Attempts) != 5 {
 			t.Errorf("%+v", d)
 		}
-		for i, a := range d.Attempts { // earlier attempts are kept and count
+		for i, a := range d.Attempts { // earlier attempts are kept and counted
 			if a.N != i+1 || (a.Status == 422) != (i < 3) {
 				t.Errorf("attempt %d: %+v", i+1, a)
 			}
@@ -115,7 +115,7 @@ func TestReplay(t *testing.T) {
 			}
 			return r.receiver.of("whk_1")[before:]
 		}
-		// A dry run counts what would be sent, and sends nothing.
+		// A dry run counts what would be sent but sends nothing.
 		for only, want := range map[outbound.Selection]int{outbound.SelectMissing: 1, outbound.SelectFailed: 1, outbound.SelectAll: 200} {
 			before, id := len(r.receiver.of("whk_1")), "cmd_dry_"+string(only)
 			r.order(outbound.Command{ID: id, Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Since: since, Until: until, Only: only, DryRun: true})

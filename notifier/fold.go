@@ -10,17 +10,17 @@ import (
 )
 
 // fold rebuilds the hospitals of an ownership from its ledger. A final entry overrides a pending one, and an entry of
-// an earlier ownership never overrides one of a later ownership, because a suspended process that resumes may still
-// write for a moment.
+// an earlier ownership never overrides one of a later ownership, because a process that was suspended may, after it
+// resumes, still write for a moment.
 type fold struct {
 	ownership *ownership
-	source    int64 // highest offset in the verdicts topic from which an event was created
+	source    int64 // highest offset in the verdicts topic that has an event in the ledger
 	ids       map[string]bool
 	over      map[*hospital]map[string]ended // final messages, by id
 	entries   int
 }
 
-// finish sets the state that is known only after the last entry.
+// finish sets the state that is known only after the last entry has been read.
 func (f *fold) finish() {
 	for h, messages := range f.over {
 		h.ended = slices.SortedFunc(maps.Values(messages), func(a, b ended) int { return cmp.Compare(a.at, b.at) })
@@ -42,7 +42,7 @@ func (f *fold) apply(offset int64, entry any) {
 	case *outbound.EndpointQueue:
 		h := f.hospital(e.Hospital)
 		l := f.endpoint(h, e.Endpoint)
-		cursor := max(l.record.Cursor, e.Cursor) // a final state counts, regardless of which owner wrote it
+		cursor := max(l.record.Cursor, e.Cursor) // a final state is valid whichever owner wrote it
 		if !f.late(e.Term) {
 			l.record, l.at = *e, offset
 		}
@@ -57,8 +57,8 @@ func (f *fold) apply(offset int64, entry any) {
 	}
 }
 
-// late reports whether an entry belongs to an earlier ownership than an entry before it: it was written by a
-// suspended process that resumed.
+// late reports whether an entry belongs to an earlier ownership than one of the entries before it, which means that a
+// process wrote it after having been suspended.
 func (f *fold) late(term int64) bool {
 	if term < f.ownership.number {
 		return true
@@ -130,27 +130,27 @@ func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 		return
 	}
 	if e.Command != "" {
-		return // of the second queue
+		return // belongs to the second queue
 	}
 	l := f.endpoint(h, d.EndpointID)
 	if d.State != outbound.Pending {
 		l.record.Cursor = max(l.record.Cursor, e.Position)
 		return
 	}
-	// Only one pending entry counts, that of the head: the first event that is not final.
+	// Only one pending entry matters: that of the head, the first event that is not final.
 	if l.open == nil || l.open.Position <= l.record.Cursor || e.Position <= l.open.Position {
 		l.open, l.openAt = e, offset
 	}
 }
 
-// recordEnded records a final message. People may not have processed its end yet, and get it again. The later of
-// two records counts, because a receipt may report that a delivered message did not arrive.
+// recordEnded records a final message. [People] gets its end again, because it may not have processed it yet. The
+// later of two records applies, because a receipt may report that a delivered message did not arrive.
 func (f *fold) recordEnded(h *hospital, offset int64, e *outbound.Entry) {
 	if f.over[h] == nil {
 		f.over[h] = map[string]ended{}
 	}
 	one := *e
-	one.Sealed = nil // its text is no longer needed
+	one.Sealed = nil // the message text is no longer needed
 	f.over[h][e.Delivery.ID] = ended{offset, one}
 }
 

@@ -10,7 +10,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestLimits: the number of concurrent requests is limited, and so is the number of those to slow
+// TestLimits: the number of concurrent requests is limited, and separately the number of concurrent requests to slow
 // endpoints.
 func TestLimits(t *testing.T) {
 	const endpoints, all, slow = 700, 512, 128
@@ -28,7 +28,7 @@ func TestLimits(t *testing.T) {
 		if most := r.receiver.atOnce(); most != all {
 			t.Errorf("%d at once, want %d", most, all)
 		}
-		r.settle(30 * time.Second) // by then each endpoint was tried and is slow
+		r.settle(30 * time.Second) // by then, each endpoint has been tried and found slow
 		r.receiver.mu.Lock()
 		r.receiver.most = 0
 		r.receiver.mu.Unlock()
@@ -40,8 +40,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestLateEventsAreNotTried: an endpoint that is down for three days is not called for each expired
-// event.
+// TestLateEventsAreNotTried: an endpoint that was down for three days does not get a request for each expired event.
 func TestLateEventsAreNotTried(t *testing.T) {
 	const late = 200
 	bubble(t, func(t *testing.T, r *rig) {
@@ -88,8 +87,8 @@ func TestReplayAtHalfTheRate(t *testing.T) {
 	})
 }
 
-// TestRestoreIsShort: an idle record does not move the start of a restore back, regardless of the
-// record's age.
+// TestRestoreIsShort: the record of an idle queue does not move the start of a restore back, however old the record
+// is.
 func TestRestoreIsShort(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_busy")
@@ -114,7 +113,7 @@ func TestRestoreIsShort(t *testing.T) {
 	})
 }
 
-// TestAttemptsKept: the last twenty attempts are kept with their numbers.
+// TestAttemptsKept: the last twenty attempts are kept, with their numbers.
 func TestAttemptsKept(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -153,7 +152,7 @@ func TestReplayKeepsToItsWindow(t *testing.T) {
 	})
 }
 
-// TestNoteOfAnotherLedger: an offset in a ledger that has been recreated is ignored.
+// TestNoteOfAnotherLedger: an offset is ignored if the ledger has been recreated since.
 func TestNoteOfAnotherLedger(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -174,14 +173,14 @@ func TestNoteOfAnotherLedger(t *testing.T) {
 	})
 }
 
-// TestFiltersHoldWhenAnEventIsSent: filters apply when an event is sent, not when it was created.
-// An endpoint that was down gets only the events that match its filters when it is up again.
+// TestFiltersHoldWhenAnEventIsSent: filters apply when an event is sent, not when it was created. An endpoint that
+// was down gets only the events that match its filters at the time when it is up again.
 func TestFiltersHoldWhenAnEventIsSent(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.receiver.set("whk_1", always(refused()))
 		r.start()
-		first := r.change("north", 1, 2) // a change of the level and of two rooms
+		first := r.change("north", 1, 2) // changes the level and two rooms
 		r.settle(time.Second)
 		r.hook("north", "whk_1", func(w *outbound.Webhook) { w.Rooms = []int32{2} })
 		second := r.change("north", 1, 2)

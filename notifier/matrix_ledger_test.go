@@ -7,8 +7,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestMatrixKilledBeforeTheLedger: after a process dies before its outcomes are in the ledger, the
-// same ids and bytes are sent again, at most nine to an endpoint.
+// TestMatrixKilledBeforeTheLedger: if a process dies before its outcomes are in the ledger, the same ids and bytes
+// are sent again, at most nine per endpoint.
 func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -20,7 +20,7 @@ func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 		}
 		r.settle(2 * time.Second)
 		r.commit()
-		r.ledger.goAway() // from here on outcomes are not stored
+		r.ledger.goAway() // from here on, outcomes are not stored
 		r.receiver.set("whk_1", always(ok()))
 		r.settle(time.Minute)
 		delivered := len(r.receiver.of("whk_1"))
@@ -29,14 +29,14 @@ func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 		r.start()
 		r.settle(time.Minute)
 		r.wantRepeated("whk_1", ids)
-		if again := len(r.receiver.of("whk_1")) - len(ids); again < 1 || again > 9+2 { // two events were refused
+		if again := len(r.receiver.of("whk_1")) - len(ids); again < 1 || again > 9+2 { // two more, because two events were refused
 			t.Errorf("%d requests for %d events, %d of them before the kill", len(r.receiver.of("whk_1")), len(ids), delivered)
 		}
 		r.end()
 	})
 }
 
-// wantRepeated is like want, but allows that events repeat after a kill.
+// wantRepeated is like want, but also accepts events that are repeated after a kill.
 func (r *rig) wantRepeated(endpoint string, ids []string) {
 	r.t.Helper()
 	place := map[string]int{}
@@ -94,8 +94,7 @@ func TestMatrixKafkaAway(t *testing.T) {
 	})
 }
 
-// TestMatrixPositionWaitsForTheLedger: a position is committed only after the events of its change
-// are stored.
+// TestMatrixPositionWaitsForTheLedger: a position is committed only after the events of the change have been stored.
 func TestMatrixPositionWaitsForTheLedger(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -125,8 +124,8 @@ func TestMatrixPositionWaitsForTheLedger(t *testing.T) {
 	})
 }
 
-// TestMatrixRebalance: a revoked partition is drained for several seconds. Then attempts in flight
-// are interrupted and do not count.
+// TestMatrixRebalance: a revoked partition is drained for several seconds. After that, attempts in flight are
+// interrupted and not counted.
 func TestMatrixRebalance(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_quick")

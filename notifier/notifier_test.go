@@ -78,7 +78,7 @@ func TestRestartSendsNothingTwice(t *testing.T) {
 	})
 }
 
-// TestDownForADay: changes that were committed while no notifier ran are sent later.
+// TestDownForADay: changes that were committed while no notifier was running are sent later.
 func TestDownForADay(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -98,8 +98,8 @@ func TestDownForADay(t *testing.T) {
 	})
 }
 
-// TestCheckpointRepeatsNothing: a checkpoint of the verdicts repeats the last change of each
-// hospital, which sends nothing.
+// TestCheckpointRepeatsNothing: a checkpoint of the verdicts topic repeats the last change of each hospital, but
+// nothing is sent for it.
 func TestCheckpointRepeatsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -114,7 +114,7 @@ func TestCheckpointRepeatsNothing(t *testing.T) {
 		r.start()
 		again.Offset = 200
 		r.hand([]notifier.Change{again})
-		r.settle(3 * time.Hour) // records of the ledger are written again
+		r.settle(3 * time.Hour) // ledger records are written again
 		r.commit()
 		r.end()
 		r.start() // the restore begins long after the events
@@ -140,7 +140,7 @@ func TestNewEndpointStartsAtTheEnd(t *testing.T) {
 		r.settle(time.Second)
 		r.want("whk_2", ids)
 
-		// The settings of an endpoint arrive late: the event is older than they are.
+		// The endpoint's settings arrive late, after the event.
 		early := time.Now()
 		time.Sleep(time.Millisecond)
 		late := r.change("north")
@@ -152,8 +152,8 @@ func TestNewEndpointStartsAtTheEnd(t *testing.T) {
 	})
 }
 
-// TestHalfAChangeIsCompleted: if a process dies while it writes the events of a change, the next
-// process writes the rest.
+// TestHalfAChangeIsCompleted: if a process dies while it writes the events of a change, the next process writes the
+// remaining ones.
 func TestHalfAChangeIsCompleted(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

@@ -12,8 +12,8 @@ type task struct {
 	host      string
 	slow      bool
 	channel   outbound.Channel
-	// message returns the message when the attempt starts, with the settings of that time. It returns false if there
-	// is nothing left to send.
+	// message is called when the attempt starts and returns the message, made with the settings at that time. It
+	// returns false if there is nothing left to send.
 	message func() (outbound.Message, bool)
 	ended   func(outbound.Result)
 	dropped func() // called if the attempt is not started
@@ -25,7 +25,7 @@ type host struct {
 	parked   []*task
 }
 
-// queue starts attempts within the limits: in total, for one host, and for slow endpoints. Slow endpoints have a
+// queue starts attempts within three limits: in total, per host, and for slow endpoints. Slow endpoints have a
 // separate limit so that they cannot exhaust the total.
 type queue struct {
 	notifier   *Notifier
@@ -120,7 +120,7 @@ func (q *queue) end(t *task, h *host, r outbound.Result) {
 	t.ownership.finishDrain()
 }
 
-// release returns one parked task of a host to the queue, and removes a host without attempts.
+// release returns one parked task of a host to the queue, and removes the host if it has no attempts.
 func (q *queue) release(name string, h *host) {
 	switch {
 	case len(h.parked) > 0:

@@ -8,14 +8,14 @@ import (
 	"svc/notifier/event"
 )
 
-// job is the part of a command that the second queue executes: it sends some events again.
+// job is the part of a command that the second queue executes: sending some events again.
 type job struct {
 	command *command
-	once    bool                         // one attempt each
-	tries   map[int64][]outbound.Attempt // earlier attempts of its events, by ledger offset of the event
+	once    bool                         // each event gets only one attempt
+	tries   map[int64][]outbound.Attempt // earlier attempts to send its events, by ledger offset of the event
 	stopped bool
 
-	events  []*waiting // in memory
+	events  []*waiting // events in memory
 	list    []int64    // ledger offsets of the events after those
 	reading bool
 }
@@ -34,14 +34,14 @@ func (c *command) replay() {
 		wanted = hook.Events
 	}
 	cursor, from := e.main.queue.Cursor, c.order.Position
-	var all []*replayed // in the order of the ledger
+	var all []*replayed // in ledger order
 	byDelivery := map[string]*replayed{}
 	c.scan(o.Since, func(offset int64, entry any) {
 		switch x := entry.(type) {
 		case *outbound.Event:
 			id := event.DeliveryID(x.ID, e.id, outbound.ChannelWebhook)
 			in := !x.OccurredAt.Before(o.Since) && (o.Until.IsZero() || x.OccurredAt.Before(o.Until))
-			// Events after the cursor are waiting in the main queue anyway.
+			// Events after the cursor are already waiting in the main queue.
 			if x.Hospital == h.id && x.Command == "" && in && offset <= cursor && offset > from && byDelivery[id] == nil &&
 				(x.Only == nil || slices.Contains(x.Only, hook.ID)) && subscribed(hook, wanted, x) {
 				byDelivery[id] = &replayed{offset: offset}
@@ -74,14 +74,14 @@ func (c *command) replay() {
 	})
 }
 
-// replayed is an event in the window of a replay, with its delivery to the endpoint.
+// replayed is an event within the window of a replay, with its delivery to the endpoint.
 type replayed struct {
-	offset int64          // of the event
-	state  outbound.State // Delivered if it ever was; "": not sent yet
+	offset int64          // ledger offset of the event
+	state  outbound.State // Delivered if it was ever delivered; "": not sent yet
 	tries  []outbound.Attempt
 }
 
-// selected reports whether a replay sends the event again.
+// selected reports whether a replay with this selection sends the event again.
 func (r *replayed) selected(only outbound.Selection) bool {
 	switch only {
 	case outbound.SelectFailed:
@@ -93,7 +93,7 @@ func (r *replayed) selected(only outbound.Selection) bool {
 	return true
 }
 
-// addJob gives a job to the second queue.
+// addJob adds a job to the second queue.
 func (e *endpoint) addJob(j *job) {
 	if e.gone {
 		j.command.finish(deleted)
@@ -108,7 +108,7 @@ func (e *endpoint) addJob(j *job) {
 	}
 }
 
-// nextOfJob returns the event after before in the lists of the jobs.
+// nextOfJob returns the event that follows before in the lists of the jobs.
 func (r *runner) nextOfJob(before *waiting) *waiting {
 	for len(r.jobs) > 0 {
 		j := r.jobs[0]
@@ -171,7 +171,7 @@ func (j *job) read(r *runner) {
 	})
 }
 
-// countEnded counts a finished delivery of the job.
+// countEnded counts a delivery of the job that has become final.
 func (j *job) countEnded(w *waiting, state outbound.State) {
 	j.events = slices.DeleteFunc(j.events, func(x *waiting) bool { return x == w })
 	delete(j.tries, w.at)

@@ -13,7 +13,8 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// DeadLetter describes a record of the log that could not be applied: its position and the reason, without its content.
+// DeadLetter describes a record in the log that could not be applied: its position and the reason, but not its
+// content.
 type DeadLetter struct {
 	ID        string // "partition:offset" of the record
 	Topic     string
@@ -21,12 +22,12 @@ type DeadLetter struct {
 	Offset    int64
 	Reason    string // stable code
 	SchemaID  int32  // schema id in the record; 0: none
-	Version   int64  // version of the change that rejected the record; unique among the dead letters of a hospital
+	Version   int64  // version of the change that rejected the record; unique among a hospital's dead letters
 	At        time.Time
-	RetriedAt time.Time // when its facts were appended again; zero: not yet
+	RetriedAt time.Time // when the record's facts were appended again; zero: not yet
 }
 
-// MountDeadLetters adds the list of dead letters. all must return those of a hospital, oldest first.
+// MountDeadLetters adds the list of dead letters. all must return the dead letters of a hospital, oldest first.
 func MountDeadLetters(r chi.Router, shell *httpapi.Shell, all func(hospital string) []DeadLetter) {
 	contract.Mount(r, shell, &deadLetterServer{all}, deadLetterRoutes())
 }

@@ -33,7 +33,7 @@ const minutes = time.Minute
 
 var noon = acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
 
-// fixture is the read API over charts in memory, with a simulated clock.
+// fixture is the read API with charts in memory, with a simulated clock.
 type fixture struct {
 	reads *readapi.Reads
 	http.Handler
@@ -42,9 +42,9 @@ type fixture struct {
 	chart   *acuity.Chart
 	token   readapi.Token
 	err     error
-	behind  error         // error of the current charts; charts of earlier instants have none
+	behind  error         // error when reading current charts; charts of earlier instants can be read
 	partial bool          // Read returns only the difference from the reader's state
-	last    readapi.State // the last returned state, complete
+	last    readapi.State // the last returned state, in full
 	given   atomic.Int32  // number of returned states
 	decoded atomic.Int32  // number of decoded rooms
 	reading func()        // called when a state is read, if set
@@ -54,7 +54,7 @@ type fixture struct {
 	recorded recorded
 }
 
-// currentCharts are the charts of a fixture while they are current.
+// currentCharts are a fixture's charts, which can be read only while they are current.
 type currentCharts struct{ *fixture }
 
 func (c currentCharts) Token(ctx context.Context, hospital string) (readapi.Token, error) {
@@ -167,7 +167,7 @@ func (h *fixture) do(t testing.TB, method, path string, headers ...string) *http
 	return w.Result()
 }
 
-// data returns the data of a 200 response.
+// data returns the data in a 200 response.
 func data(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -240,7 +240,7 @@ func worked(t testing.TB) *acuity.Chart {
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	var pretty bytes.Buffer
-	got = strings.Replace(got, catalogue.Default().Version(), "the version of the rules", 1) // any rule changes it
+	got = strings.Replace(got, catalogue.Default().Version(), "the version of the rules", 1) // a change of any rule changes the version
 	if err := json.Indent(&pretty, []byte(got), "", "  "); err != nil {
 		t.Fatal(err)
 	}
@@ -312,8 +312,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestWithheldVerdicts: a reader gets an error with its reason, never a verdict that may be wrong. The
-// same applies to a conditional request.
+// TestWithheldVerdicts: a reader gets an error with the reason, never a verdict that may be wrong. The same applies
+// to conditional requests.
 func TestWithheldVerdicts(t *testing.T) {
 	for rule, fault := range map[string]error{
 		"processing_behind": readapi.ErrBehind, "view_incomplete": readapi.ErrIncomplete, "view_away": readapi.ErrAway,
@@ -362,7 +362,7 @@ func TestEntityTags(t *testing.T) {
 	if !strings.HasPrefix(tag, `W/"`) || first.Header.Get("Cache-Control") != "private, no-cache" {
 		t.Errorf("headers %v", first.Header)
 	}
-	h.now = h.now.Add(minutes) // a later request of the same state
+	h.now = h.now.Add(minutes) // a later request for the same state
 	for name, c := range map[string]struct {
 		header string
 		status int
@@ -383,7 +383,7 @@ func TestEntityTags(t *testing.T) {
 			t.Errorf("%s: 304 with a body", name)
 		}
 	}
-	h.now = noon.Add(16 * minutes) // the demand of triage-initial decreases at 20 min
+	h.now = noon.Add(16 * minutes) // the demand for triage-initial decreases after 20 min
 	if r := h.get(t, "/api/v1/unit-state", "If-None-Match", tag); r.StatusCode != 200 {
 		t.Errorf("after a change by time: %d", r.StatusCode)
 	}
@@ -403,7 +403,7 @@ func TestAsOf(t *testing.T) {
 		"just before the step": {noon.Add(15*minutes) - 1, "2031-04-05T11:57:00.000Z"},
 		"at the step":          {noon.Add(15 * minutes), "2031-04-05T12:15:00.000Z"},
 		"after the step":       {noon.Add(40 * minutes), "2031-04-05T12:15:00.000Z"},
-		"after several": { // the roster is stale at 20:00
+		"after several": { // the roster becomes stale at 20:00
 			noon.Add(8 * 60 * minutes), "2031-04-05T20:00:00.000Z",
 		},
 	} {

@@ -13,26 +13,26 @@ import (
 	"svc/internal/outbound"
 )
 
-// receiptAtMost is the maximum length of a delivery report of a provider in bytes.
+// receiptAtMost is the maximum length of a provider's delivery report in bytes.
 const receiptAtMost = 16 << 10
 
-// receiptReader parses and verifies a receipt that an SMS provider posted. forged reports that the provider did not
-// sign it.
+// receiptReader parses and verifies a receipt that an SMS provider posted. forged reports that the signature is not
+// the provider's.
 type receiptReader func(r *http.Request, body []byte) (c outbound.Command, forged bool, err error)
 
 // Receipts processes the delivery reports of SMS providers.
 type Receipts struct {
 	Shell *httpapi.Shell
-	HTTP  receiptReader // delivery reports of the driver http; nil: the driver is not in use
+	HTTP  receiptReader // for the driver http; nil: the driver is not in use
 	Order func(ctx context.Context, c *outbound.Command) error
 
-	// Twilio parses receipts of the driver twilio; nil: the driver is not in use. It is not an operation of the API,
-	// because Twilio defines its body and signature and is its only caller.
+	// Twilio parses receipts for the driver twilio; nil: the driver is not in use. Its path is not documented as an
+	// API operation, because Twilio defines the body and the signature, and is the only caller.
 	Twilio receiptReader
 }
 
-// MountReceipts adds the paths at which a provider reports the result of an SMS. They
-// need no key: the signature of the body authenticates it.
+// MountReceipts adds the paths to which providers report the result of an SMS. They need no API key: the signature
+// authenticates the body.
 func MountReceipts(r chi.Router, s Receipts) {
 	contract.Mount(r, s.Shell, &s, receiptRoutes())
 	if s.Twilio != nil {
@@ -64,7 +64,7 @@ func receiptRoutes() []contract.Route[*Receipts] {
 	}, Serve: func(s *Receipts, w http.ResponseWriter, r *http.Request) { s.accept(w, r, s.HTTP) }}}
 }
 
-// exampleReceiptSignature signs the body of the example with the token of svc dev.
+// exampleReceiptSignature is the signature of the example body with the token of svc dev.
 const exampleReceiptSignature = "0ea1a522bc83fd4427ed9103e756ae0693b9136a9651736676bf46de732f9761"
 
 // receiptShape is the body that a gateway posts.
@@ -73,7 +73,7 @@ type receiptShape struct {
 	Status string `json:"status" doc:"delivered or failed; any other status means in transit."`
 }
 
-// accept parses and verifies a delivery report, and passes it on.
+// accept parses and verifies a delivery report, and passes it to the notifier.
 func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read receiptReader) {
 	if read == nil {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
@@ -94,7 +94,7 @@ func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read receiptRe
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid})
 		return
 	}
-	if c.Receipt != "" { // an SMS without a final state is still pending, and nothing changes
+	if c.Receipt != "" { // without a final state, the SMS is still pending, and nothing changes
 		c.ID, c.Verb, c.At, c.By = "cmd_"+access.RandomHex(8), outbound.VerbReceipt, s.Shell.Now().UTC(), "provider"
 		if err := s.Order(r.Context(), &c); err != nil {
 			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})

@@ -56,7 +56,7 @@ func (s *fakeHealth) Pipeline(context.Context, string) (readapi.Pipeline, error)
 	return s.pipeline, s.err
 }
 
-// fakeSettings has the records of a hospital in memory. The text of a record is its number.
+// fakeSettings provides a hospital's records from memory. The text of a record is its number.
 type fakeSettings struct {
 	records []facts.Record
 	err     error
@@ -80,8 +80,7 @@ func (s *fakeSettings) DecodeState(encoded string) (facts.Record, error) {
 
 func (*fakeSettings) Hospital(string) (access.Hospital, bool) { return access.Hospital{}, false }
 
-// someCodes returns three codes without a meaning, which were received 14 times within 24 h, and
-// two other codes.
+// someCodes returns three codes without a meaning, which were received 14 times within 24 hours, and two other codes.
 func someCodes() []facts.Record {
 	hour := func(ago, count int32) []facts.HourCount {
 		return []facts.HourCount{{Hour: noon.Hour() - ago, Count: count}}
@@ -90,14 +89,14 @@ func someCodes() []facts.Record {
 		&facts.CodeState{System: "local", Code: "A", Kind: catalogue.KindObservation, Hours: hour(1, 9)},
 		&facts.CodeState{System: "local", Code: "B", Kind: catalogue.KindObservation, Hours: hour(25, 50)},
 		&facts.CodeState{System: "local", Code: "C", Kind: catalogue.KindObservation, Hours: hour(0, 5)},
-		&facts.MappingState{Mapping: acuity.Mapping{ID: "map-1", System: "local", Code: "C", Kind: catalogue.KindMedication}}, // another kind
+		&facts.MappingState{Mapping: acuity.Mapping{ID: "map-1", System: "local", Code: "C", Kind: catalogue.KindMedication}}, // a different kind
 		&facts.CodeState{System: "local", Code: "D", Kind: catalogue.KindObservation, Ignored: true, Hours: hour(1, 70)},
 		&facts.CodeState{System: "local", Code: "EE", Kind: catalogue.KindObservation, Hours: hour(1, 90)},
 		&facts.MappingState{Mapping: acuity.Mapping{ID: "map-2", System: "local", Code: "E*"}},
 	}
 }
 
-// hourly returns a feed with one message per hour, the last at ago before now.
+// hourly returns a feed with one message per hour, the last one ago before now.
 func hourly(now time.Time, ago time.Duration) feeds.History {
 	h := feeds.History{Feed: feeds.Feed{Hospital: "north", Channel: "census", Source: "key_9"}, LastReceived: now.Add(-ago)}
 	for n := range 20 {
@@ -182,8 +181,8 @@ const wellStatus = `{"status":"ok","reasons":[],` +
 	`"unitState":{"recorded":true,"version":7,"level":"green","asOf":"2031-04-05T11:59:51.000Z","ageSeconds":5,"roomsKnown":2,"roomsOccupied":1,"unplacedPatients":2,"cancelsWaiting":1},` +
 	`"terminology":{"unmappedCodes":3,"unmappedHits24h":14,"unknownLocations":4}}`
 
-// TestSourceStatus: the answer has the feeds of one source with their refusals and warnings, and
-// nothing of another source or another hospital.
+// TestSourceStatus: the answer has the feeds of one source, with their refusals and warnings, and nothing from any
+// other source or hospital.
 func TestSourceStatus(t *testing.T) {
 	now := noon.Time()
 	other := hourly(now, time.Hour)

@@ -17,10 +17,10 @@ import (
 	"svc/internal/httpapi"
 )
 
-// noFactor is the factorId for a known code without a meaning.
+// noFactor is the factorId for codes that are known to have no meaning.
 const noFactor = "none"
 
-// kindNames are the kinds of a mapping and of a code. No kind is null.
+// kindNames are the names of the kinds of mappings and codes. "" is returned as null.
 var kindNames = [...]string{
 	"", catalogue.KindMedication: "medication", catalogue.KindObservation: "observation", catalogue.KindLab: "lab",
 	catalogue.KindDevice: "device", catalogue.KindCondition: "diagnosis",
@@ -50,7 +50,7 @@ type mappingValue struct {
 type terminologyList struct {
 	Mappings []mappingItem `json:"mappings"` // ordered by system and code
 	Total    int           `json:"total"`
-	Version  int64         `json:"version"` // version of the map, for If-Match of an act on many rows
+	Version  int64         `json:"version"` // version of the map, for If-Match of an act that changes many rows
 }
 
 func (s *Reads) serveTerminology(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func mappingOf(m *facts.MappingState) mappingItem {
 	return item
 }
 
-// These are the states of a code in the worklist.
+// These are the states of codes in the worklist.
 const (
 	codeUnmapped = "unmapped"
 	codeIgnored  = "ignored"
@@ -105,7 +105,7 @@ type codeItem struct {
 	Code        string       `json:"code"`
 	Display     string       `json:"display"`
 	Kind        string       `json:"kind"`
-	Feed        string       `json:"feed"` // feed of the newest occurrence
+	Feed        string       `json:"feed"` // feed of the latest occurrence
 	Count24h    int64        `json:"count24h"`
 	CountTotal  int64        `json:"countTotal"`
 	FirstSeenAt httpapi.Time `json:"firstSeenAt"`
@@ -126,14 +126,14 @@ type worklistList struct {
 	Total int        `json:"total"` // number of codes with the requested status
 }
 
-// listedCode is a code with the values that order the list.
+// listedCode is a code with the values by which the list is sorted.
 type listedCode struct {
 	*facts.CodeState
 	status string
 	recent int64
 }
 
-// listCodes returns all codes of the worklist with their current state.
+// listCodes returns all codes in the worklist, with their current states.
 func (all *records) listCodes(now acuity.Instant) []listedCode {
 	rows := make([]acuity.Mapping, len(all.mappings))
 	for i, m := range all.mappings {
@@ -159,12 +159,12 @@ func (all *records) listCodes(now acuity.Instant) []listedCode {
 	return list
 }
 
-// countUnmapped returns the number of a hospital's unmapped codes, and how often they were received during the last
-// 24 h.
+// countUnmapped returns the number of a hospital's unmapped codes, and how often they were received in the last 24
+// hours.
 func (s *Reads) countUnmapped(ctx context.Context, hospital string) (n int, hits int64, err error) {
 	encoded, err := s.cfg.LocalSettings.LocalSettings(ctx, hospital, true)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
-		return 0, 0, err //nolint:wrapcheck // the interface returns errors of this package
+		return 0, 0, err //nolint:wrapcheck // the interface returns this package's errors
 	}
 	all, err := s.decodeRecords(encoded)
 	if err != nil {

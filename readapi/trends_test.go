@@ -15,7 +15,7 @@ import (
 	"svc/readapi"
 )
 
-// recorded returns hours from memory.
+// recorded provides hours from memory.
 type recorded struct {
 	hours        []readapi.Hour
 	err          error
@@ -32,7 +32,7 @@ func (r *recorded) read(_ context.Context, hospital string, since, until time.Ti
 	return r.hours, r.err
 }
 
-// trends has the fields of an answer that the tests read.
+// trends has the fields of an answer that tests read.
 type trends struct {
 	Since, Until time.Time
 	Zone         string
@@ -72,7 +72,7 @@ func TestTrends(t *testing.T) {
 		{At: ago(1), Observed: true, Level: acuity.LevelOrange, Required: 120, OnDuty: 6},
 		{At: ago(2), Level: acuity.LevelYellow, Required: 60, OnDuty: -1, LevelSeconds: []int32{1800, 0, 0, 0}},
 		{At: ago(2), Level: acuity.LevelGreen, Required: 240, OnDuty: -1, Generation: 1}, // a backfill
-		{At: ago(24), Observed: true}, // the hour is before the span
+		{At: ago(24), Observed: true}, // before the span
 		{At: ago(-1), Observed: true}, // later than now
 	}
 	a := trendsOf(t, h, "")
@@ -80,7 +80,7 @@ func TestTrends(t *testing.T) {
 		t.Fatalf("%s to %s in %s, %d hours", a.Since, a.Until, a.Zone, len(a.Hours))
 	}
 	for i, want := range []map[string]int{
-		{"green": 30, "yellow": 0, "orange": 0, "red": 0, "estimated": 0}, // nothing is known about the rest
+		{"green": 30, "yellow": 0, "orange": 0, "red": 0, "estimated": 0}, // the rest is unknown
 		{"green": 0, "yellow": 0, "orange": 60, "red": 0, "estimated": 60},
 		{"green": 10, "yellow": 0, "orange": 20, "red": 30, "estimated": 0},
 	} {
@@ -108,7 +108,8 @@ func TestTrends(t *testing.T) {
 	}
 }
 
-// The record is read once a minute, or every two seconds while the hours of a new hospital arrive.
+// TestTrendsAreCached: the record is read once a minute, or every two seconds while the hours of a new hospital
+// arrive.
 func TestTrendsAreCached(t *testing.T) {
 	for name, tt := range map[string]struct {
 		model *forecast.Model
@@ -133,7 +134,7 @@ func TestTrendsAreCached(t *testing.T) {
 	}
 }
 
-// A span ends at the last full hour, and begins at most 28 days earlier.
+// TestTrendsSpan: a span ends at the last hour mark and begins at most 28 days earlier.
 func TestTrendsSpan(t *testing.T) {
 	h := newFixture(nil)
 	for query, want := range map[string][2]time.Time{
@@ -167,7 +168,8 @@ func TestTrendsSpan(t *testing.T) {
 	}
 }
 
-// Every minute has a level or is unknown. An observed hour has no unknown minute.
+// TestTrendsCountEachMinuteOnce: every minute either has a level or is unknown. An observed hour has no unknown
+// minutes.
 func TestTrendsCountEachMinuteOnce(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		h := newFixture(nil)

@@ -67,7 +67,7 @@ var administrationStates = map[string]acuity.SignalStatus{
 	"not-done": acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
 }
 
-// administration makes the signal of a MedicationAdministration.
+// administration creates the signal for a MedicationAdministration.
 func (m *mapper) administration(r *resource) bool {
 	status, ok := stateIn(m, r, administrationStates)
 	if !ok {
@@ -83,15 +83,14 @@ func (m *mapper) administration(r *resource) bool {
 		s.StartedAt, start = at, sent
 	}
 	s.StartedFrom = start.Start()
-	// The effective time of a running administration is its start. For an ended administration it is the end, if
-	// known.
+	// A running administration was observed at its start; one that has ended, at its end, if known.
 	s.ObservedAt, s.ObservedFrom = s.StartedAt, s.StartedFrom
 	if status == acuity.SignalEnded {
 		end, sent := m.moment(r, r.during.end, "effective.end")
 		switch {
 		case end != 0:
 			s.ObservedAt, s.ObservedFrom = end, sent.Start()
-		case at == 0: // an unknown end is between the start and this version
+		case at == 0: // an unknown end lies between the start and this version
 			s.ObservedAt = max(s.UpdatedAt, s.StartedAt)
 			s.ObservedFrom = cmp.Or(s.StartedFrom, s.StartedAt)
 			if s.UpdatedAt == 0 {
@@ -116,8 +115,8 @@ func (m *mapper) medicine(r *resource) []acuity.Coding {
 	if r.deleted {
 		return codings
 	}
-	// This body does not contain the Medication. Its name is used until the Medication arrives. The name may also be
-	// a local code that the hospital has mapped.
+	// This body does not contain the Medication. Until the Medication arrives, its name is used, which may be a local
+	// code that the hospital has mapped.
 	if found && len(codings) == 0 {
 		codings = append(codings, m.elsewhere(r, &t, "medication")...)
 	}
@@ -127,7 +126,7 @@ func (m *mapper) medicine(r *resource) []acuity.Coding {
 	return codings
 }
 
-// elsewhere returns the name of a Medication in another message.
+// elsewhere returns, as a coding, the name of a Medication that another message contains.
 func (m *mapper) elsewhere(r *resource, t *target, field string) []acuity.Coding {
 	m.warn(r, "reference_unresolved", field)
 	code := printable(cmp.Or(t.name, t.logical))
@@ -138,8 +137,8 @@ func (m *mapper) elsewhere(r *resource, t *target, field string) []acuity.Coding
 }
 
 // product adds the codings of a Medication and its ingredients. An ingredient's display name includes the names of
-// the other ingredients, so that rules do not mistake a part for the whole: epinephrine in lidocaine is not an
-// infusion.
+// the other ingredients, so that rules do not mistake a part for the whole: the epinephrine in lidocaine is not an
+// epinephrine infusion.
 func (m *mapper) product(dst []acuity.Coding, r, given *resource, deep bool) []acuity.Coding {
 	code, inside := "medication", "medication"
 	if r == given {
@@ -147,7 +146,7 @@ func (m *mapper) product(dst []acuity.Coding, r, given *resource, deep bool) []a
 	}
 	dst = m.codes(dst, r, &given.code, code)
 	var parts []acuity.Coding
-	var names []string // names of the ingredients; a placeholder for one in another message
+	var names []string // with a placeholder for each ingredient in another message
 	for i := range m.ingredients[given.firstIngredient:given.lastIngredient] {
 		in := &m.ingredients[given.firstIngredient:given.lastIngredient][i]
 		if in.inactive {

@@ -10,7 +10,7 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// valid reports whether a text is JSON that every endpoint accepts.
+// valid reports whether a body is JSON that every endpoint accepts.
 func valid(body []byte) bool {
 	return utf8.Valid(body) && json.Valid(body) && nesting(body) <= syntax.MaxDepth
 }
@@ -33,14 +33,14 @@ func nesting(body []byte) (deepest int) {
 	}
 }
 
-// skips reports whether skip ends where the text does.
+// skips reports whether skip stops at the end of the text.
 func skips(body []byte) bool {
 	s := scanner{b: body}
 	s.skip()
 	return s.space() == 0 && s.i == len(body)
 }
 
-// walk reads any value with the calls that decoding uses, without knowing its type.
+// walk reads a value of unknown type with the calls that decoding uses.
 func (s *scanner) walk(level int) {
 	switch c := s.space(); {
 	case c == '{' && s.object():
@@ -60,7 +60,7 @@ func (s *scanner) walk(level int) {
 	}
 }
 
-// walks reports whether walk ends where the text does.
+// walks reports whether walk stops at the end of the text.
 func walks(body []byte) bool {
 	s := scanner{b: body}
 	s.walk(0)
@@ -78,8 +78,7 @@ var texts = []string{
 	"[" + strings.Repeat(" ", 17) + "\n" + strings.Repeat(" ", 9) + "]",
 }
 
-// TestSyntax expects that Decode refuses exactly the texts that are not JSON, and that the scanner finds the end of the
-// others.
+// TestSyntax: Decode refuses exactly the texts that are not JSON, and the scanner finds the end of all other texts.
 func TestSyntax(t *testing.T) {
 	for _, text := range texts {
 		checkScanner(t, []byte(text))
@@ -110,7 +109,7 @@ func isSyntax(f *Fault) bool {
 	return f != nil && (f.Rule == "json" || f.Rule == "utf-8" || f.Rule == "depth:64")
 }
 
-// TestRepeatedName finds a repeated field among few and among many.
+// TestRepeatedName finds a repeated field among few fields and among many.
 func TestRepeatedName(t *testing.T) {
 	for _, before := range []int{1, 16, 17, 40} {
 		var seen nameSet

@@ -11,20 +11,20 @@ import (
 // of the batch protocol (FHS BHS BTS FTS).
 type Batch struct {
 	Messages [][]byte // each begins with its MSH
-	Header   []byte   // the BHS segment, else the FHS; nil if there is none
-	Charset  Charset  // charset of the messages, if the transport or the first bytes determine it
-	Framed   bool     // the body has FHS or BHS, so the acknowledgment is a batch, too
+	Header   []byte   // the BHS segment or, without one, the FHS segment; nil if there is neither
+	Charset  Charset  // character set, if the transport or the first bytes determine it
+	Framed   bool     // the body has FHS or BHS, so the acknowledgment is a batch too
 	Warnings []acuity.Warning
 }
 
-// Split splits a body at its headers, each at the start of a line, optionally after blanks and a byte order mark.
-// transport is the character set that the transport declares. The only error is [ErrNoHeader].
+// Split splits a body at its headers. A header is at the start of a line, possibly after blanks and a byte order
+// mark. transport is the character set that the transport declares. The only error is [ErrNoHeader].
 func Split(body []byte, transport Charset) (Batch, error) {
 	var b Batch
 	body, b.Charset = narrow(body, transport)
 	body = trimFrame(body)
 	start, inBatch, batches := -1, 0, 0
-	number, outside := 0, false // number of the line, and whether the previous line belongs to no message
+	number, outside := 0, false // number of the line, and whether the previous line is outside any message
 	count := func(line []byte, have int, path string) {
 		said := bytes.TrimSpace(part(line, line[3], 2))
 		if n, err := strconv.Atoi(string(said)); len(said) > 0 && (err != nil || n != have) {
@@ -86,8 +86,8 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	return b, nil
 }
 
-// warnOutside warns about a line that belongs to no message: before the first MSH, or after the end of a batch.
-// Consecutive lines get one warning.
+// warnOutside warns about a line outside any message, before the first MSH or after the end of a batch. Consecutive
+// lines get one warning.
 func (b *Batch) warnOutside(is, before bool, number int) bool {
 	if is && !before && len(b.Warnings) < maxOdd {
 		b.Warnings = append(b.Warnings, acuity.Warning{Code: warnLineIgnored, Path: position{segment: "line", repeat: number}.String()})
@@ -95,7 +95,7 @@ func (b *Batch) warnOutside(is, before bool, number int) bool {
 	return is
 }
 
-// canonical returns a message or segment with its name in upper case, directly followed by the separator.
+// canonical returns a message or segment whose name is in upper case and directly followed by the separator.
 func canonical(text []byte) []byte {
 	name, n := nameOf(text)
 	if n == 0 || n == 3 && string(text[:3]) == name {
@@ -104,9 +104,8 @@ func canonical(text []byte) []byte {
 	return append([]byte(name), text[n:]...)
 }
 
-// AppendBatch appends the acknowledgments of several messages as one batch. If the
-// messages came in a batch, its sender and receiver are swapped, as in an acknowledgment,
-// and its BHS-11 is repeated in BHS-12.
+// AppendBatch appends the acknowledgments of several messages as one batch. If the messages came in a batch, its
+// sender and receiver are swapped, as in an acknowledgment, and BHS-11 is repeated in BHS-12.
 func AppendBatch(dst []byte, b Batch, a Acknowledgment, acks [][]byte) []byte {
 	var m Message
 	if raw := append([]byte("MSH"), b.Header[min(3, len(b.Header)):]...); m.scan(raw) != nil {

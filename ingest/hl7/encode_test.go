@@ -13,8 +13,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// encode returns a message with only the facts of an event. It reverses the decoder with independent rules. A fact that
-// no HL7 field can express is written so that decoding still returns it.
+// encode returns a message with only the facts of an event. It reverses the decoder, using independent rules. Facts
+// that no HL7 field can express are written in such a way that the decoder still returns them.
 func encode(e *acuity.Event) []byte {
 	var s segment
 	s.set(9, "ADT", eventNames[e.Type])
@@ -31,7 +31,7 @@ func encode(e *acuity.Event) []byte {
 	s = segment{}
 	at, event := e.At, e.Precision
 	if e.AtFrom != 0 {
-		event = acuity.Millisecond // the instant that applies, because the interval of a coarse time is not written
+		event = acuity.Millisecond // written as the resolved instant, without the interval of a coarse time
 	}
 	switch {
 	case isCancel(e.Type):
@@ -92,7 +92,7 @@ func encode(e *acuity.Event) []byte {
 	return []byte(strings.Join(lines, "\r"))
 }
 
-// reasonWords maps each hint to a reason with only that hint.
+// reasonWords maps each hint to a reason that gives only that hint.
 var reasonWords = map[string]string{
 	"medical-complaint": "fever", "rupture": "leaking", "fetal-test": "NST", "admit-order": "admit order", "ripening": "ripening",
 	"induction": "induction", "cesarean": "cesarean", "labor-complication": "abruption", "early-labor": "early labor",
@@ -110,7 +110,7 @@ func letter(c byte) string {
 	return string(c)
 }
 
-// name returns the plain value in a pseudonym of reveal.
+// name returns the plain value in a pseudonym that reveal made.
 func name(pseudonym string) string {
 	_, value, _ := strings.Cut(pseudonym, "(")
 	return strings.TrimSuffix(value, ")")
@@ -120,7 +120,7 @@ func stamp(at acuity.Instant, p acuity.Precision) string {
 	if at == 0 {
 		return ""
 	}
-	if p > acuity.Second { // with an offset in which it is the first instant of its minute, hour or day
+	if p > acuity.Second { // with an offset for which the instant is the first of a minute, hour or day
 		layout := []string{acuity.Minute: "200601021504", acuity.Hour: "2006010215", acuity.Day: "20060102", acuity.Month: "200601", acuity.Year: "2006"}[p]
 		for minutes := range 2 * 15 * 60 {
 			zone := time.FixedZone("", (minutes-15*60+1)*60)
@@ -156,9 +156,9 @@ func (s *segment) text() string {
 func said(e acuity.Event) acuity.Event {
 	e.ID, e.Digest, e.Warnings = "", "", nil
 	if e.AtFrom != 0 {
-		e.AtFrom, e.AtTo, e.Precision = 0, 0, acuity.Millisecond // see encode
+		e.AtFrom, e.AtTo, e.Precision = 0, 0, acuity.Millisecond // encode writes only the instant
 	}
-	e.CancelsTo = 0 // stamp writes a fixed offset, at which every day has 24 hours
+	e.CancelsTo = 0 // stamp writes a fixed offset, with which every day has 24 hours
 	if isCancel(e.Type) && e.RecordedAt == 0 {
 		e.RecordedAt = e.At
 	}

@@ -108,7 +108,7 @@ func TestScanTakesWhatSendersWrite(t *testing.T) {
 	}
 }
 
-// If a sender has no escape character, text between spaces is not an escape sequence.
+// TestSpaceIsNoEscape: if a sender has no escape character, text between spaces is not an escape sequence.
 func TestSpaceIsNoEscape(t *testing.T) {
 	raw := strings.NewReplacer(`^~\&`, `^~ &`, `L\T\D^LDR04^01`, "L D^LDR F 4^01").Replace(strings.Join([]string{msh, evn, pid, pv1}, "\r"))
 	e := facts(t, []byte(raw))
@@ -117,8 +117,8 @@ func TestSpaceIsNoEscape(t *testing.T) {
 	}
 }
 
-// Each message is refused with the fault of its header, and with its control id if that can be
-// read.
+// TestScanRefusesUnusableHeaders: each message is refused with the fault in its header and, if readable, its control
+// id.
 func TestScanRefusesUnusableHeaders(t *testing.T) {
 	for name, test := range map[string]struct{ raw, want string }{
 		"empty":                  {"", ""},
@@ -156,7 +156,8 @@ func TestScanRefusesUnusableHeaders(t *testing.T) {
 	}
 }
 
-// Segments that are joined in one line by any text are refused with the reason.
+// TestJoinedSegments: if segments are joined into one line, by whatever text, the message is refused with that
+// reason.
 func TestJoinedSegments(t *testing.T) {
 	for _, joint := range []string{`\r`, `\n`, `\r\n`, "&#13;", "<CR>", `\X0D\`, " ", "", "^M"} {
 		raw := strings.Join([]string{msh, evn, pid, pv1}, joint)
@@ -170,8 +171,8 @@ func TestJoinedSegments(t *testing.T) {
 	}
 }
 
-// A line that is not a segment is reported with its number, and only once for a text of many lines.
-// MSH ends with its line, so nothing after it changes the way in which the message is answered.
+// TestOddLines: a line that is not a segment is reported with its number, and a text of several lines is reported
+// only once. MSH ends with its line, so the text after it does not change how the message is answered.
 func TestOddLines(t *testing.T) {
 	for name, test := range map[string]struct {
 		lines []string
@@ -242,7 +243,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// newYear is the first instant after the last leap second.
+// newYear is the first instant after the most recent leap second.
 var newYear = acuity.At(time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC))
 
 func TestFacts(t *testing.T) {
@@ -364,7 +365,7 @@ func TestDiagnoses(t *testing.T) {
 	}
 }
 
-// Two events have the same identity if and only if sender, control id and bytes are equal.
+// TestIdentity: two events have the same identity if and only if sender, control id and bytes are equal.
 func TestIdentity(t *testing.T) {
 	seen := map[string]string{}
 	o := options

@@ -13,9 +13,10 @@ const (
 	lineSegment
 )
 
-// kind distinguishes a segment from a continuation of the preceding field. A segment begins with its name followed by a
-// separator, or consists only of the name. A standard segment name may have blanks around it or be in lower case,
-// because no text begins like that. indent is the number of bytes before the name, or before the end of a blank line.
+// kind distinguishes a segment from a continuation of the preceding field. A segment begins with its name followed by
+// a separator, or consists only of the name. A standard segment name may be in lower case or surrounded by blanks,
+// because text does not begin like that. indent is the number of bytes before the name, or before the end of a blank
+// line.
 func (m *Message) kind(text []byte) (kind lineKind, indent int) {
 	switch {
 	case isTerminator(text[0]):
@@ -34,8 +35,9 @@ func (m *Message) kind(text []byte) (kind lineKind, indent int) {
 	return lineContinued, 0
 }
 
-// nameOf returns the name of a segment of HL7, or of a Z segment, with which text begins, and the number of bytes up to
-// the separator. Both are zero if there is no such name. The name may be in lower case, followed by blanks.
+// nameOf returns the name of the HL7 segment or Z segment with which text begins, and the number of bytes up to the
+// separator. Both are zero if text does not begin with such a name. The name may be in lower case and followed by
+// blanks.
 func nameOf(text []byte) (name string, n int) {
 	if len(text) < 4 || !isLetter(text[0]) || !isLetter(text[1]) && !isDigit(text[1]) || !isLetter(text[2]) && !isDigit(text[2]) {
 		return "", 0
@@ -46,8 +48,7 @@ func nameOf(text []byte) (name string, n int) {
 	return name, 3 + blanks(text[3:])
 }
 
-// segmentNames are the segments of ADT messages, of batches, and some of other messages
-// (HL7 v2.3 to v2.9).
+// segmentNames are the segments of ADT messages, of batches, and some in other messages (HL7 v2.3 to v2.9).
 var segmentNames = func() map[string]bool {
 	names := map[string]bool{}
 	for name := range strings.FieldsSeq(`ABS ACC ADD AL1 ARV AUT BHS BLG BTS CON CTD CTI DB1 DG1 DRG DSC EVN FHS FT1 FTS GP1 GP2 GSP GSR
@@ -77,7 +78,7 @@ func blanks(text []byte) int {
 	return len(text)
 }
 
-// noBreakSpace is the no-break space of UTF-8.
+// noBreakSpace is the no-break space in UTF-8.
 var noBreakSpace = []byte("\xc2\xa0")
 
 func isName(line []byte) bool {
@@ -95,7 +96,7 @@ func nameAt(text []byte) string {
 	return string(name[:])
 }
 
-// terminators end a line. CR is the standard; LF and the framing bytes of MLLP also do.
+// terminators end a line. CR is the standard; LF and the MLLP framing bytes are also accepted.
 const terminators = "\r\n\x0b\x1c"
 
 // lineEnd returns the end of the line that begins at pos.
@@ -108,5 +109,5 @@ func lineEnd(raw []byte, pos int) int {
 
 func isTerminator(c byte) bool { return strings.IndexByte(terminators, c) >= 0 }
 
-// byteOrderMark is the byte order mark of UTF-8.
+// byteOrderMark is the byte order mark in UTF-8.
 var byteOrderMark = []byte("\xef\xbb\xbf")

@@ -18,15 +18,15 @@ import (
 // Counts are the counters of a server.
 type Counts struct {
 	Connections atomic.Int64 // accepted, including TurnedAway
-	TurnedAway  atomic.Int64 // above a limit of connections
-	Open        atomic.Int64 // open now
+	TurnedAway  atomic.Int64 // turned away because of a connection limit
+	Open        atomic.Int64 // currently open
 	Messages    atomic.Int64 // read completely
 	Answered    atomic.Int64 // acknowledged, with any code
-	NotAccepted atomic.Int64 // not acknowledged: the sender will send them again
+	NotAccepted atomic.Int64 // not acknowledged, so the sender will send them again
 	Faults      [faultKinds]atomic.Int64
 }
 
-// end is the reason why a connection ended, from a fixed set.
+// end is the reason why a connection ended, one of a fixed set.
 type end string
 
 const (
@@ -43,7 +43,7 @@ const (
 	endStopped   end = "stopped"
 )
 
-// ends has every end.
+// ends lists all values of end.
 var ends = []end{
 	endPeer, endReset, endIdle, endSlow, endTooLong, endDeaf, endNotTaken, endRefused, endHandshake, endTooMany, endStopped,
 }
@@ -87,7 +87,7 @@ func (c *conn) run(ctx context.Context) (end, error) {
 		if err != nil {
 			return c.endOfRead(err, endSlow), nil
 		}
-		if len(bytes.TrimSpace(message)) == 0 { // some engines send empty frames as a keep-alive
+		if len(bytes.TrimSpace(message)) == 0 { // some engines send empty frames to keep the connection alive
 			c.in.faults[Noise]++
 			continue
 		}
@@ -127,7 +127,7 @@ func (c *conn) acceptMessage(ctx context.Context, message []byte) (ack []byte, e
 
 var errPanic = errors.New("message handler panicked")
 
-// handshake returns the stream to use, and reads the names of the peer.
+// handshake returns the stream to use, and reads the peer's names from its certificate.
 func (c *conn) handshake(ctx context.Context) (net.Conn, error) {
 	if c.TLS == nil {
 		return c.socket, nil
@@ -153,7 +153,7 @@ func (c *conn) answer(stream net.Conn, frame []byte) error {
 	return err
 }
 
-// endOfRead returns why a read ended. late is the reason if a deadline passed.
+// endOfRead returns why a read ended. late is the reason to return if a deadline passed.
 func (c *conn) endOfRead(err error, late end) end {
 	switch {
 	case errors.Is(err, ErrTooLong):
@@ -169,7 +169,7 @@ func (c *conn) endOfRead(err error, late end) end {
 	}
 }
 
-// logEnd logs the connection: the peer, the counts, and why it ended. It logs no content of a message.
+// logEnd logs the connection: the peer, the counts, and why it ended. It never logs the content of a message.
 func (c *conn) logEnd(ctx context.Context, why end, err error) {
 	level := slog.LevelInfo
 	if why != endPeer && why != endIdle && why != endStopped {

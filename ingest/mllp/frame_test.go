@@ -81,7 +81,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestSlowFrames sends one byte at a time, so each 0x0D arrives after its message was returned.
+// TestSlowFrames sends one byte at a time, so each 0x0D arrives after the message has been returned.
 func TestSlowFrames(t *testing.T) {
 	messages, faults, err := all(iotest.OneByteReader(strings.NewReader("\x0bA\r\x1c\r\x0bB\r\x1c\x0bC\x1c\n")), 64)
 	if !slices.Equal(messages, []string{"A\r", "B\r", "C"}) || !slices.Equal(faults, []string{"no_return", "no_return"}) || !errors.Is(err, io.EOF) {
@@ -89,8 +89,7 @@ func TestSlowFrames(t *testing.T) {
 	}
 }
 
-// TestFramesComeBack: a reader returns the messages that Append framed, regardless of how the
-// network splits the stream.
+// TestFramesComeBack: a reader returns the messages that Append framed, however the network splits the stream.
 func TestFramesComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sent := rapid.SliceOf(rapid.StringMatching(`MSH[^\x0b\x1c]{0,40}`)).Draw(t, "messages")
@@ -107,8 +106,7 @@ func TestFramesComeBack(t *testing.T) {
 	})
 }
 
-// TestVerticalTabInMessage: 0x0B in a text is data, regardless of how the network splits the
-// stream.
+// TestVerticalTabInMessage: a 0x0B within text is data, however the network splits the stream.
 func TestVerticalTabInMessage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pieces := rapid.SampledFrom([]string{"\x0b", "\x0b", "M", "S", "H", "MSH", "FHS", "DG1|1", "\r", " ", "\xc2\xa0", "x"})
@@ -126,8 +124,8 @@ func TestVerticalTabInMessage(t *testing.T) {
 	})
 }
 
-// FuzzReader: any bytes result in messages within the limit and one error. A returned message can
-// be framed and read again.
+// FuzzReader: whatever the bytes, reading them yields messages within the limit and then one error. A returned
+// message can be framed and read again.
 func FuzzReader(f *testing.F) {
 	for _, seed := range []string{
 		"\x0bMSH|^~\\&|1\r\x1c\r", "\x0bA\x1c\x0bB\r\x0bC\x1c\n", "\x0bMSH|a\x0bb\r\x1c\r", "\x0bMSH|a\r\x0bMSH|b\r\x1c\r", "\x0bA\x0b \xef\xbb\xbfms", "MSH|\r\x1c", "noise\x0b\x0b\x1c\r", "\x0b\x1cA\x1c\r\x0b",
@@ -145,7 +143,7 @@ func FuzzReader(f *testing.F) {
 				t.Fatalf("message %q", m)
 			}
 			if strings.ContainsAny(m, "\x0b\x1c") {
-				continue // the bytes that followed 0x0B, or that arrived together with 0x1C, made it ordinary data
+				continue // what followed the 0x0B, or arrived together with the 0x1C, made it ordinary data
 			}
 			again, _, err := all(bytes.NewReader(mllp.Append(nil, []byte(m))), limit+1)
 			if len(again) != 1 || again[0] != m || !errors.Is(err, io.EOF) {

@@ -33,7 +33,7 @@ func TestManyMessagesInOrder(t *testing.T) {
 	}
 }
 
-// TestHowConnectionsEnd connects one peer for each reason why a connection ends.
+// TestHowConnectionsEnd connects one peer for each reason for which a connection ends.
 func TestHowConnectionsEnd(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*mllp.Server)
@@ -79,7 +79,7 @@ func TestHowConnectionsEnd(t *testing.T) {
 			}, "message_too_long",
 		},
 		"noise without an end": {
-			nil, func(c *client) { io.WriteString(c, strings.Repeat("x", 9000)) }, "message_too_long", //nolint:errcheck // it may be cut off
+			nil, func(c *client) { io.WriteString(c, strings.Repeat("x", 9000)) }, "message_too_long", //nolint:errcheck // the connection may be cut off
 		},
 		"breaks off": {nil, func(c *client) { c.send("\x0bMSH|"); c.Close() }, "connection_lost"},
 		"takes no answer": {
@@ -87,7 +87,7 @@ func TestHowConnectionsEnd(t *testing.T) {
 				s.Limits.Answer, s.Limits.Message = 100*time.Millisecond, 4<<20
 			},
 			func(c *client) {
-				c.SetDeadline(time.Now().Add(3 * time.Second)) //nolint:errcheck // of a test
+				c.SetDeadline(time.Now().Add(3 * time.Second)) //nolint:errcheck // cannot fail in a test
 				for text := framed(strings.Repeat("x", 3<<20)); ; {
 					if _, err := io.WriteString(c, text); err != nil {
 						return
@@ -136,7 +136,7 @@ func TestHowConnectionsEnd(t *testing.T) {
 				c.closed()
 			}
 			if tt.ended == "" {
-				return // the connection is closed, and the server is still running
+				return // the connection is closed, but the server is still running
 			}
 			if l := h.next(t); l.Ended != tt.ended || l.Msg != "mllp connection" {
 				t.Errorf("%+v, want %s", l, tt.ended)
@@ -145,7 +145,7 @@ func TestHowConnectionsEnd(t *testing.T) {
 	}
 }
 
-// TestFramesWithoutAMessage: the server skips empty frames without an answer.
+// TestFramesWithoutAMessage: the server skips empty frames and does not answer them.
 func TestFramesWithoutAMessage(t *testing.T) {
 	h := open(t, nil)
 	c := h.dial(t)
@@ -181,8 +181,7 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// pipes is a listener with connections in memory, so that a test can wait until every goroutine is
-// blocked.
+// pipes is a listener for in-memory connections, so that a test can wait until every goroutine is blocked.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -194,7 +193,7 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p); return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestStop: a stop closes idle connections at once. A message that has begun is read to its end and
+// TestStop: on a stop, idle connections are closed at once, and a message that has begun is read to its end and
 // answered.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,9 +12,8 @@ import (
 	"svc/schemas"
 )
 
-// TestCountsOfAFeed: an observation is counted as received at once. Its outcome is counted when the
-// change arrives, before or after the acknowledgment. Observations of other processes are not
-// counted.
+// TestCountsOfAFeed: an observation is counted as received at once. Its outcome is counted when the change arrives,
+// whether that is before or after the acknowledgment. Observations that other processes received are not counted.
 func TestCountsOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	changes := map[ingest.Position][]byte{}
@@ -41,7 +40,7 @@ func TestCountsOfAFeed(t *testing.T) {
 	change(0, acuity.Change{Outcome: acuity.Applied}) // repeated, so not counted
 	change(1, acuity.Change{Outcome: acuity.Duplicate})
 	took(1, 1)                                        // its change arrived first
-	change(2, acuity.Change{Outcome: acuity.Applied}) // an observation of another process
+	change(2, acuity.Change{Outcome: acuity.Applied}) // received by another process
 	took(3, 3)
 	change(3, acuity.Change{Outcome: acuity.Applied, Items: []acuity.ItemResult{
 		{Outcome: acuity.Applied}, {Outcome: acuity.Ignored}, {Outcome: acuity.Duplicate},
@@ -59,8 +58,8 @@ func TestCountsOfAFeed(t *testing.T) {
 	}
 }
 
-// TestFactsOfAFeed: the processor's outcome determines how a message is counted. The change repeats
-// the warnings of decoding, which are counted once.
+// TestFactsOfAFeed: the processor's outcome determines how a message is counted. The change repeats the warnings from
+// decoding, but they are counted only once.
 func TestFactsOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	read := []acuity.Warning{{Code: "line_ignored", Path: "line[7]"}, {Code: "time_in_future", Path: "EVN"}}
@@ -118,8 +117,8 @@ func TestFactsOfAFeed(t *testing.T) {
 	}
 }
 
-// TestNoticesOfAFeed: notices of decoding are stored at once, notices of applying when the change
-// arrives. Each has the id of its request. Events beyond the limit have no notice.
+// TestNoticesOfAFeed: notices from decoding are stored at once, and notices from applying when the change arrives.
+// Each has the id of the request. Events beyond the limit get no notices.
 func TestNoticesOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	changes := map[ingest.Position][]byte{}
@@ -146,7 +145,7 @@ func TestNoticesOfAFeed(t *testing.T) {
 	settle(1, acuity.Change{Outcome: acuity.Rejected, Reason: "too_old"})
 	take(2, new(ingest.Places))
 	settle(2, acuity.Change{Outcome: acuity.Applied, Items: []acuity.ItemResult{{Outcome: acuity.Rejected, Reason: "too_old"}}})
-	take(3, nil) // without the paths of its facts
+	take(3, nil) // without the paths of the facts
 	settle(3, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "place_differs"}}})
 
 	noted := func(refused bool, code, path string) feeds.Notice {

@@ -14,32 +14,32 @@ import (
 	"svc/schemas"
 )
 
-// Past counts the observations of a log that earlier processes received. It restores the counts of feeds whose store was
-// lost. Requests that were refused are not in the log, so they are not counted, and neither are their notices.
+// Past counts the observations in the log that earlier processes received. It restores the counts for feeds after
+// their store has been lost. Refused requests are not in the log, so neither they nor their notices are counted.
 type Past struct {
 	now     time.Time
 	pending map[ingest.Position]*received
-	sums    map[time.Time]map[feeds.Feed]*feeds.Sum // by the beginning of their step
+	sums    map[time.Time]map[feeds.Feed]*feeds.Sum // by the start of each step
 }
 
-// received is an observation of the log.
+// received is an observation from the log.
 type received struct {
 	sum      *feeds.Sum
 	messages int
 	at       time.Time
 }
 
-// NewPast returns the counts of a log without observations. Windows of feeds end at now.
+// NewPast returns an empty Past. The windows of the feeds end at now.
 func NewPast(now time.Time) *Past {
 	return &Past{now: now, pending: map[ingest.Position]*received{}, sums: map[time.Time]map[feeds.Feed]*feeds.Sum{}}
 }
 
 const (
-	pastWindow = 24 * time.Hour // older observations are in no window of a feed: only the last time matters
+	pastWindow = 24 * time.Hour // older observations are outside every window of a feed; only the latest time matters
 	pastStep   = time.Minute    // resolution of the restored counts
 )
 
-// Received counts an observation, which the API key source sent.
+// Received counts an observation, which the given source sent.
 func (p *Past) Received(at ingest.Position, source string, o *acuity.Observation) {
 	when, messages := o.ReceivedAt.Time(), 1
 	if o.Channel == acuity.ChannelHL7 {
@@ -83,7 +83,7 @@ func (p *Past) Applied(at ingest.Position, change []byte) {
 	}
 	c, err := schemas.ChangeCodec.Decode(change)
 	if err != nil {
-		return // written by a newer release: counted as received only
+		return // written by a newer release, so counted only as received
 	}
 	for _, w := range c.Warnings {
 		addWarning(&r.sum.Counts, w)
@@ -94,9 +94,9 @@ func (p *Past) Applied(at ingest.Position, change []byte) {
 	}
 }
 
-// PastStore stores counts of the past.
+// PastStore stores counts for past times.
 type PastStore interface {
-	// AddFeedsAt adds counts to those of an instant. It is called with increasing instants.
+	// AddFeedsAt adds to the counts at an instant. The instants increase from call to call.
 	AddFeedsAt(ctx context.Context, at time.Time, counts map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error)
 }
 

@@ -134,7 +134,7 @@ func compareGolden(t *testing.T, name, got string) {
 	}
 }
 
-// TestNoCanary: no alert shows a person or a code, regardless of how a feed names its rooms.
+// TestNoCanary: no alert shows a person or a code, however a feed names its rooms.
 func TestNoCanary(t *testing.T) {
 	for name, a := range alerts() {
 		a.Rooms = raised().Rooms
@@ -164,7 +164,7 @@ func TestNoCanary(t *testing.T) {
 	}
 }
 
-// TestSMSFits: an alert fits in one SMS including its link, regardless of the name of the unit.
+// TestSMSFits: an alert with its link fits into one SMS, whatever the name of the unit.
 func TestSMSFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := raised()
@@ -218,7 +218,7 @@ func TestGSM(t *testing.T) {
 	}
 }
 
-// TestEventIsStable: the same decision results in the same event, whose data has all fields of
+// TestEventIsStable: the same decision always gives the same event, and its data has all fields of
 // surge.level_changed.
 func TestEventIsStable(t *testing.T) {
 	a := raised()
@@ -254,7 +254,7 @@ func TestEventIsStable(t *testing.T) {
 	}
 }
 
-// TestNothingDrivesGreen: an alert at green has its reason and no axis.
+// TestNothingDrivesGreen: an alert at green shows its reason and no axis.
 func TestNothingDrivesGreen(t *testing.T) {
 	a := raised()
 	a.Reason, a.Level, a.Effect = policy.Digest, acuity.LevelGreen, effectAt(acuity.LevelGreen)

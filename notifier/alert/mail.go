@@ -11,7 +11,7 @@ import (
 // field is one line of an e-mail.
 type field struct{ Name, Value, Link string }
 
-// fields returns the lines of an e-mail, most urgent first, for a reader who was just woken up.
+// fields returns the lines of an e-mail, most urgent first, for a reader who has just been woken up.
 func (a *Alert) fields(t *texts) []field {
 	now, was := a.level(t)
 	lines := []field{
@@ -49,8 +49,8 @@ func (a *Alert) fields(t *texts) []field {
 	return lines
 }
 
-// mail returns an e-mail with these lines, as text and as an HTML table. The table has no images, no external styles,
-// and no link except the acknowledgment.
+// mail returns an e-mail with the given lines, as text and as an HTML table. The table has no images, no external
+// styles and no link other than the one for the acknowledgment.
 func mail(t *texts, subject string, lines []field) (Message, error) {
 	var text, page strings.Builder
 	for _, l := range lines {
@@ -89,13 +89,13 @@ type Message struct {
 	HTML    string `json:"html,omitempty"` // only for e-mail
 }
 
-// Mail returns the e-mail of the alert in the language en or es.
+// Mail returns the alert as an e-mail in a language, en or es.
 func (a *Alert) Mail(language string) (Message, error) {
 	t := textsIn(language)
 	return mail(t, a.subject(t), a.fields(t))
 }
 
-// TestMail returns the e-mail that verifies that a recipient receives e-mail.
+// TestMail returns an e-mail that tests whether a recipient receives e-mail.
 func TestMail(language, unit string, at time.Time) (Message, error) {
 	t, a := textsIn(language), Alert{Unit: unit}
 	return mail(t, t.text("test.subject", "unit", a.unit(), "time", at.Format(clock)), []field{
@@ -105,17 +105,17 @@ func TestMail(language, unit string, at time.Time) (Message, error) {
 	})
 }
 
-// Notice informs administrators about an endpoint that accepts no events.
+// Notice informs administrators about an endpoint that does not accept events.
 type Notice struct {
 	Unit     string
 	Endpoint string
 	Host     string // never the path, which may contain a secret
 	State    string // name of an endpointqueue.Notice, such as failing_1h
 	Since    time.Time
-	At       time.Time // Since and At are in the zone of the hospital
+	At       time.Time // Since and At are in the hospital's time zone
 }
 
-// Mail returns the e-mail of the notice in the language en or es.
+// Mail returns the notice as an e-mail in a language, en or es.
 func (n *Notice) Mail(language string) (Message, error) {
 	t, a := textsIn(language), Alert{Unit: n.Unit}
 	state := t.text("notice." + n.State)

@@ -19,15 +19,15 @@ type Rooms struct {
 	Peak *Peak // nil: no forecast
 }
 
-// Room is one of the rooms with the highest score.
+// Room is one of the rooms with the highest scores.
 type Room struct {
 	ID      int32
-	Label   string // as the feeds send it
+	Label   string // as feeds send it
 	Color   acuity.Color
 	Nursing string // "1:2"
 }
 
-// Peak is the instant at which the greatest number of nurses is expected to be needed.
+// Peak is the instant at which the need for nurses is expected to be greatest.
 type Peak struct {
 	At     time.Time
 	Nurses float64 // 90th percentile of the nurses needed
@@ -42,8 +42,8 @@ type Forecasts interface {
 	Zone(hospital string) *time.Location
 }
 
-// ExpectPeak returns the peak of the forecast that GET /api/v1/predict returns. It returns nil if there is not enough
-// history, or if the model is not available in time.
+// ExpectPeak returns the peak of the forecast that GET /api/v1/predict returns. It returns nil if there is too little
+// history or the model is not available in time.
 func ExpectPeak(ctx context.Context, learned Forecasts, chart *acuity.Chart, at acuity.Instant) *Peak {
 	model, err := learned.Model(ctx, chart.Hospital)
 	if err != nil {
@@ -56,7 +56,7 @@ func ExpectPeak(ctx context.Context, learned Forecasts, chart *acuity.Chart, at 
 	return &Peak{At: f.Peak.At.Time(), Nurses: f.Peak.P90}
 }
 
-// SumRooms counts the open rooms and picks those with the highest score.
+// SumRooms counts the open rooms and picks the rooms with the highest scores.
 func SumRooms(rooms []score.RoomVerdict) *Rooms {
 	s := &Rooms{}
 	slices.SortStableFunc(rooms, func(a, b score.RoomVerdict) int {

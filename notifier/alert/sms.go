@@ -12,11 +12,11 @@ import (
 // arrive separately or not at all.
 const maxSMS = 160
 
-// SMS returns the alert as the text of one SMS, in the language en or es. If it is too long, SMS omits the
-// axis, then truncates the name of the unit, then omits the nurses. It never omits level and link.
+// SMS returns the alert as the text of a single SMS in a language, en or es. If the text is too long, SMS omits the
+// axis, then truncates the unit's name, then omits the nurses. It never omits the level or the link.
 //
-// The text has only characters of the GSM alphabet, because one other character, such as á, í, ó or ú, would reduce
-// the capacity of the SMS from 160 septets to 70 characters (UCS-2), and the alert would be split.
+// The text has only characters of the GSM alphabet, because a single other character, such as á, í, ó or ú, would
+// reduce the capacity of the SMS from 160 septets to 70 characters (UCS-2), and the alert would be split.
 func (a *Alert) SMS(language string) string {
 	t := textsIn(language)
 	now, was := a.level(t)
@@ -56,7 +56,7 @@ func (a *Alert) SMS(language string) string {
 	return cutTo(write("", "")) // only a link that is longer than the configuration allows is truncated
 }
 
-// TestSMS returns the SMS that verifies that a recipient receives SMS.
+// TestSMS returns an SMS that tests whether a recipient receives SMS.
 func TestSMS(language, unit string, at time.Time) string {
 	a := Alert{Unit: unit}
 	return cutTo(gsm(textsIn(language).text("test.sms", "unit", a.unit(), "time", at.Format(clock))))
@@ -70,8 +70,8 @@ func cutTo(s string) string {
 	}
 }
 
-// basic and extended are the default alphabet of GSM 03.38 without its line breaks.
-// An extended character takes two septets.
+// basic and extended are the default alphabet of GSM 03.38 without line breaks. A character in extended takes two
+// septets.
 const (
 	basic = "@£$¥èéùìòÇØøÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§" +
 		"¿abcdefghijklmnopqrstuvwxyzäöñüà"
@@ -90,8 +90,8 @@ func septets(s string) int {
 	return n
 }
 
-// gsm converts a text to the GSM 03.38 alphabet. Letters lose accents that the alphabet does not have; other
-// characters become question marks.
+// gsm converts a text to the GSM 03.38 alphabet. Letters lose accents that the alphabet lacks; any other unsupported
+// character becomes a question mark.
 func gsm(s string) string {
 	var b strings.Builder
 	for _, c := range norm.NFC.String(s) {

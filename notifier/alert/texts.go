@@ -21,7 +21,7 @@ type texts struct {
 	words    map[string]string
 }
 
-// defaultLanguage is the language of messages to a recipient that has none, and of events.
+// defaultLanguage is the language of events, and of messages to recipients without a language.
 const defaultLanguage = "en"
 
 var allTexts = loadTexts()
@@ -31,7 +31,7 @@ func loadTexts() map[string]*texts {
 	for _, language := range []string{defaultLanguage, "es"} {
 		content, err := files.ReadFile(language + ".json")
 		if err != nil {
-			panic(err) // embedded
+			panic(err) // the file is embedded
 		}
 		t := &texts{language: language}
 		if err := json.Unmarshal(content, &t.words); err != nil {
@@ -42,8 +42,8 @@ func loadTexts() map[string]*texts {
 	return all
 }
 
-// textsIn returns the texts of a recipient's language. A language without texts gives the default language, because
-// an alert must be sent in any case.
+// textsIn returns the texts of a recipient's language. If there are none, it returns those of the default language,
+// because an alert must be sent in any case.
 func textsIn(language string) *texts {
 	if t := allTexts[language]; t != nil {
 		return t
@@ -51,12 +51,12 @@ func textsIn(language string) *texts {
 	return allTexts[defaultLanguage]
 }
 
-// text returns the text of a key. Pairs of a name and a value fill its gaps, such as {name}. Gaps in the values are
-// not filled.
+// text returns the text of a key. Pairs of a name and a value replace its placeholders, such as {name}. Placeholders
+// within values are not replaced.
 func (t *texts) text(key string, pairs ...string) string {
 	text, ok := t.words[key]
 	if !ok {
-		return "[" + key + "]" // seen by the tests
+		return "[" + key + "]" // tests look for this
 	}
 	if len(pairs) == 0 {
 		return text
@@ -70,7 +70,7 @@ func (t *texts) text(key string, pairs ...string) string {
 	return strings.NewReplacer(gaps...).Replace(text)
 }
 
-// count returns the ending of a key for n things; English and Spanish have the same two.
+// count returns the ending of a key for n things; English and Spanish have the same two forms.
 func count(n int32) string {
 	if n == 1 {
 		return ".one"
@@ -78,7 +78,7 @@ func count(n int32) string {
 	return ".other"
 }
 
-// fullTime returns an instant with its zone and date, as an e-mail has it.
+// fullTime returns an instant with its date and time zone, as in e-mails.
 func (t *texts) fullTime(at time.Time) string {
 	return t.text("time", "clock", at.Format(clock), "zone", at.Format("MST"), "month", t.text("month."+strconv.Itoa(int(at.Month()))),
 		"day", strconv.Itoa(at.Day()), "year", strconv.Itoa(at.Year()))
@@ -90,7 +90,7 @@ const clock = "15:04"
 // level returns the name of a level in capitals.
 func (t *texts) level(l acuity.Level) string { return strings.ToUpper(t.text("color." + l.String())) }
 
-// room returns the name of a room: its label, or its number in the language.
+// room returns the name of a room: its label, or its number in words of the language.
 func (t *texts) room(r *Room) string {
 	if event.IsLabel(r.Label) {
 		return r.Label

@@ -16,7 +16,7 @@ import (
 	"svc/notifier/endpointqueue"
 )
 
-// keyCall matches the key of a text in the code; a plus after it means that the key is only the beginning.
+// keyCall matches the key of a text in the code; a plus after it means that this is only the beginning of the key.
 var keyCall = regexp.MustCompile(`(?:\.text\(|\.short\(t, )"([a-z._]+)"(\+| \+)?(count)?`)
 
 // usedKeys returns the keys that the code of the package uses.
@@ -69,7 +69,7 @@ func usedKeys(t *testing.T) map[string]bool {
 
 var gap = regexp.MustCompile(`\{[a-z]+\}`)
 
-// TestTextsAreComplete: every language has a text for each key that the code uses, no other text, and the same gaps.
+// TestTextsAreComplete: every language has exactly the texts whose keys the code uses, with the same placeholders.
 func TestTextsAreComplete(t *testing.T) {
 	used := usedKeys(t)
 	if len(used) < 50 {
@@ -128,8 +128,8 @@ func TestTextsAreThoseOfThePages(t *testing.T) {
 	}
 }
 
-// TestSMSStaysInTheGSMAlphabet: the accents that would halve the capacity of an SMS are dropped; the others, and ñ,
-// remain. No character becomes a question mark.
+// TestSMSStaysInTheGSMAlphabet: the accents that would halve the capacity of an SMS are dropped; ñ and all other
+// accents remain. No character becomes a question mark.
 func TestSMSStaysInTheGSMAlphabet(t *testing.T) {
 	for _, language := range slices.Sorted(maps.Keys(allTexts)) {
 		for _, key := range slices.Sorted(maps.Keys(textsIn(language).words)) {

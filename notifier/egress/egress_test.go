@@ -33,8 +33,8 @@ func reasonOf(err error) egress.Reason {
 	return ""
 }
 
-// TestCorpusIsRefused tests the check first, and then the guard in a real dialer. A second control
-// function prevents every connection, so no packet leaves even if the guard fails.
+// TestCorpusIsRefused first tests the check, and then the guard in a real dialer. A second control function prevents
+// every connection, so no packet leaves even if the guard fails.
 func TestCorpusIsRefused(t *testing.T) {
 	for _, c := range egresstest.Corpus(t) {
 		t.Run(c.URL, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestAllowedEndpoints(t *testing.T) {
 	}
 }
 
-// TestListsAreOfOneHospital: the allow list of mercy applies to no other hospital.
+// TestListsAreOfOneHospital: the allow list of mercy does not apply to other hospitals.
 func TestListsAreOfOneHospital(t *testing.T) {
 	g := guard(t, &egresstest.Names{}, false)
 	for _, hospital := range []string{"", "north", "Mercy"} {
@@ -137,7 +137,7 @@ func TestListsAreOfOneHospital(t *testing.T) {
 	}
 }
 
-// TestDevelopmentAllowsNoMore: svc dev may call this machine, and no other private address.
+// TestDevelopmentAllowsNoMore: svc dev may call this machine but no other private address.
 func TestDevelopmentAllowsNoMore(t *testing.T) {
 	names := &egresstest.Names{}
 	g := guard(t, names, true)
@@ -160,8 +160,8 @@ func TestDevelopmentAllowsNoMore(t *testing.T) {
 	}
 }
 
-// TestMixedName: a name with a private and a public address is refused when the endpoint is
-// created. Later it is dialed only at the public address.
+// TestMixedName: a name with a private and a public address is refused when the endpoint is created, and later dialed
+// only at the public address.
 func TestMixedName(t *testing.T) {
 	names := &egresstest.Names{}
 	names.Set("mixed.test", netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("8.8.8.8"))
@@ -242,8 +242,8 @@ func TestParseAllowFaults(t *testing.T) {
 	}
 }
 
-// TestExplain: the URLs of the corpus are refused with their reason. URLs that only the dialer can
-// judge are not refused: names that resolve later, or resolve differently later.
+// TestExplain: the URLs in the corpus are refused with a reason. URLs that only the dialer can judge, because their
+// names resolve only later or differently later, are not refused.
 func TestExplain(t *testing.T) {
 	for _, one := range egresstest.Corpus(t) {
 		names := &egresstest.Names{}

@@ -26,15 +26,15 @@ func status(code int) outbound.Result {
 
 func refused() outbound.Result { return outbound.Result{Class: outbound.ClassRefused} }
 
-// run drives a queue over events at positions 1, 2, …, with the given results. The clock advances
-// at most an hour at a time.
+// run drives a queue with events at positions 1, 2, … and with the given results. The clock advances by at most an
+// hour at a time.
 type run struct {
 	t   *testing.T
 	l   endpointqueue.Queue
 	now time.Time
 }
 
-// attempt waits until the next attempt is due and ends it.
+// attempt waits until the next attempt is due and ends it with a result.
 func (r *run) attempt(position int64, result outbound.Result) endpointqueue.Verdict {
 	if due := r.l.Due(50); due.After(r.now) {
 		r.now = due
@@ -112,8 +112,8 @@ func TestRejectedAtTheThirdRefusal(t *testing.T) {
 	}
 }
 
-// TestPoison: an event is poison after ten attempts in half an hour that all returned 5xx, once the
-// next event is accepted.
+// TestPoison: an event is skipped as poison after ten attempts over half an hour that all returned 5xx, once the next
+// event has been accepted.
 func TestPoison(t *testing.T) {
 	r := run{t: t, now: start}
 	for !r.l.Probing() {
@@ -167,7 +167,7 @@ func TestExpiry(t *testing.T) {
 	if !r.l.Expired(r.now, start.Add(endpointqueue.Expiry)) {
 		t.Error("the next one of that age is sent")
 	}
-	var fresh endpointqueue.Queue // the service itself was down
+	var fresh endpointqueue.Queue // here, the receiver itself was down
 	if fresh.Expired(r.now, start.Add(endpointqueue.Expiry)) {
 		t.Error("expires without an attempt")
 	}
@@ -235,7 +235,7 @@ func TestRate(t *testing.T) {
 		}
 		l.Begin(now, 10)
 	}
-	if sent < 100 || sent > 111 { // ten seconds, and a burst of one second
+	if sent < 100 || sent > 111 { // ten seconds of the rate, and a burst of one second
 		t.Errorf("%d in 10 s at 10 a second", sent)
 	}
 	slow := endpointqueue.Queue{}
@@ -245,7 +245,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestClockJump: a NextAt that a clock error has set an hour or a year ahead is reduced.
+// TestClockJump: a NextAt that a wrong clock has set an hour or a year too far ahead is reduced.
 func TestClockJump(t *testing.T) {
 	l := endpointqueue.Queue{NextAt: start.Add(365 * 24 * time.Hour), Failures: 3, FailingSince: start}
 	l.Resume(start, 0, nil)
@@ -254,7 +254,7 @@ func TestClockJump(t *testing.T) {
 	}
 }
 
-// TestResume: a queue that is restored from the ledger at any time continues like one that was not.
+// TestResume: a queue that is restored from the ledger at any point behaves like one that was never interrupted.
 func TestResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var whole endpointqueue.Queue

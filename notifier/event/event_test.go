@@ -40,8 +40,8 @@ func change() *acuity.Change {
 	}
 }
 
-// TestGolden compares the bytes of every event with golden files. Partners compare and store them,
-// so a change here changes the contract.
+// TestGolden compares the bytes of every event with golden files. Partners compare and store these bytes, so a change
+// here changes the contract.
 func TestGolden(t *testing.T) {
 	byTime := change()
 	byTime.Cause, byTime.Version = acuity.CauseTime, 42
@@ -83,7 +83,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestIDs: an id depends only on the subject of the event.
+// TestIDs: an id depends only on what the event is about.
 func TestIDs(t *testing.T) {
 	// printf 'svc.v1\0h\0h\0001\0surge.level_changed\0' | sha256sum
 	if got, want := event.ID("h", "h", 1, outbound.LevelChanged, ""), "evt_027cd2ad97ecf983a804fecee245e59b"; got != want {
@@ -93,7 +93,7 @@ func TestIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := event.FromChange(change(), 8) // the same change at another offset
+	b, err := event.FromChange(change(), 8) // the same change at a different offset
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,8 +127,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestAnyChange: for any change, the body is compact JSON in the order of the envelope, with a
-// short summary.
+// TestAnyChange: for any change, the body is compact JSON with the fields in the order of the envelope and a short
+// summary.
 func TestAnyChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := change()
@@ -199,8 +199,7 @@ func TestSummaryNamesRoom(t *testing.T) {
 	}
 }
 
-// TestLevelIsReadBack: after a restart, the effect that is read from an event equals that of its
-// change.
+// TestLevelIsReadBack: the effect that is read from an event after a restart equals that of the change.
 func TestLevelIsReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := acuity.Effect{

@@ -7,11 +7,11 @@ import (
 
 // NameRoom returns the name of a room for people: its label, or its number if the label could be more than a label.
 //
-// Some sites put the patient's name into the label. A complete list of names does not exist, so NameRoom accepts only
-// words of rooms: a word of letters alone must be one of [placeWords] or a single letter, or have at most three
-// capitals if the label has a digit ("PP-12A", "MBU 4"). A room that is named after a flower is displayed by its
-// number, because many flowers are first names. One gap remains: a short surname in capitals followed by a number,
-// such as "LEE 4", has the same form as "HRU 4".
+// Some sites put the patient's name into the label. There is no complete list of names, so NameRoom accepts only
+// words that name rooms: a word of letters alone must be one of [placeWords], a single letter or, if the label has a
+// digit, at most three capitals ("PP-12A", "MBU 4"). A room that is named after a flower is displayed by its number,
+// because many flowers are first names. One gap remains: a short surname in capitals followed by a number, such as
+// "LEE 4", has the same form as "HRU 4".
 func NameRoom(id int32, label string) string {
 	if IsLabel(label) {
 		return label
@@ -19,10 +19,10 @@ func NameRoom(id int32, label string) string {
 	return "Room " + strconv.Itoa(int(id))
 }
 
-// maxLabel is the maximum number of characters of a displayed label.
+// maxLabel is the maximum number of characters of a label that is displayed.
 const maxLabel = 24
 
-// IsLabel reports whether a label of a room contains nothing more than a label.
+// IsLabel reports whether a room label is only a label and could not be a person's name.
 func IsLabel(text string) bool {
 	if text == "" || len(text) > maxLabel {
 		return false
@@ -61,8 +61,8 @@ func count(word string) (letters int, ascii bool) {
 	return letters, true
 }
 
-// placeWords are the words in room labels: units, kinds of room, furniture, directions. The list is maintained by
-// this project. It excludes words that are common as names (Rose, Lily, Hope, Grace), except directions and colors.
+// placeWords are the words allowed in room labels: units, kinds of rooms, furniture and directions. The list is this
+// project's own. It excludes words that are common as names (Rose, Lily, Hope, Grace), except directions and colors.
 var placeWords = func() map[string]bool {
 	all := map[string]bool{}
 	for word := range strings.FieldsSeq(`

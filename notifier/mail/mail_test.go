@@ -28,7 +28,7 @@ import (
 	"svc/notifier/sendertest"
 )
 
-// relay is a real SMTP server whose answers the test sets.
+// relay is a real SMTP server whose answers are set by the test.
 type relay struct {
 	host  string
 	port  int
@@ -38,9 +38,9 @@ type relay struct {
 	rcpt     error // answer to RCPT
 	data     error // answer to the message
 	hang     chan struct{}
-	login    string // received user and password
+	login    string // user and password that were received
 	got      []string
-	insecure bool // a command was received before TLS
+	insecure bool // a command was received without TLS
 }
 
 type relayOptions struct{ implicit, plain bool }
@@ -67,7 +67,7 @@ func newRelay(t *testing.T, o relayOptions) *relay {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	t.Cleanup(func() {
-		listener.Close() // server.Close closes only listeners that Serve was called with
+		listener.Close() // server.Close closes only listeners that were passed to Serve
 		server.Close()
 		<-ended
 	})
@@ -231,8 +231,7 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// TestSameMessageID: a mail that is sent twice has one message id, so a mailbox can drop the
-// duplicate.
+// TestSameMessageID: an e-mail that is sent twice has the same Message-ID, so a mailbox can drop the duplicate.
 func TestSameMessageID(t *testing.T) {
 	r := newRelay(t, relayOptions{})
 	send(t, r.config(), letter)
@@ -325,8 +324,8 @@ func TestAddressNotUnderstood(t *testing.T) {
 	}
 }
 
-// TestConformance runs the suite of all channels over TLS, against a relay that misbehaves in ways
-// that real relays do not.
+// TestConformance runs the suite for all channels over TLS, against a relay that misbehaves in ways that real relays
+// do not.
 func TestConformance(t *testing.T) {
 	certificate, roots := certify(t)
 	r := &relay{}
@@ -343,12 +342,12 @@ func TestConformance(t *testing.T) {
 		Serve: func(conn net.Conn) {
 			server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &session{r, c}, nil }))
 			server.ErrorLog, server.TLSConfig = quiet{}, &tls.Config{Certificates: []tls.Certificate{certificate}}
-			server.Serve(&single{conn: conn, served: make(chan struct{})}) //nolint:errcheck // ends with the connection
+			server.Serve(&single{conn: conn, served: make(chan struct{})}) //nolint:errcheck // ends when the connection does
 		},
 	})
 }
 
-// single is a listener of one connection.
+// single is a listener with a single connection.
 type single struct {
 	conn   net.Conn
 	served chan struct{}

@@ -23,8 +23,8 @@ const MaxResponse = 512
 // maxRetryAfter is the maximum wait that a receiver can request.
 const maxRetryAfter = time.Hour
 
-// ClassOf classifies an attempt without a response. It uses the types of errors, because a library may change its
-// messages.
+// ClassOf classifies an attempt without a response. It relies on error types, because libraries may change their
+// error messages.
 //
 // The default is reset: the request was in progress and ended before a readable response.
 func ClassOf(ctx context.Context, err error) outbound.Class {
@@ -52,14 +52,14 @@ func ClassOf(ctx context.Context, err error) outbound.Class {
 	return outbound.ClassReset
 }
 
-// RetryAfter parses the header Retry-After (RFC 9110, 10.2.3): seconds or a date. The result is at most one hour;
-// without the header it is 0.
+// RetryAfter parses the header Retry-After (RFC 9110, 10.2.3), which contains seconds or a date. The result is at
+// most one hour, or 0 without the header.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(text, 10, 63); err == nil {
 		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
 	}
-	if text != "" && strings.Trim(text, "0123456789") == "" { // more digits than fit
+	if text != "" && strings.Trim(text, "0123456789") == "" { // too large for an integer
 		return maxRetryAfter
 	}
 	date, err := http.ParseTime(text)
@@ -69,8 +69,8 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 	return min(max(date.Sub(now), 0), maxRetryAfter)
 }
 
-// CleanResponse returns the part of a response that is stored: one line of at most [MaxResponse] characters. It
-// removes the address or number of the recipient, because servers often repeat it.
+// CleanResponse returns the part of a response to store: one line of at most [MaxResponse] characters. It removes the
+// recipient's address or number, which servers often repeat.
 func CleanResponse(answer, to string) string {
 	if to != "" {
 		answer = strings.ReplaceAll(answer, to, "(recipient)")

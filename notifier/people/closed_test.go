@@ -7,12 +7,12 @@ import (
 	"svc/internal/outbound"
 )
 
-// closed makes the addresses of a recipient undecryptable for this process.
+// closed makes a recipient's addresses undecryptable for this process.
 func (r *rig) closed(id string) {
 	r.settings.recipients[id] = outbound.Recipient{ID: id, Hospital: "mercy", EmailShown: id[:1] + "***@m***.example", PhoneShown: "***00"}
 }
 
-// opened makes the addresses of a recipient decryptable again.
+// opened makes a recipient's addresses decryptable again.
 func (r *rig) opened(id string) {
 	r.recipient(id)
 	one := r.settings.recipients[id]
@@ -20,9 +20,8 @@ func (r *rig) opened(id string) {
 	r.settings.recipients[id] = one
 }
 
-// TestClosedAddress: an address that cannot be decrypted is not a missing address. The attempt
-// fails and counts, another recipient is alerted at once, and the message is sent when the address
-// can be decrypted.
+// TestClosedAddress: an address that cannot be decrypted is not treated as missing. The attempt fails and is counted,
+// another recipient is alerted at once, and the message is sent once the address can be decrypted.
 func TestClosedAddress(t *testing.T) {
 	run(t, func(r *rig) {
 		for _, id := range []string{"charge", "manager"} {
@@ -47,8 +46,8 @@ func TestClosedAddress(t *testing.T) {
 	})
 }
 
-// TestClosedToAll: if no address can be decrypted, all recipients are alerted once their addresses
-// can be, even if the first messages have expired by then.
+// TestClosedToAll: if no address can be decrypted, all recipients are alerted once the addresses can be decrypted,
+// even if the first messages have expired by then.
 func TestClosedToAll(t *testing.T) {
 	for name, open := range map[string]time.Duration{"in time": 3 * time.Minute, "too late for the messages": 3 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -87,8 +86,8 @@ func TestClosedToAll(t *testing.T) {
 	}
 }
 
-// TestKeyOfAnotherProcess: another process sealed the text with another key, or this process has no
-// key. A process that has the key sends the message.
+// TestKeyOfAnotherProcess: another process sealed the text with a different key, or this process has no key. A
+// process that has the key sends the message.
 func TestKeyOfAnotherProcess(t *testing.T) {
 	for name, wrong := range map[string]string{"none": "", "another": "another key, of another installation"} {
 		t.Run(name, func(t *testing.T) {

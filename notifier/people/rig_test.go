@@ -23,8 +23,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// rig is the notifier with its Alerting, a real SMTP server and an SMS provider, on the clock of
-// synctest. Connections are pipes.
+// rig is a notifier with Alerting, a real SMTP server and an SMS provider, on the synctest clock. Connections are
+// pipes.
 type rig struct {
 	t        *testing.T
 	ledger   *memoryLedger
@@ -148,8 +148,8 @@ func (r *rig) kill() {
 	}
 }
 
-// survive starts another process, with the last committed position, if the ledger has let one die.
-// It reports whether one died.
+// survive starts a new process, from the last committed position, if the ledger has killed the current one. It
+// reports whether it had.
 func (r *rig) survive() (died bool) {
 	r.t.Helper()
 	if died = r.ledger.died(); died {
@@ -162,7 +162,7 @@ func (r *rig) survive() (died bool) {
 	return died
 }
 
-// commit commits the positions, as the group does periodically.
+// commit commits the positions, as the consumer group does periodically.
 func (r *rig) commit() {
 	if m, ok := r.n.Positions()[0]; ok {
 		r.mark = m
@@ -187,7 +187,7 @@ func (r *rig) change(l acuity.Level) notifier.Change {
 }
 
 func (r *rig) wait(d time.Duration) {
-	time.Sleep(d) // on the clock of synctest
+	time.Sleep(d) // on the synctest clock
 	synctest.Wait()
 }
 
@@ -209,7 +209,7 @@ func (r *rig) ack() {
 	r.order(outbound.Command{ID: "cmd_ack", Verb: outbound.VerbAck, By: "link", Episode: r.lists.open(r.t).ID})
 }
 
-// received returns the mails and SMS that arrived, sorted, as "mail charge ORANGE" or "sms …".
+// received returns the e-mails and SMS that arrived, sorted, such as "mail charge ORANGE" or "sms …".
 func (r *rig) received() []string {
 	var all []string
 	for _, m := range r.relay.accepted() {
@@ -219,7 +219,7 @@ func (r *rig) received() []string {
 		}
 		to, _, _ := strings.Cut(strings.Trim(parsed.Header.Get("To"), "<>"), "@")
 		word, rest, _ := strings.Cut(strings.TrimPrefix(parsed.Header.Get("Subject"), "["), "]")
-		if word == "svc" { // about an endpoint: its new state
+		if word == "svc" { // about an endpoint: its new state comes next
 			_, word, _ = strings.Cut(rest, "webhook whk_1 ")
 		}
 		all = append(all, "mail "+to+" "+word)
@@ -232,7 +232,7 @@ func (r *rig) received() []string {
 	return all
 }
 
-// want compares the messages since its last call.
+// want checks the messages that arrived since its last call.
 func (r *rig) want(expected ...string) {
 	r.t.Helper()
 	slices.Sort(expected)
@@ -243,7 +243,7 @@ func (r *rig) want(expected ...string) {
 	r.provider.clear()
 }
 
-// figures is a Metrics that counts messages.
+// figures implements Metrics by counting messages.
 type figures struct {
 	mu       sync.Mutex
 	attempts map[outbound.Class]int
@@ -264,7 +264,7 @@ func (f *figures) Attempt(_ outbound.Channel, class outbound.Class, _ time.Durat
 	f.attempts[class]++
 }
 
-// of returns the number of messages that ended in a state.
+// of returns the number of messages that ended in the given state.
 func (f *figures) of(state outbound.State) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -105,7 +105,7 @@ func (s *step) sendAlert(d policy.Decision) {
 	})
 	h.ApplyDecision(s.hospital, d, to, s.now)
 	m.Alert = sentAlert{Episode: h.Episode, Reason: d.Reason, Tier: d.Tier, Level: h.Level, Prior: before.AlertedLevel, Worst: before.Worst()}
-	if before.Unaddressed { // nobody received the raise
+	if before.Unaddressed { // the raise had no recipient
 		m.Alert.Prior = acuity.LevelGreen
 	}
 	if d.Reason == policy.Cleared {

@@ -10,8 +10,8 @@ import (
 	"svc/acuity"
 )
 
-// TestLastWord draws units that flap, settle and are acknowledged, and compares only the alerts
-// with the level:
+// TestLastWord draws units whose level flaps and settles and whose alerts are acknowledged. It compares only the
+// alerts with the level:
 //
 //   - The last alert never names less than the level: a raise is sent at once.
 //   - A digest names the worst level of its window.
@@ -20,7 +20,7 @@ import (
 func TestLastWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
-		var levels []sentAlert // levels and the start of each
+		var levels []sentAlert // levels, each with its start
 		var answered time.Time
 		look := func() {
 			if n := len(levels); n == 0 || levels[n-1].level != u.history.Level {
@@ -38,8 +38,7 @@ func TestLastWord(t *testing.T) {
 			for u.alerts[raise].Reason != Raised {
 				raise--
 			}
-			// The time to acknowledge begins with the raise or the current level, whichever is
-			// later.
+			// The time for an acknowledgment starts at the raise or at the current level, whichever is later.
 			held := slices.MaxFunc([]time.Time{u.alerts[raise].at, levels[len(levels)-1].at}, time.Time.Compare)
 			ack := u.policy.Tier(cur).AckMinutes
 			escalates := ack > 0 && u.alerts[raise].level == u.history.Level && u.alerts[raise].Tier == cur && !u.now.Before(held.Add(minutes(ack)))

@@ -100,12 +100,12 @@ func TestGenericRequest(t *testing.T) {
 	}
 }
 
-// TestStatuses: a status ends an attempt in the same way for both kinds of provider.
+// TestStatuses: a status has the same effect for both kinds of provider.
 func TestStatuses(t *testing.T) {
 	for status, want := range map[int]outbound.Result{
 		400: {Class: outbound.ClassStatus, Final: true},
 		404: {Class: outbound.ClassStatus, Final: true},
-		401: {Class: outbound.ClassStatus}, // the fault of the operator's token, not of this message
+		401: {Class: outbound.ClassStatus}, // caused by the operator's token, not by this message
 		429: {Class: outbound.ClassThrottled, RetryAfter: 7 * time.Second},
 		500: {Class: outbound.ClassStatus},
 		503: {Class: outbound.ClassStatus},
@@ -142,13 +142,13 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// fakeTwilio stores messages as the provider does, and can lose an answer.
+// fakeTwilio stores messages like the provider does, and can lose an answer.
 type fakeTwilio struct {
 	t        *testing.T
 	mu       sync.Mutex
 	messages []twilioMessage
 	forms    []url.Values
-	lose     func(w http.ResponseWriter) // loses the answer to the next message, which is stored nevertheless
+	lose     func(w http.ResponseWriter) // loses the answer to the next message, which is still stored
 	noList   bool
 }
 
@@ -210,8 +210,8 @@ func TestTwilioRequest(t *testing.T) {
 	}
 }
 
-// TestTwilioLooksUp: after an unknown outcome, or after a crash that recorded none, a message that
-// arrived is not sent again.
+// TestTwilioLooksUp: after an unknown outcome, or a crash before the outcome was recorded, a message that arrived is
+// not sent again.
 func TestTwilioLooksUp(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lose    func(w http.ResponseWriter)
@@ -326,7 +326,7 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// TestTwilioSignature checks the example in the provider's documentation of webhooks.
+// TestTwilioSignature checks the example in the provider's webhook documentation.
 func TestTwilioSignature(t *testing.T) {
 	form := url.Values{"CallSid": {"CA1234567890ABCDE"}, "Caller": {"+14158675310"}, "Digits": {"1234"}, "From": {"+14158675310"}, "To": {"+18005551212"}}
 	if got := twilioSignature("12345", "https://mycompany.com/myapp.php?foo=1&bar=2", form); got != "GvWf1cFY/Q7PnoempGyD5oXAezc=" {

@@ -15,7 +15,7 @@ import (
 	"svc/notifier/outcome"
 )
 
-// answered returns the result for the status and headers of a response.
+// answered returns the result of an attempt from the status and headers of the response.
 func (s *Sender) answered(answer *http.Response) outbound.Result {
 	r := outbound.Result{Status: answer.StatusCode, Class: outbound.ClassStatus}
 	switch status := answer.StatusCode; {
@@ -34,13 +34,13 @@ func (s *Sender) answered(answer *http.Response) outbound.Result {
 	return r
 }
 
-// redirected returns the displayed text of a redirect: the Location header, which says where the endpoint has moved,
-// and the start of the body. User and query of the location are removed because they may contain a secret.
+// redirected returns the text to display for a redirect: the Location header, which says where the endpoint has
+// moved, and the start of the body. The location's user and query are removed, because they may contain secrets.
 func redirected(answer *http.Response, body string) string {
 	if answer.Header.Get("Location") == "" {
 		return body
 	}
-	to, err := answer.Location() // resolves a relative location
+	to, err := answer.Location() // resolves relative locations
 	if err != nil {
 		return outcome.CleanResponse("Location: not a URL. "+body, "")
 	}
@@ -60,7 +60,7 @@ func (s *Sender) readExcerpt(ctx context.Context, cancel context.CancelFunc, bod
 	head := make([]byte, outcome.MaxResponse*utf8.UTFMax)
 	n, err := io.ReadFull(body, head)
 	if err == nil { // read to the end, so that the connection can be reused
-		io.CopyN(io.Discard, body, int64(bodyMost-n)) //nolint:errcheck // the beginning is all that is wanted
+		io.CopyN(io.Discard, body, int64(bodyMost-n)) //nolint:errcheck // only the beginning is needed
 	}
 	return outcome.CleanResponse(string(head[:n]), "")
 }
@@ -71,8 +71,8 @@ func (s *Sender) failed(ctx context.Context, began time.Time, err error) outboun
 	return outbound.Result{Class: class, Response: word, Took: s.now().Sub(began)}
 }
 
-// classify returns the class of an attempt without a response. The second result is a stable word that administrators
-// see in place of the response, if it adds information.
+// classify returns the class of an attempt without a response. The second result is a stable code that administrators
+// see in place of the response, or "" if it would add nothing.
 func classify(ctx context.Context, err error) (outbound.Class, string) {
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
 		return outbound.ClassBlocked, string(refused.Reason)
@@ -85,7 +85,7 @@ func classify(ctx context.Context, err error) (outbound.Class, string) {
 	return class, ""
 }
 
-// certificate returns a stable word for a TLS error.
+// certificate returns a stable code for a TLS error.
 func certificate(err error) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "certificate_of_another_name"

@@ -17,12 +17,11 @@ import (
 	"svc/notifier/sendertest"
 )
 
-// eventBody is an event of the usual size.
+// eventBody is an event of typical size.
 var eventBody = []byte(`{"protocol":"svc.v1","id":"evt_91265307a6791d5365f07d7460fe3e12","event":"room.rescored","hospitalId":"st-mary","occurredAt":"2026-03-01T20:05:00.007Z","summary":"Room 4 red (was green), score 72","level":"orange","priorLevel":"yellow","data":{"roomId":4,"roomLabel":"LDR 4","color":"red","priorColor":"green","score":72,"factors":["high-mag","labor-standard"],"nursingLevel":"1:1","cause":"ingest"}}`)
 
-// BenchmarkSend sends to a local receiver, in alternation with a bare client of net/http that posts
-// the same body without signature or guard. "times bare" is the ratio of the two times in the same
-// run.
+// BenchmarkSend sends to a local receiver, alternating with a bare net/http client that posts the same body without
+// signature or guard. "times bare" is the ratio of the two times in the same run.
 func BenchmarkSend(b *testing.B) {
 	plain := sendertest.Listen(b, accept)
 	a := newAuthority(b)
@@ -81,7 +80,7 @@ func receiveQuiet(b *testing.B, a *authority) (port string) {
 	return r.port(b)
 }
 
-// endpoints returns messages to many host names of one local receiver.
+// endpoints returns messages to many host names that all belong to one local receiver.
 func endpoints(tb testing.TB, address string, many int) (*Sender, []outbound.Message) {
 	tb.Helper()
 	_, port, err := net.SplitHostPort(address)
@@ -100,8 +99,8 @@ func endpoints(tb testing.TB, address string, many int) (*Sender, []outbound.Mes
 	return s, all
 }
 
-// BenchmarkIdleEndpoints sends one event to each of 10,000 hosts and reports the memory that
-// remains in use for each, including the receiver's side of the idle connections.
+// BenchmarkIdleEndpoints sends one event to each of 10,000 hosts and reports the memory that remains in use per host,
+// including the receiver's side of the idle connections.
 func BenchmarkIdleEndpoints(b *testing.B) {
 	const many = 10_000
 	address := sendertest.Listen(b, accept)
@@ -114,7 +113,7 @@ func BenchmarkIdleEndpoints(b *testing.B) {
 			}
 		}
 		b.ReportMetric(float64(held()-before)/many, "B/endpoint")
-		s.Close() // as after 90 s
+		s.Close() // as happens after 90 s
 		b.ReportMetric(float64(held()-before)/many, "B/endpoint-closed")
 	}
 }

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// The limits of a transport. An idle connection uses some 30 KiB with its buffers and TLS. Connections to endpoints
-// with rare events are closed, so that memory does not grow with their number.
+// The limits of a transport. An idle connection uses about 30 KiB, including its buffers and TLS. Connections to
+// endpoints with infrequent events are closed, so that memory does not grow with the number of endpoints.
 const (
-	keptAll     = 512              // idle connections
+	keptAll     = 512              // maximum number of idle connections
 	keptPerHost = 32               // the notifier's limit of requests in flight to one host
 	keptFor     = 90 * time.Second // idle time before a connection is closed
 	headersMost = 64 << 10         // bytes of a response's headers
-	sessions    = 512              // TLS sessions to resume
+	sessions    = 512              // number of TLS sessions that can be resumed
 )
 
 // newTransport returns the transport of one hospital or, for "", of all hospitals without an allow list. The returned
-// dialers create all its connections.
+// dialers create all connections of the transport.
 func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.Dialer) {
 	dialer := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.Control(hospital, "https")}
 	plain := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.Control(hospital, "http")}
@@ -30,7 +30,7 @@ func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		Proxy:              nil, // a proxy in the service's environment is not meant for partners
+		Proxy:              nil, // a proxy in the environment is not meant for requests to partners
 		Protocols:          protocols,
 		DisableCompression: true,
 		DialContext:        plain.DialContext,
@@ -44,8 +44,8 @@ func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.
 	}, []*net.Dialer{dialer, plain}
 }
 
-// handshakeError is a TLS error: no part of the request was sent. Many errors of crypto/tls have no type, so this
-// type records the stage.
+// handshakeError is a TLS error. It means that no part of the request was sent. Many errors from crypto/tls have no
+// type of their own, so this type records the stage.
 type handshakeError struct{ err error }
 
 func (e *handshakeError) Error() string { return "tls: " + e.err.Error() }
@@ -66,7 +66,7 @@ func dialTLS(ctx context.Context, dialer *net.Dialer, trust *tls.Config, network
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	if err := secure.HandshakeContext(bounded); err != nil {
-		conn.Close() //nolint:errcheck // the error of the handshake says more
+		conn.Close() //nolint:errcheck // the handshake error says more
 		return nil, &handshakeError{err}
 	}
 	return secure, nil

@@ -78,7 +78,7 @@ func TestMatrixTLS(t *testing.T) {
 	})
 }
 
-// hear waits for the first byte from the peer.
+// hear waits for the peer's first byte.
 func hear(conn net.Conn) {
 	if _, err := conn.Read(make([]byte, 20)); err != nil {
 		conn.Close()
@@ -90,8 +90,8 @@ func TestMatrixNoSuchName(t *testing.T) {
 	send(t, s, message("https://nowhere.test/"), outbound.ClassDNS)
 }
 
-// TestKeptConnectionThatEnds: a receiver that closes idle connections, as most do after several
-// seconds, causes no failed attempt.
+// TestKeptConnectionThatEnds: a receiver that closes idle connections, as most do after several seconds, does not
+// cause a failed attempt.
 func TestKeptConnectionThatEnds(t *testing.T) {
 	r := receive(t, func(conn net.Conn) bool { says(ok)(conn); return false })
 	s := local(t)
@@ -100,8 +100,8 @@ func TestKeptConnectionThatEnds(t *testing.T) {
 	}
 }
 
-// TestTransportsAreApart: a connection of a hospital with an allow list is not used for another
-// hospital.
+// TestTransportsAreApart: a connection that was made for a hospital with an allow list is not used for other
+// hospitals.
 func TestTransportsAreApart(t *testing.T) {
 	r := receive(t, says(ok))
 	allow, err := egress.ParseAllow("mercy=10.20.0.0/16:443")
@@ -122,7 +122,7 @@ func TestTransportsAreApart(t *testing.T) {
 	}
 }
 
-// TestProxyOfTheEnvironment: a proxy in the environment of the process is not used for partners.
+// TestProxyOfTheEnvironment: a proxy in the environment is not used for requests to partners.
 func TestProxyOfTheEnvironment(t *testing.T) {
 	proxy := receive(t, says(ok))
 	t.Setenv("HTTP_PROXY", "http://"+proxy.address)

@@ -18,7 +18,7 @@ type Health struct {
 	Register    *access.Register
 	Cluster     *stream.Cluster
 	Topic       string // topic of the observations
-	Partitions  int32  // number of its partitions
+	Partitions  int32  // number of partitions of the topic
 	DeadLetters func(hospital string) int
 	LogFull     func() error // nil: never checked
 }
@@ -38,7 +38,7 @@ func (s Health) Notices(ctx context.Context, f feeds.Feed) (feeds.Notices, error
 	return s.View.Feeds().Notices(ctx, f)
 }
 
-// behindWithin is the timeout of the request to Kafka.
+// behindWithin is the timeout for the request to Kafka.
 const behindWithin = time.Second
 
 // Pipeline implements [readapi.Health].

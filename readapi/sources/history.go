@@ -15,8 +15,8 @@ import (
 	"svc/schemas"
 )
 
-// RecordedHours returns the source of the recorded hours of a hospital, from the topic of snapshots. A record is never
-// written before its hour, and the clocks of instances differ by less than an hour.
+// RecordedHours returns a function that reads a hospital's recorded hours from the topic of snapshots. A record is
+// never written before its hour, and the clocks of instances differ by less than an hour.
 func RecordedHours(cluster *stream.Cluster, topic string, partitions int32) readapi.Hours {
 	return func(ctx context.Context, hospital string, since, until time.Time) (list []readapi.Hour, err error) {
 		spans, err := cluster.Spans(ctx, topic, writtenSince(since), time.Time{})
@@ -30,7 +30,7 @@ func RecordedHours(cluster *stream.Cluster, topic string, partitions int32) read
 		}
 		err = cluster.Range(ctx, topic, spans[of], func(r stream.Record) error {
 			if key, fault := schemas.ParseKey(r.Key); fault != nil || key.Hospital != hospital || r.Value == nil {
-				return nil //nolint:nilerr // a record of another kind
+				return nil //nolint:nilerr // a different kind of record
 			}
 			recorded, fault := schemas.SnapshotCodec.Decode(r.Value)
 			if fault != nil {
@@ -48,17 +48,17 @@ func RecordedHours(cluster *stream.Cluster, topic string, partitions int32) read
 	}
 }
 
-// writtenSince returns the timestamp from which Kafka is read for hours after an instant. The zero time means from the
-// beginning.
+// writtenSince returns the timestamp from which to read Kafka for hours after an instant, or the zero time to read
+// from the beginning.
 func writtenSince(since time.Time) time.Time {
 	from := since.Add(-time.Hour)
-	if from.UnixMilli() <= 0 { // negative timestamps have other meanings in Kafka
+	if from.UnixMilli() <= 0 { // negative timestamps have special meanings in Kafka
 		return time.Time{}
 	}
 	return from
 }
 
-// hourOf converts a recorded hour to the type of readapi.
+// hourOf converts a recorded hour to the type that package readapi uses.
 func hourOf(recorded *schemas.Snapshot) readapi.Hour {
 	s := &recorded.Snapshot
 	numbers := score.SumSnapshot(s)
@@ -68,14 +68,14 @@ func hourOf(recorded *schemas.Snapshot) readapi.Hour {
 	}
 }
 
-// Forecasts implements [readapi.Forecasts] on the view of models.
+// Forecasts implements [readapi.Forecasts] with the view of models.
 type Forecasts struct {
 	View  *view.View // view of the models
 	Zones func(hospital string) *time.Location
 }
 
-// Model implements [readapi.Forecasts]. A hospital without a learned hour has an empty model. A
-// model that this release cannot read is an error.
+// Model implements [readapi.Forecasts]. A hospital for which nothing has been learned has an empty model. It returns
+// an error if this release cannot read the model.
 func (f Forecasts) Model(ctx context.Context, hospital string) (*forecast.Model, error) {
 	s, err := f.View.Read(ctx, hospital)
 	if errors.Is(err, view.ErrNoUnit) {

@@ -15,23 +15,23 @@ import (
 	"svc/internal/outbound"
 )
 
-// fakeAPI is the API as the pages call it.
+// fakeAPI stands for the API that the pages call.
 type fakeAPI struct {
 	got    []string // "path token body"
 	acts   []string
 	answer string
 	status int
-	away   error // error of the audit log and of the alerts
+	away   error // error that the audit log and the alerts return
 }
 
 func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) //nolint:errcheck // memory
+	body, _ := io.ReadAll(r.Body) //nolint:errcheck // reads from memory
 	f.got = append(f.got, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization")+" "+string(body))
 	w.WriteHeader(f.status)
-	io.WriteString(w, f.answer) //nolint:errcheck // memory
+	io.WriteString(w, f.answer) //nolint:errcheck // writes to memory
 }
 
-// withAPI returns the pages with an API behind them.
+// withAPI returns the pages with a fake API behind them.
 func withAPI(t *testing.T) (*pages, *fakeAPI) {
 	t.Helper()
 	p, f := newPages(t), &fakeAPI{answer: `{"ok":true,"data":{}}`, status: http.StatusOK}
@@ -63,7 +63,7 @@ func TestStaffing(t *testing.T) {
 	done := []string{"north usr_charge " + ActStaff}
 	for name, tt := range map[string]struct {
 		form, body string // sent to the API; "" if nothing is sent
-		status     int    // of the API's answer
+		status     int    // status of the API's answer
 		answer     string
 		code       int
 		says       string
@@ -113,7 +113,7 @@ func TestNothingIsDoneUnrecorded(t *testing.T) {
 	}
 }
 
-// TestAlerts: the page lists open alerts, and acknowledges only an alert of its hospital.
+// TestAlerts: the page lists open alerts, and can acknowledge only alerts of its hospital.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	p, f := withAPI(t)
@@ -123,7 +123,7 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("%d: %s", got.Code, body)
 	}
 	for _, how := range []string{`data-poll="10"`, `<noscript><meta http-equiv="refresh" content="30"></noscript>`, `/integrations.js"`} {
-		if body := got.Body.String(); !strings.Contains(body, how) { // the page shows a new alert without a reload
+		if body := got.Body.String(); !strings.Contains(body, how) { // the page must show a new alert without being reloaded
 			t.Errorf("lacks %s: %s", how, body)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// recordRefusals records the refusals of the pages as "user@hospital METHOD reason".
+// recordRefusals records what the pages refuse, as "user@hospital METHOD reason".
 func (p *pages) recordRefusals() *[]string {
 	var all []string
 	p.config.Refused = func(r *http.Request, hospital, user, reason string) {
@@ -24,8 +24,7 @@ func (p *pages) recordRefusals() *[]string {
 	return &all
 }
 
-// TestASVS1632RefusedActs (ASVS 16.3.2): an action that a person may not perform is recorded with
-// the person.
+// TestASVS1632RefusedActs (ASVS 16.3.2): an act that a person may not perform is recorded together with the person.
 func TestASVS1632RefusedActs(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -47,8 +46,8 @@ func TestASVS1632RefusedActs(t *testing.T) {
 	}
 }
 
-// TestASVS751FreshActs (ASVS 7.5.1): the table lists each action of the pages and nothing else.
-// Actions on keys, webhooks, recipients, users, walls and rules need a fresh sign-in.
+// TestASVS751FreshActs (ASVS 7.5.1): the table lists every act on the pages and nothing else. Acts on keys, webhooks,
+// recipients, users, walls and rules need a fresh sign-in.
 func TestASVS751FreshActs(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -79,8 +78,8 @@ func TestASVS751FreshActs(t *testing.T) {
 	}
 }
 
-// TestASVS752OwnSessions (ASVS 7.5.2): after a fresh sign-in, a person sees his or her sessions and
-// can end one or all of them. A session of another person is not found.
+// TestASVS752OwnSessions (ASVS 7.5.2): after a fresh sign-in, a person sees their own sessions and can end one or all
+// of them. Another person's session is not found.
 func TestASVS752OwnSessions(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

@@ -21,7 +21,7 @@ import (
 
 var noon = pagetest.Noon
 
-// fakeUnits has hospitals with one room each, whose label identifies the hospital.
+// fakeUnits provides hospitals with one room each; the room's label identifies the hospital.
 type fakeUnits struct{ err error }
 
 func (f *fakeUnits) Unit(_ context.Context, hospital string) (*readapi.Unit, error) {
@@ -43,7 +43,7 @@ func (f *fakeUnits) Room(context.Context, string, int32, time.Duration) (*readap
 	return nil, f.err
 }
 
-// pages are the pages of two hospitals, mounted as in a process.
+// pages are the pages of two hospitals, mounted as in the real process.
 type pages struct {
 	*pagetest.Pages
 
@@ -71,15 +71,15 @@ func (p *pages) mount() {
 	Mount(p.Router, p.config)
 }
 
-// route is one method of one path of the pages. In path, values replace its parameters.
+// route is one method of one path of the pages. In path, the parameters of the pattern are replaced by values.
 type route struct{ method, pattern, path string }
 
-// open are the routes that need no session.
+// open are the routes that do not need a session.
 var open = map[string]bool{
 	"GET /": true, "GET /assets/*": true, "GET /signin/{token}": true, "POST /signin/{token}": true, "POST /signout": true, "POST /theme": true, "GET /board/{token}": true, "POST /board/{token}": true,
 }
 
-// needs maps routes to the role that they need, if it is more than a viewer.
+// needs maps routes to the role that they need, if that is more than viewer.
 var needs = map[string]users.Role{"POST /app/staffing": users.Charge, "GET /app/alerts": users.Charge, "POST /app/alerts/{id}": users.Charge}
 
 // guarded returns the routes that need a session.

@@ -19,8 +19,8 @@ import (
 	"svc/readapi/web/text"
 )
 
-// drawOutlook draws the forecast of a unit as the API returns it: the shortfall of an hour is known only with the current
-// or the planned nurses on duty, and hours of the past may be missing.
+// drawOutlook draws a random forecast of a unit as the API could return it: an hour's shortfall is known only if the
+// current or planned nurses on duty are, and past hours may be missing.
 func drawOutlook(r *rapid.T, v *score.Verdict) (*forecast.Forecast, []acuity.Staffing) {
 	f := outlook(float64(v.Required)/60, v.OnDuty)
 	f.Calibration.Status = rapid.SampledFrom([]forecast.CalibrationStatus{forecast.Prior, forecast.Learning, forecast.Calibrated}).Draw(r, "calibration")
@@ -59,10 +59,9 @@ func drawOutlook(r *rapid.T, v *score.Verdict) (*forecast.Forecast, []acuity.Sta
 	return f, plan
 }
 
-// TestForecastStatesWhatIsKnown compares what the unit page, the wall display and the list of units
-// say about the next eight hours with the forecast of the API: without the nurses on duty, with a
-// plan for later, without a census, and with all data. No heading, number, color or level is shown
-// for an hour for which the API does not know it.
+// TestForecastStatesWhatIsKnown compares what the unit page, the wall display and the list of units say about the
+// next eight hours with the API's forecast: without the nurses on duty, with a plan for later, without a census, and
+// with all data. No heading, number, color or level is shown for an hour for which the API does not know it.
 func TestForecastStatesWhatIsKnown(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		staffed, counted := rapid.Bool().Draw(r, "staffed"), rapid.Bool().Draw(r, "counted")
@@ -121,7 +120,7 @@ var (
 	saidNow    = regexp.MustCompile(`(?i)short ([0-9]+) now`)
 )
 
-// checkOutlook compares the sentence and the figure of the next hours with the forecast.
+// checkOutlook compares the sentence and the figure about the next few hours with the forecast.
 func checkOutlook(r *rapid.T, path, page string, u *readapi.Unit) {
 	begin, end := `id="outlook"`, "</h2>"
 	words := readWords(page, begin, end)
@@ -191,8 +190,8 @@ func part(page, from, to string) string {
 	return page
 }
 
-// checkBand: the colors of a shortfall are only where the nurses on duty are known, and the lines of the past only in
-// measured hours.
+// checkBand: shortfall colors appear only where the nurses on duty are known, and lines of the past only in measured
+// hours.
 func checkBand(r *rapid.T, path, page, figure string, u *readapi.Unit, known int) {
 	band := part(part(page, `id="outlook"`, "</section>"), `class="soft">`, "</g>")
 	colored := regexp.MustCompile(`class="f[gyor]"`).MatchString(band)
@@ -247,7 +246,7 @@ func checkOutlookTable(r *rapid.T, page string, u *readapi.Unit) {
 	}
 }
 
-// checkLevels: a level of the next hours that unknown data could raise has a question mark, and its part of a column is
+// checkLevels: a future level that unknown data could raise has a question mark, and its part of the column is
 // striped.
 func checkLevels(r *rapid.T, page string, u *readapi.Unit) {
 	section := part(page, `id="levels"`, "</section>")

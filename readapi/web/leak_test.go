@@ -16,12 +16,12 @@ import (
 	"svc/internal/httpapi"
 )
 
-// silent never reports a change.
+// silent implements Changes but never reports a change.
 type silent struct{}
 
 func (silent) Watch(context.Context, ...string) <-chan string { return nil }
 
-// TestStreamEnds: the stream of a person whose access has ended reports that, and nothing more.
+// TestStreamEnds: when a person's access has ended, the stream reports that and nothing else.
 func TestStreamEnds(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -70,8 +70,8 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
-// TestStreamsEndWithTheProcess: a process that is asked to stop ends its streams, so that the stop
-// does not wait for them. The streams do not report the end of the session.
+// TestStreamsEndWithTheProcess: a process that is asked to stop ends its streams at once, so that it need not wait
+// for them. The streams do not report that the session has ended.
 func TestStreamsEndWithTheProcess(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/board/events", "/app/events", "/app/units/events"} {
@@ -86,11 +86,11 @@ func TestStreamsEndWithTheProcess(t *testing.T) {
 				cookie = p.Cookie("north", "usr_both")
 			}
 			server := httptest.NewServer(p.Router)
-			p.Cleanup(server.Close) // after the streams
+			p.Cleanup(server.Close) // runs after the streams have ended
 			answer, _ := p.openStream(server, path, cookie)
 			lines := bufio.NewScanner(answer.Body)
 			lines.Buffer(nil, 1<<20)
-			for lines.Scan() { // only the stop ends the stream during this test
+			for lines.Scan() { // in this test, only the stop ends the stream
 				switch line := lines.Text(); {
 				case strings.HasPrefix(line, "event: beat"):
 					stop()
@@ -134,7 +134,7 @@ func TestStreamsOfAWallAreBounded(t *testing.T) {
 	p.config.Changes, p.Clock = silent{}, time.Now
 	p.mount()
 	server := httptest.NewServer(p.Router)
-	p.Cleanup(server.Close) // after the streams
+	p.Cleanup(server.Close) // runs after the streams have ended
 	var ends []func()
 	for i := range 10 {
 		answer, end := p.openStream(server, "/board/events", cookie)

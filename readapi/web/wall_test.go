@@ -26,7 +26,7 @@ func withWall(t *testing.T) (*pages, *walls.Register, *http.Cookie) {
 	return p, register, got.Result().Cookies()[0]
 }
 
-// screens are wall displays whose links work once.
+// screens implements Walls with links that work once.
 type screens struct{ *walls.Register }
 
 func (s *screens) Use(_ context.Context, token string) (walls.Wall, error) {
@@ -39,8 +39,8 @@ func (s *screens) Use(_ context.Context, token string) (walls.Wall, error) {
 	return w, nil
 }
 
-// TestWallLinkOpensOnce: opening a link changes nothing, its button signs in one screen, and the
-// link opens nothing after that.
+// TestWallLinkOpensOnce: opening a link changes nothing. Its button signs in one screen, and after that the link no
+// longer works.
 func TestWallLinkOpensOnce(t *testing.T) {
 	t.Parallel()
 	p, register, _ := withWall(t)
@@ -55,7 +55,7 @@ func TestWallLinkOpensOnce(t *testing.T) {
 			t.Fatalf("opened: %d", got.Code)
 		}
 	}
-	// In a browser in which a user of another hospital is signed in, the link changes nothing.
+	// In a browser with a signed-in user of another hospital, the link has no effect.
 	session := p.Cookie("north", "usr_viewer")
 	for _, method := range []string{"GET", "POST"} {
 		if got := p.Ask(method, "/board/other", session); got.Code != http.StatusConflict || len(got.Result().Cookies()) != 0 {
@@ -73,7 +73,7 @@ func TestWallLinkOpensOnce(t *testing.T) {
 	}
 }
 
-// TestWallSeesTheBoardAlone requests every page with the cookie of a wall display.
+// TestWallSeesTheBoardAlone requests every page with the cookie of a wall display. Only the board may be shown.
 func TestWallSeesTheBoardAlone(t *testing.T) {
 	t.Parallel()
 	p, _, cookie := withWall(t)
@@ -98,7 +98,7 @@ func TestWallSeesTheBoardAlone(t *testing.T) {
 	}
 }
 
-// TestWallIsRevoked: a revoked wall display is refused at once, even if its id is assigned again.
+// TestWallIsRevoked: a revoked wall display is refused at once, even if its id is reused.
 func TestWallIsRevoked(t *testing.T) {
 	t.Parallel()
 	for name, revoke := range map[string]func(*walls.Register){
@@ -118,7 +118,7 @@ func TestWallIsRevoked(t *testing.T) {
 	}
 }
 
-// TestUnknownWalls: an unknown token and a tampered cookie open nothing.
+// TestUnknownWalls: an unknown token or a tampered cookie gives no access.
 func TestUnknownWalls(t *testing.T) {
 	t.Parallel()
 	p, _, cookie := withWall(t)

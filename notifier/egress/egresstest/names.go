@@ -17,7 +17,7 @@ type Names struct {
 	table map[string][]netip.Addr
 }
 
-// Set makes a name resolve to these addresses; without addresses, the name does not exist.
+// Set makes a name resolve to the given addresses. Without addresses, the name does not exist.
 func (n *Names) Set(name string, to ...netip.Addr) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -39,7 +39,7 @@ func (n *Names) Resolver() *net.Resolver {
 // serve answers queries framed as DNS over TCP, which the standard library's resolver uses on a connection without
 // packets.
 func (n *Names) serve(conn net.Conn) {
-	defer conn.Close() //nolint:errcheck // a pipe
+	defer conn.Close() //nolint:errcheck // closing a pipe cannot fail
 	for {
 		var size [2]byte
 		if _, err := io.ReadFull(conn, size[:]); err != nil {
@@ -50,7 +50,7 @@ func (n *Names) serve(conn net.Conn) {
 			return
 		}
 		answer := n.answer(query)
-		if _, err := conn.Write(binary.BigEndian.AppendUint16(nil, uint16(len(answer)))); err != nil { //nolint:gosec // a few addresses
+		if _, err := conn.Write(binary.BigEndian.AppendUint16(nil, uint16(len(answer)))); err != nil { //nolint:gosec // only a few addresses
 			return
 		}
 		if _, err := conn.Write(answer); err != nil {

@@ -1,4 +1,4 @@
-// Package actor represents people to the API when they act on the pages.
+// Package actor represents people to the API when they perform acts on the pages.
 package actor
 
 import (
@@ -13,7 +13,7 @@ import (
 	"svc/internal/seal"
 )
 
-// Tokens creates and verifies the tokens of people, which are valid for one minute. To the API, a token is like a key.
+// Tokens creates and verifies tokens for people, which are valid for one minute. The API treats a token like a key.
 type Tokens struct {
 	seals    *seal.Keyring
 	users    *users.Register
@@ -25,12 +25,12 @@ const (
 	prefix   = "svcact_"
 	purpose  = "svc.v1 actor"
 	lifetime = time.Minute
-	source   = "pages"            // source of the records that people enter on the pages
+	source   = "pages"            // source of the data that people enter on the pages
 	rate     = access.DefaultRate // one page makes several requests
 	burst    = 4 * access.DefaultRate
 )
 
-// New returns the tokens of an installation. If seals is nil, people cannot act.
+// New returns the tokens of an installation. If seals is nil, people cannot perform acts.
 func New(seals *seal.Keyring, people *users.Register, register *access.Register, now func() time.Time) *Tokens {
 	return &Tokens{seals: seals, users: people, register: register, now: now}
 }
@@ -45,7 +45,7 @@ type actor struct {
 	Role users.Role `json:"r,omitempty"`
 }
 
-// Lookup is [access.Register.Lookup], and also accepts the tokens of people.
+// Lookup is like [access.Register.Lookup], but also accepts tokens for people.
 func (a *Tokens) Lookup(token string) (access.Key, bool) {
 	text, is := strings.CutPrefix(token, prefix)
 	if !is || a.seals == nil {

@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// named seals a text by prefixing it with the name.
+// named is a fake seal that prefixes a text with the name.
 type named struct{}
 
 func (named) Seal(name string, clear []byte) []byte { return append([]byte(name+"|"), clear...) }
@@ -28,7 +28,7 @@ func (named) Open(name string, sealed []byte) ([]byte, error) {
 	return clear, nil
 }
 
-// browser is a browser of usr_1, who is a charge nurse of north and of south.
+// browser is a browser used by usr_1, a charge nurse in north and in south.
 type browser struct {
 	*testing.T
 	now     time.Time
@@ -51,7 +51,7 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// change applies do to the person of a hospital, and stores the result.
+// change applies do to the person's user in a hospital and stores the result.
 func (b *browser) change(hospital string, do func(*users.User)) {
 	u, known := b.people.User(hospital, "usr_1")
 	if !known {
@@ -61,7 +61,7 @@ func (b *browser) change(hospital string, do func(*users.User)) {
 	b.people.SetUser(u)
 }
 
-// keep stores the cookie of an answer. It returns false if the answer sets none.
+// keep stores the cookie of an answer. It returns false if the answer does not set a cookie.
 func (b *browser) keep(answer func(w http.ResponseWriter)) bool {
 	w := httptest.NewRecorder()
 	answer(w)
@@ -123,7 +123,7 @@ func TestReadSession(t *testing.T) {
 	}
 }
 
-// TestRoleOfNow: a session has its person's current role.
+// TestRoleOfNow: a session always has the person's current role.
 func TestRoleOfNow(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -134,8 +134,8 @@ func TestRoleOfNow(t *testing.T) {
 	}
 }
 
-// TestTouchSession: a request of a person extends the session, and an automatic request of a page
-// does not. No request extends it beyond its absolute limit.
+// TestTouchSession: a request by a person extends the session; an automatic request from a page does not. No request
+// extends a session beyond its absolute limit.
 func TestTouchSession(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -175,7 +175,7 @@ func TestTouchSession(t *testing.T) {
 	}
 }
 
-// TestMoveSession: a session is valid in each hospital of its person until it is ended there.
+// TestMoveSession: a session is valid in each of the person's hospitals until it is ended there.
 func TestMoveSession(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -216,8 +216,8 @@ func TestCookieOfHTTPS(t *testing.T) {
 	}
 }
 
-// TestSessionOfAnotherInstance: an instance waits for the record of a session that began at another
-// instance, but not for one that has ended.
+// TestSessionOfAnotherInstance: an instance waits for the record of a session that began at another instance, but not
+// if the session has ended.
 func TestSessionOfAnotherInstance(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)

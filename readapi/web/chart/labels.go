@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// labeler places labels at lines without overlaps.
+// labeler places labels next to lines so that they do not overlap.
 type labeler struct {
 	*canvas
 
 	left, right, top, foot float64 // edges of the plot area
 	size                   float64 // font size
 	taken                  []labelBox
-	lines                  []labelBox // lines that a label avoids if it can
+	lines                  []labelBox // lines that labels avoid if possible
 }
 
 // labelBox is the space that a label occupies.
@@ -22,21 +22,21 @@ func (b labelBox) meets(o labelBox) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.foot && o.top < b.foot
 }
 
-// spot is a possible position of a label: its anchor and the anchor's point.
+// spot is a possible position for a label: an anchor and the point where the anchor is.
 type spot struct {
 	anchor string
 	x, y   float64
 }
 
 // letterWidth is the mean width of a character of the pages' bold font, relative to the font size. The widest labels
-// measured in a browser have 0.56.
+// measured in a browser had 0.56.
 const letterWidth = .6
 
 func (l *labeler) width(words string) float64 {
 	return letterWidth * l.size * float64(utf8.RuneCountInString(words))
 }
 
-// box returns the space that a label occupies at a spot, with its edge.
+// box returns the space that a label occupies at a spot, including its margin.
 func (l *labeler) box(words string, at spot) labelBox {
 	width := l.width(words)
 	left := at.x
@@ -57,15 +57,15 @@ func (l *labeler) avoid(points []point) {
 	}
 }
 
-// place draws a label at the first free spot without a line, or else at the first free one, and moves it horizontally
-// into the chart. It draws nothing if no spot is free.
+// place draws a label at the first free spot without a line or, if there is none, at the first free spot. It moves
+// the label horizontally into the chart. If no spot is free, it draws nothing.
 func (l *labeler) place(words string, spots ...spot) {
 	if !l.placeAt(words, spots, l.lines) {
 		l.placeAt(words, spots, nil)
 	}
 }
 
-// placeAt draws a label at the first free spot without one of the lines. It returns false if there is none.
+// placeAt draws a label at the first free spot that avoids the given lines. It returns false if there is none.
 func (l *labeler) placeAt(words string, spots []spot, lines []labelBox) bool {
 	for _, at := range spots {
 		box := l.box(words, at)

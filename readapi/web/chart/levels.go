@@ -6,24 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// Levels is a chart of the probability of each level at future instants, or of how long each level lasted.
+// Levels is a chart of the probability of each level at future instants, or of the time spent at each level.
 type Levels struct {
 	Title   string
 	Columns []LevelColumn
-	Narrow  bool // the chart is as wide as a phone
+	Narrow  bool // the chart has the width of a phone
 }
 
-// LevelColumn is one instant, or one span of time. Shares, green first, and Unknown add up to at most 1; the rest was
-// not recorded. Likely is the level with which the column is marked, or -1 for none; Unsure adds a question mark.
+// LevelColumn is one instant, or one span of time. Shares, green first, and Unknown add up to at most 1; the
+// remainder was not recorded. Likely is the level with which the column is marked, or -1 for none; Unsure adds a
+// question mark.
 type LevelColumn struct {
 	At      string
 	Shares  [4]float64
 	Likely  int
-	Unknown float64 // part with an unknown level: striped; with Likely -1, a question mark is above
+	Unknown float64 // part with an unknown level, drawn striped; if Likely is -1, with a question mark above
 	Unsure  bool    // the level may be worse than Likely
 }
 
-// SVG draws a column for each instant, green at its foot.
+// SVG draws a column for each instant, green at the bottom.
 func (l *Levels) SVG() template.HTML {
 	const height, top, foot = 150, 28.0, 118.0
 	if len(l.Columns) == 0 {
@@ -66,7 +67,7 @@ func (l *Levels) SVG() template.HTML {
 			c.text("k", "middle", middle, 18, "?")
 		}
 		space := float64(8*utf8.RuneCountInString(column.At) + 4) //nolint:mnd // the width of a label, and a gap
-		at := min(max(middle, space/2), width-space/2)            //nolint:mnd // half of the label
+		at := min(max(middle, space/2), width-space/2)            //nolint:mnd // half the width of the label
 		if column.At != "" && at-labeled >= space {
 			c.text("", "middle", at, foot+22, column.At)
 			labeled = at

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// Past is a chart of the nurses needed and on duty at the full hours of a time span.
+// Past is a chart of the nurses needed and on duty at each hour of a time span.
 type Past struct {
-	Title    string // text with the content of the chart
+	Title    string // the content of the chart as text
 	From, To time.Time
-	Hours    []PastHour // ascending; a missing hour leaves a gap
+	Hours    []PastHour // in chronological order; a missing hour leaves a gap
 	Marks    []Mark
-	Narrow   bool // the chart is as wide as a phone
+	Narrow   bool // the chart has the width of a phone
 }
 
-// PastHour is one full hour. Negative nurses on duty mean unknown.
+// PastHour has the nurses at one hour mark. A negative number of nurses on duty means unknown.
 type PastHour struct {
 	At             time.Time
 	Needed, OnDuty float64
 }
 
-// Mark is a label of an instant below a chart.
+// Mark is a label for an instant, below a chart.
 type Mark struct {
 	At    time.Time
 	Words string
@@ -58,7 +58,7 @@ func (p *Past) SVG() template.HTML {
 	for _, m := range p.Marks {
 		at := x.atTime(m.At)
 		if at-labeled < labelSpace || at > width-labelSpace/2 {
-			continue // not enough space
+			continue // there is not enough space
 		}
 		labeled = at
 		c.path("ax", "M"+number(at)+" "+number(foot)+"v6")
@@ -76,8 +76,8 @@ func (p *Past) SVG() template.HTML {
 	return c.done()
 }
 
-// steps returns the line through a value of each hour, which applies to the preceding hour. The line has gaps where the
-// value is unknown.
+// steps returns a stepped line through one value of each hour. Each value applies to the preceding hour. The line has
+// gaps where the value is unknown.
 func (p *Past) steps(x, y scale, of func(PastHour) float64) (d string) {
 	last := time.Time{}
 	for _, h := range p.Hours {
@@ -103,20 +103,20 @@ type Week struct {
 	Days  [7]WeekDay
 }
 
-// WeekDay is one row.
+// WeekDay is one row of a week.
 type WeekDay struct {
 	Name  string
 	Hours [24]WeekCell
 }
 
-// WeekCell is one hour of a week. Without text, its values are unknown.
+// WeekCell is one hour of a week. If it has no text, its values are unknown.
 type WeekCell struct {
 	Words string  // nurses needed
-	Short float64 // fraction of the hours with too few nurses, 0 … 1; negative: unknown
+	Short float64 // fraction of these hours with too few nurses, from 0 to 1; negative: unknown
 }
 
-// SVG draws a cell for each hour. Its fill shows in what fraction of the weeks nurses were missing at that hour: none,
-// up to a quarter, up to half, more. A striped cell means unknown.
+// SVG draws a cell for each hour. The fill shows in what fraction of the weeks there were too few nurses at that
+// hour: none, up to a quarter, up to half, or more. A striped cell means unknown.
 func (w *Week) SVG() template.HTML {
 	const left, top, each, row = 56.0, 22.0, 33.0, 26.0
 	c := newCanvas(int(left+24*each), int(top+7*row), " wide", w.Title)

@@ -15,7 +15,7 @@ func auditSection() *section {
 	return &section{name: "audit", shows: map[string]handler{"": {serve: showAudit}, ".csv": {serve: downloadAudit}}}
 }
 
-// apiAct is an act of an administrator in an API response.
+// apiAct is an administrator's act in an API response.
 type apiAct struct {
 	At                  *time.Time
 	By, Action, Subject string
@@ -38,13 +38,13 @@ type auditPage struct {
 
 type auditRow struct{ At, By, Action, Subject, Before, After string }
 
-// auditGroups are the kinds of actions: the words before the dot.
+// auditGroups are the groups of actions: the words before the dot in their names.
 var auditGroups = []string{
 	"key", "webhook", "delivery", "command", "alert", "terminology", "locations", "rules", "settings", "layout",
 	"wall", "user", "link", "session", "act", "staffing",
 }
 
-// readAuditQuery returns the query of the API for the query of the page.
+// readAuditQuery converts the query of the page to a query for the API.
 func readAuditQuery(d *adminRequest) url.Values {
 	given, q := d.r.URL.Query(), url.Values{}
 	for _, name := range []string{"action", "cursor"} {
@@ -62,8 +62,8 @@ func readAuditQuery(d *adminRequest) url.Values {
 	return q
 }
 
-// readActs returns a page of the acts. It returns false after it has sent an error response. A query that breaks a rule
-// is refused.
+// readActs returns a page of acts. If it returns false, it has sent an error response, for example because the query
+// breaks a rule.
 func readActs(d *adminRequest, q url.Values) (all actList, ok bool) {
 	refused, ok := d.send(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil, &all)
 	if refused != nil {
@@ -129,7 +129,7 @@ func showAudit(d *adminRequest) {
 	d.show("audit.list", &out)
 }
 
-// auditCSVPages is the maximum size of the file, in pages of the API.
+// auditCSVPages is the maximum size of the downloaded file, in pages of the API.
 const auditCSVPages = 500
 
 // downloadAudit responds with a file of all acts that match the filter.

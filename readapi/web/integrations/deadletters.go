@@ -23,7 +23,7 @@ type apiDeadLetter struct {
 type deadLettersPage struct {
 	adminPage
 	Reasons []reasonRow
-	Reason  string // reason of the displayed records; "": any
+	Reason  string // only records with this reason are displayed; "": any
 	Rows    []deadLetterRow
 	Open    int // number of displayed records that can be retried
 }
@@ -38,7 +38,7 @@ type deadLetterRow struct {
 	ID, Topic, Reason, Schema, At, Retried string
 }
 
-// readDeadLetters returns all records of a hospital that could not be applied, newest first. It returns false after it
+// readDeadLetters returns all records of a hospital that could not be applied, newest first. If it returns false, it
 // has sent an error response.
 func readDeadLetters(d *adminRequest) (all []apiDeadLetter, ok bool) {
 	for cursor := ""; ; {
@@ -67,7 +67,7 @@ func nameReason(d *adminRequest, code string) string {
 
 func showDeadLetters(d *adminRequest) { listDeadLetters(d, nil) }
 
-// listDeadLetters shows the records. refused has the reasons for which the API refuses retries.
+// listDeadLetters shows the records. refused has the reasons why the API refused retries.
 func listDeadLetters(d *adminRequest, refused []string) {
 	all, ok := readDeadLetters(d)
 	if !ok {
@@ -115,8 +115,8 @@ func retryDeadLetters(d *adminRequest) {
 	retryRecords(d, ids[:min(len(ids), rowsAPage)])
 }
 
-// retryRecords retries dead letters through the API. A record that this release cannot read either remains on the list,
-// and the page shows the reason.
+// retryRecords retries dead letters through the API. A record that this release cannot read remains on the list, and
+// the page shows the reason.
 func retryRecords(d *adminRequest, ids []string) {
 	var refusals []string
 	taken := 0

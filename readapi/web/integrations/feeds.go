@@ -75,13 +75,13 @@ type apiStatus struct {
 	}
 }
 
-// feedsPage shows the state of the feeds of a hospital.
+// feedsPage shows the state of a hospital's feeds.
 type feedsPage struct {
 	adminPage
 	Status   string
 	Reasons  []string
 	Rows     []feedLine
-	Unknown  bool // the record of the feeds cannot be read
+	Unknown  bool // the stored data about the feeds cannot be read
 	Pipeline []pipelineRow
 	Facts    []factRow
 }
@@ -108,7 +108,7 @@ type pipelineRow struct {
 
 type factRow struct{ Name, Value, Link string }
 
-// topicLate is the age in seconds from which the page marks a pending record.
+// topicLate is the age, in seconds, at which the page marks a pending record as late.
 const topicLate = 2
 
 func showFeeds(d *adminRequest) {
@@ -122,7 +122,7 @@ func showFeeds(d *adminRequest) {
 	for _, reason := range s.Reasons {
 		out.Reasons = append(out.Reasons, d.Or("feeds.reason."+strings.ReplaceAll(reason, "_", ""), reason))
 	}
-	if len(s.Reasons) > 0 && s.Reasons[0] == "nothing_recorded" { // no feed has stopped, because none has begun
+	if len(s.Reasons) > 0 && s.Reasons[0] == "nothing_recorded" { // feeds have not stopped: none has begun
 		out.Status, out.Reasons = out.Reasons[0], out.Reasons[1:]
 	}
 	for i := range s.Feeds {
@@ -175,7 +175,7 @@ func newFeedLine(d *adminRequest, f *apiFeed) feedLine {
 	return line
 }
 
-// listFacts returns the numbers in a status that link to a page.
+// listFacts returns the numbers in a status that link to pages.
 func listFacts(d *adminRequest, s *apiStatus) (facts []factRow) {
 	add := func(name string, value int64, link string) {
 		if value > 0 {
@@ -202,7 +202,7 @@ func listFacts(d *adminRequest, s *apiStatus) (facts []factRow) {
 	return facts
 }
 
-// sourcePage shows the messages of one source, with their errors.
+// sourcePage shows the messages from one source, with their errors.
 type sourcePage struct {
 	adminPage
 	Feeds []sourceFeed
@@ -243,11 +243,11 @@ func listNotices(d *adminRequest, all []apiNotice) (rows []noticeRow) {
 	return rows
 }
 
-// connectPage explains to an engineer how to connect each feed.
+// connectPage tells an engineer how to connect each feed.
 type connectPage struct {
 	adminPage
 	Feeds []connectFeed
-	MLLP  string // how to send over MLLP
+	MLLP  string // instructions for sending over MLLP
 	At    string // address at which this process listens for MLLP; "": another process listens
 }
 
@@ -280,7 +280,7 @@ func showConnect(d *adminRequest) {
 func newConnectFeed(d *adminRequest, address, name string, o *contract.Operation) connectFeed {
 	b := &o.Bodies[0]
 	sample := b.Examples[0].Text
-	if b.Type == textHL7 { // one segment per line, which browsers display and the API accepts
+	if b.Type == textHL7 { // one segment per line, as browsers display it and the API accepts it
 		sample = strings.TrimSuffix(strings.ReplaceAll(sample, "\r", "\n"), "\n")
 	}
 	f := connectFeed{

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// These are the limits on concurrent imports in one process. Reading and previewing a file needs up to tens of MiB.
-// They are defaults of this project.
+// These are the limits on concurrent imports in one process. They are defaults of this project. Reading and
+// previewing a file can take tens of MiB.
 const (
 	importsPerHospital = 2
 	importsAtMost      = 8
@@ -24,8 +24,8 @@ type imports struct {
 	hospitals map[string]int // only hospitals with running imports
 }
 
-// begin counts an import of a hospital until end is called. At a limit, end is nil, and status and the
-// text key give the reason: 429 for the limit of the hospital, 503 for that of the process.
+// begin counts an import of a hospital until end is called. If a limit is reached, end is nil, and status and the
+// text key give the reason: 429 for the hospital's limit, 503 for the process's.
 func (i *imports) begin(hospital string) (end func(), status int, key string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -58,8 +58,8 @@ func (d *adminRequest) beginImport() (end func()) {
 	if end != nil {
 		return end
 	}
-	// A browser reads the response only after it has sent the file.
-	io.Copy(io.Discard, http.MaxBytesReader(d.w, d.r.Body, importFormAtMost)) //nolint:errcheck // the response is the same, even if this fails
+	// Browsers read the response only after they have sent the whole file.
+	io.Copy(io.Discard, http.MaxBytesReader(d.w, d.r.Body, importFormAtMost)) //nolint:errcheck // the response is the same even if this fails
 	d.w.Header().Set("Retry-After", strconv.Itoa(int(importRetryAfter.Seconds())))
 	d.ShowFault(d.w, d.r, status, d.session, key)
 	return nil

@@ -28,7 +28,7 @@ const (
 
 const inCode = "system=local&code=MAGSO4-DRIP&kind=medication"
 
-// local returns the pages with an API that has one of each object that administrators set.
+// local returns the pages with a fake API that has one of each object that administrators can set.
 func local(t *testing.T) (*admins, *http.Cookie) {
 	t.Helper()
 	a := withAdmins(t)
@@ -55,12 +55,12 @@ func local(t *testing.T) (*admins, *http.Cookie) {
 	return a, a.Cookie("north", "usr_admin")
 }
 
-// TestFeedsWithoutData: where nothing was received, the page does not state that a feed has stopped. Where the record of
-// the feeds cannot be read, it does not state that no feed has sent data.
+// TestFeedsWithoutData: if nothing has been received, the page does not say that a feed has stopped. If the record of
+// the feeds cannot be read, it does not say that no feed has sent data.
 func TestFeedsWithoutData(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)
-	for reasons, wants := range map[string][2]string{ // the heading, and what stands in place of the feeds
+	for reasons, wants := range map[string][2]string{ // the heading, and the text in place of the feeds
 		`"nothing_recorded"`:              {"<b>No data has been received yet.</b></p>", "No feed has sent data yet"},
 		`"feed_stale","nothing_recorded"`: {"<b>A feed has stopped sending data.</b>", "No feed has sent data yet"},
 		`"view_away"`:                     {"<b>Data is not being received or processed.</b>", "Time of the last data is unknown"},
@@ -89,7 +89,7 @@ func (fixedPast) Try(_ context.Context, hospital string, rule catalogue.Rule) Pa
 	}
 }
 
-// TestLocalPages reads each page of feeds, terminology, rules and alerts.
+// TestLocalPages requests each page about feeds, terminology, rules and alerts.
 func TestLocalPages(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)
@@ -138,8 +138,7 @@ func TestLocalPages(t *testing.T) {
 	}
 }
 
-// TestLocalActs: each action sends one request to the API, with the version of the form, and then
-// redirects.
+// TestLocalActs: each act sends one request to the API, with the version in the form, and then redirects.
 func TestLocalActs(t *testing.T) {
 	t.Parallel()
 	const code = inCode + "&factor=high-mag&rowkind=medication"

@@ -60,7 +60,7 @@ func newLocationRow(d *adminRequest, l *apiLocation) locationRow {
 	return row
 }
 
-// formatPlace formats a place in the sender's terms.
+// formatPlace formats a place in the terms that the sender uses.
 func formatPlace(l *sheets.Location) string {
 	place := joinParts(" / ", l.PointOfCare, l.Room, l.Bed)
 	if place == "" && l.RoomID != nil {
@@ -94,7 +94,7 @@ type locationPage struct {
 	Effect  *effect
 }
 
-// locationFields are the fields of a row.
+// locationFields are the form fields of a row.
 var locationFields = []formField{
 	{name: "pointOfCare", label: "places.point"},
 	{name: "room", label: "places.roomname"},
@@ -106,7 +106,7 @@ var locationFields = []formField{
 	{name: "primaryFactor", label: "places.primary"},
 }
 
-// showLocation shows the row of the location table that the query names, or the form for a new one.
+// showLocation shows the row of the location table that is given in the query, or the form for a new one.
 func showLocation(d *adminRequest) { showLocationRow(d, d.r.URL.Query().Get("id")) }
 
 // showLocationRow shows a row of the location table; "" means a new row.
@@ -142,7 +142,7 @@ func listLocationValues(l *sheets.Location) url.Values {
 	return v
 }
 
-// readLocationForm returns the row in a form, in the format of the API.
+// readLocationForm returns the row from a form, in the API's format.
 func readLocationForm(f url.Values) map[string]any {
 	body := map[string]any{}
 	for _, name := range []string{"pointOfCare", "room", "bed", "roomLabel", "area", "primaryFactor"} {
@@ -187,7 +187,7 @@ func setLocation(d *adminRequest) {
 	}
 }
 
-// findLocation returns the id of the row for the place in a form, or "" if there is none.
+// findLocation returns the id of the row for the place that is entered in a form, or "" if there is none.
 func findLocation(d *adminRequest, f url.Values) string {
 	var list apiLocations
 	if d.fetch(locationsAPI, &list) != nil {

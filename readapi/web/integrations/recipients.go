@@ -22,7 +22,7 @@ var recipientList = list[apiRecipient]{recipientsAPI, "recipients"}
 
 type recipientRow struct {
 	ID, Label, Email, Phone, Webhook, Language, Link string
-	Channels                                         []option // channels that a test can use
+	Channels                                         []option // channels that can be tested
 }
 
 func newRecipientRow(d *adminRequest, p *apiRecipient) recipientRow {
@@ -47,7 +47,7 @@ type recipientPage struct {
 	Languages []option
 }
 
-// recipientFields are the fields of a recipient.
+// recipientFields are the form fields of a recipient.
 var recipientFields = []formField{
 	{name: "label", label: "recipients.label"},
 	{name: "email", label: "recipients.email"},
@@ -56,7 +56,7 @@ var recipientFields = []formField{
 	{name: "language", label: "recipients.language"},
 }
 
-// showRecipient shows the recipient of the path, or the form for a new one.
+// showRecipient shows the recipient in the path, or the form for a new one.
 func showRecipient(d *adminRequest) {
 	heading := "recipients.one"
 	if d.pathID() == "" {
@@ -89,8 +89,8 @@ func showRecipient(d *adminRequest) {
 	d.show("alerts.recipient", &out)
 }
 
-// readRecipientForm returns the values in a form, in the format of the API. An empty address means unchanged, unless
-// its checkbox is selected.
+// readRecipientForm returns the values in a form, in the API's format. An empty address means unchanged, unless the
+// checkbox that removes it is selected.
 func readRecipientForm(f url.Values, id string) map[string]any {
 	body := map[string]any{"label": strings.TrimSpace(f.Get("label"))}
 	for _, name := range []string{"email", "phone"} {
@@ -112,7 +112,7 @@ func readRecipientForm(f url.Values, id string) map[string]any {
 	return body
 }
 
-// saveRecipient changes the recipient of the path, or creates a new one.
+// saveRecipient changes the recipient in the path, or creates a new one.
 func saveRecipient(d *adminRequest) {
 	id, method, path := d.pathID(), http.MethodPost, recipientsAPI
 	if id != "" {
@@ -135,7 +135,7 @@ func removeRecipient(d *adminRequest) {
 }
 
 func testRecipient(d *adminRequest) {
-	// The API would refuse an unknown recipient as a field of the body.
+	// For an unknown recipient, the API would refuse a field of the body.
 	if _, ok := recipientList.find(d, func(p *apiRecipient) bool { return p.ID == d.pathID() }); !ok {
 		return
 	}

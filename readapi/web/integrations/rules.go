@@ -20,7 +20,7 @@ func rulesSection() *section {
 	}
 }
 
-// apiRule is a factor with the values of the hospital in an API response.
+// apiRule is a factor with the hospital's own values, in an API response.
 type apiRule struct {
 	FactorID, Comment string
 	Values, Defaults  map[string]string
@@ -28,7 +28,7 @@ type apiRule struct {
 	At                *time.Time
 }
 
-// rulesPage shows first the factors that have values of the hospital, then all others.
+// rulesPage shows the factors for which the hospital has its own values, followed by all others.
 type rulesPage struct {
 	adminPage
 	Rows         []ruleRow
@@ -41,7 +41,7 @@ type ruleRow struct {
 	Lines                     []ruleLine
 }
 
-// ruleLine is a line of the catalogue with the value of the hospital.
+// ruleLine is a line of the catalogue with the hospital's own value.
 type ruleLine struct{ Name, Catalogue, Own string }
 
 var ruleList = list[apiRule]{rulesAPI, "rules"}
@@ -76,10 +76,10 @@ type rulePage struct {
 	adminPage
 	ID      string
 	Lines   []field
-	More    []field // lines that the catalogue does not have for the factor
+	More    []field // lines that the catalogue lacks for the factor
 	Comment field
 	Effect  *effect
-	Past    string // path of the trial of the entered values; "": none
+	Past    string // path for trying the entered values on recorded data; "": none
 }
 
 // plainLines are the lines that a hospital may add to any factor.
@@ -89,7 +89,7 @@ var plainLines = []string{
 
 const linePrefix = "l."
 
-// readFactor returns the factor in the path. It returns false after it has responded that there is none.
+// readFactor returns the factor in the path. If there is none, it sends that response and returns false.
 func readFactor(d *adminRequest) (f catalogue.Factor, ok bool) {
 	if f, ok = catalogue.FactorByID(d.pathID()); !ok {
 		d.showNotFound()
@@ -97,7 +97,7 @@ func readFactor(d *adminRequest) (f catalogue.Factor, ok bool) {
 	return f, ok
 }
 
-// showRule shows the values of the factor of the path.
+// showRule shows the values of the factor in the path.
 func showRule(d *adminRequest) {
 	f, ok := readFactor(d)
 	if !ok {
@@ -161,8 +161,8 @@ func showRule(d *adminRequest) {
 	d.show("rules.rule", &out)
 }
 
-// readRuleForm returns the values of a form by the line of the catalogue; nil removes the
-// value of a line.
+// readRuleForm returns the values in a form, by the line of the catalogue; nil means that the line's value is
+// removed.
 func readRuleForm(f catalogue.Factor, form url.Values) map[string]*string {
 	values, defaults := map[string]*string{}, map[string]string{}
 	for _, l := range catalogue.Default().Lines(f) {
@@ -216,8 +216,8 @@ func actOnRule(d *adminRequest) {
 	}
 }
 
-// waitForRule waits until this process has applied a change to a factor: its values have another version than the
-// form. If there is false, it waits until the factor has no values.
+// waitForRule waits until this process has applied a change to a factor, so that the version of its values differs
+// from that in the form. If there is false, it waits until the factor has no values.
 func waitForRule(d *adminRequest, id string, there bool) {
 	before := d.formVersion()
 	ruleList.wait(d, there, func(r *apiRule) bool { return r.FactorID == id && (!there || formatVersion(r.Version) != before) })

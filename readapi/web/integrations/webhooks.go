@@ -47,7 +47,7 @@ type apiWebhook struct {
 	Waiting        *int
 	Version        int64
 	CreatedAt      *time.Time
-	Secret         string // secret, only of a new endpoint or after a rotation
+	Secret         string // only for a new endpoint or after a rotation
 	Warnings       []struct{ Code string }
 }
 
@@ -112,7 +112,7 @@ type webhookPage struct {
 
 var webhookEvents = []string{outbound.LevelChanged, outbound.RoomRescored, outbound.Alert, outbound.Ping}
 
-// webhookFields are the fields of an endpoint.
+// webhookFields are the form fields of an endpoint.
 var webhookFields = []formField{
 	{name: "url", label: "hooks.url"},
 	{name: "events", label: "hooks.events"},
@@ -124,7 +124,7 @@ var webhookFields = []formField{
 	{name: "secret"},
 }
 
-// showWebhookForm shows the form of an endpoint with its values, if there is one.
+// showWebhookForm shows the form for an endpoint, with the endpoint's values if it exists.
 func showWebhookForm(d *adminRequest, out *webhookPage, values, now url.Values) {
 	d.useForm(&out.adminPage, values, now, webhookFields...)
 	for _, event := range webhookEvents {
@@ -138,7 +138,7 @@ func showNewWebhook(d *adminRequest) {
 	showWebhookForm(d, &webhookPage{adminPage: d.newPage("hooks.new"), New: true}, values, nil)
 }
 
-// readWebhookForm returns the values in a form, in the format of the API. It includes all fields; an empty one clears
+// readWebhookForm returns the values in a form, in the API's format. It includes all fields; an empty field clears
 // the value.
 func readWebhookForm(d *adminRequest) map[string]any {
 	f := d.r.PostForm
@@ -165,7 +165,7 @@ func createWebhook(d *adminRequest) {
 	}
 	var made apiWebhook
 	untold := func(d *adminRequest) {
-		d.r.PostForm.Del("secret") // no page may display the secret
+		d.r.PostForm.Del("secret") // the secret must not be displayed again
 		showNewWebhook(d)
 	}
 	if d.do(http.MethodPost, webhooksAPI, "", body, &made, untold) {
@@ -182,14 +182,14 @@ func showSecretOnce(d *adminRequest, made *apiWebhook) {
 	d.leaveSecret(d.pathTo(made.ID), &once{Say: strings.Join(says, " "), Value: made.Secret})
 }
 
-// readWebhook returns the endpoint in the path. It returns false after it has sent an error response.
+// readWebhook returns the endpoint in the path. If it returns false, it has sent an error response.
 func readWebhook(d *adminRequest) (w *apiWebhook, version string, ok bool) {
 	w = &apiWebhook{}
 	version, ok = d.read(webhooksAPI+"/"+url.PathEscape(d.pathID()), w)
 	return w, version, ok
 }
 
-// listWebhookValues returns the values of the form of an endpoint.
+// listWebhookValues returns an endpoint's values for the form.
 func listWebhookValues(w *apiWebhook) url.Values {
 	v := url.Values{
 		"url": {w.URL}, "events": w.Events, "rooms": {joinRooms(w.Rooms)}, "rate": {strconv.FormatFloat(w.RatePerSecond, 'f', -1, 64)},
@@ -218,7 +218,7 @@ func changeWebhook(d *adminRequest) {
 	}
 }
 
-// showWebhookQuestion shows the confirmation page for an act on the endpoint of the path.
+// showWebhookQuestion shows the confirmation page for an act on the endpoint in the path.
 func showWebhookQuestion(d *adminRequest, title, template string, words ...string) {
 	w, version, ok := readWebhook(d)
 	if !ok {
@@ -269,7 +269,7 @@ func deleteWebhook(d *adminRequest) {
 	}
 }
 
-// showWebhook shows an endpoint with the deliveries to it.
+// showWebhook shows an endpoint and its deliveries.
 func showWebhook(d *adminRequest) {
 	w, version, ok := readWebhook(d)
 	if !ok {

@@ -10,10 +10,10 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// acts lists the acts of the pages by method and route, below the path of a hospital. The value says whether the act
-// requires an authentication within [auth.FreshFor], because it grants rights, sets addresses, or displays or ends a
-// secret. A page with the form of such an act requires the authentication before values are entered. An act that is
-// missing here requires it, too.
+// acts lists the acts on the pages by method and route, below the path of a hospital. The value says whether an act
+// requires that the person authenticated within [auth.FreshFor], because the act grants rights, sets addresses, or
+// displays or revokes a secret. A page with a form for such an act requires the same before values are entered. An
+// act that is not listed requires it too.
 var acts = map[string]bool{
 	"GET /integrations/keys/new":          true,
 	"POST /integrations/keys/new":         true,
@@ -43,7 +43,7 @@ var acts = map[string]bool{
 	"POST /integrations/alerts/recipients/{id}":        true,
 	"POST /integrations/alerts/recipients/{id}/remove": true,
 	"POST /integrations/alerts/recipients/{id}/test":   false,
-	"POST /integrations/alerts/episodes/{id}":          false, // an alert cannot wait
+	"POST /integrations/alerts/episodes/{id}":          false, // an alert must not be delayed
 
 	"POST /integrations/feeds/letters":      false,
 	"POST /integrations/feeds/letters/{id}": false,
@@ -69,13 +69,13 @@ var acts = map[string]bool{
 	"GET /integrations/users/invitations/{id}":  true,
 	"POST /integrations/users/invitations/{id}": true,
 
-	"POST /sessions/end": true, // another browser may also be the person's
+	"POST /sessions/end": true, // the person may be signed in with other browsers
 
-	"POST /staffing":    false, // at the bedside
+	"POST /staffing":    false, // done at the bedside
 	"POST /alerts/{id}": false,
 }
 
-// FreshActs returns whether each act needs a fresh sign-in, by method and route below [auth.AppPath].
+// FreshActs returns the acts by method and route below [auth.AppPath], and whether each needs a fresh sign-in.
 func FreshActs() map[string]bool {
 	return maps.Clone(acts)
 }
@@ -90,12 +90,12 @@ func needsFreshSignIn(r *http.Request) bool {
 	return fresh || !known && method != http.MethodGet
 }
 
-// ActRoute returns the route of a pattern below the path of a hospital.
+// ActRoute converts a pattern to a route below the path of a hospital.
 func ActRoute(pattern string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(pattern, auth.AppPath), "/u/{hospital}")
 }
 
-// pathBack returns the path that leads from a sign-in back to the form of a request.
+// pathBack returns the path of the form from which a request came, to return to after a sign-in.
 func pathBack(r *http.Request) string {
 	c := chi.RouteContext(r.Context())
 	if r.Method == http.MethodGet {

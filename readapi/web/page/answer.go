@@ -13,7 +13,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-// policy allows only content of the same origin.
+// policy allows only content from the same origin.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svc"
 
@@ -34,12 +34,12 @@ func (s *Site) SetHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// RefuseCrossOrigin refuses requests from other sites. The standard library allows a request without an origin, which
-// programs send. These pages are for browsers, so such requests are refused, too.
+// RefuseCrossOrigin refuses requests from other sites. The standard library allows requests without an origin, which
+// programs send. These pages are only for browsers, so such requests are refused too.
 func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		session, _ := s.Cookies.ReadSession(r) //nolint:errcheck // nil: the person is unknown
+		session, _ := s.Cookies.ReadSession(r) //nolint:errcheck // nil if the person is unknown
 		if session != nil {
 			httpapi.Identify(r.Context(), session.Hospital, session.User)
 		}
@@ -56,7 +56,7 @@ func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 }
 
 // WritePage responds with a page, or with 304 if the browser already has it. Caches must not store a page, because it
-// belongs to its session.
+// belongs to a session.
 func WritePage(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -86,10 +86,10 @@ var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func compress(body []byte) []byte {
 	var b bytes.Buffer
-	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // no other type is stored
+	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool holds only these
 	defer compressors.Put(z)
 	z.Reset(&b)
-	z.Write(body) //nolint:errcheck // a write to memory
-	z.Close()     //nolint:errcheck // a write to memory
+	z.Write(body) //nolint:errcheck // writes to memory
+	z.Close()     //nolint:errcheck // writes to memory
 	return b.Bytes()
 }

@@ -21,7 +21,8 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// assets are the files that pages use. Their path has a hash of the content, so a browser may cache them forever.
+// assets are the files that pages use. Their path contains a hash of the content, so a browser may cache them
+// forever.
 type assets struct {
 	path  string // "/assets/<hash>"
 	files map[string]asset
@@ -32,14 +33,14 @@ type asset struct {
 	plain, compressed []byte
 }
 
-// assetKinds are the content types of files by extension. Those of the operating system may differ.
+// assetKinds maps file extensions to content types, because the operating system's table may differ.
 var assetKinds = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".woff2": "font/woff2", ".svg": "image/svg+xml",
 	".txt": "text/plain; charset=utf-8",
 }
 
-// styleSheet is the name of the style sheet. It consists of the parts in the folder css, in the order of their cascade,
-// and of [placeRules].
+// styleSheet is the name of the style sheet. It consists of the files in the folder css, in cascade order, and of
+// [placeRules].
 const styleSheet = "app.css"
 
 var styleParts = []string{"base", "plan", "charts", "unit", "wall", "states", "pages", "integrations", "media"}
@@ -95,9 +96,9 @@ func readStyles() []byte {
 	return b.Bytes()
 }
 
-// placeRules returns the rules of the classes that place rooms on a map, because the policy of the pages
-// forbids inline styles. The classes c, n and k of a map are its columns, its rows of rooms
-// and its other rows; x, y, w and h are the position, width and height of a place.
+// placeRules returns the rules of the classes that place rooms on a map, because the Content-Security-Policy forbids
+// inline styles. On a map, the classes c, n and k set the number of columns, of rows with rooms and of other rows; on
+// a place, x, y, w and h set its position, width and height.
 func placeRules() string {
 	var b strings.Builder
 	b.WriteString("@media (min-width: 900px) {\n")
@@ -110,8 +111,8 @@ func placeRules() string {
 	return b.String()
 }
 
-// compact removes indentation, optional line breaks and comment lines from a script or a style sheet. A comment in a
-// script must be on a separate line.
+// compact removes indentation, optional line breaks and comment lines from a script or a style sheet. Comments in a
+// script must be on separate lines.
 func compact(source []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(source) {

@@ -12,15 +12,15 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// These are the rate limits of pages for a session and for a hospital, in one process. A person needs about one a
-// second; pages that update themselves use streams. They are defaults of this project.
+// These limit the rate of pages for a session and for a hospital, in one process. They are defaults of this project.
+// A person needs about one page a second; pages that update themselves use streams.
 const (
 	sessionPerSecond, sessionBurst   = 20, 200
 	hospitalPerSecond, hospitalBurst = 100, 1000
-	rateIdle                         = time.Minute // a bucket that was unused for this long is full again
+	rateIdle                         = time.Minute // a bucket unused for this long is full again
 )
 
-// rates limits the page requests of each session and each hospital, so that one cannot slow down the others.
+// rates limits the page requests of each session and each hospital, so that none can slow down the others.
 type rates struct {
 	mu      sync.Mutex
 	buckets map[string]*bucket
@@ -50,7 +50,7 @@ func (s *rates) reservePage(session *auth.Session, now time.Time) time.Duration 
 	person := s.bucket("session "+session.ID, sessionPerSecond, sessionBurst, now)
 	hospital := s.bucket("hospital "+session.Hospital, hospitalPerSecond, hospitalBurst, now)
 	wait := person.reserve(now)
-	if wait == 0 { // a refused request of a session does not count for its hospital
+	if wait == 0 { // a request beyond the session's limit is not counted for the hospital
 		wait = hospital.reserve(now)
 	}
 	return wait

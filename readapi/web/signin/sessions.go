@@ -17,13 +17,13 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// These are the reasons in the audit log for the end of a session.
+// These are the reasons for which a session ends, as in the audit log.
 const (
 	endedBySignOut = "sign_out"
-	endedByPerson  = "by_person" // on the page of sessions
+	endedByPerson  = "by_person" // on the sessions page
 )
 
-// sessionsPath is the path of the page with the sessions of a person.
+// sessionsPath is the path of the page with a person's sessions.
 const sessionsPath = auth.AppPath + "/sessions"
 
 // sessionsPage shows the sessions of a person.
@@ -35,7 +35,7 @@ type sessionsPage struct {
 
 type sessionRow struct {
 	ID, Browser, Begun, Ends string
-	Here                     bool // the session of the request
+	Here                     bool // the session of this request
 }
 
 func (s *site) showSessions(w http.ResponseWriter, r *http.Request, session *auth.Session) {
@@ -54,7 +54,7 @@ func (s *site) showSessions(w http.ResponseWriter, r *http.Request, session *aut
 	page.WritePage(w, r, http.StatusOK, templates.Render("sessions", out))
 }
 
-// openSessions returns the possibly valid sessions of a session's person, newest first.
+// openSessions returns the sessions of a session's person that may still be valid, newest first.
 func (s *site) openSessions(session *auth.Session) []users.Session {
 	now := s.Now()
 	all := slices.DeleteFunc(s.Users.Sessions(session.User), func(one users.Session) bool {
@@ -66,7 +66,7 @@ func (s *site) openSessions(session *auth.Session) []users.Session {
 	return all
 }
 
-// endSessions ends the session in a form, or all sessions of the person if the form has none.
+// endSessions ends the session in a form, or all sessions of the person if the form does not name one.
 func (s *site) endSessions(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	r.Body = http.MaxBytesReader(w, r.Body, formAtMost)
 	if r.ParseForm() != nil {
@@ -75,7 +75,7 @@ func (s *site) endSessions(w http.ResponseWriter, r *http.Request, session *auth
 	}
 	all := s.openSessions(session)
 	if id := r.PostForm.Get("session"); id != "" {
-		if all = slices.DeleteFunc(all, func(one users.Session) bool { return one.ID != id }); len(all) == 0 { // as for another person
+		if all = slices.DeleteFunc(all, func(one users.Session) bool { return one.ID != id }); len(all) == 0 { // a session of another person is treated as missing
 			s.ShowFault(w, r, http.StatusNotFound, session, "fault.session")
 			return
 		}
@@ -95,7 +95,7 @@ func (s *site) endSessions(w http.ResponseWriter, r *http.Request, session *auth
 // formAtMost is the maximum size of a form in bytes.
 const formAtMost = 4096
 
-// browsers and systems are matched by a word in the user agent. The first match counts, because browsers also name
+// browsers and systems are matched by a word in the user agent. The first match applies, because browsers also name
 // older browsers.
 var (
 	browsers = [][2]string{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}}
@@ -110,8 +110,8 @@ var (
 	}
 )
 
-// nameBrowser returns a short name of a browser, such as "Firefox, Windows", or "" for an unknown one. The User-Agent
-// text is not stored.
+// nameBrowser returns a short name of a browser, such as "Firefox, Windows", or "" if the browser is unknown. The
+// User-Agent itself is not stored.
 func nameBrowser(agent string) string {
 	var names []string
 	for _, list := range [][][2]string{browsers, systems} {

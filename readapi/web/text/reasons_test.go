@@ -14,8 +14,8 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// reasons are the rules and messages with which the API may refuse an administrator's form,
-// according to its source.
+// reasons are the rules and messages with which the API may refuse an administrator's form, as found in its source
+// code.
 type reasons struct{ rules, messages map[string]string } // each with its location
 
 // takesRule are the functions of the API whose last string argument is a rule.
@@ -33,7 +33,7 @@ func reasonsOfAPI(t *testing.T) reasons {
 	}
 	all := reasons{map[string]string{}, map[string]string{}}
 	for _, file := range files {
-		// No form sends feeds, commands or the layout of rooms.
+		// Forms do not send feeds, commands or room layouts.
 		name := filepath.Base(file)
 		forms := strings.Contains(file, "/internal/admin/") && !strings.Contains(file, "/layout/") && !strings.Contains(file, "/commands/") ||
 			slices.Contains([]string{"acts.go", "fields.go", "terminology.go", "locations.go", "rules.go", "deadletters.go"}, name)
@@ -79,8 +79,7 @@ func reasonsOfAPI(t *testing.T) reasons {
 	return all
 }
 
-// leftmost returns the leftmost string of an expression, or "" if the expression begins with
-// another value.
+// leftmost returns the leftmost string of an expression, or "" if the expression begins with anything else.
 func leftmost(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
@@ -93,12 +92,12 @@ func leftmost(e ast.Expr) string {
 	return ""
 }
 
-// notFromForm are rules for JSON or URLs, which the pages generate, so that only another client can
-// break them. For these rules, the pages show the API's explanation.
+// notFromForm are rules for JSON or URLs. The pages generate these, so only other clients can break the rules. For
+// these rules, the pages show the API's explanation.
 var notFromForm = []string{"path", "name", "version", "type"}
 
-// TestReasonsInEachLanguage: every rule with which the API may refuse a form has a text for the
-// person in each language. The text does not repeat the API's message to developers.
+// TestReasonsInEachLanguage: every rule with which the API may refuse a form has a text for people in each language.
+// The text does not repeat the API's message to developers.
 func TestReasonsInEachLanguage(t *testing.T) {
 	t.Parallel()
 	all := reasonsOfAPI(t)
@@ -135,7 +134,7 @@ func TestReasonsInEachLanguage(t *testing.T) {
 	}
 }
 
-// TestBoundsInTheSentence: the sentence for a person includes the limit, and no term of the API.
+// TestBoundsInTheSentence: the sentence for people includes the limit, but no terms of the API.
 func TestBoundsInTheSentence(t *testing.T) {
 	t.Parallel()
 	for rule, want := range map[string]string{

@@ -7,17 +7,17 @@ import (
 	"svc/internal/admin/users"
 )
 
-// Links signs people in with these tokens as keys: fresh is valid, used and old are not.
+// Links fakes sign-in links by token: "fresh" is valid, "used" and "old" are not.
 type Links struct {
 	ByToken map[string]users.Link
-	Away    error    // why links cannot be used now; nil: they can
+	Away    error    // why links currently cannot be used; nil: they can
 	Out     []string // people whose sessions were ended, as "hospital/user reason"
 	Refused []string // reasons of failed sign-ins
 
 	pages *Pages
 }
 
-// NewLinks returns links for the charge nurse of north.
+// NewLinks returns links for the charge nurse in north.
 func (p *Pages) NewLinks() *Links {
 	return &Links{pages: p, ByToken: map[string]users.Link{
 		"fresh": {Hospital: "north", User: "usr_charge", Role: users.Charge, ExpiresAt: Noon.Add(time.Hour)},
