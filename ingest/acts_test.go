@@ -48,8 +48,8 @@ func TestDryRunIsMeant(t *testing.T) {
 	}
 }
 
-// TestFailedActsAreOnRecord: the audit log distinguishes an action that was refused, or whose
-// result is unknown, from one that succeeded.
+// TestFailedActsAreOnRecord: the audit log distinguishes acts that were refused, or whose result is unknown, from
+// acts that succeeded.
 func TestFailedActsAreOnRecord(t *testing.T) {
 	refuse := func(reason string) func(*acuity.Observation) acuity.Change {
 		return func(o *acuity.Observation) acuity.Change {
@@ -94,8 +94,8 @@ func TestFailedActsAreOnRecord(t *testing.T) {
 	}
 }
 
-// TestRuleOfAPath: a rule can be sent back to its path exactly as it was read. A body that names
-// another factor than the path is refused.
+// TestRuleOfAPath: a rule can be sent back to its path exactly as it was read. A body that names a different factor
+// than the path is refused.
 func TestRuleOfAPath(t *testing.T) {
 	for named, want := range map[string]int{
 		"":                           200,

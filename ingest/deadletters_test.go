@@ -43,7 +43,7 @@ func oneDeadLetter(d *fixture, read func() (*acuity.Observation, error)) (acts *
 	return acts
 }
 
-// administer gives adminToken administration rights for stmary.
+// administer gives adminToken the rights of an administrator of stmary.
 func (d *fixture) administer() {
 	register := access.NewRegister(func() time.Time { return now })
 	register.SetKey(access.Key{ID: "key_of_the_administrator", Hospital: "stmary", Scopes: []access.Scope{access.Admin}, Hash: access.Hash(adminToken)})
@@ -66,8 +66,8 @@ func roomOfSender() (*acuity.Observation, error) {
 	}, nil
 }
 
-// A dead letter that this release can read is appended once, with the identity and facts from its
-// sender. The audit record is written first, and names the administrator.
+// TestRetryIsOnce: a dead letter that this release can read is appended once, with the identity and facts that its
+// sender sent. The audit record is written first and names the administrator.
 func TestRetryIsOnce(t *testing.T) {
 	for name, request := range map[string]*acuity.Request{
 		"without an identity":     nil,
@@ -106,7 +106,7 @@ func TestRetryIsOnce(t *testing.T) {
 	}
 }
 
-// Retries of two dead letters have different identities.
+// TestRetriesOfTwo: retries of two dead letters have different identities.
 func TestRetriesOfTwo(t *testing.T) {
 	d := open(t)
 	d.administer()
@@ -120,7 +120,7 @@ func TestRetriesOfTwo(t *testing.T) {
 	}
 }
 
-// A dead letter that cannot be retried is neither appended nor recorded in the audit log.
+// TestRetryRefusals: a dead letter that cannot be retried is neither appended nor recorded in the audit log.
 func TestRetryRefusals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		id     string

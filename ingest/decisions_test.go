@@ -11,9 +11,9 @@ import (
 	"svc/acuity/score"
 )
 
-// message returns an ADT message about visit VN1. clock is the time of EVN-2, on the day of the
-// tests, in the zone of the hospital. words set the rest: "3=" sets field 3 of PV1 (likewise other
-// fields), "evn6=" and "msh7=" set those fields, and any other word is a whole segment.
+// message returns an ADT message about visit VN1. clock is the time in EVN-2, on the day of the tests, in the
+// hospital's time zone. words set the rest: "3=" sets field 3 of PV1 (likewise other fields), "evn6=" and "msh7=" set
+// those fields, and any other word is a whole segment.
 func message(event, clock string, words ...string) string {
 	pv1 := make([]string, 45)
 	pv1[0], pv1[2], pv1[19] = "PV1", "I", "VN1"
@@ -46,9 +46,9 @@ func message(event, clock string, words ...string) string {
 	return strings.Join(append([]string{head, strings.Join(evn, "|"), pid, strings.Join(pv1, "|")}, rest...), "\r")
 }
 
-// TestDecisions sends messages of feeds and compares the state of a unit. It covers the rules of
-// docs/decisions.md that need the decoder and the domain together. An expectation is "label demand
-// factor …" for each occupied room, sorted.
+// TestDecisions sends messages of feeds and compares the state of a unit. It covers the rules in docs/decisions.md
+// that involve both the decoder and the domain. An expectation has "label demand factor …" for each occupied room,
+// sorted.
 func TestDecisions(t *testing.T) {
 	const ldr = "L&D^LDR04^01^STMARY"
 	type said struct{ path, body string }
@@ -61,7 +61,7 @@ func TestDecisions(t *testing.T) {
 	for rule, row := range map[string]struct {
 		say      []said
 		want     string
-		warnings string // in the last answer
+		warnings string // warnings in the last answer
 	}{
 		"6 A04, conversion, transfer and back": {
 			say: []said{

@@ -10,8 +10,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// BenchmarkFacts turns an HL7 message into the facts of a record, with the pseudonyms of message, visit and patient. It
-// also measures, alternately:
+// BenchmarkFacts turns an HL7 message into the facts of a record, with the pseudonyms for message, visit and patient.
+// It also measures, in alternation:
 //
 //   - floor-ns: only the SHA-256 compressions that these pseudonyms need. No program can
 //     omit them. x-floor is the time of the whole as a multiple of them.

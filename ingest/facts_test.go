@@ -16,7 +16,7 @@ func at(hour, minute int) acuity.Instant {
 	return acuity.At(time.Date(2026, 3, 4, hour, minute, 0, 0, time.UTC))
 }
 
-// newYear is the first instant after the last leap second.
+// newYear is the first instant after the most recent leap second.
 var newYear = acuity.At(time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC))
 
 func TestClinicalFacts(t *testing.T) {
@@ -203,7 +203,8 @@ func TestADTFacts(t *testing.T) {
 	}
 }
 
-// An event has the same identity in any spelling. A change of its content changes the identity.
+// TestEventIdentity: an event has the same identity however it is written. A change to its content changes the
+// identity.
 func TestEventIdentity(t *testing.T) {
 	event := func(body string) acuity.Event {
 		d := open(t)

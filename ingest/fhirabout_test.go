@@ -10,8 +10,8 @@ import (
 	"svc/acuity/hospital"
 )
 
-// A condition without an id ends when a later statement says that it is resolved. The two
-// statements may identify the visit in different ways.
+// TestConditionsWithoutAnIDEnd: a Condition without an id ends when a later one says that it is resolved. The two may
+// identify the visit in different ways.
 func TestConditionsWithoutAnIDEnd(t *testing.T) {
 	const (
 		uuid    = "urn:uuid:11111111-2222-4333-8444-555555555555"
@@ -50,7 +50,7 @@ func TestConditionsWithoutAnIDEnd(t *testing.T) {
 		told{"by a placeholder, then by another one", bundle(uuid, unnamed, condition(placeholder, "active")), bundle(another, unnamed, condition(`"encounter":{"reference":"`+another+`"}`, "resolved"))},
 	)
 	for _, c := range list {
-		for _, alone := range []bool{false, true} { // the Encounter may be sent in a separate body, and last
+		for _, alone := range []bool{false, true} { // the Encounter may be sent in a separate body, after the others
 			say := []string{c.first, c.then}
 			name := c.name
 			if alone && strings.Contains(c.first, whole) {
@@ -74,7 +74,7 @@ func TestConditionsWithoutAnIDEnd(t *testing.T) {
 	}
 }
 
-// The same condition of another patient remains active.
+// TestConditionsWithoutAnIDAreOfOnePatient: another patient's identical condition remains active.
 func TestConditionsWithoutAnIDAreOfOnePatient(t *testing.T) {
 	of := func(about, status string) acuity.Observation {
 		return decoded(t, `{"resourceType":"Condition",`+about+`,"clinicalStatus":{"coding":[{"code":"`+status+`"}]},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O72.1"}]}}`)

@@ -52,7 +52,7 @@ func bundled(kind string, resources ...string) string {
 	return `{"resourceType":"Bundle","type":"` + kind + `","entry":[` + strings.Join(entries, ",") + `]}`
 }
 
-// A FHIR client gets a Bundle for a transaction or batch, with one entry for each entry of the
+// TestResponseBundles: for a transaction or batch, a FHIR client gets a Bundle with one entry for each entry of the
 // request.
 func TestResponseBundles(t *testing.T) {
 	const ignored = "OperationOutcome: information informational type_not_used Bundle.entry[1].resource"
@@ -115,7 +115,8 @@ func TestResponseBundles(t *testing.T) {
 	}
 }
 
-// Every other answer is an OperationOutcome, even a refusal before the handler.
+// TestOperationOutcomes: every other answer is an OperationOutcome, even if the request is refused before it reaches
+// the handler.
 func TestOperationOutcomes(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, body string
@@ -167,7 +168,7 @@ func TestOperationOutcomes(t *testing.T) {
 	}
 }
 
-// A client that does not accept FHIR gets the envelope.
+// TestWhoAsksForFHIR: a client that does not accept FHIR gets the envelope.
 func TestWhoAsksForFHIR(t *testing.T) {
 	for accept, fhir := range map[string]bool{
 		"": false, "*/*": false, "application/json": false, "application/*": false, "application/fhir+xml": false,

@@ -190,8 +190,7 @@ func TestHL7JSON(t *testing.T) {
 	}
 }
 
-// TestMessages expects for every body the same acknowledgment and the same observation as from POST
-// /api/ingest/hl7.
+// TestMessages checks that every body yields the same acknowledgment and observation as with POST /api/ingest/hl7.
 func TestMessages(t *testing.T) {
 	for name, body := range map[string]string{
 		"accepted":        admission,
@@ -245,7 +244,7 @@ func TestMessagesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestMessagesNotKept: a message that is not in the log gets no acknowledgment.
+// TestMessagesNotKept: a message that is not in the log is not acknowledged.
 func TestMessagesNotKept(t *testing.T) {
 	d := open(t)
 	for name, tt := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// refusedBody is the reason why a body has no message that could be acknowledged.
+// refusedBody is the reason why a body contains no message that could be acknowledged.
 type refusedBody struct {
 	fault     hl7.Fault
 	controlID string // MSH-10 of a single message, if it can be read
@@ -27,7 +27,7 @@ func refusedHeader(err error) *refusedBody {
 	return noMessage
 }
 
-// headerRules has the rules that MSH-2 breaks, by the reason of the fault.
+// headerRules maps the reason of a fault to the rule that MSH-2 breaks.
 var headerRules = map[string]string{
 	"encoding_escaped": "format:hl7", "encoding_invalid": "format:hl7", "encoding_repeated": "unique",
 	"encoding_short": "minLength:3", "encoding_long": "maxLength:5",

@@ -154,7 +154,7 @@ func TestBodiesThatAreTaken(t *testing.T) {
 	}
 }
 
-// An accepted observation has one of four outcomes.
+// TestWhatBecomesOfAnObservation: an accepted observation has one of four outcomes.
 func TestWhatBecomesOfAnObservation(t *testing.T) {
 	bodies := map[string]string{
 		"adt": adtBody, "census": censusBody, "clinical": clinicalBody, "roster": rosterBody, "staffing": staffingBody,
@@ -238,7 +238,7 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 	}
 }
 
-// The lists in the answer are those of the change.
+// TestAnswerLists: the lists in the answer are those in the change.
 func TestAnswerLists(t *testing.T) {
 	d := open(t)
 	mag, _ := catalogue.FactorByID("high-mag")

@@ -10,8 +10,8 @@ import (
 	"svc/acuity/hospital"
 )
 
-// Messages that identify one visit in several ways are about one patient, in any order of arrival.
-// Each row ends with one occupied room or none, and no patient is without a room.
+// TestNamesOfOneVisit: messages that identify a visit in several ways are about one patient, in any order of arrival.
+// Each row ends with at most one occupied room, and no patient is without a room.
 func TestNamesOfOneVisit(t *testing.T) {
 	stay := func(status, id, more string) string {
 		return `{"resourceType":"Encounter","id":"` + id + `","status":"` + status + `","class":{"code":"IMP"},"subject":{"reference":"Patient/p1"}` + more + `}`

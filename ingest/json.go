@@ -17,15 +17,15 @@ type member struct {
 	seen bool // a caller requested the field
 }
 
-// members appends the fields of an object in order. A null field counts as missing, but remains in the list, so that
-// close does not warn of it.
+// members appends the fields of an object in order. A null field is treated as missing but remains in the list, so
+// that close does not warn about it.
 func members(all []member, object []byte) []member {
 	for i := syntax.AfterSpace(object, 1); object[i] != '}'; {
 		var m member
 		var raw []byte
 		raw, i = value(object, i)
 		m.name = syntax.Unquote(raw)
-		i = syntax.AfterSpace(object, i) + 1 // the colon
+		i = syntax.AfterSpace(object, i) + 1 // skip the colon
 		m.raw, i = value(object, i)
 		all = append(all, m)
 		if i = syntax.AfterSpace(object, i); object[i] == ',' {

@@ -12,9 +12,9 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestRotationEndsNoResource sends the start of an infusion with one key and its end with the
-// successors of that key. A FHIR resource is identified together with its sender, and all keys of a
-// lineage are one sender. The same id from a key outside the lineage identifies another resource.
+// TestRotationEndsNoResource sends the start of an infusion with one key and its end with successors of that key. A
+// FHIR resource is identified by its id and its sender, and all keys of a lineage are the same sender. The same id
+// sent with a key outside the lineage identifies a different resource.
 func TestRotationEndsNoResource(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rotations int

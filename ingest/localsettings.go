@@ -9,8 +9,8 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// localSettingsRoutes are the operations for the local settings of a hospital. A local
-// setting can change verdicts, so it is an observation like any other.
+// localSettingsRoutes returns the operations for a hospital's local settings. Local settings can change verdicts, so
+// each change is an observation like any other.
 func localSettingsRoutes() []contract.Route[*acts] {
 	id := func(about, example string) contract.Parameter {
 		return contract.Parameter{Name: "id", In: "path", About: about, Example: example}
@@ -110,7 +110,7 @@ func localSettingsRoutes() []contract.Route[*acts] {
 	for i := range all {
 		o := &all[i].Operation
 		o.Group, o.Scope = "Administration", access.Admin
-		if o.Refuses = append(o.Refuses, httpapi.Precondition); len(o.Bodies) == 0 { // an operation with a body has Invalid anyway
+		if o.Refuses = append(o.Refuses, httpapi.Precondition); len(o.Bodies) == 0 { // Invalid is documented for every operation with a body
 			o.Refuses = append(o.Refuses, httpapi.Invalid)
 		}
 		o.Parameters = append(o.Parameters,

@@ -8,8 +8,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestLocationsAtOnce: a table of locations is accepted or refused as a whole, and each fault names
-// its row.
+// TestLocationsAtOnce: a location table is accepted or refused as a whole, and each fault names the row.
 func TestLocationsAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		body   string

@@ -12,18 +12,18 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Operations are the API operations that accept facts.
+// Operations returns the API operations that accept facts.
 func Operations() []contract.Operation {
 	return slices.Concat(contract.Operations(feedRoutes()), contract.Operations(actRoutes()))
 }
 
-// actRoutes are the operations of administrators.
+// actRoutes returns the operations for administrators.
 func actRoutes() []contract.Route[*acts] {
 	return slices.Concat(localSettingsRoutes(), deadLetterRoutes())
 }
 
-// feedRoutes are the operations with their handlers. The body shapes below document the bodies, and the handlers use
-// them to parse the bodies.
+// feedRoutes returns the operations of the feeds, with their handlers. The body shapes below document the bodies, and
+// the handlers use them to parse the bodies.
 func feedRoutes() []contract.Route[*server] {
 	all := []contract.Route[*server]{
 		{Operation: contract.Operation{
@@ -174,7 +174,7 @@ func feedRoutes() []contract.Route[*server] {
 	return all
 }
 
-// factors is the refusal of a whole body because it names an unknown factor.
+// factors is the kind of refusal for a body that names an unknown factor.
 var factors = []httpapi.Kind{httpapi.Unprocessable}
 
 func jsonBody(limit int64, shape any, examples ...contract.Example) []contract.Body {

@@ -11,7 +11,8 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// A batch carries the staffing of past hours, alone or with events. The clock of the tests is 15:30.
+// TestBatchCarriesPastStaffing: a batch can contain the staffing of past hours, alone or with events. The clock of
+// the tests is 15:30.
 func TestBatchCarriesPastStaffing(t *testing.T) {
 	const event = `{"eventType":"A01","occurredAt":"2026-03-04T15:00:00Z","visitId":"V1"}`
 	for name, c := range map[string]struct{ body, want string }{
@@ -53,7 +54,8 @@ func TestBatchCarriesPastStaffing(t *testing.T) {
 	}
 }
 
-// A sender of past staffing also needs the scope ingest:staffing. Without it, nothing of the body is applied.
+// TestPastStaffingRequiresItsScope: a sender of past staffing also needs the scope ingest:staffing. Without that
+// scope, no part of the body is applied.
 func TestPastStaffingRequiresItsScope(t *testing.T) {
 	const (
 		event    = `"events":[{"eventType":"A01","occurredAt":"2026-03-04T15:00:00Z","visitId":"V1"}]`

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/score"
 )
 
-// These messages test the table of docs/decisions.md#primary-table: the primary factor of a patient
-// if no message states it.
+// TestPrimaryFactorsFromMessages tests the table in docs/decisions.md#primary-table: the primary factor of a patient
+// if no message states one.
 func TestPrimaryFactorsFromMessages(t *testing.T) {
 	const ldr, tri = "3=L&D^LDR04^01", "3=OBTRI^T02^01"
 	reason := func(text string) string { return "PV2|||^" + text }

@@ -14,9 +14,9 @@ import (
 	"svc/ingest"
 )
 
-// Pseudonyms must never change, because they are in the logs of installations and in the databases
-// of partners. An independent implementation (Python, hmac and base64) computed the expected
-// values.
+// TestPseudonymsStay: pseudonyms must never change, because they are stored in the logs of installations and the
+// databases of partners. The expected values were computed by an independent implementation (Python, hmac and
+// base64).
 func TestPseudonymsStay(t *testing.T) {
 	message, err := os.ReadFile("hl7/testdata/bench_a01.hl7")
 	if err != nil {
@@ -33,7 +33,7 @@ func TestPseudonymsStay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := ingest.NewPseudonyms([]byte(tt.key))
-			for range 2 { // a reused state must return the same
+			for range 2 { // a reused state must give the same result
 				if got := p.Pseudonym(tt.hospital, tt.kind, tt.value); got != tt.want {
 					t.Errorf("got %s, want %s", got, tt.want)
 				}
@@ -42,8 +42,8 @@ func TestPseudonymsStay(t *testing.T) {
 	}
 }
 
-// The pseudonym of any value is the HMAC-SHA-256 of hospital, kind and value, separated by zero
-// bytes. It consists of the first 15 bytes in base 32.
+// TestPseudonymIsHMAC: a pseudonym is the first 15 bytes, in base 32, of the HMAC-SHA-256 of hospital, kind and
+// value, separated by zero bytes.
 func TestPseudonymIsHMAC(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	p := ingest.NewPseudonyms(key)

@@ -2,5 +2,5 @@
 
 package ingest_test
 
-// raceEnabled reports whether the race detector runs.
+// raceEnabled reports whether the race detector is enabled.
 const raceEnabled = true

@@ -13,10 +13,10 @@ func babys(subject string) string {
 		subject + `,"partOf":{"reference":"Encounter/e1"},"period":{"start":"2026-03-04T08:55:00Z"},"location":[` + stays("L1", "08:55") + `]}`
 }
 
-// twins is the diagnosis of a multiple pregnancy in the record of the mother.
+// twins is the diagnosis of a multiple pregnancy in the mother's record.
 var twins = strings.Replace(diagnosed("confirmed", "08:40", ofVisit), "O14.13", "O30.009", 1)
 
-// named returns a resource that others refer to, without the time of its last update.
+// named returns a resource to which others refer, without the time of its last update.
 func named(kind, id, rest string) string {
 	return `{"resourceType":"` + kind + `","id":"` + id + `",` + rest + `}`
 }
@@ -38,8 +38,8 @@ func given(medication string) string {
 		medication+`,"effectivePeriod":{"start":"2026-03-04T08:50:00Z"}`)
 }
 
-// A reference means the same whether its target is in the same body or in another body, sent before
-// or after. The test covers every use of a reference in docs/decisions.md#fhir-references,
+// TestReferencesOverMessages: a reference has the same meaning whether its target is in the same body or in one that
+// was sent before or after. The test covers every use of a reference in docs/decisions.md#fhir-references,
 // #subject-visit, #several-locations and #fhir-newborn. The final state must contain has, and must
 // not contain hasNot.
 func TestReferencesOverMessages(t *testing.T) {

@@ -32,8 +32,8 @@ func rooms(from, n int) string {
 	return `{"events":[` + strings.Join(list, ",") + `]}`
 }
 
-// An item beyond a limit of the hospital is refused and not applied, even later. The answer of each
-// feed names the violated rule in the feed's format. The items within the limit are applied.
+// TestRefusedBeyondALimit: an item beyond a limit of the hospital is refused and not applied, not even later. The
+// answer of each feed names the rule in the feed's format. Items within the limit are applied.
 func TestRefusedBeyondALimit(t *testing.T) {
 	const maxRooms, maxOfPatient = "maxRooms:1000", "maxVisitsPerPatient:50"
 	only := func(t *testing.T, a *answer, path, rule string) {
@@ -120,7 +120,7 @@ func TestRefusedBeyondALimit(t *testing.T) {
 		d := open(t)
 		d.unit()
 		var last *answer
-		for i := range 11 { // different rooms in each census, because the unit keeps all of them for their visits
+		for i := range 11 { // different rooms in each census, because the unit keeps the rooms of all visits
 			var list []string
 			for j := range 500 {
 				list = append(list, fmt.Sprintf(`{"roomId":%d,"status":"occupied","visitId":"C%d"}`, i*499+j, i*500+j))
@@ -153,7 +153,7 @@ func TestRefusedBeyondALimit(t *testing.T) {
 	})
 }
 
-// The rules that an answer can name are the limits in the capabilities.
+// TestRulesAreTheLimits: the rules that an answer can name are the limits listed in the capabilities.
 func TestRulesAreTheLimits(t *testing.T) {
 	limits := hospital.Limits()
 	for reason, limit := range map[string]string{

@@ -68,7 +68,7 @@ func TestRequestsThatComeAgain(t *testing.T) {
 			if again.status != 200 || again.header.Get("Idempotency-Replayed") != "true" {
 				t.Errorf("again: %d %v %s", again.status, again.header, again.raw)
 			}
-			if was, is := dataOf(first.raw), dataOf(again.raw); feed != "hl7" && was != is { // their times and ids differ
+			if was, is := dataOf(first.raw), dataOf(again.raw); feed != "hl7" && was != is { // HL7 acknowledgments differ in time and id
 				t.Errorf("again %s\nfirst %s", is, was)
 			}
 			if other := d.post(t, path, body, "Idempotency-Key", "key-2"); other.header.Get("Idempotency-Replayed") != "" {
@@ -98,7 +98,7 @@ func TestRequestsThatComeAgain(t *testing.T) {
 	}
 }
 
-// The same key on two routes identifies two requests.
+// TestAKeyIsOfItsRoute: the same key on two routes identifies two different requests.
 func TestAKeyIsOfItsRoute(t *testing.T) {
 	d := open(t)
 	rememberRequests(d)

@@ -15,7 +15,7 @@ type ruleAnswer struct {
 	FactorID string `json:"factorId"`
 }
 
-// setRule sets a rule. It replaces the earlier rule completely.
+// setRule sets a rule. It completely replaces the previous rule.
 func setRule(in *reader, r *http.Request, body []byte, o *acuity.Observation) ([]string, func(acted) any) {
 	o.Rules = []catalogue.Rule{in.rule(body, httpapi.PathValue(r, "id"))}
 	return answerRule(o.Rules[0].Factor)
@@ -69,7 +69,7 @@ func (r *reader) rule(body []byte, id string) catalogue.Rule {
 		switch m.raw[0] {
 		case '"':
 			line.Text = string(syntax.Unquote(m.raw))
-		case 'n': // null removes such a line
+		case 'n': // null removes the line
 		default:
 			r.fault("values."+fieldName(string(m.name)), "type:string")
 			continue
@@ -89,7 +89,7 @@ func (r *reader) rule(body []byte, id string) catalogue.Rule {
 	return rule
 }
 
-// fieldName returns a field name that the sender chose if it has the form of a field name.
+// fieldName returns a name that the sender chose, if it has the form of a field name.
 func fieldName(name string) string {
 	for _, c := range name {
 		if c != '-' && c != '.' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {

@@ -17,7 +17,7 @@ import (
 // tenants stores one hospital.
 type tenants struct {
 	hospital access.Hospital
-	fail     error // error of the next write
+	fail     error // error that the next write returns
 }
 
 func (s *tenants) Hospital(id string) (access.Hospital, bool) {
@@ -38,17 +38,17 @@ func (s *tenants) Set(_ context.Context, id string, version int64, zone string, 
 	return nil
 }
 
-// Settings are stored in two places, and a request can fail between the two writes for any reason.
-// Then the answer is not a success, the stored settings show that the change is incomplete, and
-// repeating the request completes it.
+// TestSettingsThatAreSetByHalf: settings are stored in two places, and a request can fail between the two writes for
+// any reason. In that case, the answer is an error, the stored settings show that the change is incomplete, and
+// repeating the request completes the change.
 func TestSettingsThatAreSetByHalf(t *testing.T) {
 	const body = `{"timezone":"America/New_York","staffingFromRoster":true}`
 	onRecord := map[int][]string{
 		200: {"settings.set"}, 412: {"settings.set", "settings.set.failed"}, 503: {"settings.set", "settings.set.unclear"},
 	}
 	for name, c := range map[string]struct {
-		fail    error // error of the second write
-		pending bool  // the change of the first write is not known yet
+		fail    error // error that the second write returns
+		pending bool  // the change that the first write causes is not known yet
 		match   string
 		status  int
 		set     bool // the second write was stored

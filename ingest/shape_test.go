@@ -26,7 +26,7 @@ func TestShapesAreRead(t *testing.T) {
 		at := acuity.At(time.Date(2026, 3, 4, 16, 0, 0, 0, time.UTC))
 		o := &acuity.Observation{Channel: channel, Hospital: "h", ReceivedAt: at}
 		warnings, err := ingest.Decode(o, body, time.UTC, ingest.NewPseudonyms([]byte(strings.Repeat("k", 32))))
-		warnings = slices.DeleteFunc(warnings, func(w acuity.Warning) bool { return w.Code == "field_not_used" }) // an admission cancels nothing
+		warnings = slices.DeleteFunc(warnings, func(w acuity.Warning) bool { return w.Code == "field_not_used" }) // an admission does not cancel anything
 		if err != nil || len(warnings) > 0 {
 			t.Errorf("%s: %v, warnings %v\n%s", path, err, warnings, body)
 		}
@@ -66,7 +66,7 @@ func full(of reflect.Type, tag reflect.StructTag) any {
 	case name == "status":
 		return "active"
 	}
-	switch of.Kind() { //nolint:exhaustive // the other kinds are texts
+	switch of.Kind() { //nolint:exhaustive // all other kinds are strings
 	case reflect.Pointer:
 		return full(of.Elem(), tag)
 	case reflect.Slice:

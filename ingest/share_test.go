@@ -31,9 +31,8 @@ func batchOf(n int) string {
 	return `{"events":[` + strings.Join(events, ",") + `]}`
 }
 
-// TestBeyondShare: a hospital that sends more than its rate share in large bodies gets 429. Nothing
-// of a refused body is appended or counted as refused by a feed. Small bodies of the hospital are
-// accepted.
+// TestBeyondShare: a hospital that sends more than its rate share in large bodies gets 429. A refused body is neither
+// appended nor counted as refused by a feed. Small bodies from the hospital are accepted.
 func TestBeyondShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, counted := shareFixture(t)
@@ -68,8 +67,8 @@ func TestBeyondShare(t *testing.T) {
 	})
 }
 
-// TestBeyondUnapplied: a hospital that sends faster than the processor applies gets 429.
-// Observations that the log did not accept do not count.
+// TestBeyondUnapplied: a hospital that sends faster than the processor applies gets 429. Observations that the log
+// did not accept are not counted.
 func TestBeyondUnapplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, _ := shareFixture(t)
@@ -96,8 +95,8 @@ func TestBeyondUnapplied(t *testing.T) {
 	})
 }
 
-// TestMessagesBeyondShare: a message over MLLP waits until the rate share permits it. If the wait
-// is too long, it gets no acknowledgment.
+// TestMessagesBeyondShare: a message over MLLP waits until the rate share permits it. If the wait is too long, the
+// message is not acknowledged.
 func TestMessagesBeyondShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, _ := shareFixture(t)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A statement whose subject is not the patient of its Encounter is applied to the Encounter, and
-// the answer contains a warning.
+// TestSubjectOfAnotherPatient: a resource whose subject is not the patient of its Encounter is applied to the
+// Encounter, with a warning in the answer.
 func TestSubjectOfAnotherPatient(t *testing.T) {
 	patient := func(id, number string) string {
 		return `{"resourceType":"Patient","id":"` + id + `","identifier":[{"type":{"coding":[{"code":"MR"}]},"value":"` + number + `"}]}`
@@ -32,7 +32,7 @@ func TestSubjectOfAnotherPatient(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		bodies []string
-		want   string // warnings of the last answer
+		want   string // warnings in the last answer
 	}{
 		"in one body":                  {[]string{"[" + encounter(reference("p1")) + "," + bleeds(of(reference("p2"))) + "]"}, "subject_differs@[1].subject"},
 		"in two":                       {[]string{encounter(reference("p1")), bleeds(of(reference("p2")))}, "subject_differs@Condition.subject"},
@@ -81,7 +81,7 @@ func TestSubjectOfAnotherPatient(t *testing.T) {
 const admitted = "MSH|^~\\&|EPIC|STMARY|SVC|STMARY|20260304093010-0600||ADT^A01^ADT_A01|M1|P|2.5.1\r" +
 	"EVN|A01|20260304080000-0600\rPID|1||MRN1^^^STMARY^MR\rPV1|1|I|L&D^LDR 4^01|L|||||||||||||||V1\r"
 
-// A warning about applying a message names the field that caused it.
+// TestWarningsOfTheStateNameTheirField: a warning from applying a message names the field that caused it.
 func TestWarningsOfTheStateNameTheirField(t *testing.T) {
 	change := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(admitted) }
 	later := func(event string, pairs ...string) string {

@@ -20,7 +20,7 @@ func (d *fixture) unit() {
 	}
 }
 
-// One unit gets facts from all feeds, and each answer reports the effect of its request.
+// TestFeedsOfAUnit: a unit gets facts from all feeds, and each answer reports the effect of its request.
 func TestFeedsOfAUnit(t *testing.T) {
 	d := open(t)
 	d.unit()
@@ -80,7 +80,7 @@ func TestFeedsOfAUnit(t *testing.T) {
 	}
 }
 
-// The answer uses the label of the room in the unit state, regardless of the name in the request.
+// TestClinicalNamesItsRoom: the answer uses the room's label in the unit state, whatever its name in the request.
 func TestClinicalNamesItsRoom(t *testing.T) {
 	d := open(t)
 	d.unit()

@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// slow is a service with one part that answers only when its context ends.
+// slow is a service in which one part answers only when its context ends.
 type slow struct{ part string }
 
 func (s slow) stall(ctx context.Context, part string) error {
@@ -42,8 +42,8 @@ func (s slowView) Wait(ctx context.Context, _ string, _ ingest.Position) bool {
 	return s.stall(ctx, "view") == nil
 }
 
-// A sender waits up to 5 s for the log, and 2 s for the processor and the view. The answer is
-// "applied" only if a read can show the effect.
+// TestHowLongASenderWaits: a sender waits up to 5 s for the log, and up to 2 s for the processor and the view. The
+// answer is "applied" only if reads already show the effect.
 func TestHowLongASenderWaits(t *testing.T) {
 	for part, test := range map[string]struct {
 		wait    time.Duration

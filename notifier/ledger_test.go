@@ -17,7 +17,7 @@ type memory struct {
 	mu      sync.Mutex
 	records [][2][]byte
 	times   []time.Time
-	away    chan struct{} // if not nil and open, entries are not stored
+	away    chan struct{} // while it is neither nil nor closed, entries are not stored
 	queue   chan func()
 	readers int // number of reads in progress
 	most    int // maximum number of concurrent reads
@@ -33,7 +33,7 @@ func (m *memory) Append(ctx context.Context, _ int32, entry any, stored func(int
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.queue == nil { // stores entries in sequence, as a client does
+	if m.queue == nil { // a goroutine stores entries in sequence, as a client does
 		m.queue = make(chan func(), 1<<20)
 		go func(q chan func()) {
 			for do := range q {
@@ -84,7 +84,7 @@ func (m *memory) Read(_ context.Context, _ int32, from int64, prefix string, eac
 	m.reads++
 	m.most = max(m.most, m.readers)
 	m.mu.Unlock()
-	time.Sleep(time.Millisecond) // on the clock of the test, so that reads overlap
+	time.Sleep(time.Millisecond) // on the test clock, so that reads overlap
 	defer func() {
 		m.mu.Lock()
 		m.readers--

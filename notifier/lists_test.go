@@ -8,7 +8,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// deliveryList is a delivery list in memory.
+// deliveryList implements DeliveryList in memory.
 type deliveryList struct {
 	mu         sync.Mutex
 	deliveries map[string]outbound.Delivery
@@ -38,7 +38,7 @@ func (s *deliveryList) Progress(p outbound.Progress) {
 
 func (s *deliveryList) AlertRun(outbound.AlertRun) {}
 
-// states returns the number of deliveries of whk_1 by state.
+// states returns the number of deliveries to whk_1 by state.
 func (s *deliveryList) states() map[outbound.State]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,7 +26,7 @@ func TestMatrixLateFailure(t *testing.T) {
 		r.settle(time.Second)
 		stop, done := r.stop, r.done
 		r.receiver.set("whk_1", always(ok()))
-		r.start() // another notifier takes over; the first one does not know
+		r.start() // another notifier takes over; the first one does not know it
 		ids = append(ids, r.change("north")...)
 		r.settle(time.Second)
 		close(late)
@@ -48,14 +48,14 @@ func TestMatrixLateFailure(t *testing.T) {
 	})
 }
 
-// TestMatrixLateEntry: an entry of a frozen former owner is ignored once another owner has written.
-// A restore uses the entries of the other owner.
+// TestMatrixLateEntry: an entry from a frozen former owner is ignored once the new owner has written. A restore uses
+// the new owner's entries.
 func TestMatrixLateEntry(t *testing.T) {
 	for name, tt := range map[string]struct {
 		late     any
 		messages int
-		memory   string // memory of People
-		alerts   int    // number of alerts at the endpoint
+		memory   string // memory of [People]
+		alerts   int    // number of alerts that the endpoint got
 	}{
 		"nothing":  {nil, 0, "of the second", 0},
 		"a memory": {&outbound.HospitalState{Hospital: "north", Policy: []byte("of the first"), Term: 1}, 0, "of the second", 0},
@@ -107,7 +107,7 @@ func TestMatrixLateEntry(t *testing.T) {
 	}
 }
 
-// asked is a People that records only the first Happening.
+// asked implements [People] and records only the first Happening.
 type asked struct {
 	mu    sync.Mutex
 	first *notifier.Happening
@@ -130,7 +130,7 @@ func (a *asked) Test(time.Time, *outbound.Command) (outbound.Entry, string) {
 	return outbound.Entry{}, "no_recipient"
 }
 
-// TestMatrixLateWriter: the entries of a frozen former owner have no effect.
+// TestMatrixLateWriter: entries that a frozen former owner writes have no effect.
 func TestMatrixLateWriter(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -139,7 +139,7 @@ func TestMatrixLateWriter(t *testing.T) {
 		r.settle(time.Second)
 		r.commit()
 		old, stop, done := r.n, r.stop, r.done
-		r.start() // another notifier takes over; the first one does not know
+		r.start() // another notifier takes over; the first one does not know it
 		c, more := r.make("north")
 		r.hand([]notifier.Change{c})
 		r.settle(time.Second)

@@ -11,8 +11,7 @@ import (
 	"svc/notifier"
 )
 
-// postponing is a People that postpones every step until open is set, and then records the input of
-// each step.
+// postponing implements [People]. It postpones every step until open is set, and then records the input of each step.
 type postponing struct {
 	notifier.People // Open and Test are not called
 
@@ -45,8 +44,8 @@ func (p *postponing) set(open bool) {
 	p.open = open
 }
 
-// TestPostponedStep: a step that is postponed gets its whole input again, in order, also after kill -9 and after an
-// orderly restart. A step that was not postponed does not get it again.
+// TestPostponedStep: a step that is postponed gets its whole input again, in order, even after a kill -9 or a
+// graceful restart. Once a step is not postponed, its input is not repeated.
 func TestPostponedStep(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		p := &postponing{}

@@ -11,7 +11,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// got is one request at a receiver.
+// got is one request that a receiver got.
 type got struct {
 	at       time.Time
 	endpoint string
@@ -24,12 +24,12 @@ type got struct {
 type receiver struct {
 	mu     sync.Mutex
 	seen   []got
-	answer map[string]func(m outbound.Message) outbound.Result // by endpoint; an endpoint without an answer returns 200
+	answer map[string]func(m outbound.Message) outbound.Result // by endpoint; without an answer, the endpoint returns 200
 	flying int
 	most   int
 }
 
-// atOnce returns the maximum number of concurrent attempts.
+// atOnce returns the largest number of attempts that were in flight at once.
 func (r *receiver) atOnce() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +84,7 @@ func always(result outbound.Result) func(outbound.Message) outbound.Result {
 	return func(outbound.Message) outbound.Result { return result }
 }
 
-// of returns the requests of an endpoint.
+// of returns the requests to an endpoint.
 func (r *receiver) of(endpoint string) (list []got) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,8 +96,8 @@ func (r *receiver) of(endpoint string) (list []got) {
 	return list
 }
 
-// inOrder returns an error unless the requests are those of the events in order, each at least once
-// and with the same bytes.
+// inOrder returns an error unless the requests contain the given events in order, each at least once and always with
+// the same bytes.
 func inOrder(seen []got, ids []string) error {
 	var order []string
 	bodies := map[string]string{}

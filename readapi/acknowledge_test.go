@@ -18,15 +18,15 @@ import (
 	"svc/readapi"
 )
 
-// fakeAlerts has one open episode.
+// fakeAlerts has one open alert run.
 type fakeAlerts struct {
 	links   map[string]outbound.AckLink
 	episode outbound.AlertRun
 	orders  []outbound.Command
 	away    bool
-	behind  error  // the state of the episode may be outdated
+	behind  error  // the state of the alert run may be outdated
 	busy    bool   // the notifier has not executed the command yet
-	refused string // reason for which the notifier refuses the command
+	refused string // reason why the notifier refuses the command
 }
 
 var errAway = errors.New("away")
@@ -130,7 +130,7 @@ func TestAcknowledgePage(t *testing.T) {
 	}
 }
 
-// TestAcknowledgeInSpanish: the page of the link uses the language of the phone.
+// TestAcknowledgeInSpanish: the page behind the link uses the phone's language.
 func TestAcknowledgeInSpanish(t *testing.T) {
 	t.Parallel()
 	shell, alerts := newAckShell()
@@ -147,7 +147,7 @@ func TestAcknowledgeInSpanish(t *testing.T) {
 	}
 }
 
-// TestAcknowledgeTries: a client address that tries invalid links repeatedly gets 429.
+// TestAcknowledgeTries: an address that repeatedly tries invalid links gets 429.
 func TestAcknowledgeTries(t *testing.T) {
 	t.Parallel()
 	shell, alerts := newAckShell()

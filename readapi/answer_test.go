@@ -9,8 +9,8 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// An answer has the same bytes and one tag each time, regardless of the number of pieces. Its
-// memory is not reused for another answer before the call returns.
+// TestAnswersAreLent: an answer always has the same bytes and the same tag, however many pieces it has. Its memory is
+// not reused for another answer before the call returns.
 func TestAnswersAreLent(t *testing.T) {
 	const many = 20
 	whole := func(n int) string { return strings.Repeat(fmt.Sprint("room ", n, ","), 3+n) }
@@ -32,7 +32,7 @@ func TestAnswersAreLent(t *testing.T) {
 				return
 			}
 			all[n].lend(func(data json.RawMessage) {
-				check(n + 1) // other requests arrive while this answer is sent
+				check(n + 1) // other requests arrive while this answer is being sent
 				if string(data) != whole(n) {
 					t.Errorf("asking %d: %d is %q", ask, n, data)
 				}

@@ -54,12 +54,12 @@ type auditPage struct {
 
 type auditItem struct {
 	At      httpapi.Time `json:"at"`
-	By      string       `json:"by"` // id of the key or of the user, or "command line"
+	By      string       `json:"by"` // id of the API key or user, or "command line"
 	Action  string       `json:"action"`
 	Subject string       `json:"subject"`
 	Before  *string      `json:"before"` // version of the subject; null: the subject did not exist
 	After   *string      `json:"after"`  // null: the subject no longer exists
-	Reason  *string      `json:"reason"` // stable word with the reason of a refusal or of the end of a session; null: none
+	Reason  *string      `json:"reason"` // stable code for why something was refused or a session ended; null: none
 }
 
 func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, page)
 }
 
-// parseQuery parses the query of a request and collects its errors.
+// parseQuery parses the query of a request and collects the errors in it.
 func (a *acts) parseQuery(r *http.Request) (audit.Query, *httpapi.Query) {
 	given, hospital := httpapi.QueryOf(r), httpapi.Caller(r.Context()).Hospital
 	zone := a.zone(hospital)

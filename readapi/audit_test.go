@@ -14,7 +14,7 @@ import (
 	"svc/readapi"
 )
 
-// TestAuditInTheZone: a time without an offset is in the zone of the hospital.
+// TestAuditInTheZone: a time without an offset is in the hospital's time zone.
 func TestAuditInTheZone(t *testing.T) {
 	clock := func() time.Time { return noon.Time() }
 	register := access.NewRegister(clock)

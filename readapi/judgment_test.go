@@ -61,9 +61,8 @@ func busyChart() *acuity.Chart {
 	return c
 }
 
-// BenchmarkReadChanged measures the cost of a changed unit in addition to reading it: the judgment
-// of all rooms, and then each answer. It also measures judgment and answer together when one room
-// has changed.
+// BenchmarkReadChanged measures what a changed unit costs beyond reading it: judging all rooms, and then each answer.
+// It also measures judgment and answer together if only one room has changed.
 func BenchmarkReadChanged(b *testing.B) {
 	c := busyChart()
 	v := score.Judge(c, c.Unit.Clock)

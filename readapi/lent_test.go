@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// retainingWriter is a connection that still uses the bytes after Write has returned.
+// retainingWriter is a response writer that still uses the bytes after Write has returned.
 type retainingWriter struct {
 	http.ResponseWriter
 	given, then [][]byte
@@ -18,8 +18,8 @@ func (k *retainingWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestNothingIsLentToHTTP2: if a stream was ended, HTTP/2 may return from a write before it sends
-// the bytes, so the bytes must not change.
+// TestNothingIsLentToHTTP2: if a stream has been ended, an HTTP/2 write may return before the bytes are sent, so the
+// bytes must not change.
 func TestNothingIsLentToHTTP2(t *testing.T) {
 	h := newFixture(worked(t))
 	var all []*retainingWriter

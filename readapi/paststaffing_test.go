@@ -12,8 +12,8 @@ import (
 	"svc/schemas"
 )
 
-// A new hospital sends its past in a batch, which passes through the real task of verdicts and the trends. The hours
-// with staffing have nurses and a level; those before the staffing are unknown.
+// TestTrendsOfABatchWithStaffing: a new hospital sends its past in a batch, which passes through the real verdicts
+// task and the trends. Hours with staffing have nurses and a level; hours before the first staffing are unknown.
 func TestTrendsOfABatchWithStaffing(t *testing.T) {
 	h := newFixture(worked(t))
 	h.now = noon.Add(10 * time.Minute)

@@ -26,7 +26,7 @@ func (l *fakeForecasts) Model(context.Context, string) (*forecast.Model, error) 
 }
 func (l *fakeForecasts) Zone(string) *time.Location { return time.UTC }
 
-// observedFor returns a model of n hours up to noon.
+// observedFor returns a model that has learned n hours up to noon.
 func observedFor(n int32) *forecast.Model {
 	m := forecast.NewModel("north")
 	for i := range n {
@@ -35,7 +35,7 @@ func observedFor(n int32) *forecast.Model {
 	return m
 }
 
-// predictions has the parts of an answer that the tests read.
+// predictions has the parts of an answer that tests read.
 type predictions struct {
 	Current          map[string]any
 	StaffingForecast struct {
@@ -62,8 +62,8 @@ func predictionOf(t *testing.T, h *fixture) (p predictions, tag string) {
 	return p, a.Header.Get("ETag")
 }
 
-// The current part of predict agrees with level and unit-state at the same instant. The answer is
-// unchanged until the state changes or a minute ends.
+// TestPredictIsOfNow: the field current of predict agrees with level and unit-state at the same instant. The answer
+// stays the same until the state changes or the minute ends.
 func TestPredictIsOfNow(t *testing.T) {
 	chart := worked(t)
 	chart.Unit.Clock, chart.Unit.ObservedAt = noon, noon
@@ -96,7 +96,7 @@ func TestPredictIsOfNow(t *testing.T) {
 	}
 }
 
-// The answer says what is missing for a forecast, even without any state. An unavailable view is
+// TestPredictRefusals: the answer says what is missing for a forecast, even without any state. An unavailable view is
 // not reported as missing history.
 func TestPredictRefusals(t *testing.T) {
 	silent := worked(t)
@@ -143,7 +143,7 @@ func TestPredictRefusals(t *testing.T) {
 	}
 }
 
-// A future plan changes the shortfalls from its start.
+// TestPredictHonoursPlans: a future plan changes the shortfalls from its start on.
 func TestPredictHonoursPlans(t *testing.T) {
 	chart := worked(t)
 	chart.Unit.ObservedAt = noon

@@ -16,8 +16,8 @@ import (
 	"svc/readapi"
 )
 
-// TestBefore: while facts may be missing, the pages get the verdict of the last instant at which
-// none were. A verdict that is older than a day is not returned.
+// TestBefore: while facts may be missing, the pages get the verdict at the last instant at which no facts were
+// missing. A verdict that is older than a day is not returned.
 func TestBefore(t *testing.T) {
 	h := newFixture(worked(t))
 	h.now = noon.Add(40 * time.Minute)
@@ -45,7 +45,7 @@ func TestBefore(t *testing.T) {
 				t.Error(err)
 			case !errors.As(tt.behind, &known) || !u.Stopped.Equal(h.now.Time().Add(-known.For)) || u.Version == "":
 				t.Errorf("at %v, state %q", u.Stopped, u.Version)
-			default: // never from an instant before the chart was written
+			default: // the instant is never before the chart was written
 				v, want := u.Verdict, plainVerdict(h.chart, max(acuity.At(u.Stopped), h.chart.Unit.Clock))
 				if v.Level != want.Level || v.Required != want.Required || v.AsOf != want.AsOf {
 					t.Errorf("%v of %v, want %v of %v", v.Level, v.AsOf, want.Level, want.AsOf)
@@ -55,8 +55,8 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestRoomAhead: at each instant of the next eight hours, the verdict ahead equals a judgment at
-// that instant.
+// TestRoomAhead: at each instant of the next eight hours, the predicted verdict equals a judgment made at that
+// instant.
 func TestRoomAhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newFixture(drawChart(t, 1, noon, nil))
@@ -95,7 +95,7 @@ func factorsOf(v *score.RoomVerdict) (ids []catalogue.Factor) {
 	return ids
 }
 
-// TestPlan: a plan is returned until it is in force.
+// TestPlan: a plan is returned until it takes effect.
 func TestPlan(t *testing.T) {
 	h := newFixture(worked(t))
 	for i := range 3 {

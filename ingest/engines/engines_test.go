@@ -28,8 +28,8 @@ func (s *sources) Append(_ context.Context, o *acuity.Observation) (ingest.Posit
 	return ingest.Position{Offset: int64(len(*s))}, nil
 }
 
-// TestMLLPFollowsRotation rotates the key of a listener. From the next message on, the successor is
-// used, with the successor's scopes, limits and last use.
+// TestMLLPFollowsRotation rotates the key of a listener. From the next message on, the successor is used: its scopes
+// and limits apply, and its last use is recorded.
 func TestMLLPFollowsRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

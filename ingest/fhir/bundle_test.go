@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// largeBundle returns a FHIR R4 transaction Bundle of at least size bytes. It is the indented
-// record of one patient over several years, as a generator of synthetic patients posts it. The
-// service does not use most of it: claims, narratives, attachments. The same seed returns the same
-// bytes. All people in it are fictitious.
+// largeBundle returns a FHIR R4 transaction Bundle of at least size bytes. It is the indented record of one patient
+// over several years, as a generator of synthetic patients posts it. The service does not use most of the content:
+// claims, narratives, attachments. The same seed always gives the same bytes. All people are fictitious.
 func largeBundle(seed uint64, size int) []byte {
 	b := &bundle{Rand: rand.New(rand.NewPCG(seed, 1)), at: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
 	b.patient = b.uuid()
@@ -81,7 +80,7 @@ var measurements = [][3]string{
 	{"32421-5", "Fetal heart rate category", "{score}"},
 }
 
-// visit adds an Encounter with its resources.
+// visit adds an Encounter and the resources that belong to it.
 func (b *bundle) visit() {
 	b.at = b.at.Add(-time.Duration(24+b.IntN(2400)) * time.Hour)
 	b.encounter = b.uuid()

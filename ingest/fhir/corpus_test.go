@@ -39,7 +39,7 @@ func options() Options {
 	}
 }
 
-// TestCorpus decodes messages with one peculiarity each, and compares the facts with golden files.
+// TestCorpus decodes messages that each have one peculiarity, and compares the facts with golden files.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) < 40 {
@@ -147,8 +147,8 @@ func fields(v reflect.Value) string {
 	return b.String()
 }
 
-// The meaning of a message does not depend on white space, on the order of fields in an object, or
-// on escapes.
+// TestFormMeansNothing: the meaning of a message does not depend on white space, on the order of fields in an object,
+// or on escapes.
 func TestFormMeansNothing(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {
@@ -174,7 +174,7 @@ func TestFormMeansNothing(t *testing.T) {
 	}
 }
 
-// forms returns other notations of a message with the same meaning.
+// forms returns a message in other notations that have the same meaning.
 func forms(t *testing.T, body []byte) map[string][]byte {
 	t.Helper()
 	var compact, wide bytes.Buffer

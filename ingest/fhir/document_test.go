@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Reused memory contains nothing of the previous body.
+// TestStoresKeepNothing: reused memory contains nothing from the previous body.
 func TestStoresKeepNothing(t *testing.T) {
 	s := newStores(0)
 	s.containers = append(s.containers, container{before: "entry"})
@@ -27,7 +27,7 @@ func TestStoresKeepNothing(t *testing.T) {
 	}
 }
 
-// Memory is reused only for bodies of the usual size.
+// TestLargeStoresGo: memory is reused only for bodies of usual size.
 func TestLargeStoresGo(t *testing.T) {
 	s := newStores(0)
 	s.codings = make([]coding, maxKept+1)

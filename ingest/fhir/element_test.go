@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestNullInAList checks that null in a list of objects is ignored: the facts are those of the body
-// without the null.
+// TestNullInAList: a null in a list of objects is ignored. The facts are the same as without the null.
 func TestNullInAList(t *testing.T) {
 	for name, body := range map[string]string{
 		"coding": `{"resourceType":"Observation","status":"final","subject":{"reference":"Patient/1"},"code":{"coding":[{"system":"http://loinc.org","code":"32421-5"}]},

@@ -12,8 +12,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// FuzzDecode: no bytes cause a panic or exceed a limit, and decoding them twice returns the same
-// facts. Text that is not JSON is refused.
+// FuzzDecode: whatever the bytes, decoding does not panic or exceed a limit, and decoding twice gives the same facts.
+// Text that is not JSON is refused.
 func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {
@@ -50,7 +50,7 @@ type failer interface {
 // check compares facts with the limits.
 func check(t failer, f *Facts, size int) {
 	t.Helper()
-	named := f.Applied - f.Encounters - f.Measurements - f.Conditions // resources that other resources use; a Medication may have two names
+	named := f.Applied - f.Encounters - f.Measurements - f.Conditions // resources to which others refer; a Medication may have two names
 	if f.Received != f.Applied+f.Ignored+f.Rejected || named < 0 || len(f.References) > 2*(named+f.Ignored) {
 		t.Errorf("the counts do not add up: %+v", *f)
 	}
@@ -81,7 +81,7 @@ func check(t failer, f *Facts, size int) {
 		if r.Name == "" || len(r.Codings) == 0 && r.Place.IsZero() && r.Patient == "" || len(r.Codings) > maxCodings {
 			t.Errorf("referent %+v", *r)
 		}
-		if !strings.HasPrefix(r.Name, hl7.KindPatient+"(") { // a pseudonym of these tests contains its value
+		if !strings.HasPrefix(r.Name, hl7.KindPatient+"(") { // in these tests, a pseudonym contains its value
 			text(maxPlace, r.Name)
 		}
 		text(maxPlace, r.Place.PointOfCare, r.Place.Room, r.Place.Bed, r.Place.Label)

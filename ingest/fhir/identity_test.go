@@ -26,8 +26,8 @@ func placed(t *testing.T, patient, encounter, start, number string) (acuity.Even
 	return facts.Events[0], facts.Signals[0]
 }
 
-// Some senders use the same placeholder for a different patient in each body. Facts about one
-// patient must never be applied to the visit of another.
+// TestPlaceholdersThatAreNoUUID: some senders use the same placeholder for a different patient in each body. Facts
+// about one patient must never be applied to another patient's visit.
 func TestPlaceholdersThatAreNoUUID(t *testing.T) {
 	const morning, noon = "2026-03-04T09:00:00-06:00", "2026-03-04T12:00:00-06:00"
 	first, firstSaid := placed(t, "patient", "1", morning, "")

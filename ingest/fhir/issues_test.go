@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The corpus has a resource for each issue code.
+// TestCorpusHasEveryIssue: the corpus has a resource for each issue code.
 func TestCorpusHasEveryIssue(t *testing.T) {
 	read := func(pattern string) string {
 		var b strings.Builder

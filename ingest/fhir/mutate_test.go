@@ -14,8 +14,8 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// TestMutatedMessages changes messages of the corpus in ways that no specification allows: it swaps
-// values between fields, and removes, duplicates, moves and retypes fields.
+// TestMutatedMessages changes messages from the corpus in ways that no specification allows: it swaps values between
+// fields, and removes, duplicates, moves and retypes fields.
 func TestMutatedMessages(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {
@@ -84,7 +84,7 @@ func TestMutatedMessages(t *testing.T) {
 	})
 }
 
-// node is the location of a value in a JSON document.
+// node is the place of a value in a JSON document.
 type node struct {
 	in  any
 	key string

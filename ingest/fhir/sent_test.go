@@ -2,8 +2,8 @@ package fhir
 
 import "testing"
 
-// A statement without an id has the same identity whether or not the body contains the target of
-// its reference. This applies to all resources and all kinds of reference.
+// TestStatementsWithoutAnID: a resource without an id has the same identity whether or not the body contains the
+// target of its reference. This applies to all resource types and all kinds of references.
 func TestStatementsWithoutAnID(t *testing.T) {
 	const (
 		visit   = `{"resource":{"resourceType":"Encounter","id":"e1","status":"in-progress","class":{"code":"IMP"},"identifier":[{"value":"VQ9"}],"subject":{"reference":"Patient/p1"}}},`

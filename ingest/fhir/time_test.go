@@ -8,14 +8,14 @@ import (
 	"svc/acuity"
 )
 
-// A leap second is read as the first second of the next day. No other minute has a second 60.
+// TestLeapSecond: a leap second is read as the first second of the next day. No other minute has a second 60.
 func TestLeapSecond(t *testing.T) {
 	newYear := acuity.At(time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC))
 	for text, want := range map[string]acuity.Instant{
 		"2016-12-31T23:59:60Z":      newYear,
 		"2016-12-31T23:59:60.25Z":   newYear + 250,
 		"2017-01-01T05:29:60+05:30": newYear,
-		"2016-12-31T17:59:60":       newYear, // in the zone of the hospital
+		"2016-12-31T17:59:60":       newYear, // in the hospital's time zone
 		"2016-12-31T22:59:60Z":      0,
 		"2016-12-31T23:59:60-06:00": 0,
 		"2016-12-31T23:59:61Z":      0,
@@ -36,7 +36,8 @@ func TestLeapSecond(t *testing.T) {
 	}
 }
 
-// The locations of an Encounter keep their order if all their times are the same day.
+// TestPlacesOfOneDayKeepTheirOrder: the locations of an Encounter keep their order if all their times are the same
+// day.
 func TestPlacesOfOneDayKeepTheirOrder(t *testing.T) {
 	place := func(name, more string) string {
 		return `{"location":{"display":"` + name + `"},"status":"` + more + `","period":{"start":"2026-03-04"}}`

@@ -4,7 +4,7 @@ import "strings"
 
 // unusedElements are the elements of FHIR R4 that are deliberately not used, for each kind of resource;
 // docs/reference/fhir-elements.md lists them. Any other unread element is reported to the sender, because it may be a
-// fact under another name.
+// fact under a different name.
 var unusedElements = [...]map[string]bool{
 	encounterKind: words(`account appointment basedOn classHistory diagnosis episodeOfCare hospitalization length participant
 		priority reasonReference serviceProvider statusHistory type`),
@@ -30,8 +30,8 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// reportUnknown reports an unread element to the sender, unless it is deliberately unused. A name with a leading underscore
-// only contains extensions of an element.
+// reportUnknown reports an unread element to the sender, unless it is deliberately unused. A field whose name starts
+// with an underscore contains only extensions of an element.
 func (d *document) reportUnknown(r *resource, key []byte) {
 	if len(key) > 0 && key[0] == '_' || ofEveryKind[string(key)] || unusedElements[r.kind][string(key)] {
 		return
@@ -39,8 +39,8 @@ func (d *document) reportUnknown(r *resource, key []byte) {
 	d.warn(r, "element_unknown", shownName(key))
 }
 
-// shownName returns the name of a field for the sender if it has the form of a name. Anything else may be a value and
-// is not repeated.
+// shownName returns the name of a field as the sender may see it: only if it has the form of a name. Any other text
+// may be a value and is not repeated.
 func shownName(key []byte) string {
 	for _, c := range key {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {

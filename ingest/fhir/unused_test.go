@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// docs/reference/fhir-elements.md lists every element that is ignored by design, and the code reads none of them.
+// TestUnusedElementsAreDocumented: docs/reference/fhir-elements.md lists every element that is ignored by design, and
+// the code reads none of them.
 func TestUnusedElementsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/fhir-elements.md")
 	if err != nil {

@@ -119,7 +119,7 @@ func TestBatch(t *testing.T) {
 		})
 	}
 	for _, none := range []string{"", "BHS|^~\\&\rBTS|0\r", "hello"} {
-		if _, err := hl7.Split([]byte(none), hl7.Charset{}); err != hl7.ErrNoHeader { //nolint:errorlint // returned as it is
+		if _, err := hl7.Split([]byte(none), hl7.Charset{}); err != hl7.ErrNoHeader { //nolint:errorlint // returned unwrapped
 			t.Errorf("%q: %v", none, err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// sample returns an admission of about 600 bytes. report adds the baseline: one pass over the bytes
-// that searches for a byte that does not occur.
+// sample returns an admission of about 600 bytes. report adds the baseline: a search for a byte that does not occur
+// in the message.
 func sample(b *testing.B) (raw []byte, report func()) {
 	b.Helper()
 	raw = must(os.ReadFile("testdata/bench_a01.hl7"))
@@ -32,7 +32,7 @@ func sample(b *testing.B) (raw []byte, report func()) {
 	}
 }
 
-// BenchmarkView measures the view and the raw fields that an event needs.
+// BenchmarkView measures scanning a message and reading the raw fields that an event needs.
 func BenchmarkView(b *testing.B) {
 	raw, report := sample(b)
 	var m hl7.Message
@@ -52,8 +52,8 @@ func BenchmarkView(b *testing.B) {
 	report()
 }
 
-// BenchmarkEvent measures the event of the message without real pseudonyms, which BenchmarkFacts of
-// package ingest includes.
+// BenchmarkEvent measures decoding the event of a message, without the cost of real pseudonyms, which BenchmarkFacts
+// in package ingest includes.
 func BenchmarkEvent(b *testing.B) {
 	raw, report := sample(b)
 	o := options

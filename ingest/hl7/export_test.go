@@ -1,6 +1,6 @@
 package hl7
 
-// Raw returns a field as it was sent, with its escapes, or nil if it is missing.
+// Raw returns a field as sent, with its escapes, or nil if it is missing.
 func (m *Message) Raw(name string, field int) []byte {
 	switch name {
 	case "MSH":

@@ -16,8 +16,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// FuzzDecode: no bytes cause a panic or a fact above its limit. The facts can be encoded as a
-// message and decoded again. The acknowledgment is a valid message.
+// FuzzDecode: whatever the bytes, decoding does not panic or yield a fact that exceeds its limit. The facts can be
+// encoded as a message and decoded again. The acknowledgment is a valid message.
 func FuzzDecode(f *testing.F) {
 	for _, file := range must(filepath.Glob("testdata/*.hl7")) {
 		f.Add(must(os.ReadFile(file)), "")
@@ -30,7 +30,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, charset string) { decode(t, body, charset) })
 }
 
-// decode fails if a body violates a promise of [FuzzDecode].
+// decode fails the test if a body violates what [FuzzDecode] promises.
 func decode(t rapid.TB, body []byte, charset string) {
 	declared, _ := hl7.CharsetNamed(charset)
 	b, err := hl7.Split(body, declared)
@@ -95,7 +95,7 @@ func TestFactsOfAnyFields(t *testing.T) {
 	})
 }
 
-// bounded fails if an event exceeds a limit.
+// bounded fails the test if an event exceeds a limit.
 func bounded(t rapid.TB, raw []byte, e *acuity.Event) {
 	t.Helper()
 	for name, l := range map[string]acuity.Location{"place": e.Place, "prior": e.Prior} {

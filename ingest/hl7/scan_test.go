@@ -9,9 +9,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// The fields of the view equal those of a plain split for any length and content, even with control
-// characters and bytes beyond ASCII next to a separator. Each kind of line ending ends the last
-// field.
+// TestFieldsAreThoseOfASplit: the fields of the view equal those of a plain split, whatever their length and content,
+// even with control characters or non-ASCII bytes next to a separator. Every kind of line ending ends the last field.
 func TestFieldsAreThoseOfASplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pieces := rapid.SampledFrom([]string{"|", "|", "a", "}", "{", " ", "\t", "\x01", "\x7f", "\x80", "é", "\xfc", "longer than a word"})

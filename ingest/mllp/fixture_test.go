@@ -17,8 +17,8 @@ import (
 	"svc/ingest/mllp"
 )
 
-// fixture is a server on a separate port that returns each message as its acknowledgment. It
-// records the log lines of its connections.
+// fixture is a server on its own port that acknowledges each message with the message itself. It records the log
+// lines of its connections.
 type fixture struct {
 	*mllp.Server
 	address string
@@ -81,7 +81,7 @@ func open(t *testing.T, change func(*mllp.Server)) *fixture {
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(ctx, listener) }()
 	h.stop = sync.OnceValue(func() error { cancel(); return <-ended })
-	t.Cleanup(func() { h.stop() }) //nolint:errcheck // a test of the error stops the server itself
+	t.Cleanup(func() { h.stop() }) //nolint:errcheck // a test that needs the error stops the server itself
 	return h
 }
 
@@ -99,7 +99,7 @@ func (h *fixture) dial(t *testing.T) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(20 * time.Second)) //nolint:errcheck // of a test
+	c.SetDeadline(time.Now().Add(20 * time.Second)) //nolint:errcheck // cannot fail in a test
 	return &client{c, t, bufio.NewReader(c)}
 }
 
@@ -118,7 +118,7 @@ func (c *client) wants(text string) {
 	}
 }
 
-// closed expects that the server sends nothing more and closes the connection.
+// closed checks that the server sends nothing more and closes the connection.
 func (c *client) closed() {
 	c.t.Helper()
 	rest, err := io.ReadAll(c.in)

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestPage checks that docs/feeds.md names all faults of frames and all reasons for the end of a
-// connection.
+// TestPage checks that docs/feeds.md names all framing faults and all reasons for which a connection ends.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/feeds.md")
 	if err != nil {

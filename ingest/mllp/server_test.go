@@ -79,7 +79,7 @@ func TestHowConnectionsEnd(t *testing.T) {
 			}, "message_too_long",
 		},
 		"noise without an end": {
-			nil, func(c *client) { io.WriteString(c, strings.Repeat("x", 9000)) }, "message_too_long", //nolint:errcheck // the connection may be cut off
+			nil, func(c *client) { io.WriteString(c, strings.Repeat("x", 9000)) }, "message_too_long", //nolint:errcheck // may be cut off
 		},
 		"breaks off": {nil, func(c *client) { c.send("\x0bMSH|"); c.Close() }, "connection_lost"},
 		"takes no answer": {

@@ -17,7 +17,7 @@ import (
 	"svc/ingest/mllp"
 )
 
-// TestTLS checks the names in a certificate whose private key the peer has proved to have.
+// TestTLS checks that names are taken only from a certificate whose private key the peer has proved to possess.
 func TestTLS(t *testing.T) {
 	ca, pool := authority(t)
 	pair := ca.issue(t, "svc.test")
@@ -47,7 +47,7 @@ func TestTLS(t *testing.T) {
 	stranger, _ := authority(t)
 	for name, certificates := range map[string][]tls.Certificate{"none": nil, "of a stranger": {stranger.issue(t, "bridge.test")}} {
 		c := tls.Client(h.dial(t), &tls.Config{RootCAs: pool, ServerName: "svc.test", Certificates: certificates})
-		io.WriteString(c, framed("A")) //nolint:errcheck // it may be refused already
+		io.WriteString(c, framed("A")) //nolint:errcheck // the connection may already be refused
 		if _, err := io.ReadAll(c); err == nil {
 			t.Errorf("certificate %s: taken", name)
 		}

@@ -13,7 +13,7 @@ import (
 	"svc/schemas"
 )
 
-// stored collects the counts of the past by instant.
+// stored collects past counts by instant.
 type stored map[time.Time]map[feeds.Feed]*feeds.Sum
 
 func (s stored) AddFeedsAt(_ context.Context, at time.Time, sums map[feeds.Feed]*feeds.Sum) (map[feeds.Feed]*feeds.Sum, error) {
@@ -21,8 +21,8 @@ func (s stored) AddFeedsAt(_ context.Context, at time.Time, sums map[feeds.Feed]
 	return nil, nil
 }
 
-// TestCountsOfTheLog: observations of the log are counted at the times of their receipt, those of a day by the minute,
-// with the outcomes of their changes. An observation whose change is not known is counted as received only.
+// TestCountsOfTheLog: observations in the log are counted at their time of receipt, to the minute for the last day,
+// with the outcomes of their changes. An observation whose change is unknown is counted only as received.
 func TestCountsOfTheLog(t *testing.T) {
 	now := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	p, offset := NewPast(now), int64(0)
@@ -57,7 +57,7 @@ func TestCountsOfTheLog(t *testing.T) {
 	if err := p.Store(t.Context(), got); err != nil {
 		t.Fatal(err)
 	}
-	want := map[time.Duration]feeds.Sum{ // by the time before now
+	want := map[time.Duration]feeds.Sum{ // by time before now
 		2 * day: {
 			Counts:        feeds.Counts{Received: 2, Applied: 1, Changed: 1, Duplicates: 1, Unchanged: 1},
 			FirstReceived: now.Add(-3 * day), LastReceived: now.Add(-2 * day), LastApplied: now.Add(-3 * day),

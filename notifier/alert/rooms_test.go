@@ -10,7 +10,7 @@ import (
 	"svc/acuity/score"
 )
 
-// TestSumRooms: an alert names the rooms with the highest score. An empty room counts as open.
+// TestSumRooms: an alert names the rooms with the highest scores. An empty room counts as open.
 func TestSumRooms(t *testing.T) {
 	got := SumRooms([]score.RoomVerdict{
 		{ID: 1, Score: 20, Color: acuity.ColorYellow},
@@ -28,7 +28,7 @@ func TestSumRooms(t *testing.T) {
 	}
 }
 
-// pastHours is a forecast that has learned n quiet hours, or does not answer.
+// pastHours provides a forecast that has learned n quiet hours, or does not answer.
 type pastHours struct {
 	n    int
 	slow bool
@@ -48,7 +48,7 @@ func (h pastHours) Model(ctx context.Context, hospital string) (*forecast.Model,
 
 func (pastHours) Zone(string) *time.Location { return time.UTC }
 
-// TestExpectPeak: an alert has the peak of the forecast if it is available in time.
+// TestExpectPeak: an alert contains the forecast peak if the forecast is available in time.
 func TestExpectPeak(t *testing.T) {
 	at := acuity.Instant(490_030) * 3_600_000
 	chart := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Clock: at, ObservedAt: at}}

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRegistries: no address of a block that IANA lists as not globally reachable is public:
-// neither the first, nor the last, nor any in between.
+// TestRegistries: no address in a block that IANA lists as not globally reachable is public: not the first, not the
+// last, and none in between.
 func TestRegistries(t *testing.T) {
 	content, err := os.ReadFile("testdata/iana.txt")
 	if err != nil {
@@ -42,7 +42,7 @@ func TestRegistries(t *testing.T) {
 	}
 }
 
-// inBlock returns the address of a block with the given bits after its prefix.
+// inBlock returns the address in a block that has the given bits after the prefix.
 func inBlock(block netip.Prefix, fill []byte) netip.Addr {
 	bytes := block.Addr().AsSlice()
 	for i := block.Bits(); i < len(bytes)*8; i++ {

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Allowed is a non-public network that the endpoints of one hospital may use.
+// Allowed is a nonpublic network in which a hospital may have endpoints.
 type Allowed struct {
 	Hospital string
 	Network  netip.Prefix
 	Ports    []uint16
 }
 
-// ParseAllow parses an allow list: entries HOSPITAL=NETWORK[:PORT[+PORT]] separated by commas, such as
+// ParseAllow parses an allow list: comma-separated entries of the form HOSPITAL=NETWORK[:PORT[+PORT]], such as
 // mercy=10.20.0.0/16:443,mercy=[fd20::5]:9443+9444. A single address needs no prefix length; the default ports are
-// 443 and 8443. The error joins all faults by the position of their entry and does not contain the list.
+// 443 and 8443. The error lists all faults, each with the position of the entry, and does not contain the entries.
 func ParseAllow(text string) ([]Allowed, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -73,8 +73,7 @@ func parseAllowed(entry string) (Allowed, error) {
 	return a, nil
 }
 
-// splitPort splits the port from a network: after the prefix length, after a bracket,
-// or after an IPv4 address.
+// splitPort splits a network and its port. The port follows the prefix length, a bracket or an IPv4 address.
 func splitPort(text string) (network, port string) {
 	var bits string
 	if inside, after, ok := strings.Cut(strings.TrimPrefix(text, "["), "]"); ok && text[0] == '[' {
@@ -85,7 +84,7 @@ func splitPort(text string) (network, port string) {
 	if slash := strings.LastIndexByte(text, '/'); slash >= 0 {
 		head, tail = text[:slash], text[slash:]
 	} else if strings.Count(text, ":") > 1 {
-		return text, "" // IPv6 without a bracket has no port
+		return text, "" // an IPv6 address without brackets has no port
 	}
 	network, port, _ = strings.Cut(tail, ":")
 	return head + network, port

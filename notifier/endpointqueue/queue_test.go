@@ -167,7 +167,7 @@ func TestExpiry(t *testing.T) {
 	if !r.l.Expired(r.now, start.Add(endpointqueue.Expiry)) {
 		t.Error("the next one of that age is sent")
 	}
-	var fresh endpointqueue.Queue // here, the receiver itself was down
+	var fresh endpointqueue.Queue // no attempt has failed yet
 	if fresh.Expired(r.now, start.Add(endpointqueue.Expiry)) {
 		t.Error("expires without an attempt")
 	}

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLabels: usual room labels are shown, and labels that could be a person's name are not.
+// TestLabels: common room labels are shown, and labels that could be a person's name are not.
 func TestLabels(t *testing.T) {
 	for _, label := range []string{
 		"L&D 4", "PP-12A", "Triage 2", "OR 1", "Nursery", "LDR 4", "301", "301-B", "4 West 12", "4W-12", "W412", "NICU 3B", "Room 12",
@@ -29,7 +29,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestNoNameIsALabel combines names in all usual notations for people.
+// TestNoNameIsALabel combines names in all common notations for people.
 func TestNoNameIsALabel(t *testing.T) {
 	names := []string{"Jane", "Maria", "Guadalupe", "Anna", "Olivia", "Smith", "Doe", "Lee", "Kim", "Nguyen", "Garcia", "Johnson", "Li", "Ng", "Rose", "Hope"}
 	rapid.Check(t, func(t *rapid.T) {

@@ -15,8 +15,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// TestLedger: entries are read in order and as they were stored. Reading with a prefix skips other
-// entries but reports their offsets. Entries without a schema are not stored.
+// TestLedger: entries are read in order and exactly as stored. Reading with a prefix skips other entries but reports
+// their offsets. Entries without a schema are not stored.
 func TestLedger(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {

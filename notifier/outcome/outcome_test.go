@@ -27,7 +27,7 @@ func TestClassOf(t *testing.T) {
 		return fmt.Errorf("send: %w", &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", err)})
 	}
 	for name, tt := range map[string]struct {
-		ctx  context.Context //nolint:containedctx // of one case
+		ctx  context.Context //nolint:containedctx // context of one test case
 		err  error
 		want outbound.Class
 	}{

@@ -15,7 +15,7 @@ import (
 
 const red = acuity.LevelRed
 
-// subjects returns the subjects of the e-mails to a recipient in order.
+// subjects returns the subjects of the e-mails to a recipient, in order.
 func (r *rig) subjects(to string) []string {
 	var all []string
 	for _, m := range r.relay.accepted() {
@@ -30,8 +30,8 @@ func (r *rig) subjects(to string) []string {
 	return all
 }
 
-// TestDigestIsNotTheLastWord: a unit flaps and then stays red. The digest names green and the worst
-// level. Red is a later raise, which needs a separate acknowledgment.
+// TestDigestIsNotTheLastWord: a unit flaps and then stays red. The digest names green and the worst level. Red is
+// raised later and needs its own acknowledgment.
 func TestDigestIsNotTheLastWord(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(red)
@@ -55,7 +55,7 @@ func TestDigestIsNotTheLastWord(t *testing.T) {
 		if e.ID != first.ID || e.Alert == first.Alert || !e.AckedAt.IsZero() || e.Reason != "raised" {
 			t.Errorf("at first %+v, then %+v", first, e)
 		}
-		// The link of the first raise does not acknowledge the second.
+		// The link in the first raise does not acknowledge the second.
 		r.order(outbound.Command{ID: "cmd_old", Verb: outbound.VerbAck, By: "link", Episode: e.ID, EventID: first.Alert})
 		if p := r.lists.progress[len(r.lists.progress)-1]; p.ID != "cmd_old" || !p.Done || p.Reason != "newer_alert" {
 			t.Errorf("progress %+v", p)
@@ -71,9 +71,8 @@ func TestDigestIsNotTheLastWord(t *testing.T) {
 	})
 }
 
-// TestLastWordReads simulates units at random. The last message to a recipient in every tier never
-// names less than the current level, regardless of acknowledgments and of how often the process
-// died.
+// TestLastWordReads simulates random units. The last message to a recipient in all tiers never names less than the
+// current level, whatever was acknowledged and however often the process died.
 func TestLastWordReads(t *testing.T) {
 	names := []string{"[GREEN]", "[YELLOW]", "[ORANGE]", "[RED]"}
 	for seed := range uint64(25) {

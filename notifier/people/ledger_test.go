@@ -33,7 +33,7 @@ func (l *memoryLedger) died() bool {
 	return l.dead
 }
 
-// accepts reports whether the ledger still stores an entry.
+// accepts reports whether the ledger still stores entries.
 func (l *memoryLedger) accepts(entry any) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

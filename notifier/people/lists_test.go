@@ -89,7 +89,7 @@ func (b *alertLists) Written(context.Context) {
 
 var links = regexp.MustCompile(`https://svc\.example/a/([0-9A-Z]{12})`)
 
-// follow opens the links of a message that has just arrived.
+// follow opens the links in a message that has just arrived.
 func (b *alertLists) follow(t *testing.T, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,14 +120,14 @@ func (b *alertLists) all() []outbound.AlertRun {
 	return slices.Collect(maps.Values(b.alertRuns))
 }
 
-// lose drops all lists.
+// lose deletes all lists.
 func (b *alertLists) lose() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.deliveries, b.alertRuns = nil, map[string]outbound.AlertRun{}
 }
 
-// to returns the newest delivery to a recipient by a channel.
+// to returns the latest delivery to a recipient over a channel.
 func (b *alertLists) to(recipient string, channel outbound.Channel) (found outbound.Delivery) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,7 +139,7 @@ func (b *alertLists) to(recipient string, channel outbound.Channel) (found outbo
 	return found
 }
 
-// charge returns the state of the newest delivery to the charge nurse by a channel.
+// charge returns the state of the latest delivery to the charge nurse over a channel.
 func (b *alertLists) charge(channel outbound.Channel) outbound.State {
 	return b.to("charge", channel).State
 }

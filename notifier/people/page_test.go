@@ -11,7 +11,7 @@ import (
 	"svc/notifier/policy"
 )
 
-// TestPage compares docs/alerts.md with the presets and the reasons.
+// TestPage compares docs/alerts.md with the presets and reasons in the code.
 func TestPage(t *testing.T) {
 	content, err := os.ReadFile("../../docs/alerts.md")
 	if err != nil {

@@ -18,7 +18,7 @@ type provider struct {
 	mu     sync.Mutex
 	status int
 	got    []text
-	before func(text) // called before each answer, unless nil
+	before func(text) // called before each answer; may be nil
 }
 
 type text struct{ ID, To, Text, Callback string }
@@ -70,7 +70,7 @@ func (p *provider) clear() {
 	p.got = nil
 }
 
-// once is a listener of one connection.
+// once is a listener with a single connection.
 type once struct {
 	conn net.Conn
 }

@@ -19,7 +19,7 @@ func unknown(to string) error {
 	return &smtp.SMTPError{Code: 550, Message: "no such user"}
 }
 
-// undelivered returns the command of a provider that reports that an SMS did not arrive.
+// undelivered returns the command by which a provider reports that an SMS did not arrive.
 func undelivered(delivery string) outbound.Command {
 	return outbound.Command{ID: "cmd_r", Verb: outbound.VerbReceipt, By: "provider", Delivery: delivery, Receipt: outbound.Failed}
 }
@@ -93,8 +93,8 @@ func TestReceipt(t *testing.T) {
 	})
 }
 
-// TestReceiptOfEveryMessage: a receipt applies to a digest, a Lowered, a Cleared and a repeat as it
-// does to a raise.
+// TestReceiptOfEveryMessage: a receipt has the same effect for a digest, a Lowered, a Cleared and a repeat as for a
+// raise.
 func TestReceiptOfEveryMessage(t *testing.T) {
 	for reason, play := range map[string]func(*rig){
 		"raised": func(r *rig) { r.level(orange) },

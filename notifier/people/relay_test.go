@@ -55,7 +55,7 @@ func newRelay(t *testing.T) *relay {
 	r.server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	go func() {
 		defer close(r.ended)
-		r.server.Serve(r) //nolint:errcheck // ends by close
+		r.server.Serve(r) //nolint:errcheck // ends when the relay is closed
 	}()
 	return r
 }

@@ -91,7 +91,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// A history that an earlier release stored is read: its alert is neither sent again nor forgotten.
+// TestHistoryOfAnEarlierRelease: a history that an earlier release stored can be read, and its alert is neither sent
+// again nor lost.
 func TestHistoryOfAnEarlierRelease(t *testing.T) {
 	var h History
 	stored := `{"Level":2,"Told":2,"Said":2,"ToldAt":"2026-03-04T12:00:00Z","Unheard":true,"Episode":"epi_1"}`

@@ -17,8 +17,8 @@ import (
 //
 //	POST {id, to, text, validitySeconds, callback}, X-Svc-Signature
 //
-// A request may be repeated: the gateway must send a message with the same id once. Any 2xx means accepted. A receipt
-// is {id, status: delivered|failed}, signed in the same way.
+// A request may be repeated, so the gateway must send messages with the same id only once. Any 2xx means accepted. A
+// receipt is {id, status: delivered|failed}, signed in the same way.
 type generic struct{ provider }
 
 type genericMessage struct {

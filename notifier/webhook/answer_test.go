@@ -57,7 +57,7 @@ func TestMatrixStatus(t *testing.T) {
 	}
 }
 
-// TestMatrixRedirect: no redirect is followed, regardless of its status and target.
+// TestMatrixRedirect: redirects are never followed, whatever the status and target.
 func TestMatrixRedirect(t *testing.T) {
 	elsewhere := receive(t, says(ok))
 	locations := []string{elsewhere.url(), "//" + elsewhere.address + "/", "/again"}
@@ -79,8 +79,7 @@ func TestMatrixRedirect(t *testing.T) {
 	elsewhere.untouched(t)
 }
 
-// TestRedirectNamesItsTarget: administrators see the new location of an endpoint, without the parts
-// that may be secret.
+// TestRedirectNamesItsTarget: administrators see an endpoint's new location without the parts that may be secret.
 func TestRedirectNamesItsTarget(t *testing.T) {
 	var head string
 	r := receive(t, func(conn net.Conn) bool { return says(head)(conn) })
@@ -101,8 +100,8 @@ func TestRedirectNamesItsTarget(t *testing.T) {
 	}
 }
 
-// TestMatrixHugeAnswer: a success remains a success regardless of its body, and the connection is
-// closed while the receiver writes.
+// TestMatrixHugeAnswer: a success remains a success whatever its body, and the connection is closed while the
+// receiver is still writing.
 func TestMatrixHugeAnswer(t *testing.T) {
 	stopped := make(chan struct{}, 10)
 	a := newAuthority(t)
@@ -133,12 +132,12 @@ func TestMatrixHugeAnswer(t *testing.T) {
 			if n := len([]rune(got.Response)); n > outcome.MaxResponse {
 				t.Errorf("%d characters kept", n)
 			}
-			<-stopped // the receiver could not continue to write or wait
+			<-stopped // the receiver can neither write on nor wait
 		})
 	}
-	// Each of the two limits applies without the other.
+	// Each of the two limits also applies alone.
 	t.Run("bytes", func(t *testing.T) {
-		const most = 64 << 20 // bodyMost, and the buffers of two sockets
+		const most = 64 << 20 // more than bodyMost and the buffers of two sockets
 		wrote := make(chan int, 1)
 		r := receive(t, func(conn net.Conn) bool {
 			says("HTTP/1.1 200 OK\r\n\r\n")(conn)

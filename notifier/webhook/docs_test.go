@@ -21,7 +21,7 @@ import (
 
 const docs = "../../docs/webhooks.md"
 
-// snippet returns the code of one language in docs/webhooks.md.
+// snippet returns the code in docs/webhooks.md for the given language.
 func snippet(t *testing.T, language string) string {
 	t.Helper()
 	page, err := os.ReadFile(docs)
@@ -76,8 +76,8 @@ func verifyCases(now time.Time) []verifyCase {
 	}
 }
 
-// languages has a test program for each language. It reads lines of five values in base64 and
-// prints true or false for each line.
+// languages has a test program for each language. The program reads lines of five base64 values and prints true or
+// false for each line.
 var languages = map[string]struct {
 	runtime  string
 	files    func(code string) map[string]string
@@ -133,8 +133,8 @@ done`}
 	}, [][]string{{"sh", "main.sh"}}},
 }
 
-// TestSnippets runs the code of docs/webhooks.md against requests as svc sends them, and against
-// tampered ones. make test reports missing runtimes.
+// TestSnippets runs the code in docs/webhooks.md on requests that svc would send and on tampered ones. make test
+// reports missing runtimes.
 func TestSnippets(t *testing.T) {
 	for language, l := range languages {
 		t.Run(language, func(t *testing.T) {
@@ -191,8 +191,7 @@ func judged(t *testing.T, cases []verifyCase, out string) {
 	}
 }
 
-// TestLibrary verifies svc's signatures with the official Standard Webhooks library in another
-// language.
+// TestLibrary verifies svc's signatures with the official Standard Webhooks library for another language.
 func TestLibrary(t *testing.T) {
 	folder := runtimes.Node(t, "standardwebhooks@1.1.1")
 	cases := verifyCases(time.Now())
@@ -208,7 +207,7 @@ func TestLibrary(t *testing.T) {
 	judged(t, cases, string(out))
 }
 
-// TestDocsAreTrue compares the lists of the page with the code.
+// TestDocsAreTrue compares the lists in docs/webhooks.md with the code.
 func TestDocsAreTrue(t *testing.T) {
 	content, err := os.ReadFile(docs)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"svc/notifier/egress/egresstest"
 )
 
-// TestMatrixRebinding: a name resolves to a public address when the endpoint is created, and to
-// this machine when the endpoint is called. A receiver on this machine gets no connection.
+// TestMatrixRebinding: a name resolves to a public address when the endpoint is created, and to this machine when the
+// endpoint is called. The receiver on this machine does not get a connection.
 func TestMatrixRebinding(t *testing.T) {
 	r := receive(t, says(ok))
 	names := &egresstest.Names{}
@@ -38,8 +38,8 @@ func TestMatrixRebinding(t *testing.T) {
 	}
 }
 
-// TestCorpusIsBlocked sends to every endpoint of the corpus. A second control function after the
-// guard prevents every connection, even if the guard fails or is not called.
+// TestCorpusIsBlocked sends to every endpoint in the corpus. A second control function after the guard prevents every
+// connection, even if the guard fails or is not called.
 func TestCorpusIsBlocked(t *testing.T) {
 	allow, err := egress.ParseAllow(egresstest.Allow)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestCorpusIsBlocked(t *testing.T) {
 	}
 }
 
-// neverConnect makes the dialers of a sender stop before the first packet.
+// neverConnect makes a sender's dialers stop before the first packet.
 func neverConnect(s *Sender) {
 	for _, d := range s.dialers {
 		ask := d.ControlContext

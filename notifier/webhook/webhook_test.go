@@ -13,8 +13,8 @@ import (
 	"svc/notifier/sendertest"
 )
 
-// Tests with Matrix in their name are rows of the failure matrix that concern the sender. Each is
-// in the file of its subject.
+// Tests with Matrix in their name check those rows of the failure matrix that concern the sender. Each is in the file
+// for its subject.
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -55,7 +55,7 @@ func TestMatrixSlow(t *testing.T) {
 	select {
 	case <-one.done:
 		t.Fatalf("it did not wait: %+v", one.result)
-	case <-time.After(2500 * time.Millisecond): // longer than the threshold of slow
+	case <-time.After(2500 * time.Millisecond): // longer than the threshold for slow endpoints
 	}
 	close(release)
 	<-one.done
@@ -138,7 +138,7 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 	}
 }
 
-// TestUnsigned: without a secret, or with one that could not be decrypted, nothing is sent.
+// TestUnsigned: if there is no secret, or it cannot be decrypted, nothing is sent.
 func TestUnsigned(t *testing.T) {
 	r := receive(t, says(ok))
 	m := message(r.url())

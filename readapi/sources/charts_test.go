@@ -9,7 +9,7 @@ import (
 	"svc/schemas"
 )
 
-// TestChartOfANewerRelease: a chart of a newer release is unavailable. A damaged chart is an error.
+// TestChartOfANewerRelease: a chart that a newer release wrote is unavailable. A damaged chart is an error.
 func TestChartOfANewerRelease(t *testing.T) {
 	unit, err := schemas.UnitChartCodec.Encode(nil, &acuity.UnitChart{})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// TestListsOfTheNotifier: administrators read the lists that the notifier has written. The sealed
-// texts of mail and SMS are not in Redis. Filtered pages have no gap.
+// TestListsOfTheNotifier: administrators read the lists that the notifier has written. The sealed texts of e-mails
+// and SMS are not in Redis. Filtered pages have no gaps.
 func TestListsOfTheNotifier(t *testing.T) {
 	server, err := view.Embed()
 	if err != nil {

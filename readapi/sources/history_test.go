@@ -11,8 +11,8 @@ import (
 	"svc/schemas"
 )
 
-// TestModelOfAnotherRelease: during an update of svc, a forecast is unavailable for a moment. An
-// answer that reports too little history would be wrong.
+// TestModelOfAnotherRelease: during an update of svc, forecasts are briefly unavailable. To report too little history
+// would be wrong.
 func TestModelOfAnotherRelease(t *testing.T) {
 	m := new(schemas.Model)
 	m.CopyFrom(forecast.NewModel("north"))

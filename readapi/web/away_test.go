@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestUnitIsAway: while a unit cannot be read, no page shows one.
+// TestUnitIsAway: while a unit cannot be read, no page shows it.
 func TestUnitIsAway(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -17,8 +17,8 @@ func TestUnitIsAway(t *testing.T) {
 	}
 }
 
-// TestTooManyTries: an address that guesses links must wait, before anything is recorded. A valid
-// link still works from that address.
+// TestTooManyTries: an address that guesses links must wait, and nothing is recorded. A valid link still works from
+// that address.
 func TestTooManyTries(t *testing.T) {
 	t.Parallel()
 	p, left := newPages(t), 2

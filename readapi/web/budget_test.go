@@ -93,8 +93,8 @@ func BenchmarkUnitsOf2700(b *testing.B) {
 	}
 }
 
-// BenchmarkStreams lets 500 browsers follow a unit that changes four times per second. It measures
-// the time from a change until the last browser has it, and the memory of all streams.
+// BenchmarkStreams has 500 browsers follow a unit that changes four times a second. It measures the time from a
+// change until the last browser has received it, and the memory of all streams.
 func BenchmarkStreams(b *testing.B) {
 	w := newWard(b, rooms(40))
 	w.live()
@@ -113,7 +113,7 @@ func BenchmarkStreams(b *testing.B) {
 	for _, seen := range all {
 		<-seen
 	}
-	grown := float64(memory()-before) / (1 << 20) // including the memory of the browsers
+	grown := float64(memory()-before) / (1 << 20) // includes the memory of the browsers
 	for b.Loop() {
 		w.change("north", restless)
 		began := time.Now()
@@ -125,7 +125,7 @@ func BenchmarkStreams(b *testing.B) {
 	b.ReportMetric(grown, "MiB")
 }
 
-// watchSignals follows the unit with little memory, and only signals that a state arrived.
+// watchSignals follows the unit using little memory: it only signals that a state has arrived.
 func watchSignals(b *testing.B, server *httptest.Server, w *ward) chan struct{} {
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+"/app/events", http.NoBody)
 	if err != nil {

@@ -19,7 +19,7 @@ type sheet struct {
 	Ratios  []string
 }
 
-// kindRow is a kind of patient with the ratio at the start.
+// kindRow is a kind of patient and the ratio that initially applies.
 type kindRow struct{ Name, Ratio string }
 
 func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.Session) {
@@ -40,7 +40,7 @@ func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.S
 	page.WritePage(w, r, http.StatusOK, templates.Render("print", out))
 }
 
-// listKinds returns the kinds of patient in the order of the catalogue, each with the ratio at the start.
+// listKinds returns the kinds of patients in the order of the catalogue, each with the ratio that initially applies.
 func listKinds(p *writer) (rows []kindRow) {
 	rules := catalogue.Default()
 	for f := catalogue.Factor(1); int(f) <= rules.Len(); f++ {

@@ -15,7 +15,7 @@ import (
 	"svc/readapi"
 )
 
-// recorded is a record of hours that repeat: a quiet night and a full day.
+// recorded provides repeating hours: quiet nights and full days.
 type recorded struct {
 	staffed bool
 	err     error
@@ -92,7 +92,7 @@ func TestTrendsGolden(t *testing.T) {
 	}
 }
 
-// The file has the numbers of the API, one line per hour.
+// TestTrendsAsCSV: the file has the same numbers as the API, one line per hour.
 func TestTrendsAsCSV(t *testing.T) {
 	w := inState(t, "usual")
 	w.record.staffed = true

@@ -74,13 +74,13 @@ func (p *writer) tabulateDays(t *readapi.Trends) (heads []string, rows [][]strin
 		if hours > 0 {
 			row[1], row[2] = p.formatNurses(required/catalogue.Demand(hours)), p.formatNurses(most)
 		}
-		inHours := func(minutes int) string { return p.FormatNumber(float64(minutes)/60, 1) } //nolint:mnd // minutes
+		inHours := func(minutes int) string { return p.FormatNumber(float64(minutes)/60, 1) } //nolint:mnd // minutes per hour
 		rows = append(rows, append(row, listMinutes(sumTimes(group), inHours)...))
 	}
 	return heads, rows
 }
 
-// downloadTrends responds with the hours as a CSV file with the names of the API.
+// downloadTrends responds with the hours as a CSV file that uses the API's names.
 func (s *site) downloadTrends(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	t, days, ok := s.readTrends(w, r, session)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"svc/readapi/web/text"
 )
 
-// hastyUnits fails if the caller disconnects, like a view on a network.
+// hastyUnits fails if the caller disconnects, like a view that is read over a network.
 type hastyUnits struct{ *fakeUnits }
 
 func (h hastyUnits) Unit(ctx context.Context, hospital string) (*readapi.Unit, error) {
@@ -20,8 +20,8 @@ func (h hastyUnits) Unit(ctx context.Context, hospital string) (*readapi.Unit, e
 	return h.fakeUnits.Unit(ctx, hospital)
 }
 
-// TestViewerLeaves: a viewer who leaves the page of all hospitals while a hospital is read does
-// not make it unknown for others.
+// TestViewerLeaves: a viewer who leaves the page of all hospitals while a hospital is being read does not make that
+// hospital unknown for other viewers.
 func TestViewerLeaves(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -35,8 +35,8 @@ func TestViewerLeaves(t *testing.T) {
 	}
 }
 
-// TestNoticeAfterReading: a change that is reported just after another request has read the
-// hospital is shown a moment later.
+// TestNoticeAfterReading: a change that is reported just after another request has read the hospital is shown shortly
+// afterward.
 func TestNoticeAfterReading(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -59,8 +59,8 @@ func TestNoticeAfterReading(t *testing.T) {
 	}
 }
 
-// TestNeedExplainsShortage: a need that is more than a whole number is shown as more, so it never
-// looks like one that this number of nurses covers.
+// TestNeedExplainsShortage: a need above a whole number is shown as more than that number, so it never looks as if
+// that many nurses cover it.
 func TestNeedExplainsShortage(t *testing.T) {
 	t.Parallel()
 	p := &writer{&page.Writer{Texts: text.In("en")}}

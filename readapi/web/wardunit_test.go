@@ -13,8 +13,7 @@ import (
 	"svc/readapi"
 )
 
-// bed returns a room with factors, by their ids. "@" and a duration after an id set the age of the
-// factor.
+// bed returns a room with the given factors. An id may be followed by "@" and the age of the factor.
 func bed(id int32, label, area string, factors ...string) acuity.RoomChart {
 	r := acuity.RoomChart{ID: id, Label: label, Area: area, Status: acuity.RoomOccupied, Listed: true}
 	p := acuity.PatientChart{Visit: "canary-visit", Mother: true, Arrived: ago(6 * time.Hour)}
@@ -51,7 +50,7 @@ func bed(id int32, label, area string, factors ...string) acuity.RoomChart {
 	return r
 }
 
-// unit returns the unit of the prototype: 23 rooms in four areas.
+// unit returns the unit from the prototype: 23 rooms in four areas.
 func unit() *acuity.Chart {
 	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{
 		Run:     acuity.LevelRun{Since: ago(24 * time.Minute), Prior: acuity.LevelYellow, HasPrior: true},
@@ -89,7 +88,7 @@ func drawn() *layout.Layout {
 	return l
 }
 
-// usual sets the data in addition to the chart on a usual day.
+// usual sets the data that a unit has on a usual day in addition to its chart.
 func usual(u *readapi.Unit) {
 	u.Forecast = outlook(float64(u.Verdict.Required)/60, u.Verdict.OnDuty)
 	if u.Verdict.OnDuty >= 0 {
@@ -138,7 +137,7 @@ func outlook(now float64, onDuty int32) *forecast.Forecast {
 	return f
 }
 
-// measured returns the four full hours before half past two.
+// measured returns the four hour marks before half past two.
 func measured() (list []forecast.Measured) {
 	for i, n := range []catalogue.Demand{13, 14, 15, 17} {
 		nurses := int32(15)

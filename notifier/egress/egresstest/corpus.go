@@ -1,4 +1,4 @@
-// Package egresstest provides test data for the egress guard: endpoints that must be refused, with a name server for
+// Package egresstest provides test data for the egress guard: endpoints that must be refused, and a name server for
 // their names.
 package egresstest
 
@@ -25,14 +25,14 @@ const (
 type Case struct {
 	URL    string
 	Reason egress.Reason
-	First  []netip.Addr // addresses of its name when it is checked
-	Then   []netip.Addr // addresses when it is dialed; nil: First
+	First  []netip.Addr // addresses of the name when the endpoint is checked
+	Then   []netip.Addr // addresses when the endpoint is dialed; nil: First
 }
 
-// Rebinds reports whether the name resolves to another address after the check.
+// Rebinds reports whether the name resolves to a different address after the check.
 func (c *Case) Rebinds() bool { return len(c.Then) > 0 }
 
-// SetNames adds the name of the endpoint to names, with the addresses First or, if later is true, Then.
+// SetNames adds the endpoint's name to names, with the addresses First or, if later is true, Then.
 func (c *Case) SetNames(names *Names, later bool) {
 	u, err := url.Parse(c.URL)
 	if err != nil || c.First == nil {

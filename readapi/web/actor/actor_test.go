@@ -11,8 +11,7 @@ import (
 	"svc/internal/seal"
 )
 
-// TestActors: a token represents one person for one minute and one scope, and only while an
-// administrator permits it.
+// TestActors: a token represents one person, for one minute and one scope, and only while the person has the role.
 func TestActors(t *testing.T) {
 	t.Parallel()
 	ring, err := seal.NewKeyring("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef")

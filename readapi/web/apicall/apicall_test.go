@@ -19,7 +19,7 @@ func handler(status int, etag, body string) http.HandlerFunc {
 		if status != 0 {
 			w.WriteHeader(status)
 		}
-		io.WriteString(w, body) //nolint:errcheck // memory
+		io.WriteString(w, body) //nolint:errcheck // writes to memory
 	}
 }
 
@@ -75,7 +75,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestBodies: a body is encoded as JSON exactly once, for any value of the page.
+// TestBodies: whatever the value from the page, a body is encoded as JSON exactly once.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -112,7 +112,7 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// TestReaderLeaves: the request to the API ends when the request of the page ends.
+// TestReaderLeaves: the request to the API ends when the request for the page does.
 func TestReaderLeaves(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

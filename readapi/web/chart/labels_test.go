@@ -21,9 +21,8 @@ type textElement struct {
 	Words  string  `xml:",chardata"`
 }
 
-// TestLabelsNeverMeet draws 1,000 forecasts of units of every size, on pages and wall displays, and
-// measures the boxes of their labels. No two labels overlap, and the label of the present is always
-// shown.
+// TestLabelsNeverMeet draws 1,000 forecasts of units of every size, on pages and wall displays, and measures the
+// boxes of the labels. No two labels overlap, and the label for the current time is always shown.
 func TestLabelsNeverMeet(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	duties := 0
@@ -75,7 +74,7 @@ func (f *labeledFigure) width() float64 {
 	return width
 }
 
-// reach returns the left and right end of a label.
+// reach returns the left and right ends of a label.
 func (e *textElement) reach(size float64) (left, right float64) {
 	width := .57 * size * float64(utf8.RuneCountInString(e.Words))
 	switch left = e.X; e.Anchor {
@@ -93,8 +92,7 @@ func meet(a, b textElement, size float64) bool {
 	return aLeft < bRight && bLeft < aRight && a.Y-size*.8 < b.Y+size*.25 && b.Y-size*.8 < a.Y+size*.25
 }
 
-// drawForecast draws a random forecast: of small and large units, and with any distance from the
-// nurses on duty.
+// drawForecast draws a random forecast for a unit of any size, with any difference from the nurses on duty.
 func drawForecast(random *rand.Rand) *chart.Forecast {
 	level := 1 + random.Float64()*40
 	f := &chart.Forecast{Title: "t", Now: noon.Add(time.Duration(random.IntN(60)) * time.Minute), Clock: clock, Wall: random.IntN(3) == 0, Narrow: random.IntN(2) == 0}

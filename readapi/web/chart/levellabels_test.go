@@ -12,8 +12,8 @@ import (
 
 var levelLabel = regexp.MustCompile(`<text[^>]* x="([0-9.]+)"[^>]*>([^<]+)</text>`)
 
-// TestLevelLabelsKeepApart: for any number of columns and any label texts, no label of a column
-// overlaps another or extends outside the figure.
+// TestLevelLabelsKeepApart: for any number of columns and any label texts, no column label overlaps another one or
+// extends beyond the figure.
 func TestLevelLabelsKeepApart(t *testing.T) {
 	for _, narrow := range []bool{false, true} {
 		for n := 1; n <= 60; n++ {

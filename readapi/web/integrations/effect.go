@@ -7,7 +7,7 @@ import (
 	"svc/acuity"
 )
 
-// acted is the effect of an act on the verdict, or of a dry run, in an API response.
+// acted is the effect of an act or a dry run on the verdict, in an API response.
 type acted struct {
 	Applied bool
 	Level   *string
@@ -20,7 +20,7 @@ type acted struct {
 	Warnings           []struct{ Code, Path string }
 }
 
-// effect is the change that an act would make now.
+// effect is the change that an act would currently make.
 type effect struct {
 	Rooms     []roomEffect
 	Activated []string
@@ -42,8 +42,8 @@ func newColored(d *adminRequest, color string) colored {
 	return colored{color, shape, d.Or("color."+color, color)}
 }
 
-// newEffect returns the change that an act would make: the level and the rooms, before and after. It also has the named
-// rooms whose color would not change.
+// newEffect returns the change that an act would make: the level and the rooms, before and after. It also lists those
+// of the named rooms whose color would not change.
 func newEffect(d *adminRequest, a *acted, named []int32) *effect {
 	out := &effect{}
 	changed, leveled := map[int32]bool{}, false

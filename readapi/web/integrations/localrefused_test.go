@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLocalOvertaken: the second of two persons sees the change of the first, and overwrites
-// nothing.
+// TestLocalOvertaken: of two people who edit at the same time, the second sees the change of the first and does not
+// overwrite it.
 func TestLocalOvertaken(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ path, form, refuses, says string }{
@@ -32,7 +32,7 @@ func TestLocalOvertaken(t *testing.T) {
 	}
 }
 
-// TestUndoAfterAnotherChange: a person who undoes a change that another person has changed since sees the
+// TestUndoAfterAnotherChange: a person who undoes a change after another person has made a further change sees the
 // current values. The form is not empty, because an empty form would delete all values.
 func TestUndoAfterAnotherChange(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestUndoAfterAnotherChange(t *testing.T) {
 	}
 }
 
-// TestLocalRefused: a field shows what to enter, and the form keeps its values.
+// TestLocalRefused: after a refusal, a field shows what to enter, and the form keeps its values.
 func TestLocalRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ path, form, refuses, detail, field string }{

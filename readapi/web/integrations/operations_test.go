@@ -18,8 +18,8 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// covered maps each operation to the page on which an administrator can execute it, as "METHOD
-// path" below /app/integrations; or, after "no: ", to the reason why there is none.
+// covered maps each operation to the page on which an administrator can execute it, as "METHOD path" below
+// /app/integrations; or, after "no: ", to the reason why there is no such page.
 var covered = map[string]string{
 	"mintKey": "POST /keys/new", "rotateKey": "POST /keys/{id}/rotate", "revokeKey": "POST /keys/{id}/revoke", "listKeys": "GET /keys", "getKey": "GET /keys/{id}/rotate",
 	"createWebhook": "POST /webhooks/new", "changeWebhook": "POST /webhooks/{id}/edit", "deleteWebhook": "POST /webhooks/{id}/delete", "rotateSecret": "POST /webhooks/{id}/rotate",

@@ -32,7 +32,7 @@ type trying struct{ PastResult }
 
 func (t trying) Try(context.Context, string, catalogue.Rule) PastResult { return t.PastResult }
 
-// TestTrialSaysItsSpan: a trial without a difference shows which hours it compared.
+// TestTrialSaysItsSpan: a trial that finds no difference shows which hours it compared.
 func TestTrialSaysItsSpan(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestUndo: the page of a new or changed mapping has a button to undo the change.
+// TestUndo: the page of a new or changed mapping has a button that undoes the change.
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)
@@ -38,7 +38,7 @@ func TestRefusedPreview(t *testing.T) {
 	}
 }
 
-// TestLongWorklist: a page of the worklist reads only its part. A page number beyond the end shows
+// TestLongWorklist: a page of the worklist requests only the part that it shows. A page number beyond the end shows
 // the last page.
 func TestLongWorklist(t *testing.T) {
 	t.Parallel()

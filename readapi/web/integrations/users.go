@@ -45,12 +45,12 @@ type usersPage struct {
 	Invitations []invitationRow
 	Roles       []option
 	TTLs        []option // possible lifetimes of a link
-	Fixed       bool     // the provider determines the role
+	Fixed       bool     // the role is set by the provider
 }
 
 type userRow struct{ ID, Label, Role, SignIn, SignedIn, State string }
 
-// userList is the people of a hospital in an API response.
+// userList lists a hospital's people in an API response.
 type userList struct {
 	Users       []apiUser
 	Invitations []apiInvitation
@@ -102,7 +102,7 @@ func showUsers(d *adminRequest) {
 	d.show("users.list", &out)
 }
 
-// listRoles returns the roles that a person may have.
+// listRoles returns the roles that a person can have.
 func listRoles(d *adminRequest, f *form) (all []option) {
 	for _, role := range users.Roles() {
 		all = append(all, option{string(role), d.T("role." + string(role)), f.Value("role") == string(role)})
@@ -110,7 +110,7 @@ func listRoles(d *adminRequest, f *form) (all []option) {
 	return all
 }
 
-// inviteUser creates a link that signs a person in, and displays it once.
+// inviteUser creates a sign-in link for a person and displays it once.
 func inviteUser(d *adminRequest) {
 	f := d.r.PostForm
 	var made struct{ ID, Label, URL string }
@@ -122,7 +122,7 @@ func inviteUser(d *adminRequest) {
 	d.leaveSecret(d.pathTo(), &once{Say: d.T("users.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
 }
 
-// showInvitation shows the confirmation page for withdrawing the invitation of the path.
+// showInvitation shows the confirmation page for withdrawing the invitation in the path.
 func showInvitation(d *adminRequest) {
 	if v, ok := invitationRows.find(d, func(v *apiInvitation) bool { return v.ID == d.pathID() }); ok {
 		d.show("users.withdraw", &usersPage{adminPage: d.newPage("users.withdraw"), Invitations: []invitationRow{newInvitationRow(d, v)}})
@@ -138,7 +138,7 @@ func withdrawInvitation(d *adminRequest) {
 	d.leaveNotice(d.pathTo(), "users.withdrawn", "name", gone.Label)
 }
 
-// userFields are the fields of a person.
+// userFields are the form fields of a person.
 var userFields = []formField{
 	{name: "label", label: "users.label"}, {name: "role", label: "users.role"}, {name: "disabled", label: "users.disabled"},
 }

@@ -61,8 +61,8 @@ func makeWall(d *adminRequest) {
 	d.leaveSecret(d.pathTo(), &once{Say: d.T("walls.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
 }
 
-// absoluteURL returns a link of the API for another browser. If the operator has not configured a public URL, it uses
-// the URL of this page.
+// absoluteURL returns a link from the API as a URL for another browser. If the operator has not configured a public
+// URL, it uses the URL of this page.
 func (d *adminRequest) absoluteURL(link string) string {
 	if strings.HasPrefix(link, "/") {
 		return d.apiAddress() + link
@@ -70,7 +70,7 @@ func (d *adminRequest) absoluteURL(link string) string {
 	return link
 }
 
-// apiAddress returns the configured URL of the API or, without one, that of this page.
+// apiAddress returns the configured URL of the API or, if there is none, that of this page.
 func (d *adminRequest) apiAddress() string {
 	if d.Administration.URL != "" {
 		return d.Administration.URL
@@ -82,7 +82,7 @@ func (d *adminRequest) apiAddress() string {
 	return scheme + d.r.Host
 }
 
-// relinkWall creates another link for a screen, and displays it once.
+// relinkWall creates a new link for a screen and displays it once.
 func relinkWall(d *adminRequest) {
 	var made apiWall
 	if !d.do(http.MethodPost, wallsAPI+"/"+url.PathEscape(d.pathID())+"/link", "", nil, &made, showWalls) {
@@ -92,7 +92,7 @@ func relinkWall(d *adminRequest) {
 	d.leaveSecret(d.pathTo(), &once{Say: d.T("walls.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
 }
 
-// showWall shows the confirmation page for revoking the screen of the path.
+// showWall shows the confirmation page for revoking the screen in the path.
 func showWall(d *adminRequest) {
 	if w, ok := wallList.find(d, func(w *apiWall) bool { return w.ID == d.pathID() }); ok {
 		d.show("walls.revoke", &wallsPage{adminPage: d.newPage("walls.revoke"), Rows: []wallRow{newWallRow(d, w)}})

@@ -17,7 +17,7 @@ var visions = map[string][3][3]float64{
 	"tritan":    {{1.255528, -.076749, -.178779}, {-.078411, .930809, .147602}, {.004733, .691367, .303900}},
 }
 
-// lab returns a color of the style sheet in CIELAB, as seen with the given vision.
+// lab returns a color of the style sheet in CIELAB, as seen with the given type of color vision.
 func lab(t *testing.T, hex string, sees [3][3]float64) [3]float64 {
 	t.Helper()
 	n, err := strconv.ParseUint(hex, 16, 32)
@@ -79,7 +79,7 @@ func distance(p, q [3]float64) float64 {
 	return math.Sqrt(dl*dl + dc*dc + dhh*dhh + rt*dc*dhh)
 }
 
-// The colors of the levels are distinguishable with every vision.
+// TestLevelsDifferForEveryEye: the colors of the levels are distinguishable with every type of color vision.
 func TestLevelsDifferForEveryEye(t *testing.T) {
 	if d := distance([3]float64{50, 2.6772, -79.7751}, [3]float64{50, 0, -82.7485}); math.Abs(d-2.0425) > 1e-4 {
 		t.Fatalf("the distance of Sharma's first pair is %v", d)
@@ -107,7 +107,7 @@ func TestLevelsDifferForEveryEye(t *testing.T) {
 	}
 }
 
-// TestBandDiffersForEveryEye: the fill colors of the forecast band are distinguishable with every
+// TestBandDiffersForEveryEye: the fill colors of the forecast band are distinguishable with every type of color
 // vision, on the background of both themes.
 func TestBandDiffersForEveryEye(t *testing.T) {
 	css := readStyles()

@@ -9,8 +9,8 @@ import (
 	"svc/readapi/web/text"
 )
 
-// TestTimesNameTheirDay: a future instant includes its weekday if the time alone could be of
-// another day, and an instant of another day includes its date.
+// TestTimesNameTheirDay: a future instant includes its weekday if the time alone could mean a different day, and an
+// instant on a different day includes its date.
 func TestTimesNameTheirDay(t *testing.T) {
 	zone, err := time.LoadLocation("America/Chicago")
 	if err != nil {

@@ -2,8 +2,8 @@ package page
 
 import "testing"
 
-// TestLayoutIsNoPartOfAPage: line breaks and indentation of a template are not part of a page.
-// Between two words or attributes they become a space.
+// TestLayoutIsNoPartOfAPage: a template's line breaks and indentation are not part of the page. Between two words or
+// attributes, they become a space.
 func TestLayoutIsNoPartOfAPage(t *testing.T) {
 	for source, want := range map[string]string{
 		"{{define \"x\"}}\n  <p>\n    {{.A}}\n  </p>\n{{end}}\n": `{{define "x"}}<p>{{.A}}</p>{{end}}`,

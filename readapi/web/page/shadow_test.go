@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestNoPageHidesTheFrame: a page has no field with the name of a field of its frame. Such a field
-// would be rendered instead of the frame's, such as Events, the stream that a page follows.
+// TestNoPageHidesTheFrame: the data of a page has no field with the same name as a field of its frame, for example
+// Events. Such a field would be rendered instead of the frame's.
 func TestNoPageHidesTheFrame(t *testing.T) {
 	t.Parallel()
 	frames := map[string]map[string]bool{"Frame": {}, "adminPage": {}}
@@ -51,7 +51,7 @@ func TestNoPageHidesTheFrame(t *testing.T) {
 	}
 }
 
-// eachStruct calls do with each struct of the pages and the name of its type.
+// eachStruct calls do for each struct type in the packages of the pages.
 func eachStruct(t *testing.T, do func(file, name string, fields []*ast.Field)) {
 	t.Helper()
 	for _, pattern := range []string{"../*.go", "../*/*.go"} {

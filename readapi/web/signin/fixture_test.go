@@ -12,7 +12,7 @@ import (
 	"svc/readapi/web/page/pagetest"
 )
 
-// pages are the sign-in pages, and a page of the unit that needs a session.
+// pages are the sign-in pages, and a unit page that needs a session.
 type pages struct {
 	*pagetest.Pages
 

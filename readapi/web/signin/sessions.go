@@ -75,7 +75,7 @@ func (s *site) endSessions(w http.ResponseWriter, r *http.Request, session *auth
 	}
 	all := s.openSessions(session)
 	if id := r.PostForm.Get("session"); id != "" {
-		if all = slices.DeleteFunc(all, func(one users.Session) bool { return one.ID != id }); len(all) == 0 { // a session of another person is treated as missing
+		if all = slices.DeleteFunc(all, func(one users.Session) bool { return one.ID != id }); len(all) == 0 { // treated as missing
 			s.ShowFault(w, r, http.StatusNotFound, session, "fault.session")
 			return
 		}

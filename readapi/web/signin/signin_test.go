@@ -37,7 +37,7 @@ func TestFrontIsNeverMissing(t *testing.T) {
 	}
 }
 
-// TestLinkSignsInOnce: opening a link changes nothing, and its button signs in once.
+// TestLinkSignsInOnce: opening a link changes nothing, and the button on its page signs a person in once.
 func TestLinkSignsInOnce(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -59,7 +59,7 @@ func TestLinkSignsInOnce(t *testing.T) {
 	}
 }
 
-// TestLinksThatDoNotSignIn: a used or unknown link signs in no user, and the page says what to do.
+// TestLinksThatDoNotSignIn: a used or unknown link does not sign anyone in, and the page says what to do.
 func TestLinksThatDoNotSignIn(t *testing.T) {
 	t.Parallel()
 	for token, want := range map[string]int{"used": http.StatusGone, "old": http.StatusGone, "never": http.StatusNotFound, strings.Repeat("x", 5000): http.StatusNotFound} {
@@ -78,7 +78,7 @@ func TestLinksThatDoNotSignIn(t *testing.T) {
 	}
 }
 
-// TestSignInLeadsBack: a person who was asked to sign in again returns to the page.
+// TestSignInLeadsBack: after signing in again, a person returns to the page that asked for it.
 func TestSignInLeadsBack(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
