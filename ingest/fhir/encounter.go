@@ -78,7 +78,7 @@ var classes = map[string]byte{
 	"I": 'I', "O": 'O', "E": 'E', "P": 'P', "R": 'R', "B": 'B', "N": 'N',
 }
 
-// classNames maps prefixes of class names, to classes, for codes outside v3 ActCode: Epic uses its own numbers with a
+// classNames maps prefixes of class names to classes, for codes outside v3 ActCode: Epic uses its own numbers with a
 // display, and FHIR STU2 had words as codes.
 var classNames = []struct {
 	begin string

@@ -208,7 +208,7 @@ func (m *mapper) apply() {
 }
 
 // unusableReference returns the path of the first reference to a visit or a patient that has the wrong type or cannot
-// be resolved, for example because it has no id. It returns "" if there is none..
+// be resolved, for example because it has no id. It returns "" if there is none.
 func (m *mapper) unusableReference(r *resource) (field string) {
 	leads := func(ref *reference, want kind) bool {
 		if ref.empty() {

@@ -87,7 +87,7 @@ func (m *Message) mode(field int) string {
 }
 
 // Ack appends the acknowledgment of the message to dst. It uses the sender's delimiters and UTF-8, with sender and
-// receiver swapped. If no acknowledgment must be sent, Ack appends nothing.
+// receiver swapped. If none is to be sent, Ack appends nothing.
 func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	code, send := m.Code(a)
 	if !send {

@@ -32,7 +32,7 @@ type Peer struct {
 // Sender accepts the messages of one peer.
 type Sender struct {
 	Key, Hospital string // for the log
-	// Store stores a message and returns its acknowledgment, which is empty if none must be sent. It returns only
+	// Store stores a message and returns its acknowledgment, which is empty if none is to be sent. It returns only
 	// after the message has been stored. After an error, the server closes the connection without an acknowledgment.
 	Store func(ctx context.Context, message []byte) (ack []byte, err error)
 }

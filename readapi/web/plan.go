@@ -75,7 +75,7 @@ const (
 	wallWidth  = 1240
 	wallHeight = 640
 	bandHeight = 34
-	roomShape  = 1.3 // width-to-height ratio up to which a wider room is no more legible than a square one
+	roomShape  = 1.3 // a room whose width is this multiple of its height is as legible as a square one
 )
 
 // placeInRows assigns rows to each area; small areas share one. A page gets as few columns as possible without

@@ -200,7 +200,7 @@ func previewFile[T any](d *adminRequest, out *importPage, of *table[T], rows []s
 	}
 	before, says := map[string]string{}, map[string]string{}
 	if d.refused != nil {
-		// nolint:errcheck // this page wrote it; invalid JSON matches no row
+		//nolint:errcheck // this page wrote it; invalid JSON matches no row
 		json.Unmarshal([]byte(d.r.PostForm.Get("was")), &before)
 	}
 	for i, id := range ids[:min(len(ids), len(rows))] {

@@ -4,9 +4,9 @@
 //
 //  1. Write <name>.go with a function that returns the [section], and add it to [sections]. Its name is part of the
 //     path, and "int.<name>" is the key of its title.
-//  2. Write a method of [adminRequest] for each page. It reads the API with [adminRequest.read] or a [list], fill a
-//     struct that embeds the [adminPage] of [adminRequest.newPage], and write it with [adminRequest.show]. A page
-//     with a form describes its fields to [adminRequest.useForm]. The template is templates/<name>.html. It starts
+//  2. Write a function of an [adminRequest] for each page. It reads the API with [adminRequest.read] or a [list],
+//     fills a struct that embeds the [adminPage] of [adminRequest.newPage], and shows it with [adminRequest.show]. A
+//     page with a form describes its fields to [adminRequest.useForm]. The template is templates/<name>.html. It starts
 //     with {{template "admin" .}} and ends with {{template "admin.end" .}}. Its name starts with the name of the
 //     section.
 //  3. Execute acts with [adminRequest.do] and the version in the form. If the API refuses, the function that shows
