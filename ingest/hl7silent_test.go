@@ -265,7 +265,7 @@ func (m *parted) isOverridden(f messageFact) bool {
 		return true // TestAck covers the modes; the code in JSON may be the same in both
 	case "PID-3.1", "PID-3.5", "PID-21.1", "PID-21.5": // only one of several numbers is used
 		return repeated() && (m.get(f.s, f.field, f.repetition, 5) != "MR" || f.component == 5 && f.repetition == 0) || !repeated() && f.component == 5
-	case "PV1-10.1": // the unit's name already says the kind of location
+	case "PV1-10.1": // the service's name takes precedence
 		return own(10, 2) != "" || own(10, 5) != ""
 	case "PV2-36.1", "PID-7.1", "PV1-4.1":
 		return newborn()

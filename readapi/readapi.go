@@ -76,7 +76,7 @@ var (
 
 // BehindError is [ErrBehind] with the duration of the lag.
 type BehindError struct {
-	For   time.Duration // how long the charts may have lacked facts; 0: for as long as is known
+	For   time.Duration // how long the charts may have lacked facts; 0: always
 	Cause error
 }
 

@@ -186,7 +186,7 @@ const (
 	trendsWithin  = 10 * time.Second
 	trendsAtOnce  = 2
 	trendsFresh   = time.Minute     // recorded hours do not change, and a new one is added once an hour
-	trendsEarly   = 2 * time.Second // if there are too few hours for a forecast, because recorded observations may still be arriving
+	trendsEarly   = 2 * time.Second // if there are too few hours for a forecast, because its past data may still be arriving
 	trendsAtMost  = 128             // number of cached results
 	trendsDefault = 24 * time.Hour
 )

@@ -327,8 +327,8 @@ func (w Wall) In(zone *time.Location) acuity.Instant {
 	after := offsetAt(utc.Add(24*time.Hour), zone)
 	t := utc.Add(-before)
 	if before != after && offsetAt(t, zone) != before {
-		// Before the clock change, the time would already be found. It is after the change, unless the hour is
-		// skipped; then the old offset shifts the time forward.
+		// The time is not before the clock change. It is after the change, unless the hour is skipped; then the old
+		// offset shifts the time forward.
 		if late := utc.Add(-after); offsetAt(late, zone) == after {
 			t = late
 		}

@@ -39,7 +39,7 @@ const (
 	pastStep   = time.Minute    // resolution of the restored counts
 )
 
-// Received counts an observation, which the given source sent.
+// Received counts an observation that the given source sent.
 func (p *Past) Received(at ingest.Position, source string, o *acuity.Observation) {
 	when, messages := o.ReceivedAt.Time(), 1
 	if o.Channel == acuity.ChannelHL7 {

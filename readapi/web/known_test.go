@@ -189,7 +189,7 @@ func TestFeedsStateWhatIsKnown(t *testing.T) {
 // TestPastFactors: a factor without a current demand is shown only in the table of its room.
 func TestPastFactors(t *testing.T) {
 	c := unit()
-	// A newborn that was roomed in with its mother 50 hours ago and not updated since.
+	// A newborn that has been with its mother for 50 hours, without an update since.
 	c.Rooms[17] = bed(18, "P12", "Postpartum", "pp-couplet@50h", "nb-stabilization@50h")
 	w := newWard(t, c)
 	for _, path := range []string{"/app", "/app/print", "/board"} {

@@ -11,7 +11,8 @@ import (
 	"svc/internal/seal"
 )
 
-// TestActors: a token represents one person, for one minute and one scope, and only while the person has the role.
+// TestActors: a token represents one person, for one minute and one scope, and only while the person's role permits
+// it.
 func TestActors(t *testing.T) {
 	t.Parallel()
 	ring, err := seal.NewKeyring("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef")

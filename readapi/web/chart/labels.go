@@ -36,7 +36,7 @@ func (l *labeler) width(words string) float64 {
 	return letterWidth * l.size * float64(utf8.RuneCountInString(words))
 }
 
-// box returns the space that a label occupies at a spot, including its margin.
+// box returns the space that a label occupies at a spot.
 func (l *labeler) box(words string, at spot) labelBox {
 	width := l.width(words)
 	left := at.x
