@@ -301,7 +301,7 @@ type notice struct {
 	Code      string       `json:"code"`
 	Path      string       `json:"path"`      // position in the message or body
 	Message   string       `json:"message"`   // what was found and what to do
-	EventType *string      `json:"eventType"` // event type of an HL7 message without effect, such as A05; otherwise null
+	EventType *string      `json:"eventType"` // event type of an HL7 message without effect, such as A05; null for any other
 }
 
 // serveSourceStatus returns the status of one source. All its data is in Redis.

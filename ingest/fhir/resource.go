@@ -52,8 +52,8 @@ type resource struct {
 
 	id, fullURL span
 	address     string // URL of the request, if only that URL contains the id
-	updated     span   // meta.lastUpdated, or else response.lastModified
-	versionID   span   // meta.versionId, or else response.etag
+	updated     span   // meta.lastUpdated or, if missing, response.lastModified
+	versionID   span   // meta.versionId or, if missing, response.etag
 
 	firstIdentifier, lastIdentifier int32
 	firstContained, lastContained   int32

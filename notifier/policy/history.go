@@ -17,7 +17,7 @@ import (
 // releases.
 type History struct {
 	Level acuity.Level
-	Under [3]time.Time // since when the level has been below T1, T2, T3; zero: it is not below
+	Under [3]time.Time // when the level fell below T1, T2, T3; zero: it is not below
 
 	// Changes are the instants of the last [FlapChanges] changes of the level since the digest was closed, oldest
 	// first. Before holds the level before each change.

@@ -188,8 +188,8 @@ func failedStatus(status string) bool {
 	return status == "failed" || status == "undelivered" || status == "canceled"
 }
 
-// twilioSignature returns X-Twilio-Signature: the base64 of the HMAC-SHA1, under the auth token, of the URL and the
-// form's names and values, in order of the names.
+// twilioSignature returns X-Twilio-Signature: the base64 of the HMAC-SHA1, under the auth token, of the URL followed by
+// the form's names and values, in order of the names.
 func twilioSignature(token, address string, form url.Values) string {
 	mac := hmac.New(sha1.New, []byte(token))
 	mac.Write([]byte(address))

@@ -32,7 +32,7 @@ func (s *site) showBoard(w http.ResponseWriter, r *http.Request, session *auth.S
 	page.WritePage(w, r, http.StatusOK, templates.Render("board", p.newUnitPage(frame, u, s.findLayout(session.Hospital), true)))
 }
 
-// These are the hours, by the clock of the hospital, at which a wall uses the dark theme.
+// These are the hours, on the hospital's clock, at which a wall uses the dark theme.
 const (
 	morning = 6
 	evening = 20

@@ -153,7 +153,7 @@ func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 		case days == 1 && local.Hour()%every == 0:
 			list = append(list, chart.Mark{At: at, Words: p.FormatClock(at)})
 		case days > 1 && local.Hour() == 0:
-			if n++; (n-1)%(every/24) == 0 && at.Add(12*time.Hour).Before(t.Until) { //nolint:mnd // a label at the edge does not fit
+			if n++; (n-1)%(every/24) == 0 && at.Add(12*time.Hour).Before(t.Until) { //nolint:mnd // no space for a label at the edge
 				list = append(list, chart.Mark{At: at, Words: p.FormatDate(at)})
 			}
 		}

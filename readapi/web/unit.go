@@ -119,7 +119,7 @@ type headline struct {
 	Shape   string // shape of the level: g, y, o, r
 	Word    string
 	Why     string
-	Since   string // since when the unit has this level, and the previous level
+	Since   string // when the unit reached this level, and the previous level
 	Changed string
 	Band    string // why the page does not show the current state; "" if it does
 	Old     bool   // too old for acts

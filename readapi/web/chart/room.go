@@ -16,7 +16,7 @@ const (
 	mostName          = 27 // maximum number of characters of a name
 )
 
-// shorten truncates a name that does not fit.
+// shorten truncates a name that is too long.
 func shorten(name string) string {
 	letters := []rune(name)
 	if len(letters) <= mostName {

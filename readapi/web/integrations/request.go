@@ -161,7 +161,7 @@ func (d *adminRequest) formVersion() string { return d.r.PostForm.Get("version")
 // formVersionOrNew is [adminRequest.formVersion], but returns [notThere] for a form that creates its resource.
 func (d *adminRequest) formVersionOrNew() string { return cmp.Or(d.formVersion(), notThere) }
 
-// showNotFound responds that the resource does not exist. A resource of another hospital counts as missing.
+// showNotFound responds that the resource does not exist. A resource of another hospital is treated as missing.
 func (d *adminRequest) showNotFound() {
 	d.ShowFault(d.w, d.r, http.StatusNotFound, d.session, "fault.none")
 }
