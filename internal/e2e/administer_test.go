@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestKeysOverHTTP: an administrator creates, uses, rotates and revokes a key. The audit log has an
-// entry for each action, including those of the command line.
+// TestKeysOverHTTP: an administrator creates, uses, rotates and revokes a key. The audit log has an entry for each
+// action, including the actions on the command line.
 func TestKeysOverHTTP(t *testing.T) {
 	t.Parallel() // the test waits until the use of a key is recorded
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"svc/schemas/ledger"
 )
 
-// closedRuns returns the alert episodes that have ended, as the API lists them, and waits until the list can be read.
+// closedRuns waits until the API lists alert episodes, and returns those that have ended.
 func closedRuns(t *testing.T, admin *partner) (all map[string]string) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {
@@ -58,8 +58,8 @@ func awaitPastAlerts(t *testing.T, admin *partner) {
 	})
 }
 
-// TestDevStoppedEarly: a demo that is killed or stopped while its past is being computed has the alert episodes of its 28
-// days after the next start.
+// TestDevStoppedEarly: if a demo is killed or stopped while its past is being computed, it has the alert episodes of
+// its 28 days after the next start.
 func TestDevStoppedEarly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -74,8 +74,8 @@ func TestDevStoppedEarly(t *testing.T) {
 	}
 }
 
-// TestDevAlertHistory: the alert episodes of the demo are the same after Redis has lost everything, after a restart,
-// which starts Redis empty, and after kill -9.
+// TestDevAlertHistory: the alert episodes of the demo are the same after Redis loses everything, after a restart (which
+// starts Redis empty), and after kill -9.
 func TestDevAlertHistory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -110,7 +110,7 @@ func TestDevAlertHistory(t *testing.T) {
 	same("after kill -9", closedRuns(t, admin()))
 }
 
-// writeClosedRuns appends ended alert runs to the ledger as the notifier wrote them, one for each age in days, the oldest
+// writeClosedRuns appends ended alert runs to the ledger in the notifier's format: one for each age in days, oldest
 // first.
 func (s *system) writeClosedRuns(hospital string, ages ...int) {
 	s.t.Helper()
@@ -138,8 +138,8 @@ func (s *system) writeClosedRuns(hospital string, ages ...int) {
 	}
 }
 
-// TestAlertHistoryOnServers: on a real Kafka and Redis, the episodes of the last 90 days are listed from the ledger, also
-// after Redis has lost everything, after kill -9 of the notifier, and after both. Older ones are not.
+// TestAlertHistoryOnServers: on a real Kafka and Redis, the episodes of the last 90 days are listed from the ledger,
+// even after Redis has lost everything, after kill -9 of the notifier, and after both. Older episodes are not listed.
 func TestAlertHistoryOnServers(t *testing.T) {
 	kafka, own := ownRedis(t)
 	s := startSystemOn(t, kafka, own, []string{"SVC_SECRETS_KEY=a key for tests, 32 characters and more"}, "north")

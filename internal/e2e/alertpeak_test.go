@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestAlertPeak: alerts to people contain the peak of the forecast, if the forecast has one.
+// TestAlertPeak: alerts to people contain the forecast's peak, if there is one.
 func TestAlertPeak(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -17,7 +17,7 @@ func TestAlertPeak(t *testing.T) {
 	r := &receiver{}
 	r.Server = httptest.NewServer(r)
 	defer r.Close()
-	p.accepted(t, "staffing", `{"nursesOnDuty":200,"callStaffAvailable":true}`) // green, whatever the history
+	p.accepted(t, "staffing", `{"nursesOnDuty":200,"callStaffAvailable":true}`) // green, whatever the history contains
 	p.sendEvents(t, simulatedEvents(t, 1, 3))
 	p.predicted(t, time.Minute)
 	d.say("webhooks", "add", r.URL, "--events", "surge.alert")
@@ -38,7 +38,7 @@ func TestAlertPeak(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &alert); err != nil || alert.Data.OpenRooms == nil || alert.Data.Peak == nil {
 		t.Fatalf("no peak: %v %s", err, body)
 	}
-	// The answer of predict has the same peak, because its state is at most a minute newer.
+	// The response from predict has the same peak, because its state is at most a minute newer.
 	got, want := alert.Data.Peak, f.StaffingForecast.Peak
 	for _, h := range f.StaffingForecast.Hours {
 		if h.End.Equal(got.At) && (!got.At.Equal(want.At) || got.NursesP90 != want.NursesP90) {

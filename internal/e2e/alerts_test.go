@@ -52,7 +52,7 @@ func (d *desk) acknowledge(link string) {
 	d.t.Helper()
 	open := func(method string) (page string) {
 		d.t.Helper()
-		eventually(d.t, 20*time.Second, func() error { // on 503 the page asks the reader to try again
+		eventually(d.t, 20*time.Second, func() error { // on a 503, the page asks the user to try again
 			request, err := http.NewRequest(method, link, http.NoBody)
 			if err != nil {
 				d.t.Fatal(err)
@@ -101,8 +101,8 @@ func (d *desk) acknowledge(link string) {
 	eventually(d.t, 10*time.Second, listed)
 }
 
-// TestDevAlerts: a new user enters the people on duty, raises the level, and reads in /dev/outbox
-// the messages that a production system would send.
+// TestDevAlerts: a new user enters the people on duty, raises the level, and reads the messages that a production
+// system would send in /dev/outbox.
 func TestDevAlerts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -244,8 +244,8 @@ func TestAlertsOnServers(t *testing.T) {
 		return nil
 	})
 
-	// The unit that did not acknowledge was raised later. By the time its director is called, an
-	// escalation of the other unit would have been sent.
+	// The unit that did not acknowledge was raised later. By the time its director is called, an escalation for the
+	// other unit would have been sent, too.
 	relay.await(t, "director@south.example", 2*time.Minute)
 	if n := relay.count("director@north.example"); n != 0 {
 		t.Errorf("escalated %d times though answered", n)
@@ -387,7 +387,7 @@ func (s *relaySession) Data(r io.Reader) error {
 
 const gatewayToken = "the token of the gateway"
 
-// smsGateway accepts the signed SMS requests of svc.
+// smsGateway accepts signed SMS requests from svc.
 type smsGateway struct {
 	t   *testing.T
 	mu  sync.Mutex
@@ -433,7 +433,7 @@ func (g *smsGateway) await(t *testing.T, unit string) (sms smsMessage) {
 	return sms
 }
 
-// receipt sends the receipt of an SMS, and checks that a forged receipt is refused.
+// receipt sends the delivery receipt for an SMS, and checks that a forged receipt is refused.
 func (g *smsGateway) receipt(t *testing.T, base string, m smsMessage, status string) {
 	t.Helper()
 	if !strings.HasPrefix(m.Callback, base+"/api/public/sms/http?") {

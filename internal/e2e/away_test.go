@@ -23,8 +23,8 @@ func TestFeedsToVerdict(t *testing.T) {
 	s.verify(nil)
 }
 
-// TestFlush empties Redis. Reads return 503 until the view is rebuilt, and then the same bytes as
-// before. A 404 would make a nurse believe that the unit does not exist.
+// TestFlush empties Redis. Until the view is rebuilt, reads return 503; then they return the same bytes as before. A
+// 404 would make a nurse believe that the unit does not exist.
 func TestFlush(t *testing.T) {
 	kafka, redis := ownRedis(t)
 	s := startSystemOn(t, kafka, redis, nil, "north", "south")
@@ -78,7 +78,7 @@ func TestRedisStops(t *testing.T) {
 	s.redis.stop(t)
 	l.awaitMore(t, 50) // ingest does not need Redis
 	p := s.partners[0]
-	eventually(t, 30*time.Second, func() error { // until the outage is detected, a write waits two seconds
+	eventually(t, 30*time.Second, func() error { // until svc detects the outage, each write waits two seconds
 		var in ingested
 		a := p.post(t, "clinical", `{"roomId":1,"signals":[]}`)
 		if into(t, a.Data, &in); a.status != http.StatusOK || in.Applied {
@@ -178,8 +178,8 @@ func TestLimitsOnRedis(t *testing.T) {
 	limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return viewtest.Open(t, "redis://"+server.address) }})
 }
 
-// TestViewOnRedis runs the conformance suite of the view on a real Redis. Without SVC_E2E, `go
-// test` runs the suite on the embedded one.
+// TestViewOnRedis runs the conformance suite of the view on a real Redis. Without SVC_E2E, `go test` runs the suite on
+// an embedded Redis.
 func TestViewOnRedis(t *testing.T) {
 	_, server := ownRedis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.address})

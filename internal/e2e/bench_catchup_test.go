@@ -11,19 +11,19 @@ import (
 	"svc/schemas"
 )
 
-// BenchmarkCatchUp measures how fast a processor catches up with a shift of 12 hours of 300
-// hospitals of 20 rooms: 500,000 observations in 24 partitions. The baseline copies the same
-// records in transactions of 100 ms, without decoding them.
+// BenchmarkCatchUp measures how fast a processor catches up with a 12-hour shift of 300 hospitals with 20 rooms each:
+// 500,000 observations in 24 partitions. The baseline copies the same records in transactions of 100 ms, without
+// decoding them.
 //
-// Both runs use a warm broker: a processor and five copies have read 300,000 records of other
-// topics. In the first minutes of a broker, its Java just-in-time compiler used more than half of
-// the broker's time on two processors, which a broker in operation does not spend. The warm-up
-// removes only part of that. compile-us/record is the rest, as part of broker-us/record; if it is
-// high, the reported records per second are too low.
+// Both runs use a warm broker: a processor and five copies have already read 300,000 records of other topics. In a
+// broker's first minutes, its Java just-in-time compiler used more than half of the broker's time on two processors; a
+// broker in operation does not spend that time. The warm-up removes only part of that. compile-us/record is the part
+// that remains, and is included in broker-us/record; if compile-us/record is high, the reported records per second are
+// too low.
 //
-// Two more figures explain the rate. idle-us/record is the idle time of all processors of the
-// machine: the most that more parallel work could gain. stalled-us/record is the time that ready
-// threads of svc waited for a processor; only less work reduces it.
+// Two more figures explain the rate. idle-us/record is the idle time of all processors of the machine: the most that
+// more parallel work could gain. stalled-us/record is the time for which runnable threads of svc waited for a
+// processor; only less work reduces it.
 func BenchmarkCatchUp(b *testing.B) {
 	const partitions, records, hospitals, rooms = 24, 500_000, 300, 20
 	warmUp(b, partitions, hospitals, rooms)
@@ -63,7 +63,7 @@ func (s *system) catchUp(b *testing.B, partitions int32, records int) {
 	b.ReportMetric(left.Seconds()*1e6/float64(records), "idle-us/record")
 	b.ReportMetric(n.stalled(b).Seconds()*1e6/float64(records), "stalled-us/record")
 	b.ReportMetric(broker.Seconds()*1e6/float64(records), "broker-us/record")
-	b.ReportMetric(compiled.Seconds()*1e6/float64(records), "compile-us/record") // of the broker
+	b.ReportMetric(compiled.Seconds()*1e6/float64(records), "compile-us/record") // by the broker
 	b.ReportMetric(n.status(b, "VmHWM"), "peak-MiB")
 	machineLoad(b)
 	n.stop()
@@ -85,13 +85,13 @@ func (n *node) rate(b *testing.B, private string, records int) (perSecond float6
 		select {
 		case <-n.exited:
 			b.Fatalf("the processor ended:\n%s", n.logged())
-		case <-time.After(200 * time.Millisecond): // a process needs about 2 ms to serve all its metrics
+		case <-time.After(200 * time.Millisecond): // a process takes about 2 ms to serve all its metrics
 		}
 	}
 }
 
-// copyRaw is the baseline: consume, produce and commit in transactions of 100 ms. It returns
-// records per second, counted from the first poll that returns a record.
+// copyRaw is the baseline: it consumes, produces and commits in transactions of 100 ms. It returns the records per
+// second, counted from the first poll that returns a record.
 func (s *system) copyRaw(b *testing.B, name string, turn time.Duration, partitions int32, records int) float64 {
 	b.Helper()
 	to := s.topic(b, name+"-copy", partitions)

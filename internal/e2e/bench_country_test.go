@@ -33,19 +33,18 @@ type country struct {
 
 const countryShift = 12 * time.Hour
 
-// BenchmarkCountry runs one processor, one notifier and one HTTP process for all hospitals of a
-// country: COUNTRY_HOSPITALS (2,700) of 20 rooms, each with COUNTRY_INPUTS (270) inputs in a shift
-// of 12 hours, on 48 partitions. After the shift, COUNTRY_RATE (6,000) inputs per second arrive for
-// COUNTRY_FOR (5m). No hospital has a webhook endpoint.
+// BenchmarkCountry runs one processor, one notifier and one HTTP process for all hospitals of a country:
+// COUNTRY_HOSPITALS (2,700) with 20 rooms each, and COUNTRY_INPUTS (270) inputs per hospital in a 12-hour shift, on 48
+// partitions. After the shift, COUNTRY_RATE (6,000) inputs per second arrive for COUNTRY_FOR (5m). No hospital has a
+// webhook endpoint.
 //
-// The inputs are written to the log directly, so ingest is not part of the load. applied/s is the
-// mean from the first input until the last one is applied. oldest-s is the longest time that an
-// input waited, sampled each second. The -KiB figures are per hospital: live is the heap after a
-// garbage collection, resident is the memory of the process. The B figures are bytes per input in
-// the log of observations, in the log of verdicts, and in Redis, as one broker stores them without
-// replicas; of snapshots, they are bytes per record, which is an hour of a hospital. The inputs of
-// the shift are written in large batches; those of the figures that begin with live are not.
-// start-s is the time from the start of a process until it is ready.
+// The inputs are written to the log directly, so ingest is not part of the load. applied/s is the mean from the first
+// input until the last one is applied. oldest-s is the longest time that an input waited, sampled each second. The -KiB
+// figures are per hospital: live is the heap after a garbage collection, resident is the memory of the process. The B
+// figures are bytes per input in the log of observations, in the log of verdicts (each as one broker stores it, without
+// replicas), and in Redis. For snapshots, they are bytes per record; a record is one hour of one hospital. The inputs
+// of the shift are written in large batches; the inputs behind the figures that begin with live are not. start-s is the
+// time from the start of a process until it is ready.
 func BenchmarkCountry(b *testing.B) {
 	size := country{partitions: 48, rooms: 20}
 	size.hospitals, _ = howOften(b, "COUNTRY_HOSPITALS", 2700)
@@ -115,7 +114,7 @@ func (s *system) shift(b *testing.B, size *country) {
 	s.startRole(b, "http", size, "run", "ingest,read", "--listen", "127.0.0.1:"+mustFreePort(b))
 }
 
-// restoreAll restarts the processor and reports how long it restores its partitions.
+// restoreAll restarts the processor and reports how long the processor takes to restore its partitions.
 func (s *system) restoreAll(b *testing.B) {
 	b.Helper()
 	began := time.Now()

@@ -11,9 +11,9 @@ import (
 	"svc/internal/analysis/archive"
 )
 
-// BenchmarkExportKafka measures svc export of the observations of a real Kafka as Parquet: the time
-// of the whole process, and its peak resident memory. The export of a busy log has a few large
-// files; that of a quiet log of months has thousands of small ones.
+// BenchmarkExportKafka measures how long svc export takes to export the observations in a real Kafka as Parquet, and
+// its peak resident memory. The export of a busy log has a few large files; the export of months of a quiet log has
+// thousands of small ones.
 func BenchmarkExportKafka(b *testing.B) {
 	for name, log := range map[string]struct {
 		records, hospitals int

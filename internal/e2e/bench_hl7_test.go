@@ -32,10 +32,9 @@ func admission(n int) string {
 		now, event, n, visit, room)
 }
 
-// BenchmarkIngestHL7 posts HL7 messages of 8 hospitals over 32 connections to svc on a real Kafka
-// with acks=all. In the first run, svc answers when the message is durable (Prefer: respond-async);
-// in the second, when the verdict contains it. A run ends when all messages are applied. Before
-// each run, bare clients send the same messages.
+// BenchmarkIngestHL7 posts HL7 messages of 8 hospitals over 32 connections to svc on a real Kafka with acks=all. In the
+// first run, svc responds once the message is durable (Prefer: respond-async); in the second, once the verdict contains
+// it. A run ends when all messages are applied. Before each run, bare clients send the same messages.
 func BenchmarkIngestHL7(b *testing.B) {
 	hospitals := make([]string, 8)
 	for i := range hospitals {
@@ -63,10 +62,9 @@ func BenchmarkIngestHL7(b *testing.B) {
 	}
 }
 
-// bareSenders is the baseline: bare clients over the same number of connections. In the first run,
-// each waits until its message is stored; in the second, until its message was copied in a
-// transaction and read committed. The first run is also the warm-up: a fresh broker is ten times as
-// slow until its Java code is compiled.
+// bareSenders is the baseline: bare clients over the same number of connections. In the first run, each waits until its
+// message is stored; in the second, until its message has been copied in a transaction and read with read_committed.
+// The first run is also the warm-up: a fresh broker is ten times as slow until its Java code is compiled.
 func (s *system) bareSenders(b *testing.B) (run, stop func()) {
 	b.Helper()
 	around, stop := s.rawLoop(b)
@@ -82,8 +80,8 @@ func (s *system) bareSenders(b *testing.B) (run, stop func()) {
 	}, stop
 }
 
-// storm sends over all connections until all messages are applied. It reports messages per second
-// and processor time per message.
+// storm sends over all connections until all messages are applied. It reports the messages per second and the processor
+// time per message.
 func (s *system) storm(b *testing.B, name string, ingest, processor *node, applied func() float64, connect func(c int) (send func(message string) error)) {
 	b.Helper()
 	before, busyIngest, busyProcessor, busyKafka := applied(), ingest.busy(b), processor.busy(b), s.kafka.busy(b)
@@ -111,8 +109,7 @@ func (s *system) storm(b *testing.B, name string, ingest, processor *node, appli
 
 const connections = 32
 
-// closedLoop calls do over all connections, each again as soon as it returns, and returns the calls
-// per second.
+// closedLoop calls do repeatedly on every connection, without a pause between calls, and returns the calls per second.
 func closedLoop(b *testing.B, lasting time.Duration, do func(c, n int) error) float64 {
 	b.Helper()
 	var count atomic.Int64
@@ -172,8 +169,7 @@ func postHL7(p *partner, client *http.Client, prefer, message string) error {
 	return nil
 }
 
-// BenchmarkIngestMLLP repeats BenchmarkIngestHL7 over MLLP, where the answer follows when the
-// message is durable.
+// BenchmarkIngestMLLP repeats BenchmarkIngestHL7 over MLLP, which acknowledges a message once it is durable.
 func BenchmarkIngestMLLP(b *testing.B) {
 	hospitals := make([]string, 8)
 	for i := range hospitals {

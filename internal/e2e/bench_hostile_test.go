@@ -39,7 +39,7 @@ func BenchmarkHostileKafka(b *testing.B) {
 	against(b, s.partners[1:], s.partners[0], s.front, s.processor("p1"), s.processor("p2"))
 }
 
-// against reports the answers to calm hospitals, first without a hostile one and then with it.
+// against reports how calm hospitals are answered, first without the hostile hospital and then with it.
 func against(b *testing.B, calm []*partner, foe *partner, nodes ...*node) {
 	b.Helper()
 	lasting, err := time.ParseDuration(cmp.Or(os.Getenv("E2E_HOSTILE"), "20s"))
@@ -105,7 +105,7 @@ func writes(b *testing.B, calm []*partner, lasting time.Duration) (took []time.D
 	return took, int(pending.Load())
 }
 
-// attack sends hostile bodies until stop is called. stop reports the status codes of the answers.
+// attack sends hostile bodies until stop is called. stop reports the status codes of the responses.
 func attack(b *testing.B, foe *partner) (stop func()) {
 	b.Helper()
 	var (
@@ -153,8 +153,8 @@ func attack(b *testing.B, foe *partner) (stop func()) {
 	}
 }
 
-// appliedNow returns an error unless a write of a hospital is already applied when it is answered.
-// Then all its earlier writes are applied, too.
+// appliedNow returns an error unless a hospital's write is already applied when it is answered. In that case all
+// earlier writes of the hospital are applied, too.
 func appliedNow(p *partner) error {
 	a, err := p.do(http.MethodPost, "/api/ingest/staffing", "application/json", `{"nursesOnDuty":3}`)
 	switch {

@@ -50,7 +50,7 @@ func startNotify(b *testing.B, units int) *notified {
 	}
 	n.side.answers(func(r *http.Request) int {
 		if done, ok := n.arrived.LoadAndDelete(r.Header.Get("webhook-id")); ok {
-			close(done.(chan struct{})) //nolint:errcheck // no other type is stored
+			close(done.(chan struct{})) //nolint:errcheck // only such channels are stored
 		}
 		return http.StatusNoContent
 	})
@@ -89,9 +89,9 @@ func (n *notified) change(unit int) (arrived chan struct{}, err error) {
 
 var errArrival = errors.New("an event did not arrive")
 
-// BenchmarkNotifyKafka measures the time from a change in Kafka to its receipt by an endpoint over
-// HTTPS, at 500 changes per second. For comparison, bare clients append a record, read it
-// committed, append another, and post it. Then the benchmark measures the maximum rate.
+// BenchmarkNotifyKafka measures the time from a change in Kafka to its receipt by an endpoint over HTTPS, at 500
+// changes per second. For comparison, bare clients append a record, read it with read_committed, append another record,
+// and post it. Then the benchmark measures the maximum rate.
 func BenchmarkNotifyKafka(b *testing.B) {
 	const units = 12
 	n := startNotify(b, units)

@@ -12,19 +12,18 @@ import (
 	"time"
 )
 
-// BenchmarkPeers compares svc with Kafka Streams, which does a simple part of the same work with
-// the same guarantees, on the same broker. Each of the three rounds runs one after the other, so
-// that both have the same share of a busy machine; the ratios are of the medians.
+// BenchmarkPeers compares svc with Kafka Streams, which does a simple part of the same work with the same guarantees,
+// on the same broker. Each of the three rounds runs svc and Kafka Streams one after the other, so that both have the
+// same share of a busy machine; the ratios compare the medians.
 //
-// SVC_PEERS names a folder with the peers: streams is a Maven project, which kstreams runs, and
-// gopeers a program in Go, which fills topics and measures. PEERS_RECORDS (500,000) is the number of
-// records to catch up with.
+// SVC_PEERS names a folder with the peers: streams is a Maven project, which kstreams runs, and gopeers is a Go program
+// that fills topics and measures. PEERS_RECORDS (500,000) is the number of records to catch up with.
 //
-// An x-streams figure is svc divided by Streams. Streams is warm after its first 40% of the records;
-// x-streams-first includes them.
+// An x-streams figure is svc divided by Streams. Streams is warm after its first 40% of the records; x-streams-first
+// includes them.
 func BenchmarkPeers(b *testing.B) {
 	if why := peersMissing(); why != "" {
-		fmt.Println("Peers: not run,", why) // the reason of a skipped benchmark is not printed
+		fmt.Println("Peers: not run,", why) // go test does not print why a benchmark is skipped
 		b.Skip(why)
 	}
 	records, _ := howOften(b, "PEERS_RECORDS", 500_000)
@@ -76,7 +75,7 @@ func BenchmarkPeers(b *testing.B) {
 	}
 }
 
-// peersMissing says what BenchmarkPeers needs and does not have, or returns "".
+// peersMissing returns what BenchmarkPeers needs but does not have, or "".
 func peersMissing() string {
 	dir := os.Getenv("SVC_PEERS")
 	switch {
@@ -100,7 +99,7 @@ func peersMissing() string {
 	return ""
 }
 
-// peers are the built peers with a topic of records.
+// peers are the built peer programs, with a topic of records for them.
 type peers struct {
 	dir     string
 	records int
@@ -144,11 +143,11 @@ func (p *peers) run(b *testing.B, dir string, env []string, name string, args ..
 	return string(out)
 }
 
-// drained matches the figures of the program's drain: records per second warm and before, peak memory.
+// drained matches the output of the drain program: records per second when warm and before, and peak memory.
 var drained = regexp.MustCompile(`steady (\d+) rec/s .* warm-up part (\d+) rec/s .* peak=(\d+) MiB`)
 
-// drain lets Kafka Streams catch up with the topic. It returns the records per second once it is warm,
-// those from its first record, and its peak memory in MiB.
+// drain lets Kafka Streams catch up with the topic. It returns the records per second once Kafka Streams is warm and
+// from the first record on, and its peak memory in MiB.
 func (p *peers) drain(b *testing.B) (warm, first, peak float64) {
 	b.Helper()
 	warming := p.records * 2 / 5
@@ -159,7 +158,7 @@ func (p *peers) drain(b *testing.B) (warm, first, peak float64) {
 	return f[0], float64(p.records) / seconds, f[2]
 }
 
-// delayed matches the figures of the program's lat: milliseconds from a record to its result.
+// delayed matches the output of the lat program: milliseconds from a record to its result.
 var delayed = regexp.MustCompile(`e2e p50=([\d.]+) .*?p99=([\d.]+) `)
 
 // latency returns the milliseconds from a record to its committed result, at 500 records per second.
@@ -170,7 +169,7 @@ func (p *peers) latency(b *testing.B, lasting time.Duration) (p50, p99 float64) 
 	return f[0], f[1]
 }
 
-// matched returns the numbers that an expression finds in an output.
+// matched returns the numbers that the groups of an expression match in an output.
 func matched(b *testing.B, expression *regexp.Regexp, out string) (numbers []float64) {
 	b.Helper()
 	found := expression.FindStringSubmatch(out)

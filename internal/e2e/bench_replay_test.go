@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// BenchmarkSenderBesideReplay measures the time to an answer at 300 requests per second: without
-// other work, during svc replay, and during svc export. Replay and export run at full speed and
-// restart when they end. The log has 300,000 observations in addition to the requests of the
-// senders.
+// BenchmarkSenderBesideReplay measures the response time at 300 requests per second: without other work, during svc
+// replay, and during svc export. Replay and export run at full speed and restart when they end. The log has 300,000
+// observations in addition to the requests of the senders.
 func BenchmarkSenderBesideReplay(b *testing.B) {
 	s := startSystem(b, "north", "south", "west")
 	processor := s.processor("sender")
@@ -36,12 +35,12 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 	}
 	openLoop(b, 300, 20*time.Second, sends(s.partners)) // until the broker is warm
 	p50, p99 := map[string][]float64{}, map[string][]float64{}
-	for b.Loop() { // in turns, because the machine may have other work
+	for b.Loop() { // alternates, because the machine may have other work
 		for _, row := range beside {
 			stop := func() {}
 			if row.args != nil {
 				stop = s.again(b, row.args)
-				time.Sleep(time.Second) // excludes the start, which is a small part of the minutes that a replay of a week lasts
+				time.Sleep(time.Second) // excludes the start, which is negligible in the minutes that the replay of a week takes
 			}
 			took := openLoop(b, 300, 5*time.Second, sends(s.partners))
 			stop()

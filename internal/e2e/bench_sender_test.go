@@ -62,8 +62,7 @@ func sends(partners []*partner) func(n int) error {
 	}
 }
 
-// BenchmarkSenderDev measures the time to an answer of svc dev that reports the effect of the
-// record, at 300 requests per second.
+// BenchmarkSenderDev measures how long svc dev takes to return the effect of a record, at 300 requests per second.
 func BenchmarkSenderDev(b *testing.B) {
 	d := startDev(b, b.TempDir())
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
@@ -75,8 +74,8 @@ func BenchmarkSenderDev(b *testing.B) {
 	}
 }
 
-// BenchmarkSenderKafka repeats BenchmarkSenderDev on a real Kafka at 500 requests per second. For
-// comparison, bare clients append a record, copy it in a transaction and read it committed.
+// BenchmarkSenderKafka repeats BenchmarkSenderDev on a real Kafka at 500 requests per second. For comparison, bare
+// clients append a record, copy it in a transaction, and read it with read_committed.
 func BenchmarkSenderKafka(b *testing.B) {
 	s := startSystem(b, "north", "south", "west")
 	processor := s.processor("sender")
@@ -91,9 +90,9 @@ func BenchmarkSenderKafka(b *testing.B) {
 	}
 }
 
-// compareSenders alternates between both sides and reports the fastest turn of each, because the
-// machine may have other work. The first turns are the warm-up: a fresh broker is tens of times
-// slower, and becomes faster with each turn.
+// compareSenders alternates between the bare clients and svc, and reports the fastest turn of each, because the machine
+// may have other work. The first turns are the warm-up: a fresh broker is tens of times slower, and becomes faster with
+// each turn.
 func compareSenders(b *testing.B, bare, ours func(n int) error) {
 	b.Helper()
 	const warming, counted = 2, 3
@@ -123,8 +122,8 @@ func compareSenders(b *testing.B, bare, ours func(n int) error) {
 	machineLoad(b)
 }
 
-// rawLoop is the baseline of the sender's answer: three bare clients. The middle one commits after
-// each poll, as the configured processor does.
+// rawLoop is the baseline for the response time: three bare clients. The second client commits after each poll, as the
+// configured processor does.
 func (s *system) rawLoop(b *testing.B) (do func(n int) error, stop func()) {
 	b.Helper()
 	in, out := s.topic(b, "raw-in", partitions), s.topic(b, "raw-out", partitions)
@@ -170,7 +169,7 @@ func (s *system) rawLoop(b *testing.B) (do func(n int) error, stop func()) {
 		for ctx.Err() == nil {
 			reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
 				if done, ok := waiting.LoadAndDelete(string(r.Value)); ok {
-					close(done.(chan struct{})) //nolint:errcheck // no other type is stored
+					close(done.(chan struct{})) //nolint:errcheck // only such channels are stored
 				}
 			})
 		}

@@ -18,14 +18,14 @@ import (
 	"svc/schemas"
 )
 
-// BenchmarkRestore lets a processor restore one partition in which 200 hospitals have made 300,000
-// changes in seven days.
+// BenchmarkRestore lets a processor restore one partition in which 200 hospitals have made 300,000 changes in seven
+// days.
 //
-// start-to-ready-ms is the time from the start of the process until it is ready. restore-ms is the
-// part after the group has assigned the partition: asking for its end, the barrier, reading,
-// decoding, deriving. MB/s are the decompressed keys and values of the last checkpoint and later
-// records, divided by restore-ms; start-MB/s divides them by the whole time. cpu-ms is the
-// processor time of the process, because the wall clock of a busy machine means little.
+// start-to-ready-ms is the time from the start of the process until it is ready. restore-ms is the part after the group
+// has assigned the partition: requesting the end offset, the barrier, reading, decoding and deriving. MB/s are the
+// decompressed keys and values of the last checkpoint and later records, divided by restore-ms; start-MB/s divides them
+// by the whole time. cpu-ms is the processor time of the process, because wall-clock time says little on a busy
+// machine.
 func BenchmarkRestore(b *testing.B) {
 	const records, hospitals, rooms = 300_000, 200, 20
 	s := bench(b, 1)
@@ -38,8 +38,8 @@ func BenchmarkRestore(b *testing.B) {
 		}
 		return nil
 	})
-	// Wait until the history has processed and committed all changes, so that it does not process
-	// them during the restore.
+	// Wait until the history processor has processed and committed all changes, so that it does not process them during
+	// the restore.
 	eventually(b, time.Minute, func() error {
 		lag, err := figure(private, "svc_history_lag_records")
 		if err != nil || lag > 0 {
@@ -61,7 +61,7 @@ func (s *system) restore(b *testing.B) {
 	b.Helper()
 	began := time.Now()
 	n, _ := s.measured("restored")
-	restored := `"partitions restored","group":"` + s.prefix + verdict.Group + `"` // the history restores partitions as well
+	restored := `"partitions restored","group":"` + s.prefix + verdict.Group + `"` // the history processor restores partitions, too
 	select {
 	case <-n.says(restored):
 	case <-n.exited:
@@ -91,8 +91,8 @@ func (s *system) restore(b *testing.B) {
 	n.stop()
 }
 
-// BenchmarkNotifyStart starts a notifier on a log in which 300 hospitals without an endpoint have
-// made 500,000 observations. peak-MiB is its peak resident memory until it has read the whole log.
+// BenchmarkNotifyStart starts a notifier on a log in which 300 hospitals without an endpoint have made 500,000
+// observations. peak-MiB is its peak resident memory up to the time at which it has read the whole log.
 func BenchmarkNotifyStart(b *testing.B) {
 	const partitions, records, hospitals, rooms = 24, 500_000, 300, 20
 	s := bench(b, partitions)
@@ -151,7 +151,7 @@ func devStart(b *testing.B, records, rooms int) {
 
 	feeds := loadgen.New(1, rooms, acuity.At(time.Now().Add(-24*time.Hour)), time.Second)
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
-	for i := range rooms { // a unit on a full day
+	for i := range rooms { // a full unit
 		p.accepted(b, "clinical", fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","status":"active"}]}`, i+1))
 	}
 	b.ReportMetric(d.status(b, "VmRSS"), "resident-MiB")

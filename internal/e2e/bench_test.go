@@ -25,8 +25,8 @@ import (
 // run: bare clients that transfer the same bytes with the same guarantees. docs/performance.md
 // lists the figures.
 
-// bench returns a system with a unique topic prefix and topics of the given number of partitions. A
-// processor has created the topics and has ended.
+// bench returns a system with a unique topic prefix and topics of the given number of partitions. A processor has
+// created the topics and exited.
 func bench(b *testing.B, partitions int) *system {
 	b.Helper()
 	kafka, redis := needServers(b)
@@ -113,8 +113,8 @@ func figure(private, name string) (float64, error) {
 	return 0, fmt.Errorf("no figure %s", name)
 }
 
-// status reads a line of /proc/<pid>/status in MiB. VmHWM is the peak of the resident memory,
-// VmRSS its current size.
+// status reads a line of /proc/<pid>/status in MiB. VmHWM is the peak resident memory; VmRSS is the current resident
+// memory.
 func (n *node) status(b testing.TB, name string) float64 {
 	b.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.cmd.Process.Pid))
@@ -134,8 +134,7 @@ func (n *node) status(b testing.TB, name string) float64 {
 	return 0
 }
 
-// busy returns the processor time of the node, which other load on the machine affects less than
-// the wall clock.
+// busy returns the processor time of the node. Other load on the machine affects it less than wall-clock time.
 func (n *node) busy(b *testing.B) time.Duration {
 	b.Helper()
 	return busy(b, n.cmd.Process.Pid)
@@ -221,8 +220,8 @@ func hundredths(b *testing.B, fields []string) time.Duration {
 	return time.Duration(sum) * 10 * time.Millisecond
 }
 
-// stalled returns the time that ready threads of the node waited because all processors were busy.
-// On a busy machine the wall clock includes that time.
+// stalled returns the time for which runnable threads of the node waited because all processors were busy. On a busy
+// machine, wall-clock time includes that wait.
 func (n *node) stalled(b *testing.B) time.Duration {
 	b.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", n.cmd.Process.Pid))
@@ -255,7 +254,7 @@ func percentile(all []time.Duration, p int) float64 {
 	return float64(all[min(len(all)-1, len(all)*p/100)]) / float64(time.Millisecond)
 }
 
-// machineLoad reports the load average of the last minute, because other load changes the figures.
+// machineLoad reports the load average over the last minute, because other load changes the figures.
 func machineLoad(b *testing.B) {
 	b.Helper()
 	content, err := os.ReadFile("/proc/loadavg")

@@ -20,14 +20,14 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// browser is a Chromium that web/driver.mjs drives. The tests of a suite share it.
+// browser is a Chromium that web/driver.mjs drives. All tests of a suite share one browser.
 type browser struct {
 	mu  sync.Mutex
 	in  io.WriteCloser
 	out *bufio.Scanner
 }
 
-// startBrowser starts a browser, which is closed when the test ends.
+// startBrowser starts a browser, and closes it when the test ends.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
 	program, env := runtimes.Browser(t)
@@ -148,7 +148,7 @@ func (b *browser) window(t testing.TB, base string, as viewing) *view {
 		"origin": base, "width": as.width, "height": as.height, "theme": as.theme(), "script": !as.noScript, "language": language,
 	}, nil)
 	t.Cleanup(func() {
-		b.do("close", map[string]any{"name": v.name}, nil) //nolint:errcheck // it may be closed
+		b.do("close", map[string]any{"name": v.name}, nil) //nolint:errcheck // it may already be closed
 	})
 	return v
 }
@@ -191,7 +191,7 @@ func (v *view) wants(path string, status int) {
 	}
 }
 
-// signIn opens a sign-in link and presses the button of its page.
+// signIn opens a sign-in link and presses the button on the page.
 func (v *view) signIn(link string) {
 	v.t.Helper()
 	v.wants(link, 200)
@@ -201,7 +201,7 @@ func (v *view) signIn(link string) {
 	}
 }
 
-// openWall signs a wall display in by its link.
+// openWall signs in a wall display with its link.
 func (v *view) openWall(link string) {
 	v.t.Helper()
 	v.wants(link, 200)
@@ -262,7 +262,7 @@ func (v *view) content() (html string) {
 	return html
 }
 
-// shoot saves a screenshot in the folder of pictures.
+// shoot saves a screenshot in the folder that pictures returns.
 func (v *view) shoot(name string) {
 	v.t.Helper()
 	v.do("shot", map[string]any{"path": filepath.Join(pictures(v.t), name+".png"), "full": false}, nil)

@@ -21,7 +21,7 @@ type partner struct {
 
 func newPartner(base, hospital, key string) *partner {
 	return &partner{base: base, hospital: hospital, key: key, http: &http.Client{
-		Timeout:   time.Minute, // long enough that a request that hangs shows in its duration
+		Timeout:   time.Minute, // long enough for the duration of a hanging request to stand out
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 	}}
 }
@@ -101,7 +101,7 @@ func (p *partner) honored(t testing.TB) {
 	})
 }
 
-// String formats an answer for a test report.
+// String formats an answer for test output.
 func (a *answer) String() string {
 	if a == nil {
 		return "no answer"
@@ -118,7 +118,7 @@ func (p *partner) post(t testing.TB, feed, body string) *answer {
 	return a
 }
 
-// accepted posts a body until it is applied, like [partner.sendUntilApplied].
+// accepted posts a body until it is applied, as [partner.sendUntilApplied] does.
 func (p *partner) accepted(t testing.TB, feed, body string) ingested {
 	t.Helper()
 	a, once := p.sendUntilApplied(t, feed, body, "accepted-"+strconv.FormatInt(acceptedKeys.Add(1), 10))
@@ -145,7 +145,7 @@ func (p *partner) get(t testing.TB, path string, headers ...string) *answer {
 	return a
 }
 
-// readUnit gets the state of the unit and retries after 503, as a reader on a slow machine does.
+// readUnit gets the state of the unit and retries after 503, because a slow machine may be behind.
 func (p *partner) readUnit(t testing.TB) (a *answer) {
 	const path = "/api/v1/unit-state"
 	t.Helper()

@@ -18,15 +18,15 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// composed is an installation by deploy/compose.yaml with a separate project, network and port.
+// composed is an installation from deploy/compose.yaml with its own project, network and port.
 type composed struct {
 	t   *testing.T
 	env []string
 }
 
-// TestCompose runs the commands of docs/deployment.md for Docker Compose, then the quickstart of
-// the README against the address that the commands print. All roles of the API answer at that
-// address, each role is ready, and Prometheus scrapes every process.
+// TestCompose runs the commands of docs/deployment.md for Docker Compose, then the quickstart in the README against the
+// address that the commands print. All API roles respond at that address, each role is ready, and Prometheus scrapes
+// every process.
 func TestCompose(t *testing.T) {
 	kafka, _ := needServers(t)
 	if kafka.pool == nil && os.Getenv("CI") != "true" {
@@ -87,7 +87,7 @@ func newComposed(t *testing.T, port string) *composed {
 	}
 	c := &composed{t, append(runtimes.Compose(t, "../../deploy/tools/compose"),
 		"COMPOSE_PROJECT_NAME=svc-e2e-"+port, "API_PORT="+port, "SVC_IMAGE="+builtImage(t),
-		fmt.Sprintf("SUBNET=172.31.%d.0/24", n%249), // the file itself uses 250
+		fmt.Sprintf("SUBNET=172.31.%d.0/24", n%249), // the Compose file itself uses 250
 	)}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -172,7 +172,7 @@ func (c *composed) address(service string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// scraped returns the targets in the configuration of Prometheus.
+// scraped returns the targets in the Prometheus configuration.
 func (c *composed) scraped() []string {
 	c.t.Helper()
 	content, err := os.ReadFile("../../deploy/prometheus/prometheus.yaml")

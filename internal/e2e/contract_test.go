@@ -68,8 +68,7 @@ func (p *partner) described(t testing.TB) *document {
 	return d
 }
 
-// ecma compiles a pattern of JSON Schema, whose notation for a character by its code differs from
-// that of Go.
+// ecma compiles a JSON Schema pattern. Its escape for a character code differs from Go's.
 func ecma(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(regexp.MustCompile(`\\u([0-9a-f]{4})`).ReplaceAllString(pattern, `\x{$1}`))
 }
@@ -87,7 +86,7 @@ func (d *document) schema(t testing.TB, place ...string) *jsonschema.Schema {
 	return s
 }
 
-// holds returns an error if a JSON text violates a schema.
+// holds returns an error unless a JSON text matches a schema.
 func holds(s *jsonschema.Schema, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -109,8 +108,7 @@ func (d *document) each(do func(method, path string, o *operation)) {
 	}
 }
 
-// check compares an answer with the document: the status, the content type, and the schema of the
-// body.
+// check compares an answer's status, content type and body with the document.
 func (d *document) check(t *testing.T, method, path string, a *answer) {
 	t.Helper()
 	status := strconv.Itoa(a.status)
@@ -139,8 +137,8 @@ func (d *document) check(t *testing.T, method, path string, a *answer) {
 	}
 }
 
-// text returns an example as it is sent, without the whitespace of the document, because a
-// signature covers the exact bytes.
+// text returns an example exactly as the client sends it, without the document's whitespace, because a signature covers
+// the exact bytes.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -181,7 +179,7 @@ func (o *operation) headers() (all []string) {
 	return all
 }
 
-// done reports whether an answer is a success.
+// done reports whether the operation documents the answer as a success.
 func (o *operation) done(a *answer) bool {
 	_, described := o.Responses[strconv.Itoa(a.status)]
 	return described && (a.status == http.StatusOK || a.status == http.StatusNoContent)
@@ -189,20 +187,20 @@ func (o *operation) done(a *answer) bool {
 
 var writeAnswers = flag.Bool("update-answers", false, "write the answers that the OpenAPI document shows as examples")
 
-// madeUp reports whether a request refers to an object that does not exist: in its path or, if it
-// tests a recipient, in its body.
+// madeUp reports whether a request may refer to an object that does not exist: in its path or, in the test of a
+// recipient, in its body.
 func madeUp(path string) bool {
 	return strings.Contains(path, "{") || path == "/api/admin/alerts/test"
 }
 
-// token matches a minted key. No file may contain one, not even an expired one.
+// token matches a minted key. No file may contain a key, not even an expired one.
 var token = regexp.MustCompile(`svc_[0-9a-f]{64}`)
 
-// signing matches a secret that was made for a webhook. No file may contain one.
+// signing matches a secret that was made for a webhook. No file may contain such a secret.
 var signing = regexp.MustCompile(`whsec_[A-Za-z0-9+/]{43}=`)
 
-// TestContract compares a running svc with the document that it serves. Each example is accepted,
-// and each answer, success or error, matches its schema.
+// TestContract compares a running svc with the document that it serves. Each example must be accepted, and each answer,
+// success or error, must match its schema.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	dev := startDev(t, t.TempDir(), "--ephemeral")
@@ -369,10 +367,10 @@ func TestRequestSchemasAreKept(t *testing.T) {
 	}
 }
 
-// betweenFields are values that their field allows, but not in combination with the other fields of
-// the example. The documentation of the field says so; the schema of one field cannot.
+// betweenFields are values that a field's schema allows, but that the other fields of the example rule out. Only the
+// field's description can state such a rule.
 var betweenFields = map[string]bool{
-	"post /api/admin/terminology mappings[1].kind diagnosis": true, // the mapping has a value, which a diagnosis must not have
+	"post /api/admin/terminology mappings[1].kind diagnosis": true, // the mapping has a value; a mapping to a diagnosis must have none
 }
 
 // fate is the expected outcome of a request.
@@ -396,7 +394,7 @@ var texts = []string{
 // optional fields that the example lacks.
 func (d *document) faults(t testing.TB, schema, value any, try func(what string, want fate)) {
 	s := d.follow(schema)
-	properties, _ := s["properties"].(map[string]any) //nolint:errcheck // none: nil
+	properties, _ := s["properties"].(map[string]any) //nolint:errcheck // nil if there are none
 	object, ok := value.(map[string]any)
 	if !ok {
 		return
@@ -411,9 +409,9 @@ func (d *document) faults(t testing.TB, schema, value any, try func(what string,
 			delete(object, name)
 		}
 	}
-	required, _ := s["required"].([]any) //nolint:errcheck // none: nil
+	required, _ := s["required"].([]any) //nolint:errcheck // nil if there are none
 	for _, name := range required {
-		set(name.(string), absent, "missing", refused) //nolint:errcheck,forcetypeassert // a name is a text
+		set(name.(string), absent, "missing", refused) //nolint:errcheck,forcetypeassert // a name is a string
 	}
 	for name, raw := range properties {
 		p := d.follow(raw)
@@ -483,7 +481,7 @@ var absent = any(struct{}{})
 
 // follow returns a schema, or the schema that its $ref points to.
 func (d *document) follow(schema any) map[string]any {
-	s, _ := schema.(map[string]any) //nolint:errcheck // none: nil
+	s, _ := schema.(map[string]any) //nolint:errcheck // nil if there is none
 	for {
 		ref, ok := s["$ref"].(string)
 		if !ok {
@@ -493,7 +491,7 @@ func (d *document) follow(schema any) map[string]any {
 		for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
 			at = at.(map[string]any)[part] //nolint:errcheck,forcetypeassert // the document compiled
 		}
-		text, _ := json.Marshal(at)  //nolint:errcheck,errchkjson // it was JSON
+		text, _ := json.Marshal(at)  //nolint:errcheck,errchkjson // it was parsed from JSON
 		s = map[string]any{}         // with numbers as float64
 		_ = json.Unmarshal(text, &s) //nolint:errcheck // it is an object
 	}

@@ -58,8 +58,8 @@ func TestDeadLettersOnServers(t *testing.T) {
 // unreadable is a text that no list may show.
 const unreadable = "CANARYNAME"
 
-// deadLetters appends unreadable records to the log. An administrator finds them over HTTP; an
-// administrator of another hospital does not. deadLetters returns their positions, oldest first.
+// deadLetters appends unreadable records to the log. An administrator must find them over HTTP, and an administrator of
+// another hospital must not. deadLetters returns their positions, oldest first.
 func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (at []string) {
 	t.Helper()
 	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)
@@ -126,7 +126,7 @@ func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (
 	ask(admin, http.MethodGet, fmt.Sprintf("/%d:%d", partition, first), http.StatusNotFound)
 	ask(admin, http.MethodPost, fmt.Sprintf("/%d:%d/retry", partition, first), http.StatusNotFound)
 
-	// Another hospital sees no dead letter of this one.
+	// Another hospital must not see the dead letters of this one.
 	other.honored(t)
 	if into(t, ask(other, http.MethodGet, "", http.StatusOK).Data, &page); len(page.Items) != 0 {
 		t.Errorf("another hospital is told %+v", page.Items)

@@ -199,7 +199,7 @@ func sendCanaries(t *testing.T, p *partner, mllp string) {
 // repetition, except in codes and locations, which are stored by design.
 func everyField(now time.Time) string {
 	at := now.Format("20060102150405")
-	kept := map[string]string{ // fields that svc reads, or that identify the sender
+	kept := map[string]string{ // fields that svc reads or that identify the sender
 		"EVN-2": at, "EVN-6": at, "PID-7": "19990817",
 		"NK1-3": "MTH", "PV1-2": "I", "PV1-3": "LDR^LDR08", "PV1-4": "L", "PV1-6": "LDR^LDR07", "PV1-10": "OBS",
 		"PV2-36": "N", "DG1-2": "I10", "DG1-3": "O14.13^call 8812345678^I10", "DG1-4": "born 19990817", "DG1-5": at, "DG1-21": "",
@@ -270,8 +270,7 @@ func TestCanariesOnServers(t *testing.T) {
 	findCanary(t, "the log", s.front.logged()+ingest.logged()+processor.logged(), patientCanaries)
 }
 
-// TestKeysEverywhere follows one key from minting to revocation, by the command line while svc dev
-// runs.
+// TestKeysEverywhere follows one key from minting to revocation, on the command line while svc dev runs.
 func TestKeysEverywhere(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)

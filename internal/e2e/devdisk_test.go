@@ -61,7 +61,7 @@ func TestDevReadOnlyFolder(t *testing.T) {
 		wantNoStart(t, dir, "cannot write in the data folder "+dir)
 		return
 	}
-	fixed := mount(t, "64m") // root ignores file rights, but not a read-only file system
+	fixed := mount(t, "64m") // root ignores file permissions, but cannot write to a read-only file system
 	if err := os.CopyFS(fixed, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
@@ -71,9 +71,9 @@ func TestDevReadOnlyFolder(t *testing.T) {
 	wantNoStart(t, fixed, "cannot write in the data folder "+fixed)
 }
 
-// TestDevFullDisk fills the disk of a running svc dev. svc dev refuses at once the input that it
-// cannot store, reports the reason on every surface, and continues when there is space. If the disk
-// is full at the start, svc dev does not start.
+// TestDevFullDisk fills the disk of a running svc dev. At once, svc dev refuses input that it cannot store, and reports
+// the reason in the API, in the log and in its health. It continues when there is space. With a full disk, svc dev does
+// not start.
 func TestDevFullDisk(t *testing.T) {
 	dir := mount(t, "80m")
 	d := startDev(t, dir)
@@ -117,7 +117,7 @@ func TestDevFullDisk(t *testing.T) {
 	d.stop()
 }
 
-// privateOf returns the address of the metrics that svc dev has logged.
+// privateOf returns the metrics address that svc dev has logged.
 func privateOf(t *testing.T, d *dev) string {
 	t.Helper()
 	found := regexp.MustCompile(`(http://[0-9.:]+)/metrics`).FindStringSubmatch(d.logged())
@@ -163,8 +163,8 @@ func TestDevFilesAreTheOwnersAlone(t *testing.T) {
 	}
 }
 
-// TestDevDamagedByte damages one byte of the observations. svc dev names the file and changes
-// nothing. With the copy put back, it starts with all acknowledged inputs.
+// TestDevDamagedByte damages one byte of the observations. svc dev must name the file and change nothing. After the
+// file is restored from a copy, svc dev must start with all acknowledged inputs.
 func TestDevDamagedByte(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -183,8 +183,7 @@ func TestDevDamagedByte(t *testing.T) {
 		}
 	}
 	damaged := bytes.Clone(before[name])
-	// Damage the records of a batch in the middle, because the checksum does not cover all of the
-	// batch header.
+	// Damage a record in the middle of a batch, because the checksum does not cover the whole batch header.
 	at := 0
 	for next := at; next < len(damaged)/2; next += 12 + int(big.NewInt(0).SetBytes(damaged[next+8:next+12]).Int64()) {
 		at = next
@@ -215,7 +214,7 @@ func TestDevDamagedByte(t *testing.T) {
 	again.stop()
 }
 
-// readFiles returns the content of the files of a folder, by name.
+// readFiles returns the contents of the files in a folder, by name.
 func readFiles(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestDocsPage: a reader finds an endpoint by a word of its task, and reads the same page without
-// JavaScript. The first example contains the address of this server. TestPages checks this page,
-// too, for accessibility and horizontal scrolling.
+// TestDocsPage: a reader finds an endpoint by searching for a word from the task, and the page reads the same without
+// JavaScript. The first example contains the address of this server. TestPages also checks this page for accessibility
+// and horizontal scrolling.
 func TestDocsPage(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)

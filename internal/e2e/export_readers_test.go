@@ -18,9 +18,9 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestExportReadByOthers opens each exported Parquet table with DuckDB, pyarrow, pandas and Polars.
-// Each must read the types of the dictionary, timestamps in UTC, and the same rows and nulls as the
-// NDJSON export, which another library wrote.
+// TestExportReadByOthers opens each exported Parquet table with DuckDB, pyarrow, pandas and Polars. Each must read the
+// types of the dictionary, timestamps in UTC, and the same rows and nulls as the NDJSON export, which a different
+// library writes.
 func TestExportReadByOthers(t *testing.T) {
 	needReaders(t)
 	packages, err := os.ReadFile("../../docs/analysts/requirements.txt")
@@ -89,7 +89,7 @@ func TestExportReadByOthers(t *testing.T) {
 			}
 			dates := map[string]bool{}
 			for _, folder := range folders {
-				dates[folder[1].(string)] = true //nolint:forcetypeassert,errcheck // made below
+				dates[folder[1].(string)] = true //nolint:forcetypeassert,errcheck // linesOf puts a string first
 			}
 			for name, got := range map[string][]string{"pandas": seen.Pandas.Dates, "Polars": seen.Polars.Dates} {
 				if !slices.Equal(got, slices.Sorted(maps.Keys(dates))) {
@@ -130,8 +130,8 @@ func exportable(t *testing.T) *dev {
 	return d
 }
 
-// linesOf returns the rows of an NDJSON export in any order, and their number by hospital and day,
-// which are the names of the folders.
+// linesOf returns the sorted rows of an NDJSON export, and for each hospital and day, whose names the folders bear, the
+// number of rows.
 func linesOf(t *testing.T, dir string) (rows []string, folders [][]any) {
 	t.Helper()
 	count := map[[2]string]int{}
@@ -157,7 +157,7 @@ func linesOf(t *testing.T, dir string) (rows []string, folders [][]any) {
 	return rows, folders
 }
 
-// textsOf returns rows as sorted JSON strings with sorted keys and numbers as in JSON.
+// textsOf returns rows as sorted JSON strings with sorted keys and JSON numbers.
 func textsOf(t *testing.T, rows []map[string]any) []string {
 	t.Helper()
 	texts := make([]string, len(rows))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestDevExportSnapshots sends the history of a new hospital, and expects that each hour from which
-// the forecast learns is exported once.
+// TestDevExportSnapshots sends the history of a new hospital, and expects each hour that the forecast learns from to be
+// exported once.
 func TestDevExportSnapshots(t *testing.T) {
 	t.Parallel()
 	const days = 2

@@ -62,7 +62,7 @@ func (c *crossing) join(front net.Conn) {
 	c.conns = append(c.conns, front, back)
 	for _, way := range [][2]net.Conn{{front, back}, {back, front}} {
 		go func() {
-			io.Copy(way[1], way[0]) //nolint:errcheck // it ends when one of them is closed
+			io.Copy(way[1], way[0]) //nolint:errcheck // the copy ends when either connection is closed
 			way[0].Close()
 			way[1].Close()
 		}()
@@ -80,8 +80,8 @@ func (c *crossing) lead(to string) {
 	c.conns = nil
 }
 
-// TestRedisFailsOver forwards the address of Redis to a replica that lags. Readers, even those that
-// have seen only the older state, do not return it: they refuse reads until their state is current.
+// TestRedisFailsOver forwards the address of Redis to a replica that lags. Readers, even those that have seen only the
+// older state, do not return that state: they refuse reads until their state is current.
 func TestRedisFailsOver(t *testing.T) {
 	kafka, first := ownRedis(t)
 	if first.container == nil {
@@ -101,7 +101,7 @@ func TestRedisFailsOver(t *testing.T) {
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	second := start(t, "second", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
 	second.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
-	var readers []*partner // these readers have seen only the older state
+	var readers []*partner // readers that have seen only the older state
 	for _, p := range s.partners {
 		p.accepted(t, "census", `{"totalRooms":9,"rooms":[{"roomId":1,"area":"L&D","status":"occupied","primaryFactor":"labor-standard"}]}`)
 		p.accepted(t, "staffing", `{"nursesOnDuty":5,"callStaffAvailable":true}`)
@@ -151,7 +151,7 @@ func TestRedisFailsOver(t *testing.T) {
 			})
 		}
 		t.Logf("round %d: %d reads were refused", round, refused)
-		way.lead(first.address) // forward back, because the state of the first server is older as well
+		way.lead(first.address) // forward back, because the first server's state is now outdated, too
 		for _, r := range readers {
 			r.readUnit(t)
 		}

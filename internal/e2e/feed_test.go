@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// load is a stream of requests of several hospitals that continues during faults. It records every
-// acknowledgement. It retries a request with the same bytes until it is acknowledged.
+// load is a stream of requests from several hospitals that continues during faults. It records every acknowledgement.
+// It retries a request with the same bytes until it is acknowledged.
 type load struct {
 	t        *testing.T
 	partners []*partner
@@ -38,13 +38,13 @@ type position struct {
 	offset    int64
 }
 
-// feed starts a load of about perSecond requests per second. If perSecond is 0, one writer per
-// hospital sends without a pause.
+// feed starts a load of of about perSecond requests per second. If perSecond is 0, one writer per hospital sends
+// without pausing.
 func feed(t *testing.T, perSecond int, partners ...*partner) *load {
 	t.Helper()
 	l := &load{t: t, partners: partners, stopping: make(chan struct{}), refused: map[int]int{}}
 	l.stop = sync.OnceFunc(func() { close(l.stopping) })
-	t.Cleanup(func() { // if the test ends before the load
+	t.Cleanup(func() { // in case the test ends before the load
 		l.stop()
 		l.done.Wait()
 	})
@@ -137,7 +137,7 @@ func (l *load) send(p *partner, path, body string) {
 		case <-time.After(20 * time.Millisecond): // a client's pause before it retries
 		case <-l.stopping:
 			if l.t.Failed() {
-				return // the failed test does not need the rest
+				return // the test has failed and needs no more requests
 			}
 			time.Sleep(20 * time.Millisecond)
 		}

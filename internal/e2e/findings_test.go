@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// finding is a sequence of inputs that a feed has sent and that were once lost or misread without a warning. The files
-// are in testdata/findings.
+// finding is a sequence of inputs from a feed that were once lost or misread without a warning. The files are in
+// testdata/findings.
 type finding struct {
 	name  string
 	room  string // label of the room of the patient
@@ -25,7 +25,7 @@ type finding struct {
 // findingStep is one input and its effects.
 type findingStep struct {
 	file   string
-	answer string // over HTTP: the status, then the outcome, and each warning, issue and detail as code@path
+	answer string // over HTTP: the status, the outcome, and then each warning, issue and detail as code@path
 	room   string // afterwards: status, color, nurses required and active factors; "": the unit does not have the room
 	level  string // afterwards, with two nurses on duty
 	ack    string // over MLLP: MSA-1; "": the input is not HL7
@@ -106,15 +106,15 @@ var findings = []finding{
 	}},
 }
 
-// noonZone returns a time zone in which it is noon, so that an hour or two ago is on the same date.
+// noonZone returns a time zone in which it is noon, so that the time an hour or two ago is on the same date.
 func noonZone(now time.Time) string {
-	return fmt.Sprintf("Etc/GMT%+d", now.UTC().Hour()-12) // the names have the sign of POSIX: GMT-3 is ahead of UTC
+	return fmt.Sprintf("Etc/GMT%+d", now.UTC().Hour()-12) // the names use the POSIX sign: GMT-3 is ahead of UTC
 }
 
 // findingTokens are the tokens of the files: {{T-600}} is 600 s ago in HL7, {{I-600}} in FHIR.
 var findingTokens = regexp.MustCompile(`\{\{([TI])(-\d+)\}\}`)
 
-// text returns the input with the times of now. The time zone of the hospital is zone.
+// text returns the input with all tokens replaced by times relative to now. zone is the time zone of the hospital.
 func (s *findingStep) text(t *testing.T, zone string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", "findings", s.file))
@@ -143,7 +143,7 @@ func (s *findingStep) text(t *testing.T, zone string) string {
 	return text
 }
 
-// summary returns an answer of ingest in the form of [findingStep].answer.
+// summary returns an ingest response in the form of [findingStep].answer.
 func (a *answer) summary(t *testing.T) string {
 	t.Helper()
 	words := []string{strconv.Itoa(a.status)}
@@ -170,7 +170,7 @@ func (a *answer) summary(t *testing.T) string {
 	return strings.Join(words, " ")
 }
 
-// room returns a room of the unit in the form of [findingStep].room.
+// room describes a room of the unit in the form of [findingStep].room.
 func (u *unitState) room(label string) string {
 	for _, r := range u.Rooms {
 		if r.RoomLabel != label {
@@ -229,9 +229,8 @@ func asJSON(t *testing.T, v any) string {
 	return string(text)
 }
 
-// overMLLP sends the inputs over MLLP. If the hospital has other findings as well, its level is not
-// compared. An acknowledgment does not mean that the message is applied, so overMLLP waits for the
-// unit to change.
+// overMLLP sends the inputs over MLLP. If alone is false, the hospital has other findings as well, so its level is not
+// compared. An acknowledgment does not mean that the message is applied, so overMLLP waits for the unit to change.
 func (f *finding) overMLLP(t *testing.T, p *partner, address, zone string, alone bool) {
 	t.Helper()
 	if alone {
@@ -281,7 +280,8 @@ func (f *finding) overMLLP(t *testing.T, p *partner, address, zone string, alone
 // isHL7 reports whether the inputs can be sent over MLLP.
 func (f *finding) isHL7() bool { return f.steps[0].ack != "" }
 
-// findingHospitals creates a hospital in a time zone for each name, and returns its partner and the id of its key.
+// findingHospitals creates a hospital in a time zone for each name. It returns each hospital's partner and the id of
+// its key.
 func findingHospitals(t *testing.T, base string, env, args []string, zone string, names ...string) (all []*partner, keys []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "hospitals.csv")
@@ -306,7 +306,8 @@ func findingHospitals(t *testing.T, base string, env, args []string, zone string
 	return all, keys
 }
 
-// findingNames returns the ids of the hospitals of the findings: over HTTP those of all, over MLLP those of HL7.
+// findingNames returns the ids of the hospitals of the findings: of all findings for HTTP, and of the HL7 findings for
+// MLLP.
 func findingNames(prefix string, hl7Only bool) (names []string) {
 	for i := range findings {
 		if !hl7Only || findings[i].isHL7() {
@@ -316,8 +317,8 @@ func findingNames(prefix string, hl7Only bool) (names []string) {
 	return names
 }
 
-// TestFindings sends each finding to a separate hospital of svc dev over HTTP. It also sends those
-// of HL7 to the MLLP address of svc dev, which has one hospital.
+// TestFindings sends each finding to a separate hospital of svc dev over HTTP. It also sends the HL7 findings to the
+// MLLP address of svc dev, which serves one hospital.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")

@@ -45,7 +45,7 @@ func startBrokers(t *testing.T, pool *dockertest.Pool) (addresses string) {
 	return strings.Join(all, ",")
 }
 
-// startThreeBrokers is like startBrokers. adjust may change the options of each broker, numbered
+// startThreeBrokers does the work of startBrokers. adjust may change the options of each broker; brokers are numbered
 // from 1.
 func startThreeBrokers(t *testing.T, pool *dockertest.Pool, adjust func(i int, options *dockertest.RunOptions)) (all []*server) {
 	t.Helper()
@@ -89,8 +89,7 @@ func startThreeBrokers(t *testing.T, pool *dockertest.Pool, adjust func(i int, o
 	return all
 }
 
-// startAllRoles starts each role once on topics that do not exist yet, and expects that it becomes
-// ready.
+// startAllRoles starts one instance of each role before any topic exists, and expects every role to become ready.
 func startAllRoles(t *testing.T, kafka, redis, prefix string) {
 	t.Helper()
 	env := []string{

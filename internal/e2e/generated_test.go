@@ -17,8 +17,8 @@ import (
 
 const generator = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2"
 
-// TestGeneratedClient generates a Go client from the document that svc serves, as a partner would,
-// and compiles a program that does the tour with the client.
+// TestGeneratedClient generates a Go client from the document that svc serves, as a partner would, and compiles a
+// program that runs the tour with the client.
 func TestGeneratedClient(t *testing.T) {
 	if os.Getenv("SVC_E2E") == "" {
 		t.Skip("needs the Go module proxy: make e2e")
@@ -104,8 +104,7 @@ func encoded(t testing.TB, v any) []byte {
 	return text
 }
 
-// answerTypes returns Go source that maps the name of an answer to its type, because Go cannot find
-// types by name.
+// answerTypes returns Go source that maps the name of each answer to its type, because Go cannot look up types by name.
 func answerTypes(answers map[string]json.RawMessage) []byte {
 	var b strings.Builder
 	b.WriteString("package main\n\nimport \"partner/api\"\n\nvar answerTypes = map[string]any{\n")
@@ -116,12 +115,12 @@ func answerTypes(answers map[string]json.RawMessage) []byte {
 	return []byte(b.String())
 }
 
-// readAll returns the output of a program that has read all answers.
+// readAll returns the expected output of a program that reads all answers.
 func readAll(answers map[string]json.RawMessage) string {
 	return fmt.Sprintf("answers %d\n", len(answers))
 }
 
-// toured is the output of a program that has done the tour.
+// toured is the output of a program that ran the tour.
 const toured = "census true 1 labor-standard\nclinical high-mag 1:1\nhl7 AA M1\nread true 3 high-mag\nrefused unauthorized\n"
 
 // TestGeneratedPythonClient repeats TestGeneratedClient in Python, after a validator of OpenAPI
@@ -209,7 +208,7 @@ func TestOpenAPIGenerator(t *testing.T) {
 	})
 	t.Run("TypeScript", func(t *testing.T) {
 		modules := filepath.Join(node, "node_modules")
-		untouched := startDev(t, t.TempDir(), "--ephemeral") // the first tour has changed the rooms of the other one
+		untouched := startDev(t, t.TempDir(), "--ephemeral") // the first tour has changed the rooms of the first svc dev
 		run(t, untouched, filepath.Join(modules, ".bin", "tsc"), "-p", "typescript", "--typeRoots", filepath.Join(modules, "@types"))
 		if got := run(t, untouched, "node", filepath.Join("typescript", "out", "openapi_generator.js")); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -45,7 +45,7 @@ func TestHangingTransactions(t *testing.T) {
 	acked := l.finish()
 	eventually(t, time.Minute, func() error { return errors.Join(h.stable(verdicts), h.stable(settings)) })
 	s.verify(acked)
-	// Other processes accept the new key only if they read the settings to the end.
+	// Other processes accept the new key only if they can read the settings topic to its end.
 	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "after", "--scopes", "all", "--rate", "0")
 	after := newPartner(s.base, "north", key)
 	eventually(t, 20*time.Second, func() error {
@@ -136,15 +136,15 @@ func TestHangingTransactionsEnd(t *testing.T) {
 	}
 }
 
-// hangs makes hanging transactions. It writes in a transaction without notifying the coordinator,
-// as old clients could before brokers verified transactions.
+// hangs creates hanging transactions. It writes in a transaction without informing the coordinator, as old clients
+// could before brokers verified transactions.
 type hangs struct {
 	t       *testing.T
 	address string
 	admin   *kadm.Client
 }
 
-// unverified counts the tests that need a broker, by its address, which does not verify transactions.
+// unverified counts, by broker address, the tests that need transaction verification switched off.
 var unverified = struct {
 	sync.Mutex
 	tests map[string]int
@@ -211,7 +211,7 @@ func (h *hangs) append(client *kgo.Client, producer int64, epoch int16, id, topi
 	record := kmsg.Record{Key: []byte("lost"), Value: []byte("lost")}
 	record.Length = int32(len(record.AppendTo(nil)) - 1)
 	batch := kmsg.RecordBatch{
-		PartitionLeaderEpoch: -1, Magic: 2, Attributes: 0x10, // the attribute bit of a transaction
+		PartitionLeaderEpoch: -1, Magic: 2, Attributes: 0x10, // the bit that marks a transactional batch
 		FirstTimestamp: time.Now().UnixMilli(), MaxTimestamp: time.Now().UnixMilli(),
 		ProducerID: producer, ProducerEpoch: epoch, NumRecords: 1, Records: record.AppendTo(nil),
 	}

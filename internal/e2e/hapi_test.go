@@ -10,7 +10,7 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// partnersInJava returns the folder of the Java programs of partners.
+// partnersInJava returns the folder of the partners' Java programs.
 func partnersInJava(t testing.TB) string {
 	t.Helper()
 	if os.Getenv("SVC_E2E") == "" {
@@ -19,8 +19,8 @@ func partnersInJava(t testing.TB) string {
 	return runtimes.Maven(t, filepath.Join("testdata", "java"))
 }
 
-// TestHAPI sends visits with HAPI, the most used client of FHIR and HL7 v2, and checks how it reads
-// the answers.
+// TestHAPI sends visits with HAPI, the most widely used client for FHIR and HL7 v2, and checks how it reads the
+// responses.
 func TestHAPI(t *testing.T) {
 	t.Parallel()
 	folder := partnersInJava(t)
@@ -48,7 +48,7 @@ ACK 2.5.1 CA HAPI3
 		t.Run(name, func(t *testing.T) {
 			classes := filepath.Join(folder, "target", "classes") + string(os.PathListSeparator) + filepath.Join(folder, "target", "lib", "*")
 			cmd := exec.Command("java", append([]string{"-XX:TieredStopAtLevel=1", "-cp", classes, name}, test.args...)...)
-			cmd.Dir = t.TempDir() // HAPI stores its control ids in a file of the folder
+			cmd.Dir = t.TempDir() // HAPI stores its control ids in a file in the working folder
 			out, err := cmd.CombinedOutput()
 			if err != nil || string(out) != test.want {
 				t.Errorf("%v\n%s\nwant\n%s", err, out, test.want)

@@ -15,14 +15,14 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// hostile makes the largest bodies that the feeds accept, all different. Each has patients, visits
-// or statements that are new to the service.
+// hostile makes the largest bodies that the feeds accept, all different. Each body contains patients, visits or
+// statements that are new to svc.
 type hostile struct{ n int }
 
 // hostileBody is a body that hostile makes.
 type hostileBody struct{ feed, contentType, text string }
 
-// hostileKinds are the kinds that next alternates between.
+// hostileKinds are the kinds of bodies; next cycles through them.
 var hostileKinds = []func(*hostile, string) hostileBody{
 	(*hostile).batch, (*hostile).clinical, (*hostile).fhir, (*hostile).census, (*hostile).hl7,
 }
@@ -103,9 +103,8 @@ func calmPartners(t testing.TB, d *dev, n int) (calm []*partner) {
 	return calm
 }
 
-// TestHostileHospitalWaitsAlone: one hospital sends the largest bodies without a pause, with a key
-// without a limit, and gets 429. Each write of the other hospitals is accepted and is already
-// applied when it is answered.
+// TestHostileHospitalWaitsAlone: one hospital sends the largest bodies without a pause, with a key that has no rate
+// limit, and gets 429. Each write of the other hospitals is accepted and is already applied when it is answered.
 func TestHostileHospitalWaitsAlone(t *testing.T) {
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	foe, calm := newPartner(d.BaseURL, d.HospitalID, d.APIKey), calmPartners(t, d, 3)
@@ -154,8 +153,7 @@ func TestHostileHospitalWaitsAlone(t *testing.T) {
 	eventually(t, time.Minute, func() error { return appliedNow(foe) })
 }
 
-// TestShareOnTwoInstances: the rate share of a hospital is one amount, regardless of the number of
-// instances to which it sends.
+// TestShareOnTwoInstances: a hospital's share of the rate is the same, however many instances it sends to.
 func TestShareOnTwoInstances(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("p1")
@@ -193,9 +191,8 @@ func TestShareOnTwoInstances(t *testing.T) {
 	}
 }
 
-// TestRevokedKeyKeepsAcceptedWrites: a key is revoked while its hospital sends as fast as possible.
-// Every acknowledged write is applied once. Later writes are refused. The writes of another
-// hospital continue throughout.
+// TestRevokedKeyKeepsAcceptedWrites: a key is revoked while its hospital sends as fast as possible. Every acknowledged
+// write is applied once. Writes after the revocation are refused. The writes of another hospital continue throughout.
 func TestRevokedKeyKeepsAcceptedWrites(t *testing.T) {
 	t.Parallel()
 	s := startEmbedded(t, func(string) string { return "" }, "north", "south")

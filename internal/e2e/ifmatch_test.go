@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// TestTwoAdministrators: two administrators, each on another instance, read an object and change it
-// at the same time. Exactly one of them succeeds. No change is lost or mixed, whichever instance is
-// read later.
+// TestTwoAdministrators: two administrators, each on a different instance, read an object and change it at the same
+// time. Exactly one of them succeeds. No change is lost or mixed, whichever instance is read later.
 func TestTwoAdministrators(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
@@ -46,7 +45,7 @@ func TestTwoAdministrators(t *testing.T) {
 						t.Errorf("%s %s: %v", method, path, err)
 						return
 					}
-					if all[who].status != http.StatusServiceUnavailable { // on 503, another change was made at the same moment, and this one had no effect
+					if all[who].status != http.StatusServiceUnavailable { // on a 503, a concurrent change won and this one had no effect
 						return
 					}
 				}
@@ -85,7 +84,7 @@ func TestTwoAdministrators(t *testing.T) {
 	}
 
 	var made struct{ ID string }
-	shown("/api/admin/settings") // each instance has the change of the other; an instance without it would refuse the next change
+	shown("/api/admin/settings") // until each instance has the other's change; an instance without it would refuse the next change
 	into(t, admins[0].changed(t, http.MethodPost, "webhooks", `{"url":"https://partner.example/hook"}`).Data, &made)
 	for round := range rounds {
 		tag, _ := shown("/api/admin/webhooks/" + made.ID)
@@ -108,7 +107,7 @@ func TestTwoAdministrators(t *testing.T) {
 		into(t, after.Data, &list)
 		made.ID = list.Keys[len(list.Keys)-1].ID
 	}
-	// The two halves of the settings have one version.
+	// Both halves of the settings share one version.
 	zones := [2]string{"America/New_York", "America/Denver"}
 	for range rounds {
 		var settings struct {
@@ -144,7 +143,7 @@ func TestTwoAdministrators(t *testing.T) {
 	t.Logf("the first instance won %d times, the second %d", winners[0], winners[1])
 }
 
-// changed makes an administrative change, which is not an observation, and expects success.
+// changed makes an administrative change (not an observation) and expects success.
 func (p *partner) changed(t testing.TB, method, path, body string) *answer {
 	t.Helper()
 	a, err := p.do(method, "/api/admin/"+path, "application/json", body)

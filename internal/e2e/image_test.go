@@ -23,8 +23,7 @@ func builtImage(t testing.TB) string {
 	return imageName
 }
 
-// imageName has a tag of this run, because tests of another checkout may build svc:latest at the
-// same time.
+// imageName has a tag for this run, because tests of another checkout may build svc:latest at the same time.
 var imageName = fmt.Sprintf("svc:e2e-%d", os.Getpid())
 
 var imageBuild = sync.OnceValue(func() error {
@@ -42,12 +41,12 @@ var imageBuilt bool
 // cleanImage removes the image of this run.
 func cleanImage() {
 	if imageBuilt {
-		exec.Command("docker", "rmi", "-f", imageName).Run() //nolint:errcheck // what is left is removed with Docker's cache
+		exec.Command("docker", "rmi", "-f", imageName).Run() //nolint:errcheck // a leftover image is removed when Docker's cache is cleared
 	}
 }
 
-// TestImage runs the container image with every role, as the image's user and on a read-only file
-// system, and then stops it.
+// TestImage runs the container image with every role, as the image's user and on a read-only file system, and then
+// stops the container.
 func TestImage(t *testing.T) {
 	kafka, redis := needServers(t)
 	if kafka.pool == nil {

@@ -17,9 +17,8 @@ import (
 	"svc/schemas"
 )
 
-// An export is imported into an empty system while its processor runs, more slowly than the
-// processor applies it. The result is the verdicts that the log alone produces, at the same
-// instants: svc verify finds no difference.
+// An export is imported into an empty system while its processor runs, at a lower rate than the processor's. The
+// verdicts must be those that the log alone produces, at the same instants: svc verify finds no difference.
 
 func TestDevImport(t *testing.T) {
 	t.Parallel()
@@ -39,7 +38,7 @@ func importPast(t *testing.T, args, env []string) {
 	const n, hospitals = 600, 3
 	svc := func(command ...string) string { return cli(t, env, append(command, args...)...) }
 	svc("import", pastExport(t, n, hospitals), "--rate", "150")
-	eventually(t, 2*time.Minute, func() error { // a real difference persists, while a late view catches up
+	eventually(t, 2*time.Minute, func() error { // a view that is late catches up, while a real difference persists
 		cmd := exec.Command(binary(t), append([]string{"verify"}, args...)...)
 		cmd.Env = append(os.Environ(), env...)
 		said, err := cmd.CombinedOutput()
@@ -47,7 +46,7 @@ func importPast(t *testing.T, args, env []string) {
 		for line := range strings.Lines(out) {
 			var hospital string
 			var more int
-			if n, _ := fmt.Sscanf(line, "ok %s %d inputs", &hospital, &more); n == 2 { //nolint:errcheck // another line
+			if n, _ := fmt.Sscanf(line, "ok %s %d inputs", &hospital, &more); n == 2 { //nolint:errcheck // other lines do not match
 				inputs += more
 			}
 		}
@@ -92,8 +91,7 @@ func importPast(t *testing.T, args, env []string) {
 	}
 }
 
-// pastExport returns an export of observations of several hospitals a month ago, one every few
-// minutes.
+// pastExport returns an export of observations of several hospitals from a month ago, one every few minutes.
 func pastExport(t *testing.T, n, hospitals int) (dir string) {
 	t.Helper()
 	d := startDev(t, t.TempDir(), "--ephemeral")

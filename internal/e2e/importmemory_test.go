@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestManyImportsMemory sends 30 files at once to one svc read: first files of 30,000 rows, which are refused, then the
-// largest that are accepted. The resident memory of the process stays below 400 MiB at its peak.
+// TestManyImportsMemory sends 30 files at once to one svc read: first files of 30,000 rows, which are refused, and then
+// the largest files that are accepted. The peak resident memory of the process must stay below 400 MiB.
 func TestManyImportsMemory(t *testing.T) {
 	t.Parallel()
 	const (
@@ -33,7 +33,7 @@ func TestManyImportsMemory(t *testing.T) {
 	for _, wave := range []struct {
 		name       string
 		rows, code int
-		read       int // status of a file that is read
+		read       int // status for a file that is accepted
 	}{
 		{"30,000 rows", 30_000, 8, http.StatusUnprocessableEntity},
 		{"5,000 long rows", 5_000, 64, http.StatusOK},
@@ -67,7 +67,7 @@ func TestManyImportsMemory(t *testing.T) {
 		if counts[wave.read] == 0 || counts[wave.read]+counts[http.StatusTooManyRequests]+counts[http.StatusServiceUnavailable] != atOnce {
 			t.Errorf("%s: answered %v", wave.name, counts)
 		}
-		if peak >= memoryAtMost && !raced { // the race detector multiplies memory
+		if peak >= memoryAtMost && !raced { // the race detector multiplies memory use
 			t.Errorf("%s: %.0f MiB at the peak, want less than %d", wave.name, peak, memoryAtMost)
 		}
 	}

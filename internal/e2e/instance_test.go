@@ -10,9 +10,9 @@ import (
 // pairs is the number of pairs of processes with one name, unless SVC_PAIRS is set.
 const pairs = 5
 
-// TestSecondOfTheSameInstance starts processes with the same name in succession. Each time the
-// older process exits with code 1 and the reason, and the newer one continues. Writes in the
-// meantime are applied. Every other pair starts while the older process is still starting.
+// TestSecondOfTheSameInstance starts processes with the same name in succession. Each time the older process exits with
+// code 1 and the reason, and the newer one continues. Writes in the meantime are applied. In every other pair, the
+// newer process starts while the older one is still starting.
 func TestSecondOfTheSameInstance(t *testing.T) {
 	t.Parallel()
 	for _, roles := range [][]string{{"process"}, {"notify"}, {"run", "process,notify"}} {
@@ -50,8 +50,8 @@ func TestSecondOfTheSameInstance(t *testing.T) {
 	}
 }
 
-// TestInstanceOfTwoRoles runs a svc process and a svc notify with the same name, like two services
-// of one machine. Both continue.
+// TestInstanceOfTwoRoles runs a svc process and a svc notify with the same name, like two services on one machine. Both
+// continue.
 func TestInstanceOfTwoRoles(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
@@ -72,7 +72,7 @@ func (s *system) named(roles []string) (n *node, ready func()) {
 	return n, func() { s.t.Helper(); n.await("http://" + private + "/readyz?exclude=view") }
 }
 
-// applied sends staffing until a verdict contains it.
+// applied sends nurses on duty until a verdict contains them.
 func (p *partner) applied(t *testing.T, nurses int) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestIntegrations: an administrator connects an empty hospital by the pages alone: with the mouse,
-// with the keyboard, and without JavaScript. Each secret is shown once.
+// TestIntegrations: an administrator connects an empty hospital with only the pages: with the mouse, with the keyboard,
+// and without JavaScript. Each secret is shown once.
 func TestIntegrations(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -26,7 +26,7 @@ func TestIntegrations(t *testing.T) {
 	steps := func(n int) {
 		run.await(fmt.Sprintf(`document.querySelectorAll(".run li")[%d]?.className === "done"`, n-1), 20*time.Second)
 	}
-	steps(1) // the key of the tests
+	steps(1) // the tests' key exists
 	v.wants("/app/integrations", http.StatusOK)
 	v.inspect("integrations-first")
 
@@ -46,7 +46,7 @@ func TestIntegrations(t *testing.T) {
 
 	got := make(chan *http.Request, 8)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) //nolint:errcheck // the test fails without it
+		body, _ := io.ReadAll(r.Body) //nolint:errcheck // without the body, the test fails
 		r.Header.Set("Body", string(body))
 		got <- r
 	}))

@@ -40,8 +40,8 @@ type flowing struct {
 // step is one action or one expectation.
 type step func(*flowing)
 
-// act finds a control by its accessible role and label, and uses it. The action leads to a page
-// with the status, to a file, or nowhere.
+// act finds a control by its accessible role and label, and uses it. leads names what follows: a page with the given
+// status, a file, or nothing.
 func (f *flowing) act(role, label, value, leads string, status int) (text string) {
 	f.t.Helper()
 	var got struct {
@@ -56,7 +56,7 @@ func (f *flowing) act(role, label, value, leads string, status int) (text string
 		f.t.Fatalf("%s %q: %d, want %d\n%s", role, label, got.Status, status, f.main())
 	}
 	if status >= http.StatusBadRequest {
-		f.complaints() // the console itself reports the status
+		f.complaints() // drops the console message about the status
 	}
 	return got.Text
 }
@@ -118,7 +118,7 @@ func rows(lines ...string) step {
 	}
 }
 
-// file expects that a link leads to a file that contains one text and lacks another.
+// file expects that a link leads to a file that contains the text has but not the text lacks.
 func file(name, has, lacks string) step {
 	return func(f *flowing) {
 		f.t.Helper()
@@ -134,7 +134,7 @@ func file(name, has, lacks string) step {
 	}
 }
 
-// has waits until a page has a text, including a page that refreshes itself.
+// has waits until the page contains a text; the page may refresh itself in the meantime.
 func has(text string) step {
 	return func(f *flowing) {
 		f.t.Helper()
@@ -145,7 +145,7 @@ func has(text string) step {
 	}
 }
 
-// secret expects that a secret is shown, and only this once.
+// secret expects that a secret is shown, only this once.
 func secret(prefix, path string) step {
 	return func(f *flowing) {
 		f.t.Helper()

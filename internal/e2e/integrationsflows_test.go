@@ -14,7 +14,7 @@ import (
 	"svc/schemas"
 )
 
-// flowHook receives webhooks. After a call of refuse, it refuses requests to that path.
+// flowHook receives webhooks. refuse makes it refuse requests to a path.
 type flowHook struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -54,8 +54,7 @@ func (h *flowHook) refuse(path string, refuses bool) step {
 	}
 }
 
-// flows returns the tasks of an administrator, in an order in which each finds the data that it
-// needs.
+// flows returns the tasks of an administrator, in an order in which each task finds the data that it needs.
 func flows(f *flowing) []flow {
 	path := "/" + f.hand.name
 	address := f.hook.URL + path
@@ -152,7 +151,7 @@ func flows(f *flowing) []flow {
 	}
 }
 
-// dayDesk signs in with a link of an operator, so that the hospital has a person.
+// dayDesk signs in with an operator's link, so that the hospital has a user.
 func dayDesk(f *flowing) {
 	url := cli(f.t, f.ward.env, append([]string{"admin", "link", "--hospital", f.ward.hospital, "--role", "viewer", "--label", "day desk"}, f.ward.args...)...)
 	v := f.b.window(f.t, f.base, viewing{width: 390, height: 844})

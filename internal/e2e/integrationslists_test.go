@@ -12,12 +12,12 @@ import (
 
 const (
 	longWorklist = 10_000 // rows
-	longHooks    = 50     // the maximum per hospital
-	longHistory  = 500    // the minimum number of deliveries to one endpoint
+	longHooks    = 50     // webhooks: the maximum per hospital
+	longHistory  = 500    // minimum number of deliveries to one endpoint
 )
 
-// TestIntegrationsLists fills the lists that grow long, and reads them page by page: each row
-// appears once and in order.
+// TestIntegrationsLists fills the lists that can become long, and reads them page by page: each row appears once and in
+// order.
 func TestIntegrationsLists(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -59,7 +59,7 @@ func TestIntegrationsLists(t *testing.T) {
 		w.accepted(t, "census", census(t, rooms, states[i%2], states[1-i%2]))
 	}
 
-	// The worklist also contains the codes that strange sent.
+	// The worklist also contains the codes that the hospital has already sent.
 	open := func(what, path string) {
 		began := time.Now()
 		v.wants(integrations+path, http.StatusOK)
@@ -114,7 +114,7 @@ func TestIntegrationsLists(t *testing.T) {
 	}
 	open("audit", "/audit")
 
-	// Read the deliveries to one endpoint by the links of its page.
+	// Read the deliveries to one endpoint with the links on its page.
 	id := hookIDOf(t, admin, hook.URL+"/00")
 	eventually(t, time.Minute, func() error {
 		if n := hook.count("/00"); n < longHistory*3/2 {

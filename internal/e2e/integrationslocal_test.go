@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// strange returns a hospital that has sent unmapped codes and locations, and an administrator's
-// client of it.
+// strange returns a hospital that has sent unmapped codes and locations, and a client for an administrator of the
+// hospital.
 func strange(t *testing.T, d *dev, id string) (w *ward, admin *partner) {
 	t.Helper()
 	w = d.ward(t, id, "Mercy Maternity")
@@ -37,8 +37,8 @@ func (w *ward) sendUnknownCodes(t *testing.T) {
 
 const integrations = "/app/integrations"
 
-// TestIntegrationsPages inspects the pages of feeds, terminology, rules and alerts in both themes
-// and three widths, and does their tasks with the mouse.
+// TestIntegrationsPages inspects the pages of feeds, terminology, rules and alerts in both themes and at three widths,
+// and does their tasks with the mouse.
 func TestIntegrationsPages(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -109,10 +109,10 @@ func TestIntegrationsPages(t *testing.T) {
 	if said := ask[string](v, `document.querySelector("[role=alert]").innerText`); !strings.HasPrefix(said, "line 2: factorId") {
 		t.Errorf("a wrong row is answered by %q", said)
 	}
-	v.complaints() // the console itself reports the 422
+	v.complaints() // drops the console message about the 422
 	v.inspect("terminology-import")
 
-	// Preview the present and the past effect of a changed rule.
+	// Preview how a changed rule affects the present and would have affected the past.
 	v.wants(integrations+"/rules/labor-standard", http.StatusOK)
 	v.do("fill", map[string]any{"selector": "input[name='l.demand']", "text": "2"}, nil)
 	v.click("main button[value=preview]")

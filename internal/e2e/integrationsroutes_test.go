@@ -39,9 +39,9 @@ func routesOfPages(t *testing.T) (all []string) {
 // idsOfAll are the ids that all hospitals have in common, by the section of their route.
 var idsOfAll = map[string]string{"/alerts/tiers/{id}": "T3", "/rules/{id}": "labor-standard"}
 
-// TestIntegrationsRoutes opens each administrator page that the router has; axe finds no fault in
-// either theme or any of three widths. For the administrator of another hospital, each route with
-// an id returns 404 and has no effect.
+// TestIntegrationsRoutes opens each administrator page that the router has; axe must not find a fault in either theme
+// at any of three widths. For the administrator of another hospital, each route with an id returns 404 and has no
+// effect.
 func TestIntegrationsRoutes(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -104,7 +104,7 @@ func TestIntegrationsRoutes(t *testing.T) {
 			t.Errorf("POST %s is %d to another hospital", path, got)
 		}
 	}
-	for _, path := range pages { // the pages still exist
+	for _, path := range pages { // the objects must still exist
 		if got := status(v, http.MethodGet, path); got != http.StatusOK {
 			t.Errorf("GET %s is %d", path, got)
 		}
@@ -124,8 +124,8 @@ func (p *partner) audited(t *testing.T) []struct{ Action string } {
 	return audit.Items
 }
 
-// furnishIntegrations creates one of every object that the administrator pages show, and returns
-// the ids by the part of the route that contains them.
+// furnishIntegrations creates one of every object that the administrator pages show, and returns the ids by the part of
+// the route that contains the id.
 func furnishIntegrations(t *testing.T, d *dev, w *ward, admin *partner) map[string]string {
 	t.Helper()
 	hook := newFlowHook(t)

@@ -30,7 +30,7 @@ func TestPagesOnServersOfAdministrators(t *testing.T) {
 	pages := start(t, "read", []string{"read", "--listen", read, "--private-listen", private, "--ingest-url", s.base}, s.env...)
 	notify.await("http://" + told + "/readyz")
 	w := &ward{partner: s.partners[0], env: s.env}
-	eventually(t, 30*time.Second, func() error { // until the processor has its partitions
+	eventually(t, 30*time.Second, func() error { // until the processor is assigned its partitions
 		if a := w.post(t, "census", census(t, 8, "labor-standard", "pp-couplet", "empty")); a.status != http.StatusOK {
 			return fmt.Errorf("%d %s", a.status, a.raw)
 		}

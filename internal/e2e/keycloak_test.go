@@ -16,8 +16,8 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// keycloakRealm has one person, who is in two groups. Keycloak imports it with the address of the
-// pages.
+// keycloakRealm has one person, who is in two groups. Keycloak imports the realm with the address of the pages filled
+// in.
 const keycloakRealm = `{"realm": "health", "enabled": true, "sslRequired": "none",
 	"groups": [{"name": "ob-admins"}, {"name": "visitors"}],
 	"users": [{"username": "ada", "enabled": true, "firstName": "Ada", "lastName": "L.", "email": "ada@login.example", "emailVerified": true,
@@ -68,7 +68,7 @@ func (j loopbackJar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 }
 func (j loopbackJar) Cookies(u *url.URL) []*http.Cookie { return j.CookieJar.Cookies(secured(u)) }
 
-// keycloakForm matches the target of the form on Keycloak's page.
+// keycloakForm matches the target of the form on Keycloak's sign-in page.
 var keycloakForm = regexp.MustCompile(`<form id="kc-form-login"[^>]* action="([^"]+)"`)
 
 // askKeycloak begins a sign-in on the pages, and follows Keycloak until it shows its form or
@@ -97,7 +97,7 @@ func (v *visitor) askKeycloak(begin url.Values) (form, back string) {
 	return "", ""
 }
 
-// proves enters a password in the form of Keycloak, and returns the address of the redirect.
+// proves submits a password in the form of Keycloak, and returns the address of the redirect.
 func (v *visitor) proves(form, password string) (back string) {
 	v.t.Helper()
 	if form == "" {
@@ -110,9 +110,9 @@ func (v *visitor) proves(form, password string) (back string) {
 	return got.header.Get("Location")
 }
 
-// TestKeycloak signs a person in by a Keycloak: by its form, then by its session, and again by its
-// form for an action that needs a fresh sign-in. Sign-out and a disabled user remain effective,
-// although the session of Keycloak continues.
+// TestKeycloak signs a person in through Keycloak: with its form, then with its session, and again with its form for an
+// action that needs a fresh sign-in. Sign-out and a disabled user remain effective, although the session of Keycloak
+// continues.
 func TestKeycloak(t *testing.T) {
 	needReaders(t)
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })

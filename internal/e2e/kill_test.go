@@ -51,7 +51,7 @@ func TestKillProcessor(t *testing.T) {
 		case 0:
 			l.awaitMore(t, 40)
 			p.kill()
-		case 1: // during the restore of the process that was started after the last kill
+		case 1: // during the restore of the process that was started after the previous kill
 			select {
 			case <-p.says(restoring):
 			case <-after(30 * time.Second):
@@ -63,7 +63,7 @@ func TestKillProcessor(t *testing.T) {
 			default:
 				inRestore++
 			}
-		case 2: // while Redis refuses writes, so that the view does not get committed changes
+		case 2: // while Redis refuses writes, so that committed changes do not reach the view
 			l.awaitMore(t, 40)
 			if err := view.Do(context.Background(), "CLIENT", "PAUSE", "3000", "WRITE").Err(); err != nil {
 				t.Fatal(err)
@@ -86,8 +86,8 @@ func TestKillProcessor(t *testing.T) {
 	s.verify(acked)
 }
 
-// TestTwoProcessors: two instances take over each other's partitions after they were killed,
-// stopped in order, or frozen longer than their session.
+// TestTwoProcessors: two instances take over each other's partitions after one of them is killed, stopped properly, or
+// frozen for longer than its session.
 func TestTwoProcessors(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north", "south", "west", "east")
@@ -121,9 +121,9 @@ func TestTwoProcessors(t *testing.T) {
 	s.verify(l.finish())
 }
 
-// TestKillDev kills svc dev 6 times (30 in make e2e, or SVC_KILLS), sometimes during its restore,
-// while three writers send without a pause. At the end, each input appears exactly once in the log,
-// in svc verify, in an export, and in order at a webhook.
+// TestKillDev kills svc dev 6 times (30 in make e2e, or SVC_KILLS), sometimes during its restore, while three writers
+// send without a pause. At the end, each input appears exactly once in the log, in svc verify, in an export, and at a
+// webhook, in order.
 func TestKillDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -208,8 +208,8 @@ func (l *systemLog) exported(t *testing.T, dir string) {
 	}
 }
 
-// checkReceived expects that a receiver got all events of the changes of a hospital, in order. A
-// repeated event must be one that it got before.
+// checkReceived expects that a receiver received all events for a hospital's changes, in order. An event may be
+// repeated only after it was received once.
 func (l *systemLog) checkReceived(t *testing.T, hospital string, r *receiver) {
 	t.Helper()
 	var want []string

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// beside is a system whose lists of deliveries and forecasts are read.
+// derivedReads is a system whose delivery lists and forecasts are read.
 type derivedReads struct {
 	*system
 	admin               *partner
@@ -109,8 +109,8 @@ func (x *derivedReads) listed(t *testing.T) int {
 	return len(page.Items)
 }
 
-// expectRefusals expects refusals after a fault. Once the promised time has passed, each request must be
-// refused for a second, with the words of the contract. The reader must report the check.
+// expectRefusals expects refusals after a fault. Once the promised time has passed, every request must be refused for a
+// second with the documented message, and the reader must report the health check.
 func (x *derivedReads) expectRefusals(t *testing.T, check string, fault stopwatch, paths []string) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -145,7 +145,7 @@ func (x *derivedReads) expectRefusals(t *testing.T, check string, fault stopwatc
 	}
 }
 
-// faults makes the process faults that every system can have.
+// faults causes the process faults that every system can have.
 func (x *derivedReads) faults(t *testing.T) {
 	verdicts := func(t *testing.T) {
 		t.Helper()
@@ -184,11 +184,11 @@ func (x *derivedReads) faults(t *testing.T) {
 	})
 }
 
-// TestDerivedReadsDuringFaults makes each fault on embedded servers. Lists and forecasts that may be
-// incomplete are refused, and answered again once they are complete.
+// TestDerivedReadsDuringFaults causes each fault on embedded servers. Lists and forecasts that may be incomplete are
+// refused until they are complete again.
 func TestDerivedReadsDuringFaults(t *testing.T) {
 	t.Parallel()
-	var refused atomic.Pointer[string] // a part of the keys of refused writes
+	var refused atomic.Pointer[string] // writes whose key contains this are refused
 	kafka, redis := embedServers(t, func(command string, args []string) string {
 		word := refused.Load()
 		if word != nil && (command == "HSET" || command == "EVALSHA") && strings.Contains(strings.Join(args, " "), *word) {
@@ -219,7 +219,7 @@ func TestDerivedReadsDuringFaults(t *testing.T) {
 	x.faults(t)
 }
 
-// TestDerivedReadsDuringFaultsOnServers makes each fault on real servers.
+// TestDerivedReadsDuringFaultsOnServers causes each fault on real servers.
 func TestDerivedReadsDuringFaultsOnServers(t *testing.T) {
 	needServers(t)
 	side := receive(t, "north")

@@ -62,8 +62,8 @@ func readLog(t testing.TB, broker, prefix string) *systemLog {
 	return l
 }
 
-// readApplied reads the log once every observation in it has its change. A killed processor is
-// replaced only seconds later, and until then the view does not report pending records.
+// readApplied reads the log once every observation in it has its change. A killed processor is replaced only after some
+// seconds, and until then the view does not report pending records.
 func readApplied(t testing.TB, broker, prefix string) (l *systemLog) {
 	t.Helper()
 	eventually(t, 90*time.Second, func() error {
@@ -84,9 +84,8 @@ func readApplied(t testing.TB, broker, prefix string) (l *systemLog) {
 	return l
 }
 
-// readSettled reads the log once all records are applied and no timer of the test is pending. Only
-// the reference knows due changes that the unit does not show, such as the hours of a history sent
-// as a batch.
+// readSettled reads the log once all records are applied and no timer of the test is pending. The unit does not show
+// every change that is due, such as the hours of a history that was sent as a batch; the reference knows them.
 func readSettled(t testing.TB, partners []*partner, broker, prefix string) (l *systemLog) {
 	t.Helper()
 	readApplied(t, broker, prefix)
@@ -104,8 +103,8 @@ func readSettled(t testing.TB, partners []*partner, broker, prefix string) (l *s
 	return l
 }
 
-// awaitSettled returns the ends of a topic once no earlier transaction is open. The broker confirms a
-// commit to the processor before it writes its marker; until then the records are hidden.
+// awaitSettled returns the ends of a topic once no earlier transaction is open. The broker confirms a commit to the
+// processor before it writes the commit marker; until the marker is written, the records are hidden.
 func awaitSettled(ctx context.Context, t testing.TB, admin *kadm.Client, topic string) (ends kadm.ListedOffsets) {
 	t.Helper()
 	ends, err := admin.ListEndOffsets(ctx, topic)
@@ -127,8 +126,8 @@ func awaitSettled(ctx context.Context, t testing.TB, admin *kadm.Client, topic s
 	return ends
 }
 
-// readTopic calls each with the committed records of a topic, in the order of each partition, up to
-// the end at the time of the call.
+// readTopic calls each for every committed record of a topic, in order within each partition, up to the end offsets at
+// the time of the call.
 func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -143,7 +142,7 @@ func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 		t.Fatal(err)
 	}
 	ends := awaitSettled(ctx, t, kadm.NewClient(admin), topic)
-	left := map[int32]int64{} // ends of the partitions that are not read yet
+	left := map[int32]int64{} // end offsets of the partitions that are not fully read
 	from := map[string]map[int32]kgo.Offset{topic: {}}
 	ends.Each(func(o kadm.ListedOffset) {
 		if begin, _ := first.Lookup(topic, o.Partition); begin.Offset < o.Offset {

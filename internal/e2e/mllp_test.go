@@ -158,8 +158,8 @@ func (s *system) keyID(hospital string) string {
 	return listed[0].ID
 }
 
-// killUnderMLLP expects every acknowledged message once in the applied log. Over MLLP an
-// acknowledgment means that a message is in the log, not yet in the verdict.
+// killUnderMLLP expects every acknowledged message once in the applied log. Over MLLP, an acknowledged message is in
+// the log, but perhaps not yet in the verdict.
 func killUnderMLLP(t *testing.T, hospital string, address func() string, kill func(), readApplied func() *systemLog) {
 	t.Helper()
 	const connections, each = 50, 20
@@ -267,16 +267,16 @@ func TestMLLPRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(5 * time.Second)) //nolint:errcheck // of a test
+	conn.SetDeadline(time.Now().Add(5 * time.Second)) //nolint:errcheck // a deadline fails only on a closed connection
 	if rest, err := io.ReadAll(conn); err != nil || len(rest) > 0 {
 		t.Errorf("a sender with a revoked key is let in: %q %v", rest, err)
 	}
 	d.wantsLine(t, `"ended":"sender_refused"`)
 }
 
-// TestMLLPPeers connects a peer of every bad kind, and a good one, on raw sockets.
+// TestMLLPPeers connects every kind of misbehaving peer, and a good peer, on raw sockets.
 func TestMLLPPeers(t *testing.T) {
-	t.Parallel() // the test waits as long as a peer may be silent
+	t.Parallel() // the test waits as long as svc lets a peer be silent
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	dial := func() net.Conn {
 		conn, err := net.Dial("tcp", d.MLLP)
@@ -284,7 +284,7 @@ func TestMLLPPeers(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		conn.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // of a test
+		conn.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // a deadline fails only on a closed connection
 		return conn
 	}
 	say := func(conn net.Conn, text string) {
@@ -309,7 +309,7 @@ func TestMLLPPeers(t *testing.T) {
 		}
 		closed("endless", conn)
 	})
-	if os.Getenv("SVC_E2E") != "" { // lasts the half minute that svc allows for a message
+	if os.Getenv("SVC_E2E") != "" { // takes the half minute that svc allows for a message
 		all.Go(func() { // sends one byte at a time
 			conn, watch := dial(), startWatch()
 			say(conn, "\x0bMSH|")
@@ -329,15 +329,15 @@ func TestMLLPPeers(t *testing.T) {
 			closed("half open", conn)
 		})
 	}
-	all.Go(func() { // closes one direction: its messages are accepted and answered
+	all.Go(func() { // closes its sending side: its messages are still accepted and answered
 		conn := dial()
 		say(conn, "\x0b"+arrival(1, time.Now())+"\x1c\r")
-		conn.(*net.TCPConn).CloseWrite() //nolint:errcheck,forcetypeassert // it is TCP, and the answer shows the effect
+		conn.(*net.TCPConn).CloseWrite() //nolint:errcheck,forcetypeassert // it is a TCP connection, and the answer shows the effect
 		if answer, err := bufio.NewReader(conn).ReadString(0x1c); err != nil || !strings.Contains(answer, "\rMSA|AA|M1\r") {
 			t.Errorf("half closed: %q %v", answer, err)
 		}
 	})
-	all.Go(func() { // sends many messages before the first answer, which come in order
+	all.Go(func() { // sends many messages before the first answer; the answers come in order
 		conn := dial()
 		var ahead strings.Builder
 		for n := range 100 {

@@ -65,8 +65,9 @@ func (a *authority) bridge(t *testing.T, name string) (pair tls.Certificate, cer
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, certFile, keyFile
 }
 
-// TestMLLPOverTLS: only messages of a sender with the right client certificate are answered and
-// applied. A peer is refused if it has no certificate, one of another authority or name, or no TLS.
+// TestMLLPOverTLS: only messages from a sender with the right client certificate are answered and applied. A peer is
+// refused if it does not use TLS, has no certificate, or has a certificate from a different authority or with a
+// different name.
 func TestMLLPOverTLS(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
@@ -159,7 +160,7 @@ func offer(t *testing.T, address string, secured *tls.Config, message string) st
 		return "" // the handshake failed
 	}
 	answer, err := io.ReadAll(conn)
-	if err, ok := err.(net.Error); ok && err.Timeout() { //nolint:errorlint // as the connection returns it
+	if err, ok := err.(net.Error); ok && err.Timeout() { //nolint:errorlint // the connection returns it unwrapped
 		t.Errorf("%v: the connection stays open", address)
 	}
 	if secured == nil && len(answer) > 0 && answer[0] == 0x15 {

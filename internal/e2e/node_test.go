@@ -96,7 +96,7 @@ func startProgram(t testing.TB, name, program string, args []string, env ...stri
 	go func() {
 		n.cmd.Wait()
 		in.Close()
-		<-read // the last line is often the reason for the exit
+		<-read // the last line often states the reason for the exit
 		close(n.exited)
 	}()
 	t.Cleanup(func() {
@@ -113,7 +113,7 @@ func startProgram(t testing.TB, name, program string, args []string, env ...stri
 	return n
 }
 
-// withoutAnswers drops the log lines of answered requests and of refused acts, which would hide why the test failed.
+// withoutAnswers drops the log lines of answered requests and of refused actions, which would hide why the test failed.
 func withoutAnswers(log string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(log) {
@@ -180,7 +180,7 @@ func (n *node) freeze() {
 	n.t.Helper()
 	pid := n.cmd.Process.Pid
 	n.cmd.Process.Signal(syscall.SIGSTOP)
-	// The signal is delivered with a delay.
+	// SIGSTOP may take effect only after a delay.
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 		n.t.Fatalf("%s is not frozen: %v, %v", n.name, status, err)

@@ -35,7 +35,7 @@ func TestNotebookForecast(t *testing.T) {
 	d := startDev(t, t.TempDir(), "--demo", "--ephemeral")
 	await(t, d, "requests covering 28 days were applied")
 	own, report := filepath.Join(d.dir, "own.csv"), filepath.Join(d.dir, "report")
-	eventually(t, 3*time.Minute, func() error { // applying the history lasts a moment, and an hour may end in the meantime
+	eventually(t, 3*time.Minute, func() error { // applying the history takes a moment, and an hour may end in the meantime
 		run := exec.Command(filepath.Join(analysts, "run.sh"), "forecast.py", d.Kafka, d.BaseURL+"/registry", d.HospitalID, own)
 		run.Env = append(os.Environ(), "PYTHON="+interpreter)
 		out, err := run.CombinedOutput()
@@ -46,7 +46,7 @@ func TestNotebookForecast(t *testing.T) {
 		var nurses, rooms float64
 		for line := range strings.Lines(string(out)) {
 			for format, to := range map[string][]any{"hours %d,": {&hours}, "compared %d, mean error %f nurses, %f rooms": {&compared, &nurses, &rooms}} {
-				fmt.Sscanf(line, format, to...) //nolint:errcheck // another line
+				fmt.Sscanf(line, format, to...) //nolint:errcheck // other lines do not match
 			}
 		}
 		if hours < 27*24 || compared < 13*24*8 {
