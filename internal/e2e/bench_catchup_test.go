@@ -69,9 +69,8 @@ func (s *system) catchUp(b *testing.B, partitions int32, records int) {
 	n.stop()
 }
 
-// rate waits until a processor has applied the given number of records. It returns the records per
-// second since the first transaction of the processor, and the idle time of the machine's
-// processors since then.
+// rate waits until a processor has applied the given number of records. It returns the records per second since the
+// first transaction of the processor, and the idle time of the machine's CPUs since then.
 func (n *node) rate(b *testing.B, private string, records int) (perSecond float64, left time.Duration) {
 	b.Helper()
 	first, began := 0.0, time.Time{}

@@ -20,9 +20,9 @@ const (
 	hostileAtOnce = 6  // connections of the hostile hospital; each sends without a pause
 )
 
-// BenchmarkHostileDev measures ten calm hospitals on a svc dev that a hostile hospital attacks. The
-// hostile one sends the largest legal bodies, each as soon as the last one is answered, and ignores
-// 429. E2E_HOSTILE is the duration; in five minutes, growing memory or backlog would be visible.
+// BenchmarkHostileDev measures ten calm hospitals on a svc dev that a hostile hospital attacks. The hostile hospital
+// sends the largest valid bodies, each as soon as the previous one is answered, and ignores 429. E2E_HOSTILE is the
+// duration; in five minutes, growing memory or backlog would be visible.
 func BenchmarkHostileDev(b *testing.B) {
 	d := startDev(b, b.TempDir())
 	against(b, calmPartners(b, d, calmHospitals), newPartner(d.BaseURL, d.HospitalID, d.APIKey), d.node)

@@ -89,7 +89,7 @@ func TestExportReadByOthers(t *testing.T) {
 			}
 			dates := map[string]bool{}
 			for _, folder := range folders {
-				dates[folder[1].(string)] = true //nolint:forcetypeassert,errcheck // linesOf puts a string first
+				dates[folder[1].(string)] = true //nolint:forcetypeassert,errcheck // linesOf puts the date, a string, second
 			}
 			for name, got := range map[string][]string{"pandas": seen.Pandas.Dates, "Polars": seen.Polars.Dates} {
 				if !slices.Equal(got, slices.Sorted(maps.Keys(dates))) {
@@ -130,8 +130,8 @@ func exportable(t *testing.T) *dev {
 	return d
 }
 
-// linesOf returns the sorted rows of an NDJSON export, and for each hospital and day, whose names the folders bear, the
-// number of rows.
+// linesOf returns the rows of an NDJSON export, sorted, and a list of hospital, date and number of rows, one for each
+// folder.
 func linesOf(t *testing.T, dir string) (rows []string, folders [][]any) {
 	t.Helper()
 	count := map[[2]string]int{}

@@ -14,8 +14,8 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestNotebook follows docs/analysts/README.md: it simulates a week in svc dev, exports it, and
-// draws a picture. The notebook counts the rows that were sent.
+// TestNotebook follows docs/analysts/README.md: it simulates a week in svc dev, exports it, and draws a picture. The
+// notebook must count the rows that were sent.
 func TestNotebook(t *testing.T) {
 	needReaders(t)
 	packages, err := os.ReadFile(filepath.Join(analysts, "requirements.txt"))

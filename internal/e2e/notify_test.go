@@ -100,8 +100,7 @@ func (p *partnerSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-// answers sets the function that answers later requests and may block. With nil, each request is
-// accepted.
+// answers sets the function that answers all later requests; it may block. If it is nil, each request is accepted.
 func (p *partnerSide) answers(judge func(r *http.Request) int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +110,7 @@ func (p *partnerSide) answers(judge func(r *http.Request) int) {
 // hold blocks requests until open is called, and then accepts them.
 func (p *partnerSide) hold() (open func()) { return p.holdAnd(http.StatusNoContent) }
 
-// holdAnd is like hold, with another answer to the blocked requests.
+// holdAnd does the same as hold, but answers the blocked requests with the given status.
 func (p *partnerSide) holdAnd(answer int) (open func()) {
 	gate := make(chan struct{})
 	p.answers(func(r *http.Request) int {
@@ -142,7 +141,7 @@ func (p *partnerSide) at(path string) []gotten {
 	return slices.Clone(p.seen[path])
 }
 
-// hook creates an endpoint of a hospital by the API.
+// hook creates an endpoint for a hospital through the API.
 func (p *partnerSide) hook(t testing.TB, s *system, hospital, path string) {
 	t.Helper()
 	admin := newPartner(s.base, hospital, s.cli("keys", "mint", "--hospital", hospital, "--name", "admin", "--scopes", "admin", "--rate", "0"))
@@ -165,8 +164,8 @@ func (s *system) notifier(instance string) *node {
 	return s.start(instance, "notify", "--instance", instance, "--private-listen", "127.0.0.1:"+mustFreePort(s.t))
 }
 
-// expected returns the events that the plain reference derives from the observations of a hospital,
-// in order. It does not read the deliveries.
+// expected returns the events that the plain reference derives from the observations of a hospital, in order. It does
+// not use the deliveries.
 func (l *systemLog) expected(t testing.TB, hospitalID string, at acuity.Instant) (ids []string, bodies map[string]string) {
 	t.Helper()
 	bodies = map[string]string{}
@@ -184,8 +183,7 @@ func (l *systemLog) expected(t testing.TB, hospitalID string, at acuity.Instant)
 	return ids, bodies
 }
 
-// complete checks that an endpoint got all events in order. A repeated event must be an earlier one
-// with the same bytes.
+// complete checks that an endpoint received all events in order. A repeated event must have the same bytes as before.
 func complete(seen []gotten, ids []string, bodies map[string]string) (repeats int, err error) {
 	place := make(map[string]int, len(ids))
 	for i, id := range ids {
@@ -226,7 +224,7 @@ func startNotified(t testing.TB, hospitals ...string) (*system, *partnerSide) {
 	return s, p
 }
 
-// allReceived waits until every endpoint has every event of the reference.
+// allReceived waits until every endpoint has every event that the reference derives.
 func allReceived(t testing.TB, s *system, p *partnerSide, within time.Duration, hospitals ...string) (events, repeats int) {
 	t.Helper()
 	log := readSettled(t, s.partners, s.kafka.address, s.prefix)
@@ -248,8 +246,8 @@ func allReceived(t testing.TB, s *system, p *partnerSide, within time.Duration, 
 	return events, repeats
 }
 
-// TestKillNotifier kills the notifier 50 times under load, with two instances and sometimes a
-// third. The endpoints get exactly the events of the reference; repeats have the same bytes.
+// TestKillNotifier kills the notifier 50 times under load, with two instances and sometimes a third. The endpoints must
+// receive exactly the events that the reference derives; repeats must have the same bytes.
 func TestKillNotifier(t *testing.T) {
 	t.Parallel()
 	hospitals := []string{"north", "south", "west"}

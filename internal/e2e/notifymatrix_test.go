@@ -57,7 +57,7 @@ func (s *system) watched(instance string) (n *node, private string) {
 	return n, private
 }
 
-// owns waits until a notifier has restored this number of partitions in total.
+// owns waits until a notifier has restored the given number of partitions in total.
 func (n *node) owns(partitions int) {
 	n.t.Helper()
 	eventually(n.t, time.Minute, func() error {
@@ -68,8 +68,8 @@ func (n *node) owns(partitions int) {
 	})
 }
 
-// TestMatrixKafkaAway: while Kafka is unavailable, each queue sends at most eight more events, then
-// all queues stop, and the process is not ready. When Kafka is back, the rest is sent in order.
+// TestMatrixKafkaAway: while Kafka is unavailable, each queue sends at most eight more events, then all queues stop,
+// and the process is not ready. Once Kafka is back, the remaining events are sent in order.
 func TestMatrixKafkaAway(t *testing.T) {
 	const most = 8
 	s, p := startNotified(t, "north", "south")
@@ -93,7 +93,7 @@ func TestMatrixKafkaAway(t *testing.T) {
 		return all
 	}
 	was := tried()
-	eventually(t, time.Minute, func() error { // until a request is being retried, and not between two attempts
+	eventually(t, time.Minute, func() error { // until a retry is in flight
 		if tried() == was {
 			return errors.New("nothing is tried again")
 		}
@@ -107,13 +107,13 @@ func TestMatrixKafkaAway(t *testing.T) {
 	owned := restored()
 	s.kafka.pause(t) // a killed broker may end the group's session before the requests in flight are accepted
 	open()
-	eventually(t, time.Minute, func() error { // until no queue may send any more, or the session of the group has expired
+	eventually(t, time.Minute, func() error { // until no queue may send any longer, or the group session has expired
 		owned, err := figure(private, "svc_notify_partitions")
 		if err != nil || owned == 0 {
 			return err
 		}
 		for _, path := range paths {
-			if n := len(p.at(path)); n < most { // the first is the request that was in flight
+			if n := len(p.at(path)); n < most { // the first of them was in flight
 				return fmt.Errorf("%s has %d", path, n)
 			}
 		}
@@ -125,7 +125,7 @@ func TestMatrixKafkaAway(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, 2*time.Minute, func() error { // in this time, a queue that does not stop would have sent everything
+	eventually(t, 2*time.Minute, func() error { // within this time, a queue that does not stop would have sent everything
 		owned, err := figure(private, "svc_notify_partitions")
 		if err == nil && owned > 0 {
 			err = fmt.Errorf("%v partitions are owned without Kafka", owned)
@@ -146,8 +146,8 @@ func TestMatrixKafkaAway(t *testing.T) {
 	s.kafka.stop(t)
 	s.kafka.start(t)
 	events, repeats := allReceived(t, s, p, 2*time.Minute, "north", "south")
-	// A queue may repeat what it sent without Kafka, and what it sent before the group reassigned
-	// the partitions. After its start, the broker reassigns them once or twice.
+	// A queue may repeat the events that it sent while Kafka was down, and those that it sent before the group
+	// reassigned its partition. After a broker starts, the group reassigns the partitions once or twice.
 	times := (restored() - owned + partitions - 1) / partitions
 	t.Logf("%d of %d events came again, the partitions were taken up %d times", repeats, events, times)
 	if bound := (most + 1) * len(paths) * (times + 1); repeats > bound {
@@ -216,9 +216,9 @@ func TestMatrixRebalance(t *testing.T) {
 	}
 }
 
-// TestMatrixLateWriter: a frozen notifier continues after another has its partitions. Its late
-// entries rank below those of the other, which have a later term. Its refused attempts do not delay
-// an endpoint that has accepted since.
+// TestMatrixLateWriter: a frozen notifier continues after another notifier has taken over its partitions. Its late
+// entries rank below those of the new owner, which have a later term. Its refused attempts do not delay an endpoint
+// that has accepted deliveries since then.
 func TestMatrixLateWriter(t *testing.T) {
 	needServers(t)
 	t.Parallel()
@@ -241,7 +241,7 @@ func TestMatrixLateWriter(t *testing.T) {
 	frozen := time.Now()
 	open() // the answers wait for the frozen notifier
 	n2 := s.notifier("n2")
-	n2.owns(partitions) // once the session of the first has expired
+	n2.owns(partitions) // once the first notifier's session has expired
 	t.Logf("another notifier owns all partitions %.1f s after the first was frozen, its start included", time.Since(frozen).Seconds())
 	flapLevels(t, 2, s.partners...)
 	events, _ := allReceived(t, s, p, time.Minute, hospitals...)
@@ -252,8 +252,8 @@ func TestMatrixLateWriter(t *testing.T) {
 		}
 		return nil
 	})
-	// The notifier logs the loss of its partitions before or after it writes, depending on the
-	// order of the answers. A test of package notifier makes sure that it writes.
+	// The notifier logs the loss of its partitions before or after it writes, depending on the order of the responses.
+	// A test of package notifier makes sure that it writes.
 	lost := func() bool { return strings.Contains(n1.logged(), `"msg":"partitions lost to another process"`) }
 	eventually(t, 30*time.Second, func() error {
 		if _, outranked := s.outcomes(t); outranked == 0 && !lost() {
@@ -282,7 +282,7 @@ func (s *system) outcomes(t *testing.T) (delivered, outranked int) {
 	readTopic(t, s.kafka.address, s.prefix+schemas.Deliveries().Name, func(r *kgo.Record) {
 		entry, err := ledger.Decode(r.Key, r.Value)
 		if err != nil {
-			return // a marker of a restore
+			return // a restore marker
 		}
 		var term int64
 		switch e := entry.(type) {

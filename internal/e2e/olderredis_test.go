@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// TestRedisComesBackOlder saves Redis, changes the units, kills Redis, and restarts it from the
-// saved file. No more input follows. No read of any hospital returns the older state, and soon all
-// reads return the current one.
+// TestRedisComesBackOlder saves Redis, changes the units, kills Redis, and restarts it from the saved file. No more
+// input follows. No read may return the older state, and soon all reads must return the current state.
 func TestRedisComesBackOlder(t *testing.T) {
 	kafka, redis := ownRedis(t)
 	s := startSystemOn(t, kafka, redis, nil, "north", "south", "east", "west", "river", "lake")
@@ -72,12 +71,12 @@ func TestRedisComesBackOlder(t *testing.T) {
 				return fmt.Errorf("still %d %s", a.status, a.raw)
 			})
 		}
-		t.Logf("round %d: %d reads were refused", round, refused) // 0 if the view was rewritten first
+		t.Logf("round %d: %d reads were refused", round, refused) // 0 if the view was rewritten before the first read
 	}
 	s.verify(nil)
 }
 
-// steady returns a unit as text without the instant of its computation.
+// steady returns a unit's state as text, without the time at which it was computed.
 func steady(t *testing.T, data []byte) string {
 	t.Helper()
 	var unit map[string]any

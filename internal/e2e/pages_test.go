@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// TestPages inspects every page in every state, in both themes and three widths. The browser
-// reports no error, nothing is loaded from other servers, axe finds no fault, and no patient data
-// is shown.
+// TestPages inspects every page in every state, in both themes and at three widths. The browser must report no error,
+// axe must find no fault, and the page must load nothing from other servers and show no patient data.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -46,7 +45,7 @@ func TestPages(t *testing.T) {
 	v := b.window(t, d.BaseURL, windows[0])
 	for path, status := range map[string]int{"/": http.StatusOK, "/signin/" + strings.Repeat("0", 64): http.StatusNotFound} {
 		v.wants(path, status)
-		v.complaints() // the console itself reports the 404
+		v.complaints() // drops the console message about the 404
 		v.inspect("out" + strings.ReplaceAll(path[:min(len(path), 7)], "/", "-"))
 	}
 	cli(t, nil, "webhooks", "add", d.BaseURL+"/dev/hook", "--data", d.dir)
@@ -54,7 +53,7 @@ func TestPages(t *testing.T) {
 	cli(t, nil, "alerts", "set-tier", "T3", "--recipients", strings.TrimSpace(charge), "--channels", "email", "--data", d.dir)
 	demo := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	demo.accepted(t, "census", census(t, 4, "labor-standard", "csection-intraop"))
-	demo.accepted(t, "staffing", staffing(0, false)) // an event for the page of received webhooks, and an alert
+	demo.accepted(t, "staffing", staffing(0, false)) // an event for the page that shows received webhooks, and an alert
 	for path, part := range map[string]string{"/dev/hook.json": "surge.level_changed", "/dev/outbox.json": "charge@hospital.example"} {
 		eventually(t, time.Minute, func() error {
 			if a := demo.get(t, path); !strings.Contains(string(a.raw), part) {
@@ -150,8 +149,8 @@ func (v *view) inspect(name string) {
 	}
 }
 
-// ofLook are the axe rules that depend on theme and width. The other rules are checked only in the
-// widest and the narrowest window.
+// ofLook are the axe rules that depend on the theme and the width. All other rules are checked only in the widest and
+// the narrowest windows.
 var ofLook = []string{"color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"}
 
 // bareKeys matches the placeholder of a missing text.

@@ -14,8 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// watching is a script that makes a page record each level and number of nurses that it shows, with
-// the time.
+// watching is a script that records each level and number of nurses that a page shows, with the time.
 const watching = `(() => {
 	window.shown = [];
 	const note = () => {
@@ -49,10 +48,9 @@ func (v *view) shown() (list []shown) {
 	return list
 }
 
-// TestPagesFollow changes a unit 200 times while its page and its wall display are open. The last
-// state that both show is right, and a half-typed number is kept. Both pages were opened before the
-// first record, and show the unit without a reload. The test logs the time from a change to the
-// screen.
+// TestPagesFollow changes a unit 200 times while its page and its wall display are open. Both must end up showing the
+// right state, and a half-typed number must be kept. Both pages were opened before the first record, and must show the
+// unit without a reload. The test logs the time from a change to the screen.
 func TestPagesFollow(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -115,8 +113,8 @@ func (w *ward) wall(t testing.TB) string {
 	return made.URL[strings.Index(made.URL, "/board/"):]
 }
 
-// TestWallShowsNoPatientData opens a wall display of a unit with all kinds of patients. The display shows
-// no patient data, and its cookie opens no other page.
+// TestWallShowsNoPatientData opens a wall display of a unit with all kinds of patients. The display must not show
+// patient data, and its cookie must not open other pages.
 func TestWallShowsNoPatientData(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -152,8 +150,8 @@ func TestWallShowsNoPatientData(t *testing.T) {
 	}
 }
 
-// TestPagesSurvive kills svc under open pages, and empties Redis. A page without fresh data says
-// so, recovers soon, and never shows a wrong green.
+// TestPagesSurvive kills svc while pages are open, and empties Redis. A page without fresh data must say so, recover
+// soon, and never show a green that is wrong.
 func TestPagesSurvive(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -215,7 +213,7 @@ func TestPagesRefuse(t *testing.T) {
 	link := w.link(t, "charge")
 	v, other := b.window(t, d.BaseURL, windows[1]), b.window(t, d.BaseURL, windows[1])
 	v.signIn(link)
-	other.wants(link, http.StatusGone) // the link was used
+	other.wants(link, http.StatusGone) // the link has already been used
 	if other.wants("/app", http.StatusOK); other.loaded() != "/" {
 		t.Error("a link that was used has opened the unit")
 	}

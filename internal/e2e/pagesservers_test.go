@@ -17,7 +17,7 @@ func TestPagesOnServers(t *testing.T) {
 	s.processor("p1")
 	w := &ward{partner: s.partners[0], env: s.env}
 	w.post(t, "census", census(t, 12, "labor-standard+high-eclampsia", "labor-standard"))
-	eventually(t, 30*time.Second, func() error { // until the processor has its partitions
+	eventually(t, 30*time.Second, func() error { // until the processor is assigned its partitions
 		if a := w.get(t, "/api/v1/level"); a.status != http.StatusOK {
 			return fmt.Errorf("%d %s", a.status, a.raw)
 		}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestPagesInUse tests other uses of the pages: people arrange the floor plan, remain longer than a
-// session, print, zoom, and choose their own colors.
+// TestPagesInUse tests less common uses of the pages: people arrange the floor plan, stay longer than a session lasts,
+// print, zoom, and choose their own colors.
 func TestPagesInUse(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -50,8 +50,8 @@ func TestPagesInUse(t *testing.T) {
 	}
 }
 
-// showsNow: on a phone, the figures of the trends and of the forecast are entirely visible, and the
-// rooms to check precede the floor plan.
+// showsNow: on a phone, the trend and forecast charts are entirely visible, and the rooms to check precede the floor
+// plan.
 func showsNow(t *testing.T, _ *ward, v *view) {
 	v.wants("/app/trends", http.StatusOK)
 	v.look(windows[2])
@@ -76,7 +76,7 @@ func showsNow(t *testing.T, _ *ward, v *view) {
 	v.shoot("use-figures-390-light")
 }
 
-// zooms reads every page at 400%, where a desktop window is 320 px wide and 200 px high.
+// zooms reads every page at 400% zoom, at which a desktop window is 320 px wide and 200 px high.
 func zooms(t *testing.T, _ *ward, v *view) {
 	v.look(viewing{width: 320, height: 200})
 	for _, path := range []string{"/app", "/board", "/app/rooms/1", "/app/trends", "/app/print", "/app/alerts"} {
@@ -92,7 +92,7 @@ func zooms(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// keepsShapes: with forced colors, shapes show the levels in rooms with an edge.
+// keepsShapes: with forced colors, rooms keep their borders, and shapes show the levels.
 func keepsShapes(t *testing.T, _ *ward, v *view) {
 	v.wants("/app", http.StatusOK)
 	v.do("look", map[string]any{"width": 1280, "height": 800, "theme": "light", "forced": true}, nil)
@@ -112,8 +112,8 @@ func keepsShapes(t *testing.T, _ *ward, v *view) {
 	v.shoot("use-forced-1280")
 }
 
-// marksStale: a silent feed is marked in both themes. The test sets the mark itself, because a feed
-// is marked only after a quarter of an hour.
+// marksStale: the mark on a silent feed is visible in both themes. The test sets the mark itself, because svc marks a
+// feed only after a quarter of an hour.
 func marksStale(t *testing.T, _ *ward, v *view) {
 	v.wants("/app", http.StatusOK)
 	v.do("eval", map[string]any{"code": `(() => {
@@ -135,8 +135,7 @@ func marksStale(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// prints expects the downtime sheet of a usual unit on one sheet of A4 or US Letter, without a
-// split row.
+// prints expects the downtime sheet for a typical unit on one sheet of A4 or US Letter, without a split row.
 func prints(t *testing.T, _ *ward, v *view) {
 	v.wants("/app/print", http.StatusOK)
 	for _, format := range []string{"A4", "Letter"} {
@@ -169,7 +168,7 @@ func paints(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// isDrawn: the floor plan follows the layout of the administrator.
+// isDrawn: the floor plan follows the administrator's layout.
 func isDrawn(t *testing.T, w *ward, v *view) {
 	key := cli(t, w.env, append([]string{"keys", "mint", "--hospital", w.hospital, "--name", "plan", "--scopes", "admin"}, w.args...)...)
 	admin := newPartner(w.base, w.hospital, key)
@@ -214,8 +213,8 @@ func keepsForms(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// stays: two minutes before a session ends, the page offers the person to stay signed in. Without
-// an answer, the page is emptied.
+// stays: two minutes before a session ends, the page offers to keep the person signed in. If the person does not
+// respond, the page is cleared.
 func stays(t *testing.T, _ *ward, v *view) {
 	v.wants("/app", http.StatusOK)
 	v.await(`document.querySelector("#live")?.textContent === document.querySelector("#live")?.dataset.live`, 20*time.Second)
@@ -239,7 +238,7 @@ func stays(t *testing.T, _ *ward, v *view) {
 	if n := ask[int](v, "window.stayed"); n != 1 {
 		t.Errorf("the server was told %d times that its person stays", n)
 	}
-	v.await("window.reopened", 10*time.Second) // its first heartbeat reports the actual end of the session
+	v.await("window.reopened", 10*time.Second) // the stream's first heartbeat reports when the session actually ends
 	left(1)
 	v.await(`!document.querySelector(".r, .level, form")`, 10*time.Second)
 	if text := ask[string](v, "document.body.innerText"); !strings.Contains(text, "Sign in") {

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// pair is two svc read behind a proxy that terminates TLS, as in an installation. Each has a
-// separate svc ingest for the actions of people, so that both can write at once.
+// pair is two svc read processes behind a proxy that terminates TLS, as in production. Each has its own svc ingest for
+// user actions, so that both can write at the same time.
 type pair struct {
 	*system
 	t       *testing.T
@@ -30,12 +30,12 @@ type pair struct {
 }
 
 const (
-	toReader    = "X-Test-Reader" // request header: index of the reader that gets the request; without it they alternate
+	toReader    = "X-Test-Reader" // request header: index of the reader that gets the request; without the header, the readers alternate
 	seenByProxy = "198.51.100.7"  // the address of all clients that the proxy reports
 )
 
-// startPair starts a pair on a Kafka and a Redis. with gets the address of the pages before anything
-// starts, and returns more variables.
+// startPair starts a pair on a Kafka and a Redis. Before anything starts, with receives the address of the pages and
+// returns more environment variables.
 func startPair(t *testing.T, kafka, redis *server, with func(public string) (env []string), hospitals ...string) *pair {
 	t.Helper()
 	p := &pair{t: t}
@@ -46,7 +46,7 @@ func startPair(t *testing.T, kafka, redis *server, with func(public string) (env
 			if err != nil {
 				n = int(p.turn.Add(1))
 			}
-			to, _ := url.Parse(p.direct[n%len(p.direct)]) //nolint:errcheck // of the test
+			to, _ := url.Parse(p.direct[n%len(p.direct)]) //nolint:errcheck // the test made the address
 			r.SetURL(to)
 			r.SetXForwarded()
 			r.Out.Host = r.In.Host
@@ -84,7 +84,7 @@ func startPair(t *testing.T, kafka, redis *server, with func(public string) (env
 	return p
 }
 
-// role starts a svc of one role with a public port, and returns its address.
+// role starts a svc process with one role and a public port, and returns its address.
 func (p *pair) role(role string, env ...string) (n *node, at string) {
 	p.t.Helper()
 	listen, private := "127.0.0.1:"+mustFreePort(p.t), "127.0.0.1:"+mustFreePort(p.t)
@@ -100,7 +100,7 @@ type visitor struct {
 	http *http.Client
 }
 
-// visited is an answer to a visitor.
+// visited is a response to a visitor.
 type visited struct {
 	status  int
 	header  http.Header
@@ -108,7 +108,7 @@ type visited struct {
 	body    string
 }
 
-// visitor returns a browser without cookies.
+// visitor returns a visitor without cookies.
 func (p *pair) visitor(t testing.TB) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -121,9 +121,9 @@ func (p *pair) visitor(t testing.TB) *visitor {
 	}}
 }
 
-// ask sends a request with a form, or without one if form is nil. reader is the index of the reader that answers, or -1
-// for any. It repeats a request that is answered 503 with Retry-After, as people do: on a busy machine, the pages may
-// be without Kafka or Redis for a moment.
+// ask sends a request, with a form unless form is nil. reader is the index of the reader that answers, or -1 for any
+// reader. If the response is 503 with Retry-After, ask repeats the request, as people do: on a busy machine, the pages
+// may lose Kafka or Redis for a moment.
 func (v *visitor) ask(reader int, method, path string, form url.Values, headers ...string) (*visited, error) {
 	if !strings.Contains(path, "://") {
 		path = v.base + path
@@ -174,7 +174,7 @@ func (v *visitor) get(reader int, path string, headers ...string) *visited {
 	return p
 }
 
-// post sends a form as one of these pages does.
+// post submits a form as a page does.
 func (v *visitor) post(reader int, path string, form url.Values) *visited {
 	v.t.Helper()
 	p, err := v.ask(reader, http.MethodPost, path, form, "Sec-Fetch-Site", "same-origin", "Origin", v.base)
@@ -184,13 +184,13 @@ func (v *visitor) post(reader int, path string, form url.Values) *visited {
 	return p
 }
 
-// signIn uses a link to the first hospital, and returns the cookie of the session.
+// signIn uses a sign-in link for the first hospital, and returns the cookie of the session.
 func (p *pair) signIn(t testing.TB, v *visitor, role string) (session *http.Cookie) {
 	t.Helper()
 	return p.signInTo(t, v, p.admin.hospital, role)
 }
 
-// signInTo uses a link to a hospital, and returns the cookie of the session.
+// signInTo uses a sign-in link for a hospital, and returns the cookie of the session.
 func (p *pair) signInTo(t testing.TB, v *visitor, hospital, role string) (session *http.Cookie) {
 	t.Helper()
 	link := cli(t, p.env, "admin", "link", "--hospital", hospital, "--role", role, "--label", role+" desk")
@@ -217,13 +217,13 @@ func (p *pair) signInTo(t testing.TB, v *visitor, hospital, role string) (sessio
 	return session
 }
 
-// opens returns the answer of a reader to a request whose only credential is a kept cookie.
+// opens returns a reader's response to a request whose only credential is a saved cookie.
 func (p *pair) opens(t testing.TB, reader int, path string, kept *http.Cookie) *visited {
 	t.Helper()
 	return p.visitor(t).get(reader, path, "Cookie", kept.Name+"="+kept.Value)
 }
 
-// ends waits until a kept cookie is refused by both readers.
+// ends waits until both readers refuse a saved cookie.
 func (p *pair) ends(t testing.TB, kept *http.Cookie) {
 	t.Helper()
 	eventually(t, 30*time.Second, func() error {
@@ -280,7 +280,7 @@ func (v *visitor) follow(reader int) (ended <-chan struct{}) {
 	return done
 }
 
-// closes waits until the streams have ended, and logs how long that lasted.
+// closes waits until the streams have ended, and logs how long that took.
 func closes(t testing.TB, what string, streams ...<-chan struct{}) {
 	t.Helper()
 	began := time.Now()

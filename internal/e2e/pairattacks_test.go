@@ -13,15 +13,15 @@ import (
 	"svc/internal/testkit/oidctest"
 )
 
-// TestTwoReadersBehindTLS uses and attacks two svc read behind a proxy that terminates TLS. A
-// change that one of them accepts is effective on the other.
+// TestTwoReadersBehindTLS uses and attacks two svc read processes behind a proxy that terminates TLS. A change that one
+// process accepts must take effect on the other.
 func TestTwoReadersBehindTLS(t *testing.T) {
 	t.Parallel()
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })
 	attacksPair(t, kafka, redis)
 }
 
-// TestTwoReadersBehindTLSOnServers is the same on a real Kafka and a real Redis. It empties Redis.
+// TestTwoReadersBehindTLSOnServers repeats TestTwoReadersBehindTLS on a real Kafka and a real Redis. It empties Redis.
 func TestTwoReadersBehindTLSOnServers(t *testing.T) {
 	kafka, redis := ownRedis(t)
 	attacksPair(t, kafka, redis)
@@ -55,7 +55,7 @@ func attacksPair(t *testing.T, kafka, redis *server) {
 	}
 }
 
-// signsOut: a person uses the pages on both readers. Signing out on one ends the session on both.
+// signsOut: a person uses the pages on both readers. Signing out on one reader ends the session on both.
 func signsOut(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	v := p.visitor(t)
 	kept := p.signIn(t, v, "viewer")
@@ -85,7 +85,7 @@ func signsOut(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	p.ends(t, kept)
 }
 
-// losesRole: another role, a disabled user and ended sessions are effective on both readers.
+// losesRole: a new role, the disabling of a user, and the end of a session take effect on both readers.
 func losesRole(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	for _, change := range []string{`{"role":"viewer"}`, `{"disabled":true}`, `{"endSessions":true}`} {
 		v := p.visitor(t)
@@ -100,7 +100,7 @@ func losesRole(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	}
 }
 
-// listed is a person in the list of the administration.
+// listed is a person in the administrator's list.
 type listed struct {
 	ID, Label, SignIn, Role string
 	Disabled                bool
@@ -125,7 +125,7 @@ func (p *pair) newestUser(t testing.TB) string {
 	return slices.MaxFunc(p.people(t), func(a, b listed) int { return a.SignedInAt.Compare(b.SignedInAt) }).ID
 }
 
-// otherSites: a form of another site has no effect on either reader.
+// otherSites: a form from another site has no effect on either reader.
 func otherSites(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	v := p.visitor(t)
 	kept := p.signIn(t, v, "admin")
@@ -185,7 +185,7 @@ func proxyHeaders(t *testing.T, p *pair, _ *oidctest.Issuer) {
 // tampersCookies: a cookie with any changed character opens nothing.
 func tampersCookies(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	kept := p.signIn(t, p.visitor(t), "admin")
-	for at := range len(kept.Value) - 1 { // some bits of the last character are not used
+	for at := range len(kept.Value) - 1 { // some bits of the last character are unused
 		if at%7 != 0 {
 			continue
 		}
@@ -241,7 +241,7 @@ func showsOnce(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	}
 }
 
-// provided begins a sign-in at the provider and completes it here. The token has the given claims.
+// provided begins a sign-in at the provider and completes it on a reader. The token has the given claims.
 func (p *pair) provided(t testing.TB, v *visitor, i *oidctest.Issuer, form url.Values, claims map[string]any) *visited {
 	t.Helper()
 	begun := v.post(-1, "/oidc/start", form)
@@ -255,8 +255,8 @@ func (p *pair) provided(t testing.TB, v *visitor, i *oidctest.Issuer, form url.V
 	return v.get(-1, "/oidc/callback?code=c1&state="+url.QueryEscape(to.Query().Get("state")))
 }
 
-// locksStay: an administrator disables a person of the provider and ends the sessions. Sign-ins
-// with and without the groups undo neither change.
+// locksStay: an administrator disables a person who signs in through the provider, and ends that person's sessions.
+// Later sign-ins, with or without the groups, undo neither change.
 func locksStay(t *testing.T, p *pair, i *oidctest.Issuer) {
 	v := p.visitor(t)
 	groups := func(names ...string) map[string]any {
@@ -302,8 +302,8 @@ func locksStay(t *testing.T, p *pair, i *oidctest.Issuer) {
 	}
 }
 
-// staysFresh: actions that grant rights or change addresses need an auth_time of the last hour.
-// Neither another site nor an old auth_time makes a session fresh.
+// staysFresh: actions that grant rights or change addresses need an auth_time within the last hour. Neither another
+// site nor an old auth_time makes a session fresh.
 func staysFresh(t *testing.T, p *pair, i *oidctest.Issuer) {
 	v := p.visitor(t)
 	claims := func(age time.Duration) map[string]any {
@@ -381,7 +381,7 @@ func createsWallsConcurrently(t *testing.T, p *pair, _ *oidctest.Issuer) {
 		all.Go(func() { add(i) })
 	}
 	all.Wait()
-	for i := 0; count() < most && i < 100; i++ { // repeats the requests that were asked to retry
+	for i := 0; count() < most && i < 100; i++ { // repeats the requests that should be retried
 		add(i)
 	}
 	for reader := range p.direct {

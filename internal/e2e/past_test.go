@@ -19,12 +19,12 @@ import (
 	"svc/schemas"
 )
 
-// A log of the past is written while the processor runs, as svc import does, more slowly than it is
-// applied. Each verdict changes at the same instant as in the plain reference. When no more records
-// arrive, the wall clock applies.
+// Past observations are written while the processor runs, as svc import does, at a lower rate than the processor's.
+// Each verdict must change at the same instant as in the plain reference. Once no more records arrive, the wall clock
+// applies.
 
 func TestDevPast(t *testing.T) {
-	t.Parallel() // the test waits for the silence after a past
+	t.Parallel() // the test waits until no more records arrive
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	writePast(t, d.Kafka, "", 3)
 }
@@ -64,7 +64,7 @@ func writePast(t *testing.T, broker, prefix string, partitions int32) {
 		if err := client.ProduceSync(ctx, records...).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, time.Minute, func() error { return caughtUp(ctx, client, prefix) }) // until the processor is idle as well
+		eventually(t, time.Minute, func() error { return caughtUp(ctx, client, prefix) }) // until the processor is idle, too
 	}
 	log := readLog(t, broker, prefix)
 	log.check(t, nil)
@@ -101,8 +101,7 @@ func caughtUp(ctx context.Context, client *kgo.Client, prefix string) error {
 	return errors.Join(faults...)
 }
 
-// sameInstants compares the changes of a hospital with those that the plain reference derives from
-// the log alone.
+// sameInstants compares the changes of a hospital with those that the plain reference derives only from the log.
 func sameInstants(t *testing.T, log *systemLog, hospitalID string, said []acuity.Observation) {
 	t.Helper()
 	want := hospital.Fold(said, 0).Changes

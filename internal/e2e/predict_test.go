@@ -19,12 +19,11 @@ import (
 	"svc/schemas"
 )
 
-// simulatedEvents returns the ADT events of a made-up unit in the days before now. The simulated
-// clock of the unit always ends at the same instant, so its state does not depend on the hour or
-// the day of the test.
+// simulatedEvents returns the ADT events of a made-up unit for the last few days. The unit's simulated clock always
+// ends at the same instant, so its state does not depend on when the test runs.
 func simulatedEvents(t testing.TB, seed uint64, days int) (events []json.RawMessage) {
 	t.Helper()
-	const lately = 6 * time.Hour // a forecast needs an event of the last twelve hours
+	const lately = 6 * time.Hour // a forecast needs an event from the last twelve hours
 	span, now := time.Duration(days)*24*time.Hour, time.Now().Truncate(time.Second)
 	start := time.Date(2026, 3, 11, 15, 0, 0, 0, time.UTC).Add(-span)
 	requests, err := simulate.Requests(simulate.Options{
@@ -46,7 +45,7 @@ func simulatedEvents(t testing.TB, seed uint64, days int) (events []json.RawMess
 	return events
 }
 
-// sendEvents sends events in batches.
+// sendEvents posts events in batches.
 func (p *partner) sendEvents(t testing.TB, events []json.RawMessage) {
 	t.Helper()
 	for batch := range slices.Chunk(events, 500) {
@@ -166,7 +165,7 @@ func TestPredict(t *testing.T) {
 		t.Errorf("headers %v", a.header)
 	}
 
-	// No nurses now, so that any unit is short; forty nurses in an hour and a half.
+	// There are no nurses now, so any unit is short-staffed, and forty nurses in an hour and a half.
 	ahead := time.Now().Add(90 * time.Minute).UTC().Format(time.RFC3339)
 	p.accepted(t, "staffing", `{"nursesOnDuty": 0, "callStaffAvailable": false}`)
 	p.accepted(t, "staffing", fmt.Sprintf(`{"nursesOnDuty": 40, "asOf": %q}`, ahead))
@@ -176,7 +175,7 @@ func TestPredict(t *testing.T) {
 	if hours[0].ShortfallP50 == nil || *hours[0].ShortfallP50 < 1 || *hours[1].ShortfallP90 != 0 || *hours[7].ShortfallP90 != 0 {
 		t.Errorf("the plan is not honoured: %s", a.Data)
 	}
-	eventually(t, 10*time.Second, func() error { // unless a timer changes the unit between the two requests
+	eventually(t, 10*time.Second, func() error { // a timer may change the unit between the two requests
 		f, _ = p.predicted(t, 10*time.Second)
 		u := p.unitState(t)
 		if f.Current.Level != u.Level || f.Current.DrivingAxis != u.DrivingAxis || f.Current.RatioShortfall != u.RatioShortfall || f.Current.NursesRequired != u.NursesRequired {
@@ -184,7 +183,7 @@ func TestPredict(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, 10*time.Second, func() error { // unless a minute ends between the two requests
+	eventually(t, 10*time.Second, func() error { // the minute may change between the two requests
 		tag := p.get(t, "/api/v1/predict").header.Get("ETag")
 		if again := p.get(t, "/api/v1/predict", "If-None-Match", tag); again.status != http.StatusNotModified {
 			return fmt.Errorf("with its own tag: %d", again.status)
@@ -217,8 +216,8 @@ func recordedHours(t testing.TB, broker, prefix, hospital string) (list []acuity
 	return list
 }
 
-// TestKillHistory kills the processor repeatedly while it records past hours and learns from them.
-// The snapshots are those of a refold, each once. The forecast is the same as without any kill.
+// TestKillHistory kills the processor repeatedly while it records past hours and learns from them. Each snapshot of a
+// refold must be stored exactly once. The forecast must be the same as without a kill.
 func TestKillHistory(t *testing.T) {
 	const days = 6
 	kafka, redis := ownRedis(t)
@@ -263,7 +262,7 @@ func TestKillHistory(t *testing.T) {
 	}
 	t.Logf("%d kills", kills)
 
-	// Redis has only derived data, so the learned models return after a flush.
+	// Redis contains only derived data, so the learned models are restored after a flush.
 	if err := s.redisClient().FlushAll(context.Background()).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +272,7 @@ func TestKillHistory(t *testing.T) {
 	}
 }
 
-// BenchmarkPredict requests a forecast from svc dev. The baseline is a request of the level.
+// BenchmarkPredict requests a forecast from svc dev. The baseline is a request for the level.
 func BenchmarkPredict(b *testing.B) {
 	d := startDev(b, b.TempDir())
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)

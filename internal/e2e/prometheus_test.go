@@ -14,8 +14,8 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestPrometheus starts a real Prometheus with the configuration and the rules of deploy/ against the roles that the
-// configuration names. It scrapes each, and evaluates each rule without an error.
+// TestPrometheus starts a real Prometheus with the configuration and the rules of deploy/ and runs the roles that the
+// configuration names. Prometheus must scrape each role, and evaluate each rule without an error.
 func TestPrometheus(t *testing.T) {
 	t.Parallel()
 	program := runtimes.Debian(t, "prometheus", "usr/bin/prometheus")
@@ -102,7 +102,7 @@ func TestPrometheus(t *testing.T) {
 	})
 }
 
-// askPrometheus reads the data of a response of Prometheus.
+// askPrometheus decodes the data of a response from Prometheus.
 func askPrometheus(address, what string, into any) error {
 	response, err := http.Get("http://" + address + "/api/v1/" + what)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package e2e
 
-// The race detector runs in svc itself: a race ends the process, and so the test fails.
+// The race detector runs in svc itself: a race ends the process, which makes the test fail.
 func init() { raced = true }

@@ -19,8 +19,8 @@ import (
 	"svc/schemas"
 )
 
-// needReaders skips a test that downloads packages of analysts' tools (half a gigabyte in total),
-// unless SVC_READERS is set.
+// needReaders skips a test that downloads the packages of analysts' tools (half a gigabyte in total), unless
+// SVC_READERS is set.
 func needReaders(t *testing.T) {
 	t.Helper()
 	if os.Getenv("SVC_READERS") == "" {
@@ -28,7 +28,7 @@ func needReaders(t *testing.T) {
 	}
 }
 
-// readersInJava are the Java programs of analysts.
+// readersInJava are the analysts' Java programs.
 type readersInJava struct{ target string }
 
 func newReadersInJava(t *testing.T) readersInJava {
@@ -89,8 +89,8 @@ func TestTopicsInApicurio(t *testing.T) {
 	}
 }
 
-// TestTopicsInKafkaConnect writes the snapshots with the file sink of Kafka Connect, which uses the
-// Avro converter of Apicurio and the registry of svc.
+// TestTopicsInKafkaConnect exports the snapshots with the file sink of Kafka Connect, which uses the Avro converter of
+// Apicurio and the registry of svc.
 func TestTopicsInKafkaConnect(t *testing.T) {
 	j := newReadersInJava(t)
 	d := exportable(t)
@@ -152,9 +152,9 @@ func TestTopicsInKafkaConnect(t *testing.T) {
 	})
 }
 
-// TestForeignRegistry runs svc with an external schema registry. Every subject is registered in it,
-// and a reader that knows only that registry reads every record. Another installation imports the
-// export. If the registry refuses a schema, the process shuts down.
+// TestForeignRegistry runs svc with an external schema registry. Every subject must be registered there, and a reader
+// that knows only that registry must be able to read every record. An installation without this registry must be able
+// to import the export. If the registry refuses a schema, the process must exit.
 func TestForeignRegistry(t *testing.T) {
 	j := newReadersInJava(t)
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })

@@ -15,8 +15,8 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestTopicsInSpark runs docs/analysts/spark.py. Its table of snapshots has the same number of
-// hours and the same mean of required nurses as the export.
+// TestTopicsInSpark runs docs/analysts/spark.py. Its snapshot table must have the same number of hours and the same
+// mean of required nurses as the export.
 func TestTopicsInSpark(t *testing.T) {
 	j := newReadersInJava(t)
 	packages, err := os.ReadFile(filepath.Join(analysts, "requirements-spark.txt"))
@@ -35,7 +35,7 @@ func TestTopicsInSpark(t *testing.T) {
 	})
 }
 
-// tableInSpark runs the example, and returns the figures that it prints about its table.
+// tableInSpark runs the example, and returns the figures that the example prints about its table.
 func tableInSpark(t *testing.T, interpreter, jars string, d *dev) (hours int, required float64) {
 	t.Helper()
 	spark := exec.Command(interpreter, filepath.Join(analysts, "spark.py"), d.Kafka, d.BaseURL+"/registry", filepath.Join(t.TempDir(), "table"))
@@ -52,7 +52,7 @@ func tableInSpark(t *testing.T, interpreter, jars string, d *dev) (hours int, re
 	return hours, required
 }
 
-// snapshotsOf returns the number of observed hours of an export, and their mean of required nurses.
+// snapshotsOf returns the number of observed hours in an export, and the mean of required nurses over these hours.
 func snapshotsOf(t *testing.T, d *dev) (hours int, required float64) {
 	t.Helper()
 	type row struct {

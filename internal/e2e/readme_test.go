@@ -42,8 +42,7 @@ func isDocumented(got, want string) bool {
 	return regexp.MustCompile("(?s)^" + strings.Join(parts, ".*") + "$").MatchString(masked(got))
 }
 
-// TestReadmeTour runs the commands of the README and of the tour, and compares their output with
-// the documented output.
+// TestReadmeTour runs the commands in the README and in the tour, and compares their output with the documented output.
 func TestReadmeTour(t *testing.T) {
 	for path, atLeast := range map[string]int{"../../README.md": 3, "../../docs/tour.md": 7} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -80,8 +79,7 @@ func runDocumented(t *testing.T, path string, atLeast int, env ...string) {
 			if want != "" {
 				out.WriteString(strings.TrimRight(got, "\n") + "\n")
 			}
-			// HL7 times have whole seconds, and a person needs at least a second between two
-			// commands.
+			// HL7 times are in whole seconds. A person takes at least a second between two commands, so wait as long.
 			for time.Now().Unix() == second {
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -98,8 +96,8 @@ func runDocumented(t *testing.T, path string, atLeast int, env ...string) {
 	}
 }
 
-// splitCommand splits a command from its output. A command continues while a quote is open, or
-// after a line that ends in a backslash or a pipe.
+// splitCommand splits a command from its output. A command continues on the next line while a quote is open, or if the
+// line ends in a backslash or a pipe.
 func splitCommand(part string) (command, output string) {
 	lines := strings.Split(strings.TrimRight(part, "\n"), "\n")
 	for i := range lines {
@@ -112,7 +110,7 @@ func splitCommand(part string) (command, output string) {
 	return command, ""
 }
 
-// shell runs a command with the svc of this test in its path, and returns the standard output.
+// shell runs a command with the svc under test in PATH, and returns the standard output.
 func shell(t *testing.T, command string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", command)

@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestRedisClusterIsRefused starts roles on a Redis Cluster of three nodes. Each says in its log that a cluster is not
-// supported and which option names it, and svc doctor says what to use instead.
+// TestRedisClusterIsRefused starts roles on a Redis Cluster of three nodes. Each role must log that a cluster is not
+// supported and which option names the cluster, and svc doctor must say what to use instead.
 func TestRedisClusterIsRefused(t *testing.T) {
 	kafka, shared := needServers(t)
 	if shared.container == nil {

@@ -14,9 +14,8 @@ import (
 	"svc/schemas"
 )
 
-// TestRefusalsLeaveNothing sends invalid requests to every feed of a running svc dev. Each refusal
-// has an error envelope, and nothing is written to the log. The tests of the handlers cover every
-// field.
+// TestRefusalsLeaveNothing sends invalid requests to every feed of a running svc dev. Each refusal must have an error
+// envelope, and nothing may be written to the log. The tests of the handlers cover every field.
 func TestRefusalsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")
@@ -70,7 +69,7 @@ func TestRefusalsLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestTopicsThatDoNotFit starts svc on existing topics with other settings.
+// TestTopicsThatDoNotFit starts svc on existing topics with unsuitable settings.
 func TestTopicsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	kafka, redis := needServers(t)

@@ -22,17 +22,17 @@ var writeRelease = flag.Bool("write-release", false, "write the data of this bui
 
 const releases = "testdata/releases"
 
-// keptPaths are the paths whose answers do not depend on the time: what they list is the same in every later release.
+// keptPaths are the paths whose responses do not depend on the time: they list the same in every later release.
 var keptPaths = []string{
 	"/api/admin/alerts/recipients", "/api/admin/alerts/tiers", "/api/admin/keys", "/api/admin/layout", "/api/admin/locations",
 	"/api/admin/rules", "/api/admin/settings", "/api/admin/terminology", "/api/admin/users", "/api/admin/walls", "/api/admin/webhooks",
 }
 
-// moving are fields of these answers that change with use or with time.
+// moving are fields of these responses that change with use or over time.
 var moving = []string{"invitations", "lastUsedAt", "signedInAt", "usedAt", "status", "reason", "failingSince", "waiting"}
 
-// TestReleases starts this build on the data that each release has left. The settings are unchanged, the log is intact,
-// the verdict follows from it, and inputs are applied.
+// TestReleases starts this build on the data that each earlier release left behind. The settings must be unchanged and
+// the log intact, the verdict must follow from the log, and new inputs must be applied.
 func TestReleases(t *testing.T) {
 	t.Parallel()
 	if *writeRelease {
@@ -78,7 +78,8 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// keeps returns an error unless everything of an earlier answer is in a later one, which may have more.
+// keeps returns an error unless a later answer contains everything in an earlier answer. The later answer may contain
+// more.
 func keeps(was, is any) error {
 	switch was := was.(type) {
 	case map[string]any:
@@ -95,7 +96,7 @@ func keeps(was, is any) error {
 			}
 		}
 	case []any:
-		now, _ := is.([]any) //nolint:errcheck // something else has no elements
+		now, _ := is.([]any) //nolint:errcheck // any other type has no elements
 		for i, one := range was {
 			if !slices.ContainsFunc(now, func(other any) bool { return keeps(one, other) == nil }) {
 				return fmt.Errorf("[%d]: %v is missing", i, one)
@@ -109,8 +110,8 @@ func keeps(was, is any) error {
 	return nil
 }
 
-// recordRelease uses every feed and every setting by the examples of the API, and writes what svc then keeps on disk,
-// without its keys, and what it answers.
+// recordRelease uses every feed and every setting with the examples of the API. It writes the files that svc then has
+// on disk, without its keys, and the responses.
 func recordRelease(t *testing.T) {
 	t.Helper()
 	release, err := newestRelease()
@@ -160,7 +161,7 @@ func recordRelease(t *testing.T) {
 	pack(t, dir, filepath.Join(folder, "data.tar.gz"))
 }
 
-// pack writes the files below a folder to an archive.
+// pack writes the files in a folder to an archive.
 func pack(t *testing.T, dir, archive string) {
 	t.Helper()
 	file, err := os.Create(archive)
@@ -175,7 +176,7 @@ func pack(t *testing.T, dir, archive string) {
 	}
 }
 
-// unpack writes the files of an archive below a folder.
+// unpack extracts the files of an archive into a folder.
 func unpack(t *testing.T, archive, dir string) {
 	t.Helper()
 	file, err := os.Open(archive)

@@ -21,9 +21,8 @@ func (p *partner) send(t testing.TB, feed, body, key string) *answer {
 	return a
 }
 
-// sendUntilApplied sends a body with an Idempotency-Key as a sender on a slow machine does: it
-// retries after 503, and after an answer that precedes the effect. once reports whether one request
-// was enough.
+// sendUntilApplied sends a body with an Idempotency-Key and, because the machine may be slow, retries after a 503 and
+// after an answer that precedes the effect. once reports whether one request was enough.
 func (p *partner) sendUntilApplied(t testing.TB, feed, body, key string) (a *answer, once bool) {
 	t.Helper()
 	once = true
@@ -42,7 +41,7 @@ func (p *partner) sendUntilApplied(t testing.TB, feed, body, key string) (a *ans
 	return a, once
 }
 
-// wantRepeat expects that a repeated request gets the answer of the first.
+// wantRepeat expects a repeated request to get the same answer as the first request.
 func wantRepeat(t testing.TB, first, again *answer) {
 	t.Helper()
 	if again.status != http.StatusOK || again.header.Get("Idempotency-Replayed") != "true" || !bytes.Equal(again.Data, first.Data) {
@@ -52,8 +51,8 @@ func wantRepeat(t testing.TB, first, again *answer) {
 
 const labor = `{"rooms":[{"roomId":1,"status":"occupied","primaryFactor":"labor-standard"}]}`
 
-// A repeated request gets the first answer, even after a kill, and has no second effect. With
-// another body it is refused.
+// A repeated request gets the first answer, even after a kill, and has no second effect. With a different body, the
+// request is refused.
 func TestResendInDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -77,8 +76,8 @@ func TestResendInDev(t *testing.T) {
 	}
 }
 
-// On real servers with two instances, a repeated request has one effect and one answer, whichever
-// instance gets it, and even if both get it at once.
+// On real servers with two instances, a repeated request has one effect and one answer, whichever instance gets it, and
+// even if both instances get it at the same time.
 func TestResendAcrossInstances(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
@@ -89,7 +88,7 @@ func TestResendAcrossInstances(t *testing.T) {
 	other.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
 	here := s.partners[0]
 	there := newPartner("http://"+listen, here.hospital, here.key)
-	eventually(t, 60*time.Second, func() error { // until the processor has its partitions
+	eventually(t, 60*time.Second, func() error { // until the processor is assigned its partitions
 		var in ingested
 		if into(t, here.post(t, "staffing", `{"nursesOnDuty":3}`).Data, &in); !in.Applied {
 			return fmt.Errorf("nothing is applied yet")
@@ -107,7 +106,7 @@ func TestResendAcrossInstances(t *testing.T) {
 		body := fmt.Sprintf(`{"nursesOnDuty":%d}`, i)
 		answers := make([]*answer, 6)
 		var all sync.WaitGroup
-		var late atomic.Bool // an answer was lost, which may be the first one
+		var late atomic.Bool // an answer was lost, perhaps the first one
 		for n := range answers {
 			p := []*partner{here, there}[n%2]
 			all.Go(func() {

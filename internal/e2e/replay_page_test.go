@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestReplayPage runs the commands of docs/export.md unchanged and in order against a svc dev.
+// TestReplayPage runs the commands in docs/export.md, unchanged and in order, against svc dev.
 func TestReplayPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/export.md")

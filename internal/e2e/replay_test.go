@@ -18,7 +18,7 @@ import (
 	"svc/schemas"
 )
 
-// verifies runs svc verify and expects no difference, or the difference in want.
+// verifies runs svc verify and expects the difference in want, or no difference if want is empty.
 func verifies(t *testing.T, args, env []string, want string) {
 	t.Helper()
 	cmd := exec.Command(binary(t), append([]string{"verify", "--patience", "2s"}, args...)...)
@@ -64,7 +64,7 @@ func plantInView(t *testing.T, address, unit string, args, env []string) {
 	verifies(t, args, env, "")
 }
 
-// say sends rooms, nurses and drugs of a unit.
+// say sends a unit's rooms, nurses and drugs.
 func say(t *testing.T, p *partner, clinical int) {
 	t.Helper()
 	p.accepted(t, "census", `{"totalRooms": 12, "rooms": [
@@ -121,8 +121,7 @@ func TestVerifyOnServers(t *testing.T) {
 	plantInView(t, s.redis.address, fmt.Sprintf("%ssvc:{%d}unit:north", s.prefix, partition), nil, s.env)
 }
 
-// TestKillExport kills an export repeatedly. The final export has the bytes of an uninterrupted
-// one.
+// TestKillExport kills an export repeatedly. The final export must have the same bytes as an uninterrupted one.
 func TestKillExport(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")
@@ -137,7 +136,7 @@ func TestKillExport(t *testing.T) {
 		n := start(t, "export", args(killed, "--rate", "400"))
 		select {
 		case <-n.exited:
-		case <-time.After(time.Duration(150+20*kills) * time.Millisecond): // longer each time, so that the export ends on any machine
+		case <-time.After(time.Duration(150+20*kills) * time.Millisecond): // longer each time, so that the export can finish on any machine
 			n.kill()
 			continue
 		}

@@ -23,10 +23,10 @@ import (
 	"svc/schemas"
 )
 
-// TestSchemathesis runs an API fuzzer on the document that svc serves. The fuzzer tries every
-// operation with allowed and forbidden input, and with data from answers of other operations. No
-// operation is excluded, no check is off, and each operation must succeed at least once. CASES is
-// the number of cases for each operation (`make contract`: 100).
+// TestSchemathesis runs an API fuzzer on the document that svc serves. The fuzzer tries every operation with allowed
+// and forbidden input, and with data from the responses of other operations. No operation is excluded, no check is
+// disabled, and each operation must succeed at least once. CASES is the number of cases for each operation (`make
+// contract`: 100).
 func TestSchemathesis(t *testing.T) {
 	if os.Getenv("SVC_E2E") == "" && os.Getenv("CASES") == "" {
 		t.Skip("needs Python's package registry: make contract, make e2e")
@@ -99,8 +99,8 @@ func summary(said string) string {
 	return ""
 }
 
-// furnished creates one of every object that operations read by id. It returns the ids, and the
-// number of successes by operation.
+// furnished creates one object of every type that operations read by id. It returns the ids, and the number of
+// successes by operation.
 func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts map[string]int) {
 	t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -126,7 +126,7 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 	ids = map[string]string{"DEAD_LETTER": readableLetter(t, d, p)}
 	do("PUT", "/api/admin/rules/high-mag", `{"values":{"floor":"1 until 90m, 1/2"}}`)
 	do("POST", "/api/admin/terminology", `{"system":"local","code":"OB_HEM","factorId":"high-hemorrhage"}`)
-	// The fuzzer deletes only a location that it has set itself, which is rare.
+	// The fuzzer rarely deletes a location, because it deletes only one that it has set itself.
 	do("DELETE", "/api/admin/locations/"+do("POST", "/api/admin/locations", `{"pointOfCare":"ICU","outside":true}`).ID, "")
 	counts["DELETE /api/admin/locations/{id}"]++
 	// A person has signed in to the pages.
@@ -134,12 +134,12 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 	if a, err := p.do("POST", link, "application/x-www-form-urlencoded", "", "Sec-Fetch-Site", "same-origin"); err != nil || a.status >= http.StatusBadRequest {
 		t.Fatalf("sign in: %v %d %s", err, a.status, a.raw)
 	}
-	// The fuzzer withdraws only an invitation that it has created itself, which is rare.
+	// The fuzzer rarely withdraws an invitation, because it withdraws only one that it has created itself.
 	do("DELETE", "/api/admin/users/invitations/"+do("POST", "/api/admin/users", `{"label":"night desk","role":"viewer"}`).ID, "")
 	counts["DELETE /api/admin/users/invitations/{id}"]++
 	ids["USER"] = do("GET", "/api/admin/users", "").Users[0].ID
 	ids["MAPPING"] = do("GET", "/api/admin/terminology", "").Mappings[0].ID
-	// A forecast needs the events of a day and a half.
+	// A forecast needs a day and a half of events.
 	var events []string
 	for hours := 36; hours > 0; hours -= 6 {
 		events = append(events, fmt.Sprintf(`{"eventType":"A01","visitId":"V%d","occurredAt":%q,"roomId":%d,"patientClass":"I"}`,
@@ -191,8 +191,7 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 	return ids, counts
 }
 
-// readableLetter writes a dead letter of a readable record, as after an update of svc, and returns
-// its id.
+// readableLetter writes a dead letter whose record is readable, as after an upgrade of svc, and returns its id.
 func readableLetter(t *testing.T, d *dev, p *partner) string {
 	t.Helper()
 	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)

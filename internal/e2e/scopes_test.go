@@ -15,8 +15,8 @@ import (
 // unknown matches the unique part of an id.
 var unknown = regexp.MustCompile(`[0-9a-f]{8,}`)
 
-// TestScopes sends every operation of the document with every kind of key that may not use it:
-// malformed, expired, with every other scope, and with all scopes of another hospital.
+// TestScopes sends every operation of the document with every kind of key that must not be accepted: malformed,
+// expired, with every other scope, and with all scopes of another hospital.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -107,7 +107,7 @@ func TestScopes(t *testing.T) {
 		}
 		a := ask(foreign, 0)
 		if found := target; a.status == http.StatusNotFound && target != path {
-			// The answer must equal that for an id that does not exist.
+			// The answer must be the same as for an id that does not exist.
 			target = unknown.ReplaceAllStringFunc(target, func(id string) string { return strings.Repeat("0", len(id)) })
 			if nobodys := ask(foreign, http.StatusNotFound); target != found && !bytes.Equal(nobodys.raw, a.raw) {
 				t.Errorf("%s %s of another hospital: %s\nof nobody: %s", method, path, a.raw, nobodys.raw)
@@ -129,7 +129,7 @@ func TestScopes(t *testing.T) {
 	if asked < 800 {
 		t.Errorf("asked %d times", asked)
 	}
-	// No request of the other hospital had an effect on this one.
+	// No request from the other hospital may have an effect on this one.
 	for _, path := range []string{"/api/admin/webhooks/" + ids["WEBHOOK"], "/api/admin/deliveries/" + ids["DELIVERY"]} {
 		ours.get(t, path)
 	}

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// TestAnotherSecretsKey changes the secrets key by the steps of docs/keys.md on real servers. At
-// every step, deliveries are signed with the secret of the partner, and people are notified. At the
-// end the old key is no longer needed.
+// TestAnotherSecretsKey changes the secrets key on real servers, following the steps in docs/keys.md. At every step,
+// deliveries are signed with the partner's secret, and people are notified. At the end the old key is no longer needed.
 func TestAnotherSecretsKey(t *testing.T) {
 	needServers(t)
 	t.Parallel() // the test waits for many starts
@@ -97,9 +96,8 @@ func TestAnotherSecretsKey(t *testing.T) {
 	canaries(t, s.kafka.address, s.prefix, secret, "15550100", before, after)
 }
 
-// TestNotifyWithAnotherKey: an instance with another secrets key, or none, is not ready, reports
-// why, and sends nothing. Later, an instance with the right key alerts people about the changes in
-// the meantime.
+// TestNotifyWithAnotherKey: an instance with the wrong secrets key, or without one, is not ready, reports why, and
+// sends nothing. Later, an instance with the right key alerts people to the changes in the meantime.
 func TestNotifyWithAnotherKey(t *testing.T) {
 	needServers(t)
 	t.Parallel() // the test waits for many starts

@@ -26,9 +26,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestSecuredServers runs every role against a Kafka with TLS, SASL and ACLs and a Redis with TLS
-// and a user. Each role has only the rights in docs/configuration.md, with which the tour, a
-// forecast and a delivery succeed.
+// TestSecuredServers runs every role against a Kafka with TLS, SASL and ACLs and a Redis with TLS and a user. Each role
+// has only the rights in docs/configuration.md, and the tour, a forecast and a delivery must succeed.
 func TestSecuredServers(t *testing.T) {
 	t.Parallel()
 	plain, _ := needServers(t)
@@ -102,7 +101,7 @@ func TestSecuredServers(t *testing.T) {
 	}
 }
 
-// noDenial expects that Redis has refused no command.
+// noDenial expects that Redis has not refused any command.
 func noDenial(t *testing.T, address, certs string) {
 	t.Helper()
 	options, err := redis.ParseURL("rediss://watcher:watcher-secret@" + address + "/0")
@@ -126,8 +125,7 @@ func noDenial(t *testing.T, address, certs string) {
 	}
 }
 
-// kafkaRights are the rows of docs/configuration.md that list the rights of each role; allow grants
-// the same rights.
+// kafkaRights are the rows of docs/configuration.md that list the rights of each role. allow grants the same rights.
 var kafkaRights = map[string]string{
 	"every":   "| every | Describe, DescribeConfigs, Read, Write on the topics `svc.v1.*`; Create, too, unless they exist",
 	"process": "| `svc process` | Read on the groups `svc-verdict` and `svc-history`, Write on the transactional ids `svc-verdict-*`, `svc-history-*` and `svc-process-*` |",
@@ -227,8 +225,8 @@ func makeCertificates(t *testing.T) (dir string, signer *authority) {
 	return dir, &authority{parsed, authorityKey}
 }
 
-// startSecureKafka starts a Kafka and returns the address of its listener with TLS and SASL. It
-// grants kafkaRights under the prefixes.
+// startSecureKafka starts a Kafka and returns the address of the listener with TLS and SASL. It grants kafkaRights
+// under the prefixes.
 func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string, prefixes []string) string {
 	t.Helper()
 	port, securePort := mustFreePort(t), mustFreePort(t)

@@ -34,9 +34,8 @@ func sentinels(t *testing.T, n int, primary *server) (addresses []string) {
 	return addresses
 }
 
-// TestSentinelFailsOver kills the primary of a Redis whose replica lags, and Sentinel promotes the
-// replica. Reads are refused until they can return the current state, and never return an older
-// one.
+// TestSentinelFailsOver kills the primary of a Redis whose replica lags, and Sentinel promotes the replica. Reads must
+// be refused until they can return the current state, and must never return an older state.
 func TestSentinelFailsOver(t *testing.T) {
 	kafka, shared := needServers(t)
 	if shared.container == nil {
@@ -93,7 +92,7 @@ func TestSentinelFailsOver(t *testing.T) {
 	for _, p := range s.partners {
 		p.readUnit(t)
 	}
-	// From here on, the replica lags, because the primary does not accept its password.
+	// From here on, the replica lags, because the primary refuses its password.
 	if err := replica.ConfigSet(ctx, "masterauth", "none").Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,8 @@ type server struct {
 // real are the servers of the suite, started once for all tests.
 var real struct{ kafka, redis *server }
 
-// TestMain starts the servers if `make e2e` runs. In other runs the tests of `svc dev` run, and
-// tests that need servers are reported as skipped.
+// TestMain starts the servers if `make e2e` runs. In other runs, only the tests of `svc dev` run, and tests that need
+// servers are skipped.
 func TestMain(m *testing.M) {
 	os.Exit(suite(m))
 }
@@ -65,9 +65,8 @@ func needServers(t testing.TB) (kafka, redis *server) {
 	return real.kafka, real.redis
 }
 
-// ownRedis is like needServers, for a test that stops or empties Redis. The test gets a separate
-// Redis, and so can run in parallel with others. If the environment names a Redis, the test gets
-// that one and runs alone.
+// ownRedis does the work of needServers for a test that stops or empties Redis. The test gets its own Redis, so it can
+// run in parallel with others. If the environment names a Redis, the test gets that Redis and runs alone.
 func ownRedis(t *testing.T) (kafka, own *server) {
 	t.Helper()
 	kafka, own = needServers(t)
@@ -124,7 +123,7 @@ func startServers() (stop func(), err error) {
 	return stop, nil
 }
 
-// These are the public images, which are used unless others are named.
+// The public images, which are used unless the environment names others.
 const (
 	kafkaImage = "apache/kafka:4.1.0"
 	redisImage = "redis:7"
@@ -184,8 +183,8 @@ func startKafka(pool *dockertest.Pool, settings ...string) (*server, error) {
 	return s, pool.Retry(s.answers)
 }
 
-// kafkaEnvironment configures a single node that is reachable on a port of this machine. If a
-// variable is given twice, the later one applies.
+// kafkaEnvironment configures a single node that is reachable on a port of this machine. If a variable is set twice,
+// the later value applies.
 func kafkaEnvironment(port string) []string {
 	return []string{
 		"KAFKA_NODE_ID=1", "KAFKA_PROCESS_ROLES=broker,controller", "KAFKA_CONTROLLER_QUORUM_VOTERS=1@k1:9093",
@@ -197,8 +196,7 @@ func kafkaEnvironment(port string) []string {
 		"KAFKA_DEFAULT_REPLICATION_FACTOR=1", "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR=1", "KAFKA_MIN_INSYNC_REPLICAS=1",
 		"KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS=4", "KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS=4",
 		"KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0", "KAFKA_AUTO_CREATE_TOPICS_ENABLE=false",
-		// As deploy recommends, so that a transaction does not wait 20 ms for the markers of the
-		// last one.
+		// As deploy recommends, so that a transaction does not wait 20 ms for the markers of the previous transaction.
 		"KAFKA_ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS=1",
 		"KAFKA_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS=1000",
 	}
@@ -219,10 +217,9 @@ func (s *server) kafkaAnswers() error {
 	return err
 }
 
-// freePort returns an unused port for a process whose address must be known before it starts. The
-// port is below those that the system assigns to outgoing connections and to listeners without a
-// port, so no other process gets it before the process starts or while it is down. freePort never
-// returns a port twice.
+// freePort returns an unused port for a process whose address must be known before it starts. The port is below those
+// that the system assigns to outgoing connections and to listeners that do not request a port, so no other process gets
+// it before the process starts or while the process is down. freePort never returns a port twice.
 func freePort() (string, error) {
 	for range portsAbove - portsFrom {
 		port := strconv.Itoa(portsFrom + int(lastPort.Add(1))%(portsAbove-portsFrom))
@@ -236,7 +233,7 @@ func freePort() (string, error) {
 // Browsers refuse port 10080. Linux assigns ports from 32768, other systems from 49152.
 const portsFrom, portsAbove = 10081, 32768
 
-// lastPort starts at a random port, because the tests of two checkouts may run at once.
+// lastPort starts at a random port, because the tests of two checkouts may run at the same time.
 var lastPort = func() *atomic.Int64 {
 	var last atomic.Int64
 	last.Store(rand.Int64N(portsAbove - portsFrom))
@@ -263,8 +260,8 @@ func (s *server) logs(t *testing.T) {
 	t.Logf("log of the server at %s:\n%s", s.address, &out)
 }
 
-// stop kills the server; start restarts it and waits until it answers. If a test fails in between,
-// the server is restarted for other tests.
+// stop kills the server; start restarts it and waits until it responds. If a test fails in between, the server is
+// restarted for other tests.
 func (s *server) stop(t testing.TB) {
 	t.Helper()
 	if s.container == nil {
@@ -292,7 +289,7 @@ func (s *server) start(t testing.TB) {
 	s.away = false
 }
 
-// pause freezes the server: connections remain open without an answer.
+// pause freezes the server: connections remain open, but nothing responds.
 func (s *server) pause(t testing.TB) {
 	t.Helper()
 	if s.container == nil {

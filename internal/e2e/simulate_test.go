@@ -14,8 +14,8 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// TestSimulateIntoDev streams several days of a made-up unit through svc dev. The served verdict
-// equals that of the plain reference on the log.
+// TestSimulateIntoDev streams several days of a made-up unit through svc dev. The served verdict must equal the verdict
+// that the plain reference derives from the log.
 func TestSimulateIntoDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -23,7 +23,7 @@ func TestSimulateIntoDev(t *testing.T) {
 	said := simulateInto(t, nil, "--to", "dev", "--data", dir, "--profile", "chaos", "--births", "900", "--for", "4d")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	awaitBackfill(t, d, p)
-	p.predicted(t, 30*time.Second) // the past was sent in batches, from which the forecast learns
+	p.predicted(t, 30*time.Second) // the past was sent in batches, and the forecast learns from them
 	log := readSettled(t, []*partner{p}, d.Kafka, "")
 	log.check(t, nil)
 	log.refold(t, p)
@@ -32,7 +32,7 @@ func TestSimulateIntoDev(t *testing.T) {
 	}
 }
 
-// awaitBackfill waits until all hours of a past that was sent in batches are recorded.
+// awaitBackfill waits until all hours are recorded of a past that was sent in batches.
 func awaitBackfill(t *testing.T, d *dev, p *partner) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {
@@ -79,8 +79,7 @@ func simulateInto(t *testing.T, env []string, args ...string) (said simulated) {
 	return said
 }
 
-// TestDemo: a unit with a past is shown at once. After kill -9 the unit continues, and repeated
-// requests do no harm.
+// TestDemo: a unit with a past is shown at once. After a kill -9, the unit continues, and repeated requests do no harm.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -90,7 +89,7 @@ func TestDemo(t *testing.T) {
 	d.kill()
 	before := demoKept(t, dir)
 	const lost = 200
-	rewindDemo(t, dir, lost) // the last saves did not reach the disk
+	rewindDemo(t, dir, lost) // as if the last saves had not reached the disk
 
 	d = startDev(t, dir, "--demo")
 	await(t, d, "the unit now continues in real time")
@@ -101,7 +100,7 @@ func TestDemo(t *testing.T) {
 	if !now.Start.Equal(before.Start) || now.Sent < before.Sent || len(now.Course) != 1 {
 		t.Errorf("kept %+v, before %+v", now, before)
 	}
-	// The feeds of the past are counted, and still are after the restart, which empties the embedded Redis.
+	// The feeds of the past are counted, even after the restart, which empties the embedded Redis.
 	for feed, n := range map[string]int64{"adt": 20, "census": 1, "clinical": 20, "roster": 2, "staffing": 2} {
 		if again := d.received(t); first[feed] < n || again[feed] < first[feed]*9/10 {
 			t.Errorf("%s: %d received in 24 h, and %d after a restart", feed, first[feed], again[feed])
@@ -190,7 +189,7 @@ func TestDemoPast(t *testing.T) {
 			Coverage80 float64
 		}
 	}
-	eventually(t, 5*time.Minute, func() error { // the history is learned later; on a busy machine, minutes later
+	eventually(t, 5*time.Minute, func() error { // the forecast learns from the history later; on a busy machine, minutes later
 		if a = admin.get(t, "/api/admin/trends?since="+since); a.status != http.StatusOK {
 			return fmt.Errorf("%d: %s", a.status, a.raw)
 		}
@@ -221,7 +220,7 @@ func TestDemoPast(t *testing.T) {
 		}
 		StaffingForecast struct{ HistoryHours int }
 	}
-	eventually(t, 3*time.Minute, func() error { // both read the same state, unless a timer changed the unit in between
+	eventually(t, 3*time.Minute, func() error { // a timer may change the unit between the two reads
 		if a = p.get(t, "/api/v1/predict"); a.status != http.StatusOK {
 			return fmt.Errorf("%d: %s", a.status, a.raw)
 		}
@@ -243,8 +242,8 @@ func TestDemoPast(t *testing.T) {
 	}
 }
 
-// demoAlerts checks the alerts of the demo's past. They match the current level, and were sent to
-// the recipients of the demo at the time.
+// demoAlerts checks the alerts of the demo's past. They must match the current level, and must have been sent to the
+// demo's recipients at the time.
 func demoAlerts(t *testing.T, p, admin *partner) {
 	t.Helper()
 	var list struct {
@@ -257,7 +256,7 @@ func demoAlerts(t *testing.T, p, admin *partner) {
 		}
 	}
 	var level struct{ Level string }
-	eventually(t, 3*time.Minute, func() error { // the alerts of the past are listed after the greeting, one after the other
+	eventually(t, 3*time.Minute, func() error { // the past alerts are listed one after the other, after svc dev has printed its greeting
 		a := admin.get(t, "/api/admin/alerts/episodes")
 		if a.status != http.StatusOK {
 			return fmt.Errorf("%d: %s", a.status, a.raw)
@@ -325,7 +324,7 @@ func demoAlerts(t *testing.T, p, admin *partner) {
 	}
 }
 
-// rewindDemo removes requests from the saved state, as if the last saves had been lost.
+// rewindDemo rewinds the saved state by a number of requests, as if the last saves had been lost.
 func rewindDemo(t *testing.T, dir string, requests int) {
 	t.Helper()
 	name := filepath.Join(dir, "demo.json")

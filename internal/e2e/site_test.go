@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// administered is the answer to an administrator's change.
+// administered is the response to an administrator's change.
 type administered struct {
 	ingested
 	DryRun   bool
@@ -72,9 +72,9 @@ func factorsOf(u unitState) (ids []string) {
 	return ids
 }
 
-// administration maps unknown codes. An unmapped code changes nothing and is listed once. A new
-// mapping applies to messages that were already received, and so does its removal. A dry run
-// returns the result that the change then has.
+// administration maps unknown codes. An unmapped code changes nothing and is listed once. A new mapping applies even to
+// messages that were already received, and so does its removal. A dry run returns the result that the change would
+// have.
 func administration(t *testing.T, p, admin *partner) {
 	t.Helper()
 	const unknown = `{"roomId":7,"signals":[{"kind":"observation","system":"local","code":"OB_HEM_ALERT","display":"Obstetric hemorrhage alert"}]}`
@@ -213,7 +213,7 @@ func sitePlaces(t *testing.T, p, admin *partner) {
 	if list := locations(); len(list.Locations) != 1 || list.Locations[0].ID != row.ID || len(list.UnknownLocations) != 0 {
 		t.Errorf("locations %+v", list)
 	}
-	// A batch of rows is set only if the table still has the version of the list.
+	// A batch of rows is written only if the table still has the version that the list returned.
 	table := fmt.Sprintf("%q", fmt.Sprint(locations().Version))
 	rows := `{"locations":[{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9"},{"pointOfCare":"OR","outside":true}]}`
 	admin.act(t, http.MethodPost, "locations", rows, http.StatusOK, "If-Match", table)
@@ -264,8 +264,7 @@ func TestDevAdministration(t *testing.T) {
 	}
 }
 
-// A key may be switched to original mode or to production messages only. The switch applies from
-// the next message.
+// A key may be switched to original mode or to production messages only. The switch takes effect with the next message.
 func TestDevSenderSwitches(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -310,7 +309,7 @@ func TestDevSenderSwitches(t *testing.T) {
 		{`[]`, "CA CA AA "},
 	} {
 		admin.act(t, http.MethodPut, "settings", `{"timezone":"America/Chicago","senders":`+step.senders+`}`, http.StatusOK)
-		// The settings reach every process over a topic, shortly after the answer.
+		// The settings reach every process over a topic, shortly after the response.
 		eventually(t, 5*time.Second, func() error {
 			if got := answers(); got != step.want {
 				return fmt.Errorf("senders %s: the answers are %q, want %q", step.senders, got, step.want)
@@ -327,8 +326,8 @@ func svcIn(t *testing.T, dir string, args ...string) (out string, ok bool) {
 	return string(text), err == nil
 }
 
-// Mappings are also exchanged as files. An export equals the import. A file with a fault changes
-// nothing, and the error names the line.
+// Mappings can also be exchanged as files. An export must equal the import. A file with an error changes nothing, and
+// the error names the line.
 func TestDevTerminologyFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -378,9 +377,8 @@ func TestDevTerminologyFiles(t *testing.T) {
 	}
 }
 
-// The same steps run on real servers with two processors, and again while another room receives
-// feeds. The final verdict, with a mapping, a rule, a location and a switch, equals that of the
-// log.
+// The same steps run on real servers with two processors, and again while another room receives feeds. The final
+// verdict, with a mapping, a rule, a location and a switch, must follow from the log.
 func TestAdministrationOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")

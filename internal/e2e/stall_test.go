@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// A machine of two cores that runs four tests with a Kafka stops for seconds at times, and a
-// virtual machine may be frozen. Such a stall is not a fault of svc, so waits do not count it.
+// A machine with two cores that runs four tests and a Kafka at times stalls for seconds, and a virtual machine may be
+// frozen. svc does not cause such stalls, so waits do not count them.
 const (
 	stallEvery = 20 * time.Millisecond  // interval at which this process checks the time
-	stallFrom  = 200 * time.Millisecond // minimum delay of a check that counts as a stall
+	stallFrom  = 200 * time.Millisecond // a check that is at least this late counts as a stall
 )
 
 var stalled struct {
@@ -72,8 +72,8 @@ func after(d time.Duration) <-chan struct{} {
 	return passed
 }
 
-// until calls try until it succeeds or the time has passed. It is for states that only requests from
-// outside can show; it pauses between the calls.
+// until calls try, with pauses, until try succeeds or the time has passed. It is for states that only requests from
+// outside can show.
 func until(within time.Duration, try func() error) error {
 	for watch := startWatch(); ; <-time.After(5 * time.Millisecond) {
 		err := try()

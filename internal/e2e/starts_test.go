@@ -29,7 +29,7 @@ const (
 	startWithin   = 2 * time.Second // the signal is sent within this time
 )
 
-// howOften returns the number in an environment variable, or the preset.
+// howOften returns the number in an environment variable, or preset if the variable is not set.
 func howOften(t testing.TB, variable string, preset int) (n int, asked bool) {
 	t.Helper()
 	value := os.Getenv(variable)
@@ -47,7 +47,7 @@ func howOften(t testing.TB, variable string, preset int) (n int, asked bool) {
 type stopping struct {
 	t       *testing.T
 	random  *rand.Rand
-	within  time.Duration // the time allowed from the signal to the exit
+	within  time.Duration // maximum time from the signal to the exit
 	slowest time.Duration
 	early   int // starts that the signal ended before the process handled it
 }
@@ -88,10 +88,10 @@ func (s *stopping) once(name string, args []string, env ...string) {
 		s.t.Fatalf("%s, signal %v after %v: still there %v later\n%s", name, signal, moment, s.within, tail(n.logged(), 400))
 	}
 	s.slowest = max(s.slowest, asked.elapsed())
-	status := n.cmd.ProcessState.Sys().(syscall.WaitStatus) //nolint:forcetypeassert,errcheck // of Unix
+	status := n.cmd.ProcessState.Sys().(syscall.WaitStatus) //nolint:forcetypeassert,errcheck // Unix uses this type
 	switch {
 	case status.Signaled() && status.Signal() == signal && n.logged() == "":
-		s.early++ // the process did not handle signals yet, so the system ended it
+		s.early++ // the process did not handle signals yet, so the signal ended it
 	case n.cmd.ProcessState.ExitCode() != 0:
 		s.t.Errorf("%s, signal %v after %v: %v\n%s", name, signal, moment, n.cmd.ProcessState, tail(n.logged(), 20))
 	case strings.Contains(n.logged(), `"level":"ERROR"`):
@@ -99,8 +99,8 @@ func (s *stopping) once(name string, args []string, env ...string) {
 	}
 }
 
-// TestDevStopsWhileItStarts signals svc dev at random moments of its start, on a fresh folder and
-// on a folder of an earlier interrupted start.
+// TestDevStopsWhileItStarts signals svc dev at random moments of its start, with a fresh folder and with the folder of
+// an earlier interrupted start.
 func TestDevStopsWhileItStarts(t *testing.T) {
 	t.Parallel()
 	n, asked := howOften(t, "SVC_STARTS", startsOfDev)
@@ -147,8 +147,7 @@ func TestRolesStopWhileTheyStart(t *testing.T) {
 	}
 }
 
-// deleteTopics removes the topics of a start, so that they do not accumulate over hundreds of
-// starts.
+// deleteTopics deletes the topics of a start, so that they do not accumulate over hundreds of starts.
 func deleteTopics(t testing.TB, kafka, prefix string) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(kafka, ",")...), kgo.AlwaysRetryEOF())

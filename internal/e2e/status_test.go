@@ -70,7 +70,7 @@ func (p *partner) counted(t testing.TB, channel string, want [5]int) {
 	})
 }
 
-// noticed expects that the notices of a feed contain these.
+// noticed expects that the notices of a feed contain the given ones.
 func (p *partner) noticed(t testing.TB, source, channel string, want ...string) {
 	t.Helper()
 	eventually(t, 20*time.Second, func() error {
@@ -154,12 +154,13 @@ func TestStatusOfDev(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	// The counts are received to rejected, then changed, known, not used, and outside the unit.
+	// The columns are received, applied, duplicates, ignored and rejected, then changed, known, not used, and outside
+	// the unit.
 	counts := regexp.MustCompile(`(?m)^hl7 .* 9 +3 +2 +1 +3 +3 +2 +1 +0 +`)
 	if said := cli(t, nil, "status", "--data", dir); !strings.HasPrefix(said, "ok\n") || !strings.Contains(said, "staffing") || !counts.MatchString(said) {
 		t.Errorf("svc status says %s", said)
 	}
-	// The refused messages of both protocols are noticed.
+	// The refused messages of both protocols are among the notices.
 	source, name := s.Feeds[0].Source, *s.Feeds[0].SourceName
 	p.noticed(t, source, "hl7", "refused M5 AR 200 messages[1].MSH-9", "refused M7 AR 200 MSH-9", "refused M3 AR 200 MSH-9")
 	p.noticed(t, source, "staffing", "refused  min:0 nursesOnDuty")
@@ -174,8 +175,8 @@ func TestStatusOfDev(t *testing.T) {
 	wantRefusal(t, out, err, "API key")
 }
 
-// TestStatusOnServers: the status is the sum of two instances and keeps its counts when one of them
-// restarts. Without a processor, the status says so.
+// TestStatusOnServers: the status is the sum over two instances and keeps its counts when one instance restarts. If no
+// processor runs, the status says so.
 func TestStatusOnServers(t *testing.T) {
 	needServers(t)
 	t.Parallel()
@@ -185,7 +186,7 @@ func TestStatusOnServers(t *testing.T) {
 	ingest, address := s.mllp()
 	e := &engine{address: func() string { return address }}
 	defer e.close()
-	eventually(t, time.Minute, func() error { // until the processor has the partition of the hospital
+	eventually(t, time.Minute, func() error { // until the processor is assigned the hospital's partition
 		if s := p.feedsStatus(t); s.Pipeline.ProcessorHeartbeatAt == nil {
 			return fmt.Errorf("%+v", s)
 		}

@@ -31,7 +31,7 @@ type system struct {
 	t            testing.TB
 	prefix       string
 	env          []string
-	program      string // an earlier build of svc; "": this one
+	program      string // an earlier build of svc; "": this build
 	kafka, redis *server
 	front        *node // svc run ingest,read
 	base         string
@@ -49,15 +49,15 @@ func startSystem(t testing.TB, hospitals ...string) *system {
 	return startSystemWith(t, nil, hospitals...)
 }
 
-// startSystemWith is startSystem with additional environment variables for all processes.
+// startSystemWith does the same as startSystem, with additional environment variables for all processes.
 func startSystemWith(t testing.TB, env []string, hospitals ...string) *system {
 	t.Helper()
 	kafka, redis := needServers(t)
 	return startSystemOn(t, kafka, redis, env, hospitals...)
 }
 
-// startEmbedded is startSystem on an embedded Kafka and an embedded Redis. Redis refuses each
-// command for which refuse returns an error.
+// startEmbedded does the same as startSystem, on an embedded Kafka and an embedded Redis. Redis refuses each command
+// for which refuse returns an error.
 func startEmbedded(t testing.TB, refuse func(command string) string, hospitals ...string) *system {
 	t.Helper()
 	kafka, redis := embedServers(t, func(command string, _ []string) string { return refuse(command) })
@@ -93,7 +93,7 @@ func startSystemOn(t testing.TB, kafka, redis *server, env []string, hospitals .
 	return startSystemOf(t, "", kafka, redis, env, hospitals...)
 }
 
-// startSystemOf is startSystemOn with an earlier build of svc.
+// startSystemOf does the same as startSystemOn, with an earlier build of svc.
 func startSystemOf(t testing.TB, program string, kafka, redis *server, env []string, hospitals ...string) *system {
 	t.Helper()
 	s := &system{t: t, program: program, kafka: kafka, redis: redis, prefix: fmt.Sprintf("t%d-%d.", time.Now().Unix(), systems.Add(1))}
@@ -115,7 +115,7 @@ func startSystemOf(t testing.TB, program string, kafka, redis *server, env []str
 	return s
 }
 
-// startFront starts the HTTP server, whose address new partners use.
+// startFront starts the HTTP server. New partners use its address.
 func (s *system) startFront(name string) {
 	s.t.Helper()
 	listen, private := "127.0.0.1:"+mustFreePort(s.t), "127.0.0.1:"+mustFreePort(s.t)
@@ -150,9 +150,8 @@ func (s *system) processor(instance string) *node {
 	return s.start(instance, "process", "--instance", instance, "--private-listen", "127.0.0.1:"+mustFreePort(s.t))
 }
 
-// verify expects every acknowledged input in the log and in exactly one change, and versions
-// without a gap. The served verdict must equal, byte for byte, the verdict that the plain reference
-// derives from the log.
+// verify expects every acknowledged input in the log and in exactly one change, and no gap in the versions. The served
+// verdict must equal, byte for byte, the verdict that the plain reference derives from the log.
 func (s *system) verify(acked []acknowledged) {
 	s.t.Helper()
 	log := readSettled(s.t, s.partners, s.kafka.address, s.prefix)
@@ -232,8 +231,8 @@ func (l *systemLog) refold(t testing.TB, p *partner) {
 	}
 }
 
-// refoldSnapshots compares the snapshots of a hospital with those of the reference: each once, in the order of their
-// changes.
+// refoldSnapshots compares the snapshots of a hospital with the reference's: each must be stored once, in the order of
+// the changes.
 func (l *systemLog) refoldSnapshots(t testing.TB, hospitalID string, changes []acuity.Change) {
 	t.Helper()
 	n := 0
@@ -257,8 +256,8 @@ func (l *systemLog) refoldSnapshots(t testing.TB, hospitalID string, changes []a
 	}
 }
 
-// sameChange compares a decoded change with one that was never encoded. In a decoded change, nil
-// and empty are equal.
+// sameChange reports whether a decoded change equals a change that was never encoded. A nil slice equals an empty one,
+// because decoding does not distinguish them.
 func sameChange(a, b acuity.Change) bool {
 	encode := func(c acuity.Change) []byte {
 		c.Hospital, c.Offset = "", 0 // the reference has no offsets

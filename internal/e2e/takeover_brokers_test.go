@@ -16,10 +16,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestBrokerFailover measures on three brokers with replication factor 3 how long hospitals wait
-// for a verdict when a broker is killed or paused, a processor is paused, or all brokers are away.
-// It runs if SVC_FAILOVER is set. With SVC_FAILOVER=3s, the brokers have this session timeout
-// instead of their default of 9 s.
+// TestBrokerFailover measures, on three brokers with replication factor 3, how long hospitals wait for a verdict when a
+// broker is killed or paused, a processor is paused, or all brokers are down. It runs if SVC_FAILOVER is set. With
+// SVC_FAILOVER=3s, the brokers use a session timeout of 3 s instead of their default of 9 s.
 func TestBrokerFailover(t *testing.T) {
 	session := os.Getenv("SVC_FAILOVER")
 	if session == "" {
@@ -116,7 +115,7 @@ func (s *system) writable() error {
 	return nil
 }
 
-// loadAverage returns the load of the machine, "" if it does not report one.
+// loadAverage returns the load average of the machine, or "" if the machine does not report it.
 func loadAverage() string {
 	content, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

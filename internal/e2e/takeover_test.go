@@ -20,8 +20,8 @@ import (
 	"svc/schemas"
 )
 
-// witness reads the log of a system while it is written, and records when the change of each input
-// became visible to readers of committed records.
+// witness reads the log of a system while it is written, and records when each input's change became visible to
+// read_committed readers.
 type witness struct {
 	mu      sync.Mutex
 	written map[position]time.Time // inputs, with the time at ingest
@@ -36,7 +36,7 @@ func (s *system) witness(t *testing.T) *witness {
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(s.kafka.address, ",")...), kgo.AlwaysRetryEOF(),
 		kgo.ConsumeTopics(observations, verdicts),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		// A broker that is paused must not stop the witness from asking the one that took its partitions over.
+		// A paused broker must not keep the witness from reading from the broker that took over its partitions.
 		kgo.RequestTimeoutOverhead(time.Second), kgo.FetchMaxWait(500*time.Millisecond),
 		kgo.MetadataMinAge(100*time.Millisecond), kgo.DialTimeout(time.Second), kgo.RetryBackoffFn(func(int) time.Duration { return 100 * time.Millisecond }))
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *system) witness(t *testing.T) *witness {
 	return w
 }
 
-// longest returns the longest time that a hospital waited for the change of an input that was
-// written after the given instant.
+// longest returns the longest time that a hospital waited for the change from an input that was written after the given
+// instant.
 func (w *witness) longest(t *testing.T, since time.Time) time.Duration {
 	t.Helper()
 	w.mu.Lock()
@@ -89,8 +89,7 @@ func (w *witness) longest(t *testing.T, since time.Time) time.Duration {
 	return slices.Max(slices.Collect(maps.Values(waits)))
 }
 
-// applied returns an error until each hospital has a change of an input that was written after the
-// given instant.
+// applied returns an error until each hospital has a change from an input that was written after the given instant.
 func (w *witness) applied(since time.Time, partners []*partner) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,8 +107,8 @@ func (w *witness) applied(since time.Time, partners []*partner) error {
 	return nil
 }
 
-// patientKafka starts a broker with default settings that never ends a transaction itself: a reader
-// that waits for one waits forever.
+// patientKafka starts a broker with default settings that never ends a transaction on its own: a reader that waits for
+// an open transaction waits forever.
 func patientKafka(t *testing.T) *server {
 	t.Helper()
 	kafka, _ := needServers(t)
@@ -125,7 +124,7 @@ func patientKafka(t *testing.T) *server {
 	return own
 }
 
-// freezeInTransaction freezes a processor while its coordinator has an open transaction of it.
+// freezeInTransaction freezes a processor while it has an open transaction at the coordinator.
 func (s *system) freezeInTransaction(t *testing.T, n *node) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.address), kgo.AlwaysRetryEOF())
@@ -151,16 +150,16 @@ func (s *system) freezeInTransaction(t *testing.T, n *node) {
 		}
 		n.thaw()
 		select {
-		case <-time.After(time.Duration(3+time.Now().UnixNano()%7) * time.Millisecond): // so that the next freeze hits another moment of the loop
+		case <-time.After(time.Duration(3+time.Now().UnixNano()%7) * time.Millisecond): // so that the next freeze hits a different moment of the loop
 		case <-t.Context().Done():
 		}
 	}
 	t.Fatalf("%s was never frozen during a transaction: the test proves nothing", n.name)
 }
 
-// TestTakeOver kills or freezes a processor, even during a transaction, on brokers that do not end
-// transactions themselves. The other processor takes over the partitions without waiting for the
-// transaction timeout. No input is lost or applied twice. The test logs the longest wait.
+// TestTakeOver kills or freezes a processor, even during a transaction, on brokers that do not end transactions on
+// their own. The other processor takes over the partitions without waiting for the transaction timeout. No input is
+// lost or applied twice. The test logs the longest wait.
 func TestTakeOver(t *testing.T) {
 	kafka := patientKafka(t)
 	_, view := needServers(t)
@@ -236,9 +235,8 @@ func TestRollingUpdate(t *testing.T) {
 	}
 }
 
-// TestBrokersReturn stops all brokers for SVC_AWAY (20 s). After the brokers are back, inputs of
-// every hospital are applied again without the restart of a process. The test logs how long that
-// lasts.
+// TestBrokersReturn stops all brokers for SVC_AWAY (20 s). After the brokers are back, inputs from every hospital are
+// applied again, without restarting a process. The test logs how long that takes.
 func TestBrokersReturn(t *testing.T) {
 	away, err := time.ParseDuration(cmp.Or(os.Getenv("SVC_AWAY"), "20s"))
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"svc/schemas"
 )
 
-// TestTopicsReadByOthers reads every topic to its end with Confluent's consumer and Avro
-// deserializer, which use the registry of svc. Each value must be readable. A record without a
-// value must be a barrier or a deletion.
+// TestTopicsReadByOthers reads every topic to its end with Confluent's consumer and Avro deserializer, which use svc's
+// schema registry. Each value must be readable. A record without a value must be a barrier or a deletion.
 func TestTopicsReadByOthers(t *testing.T) {
 	interpreter := pythonForTopics(t)
 	d := exportable(t)

@@ -15,8 +15,8 @@ import (
 	"svc/notifier/event"
 )
 
-// evidence is everything that a run of TestTorture knows: what its senders, readers and receivers
-// saw, and what the log contains at the end.
+// evidence is everything that a run of TestTorture recorded: what its senders, readers and receivers saw, and what the
+// log contains at the end.
 type evidence struct {
 	log       *systemLog
 	inputs    []sentInput
@@ -25,7 +25,7 @@ type evidence struct {
 	visible   map[string][]time.Time // by hospital, when the change of version i+1 was first visible
 }
 
-// sentInput is an acknowledged input. All times are those of the sender.
+// sentInput is an acknowledged input. All times are by the sender's clock.
 type sentInput struct {
 	hospital, feed string
 	position       position
@@ -49,8 +49,8 @@ const (
 	lost    defectKind = iota // an acknowledged input is not in the log, or an input in the log is in no change
 	twice                     // an input or a request was applied twice
 	gap                       // a version is missing
-	webhook                   // an endpoint did not receive an event, received one out of order, or one of no change
-	wrong                     // anything else: a read of the past, a wrong status, a process that exits, a stuck partition
+	webhook                   // an endpoint missed an event, received one out of order, or received one that no change causes
+	wrong                     // anything else: a read that returned an older state, a wrong status, a process that exits, a stuck partition
 	defectKinds
 )
 
@@ -88,8 +88,8 @@ func (e *evidence) defects(t testing.TB) (found []defect) {
 	return found
 }
 
-// events returns the events of the changes in the log, in order. Unlike [systemLog.expected], it
-// does not derive the changes again, so that one missing change is one defect.
+// events returns the events of the changes in the log, in order. Unlike [systemLog.expected], it does not derive the
+// changes again, so that one missing change counts as one defect.
 func (l *systemLog) events(t testing.TB, hospital string) (ids []string, bodies map[string]string) {
 	t.Helper()
 	bodies = map[string]string{}
@@ -152,8 +152,8 @@ func (e *evidence) checkChanges(hospital string, versions map[position]int64) (f
 	return found
 }
 
-// visibleAt returns when a change was first visible. If the witness did not see it, it returns the
-// clock of the hospital.
+// visibleAt returns when a change was first visible. If the bystander did not see the change, visibleAt returns the
+// change's own time.
 func (e *evidence) visibleAt(hospital string, c *placed) time.Time {
 	if all := e.visible[hospital]; c.Version <= int64(len(all)) && !all[c.Version-1].IsZero() {
 		return all[c.Version-1]
@@ -161,10 +161,10 @@ func (e *evidence) visibleAt(hospital string, c *placed) time.Time {
 	return c.AppliedAt.Time()
 }
 
-// checkReads expects that no read is older than an answer that its reader could know: one that
+// checkReads expects that no read is older than a response that its reader could know of: an acknowledgment that
 // included an effect, or an earlier read.
 func (e *evidence) checkReads(versions map[position]int64) (found []defect) {
-	known := map[string][]seenRead{} // by hospital: a read after this instant has at least this version
+	known := map[string][]seenRead{} // by hospital: a read after at must have at least this version
 	for _, in := range e.inputs {
 		if in.applied {
 			known[in.hospital] = append(known[in.hospital], seenRead{in.hospital, in.answered, versions[in.position]})
@@ -177,7 +177,7 @@ func (e *evidence) checkReads(versions map[position]int64) (found []defect) {
 	for hospital, list := range reads {
 		facts := known[hospital]
 		slices.SortFunc(facts, func(a, b seenRead) int { return a.began.Compare(b.began) })
-		for i := range facts { // an earlier answer may have a higher version
+		for i := range facts { // an earlier response may have a higher version
 			if i > 0 {
 				facts[i].version = max(facts[i].version, facts[i-1].version)
 			}
@@ -192,8 +192,7 @@ func (e *evidence) checkReads(versions map[position]int64) (found []defect) {
 	return found
 }
 
-// checkDeliveries expects that an endpoint received every event in order and with the bytes of the
-// reference.
+// checkDeliveries expects that an endpoint received every event in order and with the same bytes as the reference.
 func (e *evidence) checkDeliveries(endpoint, hospital string, list []gotten, ids []string, bodies map[string]string) (found []defect) {
 	add := func(at time.Time, format string, args ...any) {
 		found = append(found, defect{webhook, hospital, at, endpoint + ": " + fmt.Sprintf(format, args...)})
@@ -239,7 +238,7 @@ func (e *evidence) checkDeliveries(endpoint, hospital string, list []gotten, ids
 // soundEvidence returns the evidence of a run without a defect.
 func soundEvidence(t testing.TB) *evidence {
 	t.Helper()
-	began := time.Date(2026, 3, 4, 8, 50, 0, 0, time.UTC) // the inputs span a full hour, at which a timer causes a change
+	began := time.Date(2026, 3, 4, 8, 50, 0, 0, time.UTC) // the inputs span an hour mark, at which a timer causes a change
 	feeds := loadgen.New(2, 6, acuity.At(began), 20*time.Second)
 	e := &evidence{
 		log:       &systemLog{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}},
@@ -268,7 +267,7 @@ func soundEvidence(t testing.TB) *evidence {
 		for i, id := range ids {
 			got = append(got, gotten{id, bodies[id], began.Add(time.Duration(i) * time.Second)})
 		}
-		got = append(got, got[len(got)-1]) // a repeat of the last event is no defect
+		got = append(got, got[len(got)-1]) // repeating the last event is not a defect
 		e.endpoints[hospital] = [][]gotten{got}
 		last := e.log.changes[hospital][len(e.log.changes[hospital])-1]
 		e.reads = append(e.reads, seenRead{hospital, time.Now(), last.Version})
@@ -289,14 +288,14 @@ func placeChanges(inputs []acuity.Observation, at []position) (changes []placed)
 	return changes
 }
 
-// TestTortureChecker makes one defect of each kind in sound evidence, and expects that the checker
-// of TestTorture reports it, and reports nothing else.
+// TestTortureChecker plants one defect of each kind in sound evidence, and expects the checker of TestTorture to report
+// that defect and nothing else.
 func TestTortureChecker(t *testing.T) {
 	if found := soundEvidence(t).defects(t); len(found) > 0 {
 		t.Fatalf("sound evidence has defects: %v", found)
 	}
 	someHospital := func(e *evidence) string { return slices.Min(slices.Collect(maps.Keys(e.log.changes))) }
-	dropInput := func(e *evidence, h string) (c placed) { // drops the change of an input, with its version
+	dropInput := func(e *evidence, h string) (c placed) { // drops the change from an input, with its version
 		changes := e.log.changes[h]
 		i := slices.IndexFunc(changes, func(c placed) bool { return c.Version > 5 && c.Cause == acuity.CauseIngest && len(c.Effects) == 0 })
 		c = changes[i]

@@ -17,10 +17,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// faultKind makes one kind of fault.
+// faultKind produces one kind of fault.
 type faultKind struct {
 	name       string
-	impossible string                                                         // why it cannot be made on this machine
+	impossible string                                                         // why this machine cannot produce the fault; "": it can
 	begin      func(r *rand.Rand) (what string, hold time.Duration, end undo) // end is nil if the target is busy
 }
 
@@ -38,7 +38,7 @@ type targets struct {
 	busy map[string]bool
 }
 
-// acquire reserves targets for a fault, unless one of them is busy.
+// acquire reserves targets for a fault. It reserves none if one of them is busy.
 func (t *targets) acquire(names ...string) (release func(), free bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,7 +148,7 @@ func (b *tortureBroker) run() error     { return b.server.run() }
 func (b *tortureBroker) freeze() error  { return b.server.freeze() }
 func (b *tortureBroker) thaw() error    { return b.server.thaw() }
 
-// ignoreNotRunning drops the errors of Docker about a container that does not run or is not paused.
+// ignoreNotRunning drops Docker's errors about a container that is not running or not paused.
 func ignoreNotRunning(err error) error {
 	var answer *docker.Error
 	if errors.As(err, &answer) && (answer.Status == 409 || answer.Status == 500) {
@@ -160,7 +160,7 @@ func ignoreNotRunning(err error) error {
 // allBrokers kills every broker.
 func (x *torture) allBrokers() *faultKind {
 	return &faultKind{name: "all brokers", begin: func(r *rand.Rand) (string, time.Duration, undo) {
-		if r.IntN(3) > 0 { // less often than the others, because it hides them
+		if r.IntN(3) > 0 { // less often than the other faults, because it hides them
 			return "", 0, nil
 		}
 		release, free := x.targets.acquire("broker-1", "broker-2", "broker-3")
@@ -180,8 +180,8 @@ func (x *torture) allBrokers() *faultKind {
 	}}
 }
 
-// fillDisk leaves no byte free on the disk of a broker. A broker that notices stops. emptyDisk
-// makes space, and starts it again.
+// fillDisk fills the disk of a broker completely. A broker that notices the full disk stops. emptyDisk frees the space
+// and restarts the broker.
 func (b *tortureBroker) fillDisk() error {
 	file, err := os.OpenFile(filepath.Join(b.disk, "full"), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -203,8 +203,8 @@ func (b *tortureBroker) emptyDisk() error {
 	return errors.Join(os.Remove(filepath.Join(b.disk, "full")), b.run())
 }
 
-// slowDisk stalls the file system of a broker for most of the time: each write, and each read of
-// data that is not in memory, waits up to 1.5 s.
+// slowDisk stalls the file system of a broker most of the time. Each write, and each read of data that is not in
+// memory, waits up to 1.5 s.
 func (x *torture) slowDisk(impossible string) *faultKind {
 	return &faultKind{name: "slow disk", impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		b := x.servers.brokers[r.IntN(3)]
@@ -273,7 +273,7 @@ func (s *tortureServers) grant(b *kadm.ACLBuilder) error {
 	})
 }
 
-// clockStep sets the clock of an instance up to five minutes forwards or backwards, and back.
+// clockStep sets the clock of an instance up to five minutes ahead or back, and later resets it.
 func (x *torture) clockStep(impossible string) *faultKind {
 	return &faultKind{name: "clock step", impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		m := x.members[r.IntN(len(x.members))]

@@ -16,8 +16,8 @@ import (
 	"svc/schemas"
 )
 
-// crowd is the load of TestTorture: senders and readers of several hospitals. Each attempt goes to
-// another instance. A sender repeats a request with its Idempotency-Key until it is acknowledged.
+// crowd is the load of TestTorture: senders and readers of several hospitals. Each attempt goes to a different
+// instance. A sender repeats a request with its Idempotency-Key until it is acknowledged.
 type crowd struct {
 	partners      []*partner
 	ingest, reads []string // base addresses of the instances
@@ -29,7 +29,7 @@ type crowd struct {
 	inputs  []sentInput
 	seen    []seenRead
 	wrong   []defect
-	refused map[int]int // answers other than 200, by status; 0 is no answer
+	refused map[int]int // responses other than 200, by status; 0: no response
 	waiting map[string]time.Time
 }
 
@@ -38,7 +38,7 @@ const (
 	crowdRetry   = 100 * time.Millisecond
 )
 
-// gather starts a load of about perSecond inputs per second, and two reads per second and hospital.
+// gather starts a load of about perSecond inputs per second, and two reads per second for each hospital.
 func gather(t *testing.T, perSecond int, partners []*partner, ingest, reads []string) *crowd {
 	t.Helper()
 	c := &crowd{partners: partners, ingest: ingest, reads: reads, stopping: make(chan struct{}), refused: map[int]int{}, waiting: map[string]time.Time{}}
@@ -78,8 +78,8 @@ func (c *crowd) sendAll(p *partner, sender int, random *rand.Rand, every time.Du
 	}
 }
 
-// send repeats a request until it is acknowledged. After the end of the load it gives up after two
-// minutes, which is a defect.
+// send repeats a request until it is acknowledged. Once the load has ended, it gives up after two minutes and records a
+// defect.
 func (c *crowd) send(p *partner, path, body, key string, turn int) {
 	first := time.Now()
 	c.mu.Lock()
@@ -112,7 +112,7 @@ func (c *crowd) send(p *partner, path, body, key string, turn int) {
 	}
 }
 
-// answered records an answer to an input, and reports whether it is an acknowledgment.
+// answered records the response to an input, and reports whether it is an acknowledgment.
 func (c *crowd) answered(p *partner, path string, first, sent time.Time, a *answer, err error) bool {
 	now := time.Now()
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *crowd) refuse(status int) {
 	c.refused[status]++
 }
 
-// fault records a defect that the senders and readers notice themselves. Only the first hundred are kept.
+// fault records a defect that a sender or reader notices. Only the first hundred are kept.
 func (c *crowd) fault(hospital, format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,11 +183,11 @@ func (c *crowd) readAll(p *partner, turn int) {
 	}
 }
 
-// bystander is a reader of committed records. It records when each change became visible.
+// bystander reads committed records, and records when each change became visible.
 type bystander struct {
 	mu      sync.Mutex
 	applied map[position]time.Time // by input
-	visible map[string][]time.Time // by hospital, of version i+1
+	visible map[string][]time.Time // by hospital: element i is for version i+1
 }
 
 func watchChanges(t *testing.T, brokers, prefix string) *bystander {
@@ -224,7 +224,7 @@ func (b *bystander) record(t *testing.T, r *kgo.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if at := (position{r.Partition, c.Offset}); b.applied[at].IsZero() {
-		b.applied[at] = now // a change by time repeats the offset of the input before it
+		b.applied[at] = now // a change that a timer caused has the offset of the preceding input
 	}
 	for int64(len(b.visible[hospital])) < c.Version {
 		b.visible[hospital] = append(b.visible[hospital], time.Time{})
@@ -234,8 +234,8 @@ func (b *bystander) record(t *testing.T, r *kgo.Record) {
 	}
 }
 
-// settledAfter returns an error until each hospital has an acknowledged input that was sent after
-// the given instant and is visible, and every reader serves the hospital.
+// settledAfter returns an error until every hospital has an acknowledged input that was sent after the given instant
+// and is visible, and every reader serves every hospital.
 func (c *crowd) settledAfter(since time.Time, b *bystander) error {
 	fresh := map[string]bool{}
 	c.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// networkFault drops packets in the network namespace of a broker. match returns the conditions,
-// given the addresses of the other brokers. A packet that meets one of them is dropped.
+// networkFault drops packets in the network namespace of a broker. match returns the conditions, given the addresses of
+// the other brokers. A packet that meets any condition is dropped.
 func (x *torture) networkFault(name, impossible string, match func(r *rand.Rand, peers []string) [][]string) *faultKind {
 	return &faultKind{name: name, impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		b := x.servers.brokers[r.IntN(3)]
@@ -39,9 +39,8 @@ func (x *torture) networkFault(name, impossible string, match func(r *rand.Rand,
 	}}
 }
 
-// cut returns the conditions of a partition: a broker is cut off from the other brokers, from its
-// clients, or from both. Docker forwards the connections of clients, so their addresses differ from
-// those of the brokers.
+// cut returns the conditions of a partition: a broker is cut off from the other brokers, from its clients, or from
+// both. Docker forwards client connections, so clients and brokers have different addresses.
 func (x *torture) cut(r *rand.Rand, peers []string) (conditions [][]string) {
 	switch r.IntN(3) {
 	case 0:
@@ -58,8 +57,8 @@ func (x *torture) cut(r *rand.Rand, peers []string) (conditions [][]string) {
 	return conditions
 }
 
-// expiredCertificate gives one broker or all a certificate that has expired, and closes the
-// connections of the roles, so that they encounter it.
+// expiredCertificate gives one or all brokers an expired certificate, and closes the roles' connections so that they
+// encounter it.
 func (x *torture) expiredCertificate(impossible string) *faultKind {
 	return &faultKind{name: "expired certificate", impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		brokers := x.servers.brokers
@@ -85,7 +84,7 @@ func (x *torture) expiredCertificate(impossible string) *faultKind {
 		}
 		for _, b := range brokers {
 			x.servers.writeKeystore(x.t, b.keystore, time.Now().Add(-time.Minute))
-			if err := x.servers.reload(b); err != nil { // it does not respond
+			if err := x.servers.reload(b); err != nil { // the broker does not respond
 				x.check(renew())
 				return "", 0, nil
 			}
@@ -98,7 +97,7 @@ func (x *torture) expiredCertificate(impossible string) *faultKind {
 	}}
 }
 
-// reload makes a broker read its certificate.
+// reload makes a broker reload its certificate.
 func (s *tortureServers) reload(b *tortureBroker) error {
 	path := "/certs/" + fmt.Sprintf("keystore-%d.pem", b.id)
 	return s.admin(func(ctx context.Context, admin *kadm.Client) error {
@@ -110,7 +109,7 @@ func (s *tortureServers) reload(b *tortureBroker) error {
 	})
 }
 
-// redisFault is a fault of the primary Redis. Both Redis are one target.
+// redisFault is a fault of the primary Redis. Both Redis servers count as one target.
 func (x *torture) redisFault(name string, least, most time.Duration, do func(primary, replica int) undo) *faultKind {
 	return &faultKind{name: name, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		hold := between(r, least, most)
@@ -128,14 +127,14 @@ func (x *torture) redisFault(name string, least, most time.Duration, do func(pri
 	}}
 }
 
-// killRedis kills the primary, which comes back empty.
+// killRedis kills the primary, which restarts empty.
 func (x *torture) killRedis(primary, _ int) undo {
 	x.check(x.servers.redis[primary].killNow())
 	return x.servers.redis[primary].run
 }
 
-// pauseRedis pauses the primary. If the Sentinels promote the replica meanwhile, there are two
-// primaries for a moment after it continues.
+// pauseRedis pauses the primary. If the Sentinels promote the replica in the meantime, there are briefly two primaries
+// once the old primary continues.
 func (x *torture) pauseRedis(primary, _ int) undo {
 	one := x.servers.redis[primary]
 	x.check(one.freeze())
@@ -146,7 +145,7 @@ func (x *torture) pauseRedis(primary, _ int) undo {
 func (x *torture) failOver(primary, replica int) undo {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	// The replica does not connect again, because the primary refuses its password.
+	// The replica cannot reconnect, because the primary refuses its password.
 	err := x.servers.clients[replica].ConfigSet(ctx, "masterauth", "none").Err()
 	x.check(errors.Join(err, x.servers.clients[primary].ClientKillByFilter(ctx, "TYPE", "replica").Err()))
 	<-time.After(2 * time.Second)

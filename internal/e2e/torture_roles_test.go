@@ -21,18 +21,17 @@ type member struct {
 	program             string
 	args, env           []string
 	logFile             *os.File
-	clock               *os.File // the step of its clock; nil if clocks cannot be stepped
+	clock               *os.File // the offset of its clock; nil if clocks cannot be stepped
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
-	exited  chan struct{} // of cmd
-	down    bool          // a fault keeps it down
+	exited  chan struct{} // closed when cmd has exited
+	down    bool          // a fault keeps the member down
 	closing bool
-	exits   []time.Time // of exits that no fault caused
+	exits   []time.Time // times of exits that no fault caused
 }
 
-// supervise starts the member, and restarts it a second after each exit. Once the test ends, it
-// kills it.
+// supervise starts the member, and restarts it a second after each exit. When the test ends, the process is killed.
 func (m *member) supervise(t *testing.T) {
 	t.Helper()
 	if err := m.start(); err != nil {
@@ -48,7 +47,7 @@ func (m *member) supervise(t *testing.T) {
 	})
 }
 
-// start starts the process unless it runs.
+// start starts the process unless it is running.
 func (m *member) start() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,7 +117,7 @@ func (m *member) signal(s os.Signal) error {
 	return err
 }
 
-// stepClock sets how far the clock of the member is ahead of that of the machine.
+// stepClock sets how far the member's clock is ahead of the machine's.
 func (m *member) stepClock(by time.Duration) error {
 	var content [8]byte
 	bytesof.NativeEndian.PutUint64(content[:], uint64(int64(by/time.Second)))
@@ -126,8 +125,8 @@ func (m *member) stepClock(by time.Duration) error {
 	return err
 }
 
-// clockSource is added to package time by steppedBinary. Monotonic time does not step, as when the
-// kernel sets the clock.
+// clockSource is the source that steppedBinary adds to package time. Monotonic time does not step, just as it does not
+// when the kernel's clock is set.
 const clockSource = `package time
 
 import (
@@ -155,9 +154,9 @@ func init() {
 }
 `
 
-// steppedBinary builds svc with a clock that a file can step, because a static binary asks the
-// kernel for the time without a library that could be replaced. Nothing but [time.Now] differs from
-// the shipped binary. Under the race detector, or if this Go cannot be changed, it returns an error.
+// steppedBinary builds svc with a clock that a file can step, because a static binary gets the time from the kernel,
+// without a library that could be replaced. Only [time.Now] differs from the shipped binary. steppedBinary returns an
+// error under the race detector, or if this Go installation cannot be modified.
 func steppedBinary(t *testing.T) (string, error) {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()
@@ -168,11 +167,11 @@ func steppedBinary(t *testing.T) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "svc-torture") // always the same, so that Go finds what it has built before
+	dir := filepath.Join(cache, "svc-torture") // always the same, so that Go can use its build cache
 	if err = os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	// Go does not replace files in its module cache, where a downloaded toolchain is.
+	// Go does not overlay files in its module cache, where a downloaded toolchain is stored.
 	root := filepath.Join(dir, "go")
 	if err = os.Remove(root); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err

@@ -27,9 +27,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// tortureServers are three brokers of one cluster with replication factor 3, and a Redis with a
-// replica and three Sentinels. The roles use the listener of the brokers with TLS, a login and
-// ACLs; the test itself uses the plain one.
+// tortureServers are three brokers of one cluster with replication factor 3, and a Redis with a replica and three
+// Sentinels. The roles use the brokers' listener with TLS, a login and ACLs; the test itself uses the plain listener.
 type tortureServers struct {
 	pool    *dockertest.Pool
 	brokers []*tortureBroker
@@ -104,8 +103,8 @@ func startTortureServers(t *testing.T) *tortureServers {
 	return s
 }
 
-// makeDisk mounts a separate file system in a file, which can be filled and stalled without
-// affecting this machine. It returns "" if that is not permitted.
+// makeDisk mounts a file as a separate file system, which can be filled and stalled without affecting this machine. It
+// returns "" if that is not permitted.
 func makeDisk(t *testing.T) (dir string) {
 	t.Helper()
 	image, dir := filepath.Join(t.TempDir(), "disk"), t.TempDir()
@@ -146,7 +145,7 @@ func (s *tortureServers) writeKeystore(t testing.TB, path string, until time.Tim
 	}
 }
 
-// keystore returns a new key with a server certificate for 127.0.0.1, as Kafka reads it.
+// keystore returns a new key with a server certificate for 127.0.0.1, in the format that Kafka reads.
 func (a *authority) keystore(until time.Time) ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -181,8 +180,8 @@ func (s *tortureServers) admin(f func(context.Context, *kadm.Client) error) erro
 	return f(ctx, kadm.NewClient(client))
 }
 
-// startRedis starts both Redis and the Sentinels on the network of this machine, so that the
-// Sentinels and the roles use the same addresses.
+// startRedis starts both Redis servers and the Sentinels on the network of this machine, so that the Sentinels and the
+// roles use the same addresses.
 func (s *tortureServers) startRedis(t *testing.T) {
 	t.Helper()
 	repository, tag := image("E2E_REDIS_IMAGE", redisImage)
@@ -236,7 +235,7 @@ func (s *tortureServers) view() string {
 	return fmt.Sprintf("redis://%s/0?master_name=svc&addr=%s&addr=%s", s.sentinels[0], s.sentinels[1], s.sentinels[2])
 }
 
-// primary returns the Redis that the Sentinels name, and the other one.
+// primary returns the index of the Redis that the Sentinels report as the primary, and the index of the replica.
 func (s *tortureServers) primary() (primary, replica int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -252,7 +251,7 @@ func (s *tortureServers) primary() (primary, replica int, err error) {
 	return 0, 0, fmt.Errorf("the sentinels name %v", address)
 }
 
-// inspect returns the process id of a container, 0 if it does not run, and its address.
+// inspect returns the process id of a container (0 if it is not running) and its address.
 func (s *server) inspect() (pid int, address string, err error) {
 	c, err := s.pool.Client.InspectContainer(s.container.Container.ID)
 	if err != nil {
@@ -267,7 +266,7 @@ func (s *server) inspect() (pid int, address string, err error) {
 	return c.State.Pid, address, nil
 }
 
-// killNow kills the container; run starts it if it does not run. Neither waits.
+// killNow kills the container; run starts the container unless it is running. Neither function waits.
 func (s *server) killNow() error {
 	err := s.pool.Client.KillContainer(docker.KillContainerOptions{ID: s.container.Container.ID})
 	if _, stopped := errors.AsType[*docker.ContainerNotRunning](err); stopped {
@@ -297,7 +296,7 @@ func (s *server) inNetwork(command ...string) error {
 	return nil
 }
 
-// freeze pauses a container that runs; thaw continues it, and starts it if it does not run.
+// freeze pauses a running container; thaw continues the container, and starts it if it is not running.
 func (s *server) freeze() error {
 	return ignoreNotRunning(s.pool.Client.PauseContainer(s.container.Container.ID))
 }

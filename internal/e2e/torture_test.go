@@ -33,16 +33,16 @@ type torture struct {
 	faults []madeFault
 }
 
-// madeFault is a fault of a run.
+// madeFault is a fault that a run produced.
 type madeFault struct {
 	kind, what string
 	begin, end time.Time
 }
 
 const (
-	tortureRound = 2 * time.Minute  // faults are made for this long before everything must work again
-	tortureCalm  = 5 * time.Minute  // in which everything must work again
-	tortureAfter = 15 * time.Second // a fault may be the cause of a defect for this long after its end
+	tortureRound = 2 * time.Minute  // how long faults occur before everything must work again
+	tortureCalm  = 5 * time.Minute  // how long everything may take to work again
+	tortureAfter = 15 * time.Second // how long after its end a fault may still be the cause of a defect
 	tortureLanes = 3                // faults at once
 )
 
@@ -138,20 +138,20 @@ func startTorture(t *testing.T) *torture {
 		}
 		x.hooks.hook(t, s, hospital, "/"+hospital+"/a")
 		x.hooks.hook(t, s, hospital, "/"+hospital+"/b")
-		// An endpoint receives what changes after its creation, and a unit can be read after its first input.
+		// An endpoint receives only changes after its creation, and a unit can be read only after its first input.
 		p.accepted(t, "census", `{"totalRooms":9,"rooms":[{"roomId":1,"area":"L&D","status":"occupied","primaryFactor":"labor-standard"}]}`)
 	}
 	return x
 }
 
-// check reports a fault that could not be made or ended, which is an error of the test.
+// check reports a fault that could not be produced or ended, which fails the test.
 func (x *torture) check(err error) {
 	if err != nil {
 		x.t.Errorf("a fault was not made or ended: %v", err)
 	}
 }
 
-// chosenKinds returns the kinds with the given names, separated by commas, or all.
+// chosenKinds returns the kinds with the given names, which are separated by commas, or all kinds if names is empty.
 func (x *torture) chosenKinds(t *testing.T, names string) (kinds []*faultKind) {
 	t.Helper()
 	all := x.faultKinds()
@@ -172,7 +172,7 @@ func (x *torture) chosenKinds(t *testing.T, names string) (kinds []*faultKind) {
 	return kinds
 }
 
-// makeFaults makes faults for a while. When it returns, all have ended.
+// makeFaults produces faults for the given time. When it returns, all faults have ended.
 func (x *torture) makeFaults(kinds []*faultKind, seed, round int, lasting time.Duration) {
 	possible := slices.DeleteFunc(slices.Clone(kinds), func(k *faultKind) bool { return k.impossible != "" })
 	end := time.Now().Add(lasting)
@@ -232,7 +232,7 @@ func (x *torture) report(load *crowd, watch *bystander, kinds []*faultKind, stuc
 		m.mu.Lock()
 		for _, at := range m.exits {
 			if slices.Contains(x.during(at), "missing rights") {
-				continue // a process that starts without a right exits with a line that names it
+				continue // a process that starts without a right exits and names the missing right
 			}
 			found = append(found, defect{wrong, "", at, m.name + " exited by itself"})
 		}
@@ -274,7 +274,7 @@ func (x *torture) received(t testing.TB, log *systemLog) error {
 	return nil
 }
 
-// during returns the kinds of faults that may be the cause of a defect at an instant.
+// during returns the kinds of faults that may be the cause of a defect at the given instant.
 func (x *torture) during(at time.Time) (kinds []string) {
 	for _, f := range x.faults {
 		if !at.Before(f.begin) && at.Before(f.end.Add(tortureAfter)) && !slices.Contains(kinds, f.kind) {
@@ -285,15 +285,15 @@ func (x *torture) during(at time.Time) (kinds []string) {
 	return kinds
 }
 
-// row is a line of the table.
+// row is a row of the table.
 type row struct {
 	faults, acknowledged int
 	defects              [defectKinds]int
-	refused, waited      time.Duration // the longest time to the acknowledgment, and from the attempt to the verdict
+	refused, waited      time.Duration // longest time to the acknowledgment, and from the attempt to the verdict
 }
 
-// table counts what happened during the faults of each kind and 15 s after them. Faults overlap, so
-// one input may be in several lines.
+// table counts what happened during the faults of each kind and 15 s after them. Faults overlap, so one input may count
+// in several rows.
 func (x *torture) table(e *evidence, found []defect) string {
 	const all, none = "all", "none"
 	rows := map[string]*row{all: {}, none: {}}

@@ -70,7 +70,7 @@ func tour(t *testing.T, p *partner) {
 			return err
 		})
 	}
-	// An ACK confirms that the message is durable. On a slow machine it precedes the effect.
+	// An ACK confirms only that the message is durable. On a slow machine, the effect comes later.
 	shown := func(what string, is func(unitState) bool) {
 		t.Helper()
 		eventually(t, 30*time.Second, func() error {
@@ -96,7 +96,7 @@ func tour(t *testing.T, p *partner) {
 	hl7(message("A03", now.Add(-time.Minute), `I|L&D^LDR04^01^STMARY`))
 	shown("as before the admission", func(u unitState) bool { return u.NursesRequired == before.NursesRequired })
 
-	// Valid events of a batch are applied, and the invalid ones are named.
+	// Valid events of a batch are applied, and the invalid ones are reported.
 	var batch struct {
 		Counts  struct{ Received, Applied, Duplicates, Ignored, Rejected int }
 		Results []struct{ Status string }
@@ -109,7 +109,7 @@ func tour(t *testing.T, p *partner) {
 	}
 	p.accepted(t, "roster", `{"nurses":[{"externalId":"n1","skillLevel":2},{"externalId":"n2","skillLevel":0,"assignedRoomIds":[1]}]}`)
 
-	// A timer that expires changes the verdict at its instant, without an input.
+	// When a timer expires, the verdict changes at that instant, without an input.
 	p.accepted(t, "clinical", fmt.Sprintf(`{"roomId":30,"signals":[{"kind":"observation","system":"LOINC","code":"1-8","display":"MEWS total score","value":5,"observedAt":%q}]}`,
 		time.Now().Add(-240*time.Minute+1500*time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z07:00")))
 	active := p.unitState(t)

@@ -21,7 +21,7 @@ import (
 	"svc/schemas"
 )
 
-// spanCollector receives spans by OTLP over HTTP.
+// spanCollector receives spans as OTLP over HTTP.
 type spanCollector struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -88,7 +88,7 @@ func (c *spanCollector) trace(id string) (some []*collected) {
 	return some
 }
 
-// await waits until a trace has a span with each of the names, and returns the spans of the trace.
+// await waits until a trace has a span with each of the given names, and returns the spans of the trace.
 func (c *spanCollector) await(t testing.TB, id string, names ...string) (spans []*collected) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {
@@ -138,15 +138,15 @@ func TestTraceEmbedded(t *testing.T) {
 	followTrace(t, kafka, redis)
 }
 
-// TestTraceOnServers is TestTraceEmbedded on a real Kafka and a real Redis.
+// TestTraceOnServers repeats TestTraceEmbedded on a real Kafka and a real Redis.
 func TestTraceOnServers(t *testing.T) {
 	kafka, redis := needServers(t)
 	t.Parallel()
 	followTrace(t, kafka, redis)
 }
 
-// followTrace expects one trace from a request to its webhook, with the right parents and no data
-// of the request. A restart adds nothing to the trace.
+// followTrace expects one trace from a request to its webhook, with the right parents and no data from the request. A
+// restart adds nothing to the trace.
 func followTrace(t *testing.T, kafka, redis *server) {
 	const caller, callerSpan = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 	c, p := collectSpans(t), receive(t, "north")
@@ -225,7 +225,7 @@ func followTrace(t *testing.T, kafka, redis *server) {
 	}
 	c.await(t, c.rootOf(t, "receive MLLP"), "send "+topic, "process "+topic, "write view")
 
-	// What a restart restores belongs to no trace.
+	// Restoring after a restart must not add spans to a trace.
 	before := len(c.trace(caller))
 	first.kill()
 	notifier.kill()
@@ -261,7 +261,7 @@ func followTrace(t *testing.T, kafka, redis *server) {
 	findCanary(t, "an export", cli(t, s.env, "export", "--topic", "observations", "--format", "ndjson", "--out", "-"), []string{caller})
 }
 
-// TestTracesOff: without the variables, no record has a header that traces need.
+// TestTracesOff: without the variables, no record has a trace header.
 func TestTracesOff(t *testing.T) {
 	t.Parallel()
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })

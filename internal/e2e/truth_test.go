@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// truth is a system with a fault. Reads must be refused no later than five seconds after the fault,
-// and never unnecessarily.
+// truth is a system in which faults occur. Reads must be refused within five seconds of a fault, and never
+// unnecessarily.
 type truth struct {
 	*system
 	processor *node
@@ -24,8 +24,8 @@ type truth struct {
 	sent      int                 // number of staffing updates
 }
 
-// truthWithin is the promise of docs/feeds.md#checking-the-feeds, plus the error of comparing two
-// clocks by a round trip.
+// truthWithin is the promise of docs/feeds.md#checking-the-feeds, plus the error in comparing two clocks over a round
+// trip.
 const truthWithin = 5*time.Second + 200*time.Millisecond
 
 func startTruth(t *testing.T, s *system) *truth {
@@ -42,8 +42,8 @@ func startTruth(t *testing.T, s *system) *truth {
 	return x
 }
 
-// awaitReadable waits until every hospital can be read, every health page agrees, and the verdict equals
-// that of the log.
+// awaitReadable waits until every hospital can be read, every health page agrees, and the verdict equals the one that
+// follows from the log.
 func (x *truth) awaitReadable(t *testing.T) {
 	t.Helper()
 	for _, p := range x.partners {
@@ -84,9 +84,8 @@ func healthy(t *testing.T, private string) map[string]string {
 	return all
 }
 
-// expectRefusals reads every hospital in every way after the fault. Once the promised time has passed,
-// each request must be refused with the words of the contract. expectRefusals returns once all requests
-// were refused for a second.
+// expectRefusals reads every hospital in every way after the fault. Once the promised time has passed, each request
+// must be refused with the documented message. expectRefusals returns once all requests were refused for a second.
 func (x *truth) expectRefusals(t *testing.T, fault stopwatch, partners ...*partner) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -106,7 +105,7 @@ func (x *truth) expectRefusals(t *testing.T, fault stopwatch, partners ...*partn
 						return
 					}
 					if watch.sawStall() {
-						continue // Redis stalled as well, and is unavailable
+						continue // Redis stalled, too, and counts as unavailable
 					}
 					late := sinceFault > truthWithin
 					switch {
@@ -119,7 +118,7 @@ func (x *truth) expectRefusals(t *testing.T, fault stopwatch, partners ...*partn
 							return
 						}
 						rule := body.Error.Details[0].Rule
-						if away := path != "/api/v1/level" && rule == "view_away"; rule != "processing_behind" && !away { // a full Redis refuses reads, too
+						if away := path != "/api/v1/level" && rule == "view_away"; rule != "processing_behind" && !away { // a full Redis refuses the reads as well
 							t.Errorf("%s is refused because of %s", path, rule)
 							return
 						}
@@ -167,7 +166,7 @@ func (x *truth) expectNotReady(t *testing.T) {
 	}
 }
 
-// faults makes the faults that every system can have.
+// faults causes the faults that every system can have.
 func (x *truth) faults(t *testing.T) {
 	for _, f := range []struct {
 		name       string
@@ -258,7 +257,7 @@ func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
 	x.awaitReadable(t)
 }
 
-// TestOnlyTheTruthIsRead makes each fault on embedded servers.
+// TestOnlyTheTruthIsRead causes each fault on embedded servers.
 func TestOnlyTheTruthIsRead(t *testing.T) {
 	t.Parallel()
 	var readOnly atomic.Bool
@@ -278,7 +277,7 @@ func TestOnlyTheTruthIsRead(t *testing.T) {
 	x.faults(t)
 }
 
-// TestOnlyTheTruthIsReadOnServers makes each fault on real servers.
+// TestOnlyTheTruthIsReadOnServers causes each fault on real servers.
 func TestOnlyTheTruthIsReadOnServers(t *testing.T) {
 	x := startTruth(t, startSystem(t, "north", "south"))
 	client := x.redisClient()
@@ -312,9 +311,8 @@ func TestOnlyTheTruthIsReadOnServers(t *testing.T) {
 	x.faults(t)
 }
 
-// TestPartitionsOfOneProcessor freezes one of two processors. Reads of its hospitals are refused
-// until the other processor has its partitions. Reads of the other hospitals are answered
-// throughout.
+// TestPartitionsOfOneProcessor freezes one of two processors. Reads of the frozen processor's hospitals must be refused
+// until the other processor takes over its partitions. Reads of the other hospitals must be answered throughout.
 func TestPartitionsOfOneProcessor(t *testing.T) {
 	hospitals := []string{"north", "south", "east", "west", "hill", "lake", "bay", "vale"}
 	x := startTruth(t, startSystem(t, hospitals...))
@@ -355,7 +353,7 @@ func TestPartitionsOfOneProcessor(t *testing.T) {
 	if len(with) == 0 || len(without) == 0 {
 		t.Fatalf("%d hospitals are read, %d are not", len(with), len(without))
 	}
-	eventually(t, time.Minute, func() error { // the other takes over
+	eventually(t, time.Minute, func() error { // until the other processor takes over
 		for _, p := range with {
 			if a := p.get(t, "/api/v1/level"); a.status != http.StatusOK && owned(private) == "3<nil>" {
 				t.Fatalf("%s is the other's, and is told %d", p.hospital, a.status)

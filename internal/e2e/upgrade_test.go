@@ -15,8 +15,8 @@ import (
 // releaseHeading matches the heading of a release in the changelog.
 var releaseHeading = regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+) `)
 
-// buildBefore builds the svc of an earlier commit, and returns its path and the commit. It is the commit that E2E_BEFORE
-// names or, without it, the one that added the newest release to the changelog.
+// buildBefore builds svc from an earlier commit, and returns the path of the program and the commit. The commit is the
+// one that E2E_BEFORE names or, if it is not set, the one that added the latest release to the changelog.
 func buildBefore(t *testing.T) (program, commit string) {
 	t.Helper()
 	commit = os.Getenv("E2E_BEFORE")
@@ -70,9 +70,9 @@ func git(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// TestUpgrade replaces every process of the newest release by this build under load, in the order of
-// docs/operations.md#starting-upgrading-and-stopping. Both builds run side by side at each step. No input is lost or
-// applied twice, what is served follows from the log, and every endpoint gets every event.
+// TestUpgrade replaces every process of the latest release with this build under load, in the order of
+// docs/operations.md#starting-upgrading-and-stopping. Both builds run side by side at each step. No input may be lost
+// or applied twice, the served state must follow from the log, and every endpoint must receive every event.
 func TestUpgrade(t *testing.T) {
 	kafka, redis := needServers(t)
 	t.Parallel()
@@ -137,8 +137,8 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// everyEvent returns an error unless an endpoint got every event of a hospital in order. The bodies of the build before
-// may differ in their wording.
+// everyEvent returns an error unless an endpoint received every event of a hospital in order. Bodies from the earlier
+// build may be worded differently.
 func everyEvent(t *testing.T, s *system, p *partnerSide, hospital, path string) error {
 	t.Helper()
 	log := readSettled(t, s.partners, s.kafka.address, s.prefix)

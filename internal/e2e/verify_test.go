@@ -27,9 +27,9 @@ import (
 	"svc/schemas"
 )
 
-// TestVerifyFindsFaults runs a processor through a day of three hospitals on real servers and stops
-// it. It then plants each fault in a copy of the output under another topic prefix. svc
-// verify must name the fault with key and version, and report no other hospital.
+// TestVerifyFindsFaults runs a processor through a day of three hospitals on real servers and stops it. It then plants
+// each fault in a copy of the output under another topic prefix. svc verify must report the fault with its key and
+// version, and must not report any other hospital.
 func TestVerifyFindsFaults(t *testing.T) {
 	t.Parallel()
 	l := liveOnServers(t)
@@ -78,7 +78,7 @@ func liveOnServers(t *testing.T) *livedOnServers {
 		Output: emptyOutput(t), system: s, client: client,
 	}
 	processor := s.processor("p1")
-	const inputs, step, parts = 2400, 40 * time.Second, 8 // the number of parts ensures several commits
+	const inputs, step, parts = 2400, 40 * time.Second, 8 // several parts ensure several commits
 	feeds := loadgen.New(3, 12, acuity.At(time.Now().Add(-inputs*step)), step)
 	for range parts {
 		var records []*kgo.Record
@@ -124,7 +124,7 @@ func (l *livedOnServers) written() map[string][][]stream.Record {
 	return map[string][][]stream.Record{schemas.Verdicts().Name: l.Changes, schemas.Snapshots().Name: l.Snapshots}
 }
 
-// shown waits until the view contains all inputs.
+// shown waits until the view shows all inputs.
 func (l *livedOnServers) shown() {
 	l.TB.Helper()
 	last := map[int32]int64{}
@@ -188,7 +188,7 @@ func (l *livedOnServers) append(topic string, records []*kgo.Record) {
 	}
 }
 
-// copyOf returns a copy of the output under another prefix. The copy is not written yet.
+// copyOf returns a copy of the output under another prefix. The copy is in memory; write writes it.
 func (l *livedOnServers) copyOf(t *testing.T) *livedOnServers {
 	t.Helper()
 	s := *l.system
@@ -223,7 +223,7 @@ func (l *livedOnServers) copyRedis(from string) {
 	}
 }
 
-// write writes the log, the changelog, the snapshots, and the fields of the view that differ.
+// write writes the log, the changelog, the snapshots, and the fields of the view that differ from those in Redis.
 func (l *livedOnServers) write() {
 	l.TB.Helper()
 	ctx := context.Background()
@@ -260,8 +260,8 @@ func (l *livedOnServers) write() {
 	}
 }
 
-// verify runs svc verify and returns the differences that it finds. The exit code must be 1 if
-// there are any, and 0 if not.
+// verify runs svc verify and returns the differences that it finds. The exit code must be 1 if there are differences,
+// and 0 otherwise.
 func (l *livedOnServers) verify() (found []*verify.Difference) {
 	l.TB.Helper()
 	cmd := exec.Command(binary(l.TB), "verify", "--patience", "1s", "--json")

@@ -12,9 +12,8 @@ var screens = []viewing{
 	{width: 1280, height: 720}, {width: 1366, height: 768}, {width: 1920, height: 1080}, {width: 2560, height: 1440}, {width: 3840, height: 2160},
 }
 
-// misfits is a script that returns what does not fit on a wall display: a room outside the plan or
-// the screen, an occupied room without its ratio or shape, overlapping text, or a part of the page
-// outside the screen.
+// misfits is a script that returns everything that does not fit on a wall display: a room outside the plan or the
+// screen, an occupied room without its ratio or shape, overlapping text, or a part of the page outside the screen.
 const misfits = `(() => {
 	const bad = [], box = e => e.getBoundingClientRect(), screen = {left: 0, top: 0, right: innerWidth, bottom: innerHeight};
 	const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
@@ -44,8 +43,8 @@ const misfits = `(() => {
 	return [...bad, ...` + cutLabels + `];
 })()`
 
-// cutLabels is a script that returns the labels of rooms that their rooms cut, and the texts of the forecast that lie
-// outside the map's edges.
+// cutLabels is a script that returns the room labels that are cut off, and the texts of the forecast that lie outside
+// the map's edges.
 const cutLabels = `(() => {
 	const bad = [], plan = document.querySelector(".plan").getBoundingClientRect();
 	for (const label of document.querySelectorAll(".plan .r > b"))

@@ -48,8 +48,8 @@ type bed struct {
 // canary is part of each visit number, and must not appear on any page.
 const canary = "VNCANARY"
 
-// census lists n rooms, which repeat the given states. A state is "empty", "blocked", or a primary
-// factor with its modifiers after plus signs.
+// census lists n rooms, which cycle through the given states. A state is "empty", "blocked", or a primary factor with
+// its modifiers after plus signs.
 func census(t testing.TB, n int, states ...string) string {
 	t.Helper()
 	beds := make([]bed, n)
@@ -80,7 +80,7 @@ func staffing(nurses int, call bool) string {
 	return fmt.Sprintf(`{"nursesOnDuty":%d,"callStaffAvailable":%t}`, nurses, call)
 }
 
-// wards creates hospitals in the states of the design, by name.
+// wards creates hospitals in the states that the design defines, by name.
 func wards(t testing.TB, d *dev) map[string]*ward {
 	t.Helper()
 	all := map[string]*ward{}
