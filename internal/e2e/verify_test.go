@@ -223,7 +223,7 @@ func (l *livedOnServers) copyRedis(from string) {
 	}
 }
 
-// write writes the log, the changelog, the snapshots, and the fields of the view that differ from those in Redis.
+// write writes the log, the changelog and the snapshots, and replaces the rooms in the view.
 func (l *livedOnServers) write() {
 	l.TB.Helper()
 	ctx := context.Background()

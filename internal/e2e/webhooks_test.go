@@ -26,7 +26,7 @@ type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	got    []received
-	status int // status of the answers; 0 answers 204
+	status int // status of the responses; 0: 204
 }
 
 type received struct {
@@ -41,7 +41,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if err == nil {
 		err = json.Unmarshal(body, &one.event)
 	}
-	if err != nil { // not an event; a test that waits for one reports that
+	if err != nil { // not an event; a test that waits for an event reports the error
 		http.Error(w, "no event", http.StatusBadRequest)
 		return
 	}
@@ -84,8 +84,8 @@ func (r *receiver) await(t testing.TB, event string, n int) received {
 	return r.all(event)[n-1]
 }
 
-// verifies reports whether a request is signed with a secret, by X-Svc-Signature and by one of the
-// signatures of Standard Webhooks. It follows the documentation and does not use the signing code.
+// verifies reports whether a request is signed with a secret, in X-Svc-Signature (plain) and in one of the Standard
+// Webhooks signatures (standard). It follows the documentation and does not use the signing code.
 func (r *received) verifies(secret string) (plain, standard bool) {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(r.body))
@@ -112,10 +112,10 @@ type desk struct {
 	receiver *receiver
 }
 
-// run runs a command; wrong reports a failure.
+// run runs a command; wrong reports whether the command failed.
 func (d *desk) run(args ...string) (stdout, stderr string, wrong bool) { return d.runIn(nil, args...) }
 
-// runIn is run with additional environment variables.
+// runIn does the same as run, with additional environment variables.
 func (d *desk) runIn(env []string, args ...string) (stdout, stderr string, wrong bool) {
 	d.t.Helper()
 	var out, faults bytes.Buffer
@@ -180,8 +180,8 @@ func TestDevWebhooks(t *testing.T) {
 
 func both(a, b bool) bool { return a && b }
 
-// life adds an endpoint, lets it fail and recover, and then rotates, retries, replays and removes
-// it. It returns the secrets that were shown.
+// life adds an endpoint, lets it fail and recover, and then rotates, retries, replays and removes it. It returns the
+// secrets that the commands printed.
 func (d *desk) life() (secrets []string) {
 	t, r := d.t, d.receiver
 	t.Helper()
@@ -200,7 +200,7 @@ func (d *desk) life() (secrets []string) {
 		Version    int64
 	}
 	var list []row
-	eventually(t, time.Minute, func() error { // the health of an endpoint is known once the notifier has written its lists
+	eventually(t, time.Minute, func() error { // an endpoint's health is known once the notifier has written its lists
 		if list = items[row](t, d.say("webhooks", "list", "--json")); len(list) != 1 || list[0].Status != "active" {
 			return fmt.Errorf("list %+v", list)
 		}
@@ -264,7 +264,7 @@ func (d *desk) life() (secrets []string) {
 		t.Errorf("a retry is another request: %s", again.body)
 	}
 
-	// While paused, the endpoint gets nothing. The missed events are sent when it continues.
+	// While paused, the endpoint gets nothing. The missed events are sent once it is enabled again.
 	d.say("webhooks", "set", id, "--enabled", "false", "--events", "surge.level_changed", "--if-version", "2")
 	if out := d.say("webhooks", "list"); !strings.Contains(out, "disabled (paused)") {
 		t.Errorf("list of a paused one:\n%s", out)

@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// optionsOf returns the options that an operator must check to end an error.
+// optionsOf returns the options that an operator must check to resolve an error.
 func optionsOf(err error) string {
 	var untrusted *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError
@@ -38,7 +38,7 @@ func isAny(err error, all ...error) bool {
 	return false
 }
 
-// advised adds to an error what an operator must do, if a user or a right is wrong.
+// advised adds what an operator must do to an error about a user or a right.
 func advised(err error) error {
 	switch options := optionsOf(err); {
 	case err == nil:

@@ -112,7 +112,7 @@ func BenchmarkBareCopy(b *testing.B) {
 	b.ReportMetric(filled*float64(b.N)/b.Elapsed().Seconds(), "inputs/s")
 }
 
-// BenchmarkRestore measures the bytes of changelog that are read up to a barrier per second.
+// BenchmarkRestore measures how many bytes of changelog a restore reads per second.
 func BenchmarkRestore(b *testing.B) {
 	broker, c := embedded(b, b.TempDir())
 	defer broker.Close()

@@ -8,9 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// mark is the last checkpoint of a changelog partition, where a restore may begin. It is the
-// metadata of each offset commit, so it is committed together with the records of the
-// checkpoint.
+// mark is the last checkpoint of a changelog partition; a restore may begin there. It is the metadata of each offset
+// commit, so it is committed together with the records of the checkpoint.
 type mark struct {
 	from int64  // first record of the rewrite; 0: no checkpoint yet
 	live int64  // bytes of the rewrite
@@ -25,7 +24,7 @@ func (m mark) encode() *string {
 	return &s
 }
 
-// decodeMark decodes the metadata of a commit. It returns the zero mark for anything but a mark of this log.
+// decodeMark decodes the metadata of a commit. It returns the zero mark for anything other than a mark of this log.
 func decodeMark(s, log string) mark {
 	var m mark
 	if n, err := fmt.Sscanf(s, "checkpoint %d %d %s", &m.from, &m.live, &m.log); err != nil || n != 3 || m.log != log || m.from < 0 {
@@ -111,8 +110,7 @@ func (l *loop) trim(ctx context.Context, partition int32, before int64) {
 	}
 }
 
-// copied is the header of the records of a checkpoint. Readers of a changelog as history skip
-// them.
+// copied is the header of the records of a checkpoint. Readers that use a changelog as history skip these records.
 var copied = []kgo.RecordHeader{{Key: "copy"}}
 
 func isCopy(r *kgo.Record) bool { return len(r.Headers) == 1 && r.Headers[0].Key == copied[0].Key }

@@ -86,8 +86,8 @@ func TestRestoreBeginsWithCheckpoint(t *testing.T) {
 	})
 }
 
-// A checkpoint in progress does not wait for records, but it waits until a transaction that has
-// begun ends. Polling again at once would be a busy loop.
+// A checkpoint in progress does not wait for records, but it waits until the current transaction ends. Polling again at
+// once would be a busy loop.
 func TestCheckpointWaitsWithTheTransaction(t *testing.T) {
 	now := time.Now()
 	l := loop{
@@ -109,8 +109,8 @@ type hoard struct {
 	live map[string]string
 }
 
-// Live emits one key per call, as if pieces were small. It emits nothing for a key that has been
-// deleted by then.
+// Live emits one key per call, as if pieces were small. It emits nothing for a key that has been deleted in the
+// meantime.
 func (h *hoard) Live() func(emit func(key, value []byte)) (more bool, err error) {
 	left := slices.Collect(maps.Keys(h.live))
 	return func(emit func(key, value []byte)) (bool, error) {

@@ -19,7 +19,7 @@ var ErrFenced = errors.New("a newer process has the same --instance, so this pro
 var errThrownOut = errors.New("another process has joined the group under the same name")
 
 // Claim decides which of several processes with one --instance continues: the newest. Without a Claim, both processes
-// ended in 3 of 5 tries, because a process has several members and sessions, and the older process fenced some members
+// exited in 3 of 5 tries, because a process has several members and sessions, and the older process fenced some members
 // of the newer one.
 //
 // A Claim holds the names of a process. The process that claimed a name last is the newest. Sessions check the Claim
@@ -27,7 +27,7 @@ var errThrownOut = errors.New("another process has joined the group under the sa
 // newest.
 //
 // A name is a transactional id that is never used for a transaction. Claiming it makes Kafka increment its epoch. A
-// process that finds another epoch is older.
+// process that finds a different epoch is the older one.
 type Claim struct {
 	cluster *Cluster
 
@@ -46,10 +46,10 @@ type claimedName struct {
 const (
 	claimEvery = 2 * time.Second
 	// claimSettles is how long two processes that start together may claim names alternately. During this time, only
-	// the first name decides which is newer, so that at most one considers itself older.
+	// the first name decides which process is newer, so that at most one considers itself older.
 	claimSettles = 10 * time.Second
 	claimWithin  = 5 * time.Second // time limit of one check
-	// claimTimeoutMillis is the transaction timeout that a request must name.
+	// claimTimeoutMillis is the transaction timeout that a request must specify.
 	claimTimeoutMillis = 10_000
 )
 
@@ -71,8 +71,7 @@ func NewClaim(ctx context.Context, c *Cluster, names ...string) (*Claim, error) 
 	return claim, nil
 }
 
-// Check returns [ErrFenced] if another process has claimed a name. After any other error, it is unknown whether one
-// has.
+// Check returns [ErrFenced] if another process has claimed a name. Any other error leaves open whether one has.
 func (c *Claim) Check(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -95,7 +94,7 @@ func (c *Claim) Check(ctx context.Context) error {
 	return nil
 }
 
-// Run checks the names until ctx ends or another process has claimed one. An older process must end even if it never
+// Run checks the names until ctx ends or another process has claimed one. An older process must exit even if it never
 // shares a group with the newer one.
 func (c *Claim) Run(ctx context.Context) error {
 	every := time.NewTicker(claimEvery)
@@ -115,13 +114,13 @@ func (c *Claim) Run(ctx context.Context) error {
 	}
 }
 
-// judge returns the error for a session that was removed from its group. The newest process joins again; an older one
-// gets [ErrFenced].
+// judge returns the error for a session that was removed from its group. The newest process rejoins; an older one gets
+// [ErrFenced].
 func (c *Claim) judge(ctx context.Context, err error) error {
 	switch {
 	case !errors.Is(err, errThrownOut):
 		return err
-	case c == nil: // the newest process is unknown
+	case c == nil: // it is unknown which process is the newest
 		return fmt.Errorf("%w: %w", ErrFenced, err)
 	}
 	if checked := c.Check(ctx); checked != nil {

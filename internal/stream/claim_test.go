@@ -22,7 +22,7 @@ func (r *rig) claim(c *Cluster, names ...string) *Claim {
 	return claim
 }
 
-// wait returns the error with which a loop ends, or an error if it does not end.
+// wait returns the error with which a loop ends, or a different error if it does not end.
 func wait(ended <-chan error) error {
 	select {
 	case err := <-ended:
@@ -32,8 +32,8 @@ func wait(ended <-chan error) error {
 	}
 }
 
-// After brokers were away, a coordinator may be unable to complete an operation on a name for seconds. A process that
-// starts meanwhile waits.
+// After an outage of the brokers, a coordinator may be unable to complete an operation on a name for some seconds. A
+// process that starts in the meantime waits.
 func TestClaimWaitsForTheCoordinator(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -207,7 +207,7 @@ func TestFirstNameDecides(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		newer := r.claim(r.cluster, "p", "n")
-		r.claim(r.cluster, "n") // of an older process that was slow
+		r.claim(r.cluster, "n") // by an older process that was slow
 		if err := newer.Check(t.Context()); err != nil {
 			t.Fatalf("at once: %v", err)
 		}

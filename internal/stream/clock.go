@@ -12,11 +12,11 @@ import (
 const (
 	// liveWithin is the maximum age of an input in live operation, which allows for a failure of seconds.
 	liveWithin = time.Minute
-	// logSilence is how long no record may follow an old input before the log counts as ended. A backfill may write
-	// more slowly than the records are applied, and a lost broker delays the backfill for 10 to 15 s.
+	// logSilence is how long to wait for a record after an old input until the log counts as ended. A backfill may
+	// write more slowly than the records are applied, and a lost broker delays the backfill for 10 to 15 s.
 	logSilence = 20 * time.Second
-	// lateTimer is the delay of a timer beyond which the end of the log is queried first, because the process may have
-	// been suspended while records arrived.
+	// lateTimer is the delay of a timer above which the end of the log is queried before the timer fires, because the
+	// process may have been suspended while records arrived.
 	lateTimer = time.Second
 	// retryTimer is the pause before a timer that could not fire is retried.
 	retryTimer = 100 * time.Millisecond
@@ -43,23 +43,23 @@ func (l *loop) fires(p *part, now time.Time) (at, upTo time.Time) {
 		return due, due
 	case !l.cluster.Away().IsZero(): // unread records are unknown
 		return now.Add(retryTimer), now
-	case l.cfg.Sparse: // the records of a sparse input do not show where the log ends
+	case l.cfg.Sparse: // the records of a sparse input do not reveal where the log ends
 		return due, now
 	case p.next >= p.end:
-		// Timers that are long overdue wait for records that may follow, also after a restore.
+		// Timers that are long overdue wait for records that may follow, even after a restore.
 		if !p.clock.live() && p.clock.appliedAt.Sub(due) > liveWithin {
 			if end := p.clock.appliedAt.Add(logSilence); due.Before(end) {
 				return end, now
 			}
 		}
 		return due, now
-	case p.clock.live() && !due.After(p.clock.newest): // the unread records are later than the timer
+	case p.clock.live() && !due.After(p.clock.newest): // all unread records are later than the timer
 		return due, p.clock.newest
 	}
 	return time.Time{}, time.Time{}
 }
 
-// advance fires due timers, several partitions in parallel. Timers for which one turn has no time remain due.
+// advance fires due timers, several partitions in parallel. Timers that do not fit into one turn remain due.
 func (l *loop) advance(ctx context.Context, now time.Time) error {
 	if err := l.confirm(ctx, now); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (l *loop) advance(ctx context.Context, now time.Time) error {
 			return nil
 		})
 	}
-	return wait.Wait() //nolint:wrapcheck // an error of this package
+	return wait.Wait() //nolint:wrapcheck // the error is from this package
 }
 
 // confirm queries the ends of the log if a timer fires late and the last query was before the timer was due.

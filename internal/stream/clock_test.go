@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// diary is a task whose timers fire before a later input, like those of the verdicts. It records
-// its actions in order: "+10m" is an input and its time, and "10m by record" or "10m by clock" is a
-// timer and its trigger.
+// diary is a task whose timers fire before a later input, as those of the verdicts do. It records its actions in order:
+// "+10m" is an input and its time, and "10m by record" or "10m by clock" is a timer and its trigger.
 type diary struct {
 	counter
 	start time.Time
@@ -89,8 +88,8 @@ func appends(t *testing.T, l *Loader, partition int32, at time.Time, value strin
 	}
 }
 
-// In a log of past records that spans many polls, each timer fires before the first later record,
-// regardless of the wall clock. The last timer fires when no record has arrived for a while.
+// In a log of old records that spans many polls, each timer fires before the first later record, regardless of the wall
+// clock. The last timer fires when no record has arrived for a while.
 func TestTimeFollowsTheRecordsOfABacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -133,8 +132,8 @@ func TestTimeFollowsTheRecordsOfABacklog(t *testing.T) {
 	})
 }
 
-// The same applies if a log of past records is written more slowly than it is applied, even across
-// a restart of the loop that finds no more records to apply.
+// The same applies if a log of old records is written more slowly than it is applied, even if the loop restarts and
+// finds no more records to apply.
 func TestTimeFollowsTheRecordsOfASlowWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

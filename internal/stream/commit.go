@@ -20,8 +20,8 @@ const maxAborts = 5 // consecutive aborted transactions in one session
 var errAborted = errors.New("the transaction was aborted")
 
 // commit writes the outputs of the tasks and the positions of their inputs in one transaction. There are three
-// outcomes. Committed: the state in memory remains. Aborted or unclear: the state in memory is dropped and restored.
-// The session cannot continue: commit returns an error.
+// outcomes. If the transaction is committed, the state in memory is kept. If it is aborted or the outcome is unknown,
+// the state in memory is dropped and restored. If the session cannot continue, commit returns an error.
 func (l *loop) commit(ctx, free context.Context, fault error) error {
 	begun := time.Now()
 	if err := l.session.Begin(); err != nil {
@@ -65,8 +65,8 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	return l.reread(ctx)
 }
 
-// produce writes the outputs and the next slice of a checkpoint. The end of a transaction does
-// not fail when one of its records has failed, so produce returns that error.
+// produce writes the outputs and the next slice of a checkpoint. Ending a transaction does not fail if one of its
+// records has failed, so produce returns that error.
 func (l *loop) produce(free context.Context) error {
 	var (
 		mu     sync.Mutex
@@ -114,7 +114,7 @@ func (l *loop) produce(free context.Context) error {
 }
 
 // schedule starts the checkpoint of the partition that has grown most. Only one checkpoint is in progress at a time,
-// because each adds to many transactions.
+// because each is spread over many transactions.
 func (l *loop) schedule() {
 	var due *part
 	for _, p := range l.parts {
@@ -165,8 +165,7 @@ func (l *loop) gather(partition int32, p *part, now time.Time) error {
 	return nil
 }
 
-// addPositions adds each touched partition and its mark to a commit. A commit without metadata
-// would erase the mark.
+// addPositions adds each changed partition and its mark to a commit. A commit without metadata would erase the mark.
 func (l *loop) addPositions(req *kmsg.TxnOffsetCommitRequest) {
 	at := slices.IndexFunc(req.Topics, func(t kmsg.TxnOffsetCommitRequestTopic) bool { return t.Topic == l.topic })
 	if at < 0 {
@@ -207,7 +206,7 @@ func (l *loop) finishCommit(ctx context.Context, begun time.Time) {
 	stats.LastCommit.Store(l.lastCommit.UnixMilli())
 	for n, p := range l.parts {
 		p.out = nil            // durable
-		if len(p.inputs) > 0 { // before the task, whose view may be written at once
+		if len(p.inputs) > 0 { // before the task, which may write the view at once
 			l.cfg.Committed(n, p.inputs, l.lastCommit)
 			clear(p.inputs)
 			p.inputs, p.traced = p.inputs[:0], false
@@ -226,8 +225,8 @@ func (l *loop) finishCommit(ctx context.Context, begun time.Time) {
 	l.schedule()
 }
 
-// reread drops the memory of all partitions and restores those that are owned. The client reads
-// again from the committed positions; inputs that the changelog contains are skipped.
+// reread drops the state in memory of all partitions and restores the owned partitions. The client reads again from the
+// committed positions; inputs that the changelog already contains are skipped.
 func (l *loop) reread(ctx context.Context) error {
 	marks := map[int32]mark{}
 	for n, p := range l.parts {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestCommittedInputs: each input is reported once, with its timestamp, after the commit of its
-// transaction. Restores report their duration.
+// TestCommittedInputs: each input is reported once, with its timestamp, after its transaction is committed. Restores
+// report their duration.
 func TestCommittedInputs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -8,9 +8,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// FullestDisk returns the disk of the cluster with the smallest free fraction, from 0 to 1. It returns an error if no
-// broker reports the size of its disks: the embedded Kafka, a broker before 3.3, or a user without Describe on the
-// cluster.
+// FullestDisk finds the cluster's disk with the smallest free fraction, and returns its broker and that fraction, from
+// 0 to 1. It returns an error if no broker reports the size of its disks: the embedded Kafka, a broker before version
+// 3.3, or a user without Describe on the cluster.
 func FullestDisk(ctx context.Context, c *Cluster) (broker int32, free float64, err error) {
 	free = 2 // larger than any fraction
 	request := kmsg.NewPtrDescribeLogDirsRequest()

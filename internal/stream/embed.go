@@ -20,21 +20,21 @@ import (
 // embeddedID is the cluster id of an embedded broker.
 const embeddedID = "svc-embedded"
 
-// reserveBytes is the minimum free disk space for accepting a record: several of the largest records, and the end of
-// each transaction in progress.
+// reserveBytes is the minimum free disk space for accepting a record: enough for several of the largest records, and
+// for ending each transaction in progress.
 const reserveBytes = 32 << 20
 
 // BrokerOptions configure a [Broker]. All are optional.
 type BrokerOptions struct {
 	Dir  string // data folder, locked by the caller; "": data is not stored
-	Port int    // port to listen on; 0: any
+	Port int    // port to listen on; 0: any free port
 	Log  *slog.Logger
 
 	free func(dir string) (uint64, error) // free bytes on the disk; nil: ask the operating system
 }
 
-// Broker is a Kafka within this process, for development: one node, on
-// 127.0.0.1 only, without replication.
+// Broker is a Kafka within this process, for development. It has one node, listens only on 127.0.0.1, and does not
+// replicate.
 type Broker struct {
 	cluster *kfake.Cluster
 	dir     string
@@ -45,8 +45,8 @@ type Broker struct {
 	sealed  bool                  // the list of topics is complete; only the broker's goroutine uses it
 }
 
-// Embed starts a broker. A record is acknowledged once the operating system has it: it survives the death of the
-// process, not that of the machine. Embed returns a [logfiles.DamageError] for damaged files, and an error if the disk
+// Embed starts a broker. A record is acknowledged once the operating system has received it: it survives a crash of the
+// process, but not of the machine. Embed returns a [logfiles.DamageError] for damaged files, and an error if the disk
 // is full.
 func Embed(o BrokerOptions) (*Broker, error) {
 	b := &Broker{dir: o.Dir, log: o.Log, free: o.free}
@@ -84,9 +84,8 @@ func Embed(o BrokerOptions) (*Broker, error) {
 	return b, nil
 }
 
-// unlimited removes the total limit of a fetch and keeps the limits of its partitions. A response that is truncated
-// at the total limit lacks the list of aborted transactions, so a reader of committed records would get aborted
-// records.
+// unlimited removes the total limit of a fetch and keeps the limits of its partitions. A response that is truncated at
+// the total limit lacks the list of aborted transactions, so a read_committed reader would get aborted records.
 func unlimited(req kmsg.Request) bool {
 	if fetch, ok := req.(*kmsg.FetchRequest); ok {
 		fetch.MaxBytes = math.MaxInt32
@@ -100,8 +99,8 @@ func (b *Broker) Addr() string { return b.cluster.ListenAddrs()[0] }
 // Close stops the broker.
 func (b *Broker) Close() { b.cluster.Close() }
 
-// Full returns why the broker accepts no records: the disk has no space, or a write has failed. After a failed write,
-// memory has more than the files until the process restarts.
+// Full returns why the broker accepts no records: the disk is full, or a write has failed. After a failed write, memory
+// contains more than the files until the process restarts.
 func (b *Broker) Full() error {
 	if b.dir == "" {
 		return nil
@@ -132,9 +131,9 @@ func (b *Broker) checkSpace() (free uint64, err error) {
 	return free, err
 }
 
-// embeddedVersions are the requests that the broker supports. In its response to DescribeTopicPartitions, a list is
-// null, which Java administration clients cannot parse; without the request they use the metadata request, as for
-// older brokers.
+// embeddedVersions are the requests that the broker supports. Its response to DescribeTopicPartitions contains a null
+// list that Java administration clients cannot parse, so the request is not supported. The clients then use the
+// metadata request, as for older brokers.
 func embeddedVersions() *kversion.Versions {
 	versions := kversion.Stable()
 	versions.SetMaxKeyVersion(kmsg.DescribeTopicPartitions.Int16(), -1)
@@ -158,7 +157,7 @@ func (b *Broker) faults() []kfake.Fault {
 	}
 }
 
-// seal records whether the list of topics is complete or about to change. If it returns false, no request may be
+// seal records whether the list of topics is complete or is about to change. If it returns false, requests must not be
 // served.
 func (b *Broker) seal(as bool) bool {
 	if b.sealed == as {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// childEnv names the folder in which a child process of this test runs a broker and a loop until it
-// kills itself.
+// childEnv is the environment variable with the folder in which a child process of this test runs a broker and a loop
+// until it kills itself.
 const childEnv = "STREAM_TEST_BROKER_DIR"
 
 // embedded starts a broker in dir and creates its topics.
@@ -36,7 +36,7 @@ func embedded(tb testing.TB, dir string) (*Broker, *Cluster) {
 	return b, c
 }
 
-// TestMain runs the child process if the environment says so.
+// TestMain runs as the child process if childEnv is set.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
 		child(dir)
@@ -107,8 +107,8 @@ func TestEmbeddedBrokerSurvivesKill(t *testing.T) {
 	r.exact(acked)
 }
 
-// BenchmarkEmbed measures the start of a broker with 200,000 records, which should be ready in well
-// under half a second.
+// BenchmarkEmbed measures how long a broker with 200,000 records takes to start; it should be ready in well under half
+// a second.
 func BenchmarkEmbed(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "kafka")
 	broker, cluster := embedded(b, dir)

@@ -58,7 +58,7 @@ func TestFullDisk(t *testing.T) {
 	if _, err := in.Append(t.Context(), []byte("k"), []byte("v"), 0); !errors.Is(err, ErrAway) || !strings.Contains(err.Error(), "no space") {
 		t.Errorf("on a full disk: %v", err)
 	}
-	c.full = nil // a client that does not check: the broker refuses its records until it gives up
+	c.full = nil // for a client that does not check, the broker refuses records until the client gives up
 	done := make(chan error, 1)
 	go func() {
 		_, err := in.Append(t.Context(), []byte("k"), []byte("late"), 0)
@@ -110,7 +110,7 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// cut removes the last batches from the newest file of a partition.
+// cut removes the last batches from the latest file of a partition.
 func cut(t *testing.T, dir, partition string, batches int) {
 	t.Helper()
 	name := filepath.Join(dir, "partitions", partition, "0.dat")
@@ -179,7 +179,7 @@ func TestLostEnds(t *testing.T) {
 	}
 }
 
-// Damage in the files is an error that names the file, also when the broker reports it.
+// Damage in the files leads to an error that names the file, even if the broker reports the damage.
 func TestEmbedNamesDamage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kafka")
 	b, c := embedded(t, dir)
@@ -202,15 +202,15 @@ func TestEmbedNamesDamage(t *testing.T) {
 	}
 }
 
-// A read that ends at its byte limit excludes aborted transactions, like any other read: by a
-// range, by a restore, and by an independent client.
+// A read that ends at its byte limit excludes aborted transactions, as any other read does. This holds for a range, a
+// restore, and an independent client.
 func TestAbortedIsNeverShown(t *testing.T) {
 	b, c := embedded(t, filepath.Join(t.TempDir(), "kafka"))
 	defer b.Close()
 	defer c.Close()
 	const transactions = 90
 	writer, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()), kgo.TransactionalID("w"), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.TransactionTimeout(15*time.Minute), // longer than a stall of the machine
+		kgo.TransactionTimeout(15*time.Minute), // longer than any stall of the machine
 		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(0))
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// TestEmbeddedForJava: administrative clients in Java fail at one answer of the embedded broker,
-// unless the broker reports that it does not support the request.
+// TestEmbeddedForJava: administrative Java clients cannot parse one response of the embedded broker, so the broker must
+// report that it does not support that request.
 func TestEmbeddedForJava(t *testing.T) {
 	b, err := Embed(BrokerOptions{})
 	if err != nil {

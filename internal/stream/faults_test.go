@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// cable is a network that can be disconnected, like the death of a process.
+// cable is a network that can be disconnected, as if the process had died.
 type cable struct {
 	net *kfake.VirtualNetwork
 
@@ -108,8 +108,8 @@ func TestFaultsDoNotLoseOrRepeat(t *testing.T) {
 	}
 }
 
-// A restore whose barrier was sent, and whose answer was lost with the broker, ends when it is
-// asked to. If it did not, a process could not be stopped while Kafka is unavailable.
+// If a restore has sent its barrier and the response is lost with the broker, the restore still ends on request.
+// Otherwise, a process could not be stopped while Kafka is unavailable.
 func TestRestoreEndsWhileAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -192,7 +192,7 @@ func TestInstancesShareAndTakeOver(t *testing.T) {
 		}
 		_ = second() //nolint:errcheck // any end is accepted
 		other.Close()
-		// A third instance joins and leaves: its partitions are reassigned at once.
+		// A third instance joins and leaves: the partitions are reassigned at once.
 		third := r.dial()
 		var three Stats
 		leave := r.process(third, Config{Instance: "three", Leave: func() bool { return true }, Stats: &three})
@@ -247,7 +247,7 @@ func TestSecondProcessOfTheSameNameIsFenced(t *testing.T) {
 	})
 }
 
-// A restore waits for an open transaction of another client, and applies its committed records.
+// A restore waits for another client's open transaction, and applies the records that the client commits.
 func TestRestoreWaitsForOpenTransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -261,7 +261,7 @@ func TestRestoreWaitsForOpenTransaction(t *testing.T) {
 		if err := cl.BeginTransaction(); err != nil {
 			t.Fatal(err)
 		}
-		// The other instance has applied 1:0, and has not committed yet.
+		// The other instance has applied 1:0, but has not committed it yet.
 		for _, kv := range [][2]string{{"in", "0"}, {"n/k1", "1"}} {
 			if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: logTopic, Partition: 1, Key: []byte(kv[0]), Value: []byte(kv[1])}).FirstErr(); err != nil {
 				t.Fatal(err)

@@ -12,23 +12,24 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// A process that dies or freezes during a transaction leaves it open, and no consumer can read past it until the broker
-// aborts it: after transactionTimeout, or 10 s later on a broker with default settings. The members that get its partitions
-// need not wait. They fence the process: they increment the epoch of its transactional id, so that the broker aborts
-// the transaction immediately and refuses all later requests of the process.
+// A process that dies or freezes during a transaction leaves it open, and read_committed consumers cannot read past it
+// until the broker aborts it: after transactionTimeout, or up to 10 s later on a broker with default settings. The
+// members that take over its partitions need not wait. They fence the process: they increment the epoch of its
+// transactional id, so that the broker aborts the transaction immediately and refuses all later requests of the
+// process.
 //
-// Members are known by their transactional ids, which are their instance ids as well. A transaction
-// of a process that is not a member can never commit: the broker refuses its positions.
+// Members are known by their transactional ids, which are their instance ids as well. A process that is not a member
+// can never commit its transaction, because the broker refuses its positions.
 
 const (
-	fenceWithin   = 30 * time.Second      // by then the broker has aborted the transaction itself
+	fenceWithin   = 30 * time.Second      // by then, the broker has aborted the transaction on its own
 	fenceWait     = 2 * time.Second       // maximum delay of an assignment; after that, fencing continues in the background
 	fenceRequest  = 2 * time.Second       // timeout of one round, even if a broker does not respond
 	fenceEndCheck = 10 * time.Millisecond // interval between checks whether the markers are written
 )
 
-// fenceFormer aborts the open transactions of processes that are no longer members of the group. It
-// returns when they have ended, after fenceWait, or when ctx ends.
+// fenceFormer aborts the open transactions of processes that are no longer members of the group. It returns when the
+// transactions have ended, after fenceWait, or when ctx ends.
 func (m *membership) fenceFormer(ctx context.Context) {
 	if m.cluster.embedded {
 		return // all members are in one process
@@ -50,8 +51,8 @@ func (m *membership) fenceFormer(ctx context.Context) {
 	}
 }
 
-// fenceOnce lists transactions first and members after it. So a process that joins meanwhile
-// under the same name is either listed as a member or has another epoch, and is not fenced.
+// fenceOnce lists the transactions first and then the members. So a process that joins in between under the same name
+// is either listed as a member or has a different epoch, and is not fenced.
 func (m *membership) fenceOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, fenceRequest)
 	defer cancel()
@@ -79,7 +80,7 @@ func (m *membership) fenceOnce(ctx context.Context) error {
 }
 
 // openTransactions returns the open transactions of all transactional ids of the group except this member's. If some
-// brokers do not respond, it returns those of the others and an error.
+// brokers do not respond, it returns the transactions on the other brokers and an error.
 func (m *membership) openTransactions(ctx context.Context) (open []kadm.DescribedTransaction, err error) {
 	listed, unlisted := m.cluster.admin.ListTransactions(ctx, nil, []string{txnOngoing})
 	if unlisted != nil {
@@ -103,16 +104,16 @@ func (m *membership) openTransactions(ctx context.Context) (open []kadm.Describe
 	return open, unlisted
 }
 
-const txnOngoing = "Ongoing" // state of a transaction that neither commits nor aborts yet
+const txnOngoing = "Ongoing" // state of a transaction that is neither committing nor aborting yet
 
-// fence increments the epoch of a transactional id if it still is the epoch of the transaction, and waits until the
+// fence increments the epoch of a transactional id if the epoch is still that of the transaction, and waits until the
 // transaction has ended.
 func (m *membership) fence(ctx context.Context, t *kadm.DescribedTransaction) error {
 	err := initProducer(ctx, m.cluster.client, &claimedName{t.TxnID, t.ProducerID, t.ProducerEpoch})
 	switch {
 	case errors.Is(err, kerr.ProducerFenced), errors.Is(err, kerr.InvalidProducerEpoch):
-		return nil // by another member, or by a new process with that name
-	case err != nil && !errors.Is(err, kerr.ConcurrentTransactions): // the error means that it is being aborted
+		return nil // ended by another member, or by a new process with that name
+	case err != nil && !errors.Is(err, kerr.ConcurrentTransactions): // the error means that the transaction is being aborted
 		return fmt.Errorf("fence: %w", err)
 	}
 	m.log.InfoContext(ctx, "former member fenced", "transactional_id", t.TxnID)

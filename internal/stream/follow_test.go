@@ -64,7 +64,7 @@ func TestSenderLearnsThatItsInputIsApplied(t *testing.T) {
 					return
 				}
 				if i%2 == 0 {
-					time.Sleep(time.Second) // the change arrives long before the wait
+					time.Sleep(time.Second) // the change arrives long before Wait is called
 				}
 				change, known, err := applied.Wait(t.Context(), at)
 				if err != nil || !known || change != strconv.FormatInt(at.Offset, 10) {
@@ -90,7 +90,7 @@ func TestWaitersAreReleasedByALaterInput(t *testing.T) {
 		a.Add(Record{Key: []byte("in"), Value: strconv.AppendInt(nil, at, 10)})
 	}
 	see(4)
-	see(4) // a change by a timer after the same input: neither its answer nor a new input
+	see(4) // a change that a timer made after the same input: neither the input's change nor a new input
 	var wait sync.WaitGroup
 	var known, passed atomic.Int64
 	for _, at := range []int64{5, 5, 6, 7} {
@@ -216,7 +216,7 @@ func TestAppendFailsAtOnceWhileAway(t *testing.T) {
 	})
 }
 
-// A process that only follows a topic, and sends nothing, detects the loss of the broker as well.
+// A process that only follows a topic, and sends nothing, also detects that the broker is lost.
 func TestAwayIsSeenWithoutAppending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -226,7 +226,7 @@ func TestAwayIsSeenWithoutAppending(t *testing.T) {
 		tail := cluster.Tail(inTopic, func(Record) {})
 		stop := run(t, tail.Run)
 		<-tail.Ready()
-		time.Sleep(90 * time.Second) // until no request of its other connections is pending
+		time.Sleep(90 * time.Second) // until no request on the process's other connections is pending
 		wire.pull()
 		time.Sleep(2 * time.Second)
 		if cluster.Away().IsZero() {
@@ -241,8 +241,7 @@ func TestAwayIsSeenWithoutAppending(t *testing.T) {
 	})
 }
 
-// If a broker accepts connections and never answers, an append fails within 5 s, and later appends
-// fail at once.
+// If a broker accepts connections but never responds, an append fails within 5 s, and later appends fail at once.
 func TestAppendFailsWithinFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestFormerMembers: the members of a group are counted by the topic to which they subscribe, until
-// they leave. A build with another input begins then.
+// TestFormerMembers: group members are counted by the topic to which they subscribe, until they leave. Then a build
+// with a different input begins.
 func TestFormerMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

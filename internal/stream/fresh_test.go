@@ -32,9 +32,9 @@ func freshRig(t *testing.T, options func(*Options), ports ...int) (*Cluster, *kf
 	return c, broker, said
 }
 
-// unknown returns the answer of a broker that does not know the topics of a request yet.
+// unknown returns the response of a broker that does not know the requested topics yet.
 func unknown(req *kmsg.MetadataRequest, code int16) *kmsg.MetadataResponse {
-	resp := req.ResponseKind().(*kmsg.MetadataResponse) //nolint:forcetypeassert,errcheck // of this request
+	resp := req.ResponseKind().(*kmsg.MetadataResponse) //nolint:forcetypeassert,errcheck // the type belongs to this request
 	for _, asked := range req.Topics {
 		t := kmsg.NewMetadataResponseTopic()
 		t.Topic, t.TopicID, t.ErrorCode = asked.Topic, asked.TopicID, code
@@ -55,7 +55,7 @@ func TestEnsureChecksTopicsThatAppear(t *testing.T) {
 		}
 		var denied atomic.Bool
 		broker.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
-			ask := req.(*kmsg.MetadataRequest) //nolint:forcetypeassert,errcheck // asked for by its key
+			ask := req.(*kmsg.MetadataRequest) //nolint:forcetypeassert,errcheck // the hook is set for this key
 			if len(ask.Topics) == 0 || !denied.CompareAndSwap(false, true) {
 				broker.KeepControl()
 				return nil, nil, false
@@ -69,8 +69,8 @@ func TestEnsureChecksTopicsThatAppear(t *testing.T) {
 	})
 }
 
-// A new topic is ready once every broker knows it. A broker that learns of the topic late returns
-// an error until then, which would end a role.
+// A new topic is ready once every broker knows it. Until it learns of the topic, a broker returns an error that would
+// make a role exit.
 func TestEnsureWaitsForEveryBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, broker, _ := freshRig(t, nil, 9092, 9093, 9094)
@@ -80,7 +80,7 @@ func TestEnsureWaitsForEveryBroker(t *testing.T) {
 		hears := time.Now().Add(7 * time.Second)
 		broker.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
 			broker.KeepControl()
-			ask := req.(*kmsg.MetadataRequest) //nolint:forcetypeassert,errcheck // asked for by its key
+			ask := req.(*kmsg.MetadataRequest) //nolint:forcetypeassert,errcheck // the hook is set for this key
 			if len(ask.Topics) == 0 || broker.CurrentNode() != late || time.Now().After(hears) {
 				return nil, nil, false
 			}
@@ -95,8 +95,7 @@ func TestEnsureWaitsForEveryBroker(t *testing.T) {
 	})
 }
 
-// A broker that does not answer delays nothing, because it catches up with the others before it
-// answers again.
+// A broker that does not respond delays nothing, because it catches up with the others before it responds again.
 func TestEnsureWithoutOneBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, broker, _ := freshRig(t, nil, 9092, 9093, 9094)
@@ -107,7 +106,7 @@ func TestEnsureWithoutOneBroker(t *testing.T) {
 		}
 		broker.ControlKey(int16(kmsg.Metadata), func(kmsg.Request) (kmsg.Response, error, bool) {
 			broker.KeepControl()
-			return nil, nil, broker.CurrentNode() == 2 // a request without an answer
+			return nil, nil, broker.CurrentNode() == 2 // the request gets no response
 		})
 		began := time.Now()
 		if err := c.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1}); err != nil {
@@ -119,8 +118,8 @@ func TestEnsureWithoutOneBroker(t *testing.T) {
 	})
 }
 
-// If brokers start together, the first one initially answers alone. Topics wait for at least as
-// many brokers as they have replicas, or as are configured.
+// If brokers start together, at first only one responds. Topics are not created until there are at least as many
+// brokers as replicas, or as the options name.
 func TestEnsureWaitsForBrokersOfReplicas(t *testing.T) {
 	for name, options := range map[string]func(*Options){
 		"asked for":     func(o *Options) { o.Replicas = 3 },
@@ -180,7 +179,7 @@ func TestEnsurePersists(t *testing.T) {
 					if time.Now().After(until) {
 						return nil, nil, false
 					}
-					resp := req.ResponseKind().(*kmsg.CreateTopicsResponse) //nolint:forcetypeassert,errcheck // of this request
+					resp := req.ResponseKind().(*kmsg.CreateTopicsResponse) //nolint:forcetypeassert,errcheck // the type belongs to this request
 					topic := kmsg.NewCreateTopicsResponseTopic()
 					topic.Topic, topic.ErrorCode = "audit", tt.answer.Code
 					resp.Topics = append(resp.Topics, topic)

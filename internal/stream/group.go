@@ -26,12 +26,12 @@ type membership struct {
 }
 
 const (
-	// sessionTimeout is how long the partitions of a dead or frozen process remain assigned to it. It is the minimum
-	// that brokers accept by default.
+	// sessionTimeout is how long partitions remain assigned to a dead or frozen process. Its value is the minimum that
+	// brokers accept by default.
 	sessionTimeout = 6 * time.Second
-	// transactionTimeout is how long a transaction may remain open. It survives the loss of a broker, whose default
-	// session is 9 s, and the move of its coordinators; with 10 s, all members rejoined and restored their partitions.
-	// Members that die are fenced, so no other member waits for this timeout.
+	// transactionTimeout is how long a transaction may remain open. At 20 s, a transaction survives the loss of a
+	// broker (whose default session timeout is 9 s) and the move of its coordinators; at 10 s, all members had to
+	// rejoin and restore their partitions. Members that die are fenced, so no other member waits for this timeout.
 	transactionTimeout = 20 * time.Second
 	// heartbeatEvery is the maximum delay until a member notices a rebalance of the group.
 	heartbeatEvery = 500 * time.Millisecond
@@ -40,8 +40,8 @@ const (
 type offsets = map[string]map[int32]kgo.Offset
 
 // sessions runs sessions one after another until ctx ends (nil), or until an error that a new session cannot fix:
-// [ErrFenced], [errAlarm]. session returns whether it has done any work; if not, the pause before the next session
-// grows.
+// [ErrFenced], [errAlarm]. session returns whether it has done any work; if it has not, the pause before the next
+// session grows.
 func (m *membership) sessions(ctx context.Context, session func(context.Context) (worked bool, err error)) error {
 	for failures := 0; ctx.Err() == nil; {
 		worked, err := false, m.claim.Check(ctx)
@@ -50,7 +50,7 @@ func (m *membership) sessions(ctx context.Context, session func(context.Context)
 			err = m.claim.judge(ctx, err)
 		}
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // asked to end: the error of the session does not matter
+			return nil //nolint:nilerr // ended on request, so the session's error does not matter
 		}
 		if errors.Is(err, ErrFenced) || errors.Is(err, errAlarm) {
 			return err
@@ -86,7 +86,7 @@ func (m *membership) options(more ...kgo.Opt) []kgo.Opt {
 	return append(opts, more...)
 }
 
-// eachNote passes the metadata of each committed offset in a response to each; "" means none.
+// eachNote calls each with the metadata of every committed offset in a response; "" means none.
 func (m *membership) eachNote(resp *kmsg.OffsetFetchResponse, each func(partition int32, note string)) {
 	for _, g := range resp.Groups {
 		for _, t := range g.Topics {
@@ -100,7 +100,7 @@ func (m *membership) eachNote(resp *kmsg.OffsetFetchResponse, each func(partitio
 	}
 }
 
-// checkErrors returns the error of a poll that ends the session. Most errors are transient: the member rejoins the
+// checkErrors returns an error of a poll that must end the session. Most errors are transient: the member rejoins the
 // group and repeats the fetches.
 func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error {
 	for _, e := range fetches.Errors() {
@@ -117,7 +117,7 @@ func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error
 	return nil
 }
 
-// leaveGroup removes a static member from its group when ended is done, if the member should leave. Otherwise the
+// If ended is done and the member should leave, leaveGroup removes the static member from its group. Otherwise, the
 // member keeps its partitions until its session times out.
 func (m *membership) leaveGroup(ended context.Context) {
 	if m.leave == nil || ended.Err() == nil || m.cluster.embedded || !m.leave() {

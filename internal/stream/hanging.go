@@ -16,24 +16,24 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// A transaction hangs if partitions wait for its markers while its coordinator considers it ended. A broker of Kafka
-// 4.3.1 that was killed during a transaction was observed to leave one: at its start it recorded the transaction as
-// aborted, but never wrote the markers. Readers of committed records cannot pass it, and no restart helps.
+// A transaction hangs if partitions wait for its markers while its coordinator considers it ended. A killed Kafka 4.3.1
+// broker was observed to leave such a transaction behind: when it restarted, it recorded the transaction as aborted,
+// but never wrote the markers. read_committed readers cannot get past a hanging transaction, and restarting them does
+// not help.
 //
 // Any process with the transactional id can end it: its next transaction in the same partitions joins the old one
-// there and ends it. The positions of a consumer group are such a partition, too.
+// there, and ends both. A consumer group's positions are stored in such a partition, too.
 
 // Writers describes the transactional writers of topics, whose hanging transactions [Cluster.EndHanging] may end.
 type Writers struct {
-	// ID is their transactional id or, with a hyphen at its end, the common prefix of their ids.
+	// ID is the transactional id of the writers or, if it ends in a hyphen, the common prefix of their ids.
 	ID     string
 	Topics []string // at least one
-	// Group and Input are the consumer group and topic whose positions their transactions commit; "": none.
+	// Group and Input are the consumer group and topic whose positions the writers' transactions commit; "": none.
 	Group, Input string
 }
 
-// Writers returns the writers that are the instances of the group. They write to the changelog and to the routed
-// topics.
+// Writers returns the instances of the group as writers. They write to the changelog and to the routed topics.
 func (c *Config) Writers(routed ...string) Writers {
 	return Writers{ID: c.Group + "-", Topics: append([]string{c.Changelog}, routed...), Group: c.Group, Input: c.Input}
 }
@@ -44,8 +44,8 @@ func (w *Writers) owns(id string) bool {
 
 const (
 	hangingEvery = 3 * time.Second
-	// waitingLooks is the number of consecutive checks with a waiting position that exclude a transaction in
-	// progress: brokers end those of svc after 20 s, or 30 s if they miss one check.
+	// waitingLooks is the number of consecutive checks with a waiting position that exclude a transaction in progress:
+	// brokers end svc's transactions after 20 s, or 30 s if they miss one check.
 	waitingLooks = 11
 )
 
@@ -56,7 +56,7 @@ var endedStates = []string{"Empty", "CompleteCommit", "CompleteAbort"}
 // EndHanging finds and ends hanging transactions until ctx ends. It counts them in ended.
 func (c *Cluster) EndHanging(ctx context.Context, ended *atomic.Int64, all ...Writers) error {
 	if c.embedded {
-		<-ctx.Done() // the transactions are in the memory of one process, and end with it
+		<-ctx.Done() // the transactions are in the memory of a single process, and end with the process
 		return ctx.Err()
 	}
 	h := &hanging{cluster: c, ended: ended, writers: all, waiting: make([]map[int32]int, len(all))}
@@ -81,7 +81,7 @@ type hanging struct {
 	cluster *Cluster
 	ended   *atomic.Int64
 	writers []Writers
-	open    map[writing]int64 // first offset, at the last check
+	open    map[writing]int64 // first offset, as of the last check
 	waiting []map[int32]int   // consecutive checks that saw a position wait, by partition, in the order of writers
 }
 
@@ -95,7 +95,7 @@ type writing struct {
 // forgotten is a transactional id whose last transaction hangs.
 type forgotten struct {
 	kadm.ListedTransaction
-	in []writing // partitions with the open transaction; none: only positions wait
+	in []writing // partitions with the open transaction; none: only the positions are pending
 }
 
 // check ends the transactions that were already open at the last check and are unknown to their coordinator.
@@ -171,8 +171,8 @@ func (h *hanging) listOngoing(ctx context.Context) (map[writing]int64, error) {
 	return open, nil
 }
 
-// findHanging returns the owners of the suspects that have no transaction at their coordinator and are still open
-// after the coordinator's response.
+// findHanging returns the owners of the suspects whose coordinator knows no transaction, and which are still open after
+// the coordinator's response.
 func (h *hanging) findHanging(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
 	if len(suspects) == 0 {
 		return nil, nil
@@ -199,7 +199,8 @@ func (h *hanging) findHanging(ctx context.Context, suspects map[writing]int64) (
 	return slices.DeleteFunc(all, func(f forgotten) bool { return len(f.in) == 0 }), nil
 }
 
-// listIdle returns the transactional ids of the given producers, or of all, that have no transaction in progress.
+// listIdle returns the transactional ids without a transaction in progress: those of the given producers, or of all
+// producers if none are given.
 func (h *hanging) listIdle(ctx context.Context, producers []int64) (all []forgotten, err error) {
 	transactions, err := h.cluster.admin.ListTransactions(ctx, producers, endedStates)
 	if err != nil {
@@ -244,8 +245,8 @@ func (h *hanging) findWaiting(ctx context.Context, w *Writers) (wait []int32, er
 	return wait, nil
 }
 
-// end ends a transaction in its partitions and, if positions is true, in the positions of the group. A running owner
-// of the id is fenced by this and starts a new session.
+// end ends a transaction in its partitions and, if positions is true, in the positions of the group. This fences a
+// running owner of the id, which then starts a new session.
 func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bool) error {
 	client, err := h.cluster.producer(kgo.TransactionalID(f.TxnID), kgo.TransactionTimeout(transactionTimeout))
 	if err != nil {
@@ -259,7 +260,7 @@ func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bo
 	for _, at := range f.in {
 		records = append(records, barrier(at.topic, at.partition))
 	}
-	if len(records) == 0 { // the client sends no end for a transaction without a record
+	if len(records) == 0 { // the client does not end a transaction without a record
 		records = append(records, barrier(w.Topics[0], 0))
 	}
 	err = client.ProduceSync(ctx, records...).FirstErr()
@@ -276,7 +277,8 @@ func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bo
 	return nil
 }
 
-// join adds the positions of a group to the current transaction, so that pending positions of its producer end with it.
+// join adds the positions of a group to the current transaction, so that pending positions of its producer are resolved
+// when the transaction ends.
 func join(ctx context.Context, client *kgo.Client, id, group string) error {
 	req := kmsg.NewPtrAddOffsetsToTxnRequest()
 	req.TransactionalID, req.Group = id, group

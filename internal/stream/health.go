@@ -16,10 +16,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// health tracks whether any broker responds, from the results of the client that it is hooked into. A failed dial
-// or a timed-out append is only a suspicion, because one lost broker of three is no reason to refuse all records. A
-// suspicion starts a probe, which pings the brokers. The cluster counts as unavailable if none responds, and the
-// probe continues until one does.
+// health tracks whether any broker responds, from the results of the client that it hooks into. A failed dial or a
+// timed-out append raises only a suspicion, because the loss of one broker out of three is no reason to refuse all
+// records. A suspicion starts a probe, which pings the brokers. The cluster counts as unavailable if none responds, and
+// the probe continues until one does.
 type health struct {
 	log    *slog.Logger
 	away   atomic.Int64    // start of the unavailability in unix ms; 0: available
@@ -137,9 +137,9 @@ func (c *Cluster) persist(ctx context.Context, what string, try func() error) er
 	}
 }
 
-// isTransient reports whether an error may be transient: network errors, errors of a broker that is starting, electing a
-// leader or missing other brokers, a coordinator that has not completed the last operation on a transactional id, and a
-// certificate that has expired, which a renewal or the correction of a clock ends.
+// isTransient reports whether an error may be transient: a network error; an error from a broker that is starting,
+// electing a leader or missing other brokers; an error from a coordinator that has not completed the last operation on
+// a transactional id; or an expired certificate, because the certificate may be renewed or a clock corrected.
 func isTransient(err error) bool {
 	if answer, is := errors.AsType[*kerr.Error](err); is {
 		return answer.Retriable || errors.Is(answer, kerr.InvalidReplicationFactor) || errors.Is(answer, kerr.ConcurrentTransactions)

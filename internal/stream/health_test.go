@@ -10,8 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// TestPassing expects that a process waits for what may end without a change of its options, and
-// exits otherwise.
+// TestPassing: a process waits if an error may be resolved without changing its options, and exits otherwise.
 func TestPassing(t *testing.T) {
 	for name, row := range map[string]struct {
 		err  error

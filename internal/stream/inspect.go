@@ -38,23 +38,23 @@ func (o *Options) Reach(ctx context.Context, address string) (expires time.Time,
 	return secure.ConnectionState().PeerCertificates[0].NotAfter, nil
 }
 
-// Inspection is the result of comparing a cluster with the required topics and groups.
+// Inspection is how a cluster differs from the required topics and permissions.
 type Inspection struct {
 	Brokers int
 	Missing []string // topics that do not exist
 	Misfits []error  // topic settings that do not match, as Ensure returns them
 	Denied  []string // permissions on topics that this user lacks, such as "Write on the topic svc.v1.verdicts"
-	// DeniedGroups are the groups that this user may not read. Each role needs only its own group.
+	// DeniedGroups are the groups that this user is not allowed to read. Each role needs only its own group.
 	DeniedGroups []string
 }
 
-// rights are the operations on a topic that every role needs, by their bit in a response of Kafka.
+// rights are the operations on a topic that every role needs, by their bit in Kafka's response.
 var rights = []struct {
 	bit  int
 	name string
 }{{3, "Read"}, {4, "Write"}, {8, "Describe"}, {10, "DescribeConfigs"}}
 
-const readGroup = 3 // bit of Read in the response about a group
+const readGroup = 3 // bit of Read in Kafka's response about a group
 
 // Inspect compares a cluster with the required topics, and with the permissions that the roles need. It changes
 // nothing.

@@ -23,7 +23,7 @@ func TestDeniedRights(t *testing.T) {
 	}
 }
 
-// TestInspectChangesNothing: missing topics are reported and not created.
+// TestInspectChangesNothing: missing topics are reported, but not created.
 func TestInspectChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// newest is a changelog partition as after compaction: the last record of each key. Most records of a log are
+// newest is a changelog partition as it is after compaction: the last record of each key. Most records of a log are
 // superseded, so they are neither decoded nor stored. A partition may have a few hundred thousand keys, so their bytes
 // are allocated in large blocks.
 type newest struct {
 	hash  func(key []byte) uint32
-	first []int32 // index in held of the first record, by the last bits of the hash; -1: none
+	first []int32 // index in held of the first record of a list, by the last bits of the hash; -1: none
 	held  []heldRecord
 	free  int32  // first unused index; -1: none
 	piece []byte // unused part of the newest block
 }
 
-// heldRecord is one record. The memory of a removed key's record is reused for the next new one.
+// heldRecord is one record. The memory of a removed key's record is reused for the next new key.
 type heldRecord struct {
 	bytes  []byte // key and value, with spare capacity for a longer value
 	hash   uint32 // hash of the key
 	key    int32  // length of the key
-	next   int32  // index of the next record with the same last bits of the hash, or of the next unused one; -1: none
+	next   int32  // index of the next record with the same last bits of the hash, or of the next unused record; -1: none
 	offset int64  // -1: unused
 	millis int64  // timestamp
 }
@@ -37,13 +37,14 @@ const (
 
 func newNewest() *newest {
 	seed := maphash.MakeSeed()
-	hash := func(key []byte) uint32 { return uint32(maphash.Bytes(seed, key)) } //nolint:gosec // any of its bits
+	hash := func(key []byte) uint32 { return uint32(maphash.Bytes(seed, key)) } //nolint:gosec // any 32 bits of the hash will do
 	n := &newest{hash: hash, free: -1}
 	n.index(newestPlaces)
 	return n
 }
 
-// index builds an index of size lists, a power of 2. A lookup has one cache miss; a Go map of this size has several.
+// index builds an index with the given number of lists, which must be a power of 2. A lookup has one cache miss; a Go
+// map of this size has several.
 func (n *newest) index(size int) {
 	n.first = make([]int32, size)
 	for i := range n.first {
@@ -127,7 +128,7 @@ func (n *newest) allocate(size int) []byte {
 	return room
 }
 
-// each passes the records to take in the order of the log, and releases them.
+// each calls take for every record in the order of the log, and releases the records.
 func (n *newest) each(partition int32, take func(Record) error) error {
 	type entry struct { // small, because entries are sorted
 		offset int64

@@ -10,12 +10,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// For any sequence of records, a restore emits the newest record of each live key with the record's
-// bytes, in the order of the log.
+// For any sequence of records, a restore emits the newest record of each live key unchanged, in the order of the log.
 func TestNewestOfEachKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := newNewest()
-		n.index(rapid.SampledFrom([]int{1, newestPlaces}).Draw(t, "lists at first")) // the index grows in one of the two cases
+		n.index(rapid.SampledFrom([]int{1, newestPlaces}).Draw(t, "lists at first")) // starting with one list, the index grows
 		if rapid.Bool().Draw(t, "one hash for all") {
 			n.hash = func([]byte) uint32 { return 1 }
 		}

@@ -25,9 +25,9 @@ type Span struct {
 	From, End int64
 }
 
-// Spans returns one span for each partition of a topic, in their order. It begins with the first
-// record whose timestamp is not before from, and ends before the first whose timestamp is not
-// before to. A zero from is the beginning of the partition, a zero to its last committed record.
+// Spans returns one span for each partition of a topic, ordered by partition. A span begins with the first record whose
+// timestamp is not before from, and ends before the first record whose timestamp is not before to. If from is zero, it
+// begins with the partition's first record; if to is zero, it ends after the last committed record.
 func (c *Cluster) Spans(ctx context.Context, topic string, from, to time.Time) ([]Span, error) {
 	stable, err := listed(c.admin.ListCommittedOffsets(ctx, topic))
 	begins, ends := stable, stable
@@ -68,7 +68,7 @@ func (c *Cluster) At(ctx context.Context, topic string, partition int32, instant
 }
 
 // Committed returns the committed offset of a consumer group, which is the offset that the group reads next, or 0 if
-// the group has committed none.
+// the group has not committed an offset.
 func (c *Cluster) Committed(ctx context.Context, group, topic string, partition int32) (int64, error) {
 	offsets, err := c.admin.FetchOffsets(ctx, group)
 	if err == nil {
@@ -82,8 +82,8 @@ func (c *Cluster) Committed(ctx context.Context, group, topic string, partition 
 }
 
 // Ends returns the end offsets of partitions: the offset after the last acknowledged record. A leader that does not
-// respond before ctx ends does not delay the others: its partitions are missing from the result, and the error says
-// why.
+// respond before ctx ends does not delay the others: its partitions are missing from the result, and the error states
+// the reason.
 func (c *Cluster) Ends(ctx context.Context, topic string, partitions []int32) (map[int32]int64, error) {
 	if !c.Away().IsZero() {
 		return nil, ErrAway
@@ -142,9 +142,9 @@ func (c *Cluster) ends(ctx context.Context, topic string) (map[int32]int64, erro
 	}
 }
 
-// Behind returns the number of records of a partition after the offset applied (-1: all), and the timestamp of the
-// first of them. The timestamp is zero if there is no such record, or if it could not be read in time. The topic must
-// have no transactions.
+// Behind returns the number of records in a partition after the offset applied (-1: all records), and the timestamp of
+// the first such record. The timestamp is zero if there is no such record, or if it could not be read in time. The
+// topic must have no transactions.
 func (c *Cluster) Behind(ctx context.Context, topic string, partition int32, applied int64) (lag int64, oldest time.Time, err error) {
 	if !c.Away().IsZero() {
 		return 0, oldest, ErrAway

@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// The ends of logs are returned for every leader that answers, even if another does not.
+// End offsets are returned for every leader that responds, even if a different leader does not.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := &kfake.VirtualNetwork{}

@@ -23,13 +23,13 @@ type Options struct {
 	ClientID string   // shown in the broker's logs and quotas
 	Log      *slog.Logger
 
-	TLS               bool   // implied by any of the files
-	CAFile            string // PEM; "": the authorities of the system
+	TLS               bool   // implied if any of the files is set
+	CAFile            string // PEM; "": the system's certificate authorities
 	CertFile, KeyFile string // PEM of a client certificate; both or neither
 
-	// Replicas is the number of replicas of a new topic, and the minimum for an existing one. 0 means 3, or the number
-	// of brokers if it is smaller. A new topic is created when that many brokers are known. With 0, it is created when
-	// as many brokers as in Brokers are known.
+	// Replicas is the number of replicas of a new topic, and the minimum for an existing topic. 0 means 3, or the
+	// number of brokers if that is smaller. A new topic is created once that many brokers are known or, if Replicas is
+	// 0, as many as Brokers lists.
 	Replicas int
 
 	Mechanism      string // "", PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
@@ -38,23 +38,22 @@ type Options struct {
 	// Dial replaces the network, for tests on a virtual one.
 	Dial func(ctx context.Context, network, host string) (net.Conn, error)
 
-	// Full returns why the cluster accepts no records now, or nil. Publishers call it first. A nil Full means that this
-	// is never checked.
+	// Full returns why the cluster currently accepts no records, or nil. Publishers call it before each append, unless
+	// Full itself is nil.
 	Full func() error
 
-	// Patient gives each request 30 s instead of 2 s, for commands that may run at the lowest priority of the
-	// machine.
+	// Patient gives each request 30 s instead of 2 s, for commands that may run at the machine's lowest priority.
 	Patient bool
 }
 
-// Check returns all errors in the options at once, without network access; it reads the files.
+// Check returns all errors in the options at once. It reads the files, but does not use the network.
 func (o *Options) Check() error {
 	_, err := o.client()
 	return err
 }
 
-// client returns the options of franz-go. With its default timeouts, a paused broker would block an append for 20 s.
-// A broker that is starting, or a proxy, may accept a connection and close it; such a request is retried.
+// client returns the options of franz-go. With franz-go's default timeouts, a paused broker would block an append for
+// 20 s. A broker that is starting, or a proxy, may accept a connection and close it; the client retries such a request.
 func (o *Options) client() ([]kgo.Opt, error) {
 	var faults []error
 	within := 2 * time.Second
@@ -69,7 +68,7 @@ func (o *Options) client() ([]kgo.Opt, error) {
 		kgo.DialTimeout(within),
 		kgo.RetryBackoffFn(backoff),
 		kgo.MetadataMinAge(100 * time.Millisecond), // new topics and leaders are found immediately, not after 5 s
-		// A client holds two decoded fetches in memory, at several times their encoded size. With the default of 50
+		// A client keeps two decoded fetches in memory, at several times their encoded size. With the default of 50
 		// MiB, a notifier on a long log used half a gigabyte (BenchmarkNotifyStart).
 		kgo.FetchMaxBytes(1 << 20),
 		kgo.FetchMaxPartitionBytes(256 << 10),
@@ -105,7 +104,7 @@ func (o *Options) client() ([]kgo.Opt, error) {
 }
 
 // TLSConfig reads the files and returns the TLS configuration, or nil if TLS is off. Other clients of the same cluster
-// use it, too.
+// can use it, too.
 func (o *Options) TLSConfig() (*tls.Config, error) {
 	if !o.TLS && o.CAFile == "" && o.CertFile == "" && o.KeyFile == "" {
 		return nil, nil
@@ -151,8 +150,8 @@ func backoff(tries int) time.Duration {
 	return min(5*time.Millisecond<<min(max(tries-1, 0), 10), time.Second)
 }
 
-// quiet logs the warnings and errors of franz-go, which an operator can act on. Its other messages concern single
-// requests.
+// quiet logs the warnings and errors of franz-go, because an operator can act on them. franz-go's other messages
+// concern single requests.
 type quiet struct{ log *slog.Logger }
 
 func (q quiet) Level() kgo.LogLevel { return kgo.LogLevelWarn }

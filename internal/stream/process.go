@@ -25,42 +25,42 @@ type Config struct {
 	Claim     *Claim // claim of the instance name
 	Input     string // input topic
 	Changelog string // changelog topic, with as many partitions as the input
-	// Former is the input topic of the build before, if it was another one. Process begins when no member of the group
-	// subscribes to it, so that two builds never write the same changelog.
+	// Former is the input topic of the previous build, if it is a different topic. Process begins once no member of the
+	// group subscribes to it, so that two builds never write the same changelog.
 	Former string
 	// NewTask returns the task of a partition. It and the restore run concurrently with the work on other partitions.
 	NewTask func(partition int32) Task
 
 	// Sparse means that offsets of the input may be missing, because it is compacted or written in transactions, and
-	// that some inputs cause no record in the changelog. If it is false, a missing offset, or a commit that is not in
-	// the changelog, stops the loop.
+	// that some inputs do not cause a record in the changelog. If it is false, a missing offset, or a commit that is
+	// not in the changelog, stops the loop.
 	Sparse bool
 	// Passed is called with the offset up to which a partition has been processed, including records without a task,
 	// such as transaction markers. It must not block and may be nil. It may be set only for a Sparse input.
 	Passed func(partition int32, next int64)
-	// Route names the topic of an output by its key; nil or "": the
-	// changelog. Other topics must have the changelog's partitions.
+	// Route names the topic of an output by its key; nil or "": the changelog. Other topics must have as many
+	// partitions as the changelog.
 	Route func(key []byte) string
 	// CommitEvery is the time after a commit during which inputs are collected. If it is 0, each poll is committed.
 	CommitEvery time.Duration
-	// Keep returns the lowest changelog offset of a partition that another reader
-	// still needs. Set it where the broker never compacts: records before it and
-	// before the checkpoint are then deleted.
+	// Keep returns the lowest changelog offset of a partition that another reader still needs. Set it if the broker
+	// never compacts: records before both that offset and the checkpoint are then deleted.
 	Keep func(ctx context.Context, partition int32) (int64, error)
 	// Leave is called when ctx ends. If it returns true, the partitions are reassigned immediately; if it returns false
 	// or is nil, they remain assigned for 6 s, so that this instance can restart.
 	Leave func() bool
-	// Committed gets the inputs of each committed transaction of a partition. It must return immediately and must not
-	// retain the slice; it may be nil.
+	// Committed is called with the inputs of each committed transaction of a partition. It must return immediately and
+	// must not retain the slice; it may be nil.
 	Committed func(partition int32, inputs []Input, at time.Time)
-	// Trace starts the span of an input with a traceparent, before it is applied; nil: none. Committed gets the span with
-	// its input. The span of a transaction that is not committed is dropped, so each input has one span, however often
-	// it was tried. Calls for different partitions run in parallel. Trace is used only if Committed is set.
+	// Trace starts the span of an input with a traceparent, before the input is applied. nil: inputs are not traced.
+	// Committed gets the span with its input. The span of a transaction that is not committed is dropped, so each input
+	// has one span, no matter how often it was tried. Calls for different partitions run in parallel. Trace is used
+	// only if Committed is set.
 	Trace func(r Record) interface{ Traceparent() string }
-	// Cause returns the offset of the input that caused an output, if one did; nil: none is known. The output gets the
-	// traceparent of the span of that input.
+	// Cause returns the offset of the input that caused an output, if an input did. If Cause is nil, no cause is known.
+	// The output gets the traceparent of that input's span.
 	Cause func(key, value []byte) (offset int64, ok bool)
-	// Restored gets the duration of each restore of one or more partitions; it may be nil.
+	// Restored is called with the duration of each restore of one or more partitions; it may be nil.
 	Restored func(took time.Duration)
 	// Stats receives the metrics; it may be nil.
 	Stats *Stats
@@ -102,8 +102,8 @@ func (e gapError) Error() string {
 	return fmt.Sprintf("partition %d: offset %d follows offset %d", e.partition, e.have, e.want-1)
 }
 
-// Process reads the input, runs a task for each partition and writes their outputs, until ctx ends (nil) or an error
-// occurs that a restart of the loop cannot fix: [ErrFenced], [errAlarm]. The instances of a group share the
+// Process reads the input, runs a task for each partition and writes the outputs of the tasks. It returns nil when ctx
+// ends, or an error that a restart of the loop cannot fix: [ErrFenced], [errAlarm]. The instances of a group share the
 // partitions and fail over to each other.
 func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 	if cfg.Stats == nil {
@@ -120,7 +120,7 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 		claim: cfg.Claim, leave: cfg.Leave, log: c.log.With("group", cfg.Group),
 	}
 	if c.embedded {
-		// After a crash, this broker may attribute an open transaction to a known transactional id.
+		// After a crash, the embedded broker may attribute an open transaction to a known transactional id.
 		m.id += "-" + uuid.NewString()
 	}
 	if cfg.Former != "" {
@@ -155,8 +155,8 @@ const maxGaps = 3
 const (
 	// These are the limits of one fetch, and of one partition within it, in encoded bytes. A poll processes partitions
 	// sequentially, but partitions are applied in parallel, so a poll must return several partitions. A transaction
-	// writes one batch to a partition, and a partial batch is useless, so a reader of another loop's output requests
-	// more of each partition.
+	// writes one batch to a partition, and a partial batch is useless, so a loop that reads another loop's output
+	// requests more from each partition.
 	fetchBytes          = 512 << 10
 	fetchPartitionBytes = 32 << 10
 	fetchBatchBytes     = 256 << 10
@@ -206,13 +206,13 @@ type part struct {
 	traced bool          // one of the inputs has a span
 }
 
-// run opens the session and runs turns until it breaks or ctx ends.
+// run opens the session and runs turns until the session breaks or ctx ends.
 func (l *loop) run(ctx context.Context) error {
 	if err := l.open(); err != nil {
 		return err
 	}
 	defer l.close(ctx)
-	// The end of ctx does not cancel requests in progress, because a partial transaction is worse than a late one. But
+	// When ctx ends, requests in progress are not canceled, because a partial transaction is worse than a late one. But
 	// an unavailable cluster must not block the shutdown forever.
 	free, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -225,24 +225,24 @@ func (l *loop) run(ctx context.Context) error {
 	return nil
 }
 
-// open starts the session with the stable name. The restores run in its group's goroutine, before the first record of a
+// open starts the session with the stable name. The restores run in the group's goroutine, before the first record of a
 // partition is fetched.
 func (l *loop) open() error {
 	opts := l.options(
 		kgo.TransactionalID(l.id),
 		kgo.TransactionTimeout(transactionTimeout),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		// Prefetched records are held decoded, at several times their encoded size.
+		// Prefetched records are kept decoded, at several times their encoded size.
 		kgo.FetchMaxBytes(fetchBytes),
 		kgo.FetchMaxPartitionBytes(l.cfg.fetchPartition()),
 		kgo.ProducerLinger(0),
-		// The records of a transaction are in memory anyway. Beyond the default of 50,000, each would wait for a
+		// The records of a transaction are in memory anyway. Above the default of 50,000, each record would wait in a
 		// separate goroutine.
 		kgo.MaxBufferedRecords(math.MaxInt32),
 		kgo.ProducerBatchMaxBytesFn(l.cluster.limit),
 		kgo.ConcurrentTransactionsBackoff(time.Millisecond),
-		// Fence the killed predecessor first, and the former owners of the partitions, because an open transaction
-		// would block the offset fetch and the restore until it times out.
+		// First fence the killed predecessor and the former owners of the partitions, because an open transaction would
+		// block the offset fetch and the restore until it times out.
 		kgo.OnPartitionsAssigned(func(ctx context.Context, cl *kgo.Client, all map[string][]int32) {
 			if len(all) > 0 {
 				l.fenceFormer(ctx)
@@ -264,7 +264,7 @@ func (l *loop) open() error {
 	}
 	l.session = session
 	l.cfg.Stats.Sessions.Add(1)
-	return nil // a session that must end is closed like any other
+	return nil // a session that must end is closed in the usual way
 }
 
 // fetchPartition is the maximum size of one partition in a fetch, in bytes.

@@ -122,7 +122,7 @@ func TestLostChangelogStopsWithAlarm(t *testing.T) {
 	})
 }
 
-// sulky fails on one input until the input was tried often enough.
+// sulky fails on one input until it has been tried often enough.
 type sulky struct {
 	counter
 	left *atomic.Int64
@@ -202,8 +202,7 @@ func (v *verbose) Outputs(emit func(key, value []byte)) error {
 	return v.counter.Outputs(emit)
 }
 
-// The batches of a transaction are no larger than their topic allows, even if the changelog allows
-// larger ones.
+// The batches of a transaction are no larger than their topic allows, even if the changelog allows larger batches.
 func TestOutputsFitEachTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -16,15 +16,14 @@ const (
 	appendTimeout  = 5 * time.Second
 	maxRecordBytes = 8 << 20 // maximum size of a batch; topics may have smaller limits
 
-	defaultRecordBytes = 1_000_000 // slightly below the default of the brokers
+	defaultRecordBytes = 1_000_000 // slightly below the brokers' default
 )
 
 // ErrTooLarge means that a record is larger than its topic allows.
 var ErrTooLarge = errors.New("record too large")
 
-// Publisher appends to one topic: idempotent, acknowledged by all replicas in
-// sync, without a transaction. It is safe for concurrent use; records of one
-// partition keep the order of their Append calls.
+// Publisher appends to one topic without transactions. Its appends are idempotent and acknowledged by all in-sync
+// replicas. It is safe for concurrent use; records of one partition keep the order of their Append calls.
 type Publisher struct {
 	cluster *Cluster
 	topic   string
@@ -36,15 +35,15 @@ func (c *Cluster) Publisher(topic string) *Publisher {
 	return &Publisher{cluster: c, topic: topic}
 }
 
-// Append is AppendTraced for a record that is not traced.
+// Append is [Publisher.AppendTraced] without a traceparent.
 func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int32) (Position, error) {
 	return p.AppendTraced(ctx, key, value, partition, "")
 }
 
-// AppendTraced stores one record and returns its position once it is acknowledged. A nil value is a tombstone. It returns
-// [ErrTooLarge], or [ErrAway] within 5 s; it returns ErrAway immediately if the cluster is known to be unavailable or
-// full. After ErrAway or if ctx has ended, the record may have been stored. traceparent is the trace that readers of the
-// record continue; "": none.
+// AppendTraced stores one record and returns its position once it is acknowledged. A nil value is a tombstone. It
+// returns [ErrTooLarge], or [ErrAway] within 5 s; it returns ErrAway immediately if the cluster is known to be
+// unavailable or full. After ErrAway, or if ctx has ended, the record may have been stored nevertheless. traceparent
+// names the trace that readers of the record continue; "": none.
 func (p *Publisher) AppendTraced(ctx context.Context, key, value []byte, partition int32, traceparent string) (Position, error) {
 	if p.cluster.health.away.Load() != 0 {
 		return Position{}, fmt.Errorf("append to %s: %w", p.topic, ErrAway)
@@ -59,7 +58,7 @@ func (p *Publisher) AppendTraced(ctx context.Context, key, value []byte, partiti
 	// The callback may run after Append has returned, and owns the record until then.
 	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value, Headers: traceHeaders(traceparent)}
 	err := p.send(ctx, rec)
-	// The client fails all records of a partition when the first of them times out, even if this record has time left.
+	// When the first record of a partition times out, the client fails all its records, even if this one has time left.
 	for errors.Is(err, kgo.ErrRecordTimeout) && ctx.Err() == nil {
 		err = p.send(ctx, rec)
 	}
@@ -109,9 +108,9 @@ func (c *Cluster) producer(opts ...kgo.Opt) (*kgo.Client, error) {
 	return client, nil
 }
 
-// Appender appends to one topic asynchronously and idempotently, acknowledged by all in-sync replicas, in the order of
-// the calls for each partition. While Kafka is unavailable, it buffers the records and retries. Its callers limit the
-// number of buffered records.
+// Appender appends to one topic asynchronously and idempotently, in the order of the calls for each partition. Records
+// are acknowledged by all in-sync replicas. While Kafka is unavailable, it buffers the records and retries. Its callers
+// limit the number of buffered records.
 type Appender struct {
 	client *kgo.Client
 	topic  string
@@ -132,8 +131,8 @@ func (c *Cluster) Appender(topic string) (*Appender, error) {
 }
 
 // Append appends one record. stored is called once, in order, from a goroutine of the client, with the offset or an
-// error. After an error, the state of this record and of later ones is unknown. When ctx ends, records that were not
-// sent fail. traceparent is the trace that readers of the record continue; "": none.
+// error. After an error, the state of this record and of later ones is unknown. When ctx ends, unsent records fail.
+// traceparent names the trace that readers of the record continue; "": none.
 func (a *Appender) Append(
 	ctx context.Context, key, value []byte, partition int32, traceparent string, stored func(offset int64, err error),
 ) {
@@ -144,8 +143,8 @@ func (a *Appender) Append(
 // Close ends the appender. Records that were not stored fail.
 func (a *Appender) Close() { a.client.CloseAllowingRebalance() }
 
-// Loader appends many records to a topic, in the order of the calls and with the timestamps
-// of the records. One goroutine uses it and closes it.
+// Loader appends many records to a topic, in the order of the calls and with the timestamps of the records. A single
+// goroutine must use and close it.
 type Loader struct {
 	ctx    context.Context //nolint:containedctx // context of all appends
 	client *kgo.Client
@@ -157,8 +156,8 @@ type Loader struct {
 
 // Loader returns a loader. Its appends fail when ctx ends.
 func (c *Cluster) Loader(ctx context.Context, topic string) (*Loader, error) {
-	// A separate client is needed, without a limit on how long a record may take. The library measures from the
-	// timestamp of the record, which may be years old.
+	// A separate client is needed, without a limit on how long a record may take. The library counts that time from the
+	// record's timestamp, which may be years old.
 	client, err := c.producer()
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// TestAppendsThatHang: if a broker does not answer, each append ends in time with its reason, and
-// appends succeed again once the broker answers.
+// TestAppendsThatHang: if a broker does not respond, each append fails in time and states the reason, and appends
+// succeed again once the broker responds.
 func TestAppendsThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -61,8 +61,8 @@ func TestAppendsThatHang(t *testing.T) {
 	})
 }
 
-// TestASenderWhoLeaves: the broker refuses records for a while, and the sender of the first record
-// gives up. The records of other senders in the partition are stored nevertheless.
+// TestASenderWhoLeaves: the broker refuses records for a while, and the sender of the first record gives up. The other
+// senders' records in the partition are stored nevertheless.
 func TestASenderWhoLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -15,7 +15,7 @@ import (
 // ErrStop is returned by a callback to end the read early, without an error.
 var ErrStop = errors.New("stop reading")
 
-// Newest means the end of the committed records, as the end of [Cluster.Back].
+// Newest, passed to [Cluster.Back], means the end of the committed records.
 const Newest = int64(-1)
 
 const (
@@ -24,12 +24,12 @@ const (
 	fetchFailures = 20      // consecutive failures after which Range gives up: about 15 s
 )
 
-// errFetch is the error of a fetch request without a response.
+// errFetch means that a fetch request got no response.
 var errFetch = errors.New("no response")
 
-// Range passes the committed records of a span to each, in order, without barriers. It starts later if retention has
-// deleted the start. The last offset of a span may be a transaction marker, or missing after compaction. A consumer
-// reports neither, and would wait forever, so Range sends fetch requests itself.
+// Range calls each for every committed record of a span, in order, without barriers. If retention has deleted the start
+// of the span, Range begins with the first remaining record. The last offset of a span may be a transaction marker, or
+// missing after compaction. A consumer would report neither and wait forever, so Range sends fetch requests itself.
 func (c *Cluster) Range(ctx context.Context, topic string, s Span, each func(Record) error) error {
 	at, failures := s.From, 0
 	leader, id := int32(-1), [16]byte{}
@@ -116,9 +116,9 @@ func (c *Cluster) fetch(
 	return max(next, at), nil
 }
 
-// Extent reads the committed records of a partition from an offset on, in order, until each returns false or the end
-// is reached. The end is that of the partition when Extent was called, and is returned. With barrier, Extent first
-// appends a barrier record, so that appends of others that were in progress precede the end.
+// Extent reads the committed records of a partition in order, from an offset to the end of the partition at the time of
+// the call, or until each returns false. It returns that end. If barrier is set, Extent first appends a barrier record,
+// so that other clients' appends in progress precede the end.
 func (c *Cluster) Extent(
 	ctx context.Context, topic string, partition int32, from int64, barrier bool, each func(Record) bool,
 ) (end int64, err error) {
@@ -188,7 +188,7 @@ func (c *Cluster) reader(from offsets, opts ...kgo.Opt) (*kgo.Client, error) {
 	return reader, nil
 }
 
-// follow passes on the committed records of partitions, including barriers, from the given offsets, in one goroutine,
+// From one goroutine, follow passes on the committed records of partitions, including barriers, from the given offsets
 // until ctx ends. The client retries failed fetches.
 func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64, each func(Record)) error {
 	begin := make(map[int32]kgo.Offset, len(from))

@@ -22,22 +22,22 @@ type Entry struct {
 	Value []byte
 }
 
-// Seen returns the position up to which this table has read the partition of a key: OnChange was called for every
-// record before it. [Table.Replace] compares with it.
+// Seen returns the position up to which this table has read the partition of a key: OnChange has been called for every
+// record before that position. [Table.Replace] takes this position as seen.
 func (t *Table) Seen(key string) int64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.shown[t.partition(key)]
 }
 
-// Replace stores values of keys that have one of the given prefixes and share a partition, all or none, and returns
-// once this table has them. [ErrOvertaken] means that a record of such a key was written at or after seen. Other
-// errors are those of [Publisher.Append]. Run must be running.
+// Replace stores the values of several keys, all or none, and returns once this table has them. The keys have one of
+// the given prefixes and share a partition. [ErrOvertaken] means that a record of a key with such a prefix was written
+// at or after seen. Other errors are those of [Publisher.Append]. Run must be running.
 //
 // Replace is exact for any number of processes, because all write in transactions with the same transactional id, the
-// name of the topic. Starting a transaction aborts that of any other process, which can no longer commit, so no record
-// can be written between the comparison and the commit. A process whose transaction was aborted retries after a random
-// pause. A process that dies in a transaction delays readers until the next transaction starts.
+// name of the topic. Starting a transaction aborts any other process's transaction, which can no longer commit, so no
+// record can be written between the comparison and the commit. A process whose transaction was aborted retries after a
+// random pause. A process that dies in a transaction delays readers until the next transaction starts.
 func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entries ...Entry) error {
 	if t.cluster.health.away.Load() != 0 {
 		return fmt.Errorf("replace in %s: %w", t.topic, ErrAway)
@@ -61,8 +61,8 @@ func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entr
 }
 
 const (
-	// replaceWithin is the timeout of a change while other processes write. It exceeds appendTimeout, the timeout of
-	// one attempt, because Kafka is available then.
+	// replaceWithin is the timeout for a change while other processes write. It exceeds appendTimeout, the timeout of
+	// one attempt, because Kafka is available in that case.
 	replaceWithin = 4 * appendTimeout
 	// replaceCrowd makes the first pause as long as a few transactions. Pauses are random, because processes that retry
 	// at the same time would repeatedly abort each other's transactions.
@@ -96,7 +96,7 @@ func (t *Table) attempt(ctx context.Context, prefixes []string, seen int64, entr
 	return t.publisher.judge(ctx, err)
 }
 
-// errEnded means that another process started a transaction and thereby aborted that of this process.
+// errEnded means that another process started a transaction and thereby aborted this process's transaction.
 var errEnded = errors.New("ended by another transaction")
 
 // replaceTimeout is the time after which the brokers end an abandoned transaction.
@@ -137,10 +137,9 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 	if err := judgeEnded(writer.EndTransaction(ctx, kgo.TryCommit)); err != nil && !errors.Is(err, errEnded) {
 		return err
 	}
-	// The reported result of the commit is verified. After a lost response, the client repeats the request, although
-	// the transaction has already ended. Also, the first transaction of a client that just learned of the topic is
-	// aborted without an error (franz-go 1.22.2, about one in three thousand: EndTransaction finds no partition that
-	// was added).
+	// Do not rely on the reported result of the commit. After a lost response, the client repeats the request, although
+	// the transaction has already ended. Also, about one in three thousand first transactions of a client that has just
+	// learned of the topic is aborted without an error (franz-go 1.22.2: EndTransaction finds no added partition).
 	if err := t.catchUp(ctx, partition); err != nil {
 		return err
 	}
@@ -150,7 +149,7 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 	return nil
 }
 
-// catchUp returns once the table has everything that is committed now.
+// catchUp returns once the table contains everything that is committed at the time of the call.
 func (t *Table) catchUp(ctx context.Context, partition int32) error {
 	barriers, err := t.cluster.appendBarriers(ctx, t.topic, []int32{partition})
 	if err != nil {

@@ -29,8 +29,8 @@ func (r *rig) settings() (table *Table, stop func()) {
 	}
 }
 
-// Concurrent processes that increment a value that they have read lose no update, and the keys of
-// one change are always consistent.
+// Concurrent processes that increment a value that they have read do not lose updates, and the keys of one change are
+// always consistent.
 func TestReplaceLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -45,7 +45,7 @@ func TestReplaceLosesNothing(t *testing.T) {
 				for added := 0; added < additions; {
 					seen := table.Seen("a/")
 					value, _ := table.Get("a/count")
-					count, _ := strconv.Atoi(string(value)) //nolint:errcheck // none: 0
+					count, _ := strconv.Atoi(string(value)) //nolint:errcheck // 0 if there is none
 					next := []byte(strconv.Itoa(count + 1))
 					switch err := table.Replace(t.Context(), []string{"a/"}, seen, Entry{"a/count", next}, Entry{"a/twin", next}); {
 					case err == nil:
@@ -77,7 +77,7 @@ func TestReplaceLosesNothing(t *testing.T) {
 	})
 }
 
-// Many processes that change a value at the same moment wait for each other, and none fails.
+// Many processes that change a value at the same moment wait for each other, and all succeed.
 func TestReplaceWaitsForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -115,7 +115,7 @@ func TestReplaceComparesThePrefix(t *testing.T) {
 		replace := func(table *Table, key string, value []byte) {
 			t.Helper()
 			err := table.Replace(t.Context(), []string{key[:2]}, table.Seen(key), Entry{key, value})
-			for errors.Is(err, ErrOvertaken) { // by the write of the other table
+			for errors.Is(err, ErrOvertaken) { // by the other table's write
 				err = table.Replace(t.Context(), []string{key[:2]}, table.Seen(key), Entry{key, value})
 			}
 			if err != nil {
@@ -209,8 +209,8 @@ func TestPutReturnsAfterOnChange(t *testing.T) {
 	})
 }
 
-// If a transaction was aborted although its end was answered with success, nothing was stored, and
-// the transaction is repeated.
+// If a transaction is aborted although its end was acknowledged, nothing has been stored, and the transaction is
+// repeated.
 func TestReplaceVerifiesCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -15,7 +15,7 @@ import (
 )
 
 // start is the position of the group in a partition: the committed input offset (negative: none) and the last
-// checkpoint of its changelog.
+// checkpoint of the changelog.
 type start struct {
 	committed int64
 	mark      mark
@@ -61,8 +61,8 @@ func (l *loop) restoreAssigned(ctx context.Context, m offsets) (offsets, error) 
 }
 
 // restore reads the changelog of partitions from their last checkpoints to a barrier, which is a record outside any
-// transaction. A reader of committed records reaches it only when every transaction before it has ended, including
-// those of other processes.
+// transaction. A read_committed reader reaches the barrier only once every transaction before it has ended, including
+// other processes' transactions.
 func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*part, error) {
 	if len(want) == 0 {
 		return nil, nil
@@ -117,8 +117,8 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 }
 
 // begin determines where a restored partition continues: at the larger of the group's committed offset and the
-// changelog's input offset. An embedded broker keeps its data if the process dies, but not if the machine does: the end
-// of a changelog may then be lost, and is derived again.
+// changelog's input offset. An embedded broker keeps its data if the process dies, but may lose the end of a changelog
+// if the machine crashes; that end is then derived again.
 func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, end int64) error {
 	seen, err := p.task.Restored()
 	if err != nil {
@@ -163,8 +163,8 @@ func (l *loop) fold(ctx context.Context, parts map[int32]*part, from map[int32]i
 	})
 }
 
-// barrierKey is the key of records that only mark a position in a log. No other key starts with a zero byte. A
-// barrier has no value, so readers that decode values skip it. A header has its purpose.
+// barrierKey is the key of records that only mark a position in a log. No other key starts with a zero byte. A barrier
+// has no value, so readers that decode values skip it. A header states the purpose of the record.
 var (
 	barrierKey    = []byte("\x00barrier")
 	barrierHeader = []kgo.RecordHeader{{Key: "svc-type", Value: []byte("barrier")}}
@@ -205,8 +205,8 @@ func (c *Cluster) appendBarriers(ctx context.Context, topic string, partitions [
 }
 
 // readTo appends a barrier to each partition and reads the committed records before it: each partition in order,
-// several in parallel. An offset in from that is larger than that of the barrier is removed from the map, and its
-// partition is read from the start. The bytes of a record are reused after each has returned.
+// several in parallel. An offset in from that is larger than the barrier's offset is removed from the map, and the
+// partition is read from its start. The bytes of a record are reused after each has returned.
 func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, each func(Record) error) error {
 	until, err := c.appendBarriers(ctx, topic, partitions)
 	if err != nil {
@@ -243,8 +243,7 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 	return nil
 }
 
-// readBatch passes on the records of one poll, and removes the partitions from until that have
-// reached their barrier.
+// readBatch passes on the records of one poll, and removes from until the partitions that have reached their barrier.
 func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each func(Record) error) error {
 	var wait errgroup.Group
 	var mu sync.Mutex // guards until

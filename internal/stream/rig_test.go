@@ -119,7 +119,7 @@ func (r *rig) load(n int) {
 	})
 }
 
-// fill passes a loader to put, which appends its inputs.
+// fill calls put with a loader, to which put appends inputs.
 func (r *rig) fill(put func(*Loader)) {
 	r.t.Helper()
 	l, err := r.cluster.Loader(r.t.Context(), inTopic)
@@ -196,8 +196,7 @@ func (r *rig) applied() int64 {
 	return int64(n)
 }
 
-// exact fails unless each of the first n inputs was applied exactly once, in order, and the counts
-// agree.
+// exact fails unless each of the first n inputs was applied exactly once, in order, and the counts match.
 func (r *rig) exact(n int) {
 	r.t.Helper()
 	applied, last := r.changes()
@@ -228,8 +227,8 @@ func (r *rig) exact(n int) {
 	}
 }
 
-// counter is a small task that counts inputs per key. "in" is the key of its change record,
-// "n/<key>" that of its state, and "fired/<key>" that of a fired timer.
+// counter is a small task that counts inputs per key. "in" is the key of a change record, "n/<key>" the key of a state
+// record, and "fired/<key>" the key of the record of a fired timer.
 type counter struct {
 	partition int32
 	counts    map[string]int

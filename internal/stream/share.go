@@ -10,8 +10,8 @@ import (
 )
 
 // Sharer processes the partitions of a group member. A Sharer does not write in transactions, so its work must be
-// idempotent. Its methods are called from several goroutines, but for one partition in the order Assign, (Records,
-// Side)*, Revoke or Lost.
+// idempotent. Its methods are called from several goroutines, but the calls for one partition come in the order Assign,
+// (Records, Side)*, Revoke or Lost.
 type Sharer interface {
 	// Assign adds a partition. committed is the last committed position (negative: none) and note is its metadata.
 	// Assign returns where Records and Side start. An error revokes the assignment temporarily.
@@ -20,9 +20,9 @@ type Sharer interface {
 	Revoke(ctx context.Context, partitions []int32)
 	// Lost ends the work without a commit, because another member already owns the partitions.
 	Lost(partitions []int32)
-	// Records processes zero or more records of the topic, in order. through is the offset after them. behind reports
-	// that the log has more records, or had when the partition was assigned. Records is called at least once for each
-	// Assign.
+	// Records processes zero or more records of the topic, in order. through is the offset after the records. behind
+	// reports that the log has more records, or had more when the partition was assigned. Records is called at least
+	// once for each Assign.
 	Records(partition int32, records []Record, through int64, behind bool)
 	// Side processes a record of the SideTopic. It may be called shortly after the partition was revoked, and
 	// again when the partition is reassigned.
@@ -51,8 +51,8 @@ type ShareConfig struct {
 	Leave     func() bool // see [Config]
 }
 
-// Share joins a group and passes its part of a topic to s, until ctx ends (nil) or another process claims the
-// instance name ([ErrFenced]).
+// Share joins a group and passes its part of a topic to s. It returns nil when ctx ends, or [ErrFenced] when another
+// process claims the instance name.
 func (c *Cluster) Share(ctx context.Context, cfg ShareConfig, s Sharer) error {
 	all := membership{
 		cluster: c, group: cfg.Group, topic: cfg.Topic, id: cfg.Group + "-" + cfg.Instance,
@@ -94,8 +94,8 @@ const (
 
 func (m *member) run(ctx context.Context) error {
 	side, err := m.cluster.reader(offsets{},
-		// The sharer itself writes most of these records, so a request for each would cost the broker as much as the
-		// work itself.
+		// The sharer itself writes most of these records, so a fetch for each record would cost the broker as much as
+		// the work itself.
 		kgo.FetchMinBytes(sideAtOnce),
 		kgo.FetchMaxWait(sideWait),
 	)
@@ -109,8 +109,8 @@ func (m *member) run(ctx context.Context) error {
 		// markers, a reader cannot know that it has read the whole log.
 		kgo.KeepControlRecords(),
 		kgo.DisableAutoCommit(),
-		// The records of a poll are processed before their partition can be revoked, because a batch of an earlier
-		// ownership would look like a gap in the current one.
+		// The records of a poll are processed before their partition can be revoked, because a batch from an earlier
+		// period of ownership would look like a gap in the current one.
 		kgo.BlockRebalanceOnPoll(),
 		kgo.OnOffsetsFetched(m.storeNotes),
 		kgo.AdjustFetchOffsetsFn(m.addAssigned),
@@ -172,7 +172,7 @@ func (m *member) turn(ctx context.Context, until time.Time) error {
 	if err := m.checkErrors(ctx, fetches); err != nil {
 		return err
 	}
-	for n, at := range m.assignedAtEnd() { // no record reports this
+	for n, at := range m.assignedAtEnd() { // no record triggers this report
 		m.sharer.Records(n, nil, at, false)
 	}
 	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {

@@ -47,7 +47,7 @@ func TestShareGoesOn(t *testing.T) {
 	})
 }
 
-// finish writes a record to each partition in a transaction, and ends the transaction with how.
+// finish writes a record to each partition in a transaction, and ends each transaction as how says.
 func (r *rig) finish(how kgo.TransactionEndTry, values ...string) {
 	r.t.Helper()
 	c, err := kgo.NewClient(r.cluster.with(kgo.TransactionalID("writer"), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
@@ -127,8 +127,7 @@ func TestShareRetriesAssign(t *testing.T) {
 	})
 }
 
-// A fault ends the session: all partitions are lost without a commit, and acquired again at the
-// last committed offset.
+// A fault ends the session: all partitions are lost without a commit, and reassigned at the last committed offset.
 func TestShareFaults(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -147,7 +146,7 @@ func TestShareFaults(t *testing.T) {
 	})
 }
 
-// A full sharer gets no records, keeps its membership, and continues later.
+// A full sharer gets no records, remains a member, and continues later.
 func TestShareIsFull(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -256,7 +255,7 @@ func TestShareBatchesSideTopic(t *testing.T) {
 				t.Fatal(err)
 			}
 			if i%10 == 9 {
-				time.Sleep(5 * time.Millisecond) // the pace of writes
+				time.Sleep(5 * time.Millisecond) // the pace of the writes
 			}
 		}
 		s.until("all of it", func() bool { return len(s.side[0])+len(s.side[1])+len(s.side[2]) == records })
@@ -267,7 +266,7 @@ func TestShareBatchesSideTopic(t *testing.T) {
 	})
 }
 
-// A failed commit is retried, and no record is passed twice because of it.
+// A failed commit is retried, and does not cause any record to be passed twice.
 func TestShareCommitsLater(t *testing.T) {
 	for name, fault := range map[string]*kerr.Error{"coordinator loads": kerr.CoordinatorLoadInProgress, "refused": kerr.RebalanceInProgress} {
 		t.Run(name, func(t *testing.T) {

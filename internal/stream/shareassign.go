@@ -37,7 +37,7 @@ func (m *member) addAssigned(ctx context.Context, all offsets) (offsets, error) 
 		return err
 	})
 	var ends map[int32]int64
-	if err == nil { // this member commits from now on
+	if err == nil { // from now on, this member commits the partition's position
 		ends, err = m.cluster.ends(ctx, m.topic)
 	}
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A partition that moves is released before it is acquired, and continues where Revoke ended: the
-// position at that time is committed.
+// A partition that moves is released before the new owner acquires it, and continues where Revoke ended: the position
+// at that time is committed.
 func TestShareMoves(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -43,8 +43,8 @@ func TestShareMoves(t *testing.T) {
 	})
 }
 
-// A member that disappears is replaced once its session has expired. Records that it did not commit
-// are passed again, and it is notified that the partitions are lost.
+// A member that disappears is replaced once its session has expired. Records that it did not commit are passed to the
+// new owner, and the old member is notified that its partitions are lost.
 func TestShareOfTheDead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -91,8 +91,8 @@ func TestShareOfTheSameName(t *testing.T) {
 	})
 }
 
-// With Leave, the others get the partitions at once. Without Leave, they wait until the session
-// expires, so that a restart moves no partition.
+// With Leave, the other members get the partitions at once. Without Leave, they wait until the session expires, so that
+// a restart does not move partitions.
 func TestShareLeaves(t *testing.T) {
 	for name, leave := range map[string]bool{"leaves": true, "comes back": false} {
 		t.Run(name, func(t *testing.T) {

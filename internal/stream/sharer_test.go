@@ -21,10 +21,10 @@ type sharer struct {
 	taken   []took
 	given   []int32
 	lost    []int32
-	records map[int32][]int64 // offsets, over all periods of ownership
+	records map[int32][]int64 // offsets of the records received in all periods of ownership
 	side    map[int32][]string
 	asked   int           // number of calls of Positions while all partitions are owned
-	read    map[int32]int // number of records of a partition when its log was reported as read
+	read    map[int32]int // number of records received from a partition when its log was reported as read
 	full    chan struct{} // while open, no more records are accepted
 	fault   error
 	unsaved bool // no position may be committed
@@ -171,10 +171,10 @@ func (s *sharer) Fault() error {
 	return s.fault
 }
 
-// set changes the answers.
+// set changes what the sharer returns.
 func (s *sharer) set(do func()) { s.happened(do) }
 
-// until waits until is returns true. is runs with the lock held.
+// until waits until is returns true; it calls is with the lock held.
 func (s *sharer) until(what string, is func() bool) {
 	s.t.Helper()
 	timeout := time.After(2 * time.Minute)

@@ -29,7 +29,7 @@ import (
 )
 
 // ErrAway means that no broker responds, or that an append was not acknowledged in time. The record may have been
-// stored, so sending it again must be safe.
+// stored, so it must be safe to send it again.
 var ErrAway = errors.New("kafka unavailable")
 
 // Position is the position of a record in its topic.
@@ -46,7 +46,7 @@ type Record struct {
 	Key, Value []byte
 	Timestamp  time.Time
 	Copy       bool // written by a checkpoint
-	// Traceparent is the header of that name, by which a reader continues the trace of the writer; "": none.
+	// Traceparent is the header with that name, with which a reader continues the writer's trace; "": none.
 	Traceparent string
 }
 
@@ -116,7 +116,7 @@ func (c *Cluster) Close() {
 // replication and never compacts.
 func (c *Cluster) Embedded() bool { return c.embedded }
 
-// Away returns since when no broker has responded, or the zero time if the cluster is available.
+// Away returns the time since which no broker has responded, or the zero time if the cluster is available.
 func (c *Cluster) Away() time.Time { return c.health.since() }
 
 // Reached returns an error while no broker responds. A nil cluster counts as unavailable.
@@ -130,7 +130,7 @@ func Reached(c *Cluster) error {
 	return nil
 }
 
-// await requests the cluster's identity until the cluster responds.
+// await requests the cluster's metadata until the cluster responds.
 func (c *Cluster) await(ctx context.Context) error {
 	for said := false; ; {
 		ask, cancel := context.WithTimeout(ctx, 10*time.Second)

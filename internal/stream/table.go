@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Table is a compacted topic in memory: the last value of each key. It is safe for concurrent use. A topic is written
-// by Put or by Replace, never by both.
+// Table is a compacted topic in memory: the last value of each key. It is safe for concurrent use. A topic must be
+// written either by Put or by Replace, never by both.
 type Table struct {
 	cluster   *Cluster
 	topic     string
@@ -29,12 +29,10 @@ type Table struct {
 	writing chan struct{} // holds a token while no goroutine of this process runs Replace
 }
 
-// keptRecent is the number of later records that a change may read before it checks whether its own record was
-// stored.
+// keptRecent is how many later records the table may read before a change checks whether its own record was stored.
 const keptRecent = 1000
 
-// Table returns the table of topic. partition names the partition of a key; it
-// must never change.
+// Table returns the table of topic. partition returns the partition of a key, which must never change.
 func (c *Cluster) Table(topic string, partition func(key string) int32) *Table {
 	t := &Table{
 		cluster: c, topic: topic, partition: partition, publisher: c.Publisher(topic),
@@ -45,8 +43,8 @@ func (c *Cluster) Table(topic string, partition func(key string) int32) *Table {
 	return t
 }
 
-// OnChange makes Run call fn for every record, including those of the first read, in the order of its partition and
-// sequentially. A nil value means that the key was deleted. Call it before Run. fn must not block and must not call
+// OnChange makes Run call fn for every record, including those of the first read, sequentially, and in order within
+// each partition. A nil value means that the key was deleted. Call it before Run. fn must not block and must not call
 // Put.
 func (t *Table) OnChange(fn func(key string, value []byte)) { t.onChange = append(t.onChange, fn) }
 
@@ -78,7 +76,7 @@ func (t *Table) Run(ctx context.Context) error {
 	}))
 }
 
-// apply applies one record. Waiters continue after all OnChange functions.
+// apply applies one record. Waiters continue after all OnChange functions have returned.
 func (t *Table) apply(r Record) {
 	key := string(r.Key)
 	if !isBarrier(r.Key) {
@@ -106,7 +104,7 @@ func (t *Table) apply(r Record) {
 	t.mu.Unlock()
 }
 
-// Ready is closed once the table has everything that was committed when Run began.
+// Ready is closed once the table contains everything that was committed when Run began.
 func (t *Table) Ready() <-chan struct{} { return t.ready }
 
 // Get returns the value of a key, which the caller must not change.
@@ -117,8 +115,8 @@ func (t *Table) Get(key string) ([]byte, bool) {
 	return value, ok
 }
 
-// Range calls fn for each key that begins with prefix, in the order of keys, until it
-// returns false. It iterates over a copy, so fn may change the table.
+// Range calls fn for each key that begins with prefix, in key order, until fn returns false. It iterates over a copy,
+// so fn may change the table.
 func (t *Table) Range(prefix string, fn func(key string, value []byte) bool) {
 	t.mu.RLock()
 	values := maps.Clone(t.values)
@@ -130,8 +128,8 @@ func (t *Table) Range(prefix string, fn func(key string, value []byte) bool) {
 	}
 }
 
-// Put stores the value of a key; nil deletes it. It returns once this table shows the
-// value. Errors are those of [Publisher.Append] and of ctx. Run must be running.
+// Put stores the value of a key; nil deletes it. It returns once this table shows the value. The errors are those of
+// [Publisher.Append] and ctx. Run must be running.
 func (t *Table) Put(ctx context.Context, key string, value []byte) error {
 	at, err := t.publisher.Append(ctx, []byte(key), value, t.partition(key))
 	if err != nil {
@@ -140,7 +138,7 @@ func (t *Table) Put(ctx context.Context, key string, value []byte) error {
 	return t.await(ctx, at)
 }
 
-// Await returns once this table has read as far in the partition of a key as [Table.Seen] returned to another
+// Await returns once this table has read the partition of a key up to seen, which [Table.Seen] returned in another
 // process. The only error is that of ctx.
 func (t *Table) Await(ctx context.Context, key string, seen int64) error {
 	return t.await(ctx, Position{t.partition(key), seen - 1})

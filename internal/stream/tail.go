@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Tail follows a topic, read_committed, on all partitions from its end.
+// Tail follows all partitions of a topic from their ends, with read_committed.
 type Tail struct {
 	cluster *Cluster
 	topic   string
@@ -15,14 +15,14 @@ type Tail struct {
 	ready   chan struct{}
 }
 
-// Tail returns a tail of topic that calls each for every record, in the order of its partition, from one goroutine.
+// Tail returns a tail of topic that calls each for every record, in order within each partition, from one goroutine.
 // each must not block.
 func (c *Cluster) Tail(topic string, each func(Record)) *Tail {
 	return &Tail{cluster: c, topic: topic, each: each, ready: make(chan struct{})}
 }
 
-// Ready is closed once the tail has reached the ends that the partitions had when it
-// began. From then on it misses no committed record.
+// Ready is closed once the tail has reached the ends that the partitions had when Run began. From then on it misses no
+// committed record.
 func (t *Tail) Ready() <-chan struct{} { return t.ready }
 
 // Run follows the topic until ctx ends, and then returns nil. Call it once.
@@ -31,8 +31,8 @@ func (t *Tail) Run(ctx context.Context) error {
 	if err != nil {
 		return ended(ctx, err)
 	}
-	// The start offsets are explicit, so records committed from now on are at or after them, whenever the first fetch
-	// is made.
+	// The start offsets are explicit, so the tail gets every record committed from now on, no matter when the first
+	// fetch is made.
 	close(t.ready)
 	return ended(ctx, t.cluster.follow(ctx, t.topic, from, func(r Record) {
 		if !isBarrier(r.Key) {
@@ -49,12 +49,12 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// changesKept is the number of changes of a partition that are kept for a late Wait, because the change of an input
-// may arrive before the acknowledgment of that input.
+// changesKept is the number of changes of a partition that are kept for a late Wait, because an input's change may
+// arrive before the input's acknowledgment.
 const changesKept = 256
 
-// Applied waits for inputs to be applied. It collects the changes of a [Tail] and keeps the last ones of each
-// partition, so that Wait does not miss a change that arrived earlier. Applied is safe for concurrent use.
+// Applied waits for inputs to be applied. It collects changes from a [Tail] and keeps the last few of each partition,
+// so that Wait does not miss a change that arrived earlier. Applied is safe for concurrent use.
 type Applied[T any] struct {
 	decode func(Record) (T, int64, bool)
 
@@ -62,7 +62,7 @@ type Applied[T any] struct {
 	parts map[int32]*waiting[T]
 }
 
-// waiting has the changes received in one partition, and the calls that wait for later ones.
+// waiting contains the changes received in one partition, and the calls that wait for later changes.
 type waiting[T any] struct {
 	seen  int64 // highest applied input
 	ring  [changesKept]seenChange[T]
@@ -83,7 +83,7 @@ type waiter[T any] struct {
 }
 
 // NewApplied returns an Applied. decode returns the change in a record and the offset of the input that caused it, on
-// the same partition. It returns false for a record that no input caused: a state, or a change by a timer.
+// the same partition. It returns false for a record that no input caused: state, or a change that a timer caused.
 func NewApplied[T any](decode func(Record) (change T, input int64, ok bool)) *Applied[T] {
 	return &Applied[T]{decode: decode, parts: map[int32]*waiting[T]{}}
 }
@@ -120,7 +120,7 @@ func (a *Applied[T]) Add(r Record) {
 	}
 }
 
-// Known returns the change of an input if it has arrived and is still kept.
+// Known returns the change that an input caused if it has arrived and is still kept.
 func (a *Applied[T]) Known(input Position) (change T, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,8 +134,8 @@ func (p *waiting[T]) known(input int64) (change T, known bool) {
 	return change, false
 }
 
-// Wait returns once the change of an input, or of a later input of the partition, has arrived. known is false if the
-// input is applied but its change is no longer kept. The only error is that of ctx.
+// Wait returns once the change that an input caused, or that a later input in its partition caused, has arrived. known
+// is false if the input is applied but its change is no longer kept. The only error is that of ctx.
 func (a *Applied[T]) Wait(ctx context.Context, input Position) (change T, known bool, err error) {
 	a.mu.Lock()
 	p := a.part(input.Partition)

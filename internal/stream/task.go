@@ -11,47 +11,46 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Task processes one partition. Its methods are called by one goroutine at a time; those of different partitions in
-// parallel. Its memory is a function of its changelog: after any error it is closed, and a new task reads the
-// changelog again.
+// Task processes one partition. Its methods are called by one goroutine at a time; tasks of different partitions run in
+// parallel. The state of a task is a function of its changelog: after any error the task is closed, and a new task
+// reads the changelog again.
 //
 // The order of calls: Restore*, Restored, then turns of (Apply or Reject)*, Advance*, Outputs, Committed; sometimes a
 // piece of Live after Outputs; at the end Close.
 type Task interface {
-	// Restore applies one record of the changelog, in order. It is called with at least the newest record of each
-	// key. A nil Value removes the key.
+	// Restore applies one record of the changelog, in order. It is called at least with the newest record of each key.
+	// A nil Value removes the key.
 	Restore(Record) error
 	// Restored ends the restore and builds derived state. It returns the offset of the first input that the changelog
 	// does not contain, or 0 if the changelog contains no input.
 	Restored() (next int64, err error)
-	// Apply applies one input. First it processes what is due before the timestamp of the input. The record shares
-	// its memory with its whole fetch, so its bytes must not be retained. After a [PoisonError], which a retry cannot
-	// fix, Reject is called with its reason. Any other error stops the partition.
+	// Apply applies one input. First it processes what is due before the timestamp of the input. The record shares its
+	// memory with its whole fetch, so its bytes must not be retained. After a [PoisonError], which a retry cannot fix,
+	// Reject is called with the error's reason. Any other error stops the partition.
 	Apply(Record) error
 	// Reject records that an input cannot be applied, so that its sender is informed.
 	Reject(r Record, reason string) error
 	// Due returns the earliest instant at which a timer changes something, or the zero time if there is none.
 	Due() time.Time
-	// Advance processes what is due up to an instant, for about 10 ms at most. The rest remains due. At the end of
-	// the log, the instant is that of the wall clock; before, it is not later than the next inputs.
+	// Advance processes what is due up to an instant, for about 10 ms at most. The rest remains due. At the end of the
+	// log, the instant is that of the wall clock; before the end, it is not later than the next inputs.
 	Advance(upTo time.Time) error
-	// Outputs emits what has changed since the last call; a nil value removes the key. The
-	// bytes are read until Committed: do not reuse them before. An error drops the memory,
-	// like an error of Apply.
+	// Outputs emits what has changed since the last call; a nil value removes the key. The bytes are read until
+	// Committed, so they must not be reused before. An error drops the state in memory, as an error from Apply does.
 	Outputs(emit func(key, value []byte)) error
 	// Committed is called when the records of the last Outputs are durable.
 	Committed()
-	// Live starts an iteration over all existing keys of the changelog. Each call of next emits another piece of them
-	// with their current values, and returns whether there are more. Other methods are called between these calls.
-	// The first piece, and everything that Outputs emits from then on, is a complete changelog. The emitted bytes
-	// must not be reused.
+	// Live starts an iteration over all existing keys of the changelog. Each call of next emits some of the keys with
+	// their current values, and returns whether there are more. Other methods are called between these calls. All
+	// pieces, together with everything that Outputs emits from the first piece on, form a complete changelog. The
+	// emitted bytes must not be reused.
 	Live() (next func(emit func(key, value []byte)) (more bool, err error))
 	// Close ends the task because its partition was revoked or its state is dropped. Uncommitted outputs are void. If
 	// the partition is reassigned, its next task may be restored before this one is closed.
 	Close()
 }
 
-// PoisonError is an input that no retry can help.
+// PoisonError means that retrying an input cannot help.
 type PoisonError struct {
 	Reason string // from a fixed set: a metric label and part of the rejection
 	Err    error
@@ -91,7 +90,7 @@ func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
 	p.end = max(p.end, fp.HighWatermark)
 	for _, r := range fp.Records {
 		if r.Offset < p.next {
-			continue // already applied: the changelog has it, or the reader was rewound
+			continue // already applied: the changelog contains it, or the reader was rewound
 		}
 		if r.Attrs.IsControl() {
 			p.next = r.Offset + 1
@@ -129,8 +128,8 @@ func (l *loop) applyOne(task Task, r Record) error {
 	return task.Reject(r, poison.Reason)
 }
 
-// Parallel calls do for 0 to n-1, on as many goroutines as there are processors, and returns the first error after all
-// calls have ended. Tasks, which start no goroutines themselves, use it for long work.
+// Parallel calls do for 0 to n-1, on as many goroutines as there are processors. After all calls have ended, it returns
+// the first error. Tasks do not start goroutines themselves; they use Parallel for long work.
 func Parallel(n int, do func(i int) error) error {
 	wait := workers()
 	for i := range n {

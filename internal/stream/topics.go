@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Topic is the required configuration of a topic. [Options] has the number of replicas; with 3 or more,
+// Topic is the required configuration of a topic. [Options] sets the number of replicas; with 3 or more,
 // min.insync.replicas is 2.
 type Topic struct {
 	Name            string
@@ -22,7 +22,7 @@ type Topic struct {
 	Compact         bool          // cleanup.policy includes compact; never on an embedded broker
 	Retention       time.Duration // minimum retention, with delete in cleanup.policy; 0: unlimited
 	CompactionLag   time.Duration // minimum min.compaction.lag.ms
-	MaxMessageBytes int           // minimum max.message.bytes; 0: that of the largest batch that svc writes by default
+	MaxMessageBytes int           // minimum max.message.bytes; 0: the size of the largest batch that svc writes by default
 }
 
 // leastMessageBytes returns the size of the largest batch that is written to the topic.
@@ -62,8 +62,8 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 // topicAdmin creates topics and checks them.
 type topicAdmin struct{ *Cluster }
 
-// createMissing creates the topic unless the cluster has it. Another role that starts at the same time may create the
-// topic first; that topic is checked like any other.
+// createMissing creates the topic unless the cluster has it. If another role that starts at the same time creates the
+// topic first, that topic is checked as any existing topic is.
 func (c topicAdmin) createMissing(ctx context.Context, t Topic, have kadm.TopicDetail) error {
 	if have.Topic == t.Name && !errors.Is(have.Err, kerr.UnknownTopicOrPartition) {
 		if have.Err != nil {
@@ -100,7 +100,7 @@ func (c topicAdmin) enoughBrokers(ctx context.Context) error {
 // maxReplicas is the default number of replicas of a topic.
 const maxReplicas = 3
 
-// replicas returns the number of replicas of a new topic, and the minimum for an existing one.
+// replicas returns the number of replicas of a new topic, and the minimum for an existing topic.
 func (c topicAdmin) replicas() int16 {
 	if c.exact {
 		return int16(c.wanted) //nolint:gosec // a small number
@@ -135,8 +135,8 @@ func text(n int64) *string {
 	return &s
 }
 
-// awaitSettled waits until every responding broker knows all topics and their leaders. A broker learns with a delay of a
-// topic that another broker has created, and until then responds that the topic does not exist.
+// awaitSettled waits until every responding broker knows all topics and their leaders. A broker learns of a topic that
+// another broker has created only after a delay, and until then responds that the topic does not exist.
 func (c topicAdmin) awaitSettled(ctx context.Context, names []string) (have kadm.TopicDetails, err error) {
 	for {
 		have, err = c.admin.ListTopics(ctx, names...)
@@ -199,7 +199,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// checkComplete returns an error for the first topic without a leader for each partition.
+// checkComplete returns an error for the first topic that lacks a leader for any partition.
 func checkComplete(have kadm.TopicDetails, names []string) error {
 	for _, name := range names {
 		if err := have[name].Err; err != nil {
@@ -221,7 +221,7 @@ func led(t kadm.TopicDetail) bool {
 	return len(t.Partitions) > 0
 }
 
-// checkSettings returns every setting of the topics that does not match.
+// checkSettings returns an error for every topic setting that does not match.
 func (c topicAdmin) checkSettings(ctx context.Context, topics []Topic, have kadm.TopicDetails) (misfits, err error) {
 	names := make([]string, 0, len(topics))
 	for _, t := range topics {
@@ -246,7 +246,7 @@ func (c topicAdmin) checkSettings(ctx context.Context, topics []Topic, have kadm
 	return errors.Join(faults...), nil
 }
 
-// misfits returns the settings of one topic that do not match.
+// misfits returns an error for each setting of one topic that does not match.
 func (c topicAdmin) misfits(t Topic, have kadm.TopicDetail, conf map[string]string) []error {
 	var faults []error
 	fault := func(format string, args ...any) {
@@ -293,8 +293,8 @@ func number(conf map[string]string, key string) int64 {
 	return n
 }
 
-// Generation returns the id of a topic in hexadecimal. A topic that is deleted and created
-// again has another id, so data derived from the old topic is known to be stale.
+// Generation returns the id of a topic in hexadecimal. A topic that is deleted and created again has a different id, so
+// data derived from the old topic is known to be stale.
 func (c *Cluster) Generation(ctx context.Context, topic string) (string, error) {
 	have, err := c.topicDetail(ctx, topic)
 	if err != nil {
@@ -323,8 +323,8 @@ func (c *Cluster) topicDetail(ctx context.Context, topic string) (have kadm.Topi
 	return have, err
 }
 
-// advise logs which broker settings an operator should change before transactions run. A cluster that forbids these
-// requests works without the advice.
+// advise logs which broker settings an operator should change before transactions run. If the cluster forbids these
+// requests, advise logs nothing.
 func (c *Cluster) advise(ctx context.Context) {
 	if c.embedded {
 		return

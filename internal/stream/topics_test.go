@@ -94,7 +94,7 @@ func TestSASL(t *testing.T) {
 				}
 				c.Close()
 				o.Password = "wrong"
-				// This broker closes the connection on a wrong password, like one that is starting.
+				// This broker closes the connection on a wrong password, as a starting broker does.
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 				defer cancel()
 				if _, err := Dial(ctx, o); !errors.Is(err, ErrAway) {

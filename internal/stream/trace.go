@@ -7,14 +7,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// traceparentHeader is the header of a record that is traced, as W3C Trace Context names it. Records that are not
-// traced have no headers. Nothing but traces depends on it.
+// traceparentHeader is the header of a traced record, as W3C Trace Context names it. Other records do not have it. Only
+// traces depend on it.
 const traceparentHeader = "traceparent"
 
 // traceparentLength is the length of a traceparent of version 00: version, trace id, span id and flags.
 const traceparentLength = 2 + 1 + 32 + 1 + 16 + 1 + 2
 
-// traceHeaders returns the headers of a record with a traceparent, or nil if it is "".
+// traceHeaders returns the headers of a record with a traceparent, or nil if traceparent is "".
 func traceHeaders(traceparent string) []kgo.RecordHeader {
 	if traceparent == "" {
 		return nil
@@ -46,7 +46,8 @@ func (l *loop) addInput(p *part, r *Record) {
 	p.inputs = append(p.inputs, in)
 }
 
-// traceparent returns the traceparent of an output, which is that of the span of the input that caused it.
+// traceparent returns the traceparent of an output, which is the traceparent of the span of the input that caused the
+// output.
 func (l *loop) traceparent(p *part, key, value []byte) string {
 	if !p.traced || l.cfg.Cause == nil {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// testTraceparent returns a traceparent that names a number.
+// testTraceparent returns a traceparent that contains a number.
 func testTraceparent(n int) string {
 	return fmt.Sprintf("00-%032x-%016x-01", n, n)
 }
@@ -36,8 +36,9 @@ func (o outage) Outputs(emit func(key, value []byte)) error {
 	return o.counter.Outputs(emit)
 }
 
-// TestTracedInputs: an input with a traceparent has one committed span, also if its transaction was repeated. Exactly
-// the output that it caused has the traceparent of that span. Other records have no header. A restore starts no span.
+// TestTracedInputs: an input with a traceparent has one committed span, even if its transaction is repeated. Only the
+// output that the input caused has the traceparent of that span. Other records have no header. A restore does not start
+// a span.
 func TestTracedInputs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -52,7 +53,7 @@ func TestTracedInputs(t *testing.T) {
 		config := Config{
 			Stats: &stats,
 			NewTask: func(partition int32) Task {
-				return outage{newCounter(partition).(*counter), &failures} //nolint:errcheck,forcetypeassert // always one
+				return outage{newCounter(partition).(*counter), &failures} //nolint:errcheck,forcetypeassert // always a *counter
 			},
 			Trace: func(in Record) interface{ Traceparent() string } {
 				mu.Lock()
@@ -129,7 +130,7 @@ func TestTracedInputs(t *testing.T) {
 	})
 }
 
-// TestTraceHeaders: a record that is not traced has no header. A reader ignores other headers and wrong values.
+// TestTraceHeaders: a record that is not traced has no header. A reader ignores other headers and malformed values.
 func TestTraceHeaders(t *testing.T) {
 	if traceHeaders("") != nil {
 		t.Error("a record that is not traced has headers")
