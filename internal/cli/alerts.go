@@ -68,7 +68,7 @@ var recipientFields = fields(
 	field{"language", "language", "language of e-mails and SMS: en or es", wordField("en", "es")},
 )
 
-// tierData is a tier in the form of the API.
+// tierData is a tier as the API represents it.
 type tierData struct {
 	ID            string
 	Enabled       bool
@@ -98,8 +98,8 @@ func printTiers(c *client, all []tierData) error {
 	}, "TIER", "ENABLED", "CHANNELS", "RECIPIENTS", "ACK", "ESCALATES TO", "REPEATS", "EXPIRES", "VERSION", "ACTION")
 }
 
-// setTier sets a whole tier. Values without a flag are unchanged. If the tier changes between the read and the write,
-// nothing is set.
+// setTier writes a whole tier. Values without a flag are unchanged. If the tier changes between the read and the write,
+// nothing is written.
 func setTier(ctx context.Context, c *client) error {
 	var all struct{ Tiers []tierData }
 	if err := c.askInto(ctx, http.MethodGet, alertsPath+"/tiers", nil, &all); err != nil {
@@ -124,7 +124,7 @@ func setTier(ctx context.Context, c *client) error {
 	})
 }
 
-// recipientData is a recipient in the form of the API.
+// recipientData is a recipient as the API represents it.
 type recipientData struct {
 	ID, Label, Language     string
 	Email, Phone, WebhookID *string
@@ -137,7 +137,7 @@ func printRecipients(c *client, all []recipientData) error {
 	}, "ID", "ROLE", "E-MAIL", "PHONE", "WEBHOOK", "LANGUAGE", "VERSION")
 }
 
-// episodeData is an alert from its beginning to its end, in the form of the API.
+// episodeData is an alert from its beginning to its end, as the API represents it.
 type episodeData struct {
 	ID, Tier, Level, Reason, OpenedAt         string
 	ClosedAt, ToldAt, AckBy, AckedAt, AckedBy *string

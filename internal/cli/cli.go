@@ -31,7 +31,8 @@ func (w Env) Printf(format string, args ...any) error {
 	return err
 }
 
-// usageError is an error in the command line or the configuration. The command did nothing, and the exit code is 2.
+// usageError is an error in the command line or the configuration. In that case, the command does nothing, and the exit
+// code is 2.
 type usageError struct{ err error }
 
 // Error implements error, with one line for each error.
@@ -40,7 +41,7 @@ func (e usageError) Error() string { return e.err.Error() }
 // Unwrap returns the joined errors.
 func (e usageError) Unwrap() error { return e.err }
 
-// Usage joins all faults of a command line into one error, or returns nil if there are none.
+// Usage joins all errors in a command line into one error, or returns nil if there are none.
 func Usage(faults ...error) error {
 	if err := errors.Join(faults...); err != nil {
 		return usageError{err}
@@ -104,7 +105,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, w Env) (pa
 	return c.CommandPath(), err
 }
 
-// frame is the state that all commands of one run share.
+// frame is the state that all commands in one run share.
 type frame struct {
 	env    func(string) (string, bool)
 	faults []error // errors in the values of flags
@@ -175,7 +176,7 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// pathBelowRoot returns the path of a command without the name of the program.
+// pathBelowRoot returns the path of a command without the program's name.
 func pathBelowRoot(c *cobra.Command) string {
 	_, path, _ := strings.Cut(c.CommandPath(), " ")
 	return path

@@ -34,10 +34,10 @@ type client struct {
 	version string        // expected version for --if-version; "": any
 	fields  []field       // fields of the body
 	idField string        // path of the id in the body; "": the body has no id
-	wait    time.Duration // time to wait for an outcome; 0: do not wait
+	wait    time.Duration // how long to wait for an outcome; 0: do not wait
 }
 
-// askWithin is the time limit of one request to a server.
+// askWithin is the time limit for one request to a server.
 const askWithin = 20 * time.Second
 
 // verb returns a command that sends requests to a server.
@@ -69,14 +69,14 @@ func (c *client) command(use, short string, run func(ctx context.Context) error)
 	return cmd
 }
 
-// keyFlags adds the flags of an API key.
+// keyFlags adds the flags for an API key.
 func keyFlags(flags *pflag.FlagSet, key, file *string) {
 	flags.StringVar(key, "key", "", "API `key` (default: that of the running svc dev)")
 	flags.StringVar(file, "key-file", "", "`file` that holds the key")
 	markAlternatives(flags, "key", "key-file")
 }
 
-// readKey reads the key of --key-file, if that is given.
+// readKey reads the key from --key-file, if that flag is given.
 func readKey(file string, key *string) error {
 	if file == "" {
 		return nil
@@ -140,7 +140,7 @@ type refusal struct {
 	}
 }
 
-// rule is a broken rule in the form of the API, such as maxLength:100.
+// rule is a broken rule as the API reports it, such as maxLength:100.
 type rule string
 
 // String explains the rule to people if its name alone does not.
@@ -166,7 +166,8 @@ func (r *refusal) Error() string {
 	return strings.TrimSuffix(r.Message, ".") + ": " + strings.Join(said, "; ")
 }
 
-// ask returns the data of a response, or a *refusal. {id} in the path is the first argument. A nil body sends none.
+// ask returns the data of a response, or a *refusal. {id} in the path is the first argument. If body is nil, the
+// request has no body.
 func (c *client) ask(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -218,8 +219,8 @@ func (c *client) askInto(ctx context.Context, method, path string, body, data an
 	return decode(raw, data)
 }
 
-// Ask sends one request to the administration API at a base URL, with a key, and decodes the data of
-// the response into data. A nil body sends none. The error says what the server refuses.
+// Ask sends one request to the administration API at a base URL, with a key, and decodes the data of the response into
+// data. If body is nil, the request has no body. The error says what the server refused.
 func Ask(ctx context.Context, base, key, method, path string, body, data any) error {
 	return (&client{api: base, key: key}).askInto(ctx, method, path, body, data)
 }
@@ -232,8 +233,8 @@ func decode(raw json.RawMessage, data any) error {
 	return nil
 }
 
-// request returns the run function of a command that is one request: its fields are the body, and print prints the
-// response unless JSON is requested. {id} in the path is the first argument.
+// request returns the run function of a command that sends one request. The fields of the command become the body, and
+// print prints the response unless JSON is requested. {id} in the path is the first argument.
 func request[T any](method, path string, print func(*client, *T) error) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error {
 		if len(c.fields) == 0 && c.idField == "" {
@@ -263,7 +264,7 @@ func show[T any](ctx context.Context, c *client, method, path string, body any, 
 	return print(c, &data)
 }
 
-// list returns the run function of a command that prints a list, which is in the response under a name.
+// list returns the run function of a command that prints a list, which the response contains under the given name.
 func list[T any](path, name string, print func(*client, []T) error) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error {
 		var answer map[string]json.RawMessage
@@ -281,12 +282,12 @@ func list[T any](path, name string, print func(*client, []T) error) func(context
 	}
 }
 
-// alone makes a function that prints a list print a single item.
+// alone returns a function that prints a single item with a function that prints a list.
 func alone[T any](print func(*client, []T) error) func(*client, *T) error {
 	return func(c *client, v *T) error { return print(c, []T{*v}) }
 }
 
-// identified is a response of which only the id is used.
+// identified is a response from which only the id is used.
 type identified struct{ ID string }
 
 // printID returns a function that prints a sentence with the id of a response.
@@ -294,7 +295,7 @@ func printID(sentence string) func(*client, *identified) error {
 	return func(c *client, v *identified) error { return c.Printf(sentence+"\n", v.ID) }
 }
 
-// pages requests pages of a list until it has most items, or all.
+// pages requests the pages of a list until it has most items, or all items.
 func pages[T any](ctx context.Context, c *client, path string, query url.Values, most int) ([]T, error) {
 	all := []T{}
 	for len(all) < most {
@@ -350,8 +351,8 @@ func ReadDevFile(data string) (*DevFile, error) {
 // answerWithin is the timeout for connecting to a svc dev on this machine.
 const answerWithin = 2 * time.Second
 
-// RunningDev reads dev.json and checks that svc dev accepts connections at one of its addresses,
-// host:port. svc dev does not remove the file when it ends, so the file alone does not prove that svc dev is running.
+// RunningDev reads dev.json and checks that svc dev accepts connections at one of its addresses, host:port. svc dev
+// does not remove the file when it exits, so the file alone does not prove that svc dev is running.
 func RunningDev(data string, address func(*DevFile) string) (*DevFile, error) {
 	d, err := ReadDevFile(data)
 	if err != nil {

@@ -23,7 +23,7 @@ func DeadLettersCommand(w Env) *cobra.Command {
 	return c
 }
 
-// deadLetterData is a dead letter in the form of the API.
+// deadLetterData is a dead letter as the API represents it.
 type deadLetterData struct {
 	ID        string `json:"id"`
 	Topic     string `json:"topic"`

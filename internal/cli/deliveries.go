@@ -18,7 +18,7 @@ import (
 // deliveryPath is the path of a delivery, whose id is the first argument.
 const deliveryPath = "/api/admin/deliveries/{id}"
 
-// deliveryData is a delivery in the form of the API.
+// deliveryData is a delivery as the API represents it.
 type deliveryData struct {
 	ID, EventID, Event, Channel, EndpointID, State string
 	Reason                                         *string
@@ -27,7 +27,7 @@ type deliveryData struct {
 	Attempts                                       []attemptData
 }
 
-// attemptData is an attempt of a delivery.
+// attemptData is one attempt at a delivery.
 type attemptData struct {
 	N         int
 	At, Class string
@@ -81,7 +81,7 @@ func showDeliveries(ctx context.Context, c *client) error {
 	return show(ctx, c, http.MethodGet, deliveryPath, nil, printDelivery)
 }
 
-// ago returns a time in the form of the API. A duration such as 2h means that long before now; other text is unchanged.
+// ago converts a time to the API's format. A duration such as 2h means that long ago; any other text is unchanged.
 func (c *client) ago(text string) string {
 	if lapse, err := ParseLifetime(text); err == nil && lapse > 0 {
 		return Stamp(c.Now().Add(-lapse))
@@ -140,9 +140,9 @@ func printDelivery(c *client, d *deliveryData) error {
 	}, "ATTEMPT", "AT", "MS", "CLASS", "STATUS", "ANSWER")
 }
 
-// svc webhooks and svc alerts send commands to the notifier, and then request their progress.
+// svc webhooks and svc alerts send commands to the notifier, and then poll for their progress.
 
-// progressData is the progress of a command in the form of the API.
+// progressData is the progress of a command as the API represents it.
 type progressData struct {
 	CommandID         string  `json:"commandId"`
 	Verb              string  `json:"verb"`
@@ -158,7 +158,7 @@ type progressData struct {
 // askEvery is the interval between requests for the progress of a command. The API does not push the progress.
 const askEvery = 100 * time.Millisecond
 
-// waitFor adds the flag of the time to wait for an outcome.
+// waitFor adds the flag that sets how long to wait for an outcome.
 func waitFor(preset time.Duration) option {
 	return func(c *client, cmd *cobra.Command) {
 		cmd.Flags().DurationVar(&c.wait, "wait", preset, "time to wait for the outcome; 0: do not wait")
@@ -170,8 +170,8 @@ func order(path string) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error { return c.order(ctx, path) }
 }
 
-// order sends a command and waits for its outcome. It returns an error unless every requested
-// delivery succeeded. With a wait of zero it only reports that the command was sent.
+// order sends a command and waits for its outcome. It returns an error unless every requested delivery succeeded. If
+// the time to wait is zero, it only reports that the command was sent.
 func (c *client) order(ctx context.Context, path string) error {
 	body := map[string]any{}
 	if err := c.addFields(body); err != nil {
@@ -226,7 +226,7 @@ func (c *client) order(ctx context.Context, path string) error {
 // commandPath is the path of a command, whose id is the first argument.
 const commandPath = "/api/admin/commands/{id}"
 
-// printProgress returns a function that prints the progress of a command. asked says that the user requested a stop.
+// printProgress returns a function that prints the progress of a command. asked says whether the user requested a stop.
 func printProgress(asked bool) func(*client, *progressData) error {
 	return func(c *client, p *progressData) error {
 		state := "in progress"
@@ -252,7 +252,7 @@ func (c *client) awaitProgress(ctx context.Context, id string) (p progressData, 
 		var no *refusal
 		raw, err = c.ask(ctx, http.MethodGet, "/api/admin/commands/"+url.PathEscape(id), nil)
 		switch {
-		case errors.As(err, &no) && no.Code == "not_found": // the notifier has not read it yet
+		case errors.As(err, &no) && no.Code == "not_found": // the notifier has not read the command yet
 		case errors.As(err, &no) && no.status == http.StatusServiceUnavailable: // the command is accepted; its progress is currently unknown
 		case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return p, raw, nil
@@ -269,7 +269,7 @@ func (c *client) awaitProgress(ctx context.Context, id string) (p progressData, 
 	}
 }
 
-// outcome returns the state of a delivery and its last attempt. If the delivery cannot be read, outcome returns the
+// outcome returns the state of a delivery and its last attempt. If the delivery cannot be read, outcome returns its
 // parameter otherwise.
 func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 	var d deliveryData

@@ -21,7 +21,7 @@ type field struct {
 type fieldKind struct {
 	words  []string // the accepted texts; nil: any
 	preset string   // default, one of words
-	filled bool     // an empty text is left out of the body; false: a flag that was not given is left out
+	filled bool     // an empty text is omitted from the body; false: only a flag that was not given is omitted
 	add    func(c *cobra.Command, name, usage string)
 	value  func(c *client, text string) (any, error) // nil: the text itself
 }
@@ -111,12 +111,12 @@ func fields(list ...field) option {
 // idField puts the first argument into the body.
 func idField(path string) option { return func(c *client, _ *cobra.Command) { c.idField = path } }
 
-// ifVersion adds the flag of a precondition: the command acts only on this version.
+// ifVersion adds the flag for a precondition: the command changes only the given version.
 func ifVersion(c *client, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.version, "if-version", "", "change it only if it has this `version`")
 }
 
-// required marks the flag of a field that must be given.
+// required marks the flag of a field as required.
 func required(name string) option {
 	return func(_ *client, cmd *cobra.Command) { Require(cmd.Flags(), name) }
 }

@@ -26,7 +26,7 @@ func Variable(flag string) string {
 	return "SVC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Secret marks flags whose value may also be in a file, which the variable SVC_…_FILE names.
+// Secret marks flags whose value may also come from a file, which the variable SVC_…_FILE names.
 func Secret(flags *pflag.FlagSet, names ...string) { annotate(flags, noteSecret, "true", names) }
 
 // Filled rejects an empty file as the value of a secret, because such a file was truncated or never written.
@@ -41,8 +41,8 @@ func Require(flags *pflag.FlagSet, names ...string) {
 // ServerFlags lists flags in a separate section of the help.
 func ServerFlags(flags *pflag.FlagSet, names ...string) { annotate(flags, noteServers, "true", names) }
 
-// Idle marks flags without effect in this run. Their variables are ignored, and a given flag
-// is refused with the reason.
+// Idle marks flags that have no effect in this run. Their variables are ignored, and a given flag is refused with the
+// reason.
 func Idle(flags *pflag.FlagSet, reason string, names ...string) {
 	annotate(flags, noteIdle, reason, names)
 }
@@ -131,7 +131,7 @@ func ruleOf(kind string, err error) error {
 	return err
 }
 
-// flagFaults fills missing flags from the environment, and returns all faults of the flags.
+// flagFaults fills missing flags from the environment, and returns all errors in the flags.
 func (f *frame) flagFaults(flags *pflag.FlagSet) []error {
 	var given []string
 	flags.Visit(func(flag *pflag.Flag) { given = append(given, flag.Name) })
@@ -205,7 +205,7 @@ func explainFlag(c *cobra.Command, err error) error {
 	return Usage(fmt.Errorf("--%s: unknown flag; svc help %s lists the flags", unknown.GetSpecifiedName(), pathBelowRoot(c)))
 }
 
-// WithoutPath removes the path from a file error. The caller names it, or the user has just typed it.
+// WithoutPath removes the path from a file error. The caller names the path, or the user has just typed it.
 func WithoutPath(err error) error {
 	if fault, ok := errors.AsType[*os.PathError](err); ok {
 		return fault.Err

@@ -115,14 +115,14 @@ func helpCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			found, _, err := c.Root().Find(args)
 			if err != nil {
-				return err //nolint:wrapcheck // checked above
+				return err //nolint:wrapcheck // the arguments were checked above
 			}
 			return found.Help()
 		},
 	}
 }
 
-// commandFault returns the error for arguments that name no command.
+// commandFault returns the error for arguments that do not name a command.
 func commandFault(root *cobra.Command, words []string) error {
 	found, rest, err := root.Find(words)
 	if err == nil && len(rest) == 0 {
@@ -215,7 +215,7 @@ func manCommand(now func() time.Time) *cobra.Command {
 		if folder == "" {
 			found, _, err := c.Root().Find(args)
 			if err != nil {
-				return err //nolint:wrapcheck // checked above
+				return err //nolint:wrapcheck // the path was checked above
 			}
 			return doc.GenMan(found, head, c.OutOrStdout())
 		}

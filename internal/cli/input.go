@@ -30,7 +30,7 @@ type input struct {
 // Close implements [io.Closer].
 func (in *input) Close() error { return errors.Join(in.ReadCloser.Close(), in.file.Close()) }
 
-// interruptible returns a reader of in that ends when ctx ends. A plain read of a terminal or pipe would block after
+// interruptible returns a reader of in that stops when ctx ends. A plain read of a terminal or pipe would block after
 // Ctrl-C. Close ends the goroutine that reads ahead, unless that goroutine is blocked in a read; then it ends with the
 // process.
 func interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
@@ -46,7 +46,7 @@ func interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
 	return out
 }
 
-// Pause waits for d. It returns the error of ctx if that ends first.
+// Pause waits for d. It returns the error of ctx if ctx ends first.
 func Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -85,13 +85,13 @@ func (o *listenOptions) run(ctx context.Context, w Env) error {
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve webhooks: %w", err)
 	}
-	if err := <-answered; !errors.Is(err, context.DeadlineExceeded) { // the server closes slow connections
+	if err := <-answered; !errors.Is(err, context.DeadlineExceeded) { // the server itself closes slow connections
 		return err
 	}
 	return nil
 }
 
-// check reads the file of secrets, and returns the faults of the flags.
+// check reads the file with the secrets, and returns the errors in the flags.
 func (o *listenOptions) check() error {
 	var faults []error
 	if slices.Contains(o.secrets, "") {
@@ -113,8 +113,8 @@ func (o *listenOptions) check() error {
 	return errors.Join(faults...)
 }
 
-// readSecrets reads a file with a secret on each line. A file without a secret is a fault: a
-// user who names a file expects verification.
+// readSecrets reads a file with one secret per line. A file without a secret is an error, because a user who names a
+// file expects verification.
 func readSecrets(path string) (secrets []string, err error) {
 	content, err := readSecret(path)
 	if err != nil {

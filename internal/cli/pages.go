@@ -93,7 +93,7 @@ func walls(w Env) *cobra.Command {
 	return c
 }
 
-// wallData is a screen in the form of the API.
+// wallData is a screen as the API represents it.
 type wallData struct{ ID, Label, CreatedAt, URL string }
 
 func printWalls(c *client, all []wallData) error {
@@ -133,7 +133,7 @@ func setLayout(ctx context.Context, c *client) error {
 	if err := json.Unmarshal(content, &drawn); err != nil {
 		return errors.New("FILE: must contain one JSON object as printed by svc admin layout show")
 	}
-	delete(drawn, "version") // the version of the layout that was read
+	delete(drawn, "version") // the output must not contain the version
 	return show(ctx, c, http.MethodPut, layoutPath, drawn, func(c *client, set *struct{ Version int64 }) error {
 		return c.Printf("floor plan set, version %d\n", set.Version)
 	})

@@ -25,12 +25,12 @@ func PrintJSON(out io.Writer, v any) error {
 	return encoder.Encode(v)
 }
 
-// PrintItems prints a list as an object whose items are the list.
+// PrintItems prints a list as an object that has the list in its member items.
 func PrintItems(out io.Writer, list any) error {
 	return PrintJSON(out, map[string]any{"items": list})
 }
 
-// Stamp returns an instant in the form of the API, or "" for the zero time.
+// Stamp formats an instant as the API does, or "" for the zero time.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -53,7 +53,7 @@ func ParseLifetime(text string) (time.Duration, error) {
 	return 0, errors.New("must be a duration such as 90d or 12h")
 }
 
-// tableWriter prints rows for people, in columns as wide as their widest cell.
+// tableWriter prints a readable table whose columns are as wide as their widest cells.
 type tableWriter struct{ out *tabwriter.Writer }
 
 // NewTable returns a table. titles is its first row; without titles the table has no heading.
@@ -114,8 +114,8 @@ func plain(text string) string {
 	}, text)
 }
 
-// Progress reports the progress of long work on standard error. On a terminal it draws a bar,
-// elsewhere it prints a line every few seconds. It is safe for concurrent use.
+// Progress reports the progress of long work on standard error. On a terminal it draws a bar; elsewhere, it prints a
+// line every few seconds. It is safe for concurrent use.
 type Progress struct {
 	out  io.Writer
 	what string // label of the work
@@ -196,13 +196,13 @@ func (p *Progress) Say(line string) {
 	fmt.Fprintln(p.out, line)
 }
 
-// End removes the bar, so the next output starts on an empty line.
+// End removes the bar, so that the next output starts on an empty line.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
 		p.bar.Exit()  //nolint:errcheck // a write to a closed terminal is harmless
-		p.bar.Clear() //nolint:errcheck // same
+		p.bar.Clear() //nolint:errcheck // as above
 	}
 	p.bar, p.ended = nil, true
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestProgress: without a terminal, a line is printed every two seconds. On a terminal, a bar is
-// shown, which End removes.
+// TestProgress: without a terminal, a line is printed every two seconds. On a terminal, a bar is shown until End
+// removes it.
 func TestProgress(t *testing.T) {
 	for name, tt := range map[string]struct {
 		terminal bool

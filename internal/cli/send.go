@@ -34,7 +34,7 @@ type sendOptions struct {
 	json        bool
 }
 
-// sendCommand returns the command svc send, which sends files of HL7 v2 or FHIR to a server.
+// sendCommand returns the command svc send, which sends HL7 v2 or FHIR files to a server.
 func sendCommand(w Env) *cobra.Command {
 	o := &sendOptions{}
 	c := &cobra.Command{
@@ -80,7 +80,7 @@ func (o *sendOptions) addFlags(f *pflag.FlagSet, what string, retryFor time.Dura
 	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
 }
 
-// faults returns the faults of the flags.
+// faults returns the errors in the flags.
 func (o *sendOptions) faults() (faults []error) {
 	for name, n := range map[string]int{"connections": o.connections, "from": o.from} {
 		if n < 1 {

@@ -13,7 +13,7 @@ import (
 	"svc/ingest"
 )
 
-// payload is one body to send: a message of HL7 v2, a body of FHIR, or a body of another feed.
+// payload is one body to send: an HL7 v2 message, a FHIR body, or a body for another feed.
 type payload struct {
 	number int // counted across all files, from 1
 	fhir   bool
@@ -57,14 +57,14 @@ func readPayloads(in io.Reader, each func(payload) error) error {
 			text.Discard(len(b)) //nolint:errcheck // the bytes are buffered
 			continue
 		}
-		if b, _ = text.Peek(1); b[0] > ' ' { //nolint:errcheck // same
+		if b, _ = text.Peek(1); b[0] > ' ' { //nolint:errcheck // the bytes are buffered
 			return errors.New("is neither HL7 v2 nor JSON")
 		}
-		text.Discard(1) //nolint:errcheck // same
+		text.Discard(1) //nolint:errcheck // the bytes are buffered
 	}
 }
 
-// readFHIR calls each for every JSON value of a file: one in a JSON file, one per line in NDJSON.
+// readFHIR calls each for every JSON value of a file: a JSON file has one value; NDJSON has one per line.
 func readFHIR(in io.Reader, each func(payload) error) error {
 	for values := json.NewDecoder(in); ; {
 		var body json.RawMessage
@@ -95,7 +95,7 @@ func readHL7(in io.Reader, each func(payload) error) error {
 		return each(p)
 	}
 	for number := 1; lines.Scan(); number++ {
-		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // concatenated files have byte order marks inside
+		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // concatenated files have byte order marks in the middle
 		switch name := segmentName(segment); {
 		case len(segment) == 0:
 		case name == "FHS", name == "BHS", name == "BTS", name == "FTS":

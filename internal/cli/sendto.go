@@ -30,7 +30,7 @@ type line interface {
 	close()
 }
 
-// finalError is an error that no retry can fix.
+// finalError is an error that a retry cannot fix.
 type finalError struct{ error }
 
 // busyError means that the server asks for a retry after a delay.
@@ -39,7 +39,7 @@ type busyError struct {
 	after time.Duration
 }
 
-// target returns the server of --to.
+// target returns the server that --to names.
 func (o *sendOptions) target() (target, error) {
 	to, err := url.Parse(o.to)
 	if err != nil || to.Host == "" {
@@ -218,10 +218,10 @@ func silent(message []byte) bool {
 	return accept != "AL" && (accept != "" || len(fields) > 15 && len(fields[15]) > 0)
 }
 
-// Feed sends requests of the ingest API to a server, one after the other.
+// Feed sends ingest requests to a server, one after the other.
 type Feed struct{ line *httpLine }
 
-// NewFeed returns the feed of a key into a server.
+// NewFeed returns a Feed that uses a key on a server.
 func NewFeed(base, key string, within time.Duration) *Feed {
 	return &Feed{&httpLine{&http.Client{Timeout: within}, base + "/api/ingest/", key}}
 }
@@ -260,7 +260,7 @@ func (s sent) String() string {
 	return s.code + ": " + s.why
 }
 
-// problemMessage returns the message of an error response, which contains no value of the request.
+// problemMessage returns the message of an error response, which contains no values from the request.
 func problemMessage(body []byte) string {
 	var answer struct{ Error refusal }
 	if json.Unmarshal(body, &answer) != nil || answer.Error.Message == "" {
@@ -269,7 +269,7 @@ func problemMessage(body []byte) string {
 	return answer.Error.Error()
 }
 
-// fhirOutcome returns the refused resources in a response that also has accepted resources.
+// fhirOutcome returns the refused resources in a response that also contains accepted resources.
 func fhirOutcome(body []byte) sent {
 	var answer struct {
 		Data struct {
@@ -292,7 +292,7 @@ func fhirOutcome(body []byte) sent {
 	return sent{code: "HTTP 200 with rejected resources", refused: true, why: strings.Join(broken, "; ")}
 }
 
-// ackOutcome reads the code of an acknowledgment (MSA-1), and the code and location of its errors (ERR-3, ERR-2).
+// ackOutcome reads the code of an acknowledgment (MSA-1), and the codes and locations of its errors (ERR-3, ERR-2).
 func ackOutcome(ack []byte) sent {
 	if len(bytes.TrimSpace(ack)) == 0 {
 		return sent{code: "no acknowledgment was requested"}

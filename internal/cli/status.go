@@ -20,7 +20,7 @@ func FeedCommands(w Env) []*cobra.Command {
 }
 
 // statusCommand returns the command svc status, which prints GET /api/ingest/status for people. Its exit code is 1
-// unless the status is ok. With a source it shows the status of that source.
+// unless the status is ok. With a source as argument, it shows the status of that source.
 func statusCommand(w Env) *cobra.Command {
 	run := func(ctx context.Context, c *client) error {
 		if c.flags.NArg() > 0 {
@@ -135,7 +135,7 @@ func (c *client) sourceStatus(ctx context.Context) error {
 	return err
 }
 
-// sourceNamed returns the id of the only source with a name.
+// sourceNamed returns the id of the source with the given name, which only one source may have.
 func (c *client) sourceNamed(ctx context.Context, name string) (string, error) {
 	var s statusData
 	if err := c.askInto(ctx, http.MethodGet, "/api/ingest/status", nil, &s); err != nil {
@@ -157,7 +157,7 @@ func (c *client) sourceNamed(ctx context.Context, name string) (string, error) {
 	}
 }
 
-// sourceData is what svc status shows of one source.
+// sourceData is what svc status shows about one source.
 type sourceData struct {
 	Source, SourceName string
 	Feeds              []struct {

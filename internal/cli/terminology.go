@@ -46,10 +46,10 @@ const terminologyPath = "/api/admin/terminology"
 // chunkRows is the maximum number of rows in one request.
 const chunkRows = 1000
 
-// listPath matches the start of the path of an error, which contains the index of the row in the request.
+// listPath matches the start of the path in an error, which contains the index of the row in the request.
 var listPath = regexp.MustCompile(`^mappings\[(\d+)\]\.?`)
 
-// imported sums up the result of an import, or of a dry run.
+// imported sums up the results of an import or of a dry run.
 type imported struct {
 	DryRun    bool     `json:"dryRun"`
 	Rows      int      `json:"rows"`
@@ -58,8 +58,7 @@ type imported struct {
 	Faults    []string `json:"faults"`
 }
 
-// importMappings sends the rows of a file. A dry run of all rows comes first, so a file with a fault
-// changes nothing.
+// importMappings sends the rows of a file. A dry run of all rows comes first, so a file with an error changes nothing.
 func importMappings(ctx context.Context, c *client) error {
 	text, err := OpenInput(ctx, c.id)
 	if err != nil {

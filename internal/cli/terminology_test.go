@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRulesAreSaidToPeople: the message explains a rule if its name is not enough.
+// TestRulesAreSaidToPeople: the message explains a rule if the rule's name is not enough.
 func TestRulesAreSaidToPeople(t *testing.T) {
 	var no refusal
 	if err := json.Unmarshal([]byte(`{"message":"See details.","details":[

@@ -92,7 +92,7 @@ var overlapField = fieldKind{
 	},
 }
 
-// webhookData is a webhook in the form of the API.
+// webhookData is a webhook as the API represents it.
 type webhookData struct {
 	ID, URL        string
 	Events         []string
@@ -115,7 +115,7 @@ type webhookData struct {
 	Warnings            []warningData
 }
 
-// warningData is a warning about a setting.
+// warningData is a warning about a webhook's settings.
 type warningData struct{ Code, Path string }
 
 func printWebhooks(c *client, all []webhookData) error {
@@ -193,7 +193,7 @@ func showWebhookDeliveries(ctx context.Context, c *client) error {
 	return showDeliveries(ctx, c)
 }
 
-// replayEvents sends a replay command. A dry run prints the number of deliveries that the replay would make.
+// replayEvents sends a replay command. A dry run prints how many deliveries the replay would make.
 func replayEvents(ctx context.Context, c *client) error {
 	if c.text("dry-run") != "true" {
 		return c.order(ctx, webhookPath+"/replay")

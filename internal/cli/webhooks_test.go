@@ -37,17 +37,17 @@ func newAsked(t *testing.T, answers map[string]string) *asked {
 		a.requests = append(a.requests, strings.TrimSpace(line+" "+string(body)))
 		if !known {
 			w.WriteHeader(http.StatusNotFound)
-			io.WriteString(w, `{"ok":false,"error":{"code":"not_found","message":"There is nothing here."}}`) //nolint:errcheck // to a test
+			io.WriteString(w, `{"ok":false,"error":{"code":"not_found","message":"There is nothing here."}}`) //nolint:errcheck // the client under test checks the response
 			return
 		}
-		io.WriteString(w, `{"ok":true,"data":`+data+`}`) //nolint:errcheck // to a test
+		io.WriteString(w, `{"ok":true,"data":`+data+`}`) //nolint:errcheck // the client under test checks the response
 	}))
 	t.Cleanup(a.Close)
 	return a
 }
 
-// TestWebhookCommands checks the requests, the output and the exit code of each subcommand. An
-// invalid command line must be explained without a request.
+// TestWebhookCommands checks the requests, the output and the exit code of each subcommand. An invalid command line
+// must be explained, and no request may be sent.
 func TestWebhookCommands(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("a secret of the partner's own\n"), 0o600); err != nil {
@@ -87,7 +87,7 @@ func TestWebhookCommands(t *testing.T) {
 		args   []string
 		code   int
 		asks   string // expected requests, separated by line breaks
-		stdout string // part of the output; after = all of it
+		stdout string // part of the output; if it begins with =, the whole output
 		stderr string // part of the output
 	}{
 		"list":              {[]string{"webhooks", "list"}, 0, "GET /api/admin/webhooks", "whk_1", ""},
@@ -147,7 +147,7 @@ func TestWebhookCommands(t *testing.T) {
 	}
 }
 
-// TestEveryVerbPrintsJSON: --json prints the data of the answer unchanged.
+// TestEveryVerbPrintsJSON: --json prints the data in the response unchanged.
 func TestEveryVerbPrintsJSON(t *testing.T) {
 	server := newAsked(t, map[string]string{"GET /api/admin/webhooks": `{"webhooks":[{"id":"whk_1","unknown":1}]}`})
 	code, stdout, _ := say(t, "webhooks", "list", "--json", "--api", server.URL, "--key", "svc_test")
@@ -170,8 +170,8 @@ func TestKeyOfDevGoesNowhereElse(t *testing.T) {
 	}
 }
 
-// TestProgressOutlastsAnOutage: if the API has accepted a command, but cannot report its progress
-// for a moment, that is not reported as a failure.
+// TestProgressOutlastsAnOutage: if the API has accepted a command but cannot report its progress for a moment, the
+// command does not fail.
 func TestProgressOutlastsAnOutage(t *testing.T) {
 	asked := 0
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -38,7 +38,7 @@ func (o *Options) Reach(ctx context.Context, address string) (expires time.Time,
 	return secure.ConnectionState().PeerCertificates[0].NotAfter, nil
 }
 
-// Inspection is how a cluster differs from the required topics and permissions.
+// Inspection is the result of comparing a cluster with the required topics and permissions.
 type Inspection struct {
 	Brokers int
 	Missing []string // topics that do not exist

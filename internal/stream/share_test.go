@@ -47,7 +47,7 @@ func TestShareGoesOn(t *testing.T) {
 	})
 }
 
-// finish writes a record to each partition in a transaction, and ends each transaction as how says.
+// finish writes each value to each partition, all in one transaction, and ends the transaction with how.
 func (r *rig) finish(how kgo.TransactionEndTry, values ...string) {
 	r.t.Helper()
 	c, err := kgo.NewClient(r.cluster.with(kgo.TransactionalID("writer"), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)

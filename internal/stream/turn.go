@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	farBehind   = 2000                   // unapplied inputs from which throughput has priority over latency
-	turnRecords = 10_000                 // maximum records of one poll, and of one transaction unless its inputs have few outputs
+	farBehind   = 2000                   // number of unapplied inputs from which throughput has priority over latency
+	turnRecords = 10_000                 // maximum number of records in one poll, and of one transaction unless its inputs have few outputs
 	turnTime    = 100 * time.Millisecond // minimum duration of a transaction when behind
 	turnFactor  = 5                      // factor by which a transaction lasts longer than the commit interval when behind
 
-	// The client fetches again when everything it has was polled. After a transaction, it therefore has only the first
-	// inputs that arrived in the meantime; the others wait at the broker. Committing these inputs alone would delay the
-	// others by another transaction. Therefore the loop waits for the next fetch, at most for this fraction of the
-	// duration of the last commit.
+	// The client fetches again only once everything that it has fetched is polled. After a transaction, it therefore
+	// has only the first inputs that arrived in the meantime; the others wait at the broker. Committing only the first
+	// inputs would delay the others by another transaction. So the loop waits for the next fetch, at most for this
+	// fraction of the duration of the last commit.
 	awaitPart   = 3
 	awaitAtMost = 5 * time.Millisecond
 )
 
-// runTurn runs one transaction: it polls until there is something to commit and it is time to commit, and commits.
+// runTurn runs one transaction: it polls until there is something to commit and the time has come, and then commits.
 func (l *loop) runTurn(ctx, free context.Context) error {
 	var (
 		fault error
@@ -78,7 +78,7 @@ func (l *loop) reportPassed() {
 	}
 }
 
-// clearRevocation clears a revocation that affected no transaction. Without this, the session would abort the next
+// clearRevocation clears a revocation that did not affect a transaction. Otherwise, the session would abort the next
 // transaction, and the loop would restore everything it owns.
 func (l *loop) clearRevocation(free context.Context) error {
 	if !l.revokedAny {
@@ -94,8 +94,9 @@ func (l *loop) clearRevocation(free context.Context) error {
 	return nil
 }
 
-// timely reports whether the transaction should end now. A single input is committed immediately. Inputs shortly
-// after a commit are collected. When behind, a transaction continues until it has many inputs or has lasted long.
+// timely reports whether the transaction should end now. A single input is committed immediately. Inputs shortly after
+// a commit are collected. If the loop is behind, a transaction continues until it has many inputs or has lasted for a
+// long time.
 func (l *loop) timely(now, begun time.Time, count int) bool {
 	switch {
 	case count == 0 || l.capacity(count) == 0:
@@ -114,8 +115,8 @@ func (l *loop) gathers() time.Duration {
 	return l.cfg.CommitEvery
 }
 
-// capacity returns how many more inputs a transaction accepts. Its outputs are held in memory; inputs with few
-// outputs may be many.
+// capacity returns how many more inputs a transaction accepts. Its outputs are kept in memory, so a transaction may
+// have many inputs only if they have few outputs.
 func (l *loop) capacity(count int) int {
 	if l.cfg.Sparse {
 		return turnRecords
@@ -123,15 +124,15 @@ func (l *loop) capacity(count int) int {
 	return max(turnRecords-count, 0)
 }
 
-// turnTime returns how long a transaction accepts inputs when behind.
+// turnTime returns how long a transaction accepts inputs if the loop is behind.
 func (l *loop) turnTime() time.Duration { return max(turnTime, turnFactor*l.cfg.CommitEvery) }
 
-// patient reports whether transactions accept inputs for a long time: the loop is behind, or it was behind during
-// the current transaction and its input is sparse. A reader of the output of a processor that is catching up is
-// behind after each transaction and catches up immediately, which must not end this mode.
+// patient reports whether transactions accept inputs for a long time: the loop is behind, or it was behind during the
+// current transaction and its input is sparse. A loop that reads the output of a processor that is catching up falls
+// behind after each transaction and catches up immediately; that must not end this mode.
 func (l *loop) patient() bool { return l.behind() || l.cfg.Sparse && l.lagged }
 
-// behind reports whether the log has far more inputs than senders wait for.
+// behind reports whether the log has so many unapplied inputs that throughput has priority over latency.
 func (l *loop) behind() bool { return l.cfg.Stats.Lag.Load() >= farBehind }
 
 func (l *loop) lag() {
@@ -175,7 +176,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 	return at
 }
 
-// touched reports whether a partition has something to write.
+// touched reports whether any partition has something to write.
 func (l *loop) touched() bool {
 	for _, p := range l.parts {
 		if p.dirty || p.rewrite != nil {
@@ -198,9 +199,9 @@ func (l *loop) wakePoll() {
 	l.wake()
 }
 
-// poll waits until the deadline for up to most records. It assigns restored partitions, revokes those that are no
-// longer owned, and applies the records. It returns the number of applied records, and the reason if the state must be
-// dropped. The error ends the session.
+// poll waits until the deadline for up to most records. It assigns restored partitions, revokes partitions that are no
+// longer owned, and applies the records. It returns the number of applied records and, if the state must be dropped,
+// the reason in lost. An error in err ends the session.
 func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (records int, lost, err error) {
 	var fetches kgo.Fetches
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
@@ -239,8 +240,8 @@ func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (records 
 	return countRecords(fetches, l.cfg.Passed != nil), lost, nil
 }
 
-// countRecords returns the number of records that tasks get. markers says that the fetches may include transaction
-// markers.
+// countRecords returns the number of records in the fetches that tasks receive. markers says whether the fetches may
+// include transaction markers.
 func countRecords(fetches kgo.Fetches, markers bool) int {
 	if !markers {
 		return fetches.NumRecords()
@@ -255,7 +256,7 @@ func countRecords(fetches kgo.Fetches, markers bool) int {
 }
 
 // assign adds the restored partitions and revokes those that are no longer owned. It asks the client which partitions
-// are owned, because a session does not call back for each revocation.
+// are owned, because the client does not report every revocation through a callback.
 func (l *loop) assign() error {
 	owned := l.session.Client().CommittedOffsets()[l.cfg.Input]
 	var fault error

@@ -19,15 +19,15 @@ func (c *tally) Apply(r Record) error {
 }
 
 func (c *tally) Outputs(emit func(key, value []byte)) error {
-	if n := c.open.Swap(0); n > c.most.Load() { // one of the partitions of a transaction sees the total
+	if n := c.open.Swap(0); n > c.most.Load() { // in each transaction, one partition sees the total
 		c.most.Store(n)
 	}
 	return c.Task.Outputs(emit)
 }
 
-// The output of a transaction is held in memory, so the number of inputs of a transaction is
-// limited while the loop is far behind. Sparse inputs have little output and are not limited, even
-// after the loop has caught up during the transaction.
+// The output of a transaction is kept in memory, so the number of inputs of a transaction is limited while the loop is
+// far behind. Sparse inputs have little output and are not limited, even after the loop has caught up during the
+// transaction.
 func TestInputsPerTransaction(t *testing.T) {
 	const n = 3*turnRecords - turnRecords/2
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func TestInputsPerTransaction(t *testing.T) {
 	}
 }
 
-// slowOutputs is a task whose outputs last a while, like a commit.
+// slowOutputs is a task whose outputs take a while, as a commit does.
 type slowOutputs struct {
 	Task
 	began chan struct{}
@@ -98,7 +98,7 @@ func TestNextTransactionHasAllInputs(t *testing.T) {
 		send(1)
 		<-began
 		send(1)
-		synctest.Wait() // it is fetched
+		synctest.Wait() // until the input is fetched
 		send(4)
 		r.await("records", 6, stats.Records.Load)
 		if err := stop(); err != nil {
@@ -111,8 +111,8 @@ func TestNextTransactionHasAllInputs(t *testing.T) {
 	})
 }
 
-// A loop with a long commit interval that reads the output of a loop that is catching up is behind
-// after each of its transactions and up to date a moment later. That does not end a transaction.
+// A loop with a long commit interval that reads the output of a loop that is catching up is behind after each of its
+// transactions and up to date a moment later. This must not end a transaction.
 func TestLongCommitIntervalWhileBehind(t *testing.T) {
 	const n = turnRecords + farBehind + 1 // the first poll leaves several inputs
 	synctest.Test(t, func(t *testing.T) {

@@ -44,8 +44,7 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// TestTLSAndUser connects over TLS with a certificate authority of the test, as a user with a
-// password.
+// TestTLSAndUser connects over TLS with the test's certificate authority, as a user with a password.
 func TestTLSAndUser(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Watermark tracks the position of the view of each partition from the announcements of projectors. A server uses it
-// to delay a response until reads show the input.
+// Watermark tracks the position of each partition's view from the announcements of projectors. A server uses it to
+// delay a response until reads include the input.
 type Watermark struct {
 	view *View
 
@@ -29,7 +29,7 @@ type progress struct {
 	generation string
 	position   int64
 	waiting    map[*waiter]struct{}
-	reading    bool // one of the waiters is reading the header for all
+	reading    bool // one of the waiters is reading the header for all waiters
 }
 
 type waiter struct {
@@ -37,14 +37,14 @@ type waiter struct {
 	reached  chan struct{}
 }
 
-// nowhere is the position of a partition whose position is unknown. A complete view without inputs has position -1.
+// nowhere means that the position of a partition is unknown. A complete view without inputs has position -1.
 const nowhere = -2
 
 // headerAfter is how long a waiter trusts announcements, which may get lost,
 // before it reads the header itself.
 const headerAfter = 25 * time.Millisecond
 
-// Watermark returns a watermark without positions. It learns them from announcements while Run
+// Watermark returns a watermark without positions. The watermark learns the positions from announcements while Run
 // runs, and in Wait by reading headers.
 func (b *View) Watermark() *Watermark {
 	return &Watermark{view: b, partitions: map[int32]*progress{}}
@@ -103,9 +103,9 @@ func (f *Watermark) progressOf(partition int32) *progress {
 	return p
 }
 
-// Wait returns when the view of the partition includes the input at the position, or when ctx ends. Wait fails
-// immediately with [ErrAway] or [ErrBehind] if Redis has been unavailable, or no processor has written, for longer than
-// a wait could last. During shorter interruptions it waits.
+// Wait returns when the view of the partition includes the input at the position, or when ctx ends. If Redis has been
+// unavailable, or no processor has written, for longer than a wait could last, Wait fails immediately with [ErrAway] or
+// [ErrBehind]. During shorter interruptions, it waits.
 func (f *Watermark) Wait(ctx context.Context, partition int32, position int64) error {
 	f.mu.Lock()
 	p := f.progressOf(partition)
@@ -154,7 +154,7 @@ func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32
 	f.mu.Unlock()
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the caller handles it
+			return nil //nolint:nilerr // the caller handles the error
 		}
 		return err
 	}
@@ -165,7 +165,7 @@ func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32
 	return h.silence(f.view.redisNow())
 }
 
-// listen passes the messages of a subscription to each until the connection is lost or ctx ends.
+// listen calls each for every message of a subscription until the connection is lost or ctx ends.
 func listen(ctx context.Context, messages *redis.PubSub, each func(message any)) {
 	stop := context.AfterFunc(ctx, func() { messages.Close() }) //nolint:errcheck // closing the subscription ends a read in progress
 	defer func() {
@@ -194,27 +194,27 @@ func listen(ctx context.Context, messages *redis.PubSub, each func(message any))
 // silenceAtMost is the maximum time without messages on a subscription before the connection is checked.
 const silenceAtMost = 5 * time.Second
 
-// Changed notifies watchers that a hospital has a new version, as projectors publish it. Announcements may get lost,
-// so a watcher that must not miss a version must also compare tokens.
+// Changed notifies watchers that a hospital has a new version, when a projector announces one. Announcements may get
+// lost, so a watcher that must not miss a version must also compare tokens.
 type Changed struct {
 	view *View
 
 	mu       sync.Mutex
 	watchers map[string]map[chan string]struct{} // by hospital
 	messages *redis.PubSub                       // nil: not connected
-	wanted   chan struct{}                       // signals that there are watchers, so a connection is needed
+	wanted   chan struct{}                       // signals that there are watchers, which need a connection
 }
 
 // mostNotices is the maximum number of pending notices of one watcher. Further notices are dropped.
 const mostNotices = 1024
 
-// NewChanged returns a Changed. It sends notices while Run runs.
+// NewChanged returns a Changed. A Changed sends notices only while Run runs.
 func NewChanged(b *View) *Changed {
 	return &Changed{view: b, watchers: map[string]map[chan string]struct{}{}, wanted: make(chan struct{}, 1)}
 }
 
-// Watch returns a channel that receives the id of a hospital when that hospital has, or may have, a new version. After
-// ctx ends, nothing is sent. The channel is not closed.
+// Watch returns a channel that receives the id of a hospital when it has, or may have, a new version. After ctx ends,
+// nothing more is sent. The channel is not closed.
 func (c *Changed) Watch(ctx context.Context, hospitals ...string) <-chan string {
 	w := make(chan string, min(2*len(hospitals), mostNotices))
 	c.mu.Lock()

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	poolSize    = 64 // connections, one round trip each; enough for 50,000 reads per second
+	poolSize    = 64 // connections, each with one round trip at a time; enough for 50,000 reads per second
 	poolMinIdle = 2
 )
 
-// newClient returns a client of one Redis or, if the URL has the parameter master_name, of the primary
-// that Sentinel names. met is called with each new connection, also with those to Sentinel. Errors do
-// not quote the URL, because it may have a password.
+// newClient returns a client of one Redis or, if the URL has the parameter master_name, of the primary that Sentinel
+// names. met is called with each new connection, including connections to Sentinel. Errors do not quote the URL,
+// because it may contain a password.
 func newClient(cfg *Config, met func(context.Context, *redis.Conn) error) (*redis.Client, error) {
 	dial, call := dialTimeout, callTimeout
 	if cfg.Patient {
@@ -45,7 +45,7 @@ func newClient(cfg *Config, met func(context.Context, *redis.Conn) error) (*redi
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
 	options.MaxRetries = -1   // readers want the error immediately; writers retry in their own loop
-	options.DialerRetries = 1 // as for MaxRetries
+	options.DialerRetries = 1 // for the same reason as MaxRetries
 	options.PoolSize, options.MinIdleConns = poolSize, poolMinIdle
 	options.DisableIdentity = true
 	options.ContextTimeoutEnabled = true
@@ -54,7 +54,7 @@ func newClient(cfg *Config, met func(context.Context, *redis.Conn) error) (*redi
 	return redis.NewClient(options), nil
 }
 
-// newSentinelClient returns a client that requests the primary from the Sentinels before each dial, and closes its
+// newSentinelClient returns a client that asks the Sentinels for the primary before each dial, and closes its
 // connections to the old primary when the Sentinels announce a new one.
 func newSentinelClient(cfg *Config, met func(context.Context, *redis.Conn) error, dial, call time.Duration) (*redis.Client, error) {
 	options, err := redis.ParseFailoverURL(cfg.URL)
@@ -80,8 +80,8 @@ func newSentinelClient(cfg *Config, met func(context.Context, *redis.Conn) error
 var errURL = errors.New("the URL of Redis must look like redis://user:password@host:6379/0 or rediss://…, " +
 	"with Sentinel redis://sentinel-1:26379/0?master_name=NAME&addr=sentinel-2:26379&username=USER&password=PASSWORD")
 
-// secure adds the certificate authorities of the configuration to those of the URL. A nil conf means that the URL does
-// not request TLS.
+// secure adds the configured certificate authorities to conf, the TLS configuration from the URL. A nil conf means that
+// the URL does not request TLS.
 func (cfg *Config) secure(conf *tls.Config) error {
 	if conf != nil {
 		conf.MinVersion = tls.VersionTLS12

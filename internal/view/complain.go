@@ -17,8 +17,8 @@ const complainEvery = 5 * time.Minute
 //nolint:staticcheck // begins with a name
 var errCluster = errors.New("Redis Cluster is not supported: --redis must name a single Redis, or Sentinels with master_name")
 
-// complain logs a failure that an operator must mend, with the option to check. It is silent about answers that say
-// nothing about the configuration.
+// complain logs a failure that an operator must fix, with the option to check. It ignores responses that say nothing
+// about the configuration.
 func (c *connection) complain(ctx context.Context, err error) {
 	message, which, option := "redis unavailable", "", "--redis"
 	answer, untrusted := redis.Error(nil), (*tls.CertificateVerificationError)(nil)
@@ -35,7 +35,7 @@ func (c *connection) complain(ctx context.Context, err error) {
 	}
 	now := c.now()
 	if last, known := c.complained.Load(message + which); known {
-		if now.Sub(last.(time.Time)).Abs() < complainEvery { //nolint:errcheck // no other type is stored
+		if now.Sub(last.(time.Time)).Abs() < complainEvery { //nolint:errcheck // only times are stored
 			return
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"svc/internal/view"
 )
 
-// TestComplaints: the log names the option of a failure that an operator must mend, at most once in five minutes.
+// TestComplaints: if an operator must fix a failure, the log names the option to check, at most once every five
+// minutes.
 func TestComplaints(t *testing.T) {
 	embedded, err := view.Embed()
 	if err != nil {
@@ -60,7 +61,7 @@ func TestComplaints(t *testing.T) {
 				t.Errorf("log %s", &lines)
 			}
 			if now = now.Add(5 * time.Minute); tt.command != "PING" {
-				return // INFO is asked only on a new connection
+				return // INFO is sent only on a new connection
 			}
 			if ping(); times != 2 {
 				t.Errorf("after five minutes, log %s", &lines)
@@ -69,7 +70,7 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// TestComplaintOfAbsence: an address at which nothing listens is named with its option.
+// TestComplaintOfAbsence: if nothing listens at an address, the log names the address and its option.
 func TestComplaintOfAbsence(t *testing.T) {
 	var lines bytes.Buffer
 	v, err := view.Open(view.Config{URL: "redis://127.0.0.1:1/0", Now: time.Now, Log: slog.New(slog.NewTextHandler(&lines, nil))})

@@ -23,21 +23,21 @@ type connection struct {
 	// closedUntil is set after a call without a response, in Unix ms. Until then, calls fail immediately instead of
 	// each waiting for its timeout.
 	closedUntil atomic.Int64
-	awaySince   atomic.Int64 // end of the first of the consecutive calls without a response, in Unix ms; 0: the last call had a response
+	awaySince   atomic.Int64 // end of the first of several consecutive calls without a response, in Unix ms; 0: the last call had a response
 	reading     atomic.Pointer[clockReading]
 	asked       atomic.Int64 // when the clock of Redis was last queried, in Unix ms of the local clock
-	furthest    sync.Map     // the newest known header by key: string to *atomic.Pointer[header]
+	furthest    sync.Map     // the newest known header, by key: string to *atomic.Pointer[header]
 
 	meeting sync.Mutex
-	process string                   // id of the Redis process; "": it does not report one
-	another atomic.Pointer[newcomer] // the process that responds; nil: none has, or it does not report an id
+	process string                   // id of the Redis process; "": Redis does not report one
+	another atomic.Pointer[newcomer] // the process that responds; nil: no process has responded, or it does not report an id
 }
 
-// newcomer is a Redis process that this connection has met. It may have replaced another one just before, in a restart
-// or a failover to a replica, and its data may be older than that of its predecessor.
+// newcomer is a Redis process that this connection has met. It may just have replaced another process, after a restart
+// or a failover to a replica, and its data may be older than its predecessor's.
 type newcomer struct {
 	at    time.Time // when the process was first met, by its clock
-	first sync.Map  // when the header at a key was last written, as first read: string to time.Time
+	first sync.Map  // the pulse of the header at a key, as first read: string to time.Time
 }
 
 // recordProcess records which Redis process responds on a new connection. A user without permission for INFO, and an embedded
@@ -73,14 +73,14 @@ func (c *connection) recordProcess(ctx context.Context, conn *redis.Conn) error 
 }
 
 // proves reports whether a header that was last written at pulse proves that a processor has checked the data of the
-// newcomer. Processors do so with every pulse, once a second, so any header qualifies that differs from the first one
-// read or is newer than the predecessor can have written.
+// newcomer. Processors check the data with every pulse, once a second. So a header qualifies if it differs from the
+// first one that was read, or if it is newer than any that the predecessor can have written.
 func (n *newcomer) proves(key string, pulse time.Time) bool {
 	if n == nil || pulse.Sub(n.at) > knownWithin {
 		return true
 	}
 	first, _ := n.first.LoadOrStore(key, pulse)
-	return pulse.After(first.(time.Time)) //nolint:errcheck // no other type is stored
+	return pulse.After(first.(time.Time)) //nolint:errcheck // only times are stored
 }
 
 // Close ends the connections.
@@ -96,8 +96,8 @@ func (c *connection) Ping(ctx context.Context) error {
 	return c.call(ctx, func() error { return c.redis.Ping(ctx).Err() })
 }
 
-// call runs one round trip, unless a recent one has failed. A timeout of the caller, or of the connection pool, is no
-// evidence about Redis. Only a failure within the limits of a call makes later calls fail immediately.
+// call makes one round trip, unless a recent round trip has failed. A timeout of the caller, or of the connection pool,
+// is no evidence about Redis. Only if a call fails within its own limits do later calls fail immediately.
 func (c *connection) call(ctx context.Context, do func() error) error {
 	now := c.now()
 	if until := c.closedUntil.Load(); until != 0 && now.UnixMilli() < until {
@@ -129,7 +129,7 @@ func (c *connection) call(ctx context.Context, do func() error) error {
 	return fmt.Errorf("%w: %w", ErrAway, err)
 }
 
-// awayFor returns how long no call has had a response, or 0 if the last call had one.
+// awayFor returns how long calls have gone without a response, or 0 if the last call had one.
 func (c *connection) awayFor() time.Duration {
 	since := c.awaySince.Load()
 	if since == 0 {
@@ -158,7 +158,7 @@ func (c *connection) runScript(ctx context.Context, s *redis.Script, keys []stri
 	return answer, err
 }
 
-// clockReading is a time of Redis and the local time when it arrived.
+// clockReading is a time by the Redis clock, and the local time when it arrived.
 type clockReading struct{ theirs, ours time.Time }
 
 // clockEvery is the interval between readings of the Redis clock, because the address may have moved to another Redis.
@@ -244,7 +244,7 @@ func (c *connection) furthestOf(key string) *atomic.Pointer[header] {
 	if !there {
 		known, _ = c.furthest.LoadOrStore(key, new(atomic.Pointer[header]))
 	}
-	return known.(*atomic.Pointer[header]) //nolint:errcheck // no other type is stored
+	return known.(*atomic.Pointer[header]) //nolint:errcheck // only headers are stored
 }
 
 // storeFurthest stores a header unless a newer one is known.
@@ -261,7 +261,7 @@ func storeFurthest(furthest *atomic.Pointer[header], h *header) {
 	}
 }
 
-// readHeaders reads the headers of some partitions in one round trip. key returns the key of a partition's header.
+// readHeaders reads the headers of some partitions in one round trip. key returns the key of the header of a partition.
 func (c *connection) readHeaders(ctx context.Context, key func(int32) string, partitions ...int32) ([]header, error) {
 	pipe := c.redis.Pipeline()
 	questions := make([]headerQuestion, len(partitions))
@@ -278,8 +278,8 @@ func (c *connection) readHeaders(ctx context.Context, key func(int32) string, pa
 	return all, nil
 }
 
-// faults returns why the partitions 0 to n-1 cannot be read, according to their headers. An input may have been pending
-// for no longer than most.
+// faults returns why the partitions 0 to n-1 cannot be read, according to their headers. most is the longest time that
+// an input may have been pending.
 func (c *connection) faults(ctx context.Context, key func(int32) string, n int32, most time.Duration) (map[int32]error, error) {
 	partitions := make([]int32, n)
 	for i := range partitions {
@@ -333,8 +333,8 @@ func (w *writer) lastFault() error {
 }
 
 // run writes until ctx ends, and returns the error of ctx. It calls write after a signal, after the time that write has
-// returned, and again after a failure. uncertain reports whether Redis may lack what was written before: at the first call,
-// and after a failed one.
+// returned, and again after a failure. uncertain says whether Redis may lack data that was written before. It is true
+// for the first call and after a failed call.
 func (w *writer) run(ctx context.Context, write func(uncertain bool) (next time.Duration, err error)) error {
 	retry := time.Duration(0)
 	for uncertain := true; ; {
@@ -360,7 +360,7 @@ func (w *writer) run(ctx context.Context, write func(uncertain bool) (next time.
 	}
 }
 
-// pause waits for a time, for a signal or for the end of the context.
+// pause waits until a duration has passed, a signal arrives or the context ends.
 func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	if d <= 0 {
 		return

@@ -10,14 +10,14 @@ import (
 
 // Currency reports how current the partitions of a view are for readers.
 type Currency struct {
-	// Behind is the time since the view was last known to have every input of the log, in the partition that is
-	// furthest behind. Processors report each second, so a current view has about a second. Partitions that were never
-	// written do not count. While Redis does not respond, Behind is the time since its last response.
+	// Behind is the time since the view was last known to have every input of the log, for the partition that is
+	// furthest behind. Processors report each second, so for a current view it is about a second. Partitions that were
+	// never written do not count. While Redis does not respond, Behind is the time since its last response.
 	Behind     time.Duration
 	Unreadable int // partitions that cannot be read
 }
 
-// Currency returns how current the partitions 0 to n-1 are.
+// Currency returns how current the view of the partitions 0 to n-1 is.
 func (b *View) Currency(ctx context.Context, n int32) Currency {
 	return b.currency(ctx, b.headerKey, n, b.waitsAtMost)
 }
@@ -53,8 +53,8 @@ func upTo(n int32) []int32 {
 	return all
 }
 
-// Positions returns the offset of the last input in the view of each partition from 0 to n-1, if the view of the
-// partition is whole and belongs to the given generation of the log. The error is [ErrAway].
+// Positions returns the offset of the last input in the view of each partition from 0 to n-1, for each partition whose
+// view is whole and belongs to the given generation of the log. The error is [ErrAway].
 func (b *View) Positions(ctx context.Context, n int32, generation string) (map[int32]int64, error) {
 	headers, err := b.readHeaders(ctx, b.headerKey, upTo(n)...)
 	if err != nil {
@@ -88,8 +88,8 @@ type Memory struct {
 	Policy      string // maxmemory-policy
 }
 
-// Memory returns how much memory Redis uses. The error is [ErrAway], also if the user has no right to
-// INFO, or Redis does not report its memory.
+// Memory returns how much memory Redis uses. The error is [ErrAway], even if the user has no right to INFO or Redis
+// does not report its memory.
 func (c *connection) Memory(ctx context.Context) (m Memory, err error) {
 	var info string
 	if err = c.call(ctx, func() (err error) { info, err = c.redis.Info(ctx, "memory").Result(); return err }); err != nil {

@@ -12,8 +12,8 @@ import (
 	"svc/internal/view/viewtest"
 )
 
-// TestCurrency: a view that is no longer written falls further behind each second, and cannot be
-// read while Redis is unavailable. Each write reports how long its oldest change has waited.
+// TestCurrency: a view that is no longer written falls further behind each second, and cannot be read while Redis is
+// unavailable. Each write reports how long the oldest change in it has waited.
 func TestCurrency(t *testing.T) {
 	server, err := view.Embed()
 	if err != nil {

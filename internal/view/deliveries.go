@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// These are the scripts. Each must be atomic; its comment says why.
+// These are the scripts. Each must be atomic; the comment in the script says why.
 var (
 	//go:embed deliveries.lua
 	deliveriesSource string
@@ -32,8 +32,8 @@ type Delivery struct {
 	Endpoint   string
 	ID         string
 	OccurredAt time.Time // the lists have the newest first
-	// Final and Term rank the versions of a delivery: a final version ranks above others, then a later term above an
-	// earlier one. At equal rank the later write wins.
+	// Final and Term rank the versions of a delivery: a final version ranks above any other, and then a later term
+	// above an earlier one. At equal rank, the later write wins.
 	Final bool
 	Term  int64
 	Value []byte
@@ -60,7 +60,7 @@ const (
 	deliveriesMost  = 100_000 // pending deliveries
 )
 
-// note identifies a field that is stored in addition to the lists: the health of an endpoint, a command.
+// note identifies a field that is stored in addition to the lists, such as the health of an endpoint.
 type note struct{ hospital, kind, id string }
 
 // These are the kinds of notes.
@@ -73,9 +73,9 @@ const (
 	listDeliveries = "deliveries" // by id, with the rank before the value
 )
 
-// Deliveries writes lists of deliveries. While Redis is unavailable, it keeps the latest version of each up to a
-// limit. The lists are derived data. Beyond the limit, deliveries are missing, so the lists no longer count as
-// complete and are rebuilt from the ledger.
+// Deliveries writes lists of deliveries. While Redis is unavailable, it keeps the latest version of each delivery, up
+// to a limit. Above the limit, deliveries are dropped, so the lists no longer count as complete and are rebuilt from
+// the ledger.
 type Deliveries struct {
 	writer
 	view *View
@@ -83,7 +83,7 @@ type Deliveries struct {
 	mu         sync.Mutex
 	deliveries map[string]*Delivery // by hospital and id
 	notes      map[note][]byte
-	waiting    []chan struct{}        // closed once everything queued before is written
+	waiting    []chan struct{}        // closed once everything that was queued before is written
 	most       int                    // maximum number of deliveries
 	lost       map[int32]int          // deliveries dropped because of the limit, by partition
 	partitions map[int32]*listsWriter // partitions that this process owns
@@ -96,7 +96,7 @@ type listsWriter struct {
 	reached int64 // last change in the ledger
 	least   int64 // minimum position that Redis must have
 	count   int64 // minimum count of writes that Redis must have
-	begins  bool  // no signs were written yet
+	begins  bool  // no signs have been written yet
 	lacks   bool  // Redis has lost data: the lists must be rewritten
 }
 
@@ -140,7 +140,7 @@ func (d *Deliveries) PutEpisode(hospital, id string, value []byte) {
 	d.put(note{hospital, noteEpisode, id}, value)
 }
 
-// PutLink queues the target of the link with a token, which is stored for two days.
+// PutLink queues the target of the link that contains a token, which is stored for two days.
 func (d *Deliveries) PutLink(token string, value []byte) {
 	d.put(linkNote(token), value)
 }
@@ -256,7 +256,7 @@ func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, lis
 	return err
 }
 
-// putNotes writes notes and counts a write in each partition. It calls counted with one hospital of each partition.
+// putNotes writes notes and counts a write in each partition. It calls counted with one hospital from each partition.
 func (b *View) putNotes(ctx context.Context, notes map[note][]byte, counted func(hospital string)) error {
 	if len(notes) == 0 {
 		return nil

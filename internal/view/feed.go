@@ -29,7 +29,7 @@ const feedsKept = 7 * 24 * time.Hour
 // Feeds counts what feeds receive, in Redis. The counts are lost with Redis.
 type Feeds struct {
 	view     *View
-	numbered atomic.Int64 // last number of a notice
+	numbered atomic.Int64 // number of the last notice
 }
 
 // Feeds returns the counts of feeds.
@@ -45,7 +45,7 @@ func (f *Feeds) AddFeeds(ctx context.Context, sums map[feeds.Feed]*feeds.Sum) (l
 	return f.AddFeedsAt(ctx, f.view.now(), sums)
 }
 
-// AddFeedsAt is [Feeds.AddFeeds] with the buckets of an earlier time. Earlier sums come first, so that the silence
+// AddFeedsAt adds counts to the buckets of an earlier time. Earlier sums must be added first, so that the silence
 // between two messages is known.
 func (f *Feeds) AddFeedsAt(ctx context.Context, now time.Time, sums map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error) {
 	b := f.view
@@ -162,7 +162,7 @@ func readBucket(number, value string, l feeds.Level) (b feeds.Bucket, err error)
 	var gap int64
 	fields := []any{
 		&b.Received, &b.Applied, &b.Duplicates, &b.Ignored, &b.Rejected, &b.Warnings, &gap,
-		&b.Changed, &b.Unchanged, &b.Unused, &b.Outside, // missing in records of an earlier release
+		&b.Changed, &b.Unchanged, &b.Unused, &b.Outside, // missing in records from an earlier release
 	}
 	_, err = fmt.Sscan(value, fields[:min(len(strings.Fields(value)), len(fields))]...)
 	b.At, b.Gap = time.UnixMilli(n*l.Width.Milliseconds()), time.Duration(gap)*time.Millisecond
@@ -174,14 +174,15 @@ var noticesSource string
 
 var noticesScript = redis.NewScript(noticesSource)
 
-// Refusals, warnings and routine warnings are stored separately, so that many of one kind do not displace the others.
+// Refusals, warnings and routine warnings are stored separately, so that many notices of one kind do not displace the
+// others.
 const (
 	refusals = "r"
 	warnings = "w"
 	routine  = "i"
 )
 
-// noticeKinds are the lists of a feed, in the order of notices.lua.
+// noticeKinds are the kinds of a feed's notices, in the order that notices.lua uses.
 var noticeKinds = []string{refusals, warnings, routine}
 
 // keptNotice is a notice in Redis. Its score is the time in ms.
@@ -229,7 +230,7 @@ func (f *Feeds) addNotices(ctx context.Context, hospital string, all []feeds.Fee
 	return err
 }
 
-// feedName returns the name of a feed within its hospital.
+// feedName returns a name of a feed that is unique within its hospital.
 func feedName(f feeds.Feed) string { return f.Channel + "/" + f.Source }
 
 // Notices returns the newest notices of a feed, newest first: refusals, warnings, and routine warnings.

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// load has the pending changes of a partition, for one flush.
+// load contains the pending changes of a partition for one flush.
 type load struct {
 	partition int32
 	epoch     int
@@ -22,8 +22,8 @@ type load struct {
 	versions  int64 // sum over all hospitals
 	units     map[string]*change
 
-	asOf, waits time.Time // from Freshness, at the position
-	since       time.Time // when the oldest pending change was put; zero: none
+	asOf, waits time.Time // from Freshness, for the position
+	since       time.Time // when the oldest pending change was put; zero: no change is pending
 }
 
 // flush writes everything pending. Failed changes are put back before newer ones, because writing a version twice is
@@ -68,7 +68,7 @@ func (p *Projector) drainLoads() []load {
 		for hospital, u := range l.pending {
 			u.recent = l.last[hospital].encode()
 		}
-		l.fresh.RecordProgress(l.position) // true once this load is written
+		l.fresh.RecordProgress(l.position) // becomes true once this load is written
 		loads = append(loads, load{
 			partition, l.epoch, l.seal, l.position, l.versions, l.pending, l.fresh.AsOf(), l.fresh.Waits(), l.since,
 		})
@@ -95,8 +95,8 @@ func (p *Projector) putBack(loads []load) {
 	}
 }
 
-// writeLoad writes the changes of a partition in pipelines of limited size. The last one ends with the mark. behind
-// reports that changes alone cannot bring the view up to date.
+// writeLoad writes the changes of a partition in pipelines of limited size. The last pipeline ends with the mark.
+// behind reports whether changes alone cannot bring the view up to date.
 func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err error) {
 	pipe := p.view.redis.Pipeline()
 	size := 0
@@ -141,7 +141,7 @@ func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err
 	return behind, err
 }
 
-// These are the scripts. Each must be atomic; its comment says why.
+// These are the scripts. Each must be atomic; the comment in the script says why.
 var (
 	//go:embed claim.lua
 	claimSource string
@@ -160,7 +160,7 @@ const (
 	answerOlder  = 0 // the stored version is newer, so nothing was done
 	answerDone   = 1
 	answerBehind = -1 // the stored version is older than the base of the write, or than the position of the mark
-	answerOther  = -2 // the partition is not claimed by this generation, or not whole
+	answerOther  = -2 // the partition is not claimed by this generation, or is not whole
 )
 
 // loadScripts loads the scripts into Redis, which loses them when it restarts.
@@ -219,8 +219,8 @@ func (p *Projector) write(ctx context.Context, pipe redis.Pipeliner, partition i
 	writeScript.EvalSha(ctx, pipe, keys, args...)
 }
 
-// mark sets the position of a load with its signs, and announces it. With seal, it also marks the partition as whole
-// and removes the data of other generations.
+// mark sets the position and the signs of a load, and announces the position. With seal, it also marks the partition as
+// whole and removes the data of other generations.
 func (p *Projector) mark(ctx context.Context, pipe redis.Pipeliner, load *load) {
 	b := p.view
 	seal, asOf, waiting := 0, "", time.Duration(0)
@@ -228,7 +228,7 @@ func (p *Projector) mark(ctx context.Context, pipe redis.Pipeliner, load *load) 
 		seal = 1
 	}
 	now := b.now()
-	if !load.asOf.IsZero() { // by the clock of Redis, so that network delay does not matter
+	if !load.asOf.IsZero() { // by the Redis clock, so that network delay does not matter
 		asOf = strconv.FormatInt(b.redisNow().Add(load.asOf.Sub(now)).UnixMilli(), 10)
 	}
 	if !load.waits.IsZero() {

@@ -10,8 +10,8 @@ import (
 
 var zero = time.Unix(1_900_000_000, 0)
 
-// TestFreshnessTellsTheTruth draws a growing log, the progress of its reader and requests for its
-// end, in any order. Every result of Freshness must be true of the log.
+// TestFreshnessTellsTheTruth draws a growing log, the progress of its reader, and queries for its end, in any order.
+// Everything that Freshness reports must be true of the log.
 func TestFreshnessTellsTheTruth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var f Freshness
@@ -75,7 +75,7 @@ func TestStandingStill(t *testing.T) {
 	}
 }
 
-// TestNeverAnswered: a log that never answers is unknown since the first request.
+// TestNeverAnswered: the state of a log that never responds is unknown from the first query on.
 func TestNeverAnswered(t *testing.T) {
 	f := FreshnessSince(zero)
 	f.RecordProgress(4)
@@ -85,14 +85,14 @@ func TestNeverAnswered(t *testing.T) {
 	if got := f.Behind(zero.Add(time.Minute)); got != time.Minute || !errors.Is(f.Fault(zero.Add(time.Minute), 0), ErrBehind) {
 		t.Errorf("after a minute without an answer: %v behind", got)
 	}
-	f.RecordEnd(zero.Add(-time.Minute), 5) // time at which the first pending record was written
+	f.RecordEnd(zero.Add(-time.Minute), 5) // the time at which the first pending record was written
 	f.RecordEnd(zero, 9)
 	if got := f.Behind(zero); got != time.Minute || f.Unasked() {
 		t.Errorf("a record has waited for a minute: %v behind", got)
 	}
 }
 
-// TestHeaderFault has the headers that make a partition readable or unreadable.
+// TestHeaderFault checks which headers make a partition readable.
 func TestHeaderFault(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	said := func(pulse, asOf, waiting int) header { // ms ago, ms ago, ms
@@ -126,7 +126,7 @@ func TestHeaderFault(t *testing.T) {
 	}
 }
 
-// TestHeaderOf: a written header can be read, and other bytes make the view incomplete.
+// TestHeaderOf: a written header can be read, and malformed fields make the view incomplete.
 func TestHeaderOf(t *testing.T) {
 	want := header{generation: "g", whole: true, position: 7, versions: 12, signs: signs{time.UnixMilli(9000), time.UnixMilli(8000), 3 * time.Second}}
 	if h := headerOf([]any{"g", "1", "7", "9000 8000 3000", "12"}); h != want {

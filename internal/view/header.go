@@ -15,7 +15,7 @@ import (
 // ErrBehind means that the view may lack inputs that were acknowledged to their senders.
 var ErrBehind = errors.New("the view is behind the log, or its lag is unknown")
 
-// BehindError is an [ErrBehind] with its duration.
+// BehindError is an [ErrBehind] that says for how long.
 type BehindError struct {
 	For time.Duration // how long the view may have lacked inputs; 0: always
 	why string
@@ -29,14 +29,13 @@ func (*BehindError) Is(target error) bool { return target == ErrBehind }
 // These are the limits within which the view of a partition can be read. Healthy processors report each second that no
 // input is missing.
 const (
-	knownWithin = 5 * time.Second // maximum age of the instant up to which no input is missing
+	knownWithin = 5 * time.Second // maximum age of the latest instant up to which no input is known to be missing
 	waitsAtMost = 2 * time.Second // maximum age of the oldest known pending input
 	// DerivedAtMost is waitsAtMost for forecasts and lists, which are derived from verdicts a second later.
 	DerivedAtMost = 3 * time.Second
 )
 
-// header describes the view of a partition. Its instants are by the clock of Redis, which all writers and readers
-// share.
+// header describes the view of a partition. Its times are by the Redis clock, which all writers and readers share.
 type header struct {
 	generation string
 	whole      bool
@@ -51,7 +50,7 @@ type header struct {
 	signs
 }
 
-// isBefore reports whether the header is older than an earlier response; nil means that there was none.
+// isBefore reports whether the header is older than an earlier response; nil means that there was no earlier response.
 func (h *header) isBefore(earlier *header) bool {
 	return earlier != nil && h.generation == earlier.generation &&
 		(h.position < earlier.position || h.versions != 0 && h.versions < earlier.versions)
@@ -61,11 +60,11 @@ func (h *header) isBefore(earlier *header) bool {
 type signs struct {
 	pulse   time.Time     // when the signs were written; zero: never
 	asOf    time.Time     // instant up to which the view has every input of the log
-	waiting time.Duration // age of the oldest input that the view lacks
+	waiting time.Duration // how long the oldest missing input has been pending
 }
 
-// fault returns why a partition cannot be read, or nil. It is the only place that decides this: a view that is not
-// known to be current cannot be read. An input may have been pending for no longer than most.
+// fault returns why a partition cannot be read, or nil. This function alone decides: a view that is not known to be
+// current cannot be read. most is the longest time that an input may have been pending.
 func (h *header) fault(now time.Time, most time.Duration) error {
 	switch {
 	case !h.whole:
@@ -130,7 +129,7 @@ func headerOf(fields []any) header {
 	return h
 }
 
-// decodeSigns reads three numbers of milliseconds: pulse and asOf since 1970, and waiting.
+// decodeSigns decodes three numbers of milliseconds: pulse and asOf (both since 1970), and waiting.
 func decodeSigns(text string) (signs, bool) {
 	words := strings.Fields(text)
 	if len(words) != 3 {
@@ -146,7 +145,7 @@ func decodeSigns(text string) (signs, bool) {
 	return signs{time.UnixMilli(ms[0]), time.UnixMilli(ms[1]), time.Duration(ms[2]) * time.Millisecond}, true
 }
 
-// readable returns why the partition of a header cannot be read, or nil.
+// readable returns why a header's partition cannot be read, or nil.
 func (b *View) readable(h *header) error {
 	switch {
 	case b.cfg.Current:
@@ -184,13 +183,13 @@ func (b *View) Progress(ctx context.Context, hospital string) (Progress, error) 
 	return p, nil
 }
 
-// Freshness computes the instant up to which everything in a log has been processed. [Freshness.Ended] records the
-// end of the log at an instant, [Freshness.Reached] the progress of its reader. Thus a log without new records
-// differs from a stuck reader.
+// Freshness computes the instant up to which everything in a log has been processed. [Freshness.RecordEnd] records the
+// end of the log at an instant; [Freshness.RecordProgress] records the progress of the log's reader. So a log without
+// new records can be told apart from a stuck reader.
 type Freshness struct {
 	since    time.Time // instant since which the log is queried; zero: unknown
 	position int64     // position reached by the reader
-	any      bool      // a position was reached
+	any      bool      // the reader has reached a position
 	asOf     time.Time
 	ends     []logEnd // ends not yet reached, oldest first
 }
@@ -201,11 +200,11 @@ type logEnd struct {
 	last int64
 }
 
-// endsAtMost is the maximum number of ends that are kept while a reader is stuck. Beyond it, every second end is
+// endsAtMost is the maximum number of ends that are kept while a reader is stuck. Above that number, every other end is
 // dropped, except the oldest and the newest.
 const endsAtMost = 32
 
-// FreshnessSince returns the Freshness of a log that is queried from an instant on. If the log never responds, its
+// FreshnessSince returns the Freshness for a log that is queried from an instant on. If the log never responds, its
 // state counts as unknown since that instant.
 func FreshnessSince(at time.Time) Freshness { return Freshness{since: at} }
 
@@ -248,8 +247,8 @@ func (f *Freshness) Waits() time.Time {
 	return f.ends[0].at
 }
 
-// Fault returns why the state made from the log is not current, or nil. A record may be pending for no longer than
-// most; 0 means 2 s, the limit of verdicts.
+// Fault returns why the state derived from the log is not current, or nil. most is the longest time that a record may
+// be pending; 0 means 2 s, the limit for verdicts.
 func (f *Freshness) Fault(now time.Time, most time.Duration) error {
 	waiting, unknown := time.Duration(0), time.Duration(0)
 	if waits := f.Waits(); !waits.IsZero() {
@@ -276,8 +275,8 @@ func (f *Freshness) Behind(now time.Time) time.Duration {
 // Unasked reports whether the log has not responded yet.
 func (f *Freshness) Unasked() bool { return f.asOf.IsZero() && len(f.ends) == 0 }
 
-// lastKnown returns the instant up to which everything has been processed or, before the first such instant, the
-// instant since which the log is queried. The zero time means that both are unknown.
+// lastKnown returns the instant up to which everything has been processed or, if there is no such instant yet, the
+// instant since which the log has been queried. The zero time means that both are unknown.
 func (f *Freshness) lastKnown() time.Time {
 	if f.asOf.IsZero() {
 		return f.since
@@ -285,7 +284,7 @@ func (f *Freshness) lastKnown() time.Time {
 	return f.asOf
 }
 
-// PartitionFaults returns an error with the number of failing partitions and the fault of the first.
+// PartitionFaults returns an error with the number of failing partitions and the fault of the first one.
 func PartitionFaults(faults map[int32]error, all int) error {
 	if len(faults) == 0 {
 		return nil

@@ -18,7 +18,7 @@ var limitSource string
 
 var limitScript = redis.NewScript(limitSource)
 
-// TakeTokens implements [limit.Source]. The buckets are in Redis. If Redis loses them, they are full again.
+// TakeTokens implements [limit.Source]. The buckets are in Redis. If Redis loses a bucket, it is full again.
 func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want float64) (taken bool, left float64, err error) {
 	answer, err := b.runScript(ctx, limitScript, []string{b.prefix + "limit:" + caller}, r.PerSecond, r.Burst, want)
 	if err != nil {
@@ -50,8 +50,8 @@ func (b *View) StoreUses(ctx context.Context, keys map[string]time.Time) error {
 	return b.call(ctx, func() error { return b.redis.HSet(ctx, b.usedKey(), args...).Err() })
 }
 
-// Used returns when API keys were last used. A key without a known use is absent: it was never
-// used, or Redis has lost its data since.
+// Used returns when API keys were last used. A key without a known use is absent: either it was never used, or Redis
+// has lost its data since then.
 func (b *View) Used(ctx context.Context, ids []string) (map[string]time.Time, error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -16,14 +16,14 @@ import (
 )
 
 // Lists reads the lists that [Deliveries] writes. While it is unknown whether the lists of a hospital are complete, a
-// read returns both an error and the entries that it found, which some callers use.
+// read returns an error together with the entries that it found, because some callers use them.
 type Lists struct{ view *View }
 
 // Lists returns a reader of the lists.
 func (b *View) Lists() *Lists { return &Lists{b} }
 
-// Listed returns for each partition whether its lists have all deliveries of the ledger; false
-// after Redis has lost them.
+// Listed returns, for each partition, whether its lists contain all deliveries in the ledger. After Redis has lost the
+// lists, that is false.
 func (l *Lists) Listed(ctx context.Context, partitions []int32) ([]bool, error) {
 	headers, err := l.view.readHeaders(ctx, l.view.listedKey, partitions...)
 	if err != nil {
@@ -36,22 +36,21 @@ func (l *Lists) Listed(ctx context.Context, partitions []int32) ([]bool, error) 
 	return all, nil
 }
 
-// SetListed writes that the lists of a partition have all deliveries of the ledger. A new generation begins, whose
-// count of writes is not compared with an earlier generation.
+// SetListed marks the lists of a partition as containing all deliveries in the ledger. A new generation begins; its
+// count of writes is not compared with that of an earlier generation.
 func (l *Lists) SetListed(ctx context.Context, partition int32) error {
 	return l.view.call(ctx, func() error {
 		return l.view.redis.HSet(ctx, l.view.listedKey(partition), fieldWhole, "1", fieldGeneration, rand.Text()).Err()
 	})
 }
 
-// Faults returns for which of the partitions 0 to n-1 the lists cannot be read, and why. The error
-// is [ErrAway].
+// Faults returns which of the partitions 0 to n-1 have lists that cannot be read, and why. The error is [ErrAway].
 func (l *Lists) Faults(ctx context.Context, n int32) (map[int32]error, error) {
 	return l.view.faults(ctx, l.view.listedKey, n, DerivedAtMost)
 }
 
-// fault returns why the lists of a hospital may be incomplete, or nil. It is called after reading them, so that lists
-// that Redis loses in between are not mistaken for empty lists.
+// fault returns why the lists of a hospital may be incomplete, or nil. It is called after the lists are read, so that
+// lists that Redis has lost in the meantime are not mistaken for empty lists.
 func (l *Lists) fault(ctx context.Context, hospital string) error {
 	if !l.view.cfg.Current {
 		return nil
@@ -85,9 +84,9 @@ func ParseMark(text string) (m Mark, ok bool) {
 // scanBatch is the number of deliveries that one round trip reads.
 const scanBatch = 200
 
-// ScanDeliveries passes deliveries of a hospital, or of one endpoint, to each, newest first, until each returns
-// false. It includes those after a mark that occurred in [since, until). Zero times mean no limit. As with all reads
-// of lists, an error may mean that some deliveries were missing or outdated.
+// ScanDeliveries calls each for the deliveries of a hospital or of one endpoint, newest first, until each returns
+// false. It includes the deliveries after a mark that occurred in [since, until). A zero time means no limit. As with
+// all reads of lists, an error may mean that some deliveries were missing or outdated.
 func (l *Lists) ScanDeliveries(
 	ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, each func(m Mark, value []byte) bool,
 ) error {
@@ -120,8 +119,8 @@ func (l *Lists) ScanDeliveries(
 	}
 }
 
-// passDeliveries passes the deliveries of rows after a mark, and moves the mark, so that no delivery is passed twice
-// if newer ones arrive between two batches. It returns the last result of each.
+// passDeliveries calls each for the deliveries in rows that come after a mark, and advances the mark, so that no
+// delivery is passed twice if newer deliveries arrive between two batches. It returns the last result of each.
 func (l *Lists) passDeliveries(
 	ctx context.Context, hospital string, rows []redis.Z, behind *Mark, each func(m Mark, value []byte) bool,
 ) (more bool, err error) {
@@ -171,7 +170,7 @@ func (l *Lists) Command(ctx context.Context, hospital, id string) ([]byte, error
 	return l.read(ctx, note{hospital, noteCommand, id})
 }
 
-// Link returns the target of the link with a token, or nil if the link is unknown.
+// Link returns the target of the link that contains a token, or nil if the link is unknown.
 func (l *Lists) Link(ctx context.Context, token string) ([]byte, error) {
 	return l.field(ctx, linkNote(token))
 }
@@ -206,23 +205,25 @@ func (l *Lists) field(ctx context.Context, n note) (value []byte, err error) {
 }
 
 // linkNote returns the key of a link's target. The key contains a hash of the token, so the data in Redis is not
-// sufficient to acknowledge an alert. The key has no hospital, because a request for a link does not name one.
+// sufficient to acknowledge an alert. The key does not contain a hospital, because a request for a link does not name
+// one.
 func linkNote(token string) note {
 	sum := sha256.Sum256([]byte("svc.v1 link " + token))
 	return note{"", noteLink, hex.EncodeToString(sum[:16])}
 }
 
-// The lists of a partition have a header like the view. The header says whether the lists include the whole ledger, and
-// how far the notifier of the partition has read its log. It is evaluated like every header.
+// The lists of a partition have a header, as the view does. The header says whether the lists include the whole ledger,
+// and how far the partition's notifier has read its log. It is evaluated in the same way as the view's header.
 
-// ListPulse is how far the notifier of a partition has read its log.
+// ListPulse is how far a partition's notifier has read its log.
 type ListPulse struct {
 	Reached int64 // offset after the last change in the ledger
-	End     int64 // end of the log when it was queried; negative: it did not respond
+	End     int64 // end of the log when it was queried; negative: the log did not respond
 }
 
 // Pulse reports the partitions of this process, as of an instant before the ends of their logs were queried. Call it
-// every second, because otherwise the lists are not read. Everything queued before is written before the report.
+// every second; otherwise, the lists cannot be read. Everything that was queued before the call is written before the
+// report.
 func (d *Deliveries) Pulse(at time.Time, partitions map[int32]ListPulse) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -263,8 +264,8 @@ func (d *Deliveries) Fault(now time.Time) error {
 }
 
 // Lacks reports whether Redis has lost some of the lists of an owned partition, or whether the previous owner did not
-// write all of them. If so, all lists must be put again, followed by [Deliveries.Complete]. Until then, no signs are
-// written.
+// write all of them. If so, all lists must be put again, and then [Deliveries.Complete] must be called. Until then, no
+// signs are written.
 func (d *Deliveries) Lacks(partition int32) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -272,7 +273,7 @@ func (d *Deliveries) Lacks(partition int32) bool {
 	return w != nil && w.lacks
 }
 
-// Complete records that Redis has all lists of a partition.
+// Complete records that all lists of a partition have been put.
 func (d *Deliveries) Complete(partition int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -281,7 +282,7 @@ func (d *Deliveries) Complete(partition int32) {
 	}
 }
 
-// listSigns are the signs to write after the lists of a partition, by the local clock.
+// listSigns are the signs to write after the lists of a partition; their times are by the local clock.
 type listSigns struct {
 	signs
 	of      *listsWriter
@@ -309,7 +310,7 @@ func (d *Deliveries) drainSigns() map[int32]listSigns {
 	return all
 }
 
-// putSigns writes the signs, by the clock of Redis.
+// putSigns writes the signs, with their times by the Redis clock.
 func (d *Deliveries) putSigns(ctx context.Context, all map[int32]listSigns) error {
 	b := d.view
 	if len(all) == 0 {
@@ -328,7 +329,7 @@ func (d *Deliveries) putSigns(ctx context.Context, all map[int32]listSigns) erro
 	return nil
 }
 
-// putSign writes the signs of a partition, unless its lists lack something.
+// putSign writes the signs of a partition, unless its lists are incomplete.
 func (d *Deliveries) putSign(ctx context.Context, partition int32, s *listSigns) error {
 	d.mu.Lock()
 	count, least, begins := s.of.count, s.of.least, 0

@@ -17,8 +17,8 @@ import (
 	"svc/internal/view/viewtest"
 )
 
-// In any sequence of faults of Redis and its connection, a read returns an error or exactly one
-// committed version, never a mixture. At the end it returns the last version.
+// In any sequence of faults of Redis and the connection, a read returns an error or exactly one committed version,
+// never a mixture. At the end, a read returns the last version.
 func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 	embedded, err := view.Embed()
 	if err != nil {
@@ -29,7 +29,7 @@ func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 	gate := viewtest.NewGate(t, embedded.URL())
 	run := 0
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := checks.Value.Set("25"); err != nil { // each check waits 0.1 s for real connections
+		if err := checks.Value.Set("25"); err != nil { // each check waits for 0.1 s, because the connections are real
 			t.Fatal(err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 			}
 		}
 		gate.Open()
-		commit(0) // so that a write detects a loss, instead of a check a second later
+		commit(0) // so that a write detects a loss of data, not a check a second later
 		end, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		for {

@@ -10,8 +10,8 @@ import (
 	"svc/internal/view"
 )
 
-// During an update of the processors, an older build without the field recent may write versions in
-// alternation with a newer one. Then all rooms are read.
+// During an update of the processors, an older build without the field recent may write versions in alternation with a
+// newer build. In that case, all rooms are read.
 func TestOlderWriter(t *testing.T) {
 	embedded, err := view.Embed()
 	if err != nil {

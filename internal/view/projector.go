@@ -13,10 +13,10 @@ type Unit struct {
 	Hospital string
 	Version  int64
 	Chart    []byte           // encoded
-	Rooms    map[int32][]byte // encoded; only those that changed since the last projection; nil: the room was removed
-	// LocalSettings has the encoded records that administrators see in lists, by name; like Rooms, only those that
-	// changed. Names with the prefix [CodePrefix] have a separate hash, because there are many and most lists do not
-	// need them.
+	Rooms    map[int32][]byte // encoded; only rooms that changed since the last projection; nil: the room was removed
+	// LocalSettings has the encoded records that administrators see in lists, by name. Like Rooms, it has only those
+	// that changed. Records whose names begin with [CodePrefix] have a separate hash, because there are many of them
+	// and most lists do not need them.
 	LocalSettings map[string][]byte
 }
 
@@ -25,17 +25,18 @@ type Projection struct {
 	Partition int32
 	Position  int64 // last processed input; -1: none
 	// Whole means that Units has all hospitals of the partition with all their rooms. The first projection of a
-	// partition is whole, and so is the first after a call of rebuild.
+	// partition is whole, and so is the first one after a call of rebuild.
 	Whole bool
 	Units []Unit
 }
 
-// Projector writes the view after each commit. Put queues the changes and does not block. Only the latest state of
-// each hospital is kept, so an unavailable Redis costs memory for one view and never a commit.
+// Projector writes the view after each commit. Put queues the changes and does not block. Only the latest state of each
+// hospital is kept, so while Redis is unavailable, the projector needs memory for at most one view, and commits
+// continue.
 type Projector struct {
 	writer
-	// Written gets the position of each write that Redis has acknowledged, and how long the oldest change of that write
-	// was pending. Set it before Run; nil: unused.
+	// Written is called with the position of each write that Redis has acknowledged, and with how long the oldest
+	// change in that write was pending. Set it before Run; it may be nil.
 	Written func(partition int32, position int64, waited time.Duration)
 
 	view       *View
@@ -54,13 +55,13 @@ type partitionBuffer struct {
 	position int64     // position to announce
 	dirty    bool      // there are changes to write or announce
 	since    time.Time // when the oldest unwritten change was put; zero: none
-	seal     bool      // pending is the whole partition: claim it first, mark it whole afterwards
+	seal     bool      // pending has the whole partition: claim the partition first, and mark it whole afterwards
 	asked    bool      // a whole projection was requested but has not arrived
 	versions int64     // sum of the versions in last
 	epoch    int       // number of the whole projection that pending builds on
 	written  int64     // position that Redis has acknowledged; -1: none
-	// writtenVersions is the sum of the versions that Redis has acknowledged. Changes by timers increase it without a
-	// new position.
+	// writtenVersions is the sum of the versions that Redis has acknowledged. Changes that timers cause increase it
+	// without a new position.
 	writtenVersions int64
 	fresh           Freshness
 	pulse           bool // write the partition's header even without changes
@@ -85,8 +86,9 @@ const (
 	noBase     = int64(-1)
 )
 
-// Projector returns a projector for a generation of the log, which is the id of its topic. It calls rebuild when the
-// view of a partition must be rewritten. The whole projection follows later through Put; rebuild must not block.
+// Projector returns a projector for a generation of the log, which is the id of its topic. The projector calls rebuild
+// when the view of a partition must be rewritten. The whole projection follows later through Put; rebuild must not
+// block.
 func (b *View) Projector(generation string, rebuild func(partition int32)) *Projector {
 	return &Projector{
 		writer: newWriter("the view", b.cfg.Log), view: b, generation: generation, rebuild: rebuild,
@@ -135,7 +137,7 @@ func (p *Projector) Put(projection Projection) {
 	p.signal()
 }
 
-// merge returns the receiver and a newer change merged into one. The receiver may be nil.
+// merge returns the receiver merged with a newer change. The receiver may be nil.
 func (c *change) merge(newer *change) *change {
 	if c == nil || newer.base == noBase {
 		return newer
@@ -146,7 +148,7 @@ func (c *change) merge(newer *change) *change {
 	}
 }
 
-// mergeMaps returns two maps of changes merged into one; the newer value wins.
+// mergeMaps merges two maps of changes; the newer value wins.
 func mergeMaps[K comparable](older, newer map[K][]byte) map[K][]byte {
 	if len(older) == 0 {
 		return newer
@@ -156,9 +158,9 @@ func mergeMaps[K comparable](older, newer map[K][]byte) map[K][]byte {
 	return all
 }
 
-// Pulse reports that this process owned its partitions at an instant. ends has, for some of them, the end of the log at
-// that instant: the offset after the last input. Call Pulse each second, because otherwise a view that must be current
-// cannot be read.
+// Pulse reports that this process owned its partitions at an instant. ends has, for some of the partitions, the end of
+// the log at that instant: the offset after the last input. Call Pulse each second; otherwise, a view that must be
+// current cannot be read.
 func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,7 +176,7 @@ func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
 // Fault returns why the view cannot be written, or nil.
 func (p *Projector) Fault() error { return p.lastFault() }
 
-// Release drops a partition that another owner writes from now on.
+// Release drops a partition, because another owner writes it from now on.
 func (p *Projector) Release(partition int32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,7 +187,7 @@ func (p *Projector) Release(partition int32) {
 func (p *Projector) Run(ctx context.Context) error {
 	nextCheck := p.view.now()
 	return p.run(ctx, func(uncertain bool) (time.Duration, error) {
-		if uncertain { // another Redis may be responding
+		if uncertain { // a different Redis may be responding
 			if err := p.view.loadScripts(ctx); err != nil {
 				return 0, err
 			}
@@ -203,8 +205,8 @@ func (p *Projector) Run(ctx context.Context) error {
 	})
 }
 
-// checkHeaders requests a whole projection of every partition whose header is missing, belongs to another generation,
-// or is older than the writes that Redis has acknowledged.
+// checkHeaders requests a whole projection of every partition whose header is missing, belongs to a different
+// generation, or is older than the writes that Redis has acknowledged.
 func (p *Projector) checkHeaders(ctx context.Context) error {
 	p.mu.Lock()
 	partitions := slices.Sorted(maps.Keys(p.partitions))
@@ -236,8 +238,8 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 	return nil
 }
 
-// requestWhole drops the pending changes of a partition and requests a whole projection from its owner. An epoch of
-// -1 requests it even if an earlier request is pending.
+// requestWhole drops the pending changes of a partition and requests a whole projection from its owner. An epoch of -1
+// requests the projection even if an earlier request is pending.
 func (p *Projector) requestWhole(partition int32, epoch int) {
 	p.mu.Lock()
 	l := p.partitions[partition]

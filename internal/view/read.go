@@ -25,8 +25,8 @@ type Snapshot struct {
 	Position int64  // last input in the state
 	Chart    string // encoded
 	Rooms    []Room // ascending by ID
-	// Partial means that the snapshot builds on an earlier state: Rooms has only the rooms that changed since, and Gone
-	// those that were removed. All other rooms are unchanged.
+	// Partial means that the snapshot builds on an earlier state: Rooms has only the rooms that have changed since
+	// then, and Gone has those that were removed. All other rooms are unchanged.
 	Partial bool
 	Gone    []int32
 }
@@ -37,8 +37,8 @@ type Room struct {
 	Chart string // encoded
 }
 
-// readConsistent reads a header and a hospital at one moment. A pipeline may read them at different moments of a rewrite;
-// if so, a transaction reads both again.
+// readConsistent reads a header and a hospital as of the same moment. A pipeline may read them at different moments of
+// a rewrite; in that case, a transaction reads both again.
 func readConsistent[T any](b *View, read func(redis.Pipeliner) (T, error)) (T, error) {
 	found, err := read(b.redis.Pipeline())
 	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
@@ -55,9 +55,9 @@ func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
 	})
 }
 
-// token adds its commands to a pipeline and runs it. It also returns further fields of the hospital at the same
-// version; a missing field is empty. It is not a script, because an embedded Redis needs 250 µs for a script and 45 µs
-// for these two calls.
+// token adds its commands to a pipeline and runs the pipeline. It also returns the fields of the hospital that more
+// names, at the same version; a missing field is empty. token does not use a script, because an embedded Redis needs
+// 250 µs for a script and 45 µs for these two calls.
 func (b *View) token(ctx context.Context, pipe redis.Pipeliner, hospital string, more ...string) (Token, []string, error) {
 	partition := b.partitionOf(hospital)
 	question := b.askHeader(ctx, pipe, b.headerKey(partition))
@@ -98,7 +98,7 @@ func (b *View) Read(ctx context.Context, hospital string) (Snapshot, error) {
 	return snapshot(fields)
 }
 
-// read adds its commands to a pipeline and runs it. It returns the hash of the hospital.
+// read adds its commands to a pipeline and runs the pipeline. It returns the hash of the hospital.
 func (b *View) read(ctx context.Context, pipe redis.Pipeliner, hospital string) (map[string]string, error) {
 	partition := b.partitionOf(hospital)
 	question := b.askHeader(ctx, pipe, b.headerKey(partition))
@@ -145,12 +145,12 @@ func roomID(field string) (int32, bool) {
 	return int32(id), is && err == nil
 }
 
-// CodePrefix begins the names of the records of the worklist of codes.
+// CodePrefix is the prefix of the names of records in the worklist of codes.
 const CodePrefix = "code/"
 
-// LocalSettings returns the encoded records that administrators of a hospital see in lists, by name, and
-// their version. With codes it adds the worklist of codes. It is one transaction in one round
-// trip. The errors are as in Read.
+// LocalSettings returns the encoded records that administrators of a hospital see in lists, by name, and their version.
+// If codes is true, the worklist of codes is included. LocalSettings makes one round trip with one transaction. The
+// errors are those of [View.Read].
 func (b *View) LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, Token, error) {
 	partition := b.partitionOf(hospital)
 	pipe := b.redis.TxPipeline()
@@ -168,14 +168,14 @@ func (b *View) LocalSettings(ctx context.Context, hospital string, codes bool) (
 	return all, token, nil
 }
 
-// Whole is everything that the view stores about one hospital. Checks compare it with the log.
+// Whole is everything that the view stores about one hospital. svc verify compares it with the log.
 type Whole struct {
 	Snapshot
 	LocalSettings map[string]string
 	Foreign       []string // fields in the hash of the hospital that the projector never writes, ascending
 }
 
-// Whole returns everything about one hospital at one moment, in one round trip. The errors are those of [View.Read].
+// Whole returns everything about one hospital as of one moment, in one round trip. The errors are those of [View.Read].
 func (b *View) Whole(ctx context.Context, hospital string) (*Whole, error) {
 	partition := b.partitionOf(hospital)
 	pipe := b.redis.TxPipeline()
@@ -200,7 +200,7 @@ func (b *View) Whole(ctx context.Context, hospital string) (*Whole, error) {
 	return w, nil
 }
 
-// Hospitals returns the hospitals of a partition in the view, ascending.
+// Hospitals returns the hospitals that the view contains for a partition, ascending.
 func (b *View) Hospitals(ctx context.Context, partition int32) ([]string, error) {
 	var members []string
 	err := b.call(ctx, func() (err error) {

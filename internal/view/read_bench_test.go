@@ -55,9 +55,9 @@ func (charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
 	return schemas.RoomChartCodec.DecodeInto([]byte(encoded), r)
 }
 
-// changing is a view in which the unit changes with every read. It alternates between two hospitals
-// in Redis as successive versions. Both were equal at version 7, so a reader of one may get the
-// other as changes since version 7.
+// changing is a view in which the unit changes with every read. It alternates between two hospitals in Redis as if they
+// were successive versions of one. Both were equal at version 7, so a reader of one hospital may get the other as
+// changes since version 7.
 type changing struct {
 	charts
 	hospitals [2]string
@@ -114,13 +114,12 @@ func busy(b *testing.B, hospital string, version int64, now, arrived acuity.Inst
 	return u
 }
 
-// BenchmarkRead compares the read endpoints with a bare handler on the same router and Redis
-// client. The handler checks the same key, reads the same bytes and writes the same answer. The
-// benchmark runs on the embedded Redis, or on the one at E2E_REDIS.
+// BenchmarkRead compares the read endpoints with a bare handler on the same router and Redis client. The handler checks
+// the same key, reads the same bytes and writes the same response. The benchmark runs on the embedded Redis, or on the
+// Redis at E2E_REDIS.
 //
-// In "one-changed", one room changes with every request; in "all-changed", every room does. "one"
-// sends requests in sequence, "many" in parallel. Requests that read the same change share the
-// work.
+// In "one-changed", one room changes with every request; in "all-changed", every room does. "one" sends requests in
+// sequence, "many" in parallel. Requests that read the same change share the work.
 func BenchmarkRead(b *testing.B) {
 	url := os.Getenv("E2E_REDIS")
 	if url != "" && !strings.Contains(url, "://") {
@@ -198,7 +197,7 @@ func BenchmarkRead(b *testing.B) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 			w.WriteHeader(http.StatusOK)
-			w.Write(body) //nolint:errcheck // a recorder
+			w.Write(body) //nolint:errcheck // a recorder's writes do not fail
 		})
 		return r
 	}

@@ -10,11 +10,12 @@ import (
 	"strconv"
 )
 
-// recent holds the rooms of a hospital that differ between the versions from and to, as of to. A reader with any
-// version between the two applies these rooms and then has version to.
+// recent has the rooms of a hospital that changed between the versions from and to, as they are at version to. A reader
+// that has any version in that range applies these rooms to get version to.
 //
 // It describes the log, not the content of Redis, so it remains true when Redis loses data. It is written together with
-// version to and is valid only with it. A release without recent does not update it; readers ignore the outdated value.
+// version to and is valid only for that version. A release that does not know recent does not update it; readers ignore
+// the outdated value.
 type recent struct {
 	from, to int64
 	rooms    []recentRoom // oldest change first
@@ -26,8 +27,8 @@ type recentRoom struct {
 	chart   []byte // encoded; nil: the room was removed
 }
 
-// recentBytes is the maximum size of recent: about eight rooms of five factors. It is small because each change writes
-// it, and each reader that requests changes reads it. A reader with an older version reads all rooms.
+// recentBytes is the maximum size of recent: about eight rooms with five factors each. It is small because every change
+// writes recent, and every reader that requests changes reads it. A reader with an older version reads all rooms.
 const recentBytes = 2 << 10
 
 // add adds the rooms that the next version changed. If the size exceeds recentBytes, add drops the oldest rooms.
@@ -102,14 +103,14 @@ func decodeRecent(b []byte) (recent, bool) {
 	return r, ok
 }
 
-// ReadSince is Read for a reader that has an earlier state. If the view has the changes since, it returns only the
-// changed rooms, otherwise all. It needs one round trip, and another one if all rooms are needed. With the zero Token
-// it is Read.
+// ReadSince returns the state of a hospital to a reader that has an earlier state. If the view has the changes since
+// then, ReadSince returns only the changed rooms, and all rooms otherwise. It needs one round trip, and another one if
+// all rooms are needed. With a zero Token, it is the same as Read.
 func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Snapshot, error) {
 	if since == (Token{}) {
 		return b.Read(ctx, hospital)
 	}
-	// One command returns fields of one version.
+	// A single command returns fields of the same version.
 	token, fields, err := b.token(ctx, b.redis.Pipeline(), hospital, fieldPosition, fieldChart, fieldRecent)
 	if errors.Is(err, ErrBehind) {
 		return Snapshot{}, err
@@ -122,7 +123,7 @@ func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Sna
 	return b.Read(ctx, hospital)
 }
 
-// snapshotSince returns the changes since an earlier state, or false if the fields do not have them.
+// snapshotSince returns the changes since an earlier state, or false if the fields do not contain them.
 func snapshotSince(since, token Token, position, chart, changes string) (Snapshot, bool) {
 	s := Snapshot{Token: token, Chart: chart, Partial: true}
 	var err error

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A reader with any version since recent.from gets the newest version by applying the rooms of
-// recent. recent covers as many versions as its size limit permits.
+// A reader that has any version from recent.from on gets the newest version by applying the rooms of recent. recent
+// covers as many versions as its size limit permits.
 func TestRecentLeadsToTheNewest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		version := rapid.Int64Range(0, 9).Draw(t, "first")
@@ -71,7 +71,7 @@ func taken(rooms map[int32]string, r *recent) map[int32]string {
 	return rooms
 }
 
-// Bytes of another build cause no panic, and are not decoded as a recent.
+// Bytes from a different build do not cause a panic, and are not decoded as a recent.
 func TestRecentOfOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")
@@ -83,7 +83,7 @@ func TestRecentOfOthers(t *testing.T) {
 	encoded := r.encode()
 	for n := range len(encoded) {
 		read, ok := decodeRecent(encoded[:n])
-		if whole := n == 2 || n == len(encoded)-2; ok != whole { // the end is between rooms
+		if whole := n == 2 || n == len(encoded)-2; ok != whole { // the bytes end between two rooms
 			t.Errorf("%d of %d bytes are read as %+v, %v", n, len(encoded), read, ok)
 		}
 	}

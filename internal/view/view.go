@@ -52,24 +52,24 @@ var (
 
 // Config configures the view.
 type Config struct {
-	// URL of Redis: redis://user:password@host:6379/0, or rediss:// for TLS. With the parameter
-	// master_name the host is a Sentinel, each addr is another one, and username and password are
-	// parameters as well. The user needs keys ~svc:*, channels &svc:* and +hmget +hget +hgetall +hset
-	// +hdel +del +sadd +srem +smembers +zadd +zrem +zcard +zrange +zrevrangebyscore +pexpire +time
-	// +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select.
+	// URL is the address of Redis: redis://user:password@host:6379/0, or rediss:// for TLS. With the parameter
+	// master_name, the host is a Sentinel, each addr parameter is a further Sentinel, and username and password are
+	// parameters, too. The user needs keys ~svc:*, channels &svc:* and +hmget +hget +hgetall +hset +hdel +del +sadd
+	// +srem +smembers +zadd +zrem +zcard +zrange +zrevrangebyscore +pexpire +time +evalsha +script|load +publish
+	// +subscribe +unsubscribe +ping +multi +exec +hello +auth +select.
 	URL string
-	// CAFile has the certificate authorities for rediss; empty: the system's.
+	// CAFile contains the certificate authorities for rediss; if it is empty, the system's are used.
 	CAFile string
-	// Prefix of all keys and channels; "svc:" if empty.
+	// Prefix is the prefix of all keys and channels; if empty, it is "svc:".
 	Prefix string
 	// Partition returns the partition of the log that a hospital belongs to.
 	Partition func(hospital string) int32
 	Now       func() time.Time
 	Log       *slog.Logger
-	// Patient gives each call 30 s, for commands that may run at the lowest priority of the machine.
+	// Patient gives each call 30 s, for commands that may run at the machine's lowest priority.
 	Patient bool
-	// Current restricts reads of hospitals to partitions that are known to lack no input, according to
-	// [Projector.Pulse]. Reads of other partitions return [ErrBehind].
+	// Current restricts reads of hospitals to partitions that are known to be current, according to [Projector.Pulse].
+	// Reads of other partitions return [ErrBehind].
 	Current bool
 }
 
@@ -105,8 +105,8 @@ func Open(cfg Config) (*View, error) {
 	return &View{c, keys{cfg.Prefix, cfg.Partition}, cfg, waitsAtMost}, nil
 }
 
-// Derived returns a view on the same connections with an additional word in the prefix of its keys. It shares no keys
-// with this view, and is used for data that is derived from verdicts.
+// Derived returns a view on the same connections with an additional word in the prefix of its keys. The new view does
+// not share keys with this view, and is used for data that is derived from verdicts.
 func (b *View) Derived(word string) *View {
 	derived := *b
 	derived.prefix += word
@@ -122,14 +122,14 @@ func (b *View) Dated() *View {
 	return &dated
 }
 
-// go-redis logs errors to standard error, although its callers get them.
+// go-redis logs errors to standard error, although its callers also get them.
 var silence sync.Once
 
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// The fields. A header has generation, whole, position, signs and versions. The hash of a hospital has
+// These are the fields. A header has generation, whole, position, signs and versions. The hash of a hospital has
 // generation, version, position, chart, recent changes, and one field per room.
 const (
 	fieldGeneration = "g"
@@ -189,7 +189,7 @@ func (k *keys) orderKey(hospital, endpoint string) string {
 	return k.of(hospital, "sent") + ":" + endpoint
 }
 
-// noteKey returns the key of a hash with notes of a kind. A command and a link have separate hashes, because each
+// noteKey returns the key of the hash with the notes of a kind. A command and a link have separate hashes, because each
 // expires independently.
 func (k *keys) noteKey(n note) string {
 	key := k.of(n.hospital, n.kind)
