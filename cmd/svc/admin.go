@@ -28,7 +28,7 @@ import (
 	"svc/schemas/ledger"
 )
 
-// office returns the administration of users and links. Each change is recorded as an act.
+// office returns the administration of users and links. It records each change in the audit log.
 func (h *service) office() *users.Office {
 	office := h.settings.Office(h.audit.Record, h.now)
 	office.Refusals = h.refusals
@@ -55,7 +55,7 @@ func (d directory) Hospitals() (ids []string) {
 	return ids
 }
 
-// wallOffice returns the administration of walls. Each change is recorded as an act.
+// wallOffice returns the administration of walls. It records each change in the audit log.
 func (h *service) wallOffice() *walls.Office {
 	return &walls.Office{Register: h.settings.Walls, Seen: h.settings.Seen, Put: h.settings.PutWall, Audit: h.audit.Record, Now: h.now}
 }
@@ -94,14 +94,14 @@ func guard(c *config.Config) *egress.Guard {
 	return egress.New(egress.Config{Allow: c.EgressAllow, Loopback: c.EgressLoopback})
 }
 
-// order appends a command to the ledger of the notifier.
+// order appends a command to the notifier's ledger.
 func (h *service) order(ctx context.Context, c *outbound.Command) error {
 	begun := outbound.Progress{ID: c.ID, Hospital: c.Hospital, Verb: c.Verb, UpdatedAt: c.At}
 	key, value, err := ledger.Encode(nil, &outbound.Order{Command: *c, Progress: begun, Position: -1})
 	if err != nil {
 		return fmt.Errorf("encode command: %w", err)
 	}
-	// Best effort. The note precedes the order, so it is never newer than the notifier's note.
+	// This is best effort. The note is written before the order, so it never replaces a note of the notifier.
 	if text, fault := json.Marshal(begun); fault == nil {
 		h.redis.WriteCommand(ctx, c.Hospital, c.ID, text) //nolint:errcheck // the lists are derived data
 	}
@@ -110,12 +110,12 @@ func (h *service) order(ctx context.Context, c *outbound.Command) error {
 	return err
 }
 
-// testDelivery returns the id of the delivery that a test of a webhook creates.
+// testDelivery returns the id of the delivery that a webhook test creates.
 func testDelivery(c *outbound.Command) string {
 	if c.Channel != outbound.ChannelWebhook {
 		return ""
 	}
-	e, err := event.Test(c, 0) // the level is in the body of the event, not in its id
+	e, err := event.Test(c, 0) // the level affects only the body of the event, not its id
 	if err != nil {
 		return ""
 	}

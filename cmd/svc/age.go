@@ -13,7 +13,7 @@ import (
 	"svc/schemas"
 )
 
-// These are the bounds of the histograms of the stages: the upper bounds of the first and of the last bucket.
+// These are the upper bounds of the first and the last bucket in the histograms of the stages.
 const (
 	leastStage = time.Millisecond
 	mostStage  = 17 * time.Minute
@@ -52,8 +52,8 @@ func (h *service) measureStages(c *stream.Config, p *view.Projector, spans *view
 	}
 }
 
-// watchAges publishes the age of the oldest observation of each partition, whether or not a processor owns it. Call
-// Applied for each change in the verdicts topic.
+// watchAges publishes the age of the oldest pending observation of each partition, whether or not a processor owns it.
+// Call Applied for each change in the verdicts topic.
 func (h *service) watchAges() *projection.Ages {
 	ages := projection.NewAges(h.partitions, h.now)
 	h.Run("ages", func(ctx context.Context) error {

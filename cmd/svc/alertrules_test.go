@@ -9,8 +9,8 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestAlertRules runs the cases of each alert with promtool: series for which the alert must fire,
-// and series for which it must not.
+// TestAlertRules runs the test cases of each alert with promtool: some series must make the alert fire, and others must
+// not.
 func TestAlertRules(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), runtimes.Debian(t, "prometheus", "usr/bin/promtool"), "test", "rules", "rules_test.yaml")

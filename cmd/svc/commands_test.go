@@ -41,8 +41,8 @@ func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), faults.String()
 }
 
-// TestFaultsOfACommandLine: all faults are reported together on standard error, one per line. The
-// command does not start.
+// TestFaultsOfACommandLine: all errors are reported together on standard error, one per line. The command does not
+// start.
 func TestFaultsOfACommandLine(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "none")
 	for name, tt := range map[string]struct {
@@ -116,9 +116,8 @@ func TestFaultsOfACommandLine(t *testing.T) {
 	}
 }
 
-// TestFlagWinsOverVariables: a flag takes precedence over its variable, and over the variable of
-// another flag with the same purpose. A user who names a server must not reach the server of the
-// environment.
+// TestFlagWinsOverVariables: a flag takes precedence over its variable, and over the variable of another flag with the
+// same purpose. A user who names a server must not reach the server that the environment names.
 func TestFlagWinsOverVariables(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -180,8 +179,8 @@ func writeDevFile(t *testing.T, dir string, d *cli.DevFile) {
 	}
 }
 
-// TestSvcDevHasEnded: dev.json remains when svc dev ends. A command that uses it then reports that
-// svc dev has ended, instead of an address that does not answer.
+// TestSvcDevHasEnded: dev.json remains when svc dev exits. A command that uses the file then reports that svc dev has
+// exited, not that an address does not respond.
 func TestSvcDevHasEnded(t *testing.T) {
 	ended := httptest.NewServer(nil)
 	ended.Close()

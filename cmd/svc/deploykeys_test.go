@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// keysOf are the keys that each part of an installation needs. No other part gets them.
+// keysOf are the keys that each part of an installation needs. Each part gets only the keys in its entry.
 var keysOf = map[string]string{
 	"ingest": "pseudonym secrets", "notify": "secrets", "admin": "secrets", "process": "", "read": "secrets", "verify": "",
 }
 
-// TestDeployGivesEachRoleItsKeys: Kubernetes, systemd and Compose give each role a separate secret
-// with only the keys that the role needs.
+// TestDeployGivesEachRoleItsKeys: Kubernetes, systemd and Compose give each role its own secret with only the keys that
+// the role needs.
 func TestDeployGivesEachRoleItsKeys(t *testing.T) {
 	t.Parallel()
 	named := func(pattern, text string) string {

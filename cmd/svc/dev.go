@@ -75,7 +75,7 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 			}
 			h.Run("demo", func(ctx context.Context) error { return demo.Run(ctx, h.notified) })
 		}
-		began = w.Now() // nothing was received yet, and the past of the demo ends
+		began = w.Now() // before anything is received; the past of the demo ends now
 		return []func(context.Context) error{public.Run, front.Run}, nil
 	})
 }
@@ -95,7 +95,7 @@ func seedDemo(ctx context.Context, h *service, demo *devserver.Demo) error {
 	return nil
 }
 
-// appendReceived returns a function that appends a request as if it had been received at an earlier time.
+// appendReceived returns a function that appends a request as if it had been received earlier.
 func appendReceived(loader *stream.Loader, partitions int32, pseudonyms ingest.Pseudonyms) devserver.Append {
 	return func(feed, hospital string, zone *time.Location, at time.Time, body []byte) error {
 		o := &acuity.Observation{Hospital: hospital, ReceivedAt: acuity.At(at), Channel: acuity.Channel(feed), Source: devserver.DemoSource}
@@ -126,7 +126,7 @@ func devConfig(d *devserver.Server, o *devserver.Options) *config.Config {
 	}
 }
 
-// devRoles returns the dependencies of the greeting on the roles of a process that began at an instant.
+// devRoles returns what the greeting needs from the roles of a process that began at the given time.
 func devRoles(h *service, front *engines.Front, began time.Time) *devserver.Roles {
 	models := h.models().Watermark()
 	return &devserver.Roles{

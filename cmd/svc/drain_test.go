@@ -19,7 +19,7 @@ import (
 	"svc/internal/lifecycle"
 )
 
-// front serves the routes of ingest, and those of every process, on one connection.
+// front serves the routes of svc ingest and the routes that every process has, on one connection.
 func front(t *testing.T, scopes ...access.Scope) (conn net.Conn, token string) {
 	t.Helper()
 	key, token := access.Mint(access.Key{Hospital: "north", Scopes: scopes}, time.Now())
@@ -54,9 +54,8 @@ func front(t *testing.T, scopes ...access.Scope) (conn net.Conn, token string) {
 	return conn, token
 }
 
-// TestRefusedBodiesAreRead: a client may send a whole body before it reads the answer. It then
-// finds an answer, regardless of how early the request was refused, and the connection remains
-// open.
+// TestRefusedBodiesAreRead: a client may send the whole body before it reads the response. It must then get a response,
+// no matter how early the request was refused, and the connection must remain open.
 func TestRefusedBodiesAreRead(t *testing.T) {
 	const large = 12 << 20
 	length := fmt.Sprintf("Content-Length: %d\r\n", large)

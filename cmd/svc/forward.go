@@ -12,8 +12,8 @@ import (
 	"svc/internal/httpapi"
 )
 
-// forwardWrites makes this process serve the operations of svc ingest, too, by forwarding them to --ingest-url, so that
-// one address serves the whole API. forwardWrites reports whether the operations are available, served by this process
+// forwardWrites makes this process serve the operations of svc ingest as well, by forwarding them to --ingest-url, so
+// that one address serves the whole API. It reports whether the operations are available, either served by this process
 // or forwarded.
 func (h *service) forwardWrites() bool {
 	if h.router.Match(chi.NewRouteContext(), http.MethodPost, "/api/ingest/staffing") {
@@ -46,7 +46,7 @@ type forwarder struct {
 }
 
 // ServeHTTP implements [http.Handler]. If svc ingest does not respond, the response is 503: nothing was acknowledged,
-// and the request can safely be repeated.
+// and it is safe to repeat the request.
 func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	proxy := httputil.ReverseProxy{
 		Transport: f.transport,

@@ -21,7 +21,7 @@ import (
 func reader(to string) *service {
 	full := routed()
 	h := &service{config: &config.Config{}, shell: full.shell, now: full.now, Process: full.Process, log: slog.New(slog.DiscardHandler)}
-	h.config.IngestURL, _ = url.Parse(to) //nolint:errcheck // of the test
+	h.config.IngestURL, _ = url.Parse(to) //nolint:errcheck // the test passes a valid address
 	h.createRouter()
 	readapi.Mount(h.router, readapi.Config{Shell: h.shell})
 	readapi.MountAudit(h.router, h.shell, nil, nil)
@@ -42,20 +42,20 @@ func TestOneAddressServesAll(t *testing.T) {
 	}
 }
 
-// TestForward sends a request through a reader. The answer must come from svc ingest unchanged,
-// with each header once, and svc ingest must get the client's address.
+// TestForward sends a request through a reader. The response must come from svc ingest unchanged, with each header
+// once, and svc ingest must see the client's address.
 func TestForward(t *testing.T) {
 	var got *http.Request
 	var body string
 	ingest := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = r
-		text, _ := io.ReadAll(r.Body) //nolint:errcheck // of the test
+		text, _ := io.ReadAll(r.Body) //nolint:errcheck // an incomplete body fails the comparison
 		body = string(text)
 		w.Header().Set("X-Request-Id", r.Header.Get("X-Request-Id"))
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Retry-After", "7")
 		w.WriteHeader(http.StatusTooManyRequests)
-		io.WriteString(w, `{"ok":false}`) //nolint:errcheck // of the test
+		io.WriteString(w, `{"ok":false}`) //nolint:errcheck // the client under test reads the response
 	}))
 	defer ingest.Close()
 	h := reader(ingest.URL)
@@ -85,8 +85,8 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// TestForwardWithoutIngest: while svc ingest does not answer, the answer is 503 with Retry-After in
-// an envelope.
+// TestForwardWithoutIngest: while svc ingest does not respond, the reader returns 503 with Retry-After, in the
+// envelope.
 func TestForwardWithoutIngest(t *testing.T) {
 	h := reader("http://127.0.0.1:1")
 	h.forwardWrites()

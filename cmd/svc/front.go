@@ -20,7 +20,7 @@ import (
 	"svc/readapi"
 )
 
-// registryPath is the path of the read-only registry of the build.
+// registryPath is the path of the read-only schema registry for this build.
 const registryPath = "/registry"
 
 // operations returns the operations of all roles, because the description of the API does not depend on the roles of a
@@ -89,7 +89,7 @@ func (h *service) wireShares() *limit.Share {
 // strangersBurst is the burst of requests without a key, in seconds of their rate.
 const strangersBurst = 30
 
-// servers returns the public servers. Each is a function that serves until its context ends, and then finishes open
+// servers returns the public servers. Each is a function that serves until its context ends, and then completes open
 // requests.
 func (h *service) servers(needs config.Need) (servers []func(context.Context) error) {
 	if needs&config.NeedHTTP != 0 {

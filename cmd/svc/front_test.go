@@ -47,8 +47,8 @@ func routed() *service {
 	return h
 }
 
-// TestEveryPathHasTheEnvelope requests paths that no role serves. For any method and path, each
-// answer is in the envelope, except those of the health checks.
+// TestEveryPathHasTheEnvelope requests paths that no role serves. For any method and path, the response must be in the
+// envelope, unless the path is a health check.
 func TestEveryPathHasTheEnvelope(t *testing.T) {
 	h := routed()
 	for name, tt := range map[string]struct {

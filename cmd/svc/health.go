@@ -16,11 +16,11 @@ type healthCheck struct {
 	name      string
 	roles     string
 	fails     string // condition under which the check fails
-	meanwhile string // effect on callers
+	meanwhile string // effect on callers while it fails
 }
 
-// healthChecks has all reasons, in the order of docs/reference/health.md. A role registers the check itself with
-// [lifecycle.Health.Add].
+// healthChecks lists all health checks, in the order of docs/reference/health.md. A role registers the check itself
+// with [lifecycle.Health.Add].
 var healthChecks = []healthCheck{
 	{
 		"start", "every role",
@@ -77,10 +77,10 @@ var healthChecks = []healthCheck{
 	{"notify", "notify", "the process has acquired no partition since its start", "nothing, if another process owns the partitions"},
 }
 
-// settling has the checks that fail at every start.
+// settling lists the checks that fail during every start.
 var settling = []string{"start", "view", "lists", "forecast", "processing", "verdict", "notify"}
 
-// newProcess returns a process without loops. within is the time limit for open requests at the shutdown.
+// newProcess returns a process without loops. within is the time limit for completing open requests during shutdown.
 func newProcess(within time.Duration) *lifecycle.Process {
 	names := make([]string, len(healthChecks))
 	for i := range healthChecks {
@@ -91,7 +91,7 @@ func newProcess(within time.Duration) *lifecycle.Process {
 	return p
 }
 
-// checkProcessing returns a check that fails while an input is pending for longer than most. 0 means the limit of
+// checkProcessing returns a check that fails while an input is pending for longer than most. 0 means the limit for
 // verdicts, after which reads return 503.
 func checkProcessing(v *projection.Projection, most time.Duration) func(context.Context) error {
 	return func(context.Context) error { return view.PartitionFaults(v.Faults(most)) }

@@ -9,7 +9,7 @@ import (
 	"svc/internal/testkit/docpage"
 )
 
-// TestHealthPage compares docs/reference/health.md with the checks.
+// TestHealthPage compares docs/reference/health.md with the health checks.
 func TestHealthPage(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| check | role | not ready when | meanwhile |\n|---|---|---|---|\n")
@@ -19,7 +19,7 @@ func TestHealthPage(t *testing.T) {
 	docpage.Hold(t, "../../docs/reference/health.md", "health", table.String(), *update)
 }
 
-// TestSettlingChecksExist: each settling check is in the table, because add panics on other names.
+// TestSettlingChecksExist: each settling check is in the table, because add panics for other names.
 func TestSettlingChecksExist(t *testing.T) {
 	t.Parallel()
 	for _, name := range settling {

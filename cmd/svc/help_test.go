@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestHelpTree compares the help of every command with testdata/help.txt, so that a change of the
-// command line is detected.
+// TestHelpTree compares the help of every command with testdata/help.txt, so that any change in the command line is
+// noticed.
 func TestHelpTree(t *testing.T) {
 	const path = "testdata/help.txt"
 	var all bytes.Buffer
@@ -56,7 +56,7 @@ func TestFlagsHaveTwoDashes(t *testing.T) {
 			if f.Shorthand != "" {
 				t.Errorf("%s has the short flag -%s", c.CommandPath(), f.Shorthand)
 			}
-			if tried && f.Name[0] != 'h' { // -h exists, so pflag reads these differently
+			if tried && f.Name[0] != 'h' { // -h exists, so pflag parses such flags differently
 				return
 			}
 			tried = true
@@ -114,7 +114,7 @@ func TestManualPages(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	each(tree(env{}), func(c *cobra.Command) {
-		if c.Hidden || c.Name() == "help" { // cobra writes no page for them
+		if c.Hidden || c.Name() == "help" { // cobra does not write a page for these commands
 			return
 		}
 		path := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"

@@ -26,7 +26,7 @@ import (
 	"svc/schemas"
 )
 
-// wireIngest wires svc ingest, which turns requests into observations and responds to senders from the tail of the
+// wireIngest wires svc ingest, which turns requests into observations and builds its responses from the tail of the
 // verdicts topic.
 func wireIngest(_ context.Context, h *service) error {
 	applied := stream.NewApplied(answered)
@@ -77,8 +77,7 @@ func wireIngest(_ context.Context, h *service) error {
 	return h.addMLLP(ingest.NewMessages(config))
 }
 
-// answered returns the value of a record if the record is the change that an input caused, with the offset of that
-// input.
+// If a record is a change that an input caused, answered returns the record's value and the offset of that input.
 func answered(r stream.Record) (value []byte, input int64, ok bool) {
 	if !schemas.IsChange(r.Key) {
 		return nil, 0, false
@@ -90,8 +89,8 @@ func answered(r stream.Record) (value []byte, input int64, ok bool) {
 	return r.Value, head.Offset, true
 }
 
-// factsAtMost is the maximum size of an observation in bytes. It is half of the maximum record size of the topic, so
-// that a later release may add fields to each record.
+// factsAtMost is the maximum size of an observation in bytes. It is half of the topic's maximum record size, so that a
+// later release may add fields to each record.
 const factsAtMost = 4 << 20
 
 // observationLog implements [ingest.Log] on the observations topic.
@@ -118,7 +117,7 @@ func (l observationLog) Append(ctx context.Context, o *acuity.Observation) (inge
 	}
 	key := []byte(schemas.ObservationKey(o).String())
 	span := l.tracer.Send(ctx, l.topic, o.Hospital)
-	parent := span.Traceparent() //nolint:contextcheck // the span has its context
+	parent := span.Traceparent() //nolint:contextcheck // the span has its own context
 	at, err := l.publisher.AppendTraced(ctx, key, value, schemas.Partition(key, l.partitions), parent)
 	span.Sent(at.Partition, at.Offset, err)
 	if err != nil {
@@ -127,7 +126,7 @@ func (l observationLog) Append(ctx context.Context, o *acuity.Observation) (inge
 	return ingest.Position(at), nil
 }
 
-// repeated returns a function that finds the change that the first occurrence of a repeated request made.
+// repeated returns a function that, for a repeated request, finds the change that the original request caused.
 func repeated(log verdict.Log) ingest.Repeated {
 	return func(ctx context.Context, hospital string, version int64, at acuity.Instant) (acuity.Change, error) {
 		change, err := log.Change(ctx, hospital, version, at)
@@ -202,7 +201,7 @@ func senderOf(s *settings.Store) func(access.Key) hl7.Sender {
 	}
 }
 
-// addMLLP adds a front for each address of --mllp.
+// addMLLP adds a front for each address in --mllp.
 func (h *service) addMLLP(messages *ingest.Messages) (err error) {
 	counts := &mllp.Counts{}
 	registerMLLPMetrics(h.metrics, counts)

@@ -109,8 +109,8 @@ func (h *service) allReady() bool {
 	return true
 }
 
-// TestKeysOfAnInstallation: the first start sets the keys of the installation. A process with
-// another key does not become ready, and reports which key differs.
+// TestKeysOfAnInstallation: the first start sets the keys of the installation. A process with a different key does not
+// become ready, and reports which key differs.
 func TestKeysOfAnInstallation(t *testing.T) {
 	i := newInstallation(t)
 	first, _ := i.start("ingest", nil)
@@ -146,8 +146,8 @@ func TestKeysOfAnInstallation(t *testing.T) {
 	}
 }
 
-// TestFirstStartsAtOnce: processes with different keys start at the same time on an empty
-// installation. One of them sets the key, and the others report a difference.
+// TestFirstStartsAtOnce: processes with different keys start at the same time on an empty installation. One process
+// sets the key, and the others report a difference.
 func TestFirstStartsAtOnce(t *testing.T) {
 	for range 3 {
 		i := newInstallation(t)
@@ -176,7 +176,7 @@ func TestFirstStartsAtOnce(t *testing.T) {
 	}
 }
 
-// awaitCompared waits until a process has compared its keys with those of the installation.
+// awaitCompared waits until a process has compared its keys with the installation's.
 func (i *installation) awaitCompared(h *service, id, key string) {
 	i.t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -227,7 +227,7 @@ func TestNotifyWithAnotherKeyTakesNothing(t *testing.T) {
 	}
 }
 
-// TestPseudonymKeyIsWrapped: pseudonyms do not change when the key changes.
+// TestPseudonymKeyIsWrapped: pseudonyms do not change when the pseudonym key changes.
 func TestPseudonymKeyIsWrapped(t *testing.T) {
 	i := newInstallation(t)
 	first, stop := i.start("ingest", nil)
@@ -252,9 +252,8 @@ func (i *installation) secrets(verb string, lookup ...string) (code int, said st
 	return code, out.String()
 }
 
-// TestRotationOfTheSecretsKey: processes that have both keys continue. svc secrets reseal makes the
-// new key that of the installation and seals all settings with it. After that, the old key is no
-// longer needed.
+// TestRotationOfTheSecretsKey: processes that have both keys continue. svc secrets reseal makes the new key the
+// installation's key and reseals all settings with it. After that, the old key is no longer needed.
 func TestRotationOfTheSecretsKey(t *testing.T) {
 	i := newInstallation(t)
 	address := func(h *service) string {
@@ -304,7 +303,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	if got := address(after); got != "nurse@north.example" {
 		t.Errorf("with the new key alone it reads %q", got)
 	}
-	// If the key is lost, another key replaces it, and the sealed values must be set again.
+	// If the key is lost, a different key replaces it, and the sealed values must be set again.
 	const lastKey = "a third key of the tests, of 32 characters and more"
 	if code, said := i.secrets("reseal --lost", "SVC_SECRETS_KEY", lastKey); code != 1 || !strings.Contains(said, "1 are encrypted with a key that is not configured") {
 		t.Errorf("lost: %d, %s", code, said)
@@ -317,8 +316,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	}
 }
 
-// TestRotationOfThePseudonymKey: pseudonyms do not change, so a visit before the rotation and after
-// it is one visit.
+// TestRotationOfThePseudonymKey: pseudonyms do not change, so a visit that spans the rotation remains one visit.
 func TestRotationOfThePseudonymKey(t *testing.T) {
 	i := newInstallation(t)
 	visit := func(h *service) string { return h.pseudonyms.Pseudonym("north", "visit", "VN1") }
@@ -345,8 +343,8 @@ func TestRotationOfThePseudonymKey(t *testing.T) {
 	}
 }
 
-// TestSettingsOfAnotherRelease: another release wrote the settings in a form that this one cannot
-// read. The process does not become ready, and does not request another key.
+// TestSettingsOfAnotherRelease: a different release wrote the settings in a form that this release cannot read. The
+// process does not become ready, and does not ask for a different key.
 func TestSettingsOfAnotherRelease(t *testing.T) {
 	i := newInstallation(t)
 	first, stop := i.start("ingest", nil)

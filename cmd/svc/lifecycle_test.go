@@ -14,7 +14,7 @@ import (
 	"svc/internal/stream"
 )
 
-// fetch requests a path of a server and returns the answer.
+// fetch requests a path from a server and returns the response.
 func fetch(t *testing.T, s *lifecycle.Server, path string) (status int, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Listener.Addr().String()+path, nil)
@@ -33,8 +33,7 @@ func fetch(t *testing.T, s *lifecycle.Server, path string) (status int, body str
 	return answer.StatusCode, string(read)
 }
 
-// TestLifeOfAProcess queries the private port while the process connects, while it works, and after
-// it is asked to stop.
+// TestLifeOfAProcess queries the private port while the process connects, while it runs, and after it is told to stop.
 func TestLifeOfAProcess(t *testing.T) {
 	kafka, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {

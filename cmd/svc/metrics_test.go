@@ -25,8 +25,7 @@ import (
 	"svc/internal/view"
 )
 
-// TestMetricsPage compares docs/reference/metrics.md with the metrics of a process with every role, and
-// those of svc verify.
+// TestMetricsPage compares docs/reference/metrics.md with the metrics of svc verify and of a process with every role.
 func TestMetricsPage(t *testing.T) {
 	registered := registeredMetrics(t)
 	var table strings.Builder
@@ -74,8 +73,8 @@ func TestDeployAsksForMetricsThatExist(t *testing.T) {
 	}
 }
 
-// TestAlertsHaveARunbook: each alert of deploy/ has a section in docs/operations.md, and each
-// section has its alert.
+// TestAlertsHaveARunbook: each alert in deploy/ has a section in docs/operations.md, and each section belongs to an
+// alert.
 func TestAlertsHaveARunbook(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
@@ -144,7 +143,7 @@ func registeredMetrics(t *testing.T) map[string]metric {
 		described := make(chan *prometheus.Desc)
 		go func() { registry.Describe(described); close(described) }()
 		for d := range described {
-			// The client library shows the name and the help of a Desc only in its String.
+			// The client library exposes the name and the help of a Desc only in the result of its String method.
 			m := regexp.MustCompile(`fqName: "(svc_\w+)", help: "([^"]*)".* constLabels: {([^}]*)}, variableLabels: {([^}]*)}`).FindStringSubmatch(d.String())
 			if m != nil {
 				constant := regexp.MustCompile(`="[^"]*"`).ReplaceAllString(m[3], "")

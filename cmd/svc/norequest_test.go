@@ -20,9 +20,9 @@ import (
 	"svc/internal/lifecycle"
 )
 
-// TestWhatIsNoRequest: net/http refuses input that is not HTTP before the path is known or a
-// handler is called. The answer is in the envelope nevertheless, the connection is closed, and the
-// log line contains no part of the input.
+// TestWhatIsNoRequest: net/http refuses input that is not HTTP before the path is known or a handler is called. The
+// response must be in the envelope nevertheless, the connection must be closed, and the log line must not contain any
+// part of the input.
 func TestWhatIsNoRequest(t *testing.T) {
 	var log lines
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
@@ -94,7 +94,7 @@ func TestWhatIsNoRequest(t *testing.T) {
 	}
 }
 
-// TestAnswersAreLeftAlone: an answer of a handler that looks like one of net/http is not changed.
+// TestAnswersAreLeftAlone: a handler's response is not changed, even if it looks like one from net/http.
 func TestAnswersAreLeftAlone(t *testing.T) {
 	const odd = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}

@@ -33,7 +33,7 @@ import (
 )
 
 // wireNotify wires svc notify, which reads verdicts, and sends requests to partners and messages to people. The ledger
-// records both.
+// records the requests and the messages.
 func wireNotify(ctx context.Context, h *service) error {
 	ledger, err := kafka.OpenLedger(ctx, h.cluster, h.config.Topic(schemas.Deliveries()))
 	if err != nil {
@@ -58,7 +58,7 @@ func wireNotify(ctx context.Context, h *service) error {
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
 		Lists:     told, Metrics: h.metrics.Notifier(),
 		Senders: h.tracedSenders(senders), People: people,
-		Log: h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for everything else
+		Log: h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half is for the drain, and half for everything else
 	})
 	h.settings.Subscribers.OnChange(n.SettingsChanged)
 	share := stream.ShareConfig{
@@ -70,13 +70,13 @@ func wireNotify(ctx context.Context, h *service) error {
 	h.Run("notify", func(ctx context.Context) error {
 		defer ledger.Close()
 		defer hooks.Close()
-		// The notifier starts before its group member and ends after it, because calls of the member wait for the
+		// The notifier starts before its group member and ends after it, because the member's calls wait for the
 		// notifier.
 		life, stop := context.WithCancel(context.WithoutCancel(ctx))
 		done := make(chan error, 1)
 		go func() { done <- n.Run(life) }()
-		// Without the key that decrypts the endpoints, this process cannot deliver. It then leaves the group, and other
-		// notifiers own the partitions.
+		// Without the key that decrypts the endpoints, this process cannot deliver. It then leaves the group, so that
+		// other notifiers own the partitions.
 		err := h.keyCheck.While(ctx, func(ctx context.Context) error { return h.cluster.Share(ctx, share, work) })
 		stop()
 		return errors.Join(err, <-done)
@@ -110,7 +110,8 @@ func wireNotify(ctx context.Context, h *service) error {
 	return nil
 }
 
-// awaitNotified returns once a notifier that owns all partitions has read the verdicts that are in the log now.
+// awaitNotified returns once a notifier that owns all partitions has read the verdicts that are in the log at the time
+// of the call.
 func awaitNotified(ctx context.Context, n *notifier.Notifier, ends lists.Log, partitions int32) error {
 	all := make([]int32, partitions)
 	for i := range all {
@@ -167,7 +168,7 @@ func gateway(c *config.Config, now func() time.Time) (sms.Gateway, error) { //no
 }
 
 // channels returns the senders to people. A channel that is not configured fails immediately with a reason, so that the
-// notifier uses another channel.
+// notifier uses a different channel.
 func channels(c *config.Config, now func() time.Time) (map[outbound.Channel]outbound.Sender, error) {
 	all := map[outbound.Channel]outbound.Sender{outbound.ChannelMail: off{}, outbound.ChannelSMS: off{}}
 	if c.Senders != nil {
@@ -199,7 +200,7 @@ func (off) Send(context.Context, outbound.Message) outbound.Result {
 }
 
 // people returns the alerting of people with its dependencies.
-func (h *service) people(told lists.Writer) (notifier.People, error) { //nolint:ireturn // the demo has another implementation
+func (h *service) people(told lists.Writer) (notifier.People, error) { //nolint:ireturn // the demo has a different implementation
 	c := people.Config{
 		Settings: alertSettings{h.settings.Subscribers, h}, Lists: told, PublicURL: h.config.PublicURL, Rooms: h.rooms,
 	}
@@ -249,7 +250,7 @@ func (h *service) unit(hospital string) (name string, zone *time.Location) {
 const viewPause = 20 * time.Millisecond
 
 // rooms returns the current rooms of a unit and the peak of its forecast. It waits until the view has the given version
-// of the verdict, because an older view may have another level than the alert.
+// of the verdict, because an older view may have a different level from the alert.
 func (h *service) rooms(ctx context.Context, hospital string, version int64) (*alert.Rooms, error) {
 	view := h.redis.Dated()
 	for {

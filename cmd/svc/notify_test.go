@@ -39,7 +39,7 @@ func built(t *testing.T, names ...string) *service {
 	return h
 }
 
-// TestStopBeforeStart: a loop that is stopped before its first action ends.
+// TestStopBeforeStart: a loop that is stopped before it has done anything still ends.
 func TestStopBeforeStart(t *testing.T) {
 	all := slices.Sorted(maps.Keys(allRoles()))
 	for _, names := range append([][]string{all}, slices.Collect(slices.Chunk(all, 1))...) {

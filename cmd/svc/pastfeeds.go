@@ -16,14 +16,14 @@ const (
 	pastFeedsMost = 50_000             // records of a partition that are read
 )
 
-// restoreFeeds counts what the feeds received before this process started, from the log: the embedded Redis starts
-// empty, and the past of a demo was appended to the log without requests. The key with the id key sends the requests of
-// the demo. The view must be current.
+// restoreFeeds reads the log to count what the feeds received before this process started, because the embedded Redis
+// starts empty and the past of a demo was appended to the log without requests. key is the id of the key that sends the
+// demo's requests. The view must be current.
 func restoreFeeds(ctx context.Context, h *service, key string, before time.Time) error {
 	past := outcomes.NewPast(before)
 	err := readNewest(ctx, h, h.config.Topic(schemas.Observations()), before, func(r stream.Record) error {
 		o, _, err := schemas.ReadInput(r.Key, r.Value)
-		if err != nil || o == nil || !o.ReceivedAt.Time().Before(before) { // a later one is counted by this process
+		if err != nil || o == nil || !o.ReceivedAt.Time().Before(before) { // this process counts later observations
 			return nil //nolint:nilerr // a dead letter
 		}
 		source := o.Source
@@ -47,7 +47,7 @@ func restoreFeeds(ctx context.Context, h *service, key string, before time.Time)
 	return past.Store(ctx, h.redis.Feeds())
 }
 
-// readNewest reads the newest records of each partition of a topic, of a week before until. A zero until is now.
+// readNewest reads the newest records of each partition of a topic, from the week before until. A zero until means now.
 func readNewest(ctx context.Context, h *service, topic string, until time.Time, each func(stream.Record) error) error {
 	spans, err := h.cluster.Spans(ctx, topic, h.now().Add(-pastFeedsFor), until)
 	if err != nil {

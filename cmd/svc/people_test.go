@@ -10,14 +10,14 @@ import (
 	"svc/schemas"
 )
 
-// TestRoomsOfTheVersion: an alert shows the rooms at its change or later. It waits while the view
-// is behind, and omits rooms that the view does not receive in time.
+// TestRoomsOfTheVersion: an alert shows the rooms as of its change or later. It waits while the view is behind, and
+// omits rooms that the view does not receive in time.
 func TestRoomsOfTheVersion(t *testing.T) {
 	h := built(t, "notify")
 	projector := h.redis.Projector(h.generation, func(int32) {})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	go projector.Run(ctx) //nolint:errcheck // ends with the test
+	go projector.Run(ctx) //nolint:errcheck // it ends with the test
 	view := func(version int64, status acuity.RoomStatus) view.Projection {
 		chart := acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: version}}
 		unit, err := schemas.UnitChartCodec.Encode(nil, &chart.Unit)

@@ -54,7 +54,7 @@ func wireProcess(ctx context.Context, h *service) error {
 		}
 	}
 	h.measureStages(&config, view.Projector, spans)
-	h.traceInputs(&config) //nolint:contextcheck // a span continues the trace of its record
+	h.traceInputs(&config) //nolint:contextcheck // a span continues the trace of its record, not of ctx
 	h.writers = append(h.writers, config.Writers(letters, snapshots))
 	h.Run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
 	h.Health.Add("verdict", func(context.Context) error {
@@ -84,8 +84,8 @@ func registerProcessMetrics(m *metrics.Registry, s *stream.Stats) {
 // historyEvery is the commit interval of the models. No reader waits for them, and a model is large.
 const historyEvery = time.Second
 
-// wireHistory adds the learning of the forecast to svc process. It reads snapshots, and writes models and the view of the
-// models.
+// wireHistory adds the learning of the forecast to svc process. It reads snapshots, and writes the models and the view
+// that contains them.
 func wireHistory(ctx context.Context, h *service) error {
 	snapshots, models := h.config.Topic(schemas.Snapshots()), h.config.Topic(schemas.Models())
 	generation, err := h.cluster.Generation(ctx, models)
@@ -134,7 +134,7 @@ func wireHistory(ctx context.Context, h *service) error {
 				return passOlderChanges(ctx, h, partition, each)
 			},
 		})
-		select { // the settings have the time zones
+		select { // wait for the settings, which have the time zones
 		case <-h.settings.Ready():
 		case <-ctx.Done():
 			return ctx.Err()
@@ -145,7 +145,7 @@ func wireHistory(ctx context.Context, h *service) error {
 	return nil
 }
 
-// passOlderChanges passes on the changes of a partition that the previous build did not add to the history.
+// passOlderChanges passes on those changes of a partition that the previous build did not add to the history.
 func passOlderChanges(ctx context.Context, h *service, partition int32, each func(stream.Record) error) error {
 	topic := h.config.Topic(schemas.Verdicts())
 	from, err := h.cluster.Committed(ctx, h.historyGroup(), topic, partition)

@@ -32,7 +32,7 @@ import (
 	"svc/schemas"
 )
 
-// wireRead wires svc read, which responds from the view.
+// wireRead wires svc read, which answers requests from the view.
 func wireRead(ctx context.Context, h *service) error {
 	letters := h.deadLetters()
 	reads := readapi.Mount(h.router, readapi.Config{
@@ -109,7 +109,7 @@ func (h *service) recordPageRefusal(r *http.Request, hospital, user, reason stri
 	})
 }
 
-// actsBy returns the API through which people act on the pages.
+// actsBy returns the API that carries out the actions of people on the pages.
 func actsBy(h *service) *web.API {
 	token := func(scope access.Scope) func(hospital, user string) string {
 		return func(hospital, user string) string { return h.actors.Token(hospital, user, scope) }
@@ -120,7 +120,7 @@ func actsBy(h *service) *web.API {
 	}
 }
 
-// administrationBy returns the API through which administrators act on the pages.
+// administrationBy returns the API that carries out the actions of administrators on the pages.
 func administrationBy(h *service, reads *readapi.Reads) *integrations.Administration {
 	level := func(ctx context.Context, hospital string) acuity.Level {
 		verdict, err := reads.Verdict(ctx, hospital)
@@ -180,7 +180,7 @@ func (n hospitalNames) Hospital(id string) (name string, zone *time.Location, ok
 	return cmp.Or(h.Name, id), n.register.Zone(id), ok
 }
 
-// oidcAnswers is the time limit of one request to the provider.
+// oidcAnswers is the time limit for one request to the identity provider.
 const oidcAnswers = 5 * time.Second
 
 // providerOf returns the identity provider of the pages, or nil if none is configured.

@@ -15,7 +15,7 @@ import (
 	"svc/internal/cli"
 )
 
-// readyWithin is the time limit of svc ready. It exceeds the time limit of the checks in the process.
+// readyWithin is the time limit for svc ready. It exceeds the time limit for the checks in the process.
 const readyWithin = 4 * time.Second
 
 // readyCommand returns the command svc ready: the health check of a container, whose image has no other HTTP client. If

@@ -19,7 +19,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	h := routed()
 	var mounted, described []string
 	if err := chi.Walk(h.router, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		if !strings.HasPrefix(route, registryPath+"/") { // these answer as schema registries do
+		if !strings.HasPrefix(route, registryPath+"/") { // these routes respond as schema registries do
 			mounted = append(mounted, method+" "+route)
 		}
 		return nil

@@ -63,12 +63,13 @@ type service struct {
 	tracer     *tracing.Tracer // nil: no traces
 
 	dialed atomic.Bool // the cluster is set
-	// notified waits until the notifier has read all verdicts that are in the log. Its only error is that of its context.
+	// notified waits until the notifier has read all verdicts that are in the log at the time of the call. The only
+	// error is that of ctx.
 	notified func(ctx context.Context) error
-	// rehearse returns the alerting of a demo, which also runs its past. It is nil if there is no demo.
+	// rehearse returns the alerting of a demo, which also alerts for the demo's past. It is nil if there is no demo.
 	rehearse func(people.Config) notifier.People
 
-	leaving func() bool // reports whether a signal asked to leave the groups; nil: there is no such signal
+	leaving func() bool // reports whether a signal asked the process to leave its groups; nil: there is no such signal
 }
 
 // revision is the commit of the build; the Makefile sets it.
@@ -82,7 +83,7 @@ func newLog(out io.Writer, level string) *slog.Logger {
 	return slog.New(tracing.Log(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least})))
 }
 
-// newService returns a service without connections. Its health checks report that.
+// newService returns a service without connections. Its health checks report that they are missing.
 func newService(c *config.Config, log *slog.Logger, now func() time.Time) *service {
 	h := &service{
 		Process: newProcess(c.ShutdownWithin), config: c, log: log, now: now,
@@ -124,7 +125,7 @@ func (h *service) openTopics(ctx context.Context, roles []string) (err error) {
 	return err
 }
 
-// openParts opens Redis and makes the parts that all roles share.
+// openParts connects to Redis and creates the parts that all roles share.
 func (h *service) openParts(ctx context.Context) (err error) {
 	c := h.config
 	if h.redis, err = view.Open(view.Config{
@@ -221,7 +222,7 @@ func newKeyCheck(c *config.Config, s *settings.Store, now func() time.Time) (k *
 		}
 		p = ingest.NewPseudonyms(nil)
 		check.Begin = p.Begin
-		// An operator may change the key while an older release still runs. That release has used the oldest key.
+		// An operator may change the key while an older release is still running. That release has used the oldest key.
 		check.FirstData = []byte(append(c.PseudonymsOld, c.PseudonymKey)[0])
 	}
 	return settings.NewKeyCheck(check), p, nil
@@ -263,7 +264,7 @@ func checkPartitions(ctx context.Context, h *service, faults func(context.Contex
 	return view.PartitionFaults(found, int(h.partitions))
 }
 
-// lookEvery is the polling interval of current. It is short, because a person waits for the prompt.
+// lookEvery is the polling interval of awaitCurrent. It is short, because a person is waiting for the prompt.
 const lookEvery = 5 * time.Millisecond
 
 // awaitCurrent waits until every partition of all views can be read.

@@ -57,9 +57,9 @@ func askPage(h *service, method, path string, cookies ...*http.Cookie) *httptest
 	return w
 }
 
-// TestASVS741SessionsEndOnEveryReader (ASVS 7.4.1, 7.4.2, 7.5.2): of two readers on one log, each
-// accepts at once a session that begins at the other. A session that ends at one of them ends at
-// the other with its streams, and at a reader that starts later with an empty Redis.
+// TestASVS741SessionsEndOnEveryReader (ASVS 7.4.1, 7.4.2, 7.5.2): two readers run on one log. Each accepts at once a
+// session that begins at the other. A session that ends at one reader also ends, with its streams, at the other reader
+// and at a reader that starts later with an empty Redis.
 func TestASVS741SessionsEndOnEveryReader(t *testing.T) {
 	kafka, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
@@ -106,7 +106,7 @@ func TestASVS741SessionsEndOnEveryReader(t *testing.T) {
 		}
 		all := one.settings.Users.Sessions(lastUser(one))
 		end(&all[0], cookie)
-		events, err := io.ReadAll(answer.Body) // half an hour if the session does not end
+		events, err := io.ReadAll(answer.Body) // if the session did not end, this would take half an hour
 		answer.Body.Close()
 		if err != nil || !strings.Contains(string(events), "event: gone") {
 			t.Errorf("%s: the stream of the other reader ends with %v: %s", name, err, events)

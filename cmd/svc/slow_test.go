@@ -26,10 +26,9 @@ func (noLog) Append(context.Context, *acuity.Observation) (ingest.Position, erro
 	return ingest.Position{}, errors.New("a slow body reached the log")
 }
 
-// TestSlowClientsAreCutOff sends HTTP slowly, in several ways. In each case the server closes the
-// connection, and not before its patience ends. If there is an answer, it is in the envelope. The
-// first bytes are in the socket before the server accepts it, and only one limit is short, so the
-// speed of this machine does not matter.
+// TestSlowClientsAreCutOff sends HTTP slowly, in several ways. In each case, the server must close the connection, but
+// not before its patience ends. If there is a response, it must be in the envelope. The first bytes are in the socket
+// before the server accepts the connection, and only one limit is short, so the speed of the machine does not matter.
 func TestSlowClientsAreCutOff(t *testing.T) {
 	const (
 		wait  = 150 * time.Millisecond
@@ -39,7 +38,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	head := "POST /api/ingest/staffing HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n"
 	header := lifecycle.Patience{Header: wait, Body: never, Answer: never, Idle: never}
 	body := lifecycle.Patience{Header: never, Body: wait, Answer: never, Idle: never}
-	answer := lifecycle.Patience{Header: never, Body: never, Answer: 10 * wait, Idle: never} // on a loaded machine, too, part of the answer is sent by then
+	answer := lifecycle.Patience{Header: never, Body: never, Answer: 10 * wait, Idle: never} // even on a loaded machine, part of the response is sent by then
 	idle := lifecycle.Patience{Header: never, Body: never, Answer: never, Idle: wait}
 	for name, c := range map[string]struct {
 		patience lifecycle.Patience
@@ -49,7 +48,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 		want     string // part of the answer; "" if there is none
 	}{
 		"says nothing":             {header, "", "", false, ""},
-		"half a line":              {header, "GET /api/v1/le", "", false, "400 Bad Request"}, // net/http itself answers, without the envelope
+		"half a line":              {header, "GET /api/v1/le", "", false, "400 Bad Request"}, // net/http itself responds, without the envelope
 		"one header after another": {header, "GET /api/v1/level HTTP/1.1\r\nHost: x\r\n", "X-A: b\r\n", false, ""},
 		"no body":                  {body, head, "", false, "408 Request Timeout"},
 		"a body byte by byte":      {body, head, " ", false, "408 Request Timeout"},
@@ -80,7 +79,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			if err = conn.SetDeadline(time.Now().Add(time.Minute)); err != nil { // fails the test if the connection is never closed
+			if err = conn.SetDeadline(time.Now().Add(time.Minute)); err != nil { // the test fails if the connection is never closed
 				t.Fatal(err)
 			}
 			if _, err = io.WriteString(conn, c.send); err != nil {

@@ -69,7 +69,7 @@ func (h *service) traceInputs(c *stream.Config) {
 	}
 }
 
-// viewSpans ends the spans of committed inputs, and records how long each then waits until the view includes it. A nil
+// viewSpans ends the spans of committed inputs, and records how long each input then takes to appear in the view. A nil
 // viewSpans does nothing.
 type viewSpans struct {
 	tracer *tracing.Tracer
@@ -95,8 +95,8 @@ func newViewSpans(t *tracing.Tracer) *viewSpans {
 	return &viewSpans{tracer: t, waiting: map[int32][]waitingSpan{}}
 }
 
-// endInput ends the span of an input, and starts the span of its write to the view. It returns the trace of the input;
-// "": none.
+// endInput ends the span of an input, and starts the span of its write to the view. It returns the trace id of the
+// input, or "" if the input is not traced.
 func (v *viewSpans) endInput(partition int32, in *stream.Input, at time.Time) (traceID string) {
 	applied, ok := in.Span.(tracing.Span)
 	if v == nil || !ok {
@@ -112,8 +112,8 @@ func (v *viewSpans) endInput(partition int32, in *stream.Input, at time.Time) (t
 	return applied.TraceID()
 }
 
-// endWrites ends the spans of the inputs that the view of a partition includes since an instant. It returns the trace of
-// the oldest of them; "": none.
+// endWrites ends the spans of the inputs that were added to the view of a partition at an instant. It returns the trace
+// id of the oldest such input, or "" if there is none.
 func (v *viewSpans) endWrites(partition int32, position int64, at time.Time) (traceID string) {
 	if v == nil {
 		return ""
@@ -131,9 +131,9 @@ func (v *viewSpans) endWrites(partition int32, position int64, at time.Time) (tr
 	return traceID
 }
 
-// of returns a view that drops the waiting spans of a partition when the partition is assigned again, because another
+// of returns a view that drops the waiting spans of a partition when the partition is reassigned, because another
 // process may have written the view in the meantime.
-func (v *viewSpans) of(view verdict.View) verdict.View { //nolint:ireturn // one of two
+func (v *viewSpans) of(view verdict.View) verdict.View { //nolint:ireturn // one of two types
 	if v == nil {
 		return view
 	}
@@ -146,14 +146,14 @@ type spannedView struct {
 }
 
 // Own implements [verdict.View].
-func (s spannedView) Own(partition int32, applied int64, charts []verdict.Chart) verdict.OwnedView { //nolint:ireturn // of the view
+func (s spannedView) Own(partition int32, applied int64, charts []verdict.Chart) verdict.OwnedView { //nolint:ireturn // the wrapped view decides the type
 	s.spans.mu.Lock()
 	delete(s.spans.waiting, partition)
 	s.spans.mu.Unlock()
 	return s.View.Own(partition, applied, charts)
 }
 
-// tracedSenders returns senders whose attempts are spans.
+// tracedSenders returns senders that record each attempt as a span.
 func (h *service) tracedSenders(all map[outbound.Channel]outbound.Sender) map[outbound.Channel]outbound.Sender {
 	if h.tracer == nil {
 		return all

@@ -135,7 +135,7 @@ func (c *client) sourceStatus(ctx context.Context) error {
 	return err
 }
 
-// sourceNamed returns the id of the source with the given name, which only one source may have.
+// sourceNamed returns the id of the source with the given name. It fails unless exactly one source has that name.
 func (c *client) sourceNamed(ctx context.Context, name string) (string, error) {
 	var s statusData
 	if err := c.askInto(ctx, http.MethodGet, "/api/ingest/status", nil, &s); err != nil {

@@ -118,7 +118,7 @@ func (x *truth) expectRefusals(t *testing.T, fault stopwatch, partners ...*partn
 							return
 						}
 						rule := body.Error.Details[0].Rule
-						if away := path != "/api/v1/level" && rule == "view_away"; rule != "processing_behind" && !away { // a full Redis refuses the reads as well
+						if away := path != "/api/v1/level" && rule == "view_away"; rule != "processing_behind" && !away { // a full Redis refuses reads, too
 							t.Errorf("%s is refused because of %s", path, rule)
 							return
 						}

@@ -33,10 +33,10 @@ type outer struct {
 	}
 }
 
-// labor counts the work for a request outside its handler.
+// labor counts the work that a request causes outside its handler.
 type labor struct {
 	lookups int // number of lookups of keys
-	used    int // number of records of the use of a key
+	used    int // how often the use of a key was recorded
 }
 
 // fixture is a router with one endpoint of each kind.
@@ -152,8 +152,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestEveryRefusedKeyLooksTheSame: every refused key gets the same answer for the same work. A key
-// of another hospital costs the same work as an unknown one.
+// TestEveryRefusedKeyLooksTheSame: every refused key gets the same response after the same work. A key of a different
+// hospital costs the same work as an unknown key.
 func TestEveryRefusedKeyLooksTheSame(t *testing.T) {
 	h, work := counted(new(bytes.Buffer))
 	answers := map[string]bool{}
@@ -240,7 +240,7 @@ func TestOneLogLineWithoutValues(t *testing.T) {
 		t.Errorf("a value was logged: %s", &log)
 	}
 	var line struct {
-		Msg, Method, Route, Hospital, Key_ID string //nolint:revive,staticcheck // the key of the log
+		Msg, Method, Route, Hospital, Key_ID string //nolint:revive,staticcheck // the key in the log
 		Status                               int
 	}
 	first, _, _ := strings.Cut(log.String(), "\n")
@@ -252,8 +252,8 @@ func TestOneLogLineWithoutValues(t *testing.T) {
 	}
 }
 
-// Orchestrators poll the readiness of a process every few seconds. "Not ready", as at each start,
-// is not a request error, and is not logged at the usual log level.
+// Orchestrators poll the readiness of a process every few seconds. "Not ready", which every start reports, is not a
+// request error, and is not logged at the usual log level.
 func TestReadinessIsNoErrorLine(t *testing.T) {
 	var log bytes.Buffer
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
@@ -267,8 +267,8 @@ func TestReadinessIsNoErrorLine(t *testing.T) {
 	}
 }
 
-// TestLogOfRefusedKeys: the log contains the address, and the id of the key if it was valid once.
-// The answer contains neither.
+// TestLogOfRefusedKeys: the log contains the address, and the id of the key if the key was once valid. The response
+// contains neither.
 func TestLogOfRefusedKeys(t *testing.T) {
 	for token, want := range map[string]string{
 		"svc_revoked": "192.0.2.1 north key_3 401", "svc_expired": "192.0.2.1 north key_4 401", "svc_unknown": "192.0.2.1   401",
@@ -277,7 +277,7 @@ func TestLogOfRefusedKeys(t *testing.T) {
 		var log bytes.Buffer
 		w, _ := ask(t, fixture(&log), http.MethodGet, "/thing/7", "Authorization", "Bearer "+token)
 		var line struct {
-			Address, Hospital, Key_ID string //nolint:revive,staticcheck // the key of the log
+			Address, Hospital, Key_ID string //nolint:revive,staticcheck // the key in the log
 			Status                    int
 		}
 		if err := json.Unmarshal(log.Bytes(), &line); err != nil {

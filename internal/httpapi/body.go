@@ -24,14 +24,14 @@ type Warning struct {
 	Path string `json:"path,omitempty"`
 }
 
-// ReadJSON reads the JSON object of a body of at most atMost bytes into v. Fields that the body lacks keep their values
-// in v. The warnings name the fields that v does not have; the slice is never nil. If ok is false, ReadJSON has sent an
-// error response.
+// ReadJSON reads the JSON object of a body of at most atMost bytes into v. Fields of v that are missing from the body
+// keep their values. The warnings name fields of the body that v does not have; the slice is never nil. If ok is false,
+// ReadJSON has sent an error response.
 func ReadJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
 	return readJSON(w, r, atMost, v, false)
 }
 
-// ReadOptionalJSON is [ReadJSON], but treats a missing body as an empty object.
+// ReadOptionalJSON does the same as [ReadJSON], but treats a missing body as an empty object.
 func ReadOptionalJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
 	return readJSON(w, r, atMost, v, true)
 }
@@ -91,7 +91,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 
 // typeOf returns the JSON name of a type.
 func typeOf(t reflect.Type) string {
-	switch t.Kind() { //nolint:exhaustive // every other kind is a number
+	switch t.Kind() { //nolint:exhaustive // all other kinds are numbers
 	case reflect.String:
 		return "string"
 	case reflect.Bool:
@@ -109,7 +109,7 @@ func typeOf(t reflect.Type) string {
 	}
 }
 
-// readObject reads one JSON object and keeps its numbers as written.
+// readObject decodes one JSON object and keeps its numbers as written.
 func readObject(body []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -125,8 +125,8 @@ func readObject(body []byte) (map[string]any, error) {
 
 var errNoObject = errors.New("not a JSON object")
 
-// plain returns the known fields of an object for encoding/json. It writes a whole number such as 2.0 without its
-// fraction. It replaces null in a list by an object, which no list of this API accepts; encoding/json would read
+// plain returns the known fields of an object for encoding/json. A whole number such as 2.0 is written without its
+// fraction. null in a list is replaced with an object, which no list in this API accepts; encoding/json would decode
 // null as a zero value.
 func plain(given map[string]any, known map[string]bool) map[string]any {
 	kept := make(map[string]any, len(given))
@@ -167,8 +167,8 @@ func fieldsOf(t reflect.Type) map[string]bool {
 	return known
 }
 
-// unknown returns warnings about the fields of an object that a struct does not have. A warning repeats the name of a
-// field only if it resembles a mistyped name rather than a value.
+// unknown returns warnings about fields of an object that a struct does not have. A warning repeats the name of a field
+// only if it resembles a mistyped name rather than a value.
 func unknown(given map[string]any, known map[string]bool) (warnings []Warning) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if known[name] || len(warnings) == maxWarnings {
@@ -205,8 +205,8 @@ func CheckJSON(body []byte) *Problem {
 // maxDetails is the maximum number of broken rules in one response.
 const maxDetails = 100
 
-// repeated returns the fields that occur twice in an object, because their meaning is ambiguous. The text must have
-// passed [CheckJSON]. Names that differ only in case count as equal, as in decoders.
+// repeated returns the fields that occur more than once in an object, because their meaning is ambiguous. The text must
+// have passed [CheckJSON]. Names that differ only in case count as equal, because decoders treat them as equal.
 func repeated(body []byte) (faults []Detail) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -223,7 +223,7 @@ func walkValue(d *json.Decoder, path string, faults *[]Detail) {
 	case json.Delim('{'):
 		seen := map[string]int{}
 		for d.More() {
-			token, _ := d.Token()     //nolint:errcheck // same
+			token, _ := d.Token()     //nolint:errcheck // as above
 			name, _ := token.(string) //nolint:errcheck // a name is a string
 			at := placeOf(path, name)
 			key := strings.ToLower(name)
@@ -232,12 +232,12 @@ func walkValue(d *json.Decoder, path string, faults *[]Detail) {
 			}
 			walkValue(d, at, faults)
 		}
-		d.Token() //nolint:errcheck // the bracket
+		d.Token() //nolint:errcheck // an opening bracket
 	case json.Delim('['):
 		for i := 0; d.More(); i++ {
 			walkValue(d, path+"["+strconv.Itoa(i)+"]", faults)
 		}
-		d.Token() //nolint:errcheck // the bracket
+		d.Token() //nolint:errcheck // a closing bracket
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 
 // Check returns the rules that a decoded body breaks. The rules are in the tags of its struct, from which the OpenAPI
 // document is also generated. Check supports enum, minLength, maxLength, minimum, maximum, minItems, maxItems,
-// uniqueItems, and the patterns label and line. A nil field is missing, and so is an empty text with omitempty. Other
-// patterns are checked only by the handler.
+// uniqueItems, and the patterns label and line. A nil field counts as missing, and so does an empty text with
+// omitempty. Other patterns are checked only by the handler.
 func Check(body any) []Detail {
 	c := checker{}
 	v := reflect.Indirect(reflect.ValueOf(body))
@@ -23,7 +23,7 @@ func Check(body any) []Detail {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		value := v.FieldByIndex(f.Index)
 		absent := false
-		switch value.Kind() { //nolint:exhaustive // other kinds have no value that means absent
+		switch value.Kind() { //nolint:exhaustive // no other kind has a value that means absent
 		case reflect.Pointer:
 			absent = value.IsNil()
 			value = value.Elem()
@@ -99,7 +99,7 @@ func (c *checker) checkText(path, text string, tag reflect.StructTag) {
 }
 
 // LengthRule returns the rule that a string breaks: minLength, maxLength or, if oneLine is true, line. It returns "" if
-// the string breaks no rule. An empty limit does not apply.
+// the string satisfies all rules. An empty limit does not apply.
 func LengthRule(text, least, most string, oneLine bool) string {
 	length := float64(utf8.RuneCountInString(text))
 	switch {
@@ -121,7 +121,7 @@ func between(n float64, least, most string) bool {
 	return (noLow != nil || n >= low) && (noHigh != nil || n <= high)
 }
 
-// bounds returns the rule for two limits.
+// bounds returns the name of the rule for two limits.
 func bounds(of, least, most string) string {
 	switch {
 	case of == "Items" && most == "":
@@ -139,7 +139,7 @@ func bounds(of, least, most string) string {
 	}
 }
 
-// Blank reports whether a string has only white space and control characters.
+// Blank reports whether a string contains only white space and control characters.
 func Blank(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsSpace(c) && !unicode.IsControl(c) })
 }

@@ -13,8 +13,8 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestOrigins sends the requests of a browser for a page of another origin. Only configured origins
-// are allowed, and the answer lists the headers that they may read.
+// TestOrigins sends the requests that a browser makes for a page from another origin. Only configured origins are
+// allowed, and the response lists the headers that they may read.
 func TestOrigins(t *testing.T) {
 	const board = "https://board.example"
 	for name, c := range map[string]struct {

@@ -98,15 +98,15 @@ func writeAs(w http.ResponseWriter, status int, kind []string, body ...[]byte) {
 	}
 }
 
-// OKVersion is [OK] with the entity tag of a version.
+// OKVersion does the same as [OK], with a version as the entity tag.
 func OKVersion(w http.ResponseWriter, r *http.Request, version string, data any) {
 	w.Header()["Etag"] = []string{`"` + version + `"`}
 	OK(w, r, data)
 }
 
-// MatchVersion reports whether If-Match names the version of a resource or is missing; if not, it has already sent an
-// error response. A resource without a version does not exist, so no header matches it. A weak tag never matches (RFC
-// 9110, section 13.1.1), because it does not exclude changes.
+// MatchVersion reports whether If-Match is missing or names the version of a resource. If it returns false, it has sent
+// an error response. A resource without a version does not exist, so no header matches it. A weak tag never matches
+// (RFC 9110, section 13.1.1), because it does not exclude changes.
 func MatchVersion(w http.ResponseWriter, r *http.Request, version string) bool {
 	given := strings.Join(r.Header["If-Match"], ",")
 	if given == "" {

@@ -16,9 +16,9 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Allow is middleware that passes only keys with the scope, within their rate limit. The scope "" passes every valid
-// key. A missing, malformed, unknown, revoked or expired key gets the same response for the same work, so the
-// middleware looks up any token, even an empty one. Nonempty parts are alternative scopes.
+// Allow is middleware that admits only keys with the scope, or with one of the alternative scopes in parts, within
+// their rate limit. The scope "" admits every valid key. A missing, malformed, unknown, revoked or expired key gets the
+// same response after the same work, so the middleware looks up any token, even an empty one.
 func (s *Shell) Allow(scope access.Scope, parts ...access.Scope) func(http.Handler) http.Handler {
 	enough := append([]access.Scope{scope}, slices.DeleteFunc(slices.Clone(parts), func(part access.Scope) bool { return part == "" })...)
 	return func(next http.Handler) http.Handler {
@@ -54,8 +54,8 @@ func (s *Shell) deny(w http.ResponseWriter, r *http.Request, scope access.Scope,
 	Fail(w, r, p)
 }
 
-// AllowField reports whether the key of the request has the scope that a field of the body requires in addition to that
-// of the endpoint. Otherwise it responds that nothing was applied.
+// AllowField reports whether the key of the request has the scope that a field of the body requires in addition to the
+// endpoint's scope. If it returns false, it has sent an error response, which says that nothing was applied.
 func (s *Shell) AllowField(w http.ResponseWriter, r *http.Request, field string, scope access.Scope) bool {
 	if from(r.Context()).key.Allows(scope) {
 		return true
@@ -68,8 +68,8 @@ func (s *Shell) AllowField(w http.ResponseWriter, r *http.Request, field string,
 	return false
 }
 
-// refuse responds to a request without a valid key. An address that sends too many such requests gets 429 instead. A
-// request with a valid key is still served.
+// refuse responds to a request without a valid key. An address that sends too many such requests gets 429 instead.
+// Requests with a valid key are still served.
 func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key) {
 	q := from(r.Context())
 	q.former = former
@@ -84,7 +84,7 @@ func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key
 	Fail(w, r, Problem{Kind: Unauthorized})
 }
 
-// Stranger counts a request from an unknown caller, like a request without a valid key. If ok is false, the address has
+// Stranger counts a request from an unknown caller, as if the request had no valid key. If ok is false, the address has
 // exceeded its limit; retry is the time until the next allowed request.
 func (s *Shell) Stranger(r *http.Request) (retry time.Duration, ok bool) {
 	if s.Strangers == nil {
@@ -110,7 +110,7 @@ func bearer(r *http.Request) string {
 // notFound responds to a request for a path without a route.
 func notFound(w http.ResponseWriter, r *http.Request) {
 	below, isFHIR := strings.CutPrefix(r.URL.Path, fhirBase+"/")
-	if isFHIR && below != "" && (below[0] == '$' || below[0] >= 'A' && below[0] <= 'Z') { // a FHIR resource or operation
+	if isFHIR && below != "" && (below[0] == '$' || below[0] >= 'A' && below[0] <= 'Z') { // a FHIR resource type or operation
 		Fail(w, r, Problem{
 			Kind: NotSupported, Message: "The endpoint serves no individual resources: POST them to " + fhirBase + ", alone or in a Bundle.",
 		})
@@ -120,15 +120,15 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 }
 
 // methodNotAllowed responds to a request whose path does not support its method; Allow lists the supported methods. A
-// path without methods does not exist: chi calls this handler for any path if it does not know the method. HEAD works
-// wherever GET does, and OPTIONS everywhere.
+// path without methods does not exist, because chi calls this handler for any path if it does not know the method. HEAD
+// works wherever GET does, and OPTIONS everywhere.
 func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
 	if path == "" {
 		path = r.URL.Path
 	}
 	allowed := make([]string, 0, len(methods))
-	closest := math.MaxInt // a fixed path next to {id} has separate methods
+	closest := math.MaxInt // a fixed path beside {id} has its own methods
 	if routes := chi.RouteContext(r.Context()).Routes; routes != nil {
 		for _, m := range methods {
 			at := chi.NewRouteContext()
@@ -161,12 +161,12 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 // methods are the methods that a route may have.
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// policyName is the name of a key's only rate limit policy in the response headers.
+// policyName is the name, in the response headers, of the only rate limit policy for a key.
 const policyName = `"key"`
 
-// admit counts a request of a key and sets its rate headers. They have the form of
-// draft-ietf-httpapi-ratelimit-headers-10: q requests in a window of w seconds, r of them left, t seconds until all
-// are left again. If the key exceeds its limit, admit sends an error response and returns false.
+// admit counts a request with a key and sets the rate headers. They have the form of
+// draft-ietf-httpapi-ratelimit-headers-10: q requests in a window of w seconds, of which r remain; all are available
+// again after t seconds. If the key exceeds its limit, admit sends an error response and returns false.
 func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) bool {
 	if s.Limits == nil || key.Rate <= 0 {
 		return true
@@ -184,9 +184,9 @@ func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) b
 	return d.Allowed
 }
 
-// Await counts a message of a key that arrives over a protocol without a "retry later". It waits until the rate limit
-// allows the message, at most for patience; then the message proceeds anyway. The sender waits for its acknowledgment
-// and thereby slows down. Await returns early with the error of ctx.
+// Await counts a message with a key over a protocol that cannot ask a sender to retry later. It waits until the rate
+// limit allows the message, at most for patience; after that, the message proceeds anyway. The sender waits for its
+// acknowledgment and is thereby slowed down. If ctx ends first, Await returns its error.
 func (s *Shell) Await(ctx context.Context, key *access.Key, patience time.Duration) error {
 	if s.Limits == nil || key.Rate <= 0 {
 		return nil
@@ -213,12 +213,12 @@ func rateOf(key *access.Key) limit.Rate {
 	return limit.Rate{PerSecond: key.Rate, Burst: max(key.Burst, 1)}
 }
 
-// policy returns the name of the policy with two parameters.
+// policy returns the policy name with two parameters.
 func policy(first string, n int64, second string, m int64) string {
 	b := append(make([]byte, 0, 64), policyName...)
 	b = strconv.AppendInt(append(b, first...), n, 10)
 	return string(strconv.AppendInt(append(b, second...), m, 10))
 }
 
-// seconds rounds up.
+// seconds returns a duration in seconds, rounded up.
 func seconds(d time.Duration) int64 { return int64(math.Ceil(max(d.Seconds(), 0))) }

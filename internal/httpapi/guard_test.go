@@ -69,9 +69,9 @@ func TestRateOfAKey(t *testing.T) {
 	})
 }
 
-// TestAwait sends messages in sequence, like a sender that waits for each answer. A burst passes at
-// once, and then messages pass at the rate. If the rate would delay a message for longer than the
-// patience, one message passes per patience.
+// TestAwait sends messages in sequence, as a sender does that waits for each answer. A burst passes at once, and then
+// messages pass at the rate. If the rate would delay a message for longer than patience, one message passes in each
+// such period.
 func TestAwait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rate        float64
@@ -116,7 +116,7 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestAcknowledgeAlone: the scope of one action permits only that action of the administration.
+// TestAcknowledgeAlone: the scope for one administrative action permits only that action.
 func TestAcknowledgeAlone(t *testing.T) {
 	var denied []string
 	shell := &httpapi.Shell{

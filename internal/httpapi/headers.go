@@ -29,7 +29,7 @@ var (
 	tenMinutes     = []string{"600"}
 )
 
-// setHeaders sets the headers of every response, unless its handler sets others.
+// setHeaders sets the headers that every response has unless its handler changes them.
 func (s *Shell) setHeaders(h http.Header, r *http.Request) {
 	h["X-Content-Type-Options"] = noSniff
 	h["X-Frame-Options"] = deny
@@ -50,8 +50,8 @@ func (s *Shell) setHeaders(h http.Header, r *http.Request) {
 	}
 }
 
-// respondOptions responds with 204 and the methods of the path, also to a browser's preflight request from another origin.
-// It needs no key, because browsers send none in a preflight.
+// respondOptions responds with 204 and the methods of the path, even to a browser's preflight request from another
+// origin. It does not require a key, because browsers do not send one in a preflight request.
 func respondOptions(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if h["Access-Control-Allow-Origin"] != nil && r.Header["Access-Control-Request-Method"] != nil {
@@ -71,9 +71,9 @@ func AddVary(h http.Header, name string) {
 	h["Vary"] = []string{h["Vary"][0] + ", " + name}
 }
 
-// address returns the address of a request: the peer's or, behind trusted proxies, the address from which they got
-// the request. Each proxy appends its peer's address, so the last address that is not a proxy's is the only one that
-// a client cannot forge.
+// address returns the address of a request: the peer's or, behind trusted proxies, the address from which they got the
+// request. Each proxy appends its peer's address, so a client can forge every address except the last one that is not a
+// proxy's.
 func (s *Shell) address(r *http.Request) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

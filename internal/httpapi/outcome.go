@@ -36,7 +36,7 @@ type OutcomeDetails struct {
 func NewOutcome(issues ...OutcomeIssue) Outcome { return Outcome{"OperationOutcome", issues} }
 
 // PrefersFHIR reports whether a request to the FHIR endpoint wants a FHIR response: its Accept header names the FHIR
-// type, and plain JSON with no greater weight.
+// type with at least the weight of plain JSON.
 func PrefersFHIR(r *http.Request) bool {
 	path := r.URL.Path
 	if path != fhirBase && !strings.HasPrefix(path, fhirBase+"/") {
@@ -46,7 +46,7 @@ func PrefersFHIR(r *http.Request) bool {
 	return fhir > 0 && fhir >= quality(r.Header["Accept"], "application/json")
 }
 
-// quality returns the weight of a type that the Accept header names, or 0 if it does not.
+// quality returns the weight of a type that the Accept header names, or 0 if the header does not name it.
 func quality(accept []string, name string) (best float64) {
 	for _, header := range accept {
 		for one := range strings.SplitSeq(header, ",") {
@@ -81,7 +81,7 @@ func WriteFHIR(w http.ResponseWriter, r *http.Request, status int, resource any)
 	writeAs(w, status, fhirContentType, append(body, '\n'))
 }
 
-// outcome returns the problem as an OperationOutcome, with one issue for each broken rule.
+// outcome converts the problem to an OperationOutcome, with one issue for each broken rule.
 func (p *Problem) outcome() Outcome {
 	row := table[p.Kind]
 	main := OutcomeIssue{Severity: "error", Code: row.issue, Details: OutcomeDetails{row.code}, Diagnostics: p.Message}

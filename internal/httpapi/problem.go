@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Kind is the reason why a request was not served. Each kind has one error code of the specification and one HTTP
-// status, see table.
+// Kind is the reason why a request was not served. Each kind has one error code from the specification and one HTTP
+// status; see table.
 type Kind uint8
 
 // The zero value is an internal error.
@@ -23,15 +23,15 @@ const (
 	TooLarge                     // longer than the limit, compressed or decompressed
 	TimedOut                     // the body did not arrive in time
 	UnsupportedMedia             // content type or encoding
-	Conflict                     // an idempotency key was reused with another body
-	Precondition                 // the resource has a different version than expected
+	Conflict                     // an idempotency key was reused with a different body
+	Precondition                 // the resource has a different version from the expected one
 	UnmetExpectation             // Expect names something other than 100-continue
-	LongHead                     // the request head exceeds the limit of the server
+	LongHead                     // the request head exceeds the server's limit
 	UnknownEncoding              // a transfer encoding other than chunked
 	UnknownVersion               // an HTTP version other than 1.0 and 1.1
 	NotSupported                 // an interaction that this service does not support
 	Unprocessable                // well formed, but cannot be applied
-	RateLimited                  // the key exceeds its rate
+	RateLimited                  // the key exceeds its rate limit
 	kinds
 )
 
@@ -108,7 +108,7 @@ func Kinds() []Kind {
 	return all
 }
 
-// Problem is an error response of [Fail]. Message, Path and Rule contain rules and paths, never values of the request.
+// Problem describes an error response for [Fail]. Its message, paths and rules never contain values from the request.
 type Problem struct {
 	Kind       Kind
 	Message    string        // for people; empty: the message in table
@@ -123,7 +123,7 @@ type Detail struct {
 	Rule string `json:"rule"` // stable word, optionally with a bound: maxLength:100
 }
 
-// HL7 is the acknowledgment in a refusal in JSON mode.
+// HL7 is the acknowledgment that a refusal in JSON mode contains.
 type HL7 struct {
 	Ack       string `json:"ack"`
 	AckCode   string `json:"ackCode"`
@@ -144,7 +144,7 @@ type failureError struct {
 	*HL7
 }
 
-// ErrorShape is the zero value of the envelope of a refusal.
+// ErrorShape returns the zero value of the envelope of a refusal.
 func ErrorShape() any { return failure{} }
 
 // Refusal returns why a request was refused, or the zero Problem if it was not refused.
@@ -180,7 +180,7 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{
 		Code: row.code, Message: p.Message, Docs: q.shell.docsURL(r), Details: p.Details, HL7: p.HL7,
 	}})
-	if err != nil { // cannot fail for strings
+	if err != nil { // encoding strings cannot fail
 		panic(err)
 	}
 	q.respondAndDrain(w, r, func() { write(w, row.status, append(body, '\n')) })

@@ -11,11 +11,11 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// PathValue returns a decoded parameter of the route. A client may percent-encode any
-// character of it, and most clients encode the colon.
+// PathValue returns a decoded parameter of the route. A client may percent-encode any character in it, and most clients
+// encode the colon.
 func PathValue(r *http.Request, name string) string {
 	value := chi.URLParam(r, name)
-	if r.URL.RawPath == "" { // chi matches RawPath if it is set, else the decoded path
+	if r.URL.RawPath == "" { // chi matches RawPath if it is set, and the decoded path otherwise
 		return value
 	}
 	if meant, err := url.PathUnescape(value); err == nil {
@@ -36,7 +36,7 @@ func QueryOf(r *http.Request) *Query { return &Query{values: r.URL.Query()} }
 // Text returns a string parameter, or "" if it is missing.
 func (q *Query) Text(name string) string { return q.values.Get(name) }
 
-// Whole returns an integer parameter from least to most, or preset if it is missing.
+// Whole returns an integer parameter, which must be from least to most, or preset if the parameter is missing.
 func (q *Query) Whole(name string, preset, least, most int64) int64 {
 	if !q.values.Has(name) {
 		return preset
@@ -48,7 +48,7 @@ func (q *Query) Whole(name string, preset, least, most int64) int64 {
 	return n
 }
 
-// One returns a parameter that must be one of words, or "" if it is missing.
+// One returns a parameter that must be one of words, or "" if the parameter is missing.
 func (q *Query) One(name string, words ...string) string {
 	word := q.values.Get(name)
 	if q.values.Has(name) && !slices.Contains(words, word) {
@@ -70,7 +70,7 @@ func (q *Query) Time(name string, zone *time.Location) time.Time {
 }
 
 // ParseTime reads a time in the forms that administrators type: RFC 3339, optionally without the offset or the seconds,
-// or only a date. A time without an offset is in zone.
+// or just a date. A time without an offset is in zone.
 func ParseTime(text string, zone *time.Location) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
 		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
@@ -83,7 +83,7 @@ func ParseTime(text string, zone *time.Location) (time.Time, bool) {
 // Fault adds a broken rule for a parameter.
 func (q *Query) Fault(name, rule string) { q.faults = append(q.faults, Detail{Path: name, Rule: rule}) }
 
-// Refused reports whether the query breaks a rule, in which case it has sent an error response.
+// Refused reports whether the query breaks a rule. If it does, Refused has sent an error response.
 func (q *Query) Refused(w http.ResponseWriter, r *http.Request) bool {
 	if len(q.faults) > 0 {
 		Fail(w, r, Problem{Kind: Invalid, Details: q.faults})

@@ -39,21 +39,22 @@ type Shell struct {
 	Limits  *limit.Limiter // limits the rates of keys; nil: no limit
 	// Strangers limits requests without a valid key, by address; nil: no limit.
 	Strangers *limit.Strangers
-	Proxies   []netip.Prefix     // proxies whose X-Forwarded-For is trusted
+	Proxies   []netip.Prefix     // proxies whose X-Forwarded-For header is trusted
 	Used      func(keyID string) // called for each request with a valid key; may be nil
 	Origins   []string           // exact origins of pages that may read responses in a browser (CORS), such as "https://board.example"
-	// Denied is called for a request whose key lacks the scope, with the pattern of its route; it
-	// may be nil.
+	// Denied is called for a request whose key lacks the scope, with the pattern of the request's route; it may be nil.
 	Denied func(ctx context.Context, key *access.Key, method, route string, scope access.Scope)
-	// Answered is called for every response, with the context of its span, if it has one, and the pattern of its route
-	// ("" for an unknown path); it may be nil. It runs before the next request of the connection, so it must not block.
+	// Answered is called for every response, with the context of the request's span, if it has one, and the pattern of
+	// its route ("" for an unknown path); it may be nil. It runs before the next request on the connection, so it must
+	// not block.
 	Answered func(ctx context.Context, method, route string, status int, took time.Duration)
 	// Trace starts the span of a request with a valid key, for the hospital of the key. It returns the context of the
-	// span, and the function that ends it. A request without a valid key has no span. nil: no traces.
+	// span, and the function that ends it. A request without a valid key has no span. If Trace is nil, no request has a
+	// span.
 	Trace func(r *http.Request, hospital string, at time.Time) (ctx context.Context, end func(route string, status int))
 }
 
-// Router returns a router whose responses all have the envelope, also for an unknown path or method. The roles mount
+// Router returns a router whose responses all have the envelope, even for an unknown path or method. The roles mount
 // their routes on it.
 func (s *Shell) Router() *chi.Mux {
 	r := chi.NewRouter()
@@ -63,13 +64,13 @@ func (s *Shell) Router() *chi.Mux {
 	return r
 }
 
-// request is the only value that a request has in its context.
+// request is the only value in the context of a request.
 type request struct {
 	id     string
 	shell  *Shell
 	key    access.Key // zero on a path that needs no key
 	former access.Key // presented key that is no longer valid
-	many   bool       // the address exceeds its limit of requests without a valid key, so this request gets no log line
+	many   bool       // the address exceeds its limit on requests without a valid key, so this request gets no log line
 
 	hospital, user string // person on a page; see [Identify]
 
@@ -95,7 +96,7 @@ func from(ctx context.Context) *request {
 	return q
 }
 
-// Caller returns the key of the request; the zero key on a path that needs none.
+// Caller returns the key of the request, or the zero key on a path that does not need one.
 func Caller(ctx context.Context) access.Key { return from(ctx).key }
 
 // Identify sets the hospital, and the id of the person or screen, that the access log reports for a page. Outside of a
@@ -106,7 +107,7 @@ func Identify(ctx context.Context, hospital, user string) {
 	}
 }
 
-// PlainRequestID returns the id of the request if it is a UUID, as generated ids are. Any other id is text of the
+// PlainRequestID returns the id of the request if it is a UUID, as generated ids are. Any other id is text from the
 // sender, which is not logged or stored.
 func PlainRequestID(ctx context.Context) string { return from(ctx).plainID() }
 
@@ -158,7 +159,7 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// logPanic logs the location and type of a panic. The panic value is omitted, because it could contain a value of the
+// logPanic logs the location and type of a panic. The panic value is omitted, because it could contain a value from the
 // request.
 func (s *Shell) logPanic(seen *recorder, r *http.Request, fault any) {
 	kind := "panic"
@@ -190,17 +191,17 @@ func (s *Shell) recordAnswer(seen *recorder, r *http.Request, q *request, took t
 	s.logRequest(ctx, seen, r, q, route, took)
 }
 
-// trace starts the span of a request with a valid key.
+// trace starts the span of a request with a valid key, if traces are on.
 func (s *Shell) trace(r *http.Request, key *access.Key) *http.Request {
 	q := from(r.Context())
 	if s.Trace == nil || q.endSpan != nil {
 		return r
 	}
 	q.traced, q.endSpan = s.Trace(r, key.Hospital, q.start)
-	return r.WithContext(q.traced) //nolint:contextcheck // derived from that of r
+	return r.WithContext(q.traced) //nolint:contextcheck // q.traced is derived from r's context
 }
 
-// logRequest writes the access log. It logs the route, never the path, and the request id only if that is a UUID.
+// logRequest writes the access log. It logs the route, never the path, and the request id only if it is a UUID.
 func (s *Shell) logRequest(ctx context.Context, seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
@@ -246,8 +247,8 @@ func method(name string) string {
 	return "other"
 }
 
-// requestID returns the id that the client chose, if that is 1 to 128 visible ASCII
-// characters. For any other id, requestID returns a new UUID.
+// requestID returns the id that the client chose if it consists of 1 to 128 visible ASCII characters. Otherwise, it
+// returns a new UUID.
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
 	if len(id) < 1 || len(id) > 128 {

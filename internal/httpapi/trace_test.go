@@ -17,7 +17,7 @@ import (
 
 type spanKey struct{}
 
-// spanLines writes the span of the context with each line.
+// spanLines adds the span in the context to each line.
 type spanLines struct{ slog.Handler }
 
 func (s spanLines) Handle(ctx context.Context, r slog.Record) error {
@@ -25,7 +25,7 @@ func (s spanLines) Handle(ctx context.Context, r slog.Record) error {
 	return s.Handler.Handle(ctx, r)
 }
 
-// TestTrace starts a span for each request with a valid key, whatever its response, and for no other request. The
+// TestTrace starts a span for each request with a valid key, regardless of the response, and for no other request. The
 // handler and the log line have the context of the span.
 func TestTrace(t *testing.T) {
 	var spans []string

@@ -42,7 +42,7 @@ type wireConn struct {
 }
 
 // plainRefusal matches a response that net/http writes itself, with exactly these headers. The response to an unmet
-// expectation has only the status.
+// expectation has only a status line.
 var plainRefusal = regexp.MustCompile(`\AHTTP/1\.[01] (400|417|431|501|505) [^\r\n]*\r\n` +
 	`(?:Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n` +
 	`(?:\d{3} [A-Za-z ]+(?:: ([a-zA-Z ]{1,60}))?|Unsupported transfer encoding)` +
@@ -57,7 +57,7 @@ func (c *wireConn) Write(b []byte) (int, error) {
 	}
 	found := plainRefusal.FindSubmatch(b)
 	if found == nil {
-		return c.Conn.Write(b) //nolint:wrapcheck // same
+		return c.Conn.Write(b) //nolint:wrapcheck // the error of the wrapped connection is unchanged
 	}
 	kind := wireKinds[string(found[1])]
 	problem := Problem{Kind: kind, Message: kind.Message()}
@@ -78,12 +78,12 @@ var wireKinds = map[string]Kind{
 // destroy the response.
 const rstAvoidance = 500 * time.Millisecond
 
-// refuse responds with a problem, whose message is set, and ends the responses on the connection.
+// refuse responds with a problem, which must have a message, and ends the responses on the connection.
 func (c *wireConn) refuse(p Problem) error {
 	status := p.Kind.Status()
 	r := &http.Request{Host: c.LocalAddr().String(), RemoteAddr: c.RemoteAddr().String()}
 	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{Code: p.Kind.Code(), Message: p.Message, Docs: c.shell.docsURL(r)}})
-	if err != nil { // cannot fail for strings
+	if err != nil { // encoding strings cannot fail
 		panic(err)
 	}
 	body = append(body, '\n')
@@ -100,7 +100,7 @@ func (c *wireConn) refuse(p Problem) error {
 	answer.WriteString("\r\n")
 	answer.Write(body)
 	if _, err = c.Conn.Write(answer.Bytes()); err != nil {
-		return err //nolint:wrapcheck // same as the Write that it replaces
+		return err //nolint:wrapcheck // as in the Write that this replaces
 	}
 	if c.shell.Answered != nil {
 		c.shell.Answered(context.Background(), "other", "", status, 0)
@@ -123,11 +123,11 @@ func (c *wireConn) CloseWrite() error {
 	return net.ErrClosed
 }
 
-// drainAtMost is the maximum number of bytes of a body that are read after the request was refused. No endpoint accepts
-// a larger decompressed body.
+// drainAtMost is the maximum number of body bytes that are read after a request was refused. No endpoint accepts a
+// larger decompressed body.
 const drainAtMost = 64 << 20
 
-// requestBody is the body of a request. It records how much was read.
+// requestBody is the body of a request. It records how much of the body was read.
 type requestBody struct {
 	io.ReadCloser
 	begun, ended bool
@@ -141,11 +141,11 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // the error of the wrapped reader is unchanged
 }
 
-// respondAndDrain calls do to respond, and then reads the rest of the body. Most clients send the whole body before they read
-// the response. If the connection closed earlier, they would get no response.
+// respondAndDrain calls do to respond, and then reads the rest of the body. Most clients send the whole body before
+// they read the response. If the connection were closed earlier, they would not get the response.
 func (q *request) respondAndDrain(w http.ResponseWriter, r *http.Request, do func()) {
 	b := &q.body
-	// A client with "Expect: 100-continue" sends no body until it gets permission.
+	// A client with "Expect: 100-continue" does not send the body until it gets permission.
 	waits := !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue")
 	if b.ReadCloser == nil || b.ended || waits {
 		do()
@@ -157,5 +157,5 @@ func (q *request) respondAndDrain(w http.ResponseWriter, r *http.Request, do fun
 	if whole || control.Flush() != nil {
 		return
 	}
-	io.CopyN(io.Discard, b, drainAtMost) //nolint:errcheck // the client has disconnected or is too slow
+	io.CopyN(io.Discard, b, drainAtMost) //nolint:errcheck // an error means that the client has disconnected or is too slow
 }

@@ -23,7 +23,7 @@ type connection struct {
 	// closedUntil is set after a call without a response, in Unix ms. Until then, calls fail immediately instead of
 	// each waiting for its timeout.
 	closedUntil atomic.Int64
-	awaySince   atomic.Int64 // end of the first of several consecutive calls without a response, in Unix ms; 0: the last call had a response
+	awaySince   atomic.Int64 // end of the first of consecutive calls without a response, in Unix ms; 0: the last call had a response
 	reading     atomic.Pointer[clockReading]
 	asked       atomic.Int64 // when the clock of Redis was last queried, in Unix ms of the local clock
 	furthest    sync.Map     // the newest known header, by key: string to *atomic.Pointer[header]

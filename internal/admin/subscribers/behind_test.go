@@ -7,8 +7,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestBehind: a list that may be outdated is not shown, and the answer gives the reason. An action
-// on a known object is accepted even then. An unknown object is not reported as missing.
+// TestBehind: a list that may be outdated is not shown, and the response states the reason. Even then, an action on a
+// known object is accepted, and an unknown object is not reported as missing.
 func TestBehind(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID

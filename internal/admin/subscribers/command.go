@@ -13,7 +13,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// These are the actions in the audit log.
+// These are names of actions in the audit log.
 const (
 	actWebhookTest   = "webhook.test"
 	actWebhookReplay = "webhook.replay"
@@ -21,7 +21,7 @@ const (
 	actCommandStop   = "command.stop"
 )
 
-// awaitWithin is the maximum time that a response waits for its command.
+// awaitWithin is the maximum time that a response waits for the outcome of its command.
 const (
 	awaitWithin = 2 * time.Second
 	lookEvery   = 20 * time.Millisecond
@@ -121,8 +121,8 @@ func (s *server) newCommand(r *http.Request, verb outbound.Verb) *outbound.Comma
 	return &outbound.Command{ID: "cmd_" + access.RandomHex(8), Hospital: caller.Hospital, Verb: verb, At: cut(s.Shell.Now()), By: caller.ID}
 }
 
-// order writes the audit record of an act, and the command to the ledger. If it returns false, it has sent an error
-// response.
+// order writes the audit record of an action, and then the command to the ledger. If it returns false, it has sent an
+// error response.
 func (s *server) order(w http.ResponseWriter, r *http.Request, action, subject string, c *outbound.Command) bool {
 	return s.perform(w, r, action, subject, 0, 0, func(ctx context.Context) error { return s.Order(ctx, c) })
 }
@@ -201,8 +201,8 @@ func (s *webhooks) replay(w http.ResponseWriter, r *http.Request) {
 
 const dryRun = "dryRun"
 
-// orderDryRun writes a command that changes nothing to the ledger, without an audit record. If it returns false, it has
-// sent an error response.
+// orderDryRun writes a command to the ledger without an audit record, because the command changes nothing. If it
+// returns false, it has sent an error response.
 func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbound.Command) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
@@ -214,7 +214,7 @@ func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbou
 	return err == nil
 }
 
-// waitForCount waits until the notifier reports the number of deliveries of a replay.
+// waitForCount waits until the notifier reports how many deliveries a replay has.
 func (s *webhooks) waitForCount(ctx context.Context, c *outbound.Command) *int {
 	if p, ok := Await(ctx, s.Lists, c, func(p *outbound.Progress) bool { return p.Count > 0 || p.Done }); ok {
 		return &p.Count
@@ -248,7 +248,7 @@ func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough fu
 func (s *webhooks) retry(w http.ResponseWriter, r *http.Request) {
 	c := s.newCommand(r, outbound.VerbRetry)
 	d, ok, err := s.Lists.Delivery(r.Context(), c.Hospital, pathID(r))
-	if !ok { // an outdated delivery suffices to send it again
+	if !ok { // to retry a delivery, outdated data suffices
 		s.requireListed(w, r, ok, err)
 		return
 	}
@@ -268,7 +268,7 @@ func (s *webhooks) stop(w http.ResponseWriter, r *http.Request) {
 	case p.Verb != outbound.VerbReplay:
 		unprocessable(w, r, "Only a replay can be stopped.", "", "verb")
 		return
-	case p.Done: // respond with the progress as it is
+	case p.Done: // the command is done: respond with its progress
 		httpapi.OK(w, r, commandOf(&p))
 		return
 	}

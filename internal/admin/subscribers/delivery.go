@@ -10,11 +10,11 @@ import (
 	"svc/internal/outbound"
 )
 
-// These are the limits of the pages of deliveries.
+// These are the limits for pages of deliveries.
 const (
 	deliveriesUsual  = 50
 	deliveriesAtMost = 200
-	deliveriesListed = 10_000 // of one endpoint
+	deliveriesListed = 10_000 // maximum number of deliveries listed for one endpoint
 )
 
 var channelNames = []string{string(outbound.ChannelMail), string(outbound.ChannelSMS), string(outbound.ChannelWebhook)}
@@ -76,7 +76,7 @@ type deliveryBase struct {
 	Channel       string       `json:"channel"`
 	EndpointID    string       `json:"endpointId"` // id of a webhook or a recipient
 	State         string       `json:"state"`
-	Reason        *string      `json:"reason"` // stable code of the reason why it was not delivered
+	Reason        *string      `json:"reason"` // stable code for why it was not delivered
 	OccurredAt    httpapi.Time `json:"occurredAt"`
 	NextAttemptAt httpapi.Time `json:"nextAttemptAt"` // null: no further attempt
 }
@@ -91,7 +91,7 @@ type attemptBase struct {
 
 type deliveryRow struct {
 	deliveryBase
-	Attempts []attemptRow `json:"attempts"` // oldest first, at most the last 20
+	Attempts []attemptRow `json:"attempts"` // the last 20 at most, oldest first
 }
 
 type attemptRow struct {
@@ -198,8 +198,8 @@ func (s *webhooks) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, page)
 }
 
-// mayRead reports whether the caller's key may list the deliveries to an endpoint. The endpoint may name any key of the
-// same lineage.
+// mayRead reports whether the caller's key may list the deliveries to an endpoint. The endpoint may name any key in the
+// same line of rotations.
 func (s *webhooks) mayRead(r *http.Request, hook *outbound.Webhook) bool {
 	caller := httpapi.Caller(r.Context())
 	return slices.ContainsFunc(hook.ReaderKeys, func(id string) bool {

@@ -10,8 +10,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestPartnersOwnDeliveries: the keys that an endpoint lists and their successors can read its
-// deliveries, regardless of their scopes. For all other keys the endpoint does not exist.
+// TestPartnersOwnDeliveries: the keys that an endpoint lists and their successors can read its deliveries, regardless
+// of their scopes. To all other keys, the endpoint does not exist.
 func TestPartnersOwnDeliveries(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc","readerKeyIds":["`+h.ids["partner"]+`"]}`, 200).Data.ID

@@ -41,7 +41,7 @@ type ackShape struct {
 
 type acknowledged struct {
 	CommandID string            `json:"commandId"`
-	Done      bool              `json:"done"` // the episode already shows the command
+	Done      bool              `json:"done"` // the episode already shows the effect of the command
 	Warnings  []httpapi.Warning `json:"warnings"`
 }
 
@@ -57,7 +57,7 @@ type episodeRow struct {
 	AckBy    httpapi.Time `json:"ackBy"`   // deadline for an acknowledgment; null: none is needed
 	AckedAt  httpapi.Time `json:"ackedAt"` // null: not acknowledged
 	AckedBy  *string      `json:"ackedBy"`
-	AlertID  *string      `json:"alertId"` // the raise to acknowledge
+	AlertID  *string      `json:"alertId"` // the alert to acknowledge
 	// Unreached means that every message of the last alert has failed, and none is pending.
 	Unreached bool `json:"unreached"`
 }

@@ -22,8 +22,7 @@ func TestEpisodes(t *testing.T) {
 	}
 	h.ask("admin", "POST", path+"/epi_1/ack", `{}`, 422)
 	h.ask("admin", "POST", path+"/epi_3/ack", `{}`, 404)
-	// The notifier shows the acknowledgment in the list, and then reports that the command is
-	// complete.
+	// The notifier adds the acknowledgment to the list, and then reports that the command is done.
 	h.takes = func(c *outbound.Command) {
 		h.lists.progress[c.ID] = outbound.Progress{ID: c.ID, Hospital: c.Hospital, Verb: c.Verb, Done: true}
 	}

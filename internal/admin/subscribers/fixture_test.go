@@ -20,7 +20,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// fixture has the endpoints over settings in memory, with a simulated clock.
+// fixture serves the endpoints on settings in memory, with a simulated clock.
 type fixture struct {
 	*chi.Mux
 	t        *testing.T
@@ -40,7 +40,7 @@ type fixture struct {
 	lists    fakeLists
 }
 
-// fakeLists has the data that the notifier would report.
+// fakeLists contains the data that the notifier would report.
 type fakeLists struct {
 	deliveries []outbound.Delivery
 	asked      outbound.Query
@@ -186,7 +186,7 @@ func (h *fixture) PutTier(_ context.Context, _ int64, tier *outbound.Tier) error
 	return h.store(func() { h.register.SetTier(tier) })
 }
 
-// said has the parts of an answer that tests read.
+// said has the parts of a response that tests read.
 type said struct {
 	header http.Header
 	raw    string

@@ -17,7 +17,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// These are the actions in the audit log.
+// These are names of actions in the audit log.
 const (
 	actRecipientCreate = "alert-recipient.create"
 	actRecipientChange = "alert-recipient.change"
@@ -25,13 +25,13 @@ const (
 	actAlertTest       = "alert.test"
 )
 
-// These are the limits of a recipient.
+// These are limits for recipients.
 const (
 	maxEmail      = 254 // RFC 5321, 4.5.3.1.3
 	recipientsMax = 200 // per hospital
 )
 
-// defaultLanguage is the language of messages to a recipient that sets none.
+// defaultLanguage is the language of messages to a recipient without a language.
 const defaultLanguage = "en"
 
 func recipientWrites() []contract.Route[*alerts] {
@@ -174,7 +174,7 @@ func (s *alerts) createRecipient(w http.ResponseWriter, r *http.Request) {
 
 func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	old, known := s.Register.Recipient(hospitalOf(r), pathID(r))
-	if !known { // a malformed body gets its errors even then
+	if !known { // the errors in a malformed body are reported even then
 		old = &outbound.Recipient{Label: "-", EmailShown: "-"}
 	}
 	p := *old
@@ -234,7 +234,7 @@ func (s *alerts) checkAddresses(f *faults, p *outbound.Recipient) {
 	if p.Email != "" {
 		parsed, err := mail.ParseAddress(p.Email)
 		// Only a bare address is valid, because a display name could be the name of a person. A masked address is
-		// refused, so that a client that sends back a list entry does not overwrite the address.
+		// refused, so that the address is not overwritten by a client that sends back a list entry.
 		bare := err == nil && parsed.Address == p.Email && !strings.Contains(p.Email, masked)
 		f.unless(bare && len(p.Email) <= maxEmail && !access.HasControls(p.Email), "email", "format:email")
 		p.EmailShown = maskEmail(p.Email)
@@ -253,7 +253,7 @@ func (s *alerts) checkAddresses(f *faults, p *outbound.Recipient) {
 // masked replaces the hidden part of an address or number.
 const masked = "***"
 
-// maskEmail shows just enough of an address to distinguish it from other addresses.
+// maskEmail masks an address, but leaves enough to distinguish it from others.
 func maskEmail(address string) string {
 	local, domain, _ := strings.Cut(address, "@")
 	top := domain[strings.LastIndexByte(domain, '.')+1:]

@@ -44,8 +44,8 @@ func TestRecipients(t *testing.T) {
 	h.ask("admin", "DELETE", one, "", 200)
 }
 
-// TestLanguageOfRecipient: messages are in English until an administrator sets another language. A
-// change of another field does not change the language.
+// TestLanguageOfRecipient: messages are in English until an administrator sets another language. Changing a different
+// field does not change the language.
 func TestLanguageOfRecipient(t *testing.T) {
 	h := open(t)
 	const path = "/api/admin/alerts/recipients"

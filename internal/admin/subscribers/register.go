@@ -9,9 +9,9 @@ import (
 	"svc/internal/outbound"
 )
 
-// Register holds the webhooks, tiers and recipients of all hospitals. The reader of the settings topic updates the
-// register. Register is safe for concurrent use. Its values are shared and must not be modified; a new version is a new
-// value.
+// Register holds the webhooks, tiers and recipients of all hospitals. The reader of the settings topic updates it. A
+// Register is safe for concurrent use. Its values are shared and must not be modified; a new version of a setting is a
+// new value.
 type Register struct {
 	mu         sync.RWMutex
 	webhooks   byHospital[outbound.Webhook]
@@ -101,7 +101,7 @@ func (r *Register) Recipient(hospital, id string) (*outbound.Recipient, bool) {
 	return p, known
 }
 
-// Tiers returns the three tiers of a hospital, from the lowest to the highest level. A tier without settings has its
+// Tiers returns the three tiers of a hospital, from the lowest to the highest level. A tier without settings has the
 // defaults.
 func (r *Register) Tiers(hospital string) []outbound.Tier {
 	r.mu.RLock()

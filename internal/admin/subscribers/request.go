@@ -20,7 +20,7 @@ const (
 	tryAgain = 2 * time.Second
 )
 
-// grouped returns routes with a common group.
+// grouped joins routes and assigns them to one group.
 func grouped[S any](group string, routes ...[]contract.Route[S]) []contract.Route[S] {
 	all := slices.Concat(routes...)
 	for i := range all {
@@ -57,11 +57,11 @@ func hospitalOf(r *http.Request) string { return httpapi.Caller(r.Context()).Hos
 
 func pathID(r *http.Request) string { return httpapi.PathValue(r, "id") }
 
-// faults collects the rules that a request breaks, so that its sender gets all of them at once. The rules in the tags
-// of the body come first.
+// faults collects the rules that a request breaks, so that the sender is informed about all of them at once. The rules
+// in the tags of the body come first.
 type faults struct {
 	all     []httpapi.Detail // the request is malformed
-	misfits []httpapi.Detail // the request is well formed, but names something that does not exist or requests something impossible
+	misfits []httpapi.Detail // the request is well formed, but names something that does not exist or asks for something impossible
 }
 
 // faultsOf returns the rules that a body breaks.
@@ -77,14 +77,14 @@ func (f *faults) unless(ok bool, path, rule string) {
 	}
 }
 
-// fits adds a fault of a well-formed request if ok is false.
+// If ok is false, fits adds a fault to a well-formed request.
 func (f *faults) fits(ok bool, path, rule string) {
 	if !ok {
 		f.misfits = append(f.misfits, httpapi.Detail{Path: path, Rule: rule})
 	}
 }
 
-// answered reports whether there is a fault, in which case it has sent an error response.
+// answered reports whether there is a fault. If there is, answered has sent an error response.
 func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case len(f.all) > 0:
@@ -115,7 +115,7 @@ func answer(w http.ResponseWriter, r *http.Request, version int64, data any) {
 	httpapi.OKVersion(w, r, strconv.FormatInt(version, 10), data)
 }
 
-// versionText returns a version as in the audit log. 0 means no version.
+// versionText returns a version in the form of the audit log. 0 means no version.
 func versionText(version int64) string {
 	if version == 0 {
 		return ""
@@ -123,7 +123,8 @@ func versionText(version int64) string {
 	return strconv.FormatInt(version, 10)
 }
 
-// perform writes the audit record of an act, then executes the act. If it returns false, it has sent an error response.
+// perform writes the audit record of an action, and then executes the action. If it returns false, it has sent an error
+// response.
 func (s *server) perform(
 	w http.ResponseWriter, r *http.Request, action, subject string, before, after int64, do func(context.Context) error,
 ) bool {
@@ -161,7 +162,7 @@ var overtaken = httpapi.Problem{
 	RetryAfter: tryAgain,
 }
 
-// recordNotDone adds to the audit log that a recorded act was not executed, or may not have been.
+// recordNotDone records in the audit log that a recorded action was not, or may not have been, executed.
 func (s *server) recordNotDone(r *http.Request, act audit.Act, err error) {
 	how := audit.Unclear
 	if errors.Is(err, access.ErrOvertaken) || errors.Is(err, ErrNoKey) {
@@ -185,7 +186,8 @@ func missing(w http.ResponseWriter, r *http.Request) {
 	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 }
 
-// requireListed reports whether [Lists] has the requested entry. If it returns false, it has sent an error response.
+// requireListed reports whether [Lists] contains the requested entry. If it returns false, it has sent an error
+// response.
 func (s *server) requireListed(w http.ResponseWriter, r *http.Request, ok bool, err error) bool {
 	switch {
 	case err != nil:

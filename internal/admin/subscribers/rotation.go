@@ -47,7 +47,7 @@ var secretStates = map[outbound.SecretState]string{
 
 // Rotate adds a new secret before the secrets of an endpoint. Both sign during the overlap; with an overlap of 0, only
 // the new one signs. ok is false while another secret is waiting for promotion, because a partner could not know which
-// of three is next.
+// of three secrets is next.
 func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, overlap time.Duration) (all []outbound.Secret, ok bool) {
 	if overlap == 0 {
 		fresh.State, fresh.Until = outbound.SecretCurrent, time.Time{}
@@ -62,7 +62,7 @@ func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, ove
 			return nil, false
 		case outbound.SecretCurrent:
 			s.Until = cut(now.Add(overlap))
-		case outbound.SecretPrevious: // retired at the time that was already set
+		case outbound.SecretPrevious: // retires at the time that was already set
 		}
 		all = append(all, s)
 	}

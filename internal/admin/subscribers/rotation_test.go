@@ -59,7 +59,7 @@ func TestRotation(t *testing.T) {
 	if at := signature.At(hook.Secrets, h.now); at[0].Value != third.Data.Secret || at[1].Value != made.Data.Secret {
 		t.Errorf("signs %+v", at)
 	}
-	// After a leak, all old secrets end at once, even during an overlap.
+	// After a leak, all old secrets stop signing at once, even during an overlap.
 	h.ask("admin", "POST", path+"/rotate", `{}`, 200)
 	last := h.ask("admin", "POST", path+"/rotate", `{"overlapHours":0}`, 200)
 	if states() != "current" || len(last.Data.Secrets) != 1 || !last.Data.PromoteAt.Equal(last.Data.RetireAt) {

@@ -37,7 +37,7 @@ func TestASlowSenderStopsNobody(t *testing.T) {
 				defer close(ended)
 				h.ServeHTTP(slow, r)
 			}()
-			if _, err := io.WriteString(sender, change.first); err != nil { // returns once the server has read it
+			if _, err := io.WriteString(sender, change.first); err != nil { // returns once the server has read the first part
 				t.Fatal(err)
 			}
 			h.ask("foreign", http.MethodPost, "/api/admin/alerts/recipients", `{"label":"supervisor","phone":"+15555550100"}`, http.StatusOK)

@@ -1,11 +1,12 @@
-// Package subscribers administers the recipients of a unit's events: the webhooks of partners, the tiers of alerts,
-// the roles on duty that the tiers alert. It also lists their deliveries.
+// Package subscribers administers the subscribers to a unit's events: the webhooks of partners, the tiers of alerts,
+// and the roles on duty that the tiers alert. It also lists the deliveries.
 //
-// A [Store] holds the settings. The audit record of an act is written before the act takes effect, and the response
-// is sent once this process uses the new settings. Secrets, telephone numbers and addresses never leave this package,
-// except a new secret, once. Lists mask them; audit records and errors have only ids and paths.
+// A [Store] holds the settings. The audit record of an action is written before the action takes effect, and the
+// response is sent once this process uses the new settings. Secrets, telephone numbers and addresses never leave this
+// package, except that a new secret is shown once. Lists mask addresses and numbers; audit records and errors contain
+// only ids and paths.
 //
-// A test, a retry, a replay or an acknowledgment is a command in the ledger of the notifier. The notifier writes the
+// A test, a retry, a replay or an acknowledgment is a command in the notifier's ledger. The notifier writes the
 // progress of commands and the deliveries to the [Lists].
 package subscribers
 
@@ -26,8 +27,8 @@ import (
 )
 
 // Store stores the settings. A write returns [access.ErrOvertaken] if another write changed the settings of the
-// hospital after Seen was called, because the caller's decision is then based on an outdated [Register]. When a write
-// returns nil, the Register of this process has the change.
+// hospital after Seen was called, because the caller's decision would then be based on an outdated [Register]. When a
+// write returns nil, this process's Register contains the change.
 type Store interface {
 	Seen() int64
 	PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook) error
@@ -42,8 +43,8 @@ type Store interface {
 var ErrNoKey = errors.New("no secrets key is configured")
 
 // Lists provides the notifier's reports about its work. ok is false for an unknown id. An error means that the report
-// cannot be read, or may be outdated. A value returned with an error may be outdated: it must not be displayed, but can
-// be used for commands.
+// cannot be read, or may be outdated. A value that is returned with an error may be outdated. It must not be displayed,
+// but can be used for commands.
 type Lists interface {
 	Deliveries(ctx context.Context, q outbound.Query) (outbound.Page, error)
 	Delivery(ctx context.Context, hospital, id string) (d outbound.Delivery, ok bool, err error)
@@ -60,25 +61,24 @@ type Progresses interface {
 // ErrCursor means that a cursor is malformed.
 var ErrCursor = errors.New("not a cursor")
 
-// Config has the dependencies of the endpoints. MountReads needs only Shell, Register, Lists, Key and Reason.
+// Config lists the dependencies of the endpoints. MountReads needs only Shell, Register, Lists, Key and Reason.
 type Config struct {
 	Shell    *httpapi.Shell
 	Register *Register
 	Lists    Lists
-	// Reason returns the stable code of an error of Lists.
+	// Reason returns the stable code for an error from Lists.
 	Reason func(error) string
 	// Key returns a key by its id, even if the key is no longer valid.
 	Key func(id string) (access.Key, bool)
 
 	Store Store
 	Audit audit.Record
-	// Order writes a command to the ledger of the notifier, and returns once it is
-	// durable.
+	// Order writes a command to the notifier's ledger, and returns once it is durable.
 	Order func(ctx context.Context, c *outbound.Command) error
 	// Test returns the id of the delivery that a test creates, or "" if the id is not known in advance.
 	Test func(c *outbound.Command) string
-	// Check checks the URL of an endpoint. It returns why the URL is refused, or a warning, as stable codes; "" means
-	// none.
+	// Check checks the URL of an endpoint. It returns a stable code for why the URL is refused, or for a warning; ""
+	// means none.
 	Check func(ctx context.Context, hospital, url string) (refused, warning string)
 	Zone  func(hospital string) *time.Location // zone for times without an offset
 }
@@ -97,7 +97,7 @@ func MountReads(r chi.Router, c Config) {
 	contract.Mount(r, c.Shell, &alerts{s}, alertReads())
 }
 
-// Operations returns the API operations for administrators, and for partners on their own endpoints.
+// Operations returns the API operations for administrators, and those for partners on their own endpoints.
 func Operations() []contract.Operation {
 	return slices.Concat(
 		contract.Operations(webhookWrites()), contract.Operations(alertWrites()),
@@ -105,7 +105,7 @@ func Operations() []contract.Operation {
 	)
 }
 
-// webhooks serves the endpoints of partners and their deliveries.
+// webhooks serves the routes for the endpoints of partners and the deliveries to them.
 type webhooks struct{ *server }
 
 func webhookWrites() []contract.Route[*webhooks] {
@@ -116,7 +116,7 @@ func webhookReads() []contract.Route[*webhooks] {
 	return grouped("Webhooks", endpointReads(), deliveryReads())
 }
 
-// alerts serves the tiers, the recipients and the episodes of alerts.
+// alerts serves the routes for tiers, recipients and alert episodes.
 type alerts struct{ *server }
 
 func alertWrites() []contract.Route[*alerts] {
@@ -130,13 +130,13 @@ func alertReads() []contract.Route[*alerts] {
 // server has the common parts of webhooks and alerts.
 type server struct {
 	Config
-	// writing serializes the acts of this process, so that one waits for the other instead of failing with
+	// writing serializes the actions in this process, so that they wait for each other instead of failing with
 	// ErrOvertaken.
 	writing sync.Mutex
 }
 
-// begin starts an act on settings. The caller must read the settings after begin. Writes fail if any process has
-// changed the settings since.
+// begin starts an action on settings. The caller must read the settings after begin. Writes fail if any process has
+// changed the settings since then.
 func (s *server) begin() (seen int64, end func()) {
 	s.writing.Lock()
 	return s.Store.Seen(), s.writing.Unlock

@@ -13,8 +13,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestForeignIsUnknown: an object of another hospital gets the same answer as an unknown one, for
-// the same work.
+// TestForeignIsUnknown: a request for an object of another hospital gets the same response, after the same work, as one
+// for an unknown object.
 func TestForeignIsUnknown(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc","readerKeyIds":["`+h.ids["partner"]+`"]}`, 200).Data.ID
@@ -49,8 +49,8 @@ func TestForeignIsUnknown(t *testing.T) {
 	}
 }
 
-// TestNothingWithoutARecord: without an audit record, no action is executed. If the store fails,
-// the answer says so. Neither answer reveals a secret.
+// TestNothingWithoutARecord: without an audit record, no action is executed. If the store fails, the response says so.
+// Neither response reveals a secret.
 func TestNothingWithoutARecord(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
@@ -77,8 +77,8 @@ func TestNothingWithoutARecord(t *testing.T) {
 	}
 }
 
-// TestCanaries calls every operation with a secret, a phone number or an address. None of these may
-// be in the audit log, in the log, or in any answer except the two that show a new secret.
+// TestCanaries calls every operation with a secret, a phone number or an address. None of these may be in the audit
+// log, in the log, or in any response except the two that show a new secret.
 func TestCanaries(t *testing.T) {
 	h := open(t)
 	const own, email, phone = "canary-secret-of-the-partner-0", "canary.person@canary.example", "+15550177331"

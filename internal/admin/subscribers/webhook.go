@@ -16,18 +16,18 @@ import (
 	"svc/internal/signature"
 )
 
-// These are the actions in the audit log.
+// These are names of actions in the audit log.
 const (
 	actWebhookCreate = "webhook.create"
 	actWebhookChange = "webhook.change"
 	actWebhookDelete = "webhook.delete"
 )
 
-// These are the limits of an endpoint's settings.
+// These are the limits for an endpoint's settings.
 const (
 	maxWebhooks = 50 // per hospital
 	maxRooms    = 500
-	leastSecret = 24 // characters of a secret that the partner chose
+	leastSecret = 24 // minimum length of a secret that the partner chose
 	mostSecret  = 128
 )
 
@@ -83,7 +83,7 @@ func endpointReads() []contract.Route[*webhooks] {
 	}
 }
 
-// webhookSettings are the settings that may change at any time. They are decoded onto the current settings, so a
+// webhookSettings are the settings that may change at any time. They are decoded into the current settings, so a
 // setting that the body omits is unchanged.
 type webhookSettings struct {
 	Events         []string `json:"events,omitempty" minItems:"1" enum:"ping,surge.level_changed,room.rescored,surge.alert" uniqueItems:"true" doc:"Event types to send. Default: surge.level_changed and room.rescored."`
@@ -158,7 +158,7 @@ func (s *webhooks) webhookRow(ctx context.Context, w *outbound.Webhook) webhookR
 	}
 	health, known, err := s.Lists.Health(ctx, w.Hospital, w.ID)
 	switch {
-	case err != nil: // the list is useful without it
+	case err != nil: // the list is useful without the health
 		s.Shell.Log.WarnContext(ctx, "endpoint health not read", "error", err)
 	case !known: // no event was ever sent to the endpoint
 		health = outbound.Health{Status: "active"}
@@ -233,7 +233,7 @@ func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 
 func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	old, known := s.Register.Webhook(hospitalOf(r), pathID(r))
-	if !known { // a malformed body gets its errors even then
+	if !known { // the errors in a malformed body are reported even then
 		old = &outbound.Webhook{URL: "-", RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout}
 	}
 	in := webhookChangeShape{webhookSettings: webhookSettings{
@@ -260,7 +260,7 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	case !requireMatch(w, r, old.Version), hook.URL != old.URL && !s.checkURL(w, r, &hook, &warnings):
 		return
 	}
-	seen, end := s.begin() // begin after reading the body and resolving the name, which are slow and must not block other changes
+	seen, end := s.begin() // begin after the body is read and the name resolved, because both are slow and must not block other changes
 	defer end()
 	if now, _ := s.Register.Webhook(hook.Hospital, hook.ID); now == nil || now.Version != old.Version {
 		httpapi.Fail(w, r, overtaken)

@@ -68,8 +68,7 @@ func TestLifeOfAWebhook(t *testing.T) {
 	}
 }
 
-// TestRefusals: a refusal names each violated rule with its location, without a value. The action
-// is not executed.
+// TestRefusals: a refusal names each violated rule and its location, but no value. The action is not executed.
 func TestRefusals(t *testing.T) {
 	const url = `"url":"https://canary.example/canary"`
 	for name, tt := range map[string]struct {
@@ -139,8 +138,7 @@ func TestAsManyWebhooksAsAHospitalCanHave(t *testing.T) {
 	h.ask("foreign", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200)
 }
 
-// TestFailedActsAreOnRecord: the audit log distinguishes an endpoint that was not removed from one
-// that was.
+// TestFailedActsAreOnRecord: the audit log shows whether an endpoint was removed or not.
 func TestFailedActsAreOnRecord(t *testing.T) {
 	for how, fault := range map[string]error{"webhook.delete.failed": access.ErrOvertaken, "webhook.delete.unclear": errors.New("away")} {
 		h := open(t)

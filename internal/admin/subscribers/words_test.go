@@ -9,7 +9,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestWordsOfBodies: the documented values of fields are those that the service accepts.
+// TestWordsOfBodies: the documented values of fields are the values that svc accepts.
 func TestWordsOfBodies(t *testing.T) {
 	selections := []string{string(outbound.SelectFailed), string(outbound.SelectMissing), string(outbound.SelectAll)}
 	for _, c := range []struct {

@@ -17,7 +17,7 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// Config has the dependencies of the endpoints.
+// Config lists the dependencies of the endpoints.
 type Config struct {
 	Shell  *httpapi.Shell
 	Office *Office
@@ -86,7 +86,7 @@ type changeShape struct {
 type userRow struct {
 	ID         string       `json:"id"`
 	Label      string       `json:"label"`
-	Role       string       `json:"role"`   // viewer, charge or admin; none: the identity provider no longer gives a role
+	Role       string       `json:"role"`   // viewer, charge or admin; none: the identity provider no longer assigns a role
 	SignIn     string       `json:"signIn"` // link, or provider
 	Disabled   bool         `json:"disabled"`
 	CreatedAt  httpapi.Time `json:"createdAt"`

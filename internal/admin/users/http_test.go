@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// served returns the endpoints over a world with the user usr_1 of north and of south.
+// served returns the endpoints of a world with a user usr_1 in north and in south.
 func served(t *testing.T) (*world, *Office, func(method, path, body string, headers ...string) (int, string)) {
 	t.Helper()
 	w := &world{now: noon}
@@ -132,8 +132,8 @@ func TestChangeWhileTheLogIsAway(t *testing.T) {
 	}
 }
 
-// TestInvite: an administrator creates a link that signs a person in once. The link is in the
-// answer, and in the audit log without its token.
+// TestInvite: an administrator creates a link that signs a person in once. The link is in the response, and in the
+// audit log without its token.
 func TestInvite(t *testing.T) {
 	t.Parallel()
 	w, o, ask := served(t)
@@ -157,7 +157,7 @@ func TestInvite(t *testing.T) {
 	if _, err := o.UseLink(t.Context(), token, SignIn{}); !errors.Is(err, ErrNoLink) {
 		t.Errorf("a second time: %v", err)
 	}
-	// Without a ttl, a link lasts as long as one from the command line.
+	// Without a ttl, a link is valid for as long as one from the command line.
 	if _, body := ask("POST", "/api/admin/users", `{"label":"x","role":"viewer"}`); !strings.Contains(body, `"expiresAt":"2031-04-05T12:15:00.000Z"`) {
 		t.Error(body)
 	}
@@ -189,8 +189,8 @@ func TestRefusedInvitations(t *testing.T) {
 	}
 }
 
-// TestInvitationsAreBounded: links of a hospital are counted until a day after they end. Links of
-// another hospital are not.
+// TestInvitationsAreBounded: the links of a hospital count until a day after they end. Links of other hospitals do not
+// count.
 func TestInvitationsAreBounded(t *testing.T) {
 	t.Parallel()
 	w, o, ask := served(t)

@@ -16,8 +16,8 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// MostLinks is the maximum number of links of a hospital that are valid or ended less than a day ago. The log stores
-// that many, so its size is limited whatever a program with a key does.
+// MostLinks is the maximum number of links of a hospital that are valid or ended less than a day ago. The log stores at
+// most that many, so its size is limited whatever a program with a key does.
 const MostLinks = 200
 
 // ErrTooMany means that a hospital has created the maximum number of links.
@@ -85,8 +85,9 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Invite is [Office.MakeLink] for requests over HTTP. It returns [ErrTooMany] if the hospital has [MostLinks] links.
-// The write fails if anything changed since the count, so the limit applies across instances.
+// Invite does the work of [Office.MakeLink] for requests over HTTP. It returns [ErrTooMany] if the hospital has
+// [MostLinks] links. The write fails if anything has changed since the links were counted, so the limit applies across
+// instances.
 func (o *Office) Invite(ctx context.Context, by, hospital, label string, role Role, ttl time.Duration) (l Link, token string, err error) {
 	err = o.turns.Do(ctx, hospital, func() (err error) {
 		seen, n, now := o.Seen(), 0, o.Now()
@@ -118,8 +119,8 @@ func (o *Office) Invitations(hospital string) []Link {
 	return all
 }
 
-// Withdraw ends the link of an invited person, and returns it. If the link is used concurrently, one of the two
-// succeeds. The errors are [ErrNoLink] and those of Put.
+// Withdraw ends the link of an invited person, and returns it. If the link is used at the same time, only one of the
+// two succeeds. The errors are [ErrNoLink] and those of Put.
 func (o *Office) Withdraw(ctx context.Context, by, hospital, user string) (link Link, err error) {
 	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())
@@ -129,7 +130,7 @@ func (o *Office) Withdraw(ctx context.Context, by, hospital, user string) (link 
 			return ErrNoLink
 		}
 		link = all[i]
-		// The link remains stored as an ended one, so it still counts for [MostLinks].
+		// The link remains stored as ended, so that it still counts towards [MostLinks].
 		ended := link
 		ended.ExpiresAt = now
 		act := audit.Act{Hospital: hospital, At: now, By: by, Action: ActWithdraw, Subject: user, Before: ended.ID()[:16]}

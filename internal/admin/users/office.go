@@ -11,7 +11,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// These are the actions in the audit log.
+// These are names of actions in the audit log.
 const (
 	ActLink   = "link.make"
 	ActRefuse = "link.refuse" // a used, withdrawn or expired link was opened
@@ -19,23 +19,23 @@ const (
 	ActEnd    = "session.end"
 )
 
-// These are the errors of a sign-in with a link.
+// These are the errors that a sign-in with a link may return.
 var (
 	ErrNoLink = errors.New("the link was used, has expired, or never existed")
 	ErrTTL    = errors.New("the lifetime of a link must be from 1 minute to 24 hours")
 )
 
-// These are the limits of a link's lifetime.
+// These are the limits for a link's lifetime.
 const (
 	LeastTTL = time.Minute
 	MostTTL  = 24 * time.Hour
 )
 
-// linkKept is how long an ended link remains stored. During that time, a second use of the link is distinguished from a
-// token that never existed.
+// linkKept is how long an ended link remains stored. During that time, a second use of the link can be distinguished
+// from a token that never existed.
 const linkKept = 24 * time.Hour
 
-// Changes are written together, all or none.
+// Changes are settings to write together, all or none.
 type Changes struct {
 	Users     []*User
 	Links     []*Link
@@ -52,8 +52,8 @@ type Office struct {
 	// Seen returns the position up to which the register has read the settings. The caller must call it before it
 	// reads the state to change.
 	Seen func() int64
-	// Put stores changes, all or none. It fails with [access.ErrOvertaken] if the settings of one of their hospitals
-	// were changed after seen. When it returns nil, this process applies them.
+	// Put stores changes, all or none. It fails with [access.ErrOvertaken] if the settings of an affected hospital were
+	// changed after seen. When it returns nil, this process uses the new settings.
 	Put   func(ctx context.Context, seen int64, c Changes) error
 	Audit audit.Record
 	// Refusals records failed sign-ins; it may be nil.
@@ -63,14 +63,14 @@ type Office struct {
 	turns audit.Turns
 }
 
-// MakeLink creates a link that signs in a new user of a hospital, and its token. The number of links is not limited;
-// see [Office.Invite].
+// MakeLink creates a link that signs in a new user of a hospital, and returns the link with its token. The number of
+// links is not limited; see [Office.Invite].
 func (o *Office) MakeLink(ctx context.Context, by, hospital, label string, role Role, ttl time.Duration) (Link, string, error) {
 	// A new link cannot conflict with other changes, so the write is unconditional.
 	return o.makeLink(ctx, math.MaxInt64, by, hospital, label, role, ttl)
 }
 
-// makeLink is [Office.MakeLink] on the condition that nothing changed after seen.
+// makeLink does the work of [Office.MakeLink], on the condition that nothing has changed after seen.
 func (o *Office) makeLink(ctx context.Context, seen int64, by, hospital, label string, role Role, ttl time.Duration) (Link, string, error) {
 	if ttl < LeastTTL || ttl > MostTTL {
 		return Link{}, "", ErrTTL
@@ -86,7 +86,7 @@ func (o *Office) makeLink(ctx context.Context, seen int64, by, hospital, label s
 	return l, token, o.do(ctx, seen, changes, act)
 }
 
-// ended returns a change that removes the links and users that ended long ago.
+// ended returns the changes that remove links and users that ended long ago.
 func (o *Office) ended(hospital string, now time.Time) (c Changes) {
 	for _, l := range o.Register.Links(hospital) {
 		if now.Sub(l.ExpiresAt) > linkKept {
@@ -104,8 +104,9 @@ func (o *Office) ended(hospital string, now time.Time) (c Changes) {
 // FindLink returns the link of a token, even if it has ended.
 func (o *Office) FindLink(token string) (Link, bool) { return o.Register.Link(token) }
 
-// UseLink signs in the person of a link. If the link is used concurrently, at any instances, one use succeeds: the
-// change is written only if no other change precedes it in the log. The errors are [ErrNoLink] and those of Put.
+// UseLink signs in the person for whom a link was created. If the link is used concurrently, at whichever instances,
+// exactly one use succeeds: the change is written only if no other change precedes it in the log. The errors are
+// [ErrNoLink] and those of Put.
 func (o *Office) UseLink(ctx context.Context, token string, in SignIn) (s Session, err error) {
 	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())
@@ -152,7 +153,7 @@ func (o *Office) RefuseSignIn(ctx context.Context, subjects [][]byte, reason str
 	}
 }
 
-// record writes the audit record of an act, before the act.
+// record writes the audit record of an action before the action.
 func (o *Office) record(ctx context.Context, act audit.Act) error {
 	if err := o.Audit(ctx, act); err != nil {
 		return fmt.Errorf("record the action: %w", err)
@@ -160,7 +161,7 @@ func (o *Office) record(ctx context.Context, act audit.Act) error {
 	return nil
 }
 
-// do records acts and writes their changes.
+// do records actions in the audit log and writes their changes.
 func (o *Office) do(ctx context.Context, seen int64, c Changes, acts ...audit.Act) error {
 	return o.Audit.Do(ctx, func() error { return o.Put(ctx, seen, c) }, acts...)
 }

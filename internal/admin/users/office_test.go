@@ -21,10 +21,10 @@ type world struct {
 	acts []audit.Act
 	now  time.Time
 	all  []*Register
-	away error // error of the log
+	away error // error that the log returns
 }
 
-// instance returns an Office like that of one process, which receives every change.
+// instance returns the Office of one process. It receives every change.
 func (w *world) instance() *Office {
 	o := &Office{Register: NewRegister(), Now: func() time.Time { return w.now }}
 	w.all = append(w.all, o.Register)

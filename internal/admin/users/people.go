@@ -12,7 +12,7 @@ import (
 	"svc/internal/admin/audit"
 )
 
-// ActChange is the action of a change of a user in the audit log.
+// ActChange is the action in the audit log when a user is changed.
 const ActChange = "user.change"
 
 // ErrRole means that the identity provider controls the role of a user.
@@ -26,7 +26,7 @@ type Change struct {
 	EndSessions bool
 }
 
-// Change changes a user. The caller must call Seen before it reads the user.
+// Change changes a user. seen is the result of Seen, which the caller must have called before it read the user.
 func (o *Office) Change(ctx context.Context, by string, seen int64, u User, c Change) (User, error) {
 	before := u.versionText()
 	if c.Role != nil && *c.Role != u.Role {
@@ -58,8 +58,7 @@ func (o *Office) Change(ctx context.Context, by string, seen int64, u User, c Ch
 	return u, o.do(ctx, seen, changes, act)
 }
 
-// setRole changes the role and the epoch, because a session is valid only for the role that its person had at the
-// sign-in.
+// setRole changes the role and the epoch, because a session is valid only for the role that the person had at sign-in.
 func (u *User) setRole(role Role) {
 	if u.Role != role {
 		u.Role = role
@@ -75,13 +74,13 @@ var ErrNoAccess = errors.New("the person does not have access to any hospital")
 // ActDrop is the action in the audit log when a person loses access to a hospital.
 const ActDrop = "user.drop"
 
-// SignIn applies the roles that an identity provider gives a person, one for each hospital. Subjects are keyed hashes
-// of the person's identity; the first is made with the newest key. It returns the session of the person and the
-// hospitals in which it is valid, which excludes those where an administrator has locked the person. The error is
-// [ErrNoAccess] if there is none.
+// SignIn applies the roles that an identity provider assigns to a person, one for each hospital. Subjects are keyed
+// hashes of the person's identity; the first is made with the newest key. SignIn returns the session of the person and
+// the hospitals in which it is valid. Hospitals where an administrator has locked the person are excluded. If no
+// hospital remains, the error is [ErrNoAccess].
 //
-// In a hospital without a role, the user record remains with [NoRole]. Thus a lock remains, and the epoch never
-// decreases: a role that is given again does not revive an ended session.
+// In a hospital without a role, the user record remains with [NoRole]. So a lock remains, and the epoch never
+// decreases: assigning a role again does not revive an ended session.
 func (o *Office) SignIn(
 	ctx context.Context, subjects [][]byte, label string, roles map[string]Role, in SignIn,
 ) (s Session, may []User, err error) {
@@ -142,7 +141,7 @@ func (o *Office) SignIn(
 	return s, may, nil
 }
 
-// idOf returns the id of the person with one of the hashes, or derives an id from the first hash.
+// idOf returns the id of the person who has one of the hashes, or derives an id from the first hash.
 func (o *Office) idOf(subjects [][]byte) string {
 	for _, subject := range subjects {
 		if id := idOfSubject(subject); len(o.Register.Hospitals(id)) > 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every event is in exactly one batch, even at the limits of a batch.
+// Every event is in exactly one batch, even at the size limits of a batch.
 func TestEventBatchBounds(t *testing.T) {
 	large := []byte(`"` + strings.Repeat("x", batchBytes/2) + `"`)
 	for name, list := range map[string][][]byte{"many": make([][]byte, 2*BatchEvents+1), "large": {large, large, large}, "none": nil} {

@@ -15,21 +15,24 @@ type calendar struct {
 	storm [2]clock
 }
 
-// These constants define the temporal patterns of a unit.
+// These constants define how a unit varies over time.
 const (
-	// Busy days are clustered: the logarithm of a day's rate is AR(1). Defaults of this project.
+	// Busy days are clustered: the logarithm of a day's rate follows an AR(1) process. These are defaults of this
+	// project.
 	busyMemory    = 0.6
 	busyDeviation = 0.09
 
-	// A storm is half a day with many more arrivals: about three in two months. Defaults of this project.
+	// A storm is half a day with many more arrivals; there are about three in two months. These are defaults of this
+	// project.
 	stormsADay  = 0.05
 	stormFactor = 1.8
 
-	// Births per hour vary more than a Poisson number: the rate is multiplied by a gamma variable of this shape. A
-	// default of this project.
+	// Births per hour vary more than a Poisson number: the rate is multiplied by a gamma variable with this shape. This
+	// is a default of this project.
 	hourShape = 4
 
-	// chanceRepair is the probability per day that a room is closed until the next morning. A default of this project.
+	// chanceRepair is the probability per day that a room is closed until the next morning. This is a default of this
+	// project.
 	chanceRepair = .15
 
 	// These define the change of regime: a neighboring hospital closes its unit, and stays become shorter.
@@ -37,24 +40,25 @@ const (
 	regimeArrivals = 1.15
 	regimeStays    = 0.88
 	regimeRounds   = -1.6 // hours
-	growthYear     = 0.40 // growth of modifiers over 52 weeks
+	growthYear     = 0.40 // growth of the frequency of modifiers over 52 weeks
 
-	// These are the fractions of births by kind of arrival. NCHS, Births: Final Data for 2022: 32.1% cesarean, about
-	// half of them planned; 32% inductions.
+	// These are the fractions of births by kind of arrival. Source: NCHS, Births: Final Data for 2022 (32.1% cesareans,
+	// about half of them planned; 32% inductions).
 	shareCesareans  = 0.16
 	shareInductions = 0.28
-	// triageForBirth is the number of evaluations in triage that end at home, per birth. A default of this project.
+	// triageForBirth is the number of evaluations in triage that end at home, per birth. This is a default of this
+	// project.
 	triageForBirth = 1.3
-	// These are numbers per birth: antepartum stays without labor, readmissions, and patients of other services.
-	// Defaults of this project.
+	// These are numbers per birth: antepartum stays without labor, readmissions, and patients of other services. They
+	// are defaults of this project.
 	shareAntepartum  = 0.055
 	shareReadmission = 0.012
 	shareOverflow    = 0.025
 	shareProcedures  = 0.03
 )
 
-// triageHours is the relative number of women in triage by hour of the day: least before dawn, most in the afternoon
-// and evening. A default of this project.
+// triageHours is the relative number of women in triage by hour of the day: lowest before dawn, highest in the
+// afternoon and evening. This is a default of this project.
 var triageHours = [24]float64{
 	.80, .70, .60, .55, .50, .55, .60, .75, .90, 1.05, 1.15, 1.20,
 	1.25, 1.25, 1.30, 1.30, 1.25, 1.25, 1.25, 1.30, 1.25, 1.15, 1.05, .95,
@@ -77,7 +81,7 @@ func newCalendar(u *unit) calendar {
 // local returns the local time of an instant.
 func (u *unit) local(t clock) time.Time { return time.Unix(int64(t), 0).In(u.options.Start.Location()) }
 
-// hourOf returns an hour of the local day of an instant.
+// hourOf returns the instant of an hour on the local day of another instant.
 func (u *unit) hourOf(t clock, h float64) clock {
 	d := u.local(t)
 	return at(time.Date(d.Year(), d.Month(), d.Day(), 0, 0, int(h*3600), 0, d.Location()))
@@ -134,7 +138,7 @@ func (c *calendar) nextDay(u *unit) {
 	u.schedule(tomorrow, func() { c.nextDay(u) })
 }
 
-// scheduleArrivals puts the arrivals of an hour on the agenda.
+// scheduleArrivals adds the arrivals in an hour to the agenda.
 func (c *calendar) scheduleArrivals(u *unit, begin clock, mean float64, as func(pathway)) {
 	for range c.arrivals.count(mean) {
 		u.schedule(begin+c.arrivals.between(0, hour), func() { as(pathway{u.admit()}) })

@@ -20,7 +20,7 @@ const (
 )
 
 func newChance(seed, purpose uint64) chance {
-	return chance{rand.New(rand.NewPCG(mixed(seed), mixed(purpose^mixed(seed))))} //nolint:gosec // repeatable on purpose
+	return chance{rand.New(rand.NewPCG(mixed(seed), mixed(purpose^mixed(seed))))} //nolint:gosec // random numbers must be repeatable
 }
 
 // mixed is the finalizer of SplitMix64, which maps neighboring numbers to distant results.
@@ -31,11 +31,11 @@ func mixed(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// is returns true with probability p.
+// is reports true with probability p.
 func (c chance) is(p float64) bool { return c.Float64() < p }
 
-// span draws a log-normal span by its median and the deviation of its logarithm,
-// at most eight times longer or shorter than the median.
+// span draws a log-normal span from its median and the standard deviation of its logarithm. It is at most eight times
+// longer or shorter than the median.
 func (c chance) span(median clock, deviation float64) clock {
 	factor := math.Exp(float64(deviation * c.NormFloat64()))
 	return clock(float64(median) * min(max(factor, 1./8), 8))
@@ -56,7 +56,7 @@ func (c chance) count(mean float64) int {
 	return n
 }
 
-// gamma draws from a gamma distribution of a whole shape and mean 1.
+// gamma draws from a gamma distribution with an integer shape and mean 1.
 func (c chance) gamma(shape int) float64 {
 	sum := 0.
 	for range shape {

@@ -7,8 +7,8 @@ type faults struct {
 	chance
 	steady  bool
 	outages [][2]clock
-	signals []signal // signals of the open clinical request
-	last    clock    // latest arrival of a message that was not late
+	signals []signal // signals in the open clinical request
+	last    clock    // latest arrival of any message that was not late
 }
 
 // These define the faults of the interface. They are defaults of this project.
@@ -17,7 +17,7 @@ const (
 	outageLeast, outageMost  = 5 * hour, 28 * hour
 	chanceLate               = .025 // charted late
 	lateMedian, lateSpread   = 40 * minute, .8
-	chanceTwice              = .06 // with chaos, like the following
+	chanceTwice              = .06 // only with chaos, as are the next constants
 	chanceWrong              = .05
 	chanceDisorder           = .25
 	disorderMost             = 45 * minute
@@ -59,7 +59,7 @@ func (f *faults) outage(t clock) (o [2]clock, away bool) {
 	return f.outages[i], true
 }
 
-// arrives returns the arrival of a message sent now: after a short delay, late, or after the outage.
+// arrives returns when a message that is sent now arrives: after a short delay, late, or after the outage.
 func (f *faults) arrives(u *unit) clock {
 	f.last = max(f.last, u.now+f.between(transitLeast, transitMax))
 	t := f.last
@@ -77,7 +77,7 @@ func (f *faults) arrives(u *unit) clock {
 	return t
 }
 
-// forward sends a body as a message.
+// forward sends a body as a message, which may be late or wait for the end of an outage.
 func (f *faults) forward(u *unit, path string, body any) {
 	if u.muted {
 		return
@@ -97,7 +97,7 @@ func (f *faults) sendSnapshot(u *unit, path string, body any) {
 	u.post(u.now+second, path, encoded(body))
 }
 
-// deliver sends an ADT event. With chaos, a wrong event and its cancel precede some events.
+// deliver sends an ADT event. With chaos, a wrong event and its cancellation precede some events.
 func (f *faults) deliver(u *unit, e *event) {
 	if u.chaos && f.is(chanceWrong) {
 		f.sendMistake(u, e)
@@ -110,7 +110,7 @@ func (f *faults) number(u *unit) string {
 	return u.numbered('E', u.events)
 }
 
-// sendMistake sends a wrong event and its cancel shortly after it, both before the right event.
+// sendMistake sends a wrong event and, shortly afterwards, its cancellation, both before the right event.
 func (f *faults) sendMistake(u *unit, e *event) {
 	cancel := map[string]string{"A01": "A11", "A02": "A12", "A03": "A13"}[e.kind]
 	if cancel == "" || e.at != u.now || e.mother != "" {

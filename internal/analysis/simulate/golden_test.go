@@ -13,9 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata")
 
-// TestBytesAreFrozen compares the simulated bytes with their digests, because golden files and
-// gates of the forecast depend on them. It covers the change of regime, a change of daylight saving
-// time and all profiles.
+// TestBytesAreFrozen compares the simulated bytes with recorded digests, because golden files and the forecast's
+// quality gates depend on these bytes. It covers the change of regime, a daylight saving time change and all profiles.
 func TestBytesAreFrozen(t *testing.T) {
 	chicago, err := time.LoadLocation("America/Chicago")
 	if err != nil {

@@ -38,7 +38,7 @@ func (v *visit) diagnose(d diagnosis) {
 type event struct {
 	kind      string
 	at        clock
-	recorded  clock // when it was charted; 0: at the time of the event
+	recorded  clock // when the event was charted; 0: at the time of the event
 	visit     string
 	patient   string
 	mother    string
@@ -115,8 +115,8 @@ func (v *visit) introduce() {
 func (u *unit) name(n int) string        { return u.numbered('V', n) }
 func (u *unit) patientName(n int) string { return u.numbered('P', n) }
 
-// numbered returns a number as it is written in messages. Different options write different numbers, so two simulations
-// for one hospital never collide.
+// numbered returns a number in the form that messages contain. Different options write different numbers, so two
+// simulations for one hospital never collide.
 func (u *unit) numbered(letter byte, n int) string {
 	return string(strconv.AppendInt(append([]byte{letter}, u.mark...), int64(n), 10))
 }
@@ -129,7 +129,7 @@ func (u *unit) sendEvent(e *event) {
 	u.faults.deliver(u, e)
 }
 
-// bodyOf returns the body of an event.
+// bodyOf returns the body of an event with its number.
 func (u *unit) bodyOf(e *event, number string) *adtBody {
 	b := &adtBody{
 		EventID: number, EventType: e.kind, OccurredAt: u.text(e.at), RecordedAt: u.text(e.recorded),
@@ -153,12 +153,12 @@ func encoded(body any) []byte {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	e.Encode(body) //nolint:errcheck // strings and numbers can always be encoded
+	e.Encode(body) //nolint:errcheck // encoding strings and numbers cannot fail
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// text returns an instant as RFC 3339 in UTC: whole seconds, or milliseconds if the unit's time
-// passes faster than real time. The zero instant is empty.
+// text returns an instant as RFC 3339 in UTC: whole seconds, or with milliseconds if the unit's time passes faster than
+// real time. The zero instant is empty.
 func (u *unit) text(t clock) string {
 	if t == 0 {
 		return ""
@@ -190,7 +190,7 @@ type adtBody struct {
 	CancelsOccurredAt string          `json:"cancelsOccurredAt,omitempty"`
 }
 
-// placeBody is a room in the form of an ADT system.
+// placeBody is a room as an ADT system names it.
 type placeBody struct {
 	PointOfCare string `json:"pointOfCare"`
 	Room        string `json:"room"`

@@ -1,37 +1,38 @@
 package simulate
 
-// These are the stages of a stay: medians and deviations of log-normal time spans.
+// These are the stages of a stay: medians and standard deviations of log-normal time spans.
 const (
-	// This is the evaluation in triage. A default of this project.
+	// This is the evaluation in triage. This is a default of this project.
 	evaluation, evaluationSpread = 100 * minute, .50
-	// This is the time from arrival to the decision to admit. A default of this project.
+	// This is the time from arrival to the decision to admit. This is a default of this project.
 	decision, decisionSpread = 50 * minute, .45
-	// This is early labor, before 4 cm, of women who are admitted in it. A default of this project, based on the range
-	// of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
+	// This is early labor, before 4 cm, for women who are admitted during it. This is a default of this project, based
+	// on the range of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
 	earlyFirst, earlyLater, earlySpread = 5 * hour, 3 * hour, .60
-	// Cervical ripening. A default of this project.
+	// This is cervical ripening. This is a default of this project.
 	ripening, ripeningSpread = 11 * hour, .40
-	// From 4 to 10 cm: Harper et al., Obstet Gynecol 2012. Spontaneous 3.8 h and 2.4 h, induced
-	// 5.5 h and 4.4 h. The 95th percentile is three times the median.
+	// This is active labor, from 4 to 10 cm, in first and later births (Harper et al., Obstet Gynecol 2012): 3.8 h and
+	// 2.4 h if it is spontaneous, 5.5 h and 4.4 h if it is induced. The 95th percentile is three times the median.
 	activeFirst, activeLater   = 228 * minute, 144 * minute
 	inducedFirst, inducedLater = 330 * minute, 264 * minute
 	activeSpread               = .66
-	// Second stage: Zhang et al., Obstet Gynecol 2010. With an epidural 1.1 h and 0.4 h, without
-	// 0.6 h and 0.2 h. The 95th percentile of the first is 3.6 h.
+	// This is the second stage, in first and later births (Zhang et al., Obstet Gynecol 2010): 1.1 h and 0.4 h with an
+	// epidural, 0.6 h and 0.2 h without one. The 95th percentile of the 1.1 h is 3.6 h.
 	pushFirst, pushLater, pushSpread = 66 * minute, 24 * minute, .70
-	pushFree                         = .53 // without an epidural
-	// This is a cesarean, from entering to leaving the operating room, including the birth. Defaults of this project.
+	pushFree                         = .53 // factor without an epidural
+	// This is a cesarean, from entering to leaving the operating room, including the birth. These are defaults of this
+	// project.
 	operation, operationSpread = 70 * minute, .25
 	incision                   = 14 * minute
 	// This is the time in recovery: at least two hours (Guidelines for Perinatal Care, 8th ed.).
 	recoveryLeast          = 120 * minute
 	recoveryMore, moreness = 25 * minute, .70
-	// This is the time from birth to being ready to go home: two and three nights. The limits are the 48 h and 96 h of
-	// the Newborns' and Mothers' Health Protection Act (1996).
+	// This is the time from birth until mother and child are ready to go home: two nights, or three after a cesarean.
+	// The limits are the 48 h and 96 h of the Newborns' and Mothers' Health Protection Act (1996).
 	stayVaginal, stayCesarean, staySpread = 40 * hour, 68 * hour, .24
-	// This is the stay before birth. A default of this project.
+	// This is the stay before birth. This is a default of this project.
 	stayAntepartum, antepartumSpread = 60 * hour, .80
-	// These are the time of rounds, and the spread of discharges after them. Defaults of this project.
+	// These are the time of rounds, and the spread of discharges after them. They are defaults of this project.
 	roundsHour, roundsSpread = 11.2, 1.4
 )
 
@@ -41,10 +42,10 @@ const (
 	chanceEarlyFirst     = .50  // default of this project
 	chanceEarlyLater     = .28  // default of this project
 	chanceAugment        = .35  // default of this project
-	chanceSectionFirst   = .26  // with planned ones 32.1% of births, NCHS 2022
+	chanceSectionFirst   = .26  // with planned cesareans, 32.1% of births (NCHS 2022)
 	chanceSectionLater   = .08  // same source
 	chanceNICU           = .09  // NCHS 2022: 9.8% of newborns
-	chanceHemorrhage     = .043 // Corbetta-Rastelli et al., Obstet Gynecol 2023: 4.3 % in 2019
+	chanceHemorrhage     = .043 // Corbetta-Rastelli et al., Obstet Gynecol 2023: 4.3% in 2019
 	chanceRipening       = .55  // of inductions; default of this project
 	chanceFollowsLabor   = .30  // an antepartum stay that ends in labor; default of this project
 	chanceUnstable       = .15  // an antepartum stay with a crisis; default of this project
@@ -110,8 +111,7 @@ func (v pathway) beginLabor() {
 	})
 }
 
-// waitLabor admits the woman to a labor room. Without a free room, she remains in triage as a boarder until one is
-// free.
+// waitLabor admits the woman to a labor room. If no room is free, she remains in triage as a boarder until one is.
 func (v pathway) waitLabor(then func()) {
 	if len(v.labor.free) == 0 && v.class != 'I' {
 		v.enter("A01", v.room, 'I', "triage-admit")
@@ -131,8 +131,7 @@ func (v pathway) runEarlyLabor() {
 	v.after(v.span(median, earlySpread), func() { v.runActiveLabor(false) })
 }
 
-// beginInduction begins an induction by appointment, in a labor room. The woman waits at home
-// until one is free.
+// beginInduction begins an induction by appointment, in a labor room. The woman waits at home until a room is free.
 func (v pathway) beginInduction() {
 	v.labor.requestRoom(func(r *room) {
 		ripens := v.is(chanceRipening)
@@ -155,7 +154,7 @@ func (v pathway) beginInduction() {
 	})
 }
 
-// runActiveLabor runs active labor, to full dilation or the decision for a cesarean.
+// runActiveLabor runs active labor until full dilation or the decision for a cesarean.
 func (v pathway) runActiveLabor(induced bool) {
 	v.changeKind(map[bool]string{true: "labor-induction", false: "labor-standard"}[induced])
 	median := activeLater
@@ -265,7 +264,7 @@ func (v pathway) goHome(ready clock) {
 	local := v.local(ready)
 	midnight := ready - clock(local.Hour())*hour - clock(local.Minute())*minute - clock(local.Second())
 	home := v.hourOf(midnight, rounds+roundsSpread*v.NormFloat64())
-	if home < ready-8*hour { // ready in the evening: the next morning
+	if home < ready-8*hour { // ready in the evening: home the next morning
 		home = v.hourOf(midnight+26*hour, rounds+roundsSpread*v.NormFloat64())
 	}
 	v.after(max(home, v.now+hour)-v.now, v.discharge)

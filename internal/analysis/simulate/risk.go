@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// drawHistory draws the risks of the woman at arrival, which grow over the year (unit.load). Each probability is a
-// default of this project unless it cites a source.
+// drawHistory draws the risks of the woman at arrival, which become more frequent over the year (unit.load). Each
+// probability is a default of this project unless it cites a source.
 func (v *visit) drawHistory() {
 	load := v.load()
-	if v.is(.016) { // NCHS 2022: 31 of 1,000 births are twins'
+	if v.is(.016) { // NCHS 2022: 31 of 1,000 births are twin births
 		v.expecting = 2
 		v.diagnoses = append(v.diagnoses, icd("O30.043", "Twin pregnancy, dichorionic/diamniotic, third trimester"))
 	}
@@ -19,8 +19,7 @@ func (v *visit) drawHistory() {
 			v.diagnoses = append(v.diagnoses, d)
 		}
 	}
-	// Ford et al., MMWR 2022: hypertensive disorders in 15.9 % of deliveries, a third of them
-	// pre-eclampsia.
+	// Ford et al., MMWR 2022: hypertensive disorders in 15.9% of deliveries, a third of them pre-eclampsia.
 	add(.035, icd("O14.03", "Mild to moderate pre-eclampsia, third trimester"))
 	add(.022, icd("O14.13", "Severe pre-eclampsia, third trimester"))
 	add(.075, icd("O24.410", "Gestational diabetes mellitus in pregnancy, diet controlled")) // no rule maps it, so it appears on the worklist
@@ -71,7 +70,7 @@ func (v *visit) drawComplaint() {
 	v.sendSignals()
 }
 
-// drawComplications draws the complications of a labor of this length.
+// drawComplications draws the complications of a labor that lasts span.
 func (v *visit) drawComplications(span clock) {
 	v.treatRisks()
 	if v.is(.55) {
@@ -99,8 +98,8 @@ func (v *visit) drawComplications(span clock) {
 	}
 }
 
-// treatRisks starts the treatment of the risks of the woman's history once she is admitted: magnesium until a day after birth
-// (ACOG Practice Bulletin 222), infusions.
+// treatRisks starts the treatment of the risks in the woman's history once she is admitted: magnesium until a day after
+// birth (ACOG Practice Bulletin 222), and infusions.
 func (v *visit) treatRisks() {
 	switch {
 	case v.has("O14.13"):

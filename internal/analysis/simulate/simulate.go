@@ -1,11 +1,11 @@
 // Package simulate generates the requests that the systems of a busy maternity unit would send to the ingest API.
 //
 // Women come to triage, and go home or into labor. They wait for a room, get epidurals and magnesium, give birth,
-// recover and are discharged after the morning's rounds. Nurses change shifts. All people are fictitious: there are
-// visit and patient numbers, never a name or a birth date. The same [Options] produce the same bytes.
+// recover and are discharged after the morning's rounds. Nurses change shifts. All people are fictitious: messages
+// contain visit and patient numbers, but never a name or a birth date. The same [Options] produce the same bytes.
 //
-// The structure of the simulation differs from that of the forecast that is tested with it. No message contains the
-// causes (parity, busy days, storms, change of regime).
+// The simulation has a different structure from the forecast that is tested with it. Messages do not contain the causes
+// (parity, busy days, storms, change of regime).
 package simulate
 
 import (
@@ -23,10 +23,10 @@ type Options struct {
 	Profile string        // one of [Profiles]
 	Start   time.Time     // first instant; its location is the time zone of the unit
 	For     time.Duration // duration
-	Births  int           // births per year; 0: the number of the profile
+	Births  int           // births per year; 0: as in the profile
 	// Steady omits late records and outages.
 	Steady bool
-	// Clock maps each instant of the unit to the instant at which requests are dated and sent. Nil means that both are
+	// Clock maps each instant of the unit to the instant at which requests are dated and sent. If it is nil, both are
 	// equal. It must never run backwards.
 	Clock func(time.Time) time.Time
 }
@@ -46,8 +46,8 @@ type profile struct {
 	chaos      bool // duplicates, cancels, messages out of order
 }
 
-// profiles have the three sizes for which the forecast is designed: a community hospital, a regional one and a
-// large one.
+// profiles have the three sizes for which the forecast is designed: a community hospital, a regional hospital and a
+// large hospital.
 var profiles = []profile{
 	{name: "small", births: 900},
 	{name: "medium", births: 3000},
@@ -72,8 +72,9 @@ const (
 	maxFor    = 10 * 366 * 24 * time.Hour
 )
 
-// Requests returns the requests of a unit in the order of sending. Each iteration starts from the beginning.
-// The simulation stores the current state of the unit and not its past, so a year needs no more memory than a day.
+// Requests returns the requests of a unit in the order in which they are sent. Each iteration starts from the
+// beginning. The simulation stores only the current state of the unit, so simulating a year needs no more memory than
+// simulating a day.
 func Requests(o Options) (iter.Seq[Request], error) {
 	at := slices.IndexFunc(profiles, func(p profile) bool { return p.name == o.Profile })
 	var faults []error
@@ -118,15 +119,14 @@ const (
 	batchBytes = 4<<20 - batchFrame // size limit of the events of a batch; the API accepts 8 MiB
 )
 
-// Batch joins ADT events into bodies of POST /api/ingest/batch. Events of the past are sent in
-// batches, because only batches fill the history of the forecast.
+// Batch joins ADT events into bodies of POST /api/ingest/batch. Events of the past are sent in batches, because only
+// batches fill the forecast's history.
 type Batch struct {
 	body   []byte
 	events int
 }
 
-// Add adds an event. If the open batch has no room for it, Add returns that batch and begins
-// another.
+// Add adds an event. If the event does not fit into the open batch, Add returns that batch and begins a new one.
 func (b *Batch) Add(event []byte) (full []byte) {
 	if b.events == BatchEvents || len(b.body)+len(event) > batchBytes {
 		full = b.Flush()
@@ -141,7 +141,7 @@ func (b *Batch) Add(event []byte) (full []byte) {
 	return full
 }
 
-// Flush returns the open batch, or nil if it is empty, and begins another.
+// Flush returns the open batch, or nil if it is empty, and begins a new one.
 func (b *Batch) Flush() (body []byte) {
 	if b.events == 0 {
 		return nil

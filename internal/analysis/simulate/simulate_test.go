@@ -64,7 +64,7 @@ func TestSameOptionsSameBytes(t *testing.T) {
 	}
 }
 
-// A shorter run is the beginning of a longer one, so a demonstration can continue after its end.
+// A shorter run is the beginning of a longer one, so a demonstration can be continued later.
 func TestLongerRunGoesOn(t *testing.T) {
 	o := simulate.Options{Seed: 3, Profile: "small", Start: start, For: 3 * 24 * time.Hour}
 	var short, long []byte
@@ -86,7 +86,7 @@ func TestEveryLineIsAccepted(t *testing.T) {
 	for _, profile := range simulate.Profiles() {
 		t.Run(profile, func(t *testing.T) {
 			allowed := usual
-			if profile == "chaos" { // a cancel may arrive before the event that it cancels
+			if profile == "chaos" { // a cancellation may arrive before the event that it cancels
 				allowed = append(slices.Clone(usual), "cancel_waiting")
 			}
 			u := newUnit()
@@ -160,7 +160,7 @@ func (u *unit) accept(t testing.TB, r simulate.Request) (acuity.Change, []acuity
 	return c, found
 }
 
-// fold applies all requests and calls each with the verdict of each hour.
+// fold applies all requests and calls each with every hour's verdict.
 func fold(t testing.TB, o simulate.Options, each func(*score.Verdict)) *unit {
 	t.Helper()
 	u := newUnit()

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// staff has the nurses of the unit.
+// staff manages the nurses of the unit.
 type staff struct {
 	chance
 	grid   float64 // planned nurses per shift
 	nurses []nurse
-	first  int // index of the first nurse on duty; the others follow
+	first  int // index of the first nurse on duty; the other nurses on duty follow
 	onDuty int
 	call   bool
 }
@@ -24,14 +24,14 @@ type nurse struct {
 	hired clock
 }
 
-// These are the changes of shift, and the times at which the charge nurse counts again, in local hours.
+// These are the changes of shift, and the times at which the charge nurse recounts, in local hours.
 var (
 	shiftHours   = []float64{7, 19}
 	recountHours = []float64{11, 15, 23, 3}
 )
 
-// These define a staffing plan by births per year. It is a default of this project, derived from the need of this
-// simulated unit: about 4.6 nurses per 1,000 births a year.
+// These constants define a staffing plan by births per year. It is a default of this project, derived from the needs of
+// the simulated unit: about 4.6 nurses per 1,000 births a year.
 const (
 	gridForBirths = .0049
 	gridLeast     = 0.6
@@ -110,7 +110,7 @@ func (v *visit) need() float64 {
 // need, plus a reserve of one.
 func (s *staff) wanted(u *unit) float64 { return 1.1*(.55*s.grid+.45*u.need()) + 1.2 }
 
-// changeShift begins a shift with nurses according to the plan and the current patients.
+// changeShift begins a shift with as many nurses as the plan and the current patients require.
 func (s *staff) changeShift(u *unit) {
 	s.onDuty = max(2, int(math.Round(s.wanted(u)+.8*s.NormFloat64())))
 	s.call = s.is(.72)
@@ -134,7 +134,7 @@ func (s *staff) recount(u *unit) {
 	s.sendRoster(u)
 }
 
-// sendPlan sends, in the afternoon, the number of nurses for the night.
+// sendPlan sends the number of nurses for the night, in the afternoon.
 func (s *staff) sendPlan(u *unit) {
 	if s.is(.5) {
 		s.sendStaffing(u, 210*minute)
@@ -150,7 +150,7 @@ func (s *staff) sendStaffing(u *unit, ahead clock) {
 	u.faults.sendSnapshot(u, pathStaffing, &staffingBody{u.text(u.now + ahead), n, s.call})
 }
 
-// sendRoster lists the nurses on duty with their rooms; the charge nurse has none.
+// sendRoster lists the nurses on duty with their rooms; the charge nurse has no rooms.
 func (s *staff) sendRoster(u *unit) {
 	count := min(s.onDuty+1, len(s.nurses))
 	charge := 0
@@ -174,7 +174,7 @@ func (s *staff) sendRoster(u *unit) {
 }
 
 // assign assigns couplets and antepartum patients to all nurses except the charge nurse, usually two to each. The nurse
-// of a labor changes within the hour, so no roster lists labors.
+// of a laboring woman may change within the hour, so rosters do not list labor rooms.
 func (u *unit) assign(count, charge int) [][]int {
 	rooms := make([][]int, count)
 	who, load := -1, 0.

@@ -56,7 +56,7 @@ func (u *unit) markOf() string {
 		hash = mixed(hash ^ uint64(b))
 	}
 	hash = mixed(hash ^ uint64(u.from))   //nolint:gosec // any bits will do
-	hash = mixed(hash ^ uint64(u.births)) //nolint:gosec // same
+	hash = mixed(hash ^ uint64(u.births)) //nolint:gosec // any bits will do
 	return strconv.FormatUint(hash%letters, 36) + "-"
 }
 
@@ -66,7 +66,7 @@ func (u *unit) run(yield func(Request) bool) {
 	u.calendar.nextDay(u)
 	u.schedule(u.from, u.begin)
 	for len(u.agenda) > 0 {
-		e, _ := heap.Pop(&u.agenda).(entry) //nolint:errcheck // no other type is stored
+		e, _ := heap.Pop(&u.agenda).(entry) //nolint:errcheck // the agenda contains only entries
 		if e.at > u.to || e.at == u.to && e.do != nil {
 			return
 		}
@@ -95,7 +95,7 @@ func (u *unit) begin() {
 	u.faults.begin(u)
 }
 
-// schedule schedules a function; an instant in the past becomes now.
+// schedule schedules a function; if the instant is in the past, the function runs now.
 func (u *unit) schedule(t clock, do func()) {
 	u.number++
 	heap.Push(&u.agenda, entry{at: max(t, u.now), number: u.number, do: do})
@@ -116,8 +116,7 @@ type entry struct {
 	body   []byte
 }
 
-// agenda is a heap: the earliest entry first, and of equal instants the one that was scheduled
-// first.
+// agenda is a heap. The earliest entry comes first; of entries at the same instant, the one that was scheduled first.
 type agenda []entry
 
 func (a agenda) Len() int { return len(a) }
@@ -151,7 +150,7 @@ type room struct {
 	closed bool   // closed for repair: a census reports blocked
 }
 
-// pool has the rooms of one kind, with the queue for them.
+// pool has the rooms of one kind, and the queue for them.
 type pool struct {
 	free    []*room // free rooms, longest free first
 	all     int
@@ -159,8 +158,8 @@ type pool struct {
 }
 
 // furnish creates the rooms of a unit for the given number of births a year. Little's law gives the mean number of
-// patients of each kind; some Poisson standard deviations are added (a default of this project), but fewer for labor
-// rooms, so that women wait on busy days.
+// patients of each kind. Some Poisson standard deviations are added (a default of this project); fewer are added for
+// labor rooms, so that women wait on busy days.
 func (u *unit) furnish() {
 	births := float64(u.births)
 	sized := func(mean, deviations float64, least int) int {
@@ -198,7 +197,7 @@ func (p *pool) requestRoom(f func(*room)) {
 // turnaround is the time for cleaning a room (a default of this project).
 const turnaround = 35 * minute
 
-// vacate empties a room. The room is clean for the next visit after the turnaround.
+// vacate empties a room. After the turnaround, the room is clean and ready for the next visit.
 func (u *unit) vacate(r *room) {
 	r.visit = nil
 	u.schedule(u.now+turnaround, func() { u.assignClean(r) })
@@ -218,7 +217,7 @@ func (u *unit) repair() {
 	})
 }
 
-// assignClean assigns a clean room to the next in the queue.
+// assignClean assigns a clean room to the next patient in the queue.
 func (u *unit) assignClean(r *room) {
 	p := r.pool
 	if len(p.waiting) == 0 {
@@ -230,8 +229,8 @@ func (u *unit) assignClean(r *room) {
 	next(r)
 }
 
-// nextCensus sends a census at the changes of shift and every four hours between them. A unit without other feeds
-// sends one every half hour.
+// nextCensus sends a census at the changes of shift and every four hours between them. A unit without other feeds sends
+// a census every half hour.
 func (u *unit) nextCensus() {
 	every := 4 * hour
 	if u.censusOnly {
@@ -243,8 +242,8 @@ func (u *unit) nextCensus() {
 	})
 }
 
-// sendCensus lists all rooms with their patients. The census of a unit without other feeds names no visits, and has only
-// the times of births.
+// sendCensus lists all rooms with their patients. The census of a unit without other feeds does not name visits, and
+// contains only the times of births.
 func (u *unit) sendCensus() {
 	if u.muted {
 		return

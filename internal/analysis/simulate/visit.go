@@ -2,7 +2,7 @@ package simulate
 
 import "slices"
 
-// visit is one stay of one woman, from arrival to departure. No message contains its causes, such as parity.
+// visit is one stay of one woman, from arrival to departure. Messages do not contain its causes, such as parity.
 type visit struct {
 	*unit
 
@@ -35,7 +35,7 @@ type baby struct {
 	gone   bool
 }
 
-// running is a drug that runs.
+// running is a drug that is being infused.
 type running struct {
 	drug  *drug
 	since clock
@@ -50,7 +50,7 @@ func (u *unit) admit() *visit {
 		chance: newChance(u.options.Seed, purposeVisits+uint64(u.visits)), //nolint:gosec // a count
 	}
 	v.expecting = 1
-	// NCHS, Births: Final Data for 2022: 38 % first births.
+	// NCHS, Births: Final Data for 2022: 38% first births.
 	v.first = v.is(.38)
 	v.drawHistory()
 	u.open = append(u.open, v)
@@ -66,7 +66,7 @@ func (v *visit) after(span clock, do func()) {
 	})
 }
 
-// enter places the woman for the first time, or again with another patient class.
+// enter places the woman for the first time, or again with a different patient class.
 func (v *visit) enter(kind string, r *room, class byte, primary string) {
 	if v.room != nil && v.room != r {
 		v.vacate(v.room)
@@ -129,8 +129,8 @@ func (v *visit) remove() {
 // drug is a medication with its code.
 type drug struct{ code, display string }
 
-// These drugs have a rule in the catalogue. The epidural and the gas have none: a hospital must map them, so they
-// appear on the worklist.
+// These drugs have a rule in the catalogue. The epidural and the gas do not: a hospital must map them, so they appear
+// on the worklist.
 var (
 	magnesium    = &drug{"6585", "magnesium sulfate"}
 	oxytocin     = &drug{"7824", "oxytocin"}
@@ -140,7 +140,7 @@ var (
 	nitrousOxide = &drug{"7486", "nitrous oxide inhalation gas"}
 )
 
-// medication returns the signal of a drug that is or was running since an instant.
+// medication returns the signal for a drug that has been running, or was started, at an instant.
 func (v *visit) medication(d *drug, status string, started clock) signal {
 	return signal{Kind: "medication", System: "RxNorm", Code: d.code, Display: d.display, Status: status, StartedAt: v.text(started)}
 }
@@ -174,7 +174,7 @@ func (v *visit) stop(d *drug) {
 	v.sendSignals()
 }
 
-// observe adds a current measurement or finding. value is nil if there is none.
+// observe adds a current measurement or finding. value is nil if there is no value.
 func (v *visit) observe(kind, system, code, display string, value any) {
 	v.signal(signal{Kind: kind, System: system, Code: code, Display: display, Value: value, ObservedAt: v.text(v.now)})
 }
@@ -204,8 +204,7 @@ func (v *visit) sendSignals() {
 	v.faults.forward(v.unit, pathClinical, &clinicalBody{v.room.id, list})
 }
 
-// watch measures the woman from now on, first at one interval, later at a longer one. It
-// replaces an earlier watch.
+// watch measures the woman from now on, at first at one interval, later at a longer one. It replaces an earlier watch.
 func (v *visit) watch(every, later clock) {
 	v.watched++
 	turn := v.watched
@@ -257,7 +256,7 @@ func (v *visit) inLabor() bool {
 	return v.born == 0 && v.room != nil && v.room.pool == &v.unit.labor
 }
 
-// placeEpidural places an epidural, during which a nurse remains with the woman.
+// placeEpidural places an epidural, while a nurse remains with the woman.
 func (v *visit) placeEpidural() {
 	if !v.inLabor() {
 		return
