@@ -38,7 +38,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	head := "POST /api/ingest/staffing HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n"
 	header := lifecycle.Patience{Header: wait, Body: never, Answer: never, Idle: never}
 	body := lifecycle.Patience{Header: never, Body: wait, Answer: never, Idle: never}
-	answer := lifecycle.Patience{Header: never, Body: never, Answer: 10 * wait, Idle: never} // even on a loaded machine, part of the response is sent by then
+	answer := lifecycle.Patience{Header: never, Body: never, Answer: 10 * wait, Idle: never} // even on a loaded machine, part of the response is sent
 	idle := lifecycle.Patience{Header: never, Body: never, Answer: never, Idle: wait}
 	for name, c := range map[string]struct {
 		patience lifecycle.Patience
@@ -48,7 +48,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 		want     string // part of the answer; "" if there is none
 	}{
 		"says nothing":             {header, "", "", false, ""},
-		"half a line":              {header, "GET /api/v1/le", "", false, "400 Bad Request"}, // net/http itself responds, without the envelope
+		"half a line":              {header, "GET /api/v1/le", "", false, "400 Bad Request"}, // net/http responds, without the envelope
 		"one header after another": {header, "GET /api/v1/level HTTP/1.1\r\nHost: x\r\n", "X-A: b\r\n", false, ""},
 		"no body":                  {body, head, "", false, "408 Request Timeout"},
 		"a body byte by byte":      {body, head, " ", false, "408 Request Timeout"},

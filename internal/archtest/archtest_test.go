@@ -1,6 +1,6 @@
-// Package archtest tests the import rules of this repository: which packages of the repository, and
-// which libraries, each folder may import. It reads the source tree, so a new folder that is not in
-// the plan, or a library outside its folder, fails by name.
+// Package archtest tests the import rules of this repository: which packages of the repository, and which libraries,
+// each folder may import. It reads the source tree, so the test reports any new folder that is not in the plan, and any
+// library outside its folder, by name.
 package archtest
 
 import (
@@ -20,15 +20,15 @@ const module = "svc/"
 
 // folder is what one folder may import and do.
 type folder struct {
-	// imports are packages of the repository and libraries, including packages below them, in
-	// addition to the standard library. A name that begins with "=" means only that package.
+	// imports are the packages of the repository and the libraries that the folder may import, including packages below
+	// them, in addition to the standard library. A name that begins with "=" means only that package.
 	imports    []string
-	std        []string // if set, the only packages of the standard library
+	std        []string // if set, the only packages of the standard library that it may import
 	goroutines bool     // may start goroutines
 }
 
-// plan has the rules of each folder. A folder that is not listed fails, so add a new one here first. Roles (ingest,
-// processors, readapi) never import roles.
+// plan has the rules for each folder. The test fails for a folder that is not listed, so add a new folder here first.
+// Roles (ingest, processors, readapi) never import roles.
 var plan = map[string]folder{
 	"acuity":                           {imports: []string{"=acuity/codes", "=acuity/catalogue"}, std: domainStd},
 	"acuity/codes":                     {std: domainStd},
@@ -109,7 +109,7 @@ var plan = map[string]folder{
 	"notifier/mail":                 {imports: []string{"internal/outbound", "notifier/outcome", "github.com/wneessen/go-mail"}},
 	"notifier/sms":                  {imports: []string{"internal/outbound", "notifier/outcome", "internal/signature"}},
 	"internal/outbound":             {},                                                                                                                                                                                                                                           // outgoing messages and their outcomes, shared by ingest, readapi, notifier and schemas
-	"internal/seal":                 {},                                                                                                                                                                                                                                           // encryption of secrets and addresses in settings and the ledger
+	"internal/seal":                 {},                                                                                                                                                                                                                                           // encryption of secrets and addresses in the settings and the ledger
 	"internal/admin/subscribers":    {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}},                                                                               // administration of recipients, by two roles and the command line
 	"internal/analysis/spreadsheet": {},                                                                                                                                                                                                                                           // escapes CSV text that a spreadsheet would run, for exports and the terminology map
 	"internal/analysis/inputlog":    {imports: []string{"acuity", "schemas", "internal/stream", "github.com/segmentio/kafka-go", "golang.org/x/time"}, goroutines: true},                                                                                                          // the log as an independent client reads it
@@ -144,7 +144,7 @@ var plan = map[string]folder{
 	"internal/analysis/analysistest": {imports: []string{"acuity", "schemas", "processors/verdict", "internal/analysis", "internal/stream", "internal/testkit/loadgen", "golang.org/x/sync"}, goroutines: true},
 	"notifier/sendertest":            {imports: []string{"internal/outbound", "notifier/outcome"}, goroutines: true},
 	"notifier/egress/egresstest":     {imports: []string{"notifier/egress"}, goroutines: true},
-	"internal/testkit/oidctest":      {},                                            // an identity provider for tests, which can be made hostile
+	"internal/testkit/oidctest":      {},                                            // an identity provider for tests, which can behave maliciously
 	"internal/testkit/runtimes":      {imports: []string{"github.com/gofrs/flock"}}, // runtimes of other languages for tests
 	"internal/signature":             {imports: []string{"internal/outbound"}},      // signs outgoing requests; checks requests to svc's receivers and receipts of providers
 
@@ -156,14 +156,14 @@ var plan = map[string]folder{
 		imports: []string{
 			"acuity", "schemas", "ingest", "processors", "readapi", "notifier", "internal",
 			"github.com/go-chi/chi", "github.com/spf13",
-			"golang.org/x/crypto/x509roots", // certificate authorities, for systems without any
+			"golang.org/x/crypto/x509roots", // certificate authorities, for systems that have none
 		},
 		goroutines: true,
 	},
 }
 
-// domainStd are the packages of the standard library that the domain may import: no network, no
-// disk, no log, no context.
+// domainStd are the packages of the standard library that the domain may import. They exclude network, disk, log and
+// context.
 var domainStd = []string{
 	"bufio", "bytes", "cmp", "embed", "crypto/sha256", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/fnv", "hash/maphash", "iter", "maps", "math", "math/big", "math/bits", "regexp",
 	"slices", "sort", "strconv", "strings", "sync", "time", "unicode", "unicode/utf8",
@@ -201,7 +201,7 @@ func TestImportRules(t *testing.T) {
 	}
 }
 
-// TestRulesBite violates each rule once, and expects that the violation is reported.
+// TestRulesBite violates each rule once, and expects the violation to be reported.
 func TestRulesBite(t *testing.T) {
 	plan := map[string]folder{
 		"acuity": {std: []string{"time"}},

@@ -13,15 +13,15 @@ var (
 	comment = regexp.MustCompile(`(?:^|[\s;{}()])//[ \t].*`)
 	// citation matches a page with optional anchors, such as docs/decisions.md#birth, #turnover.
 	citation = regexp.MustCompile(`\b((?:docs|deploy|acuity)/[a-z/-]+\.md)((?:#[a-z0-9-]+(?:,\s+#[a-z0-9-]+)*)?)`)
-	// dangling matches citations of a rule by a number, or of a page that is not in the repository.
+	// dangling matches citations that name a rule by number, or a page that is not in the repository.
 	dangling = regexp.MustCompile(`\b(?:clinical|scoring)-(?:decisions|input)\b|\b(?:contract|house|style|language|stream-notes|notify)\.md\b|` +
 		`\b(?:[Dd]ecision|[Rr]ule|[Cc]ontract|[Ss]coring|[Ff]inding|[Ii]ssue) #?\d+\b|§|\((?:[B-DFHIJRSX]\d{1,2}|[PT]\d)(?:,? (?:and |to )?[A-Z]\d{1,2})*\)`)
-	// numbered matches a table case whose name is the number of a rule.
+	// numbered matches a test case whose name is the number of a rule.
 	numbered = regexp.MustCompile(`(?m)^\s*"(?:(?:clinical|scoring)-(?:decisions|input)\b|[CDFHPRSX]\d{1,2}\b)[^"]*": *\{`)
 )
 
-// TestCitations follows every citation of a document in a comment: its page and its anchor exist. A
-// rule is cited by its anchor in docs/decisions.md, never by a number.
+// TestCitations follows every citation of a document in a comment. Its page and its anchor must exist. A rule is cited
+// by its anchor in docs/decisions.md, never by a number.
 func TestCitations(t *testing.T) {
 	root := filepath.Join("..", "..")
 	cited := 0
@@ -82,7 +82,7 @@ func commentsOf(text string) string {
 	return strings.ReplaceAll(all.String(), "\n", " ")
 }
 
-// TestDanglingCitations has the refused forms, and similar texts that are not refused.
+// TestDanglingCitations checks the refused forms, and similar texts that are accepted.
 func TestDanglingCitations(t *testing.T) {
 	for text, refused := range map[string]bool{
 		"the last one counts (F9)":                  true,

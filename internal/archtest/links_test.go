@@ -17,7 +17,7 @@ var (
 	notSlug = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestLinks follows every relative link of every document: its file and its heading exist.
+// TestLinks follows every relative link in every document. Its file and its heading must exist.
 func TestLinks(t *testing.T) {
 	root := filepath.Join("..", "..")
 	links := 0
@@ -63,8 +63,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// hasHeading reports whether a document has a heading or an anchor with that name, in GitHub's
-// notation.
+// hasHeading reports whether a document has a heading or an anchor with the given name, in GitHub's notation.
 func hasHeading(t *testing.T, file, fragment string) bool {
 	t.Helper()
 	text, err := os.ReadFile(file)

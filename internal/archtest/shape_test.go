@@ -25,14 +25,14 @@ const (
 	maxColumns  = 140 // columns of a line, except tags of fields and raw strings, which cannot be broken
 )
 
-// allowance is a size above the limit, with the reason for it.
+// allowance permits a size above the limit, for a reason.
 type allowance struct {
 	size   int
 	reason string
 }
 
-// allowances are the sizes above the limit, by package, by package and type, or by file. A size
-// above its allowance fails, and so does an allowance that is not needed, so sizes only decrease.
+// allowances are the sizes above the limit, by package, by package and type, or by file. The test fails if a size
+// exceeds its allowance, or if an allowance is no longer needed, so sizes only decrease.
 var allowances = map[string]allowance{
 	"acuity":            {160, "the words of observations, charts, changes and snapshots: a record refers to all below it"},
 	"internal/httpapi":  {59, "the words of every answer: eighteen kinds of problems, the envelope, and how a request is read"},
@@ -40,8 +40,8 @@ var allowances = map[string]allowance{
 	"schemas":           {61, "a codec and a topic for each record"},
 }
 
-// TestSentences expects that the package comment of every package states one purpose. A package
-// with two purposes should be two packages, so the sentence has no "and".
+// TestSentences expects that the package comment of every package states one purpose. A package with two purposes
+// should be two packages, so the sentence must not contain "and".
 func TestSentences(t *testing.T) {
 	said := map[string]string{}
 	eachFile(t, func(file string, source []byte) {
@@ -67,7 +67,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// size has the counted sizes of a package.
+// size has the sizes that were counted for each package.
 type size struct{ exported, methods, lines, columns map[string]int }
 
 func newSize() size {
@@ -87,7 +87,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSizesBite violates each limit once, and expects that the violation is reported.
+// TestSizesBite violates each limit once, and expects the violation to be reported.
 func TestSizesBite(t *testing.T) {
 	var names, methods strings.Builder
 	for i := range maxExported + 1 {
@@ -123,8 +123,8 @@ func TestSizesBite(t *testing.T) {
 	}
 }
 
-// TestProductionIsUsed expects that production code imports every production package. A package
-// that only tests import is in internal/testkit, or in a folder whose name ends in "test".
+// TestProductionIsUsed expects that production code imports every production package. A package that only tests import
+// must be in internal/testkit, or in a folder whose name ends in "test".
 func TestProductionIsUsed(t *testing.T) {
 	packages, imported := map[string]bool{}, map[string]bool{}
 	eachFile(t, func(file string, source []byte) {

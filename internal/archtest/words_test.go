@@ -13,7 +13,8 @@ import (
 // not checked.
 var colloquial = regexp.MustCompile(`(?i)\b(?:told|said|heard|anew|whoever|somebody|nobody|anybody|beside)\b`)
 
-// plainPackages are the packages whose comments use standard words only. A package below one of them must be listed, too.
+// plainPackages are the packages whose comments must use only standard words. A package below one of them must be
+// listed, too.
 var plainPackages = []string{
 	"acuity/adt", "acuity/catalogue", "acuity/charts", "acuity/codes", "acuity/evidence", "acuity/facts",
 	"acuity/forecast", "acuity/help", "acuity/hospital", "acuity/identity", "acuity/location",
@@ -47,7 +48,7 @@ var plainPackages = []string{
 	"schemas", "schemas/administration", "schemas/ledger",
 }
 
-// TestPlainWords expects that the comments of plainPackages have no colloquial words.
+// TestPlainWords expects that the comments in plainPackages do not contain colloquial words.
 func TestPlainWords(t *testing.T) {
 	checked := map[string]bool{}
 	eachFile(t, func(file string, source []byte) {
@@ -72,7 +73,7 @@ func colloquialWords(source string) []string {
 	return colloquial.FindAllString(quoted.ReplaceAllString(commentsOf(source), ""), -1)
 }
 
-// TestPlainWordsBite has a comment of each kind, and code that may use the words.
+// TestPlainWordsBite checks a comment of each kind, and code, which may use the words.
 func TestPlainWordsBite(t *testing.T) {
 	for source, want := range map[string]string{
 		"// The view is made anew.\n":               "anew",

@@ -28,16 +28,16 @@ const (
 	demoNote    = "Demo: %d requests covering %s were applied; the unit now continues in real time.\n"
 )
 
-// DemoSource is the source of the observations of a demo's past, in place of the id of an API key: the key does not
-// exist yet when they are appended.
+// DemoSource is the source of the observations of a demo's past, in place of the id of an API key, because no key
+// exists yet when they are appended.
 const DemoSource = "demo"
 
-// Append appends the body of one request of a feed to the log of a hospital, as if it had been
-// received at an instant. Instants never decrease.
+// Append appends the body of one request of a feed to the log of a hospital, as if it had been received at an instant.
+// The instants of successive calls never decrease.
 type Append func(feed, hospital string, zone *time.Location, at time.Time, body []byte) error
 
 // Demo keeps a simulated unit running. [Demo.Seed] appends its past to the log before anything reads the log, so that
-// the past is processed as it would have been at the time: with the nurses on duty and the levels of that time.
+// the past is processed as it would have been at the time, with the nurses on duty and the levels of that time.
 // [Demo.Run] sends each later request when it is due. The state is a file in the data folder, so the demo continues
 // after a restart.
 type Demo struct {
@@ -52,19 +52,19 @@ type Demo struct {
 	saved time.Time
 }
 
-// demoState is the content of the state file of the demo.
+// demoState is the content of the demo's state file.
 type demoState struct {
 	Seed    uint64          `json:"seed"`
 	Profile string          `json:"profile"`
 	Start   time.Time       `json:"start"`
 	Course  simulate.Course `json:"course"`
-	Sent    int             `json:"sent"`   // number of accepted requests; later ones may have been accepted, too
+	Sent    int             `json:"sent"`   // number of accepted requests; later requests may have been accepted, too
 	Alerts  bool            `json:"alerts"` // the recipients of alerts were created
 	At      time.Time       `json:"at"`     // when the state was saved
 }
 
-// Demo returns the demo of --demo: the one saved in the data folder, or a new unit whose past ends now. While no
-// process ran it, its time advanced like real time. Demo returns nil without --demo.
+// Demo returns the demo for --demo: the one that is saved in the data folder, or a new unit whose past ends now. A
+// saved demo's time advanced like real time while no process ran it. Demo returns nil if --demo is not set.
 func (s *Server) Demo() (*Demo, error) {
 	if !s.options.demo {
 		return nil, nil //nolint:nilnil // --demo is not set
@@ -109,8 +109,8 @@ func (d *Demo) requests() (iter.Seq[simulate.Request], *time.Location, error) {
 	return requests, zone, nil
 }
 
-// Seed appends the requests that were due before now and are not in the log. Nothing may read the
-// log before Seed returns and its appends are durable; then call [Demo.Seeded].
+// Seed appends the requests that were due before now and are not in the log yet. Nothing may read the log before Seed
+// returns and its appends are durable; then call [Demo.MarkSeeded].
 func (d *Demo) Seed(add Append) error {
 	requests, zone, err := d.requests()
 	if err != nil {
@@ -137,7 +137,7 @@ func (d *Demo) Seed(add Append) error {
 	return nil
 }
 
-// MarkSeeded saves that the requests of Seed are in the log.
+// MarkSeeded records, in the state file, that the requests appended by Seed are in the log.
 func (d *Demo) MarkSeeded() { d.save() }
 
 // AlertsReady is closed once the notifier has processed the past and the recipients of alerts exist.
@@ -187,8 +187,8 @@ func (d *Demo) Run(ctx context.Context, notified func(context.Context) error) er
 	return nil
 }
 
-// post sends one request, and retries until the server responds. The error is that of ctx. A refusal is printed, and
-// the request is not repeated.
+// post sends one request, and retries until the server responds. The only error is that of ctx. A refusal is printed,
+// and the request is not repeated.
 func (d *Demo) post(ctx context.Context, to string, body []byte) error {
 	for {
 		refused, err := d.feed.Post(ctx, to, body)
@@ -204,7 +204,7 @@ func (d *Demo) post(ctx context.Context, to string, body []byte) error {
 	}
 }
 
-// save saves the state. If it fails, some requests may be sent twice, which does no harm.
+// save saves the state. If it fails, some requests may be sent twice, which is harmless.
 func (d *Demo) save() {
 	d.saved = d.Now()
 	d.state.At = d.saved

@@ -23,7 +23,7 @@ const (
 	secretsKey   = "secrets.key"
 )
 
-// keyBytes is the number of random bytes of a key. The file has them in hexadecimal.
+// keyBytes is the number of random bytes of a key. The file contains them in hexadecimal.
 const keyBytes = 32
 
 // loadSecret reads a key from the data folder, or creates it. An ephemeral key is not stored.
@@ -48,8 +48,8 @@ func (o *Options) loadSecret(name string) (string, error) {
 // the folder has none, for example after svc dev --ephemeral.
 func ReadSecretsKey(data string) (string, error) { return readKey(data, secretsKey) }
 
-// readKey reads a key of the data folder. It refuses a file that a crash or a full disk has damaged. With another key,
-// the settings could not be opened, and one patient would have two pseudonyms.
+// readKey reads a key of the data folder. It refuses a file that a crash or a full disk has damaged. With a different
+// key, the settings could not be opened, and one patient would have two pseudonyms.
 func readKey(data, name string) (string, error) {
 	path := filepath.Join(data, name)
 	content, err := os.ReadFile(path) //nolint:gosec // in the folder that the user named
@@ -93,7 +93,7 @@ func writeWhole(path string, content []byte) (err error) {
 
 // writeDevFile writes dev.json into the data folder.
 func writeDevFile(data string, d *cli.DevFile) error {
-	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine only, in a file that only its user can read
+	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // the keys are valid only on this machine, in a file that only its user can read
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,8 @@ func lockData(dir string) (unlock func(), err error) {
 	return func() { lock.Close() }, nil //nolint:errcheck // the process ends, which releases the lock
 }
 
-// checkWritable returns an error if no file can be stored in a folder. A lock alone does not prove that.
+// checkWritable returns an error if no file can be stored in a folder. A lock alone does not prove that files can be
+// stored.
 func checkWritable(dir string) error {
 	f, err := os.CreateTemp(dir, "try-*")
 	if err != nil {

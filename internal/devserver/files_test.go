@@ -38,7 +38,7 @@ func TestSecret(t *testing.T) {
 			t.Errorf("%s: the file is another now, %v", name, err)
 		}
 	}
-	if err := os.WriteFile(path, []byte(made+"\n"), 0o600); err != nil { // as an editor saves it
+	if err := os.WriteFile(path, []byte(made+"\n"), 0o600); err != nil { // editors add a line break
 		t.Fatal(err)
 	}
 	if again, err := o.loadSecret(secretsKey); err != nil || again != made {

@@ -17,17 +17,17 @@ const (
 	hospitalZone = "America/Chicago"
 )
 
-// Roles has the dependencies of the greeting on the roles in the process.
+// Roles contains what the greeting needs from the roles in the process.
 type Roles struct {
-	Ready       []<-chan struct{}           // once all are closed, the settings are read and the ports may open
+	Ready       []<-chan struct{}           // once all are closed, the settings have been read and the ports may open
 	Readable    func(context.Context) error // waits until the read API can respond; the error is temporary
 	Register    *access.Register
 	PutHospital func(ctx context.Context, seen int64, h *access.Hospital) error
 	PutKeys     func(ctx context.Context, seen int64, keys ...*access.Key) error
 	// MakeLink creates a link to the pages for a charge nurse and returns its path.
 	MakeLink func(ctx context.Context, hospital, label string) (path string, err error)
-	// RestoreFeeds counts what the feeds received before this process started. A key, by its id, sends the requests of
-	// the demo.
+	// RestoreFeeds counts what the feeds received before this process started. key is the id of the key that sends the
+	// demo's requests.
 	RestoreFeeds func(ctx context.Context, key string) error
 	// SetMLLPKey assigns an API key, by its id, to the senders of the MLLP port.
 	SetMLLPKey func(id string)
@@ -131,7 +131,8 @@ Try it in another terminal:
 Ctrl-C stops it.
 `
 
-// makeKeys returns the content of dev.json if its keys are still valid. If not, it creates the hospital and new keys.
+// makeKeys returns the content of dev.json if the keys in it are still valid. Otherwise, it creates the hospital and
+// new keys.
 func (s *Server) makeKeys(ctx context.Context, r *Roles) (*cli.DevFile, error) {
 	if _, known := r.Register.Hospital(hospitalID); !known {
 		made := s.env.Now().UTC().Truncate(time.Millisecond)

@@ -23,7 +23,7 @@ const (
 	otherSecret    = "whsec_GBcWFRQTEhEQDw4NDAsKCQgHBgUEAwIB"
 )
 
-// signedRequest returns a delivery as the service sends it.
+// signedRequest returns a delivery as svc sends it.
 func signedRequest(t *testing.T, url, secret, id, summary string, at time.Time) *http.Request {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"protocol": "svc.v1", "id": id, "event": "ping", "hospitalId": "demo", "summary": summary})
@@ -52,7 +52,7 @@ func statusOf(t *testing.T, r *http.Request) int {
 	return answer.StatusCode
 }
 
-// hookServer starts the page of svc dev with these webhooks in its settings.
+// hookServer starts the receiver of svc dev with the given webhooks in the settings.
 func hookServer(t *testing.T, webhooks ...*outbound.Webhook) string {
 	t.Helper()
 	register := subscribers.NewRegister()
@@ -133,8 +133,7 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// TestHookWithoutWebhooks: without webhooks each request is refused, even one that is signed with
-// an empty secret.
+// TestHookWithoutWebhooks: without webhooks, every request is refused, even if it is signed with an empty secret.
 func TestHookWithoutWebhooks(t *testing.T) {
 	url := hookServer(t)
 	for _, secret := range []string{"", hookTestSecret} {

@@ -39,7 +39,7 @@ const pageScript = `setInterval(async () => {
   if (answer.ok) document.querySelector("main").replaceWith(page.querySelector("main"));
 }, 3000);`
 
-// pagePolicy is the Content-Security-Policy of the API, extended by the style and the script of these pages.
+// pagePolicy is the Content-Security-Policy of the API, extended to allow the style and the script of these pages.
 var pagePolicy = fmt.Sprintf("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-%s'; connect-src 'self'; "+
 	"frame-ancestors 'none'; base-uri 'none'", hashScript())
 
@@ -79,9 +79,9 @@ func (p *latestPage[T]) items() []*T {
 	return append([]*T{}, p.latest...)
 }
 
-// refuseOtherNames refuses requests to a page of svc dev under a name that does not belong to this machine. A site
-// could resolve its own name to this address (DNS rebinding), and its scripts would read the secrets that svc dev
-// displays.
+// refuseOtherNames refuses requests to a page of svc dev under a name that does not belong to this machine. A malicious
+// site could resolve its own name to this address (DNS rebinding), and its scripts could then read the secrets that svc
+// dev displays.
 func refuseOtherNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -102,22 +102,23 @@ func (p *latestPage[T]) mount(r chi.Router, path string) {
 	r.Get(path, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", pagePolicy)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		p.html.Execute(w, p.items()) //nolint:errcheck // the browser has disconnected
+		p.html.Execute(w, p.items()) //nolint:errcheck // an error means that the browser has disconnected
 	})
 	r.Get(path+".json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		cli.PrintItems(w, p.items()) //nolint:errcheck // the browser has disconnected
+		cli.PrintItems(w, p.items()) //nolint:errcheck // an error means that the browser has disconnected
 	})
 }
 
-// hookPath is the path of a webhook receiver with which a first webhook can be tested without a partner.
+// hookPath is the path of a webhook receiver with which a first webhook can be tested without a partner system.
 const hookPath = "/dev/hook"
 
 //go:embed hook.html
 var hookPage string
 
 // mountHook adds the receiver and its page, which shows the deliveries that svc dev sends to itself. webhooks returns
-// the webhooks of a hospital with their secrets, so that the receiver can verify any webhook with its URL.
+// the webhooks of a hospital with their secrets, so that the receiver can verify the deliveries of any webhook that has
+// its URL.
 func mountHook(r chi.Router, webhooks func(hospital string) []*outbound.Webhook, now func() time.Time) {
 	p := &latestPage[receiver.Delivery]{html: template.Must(template.New("hook").Funcs(pageFunctions).Parse(hookPage))}
 	secrets := func(hospital string) (all []receiver.Secret) {
@@ -157,7 +158,7 @@ type caught struct {
 	Subject    string           `json:"subject,omitempty"`
 	Text       string           `json:"text"`
 	HTML       string           `json:"html,omitempty"`
-	Link       string           `json:"link,omitempty"`     // the link in the text that acknowledges the alert
+	Link       string           `json:"link,omitempty"`     // the link in the text with which the alert is acknowledged
 	Callback   string           `json:"callback,omitempty"` // for an SMS: the URL for its delivery report
 	Attempt    int              `json:"attempt"`
 }
@@ -165,7 +166,7 @@ type caught struct {
 // Clock returns the time of day at which the message was stored.
 func (c *caught) Clock() string { return time.Time(c.At).Format("15:04:05") }
 
-// SMSToken authenticates the delivery reports of SMS in svc dev, so that they can be tried; see docs/alerts.md.
+// SMSToken authenticates the delivery reports of SMS in svc dev, so that users can try them; see docs/alerts.md.
 const SMSToken = "svc dev"
 
 func newOutbox(now func() time.Time, public string) *outbox {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// alertsAPI is the part of the API that the demo uses for alerts. It fails after a number of requests.
+// alertsAPI is the part of the API that the demo uses for alerts. It fails after a given number of requests.
 type alertsAPI struct {
 	recipients []map[string]string
 	tiers      map[string][]string
@@ -50,8 +50,8 @@ func (a *alertsAPI) ask(method, path string, body, data any) error {
 	return json.Unmarshal(b, data)
 }
 
-// TestRecipientsAreCompleted: a demo that was stopped after any number of requests continues with the recipients that it
-// created before, and creates none twice.
+// TestRecipientsAreCompleted: a demo that was stopped after any number of requests continues with the recipients that
+// it has already created, and does not create any twice.
 func TestRecipientsAreCompleted(t *testing.T) {
 	for stopAfter := range 8 {
 		a := &alertsAPI{tiers: map[string][]string{}, left: stopAfter}

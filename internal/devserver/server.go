@@ -1,5 +1,5 @@
 // Package devserver is the environment of the roles in svc dev: servers, keys, files, a greeting, a webhook receiver,
-// an alert outbox, a demo. It does not import the roles; the command connects them to it.
+// an alert outbox and a demo. It does not import the roles; the command connects them to it.
 package devserver
 
 import (
@@ -32,7 +32,7 @@ type Options struct {
 	listen    string
 	kafkaPort int
 	demo      bool
-	speed     string // flag of earlier releases
+	speed     string // flag that earlier releases had
 }
 
 var logLevels = []string{"debug", "info", "warn", "error"}
@@ -73,7 +73,8 @@ func (o *Options) faults() []error {
 	return faults
 }
 
-// requireLoopback refuses an address that other machines can reach, because svc dev has a key in a file and no TLS.
+// requireLoopback refuses an address that other machines can reach, because svc dev stores a key in a file and does not
+// use TLS.
 func requireLoopback(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"svc/internal/cli"
 )
 
-// TestOpen: a refusal of Open has one line and leaves nothing open, so the next Open of the same
-// folder works.
+// TestOpen: if Open fails, its error has one line and nothing remains open, so the next Open of the same folder works.
 func TestOpen(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

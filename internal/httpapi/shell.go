@@ -7,7 +7,7 @@
 //	r.With(shell.Allow(access.ReadUnitState)).Get("/api/v1/level", level)
 //
 // Its handlers respond with [OK] or [Fail]; [Caller] returns the key of the request. Error responses and the access log
-// never contain a value of the request.
+// never contain a value from the request.
 package httpapi
 
 import (

@@ -21,7 +21,7 @@ import (
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// follow returns a separate store over the log of a broker, like that of another process.
+// follow returns a separate store on a broker's log, as another process would have.
 func follow(t *testing.T, broker *stream.Broker) *Store {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -47,9 +47,9 @@ func follow(t *testing.T, broker *stream.Broker) *Store {
 	return s
 }
 
-// TestCapsHoldUnderRaces: many callers create keys, wall displays and invitations concurrently,
-// through one or two instances on one log. The hospital ends with exactly the maximum number, and
-// every other caller gets an error. Another hospital is not affected.
+// TestCapsHoldUnderRaces: many callers create keys, wall displays and invitations concurrently, through one or two
+// instances on one log. The hospital ends with exactly the maximum number, and every other caller gets an error. Other
+// hospitals are not affected.
 func TestCapsHoldUnderRaces(t *testing.T) {
 	t.Parallel()
 	const room, callers = 4, 16 // number of free slots, and of callers

@@ -13,8 +13,8 @@ import (
 	"svc/schemas/administration"
 )
 
-// These are the ids of the keys that all processes of an installation share. With another key, a process could not read
-// the settings, or would compute other pseudonyms for the same patient.
+// These are the ids of the keys that all processes of an installation share. With a different key, a process could not
+// read the settings, or would compute different pseudonyms for the same patient.
 const (
 	SecretsKey   = "secrets"
 	PseudonymKey = "pseudonym"
@@ -28,7 +28,8 @@ type otherKey string
 
 func (e otherKey) Error() string { return string(e) }
 
-// otherRelease is the error for settings of a key that another release wrote in a form that this release cannot read.
+// otherRelease is the error for the record of a key that a different release wrote in a form that this release cannot
+// read.
 type otherRelease string
 
 func (e otherRelease) Error() string {
@@ -57,15 +58,14 @@ func (s *Store) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
 	return data, nil
 }
 
-// installedKey returns the record of a key in the settings. If another release wrote it, the
-// record is empty.
+// installedKey returns the record of a key in the settings. If a different release wrote it, the record is empty.
 func (s *Store) installedKey(id string) (*administration.InstalledKey, bool) {
 	value, is := s.table.Get(installedName(id))
 	if !is {
 		return nil, false
 	}
 	known, err := administration.InstalledKeyCodec.Decode(value)
-	if err != nil { // written by another release: return an empty record
+	if err != nil { // written by a different release: return an empty record
 		return &administration.InstalledKey{ID: id}, true
 	}
 	return known, true
@@ -113,7 +113,7 @@ func (s *Store) install(ctx context.Context, id string, ring *seal.Keyring, lost
 }
 
 // Installed returns the fingerprint of a key of the installation, and whether there is one. The fingerprint is zero if
-// another release wrote its record.
+// a different release wrote the record.
 func (s *Store) Installed(id string) (f seal.Fingerprint, is bool) {
 	known, is := s.installedKey(id)
 	if is {
@@ -123,7 +123,7 @@ func (s *Store) Installed(id string) (f seal.Fingerprint, is bool) {
 }
 
 // ReadInstalled reads the fingerprints of the keys of an installation, by id, from its settings topic. A fingerprint is
-// zero if another release wrote its record. ReadInstalled writes nothing.
+// zero if a different release wrote its record. ReadInstalled writes nothing.
 func ReadInstalled(ctx context.Context, cluster *stream.Cluster, topic string) (map[string]seal.Fingerprint, error) {
 	spans, err := cluster.Spans(ctx, topic, time.Time{}, time.Time{})
 	if err != nil {

@@ -16,17 +16,17 @@ import (
 type KeyCheckConfig struct {
 	Store      *Store
 	Now        func() time.Time
-	Pseudonyms *seal.Keyring // pseudonym keys of this process; nil: it computes no pseudonyms
-	// FirstData is the data of pseudonyms to store at the first start of an installation.
+	Pseudonyms *seal.Keyring // pseudonym keys of this process; nil: this process does not compute pseudonyms
+	// FirstData is the pseudonym data to store at the first start of an installation.
 	FirstData []byte
-	// Begin is called once, with the data of pseudonyms, when all keys match.
+	// Begin is called once, with the pseudonym data, when all keys match.
 	Begin func(data []byte)
 	// Strict makes the process exit if a key differs, because its keys cannot change while it runs.
 	Strict bool
 }
 
-// KeyCheck compares the keys of this process with the keys of its installation, whose fingerprints the first process
-// stored in the settings. A process with another key does not become ready.
+// KeyCheck compares the keys of this process with the keys of its installation. The first process of an installation
+// stores the fingerprints of the keys in the settings. A process with a different key does not become ready.
 type KeyCheck struct {
 	KeyCheckConfig
 	rings map[string]*seal.Keyring // the keys of this process, by id
@@ -70,7 +70,7 @@ func (k *KeyCheck) scheduleCheck() {
 	}
 }
 
-// errUnchecked is the fault before the first check.
+// errUnchecked is the state before the first check.
 var errUnchecked = errors.New("not checked yet")
 
 // keyCheckEvery is the interval between checks, even if the settings do not change.
@@ -124,16 +124,16 @@ func (k *KeyCheck) set(err error) {
 	}
 }
 
-// Healthy is the check for /readyz. Its error says which key differs, or why that is unknown. Before the first check
-// it is nil, because the check start fails then.
+// Healthy is the check for /readyz. Its error says which key differs, or why that is unknown. Before the first check,
+// the error is nil, because the health check start fails at that time.
 func (k *KeyCheck) Healthy(context.Context) error {
-	if _, fault := k.State(); fault != errUnchecked { //nolint:errorlint // compares the error itself
+	if _, fault := k.State(); fault != errUnchecked { //nolint:errorlint // errUnchecked is never wrapped
 		return fault
 	}
 	return nil
 }
 
-// State returns why the keys do not match, or nil if they do, and a channel that is closed when that changes.
+// State returns why the keys do not match, or nil if they do, and a channel that is closed when that state changes.
 func (k *KeyCheck) State() (moved <-chan struct{}, fault error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -172,8 +172,8 @@ func (k *KeyCheck) While(ctx context.Context, work func(context.Context) error) 
 	return nil
 }
 
-// check compares each key with the installation's key. If there is none, check makes the key of this process the
-// installation's key.
+// check compares each key with the installation's key. If the installation does not have the key yet, check makes the
+// key of this process the installation's key.
 func (k *KeyCheck) check(ctx context.Context) error {
 	var faults []error
 	for _, id := range []string{SecretsKey, PseudonymKey} {
@@ -209,7 +209,7 @@ func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) err
 	}
 	made := &administration.InstalledKey{ID: id, Version: 1, ChangedAt: k.Now()}
 	switch id {
-	case SecretsKey: // settings of a release without fingerprints may be sealed with several keys
+	case SecretsKey: // settings from a release without fingerprints may be sealed with several keys
 		rows, err := k.Store.Sealed()
 		if err != nil {
 			return err
@@ -233,7 +233,7 @@ func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) err
 	return nil
 }
 
-// begin decrypts the data of pseudonyms and calls Begin.
+// begin decrypts the pseudonym data and calls Begin.
 func (k *KeyCheck) begin() error {
 	ring, has := k.rings[PseudonymKey]
 	if !has {

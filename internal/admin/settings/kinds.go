@@ -33,13 +33,13 @@ const (
 	kindRecipient = "alert-recipient"
 )
 
-// kind defines how the records of one kind change the registers.
+// kind defines how the records of one kind of setting change the registers.
 type kind struct {
 	set  func(s *Store, value []byte) error
 	drop func(s *Store, hospital, id string) error
 }
 
-// kindOf returns a kind whose records are encoded with a codec.
+// kindOf returns a kind of setting whose records are encoded with a codec.
 func kindOf[T any](name string, codec schemas.Codec[T], set func(*Store, *T) error, drop func(s *Store, hospital, id string) error) kind {
 	return kind{drop: drop, set: func(s *Store, value []byte) error {
 		decoded, err := codec.Decode(value)
@@ -133,7 +133,7 @@ func HospitalEntry(h *access.Hospital) (stream.Entry, error) {
 	return entryOf(h.ID, kindHospital, h.ID, administration.HospitalCodec, h)
 }
 
-// PutUsers writes changes of users, links and sessions, all or none.
+// PutUsers writes changes to users, links and sessions, all or none.
 func (s *Store) PutUsers(ctx context.Context, seen int64, c users.Changes) error {
 	var entries []stream.Entry
 	hospitals := map[string]bool{}
@@ -170,7 +170,7 @@ func (s *Store) PutUsers(ctx context.Context, seen int64, c users.Changes) error
 	return s.WriteAll(ctx, slices.Sorted(maps.Keys(hospitals)), seen, entries...)
 }
 
-// Office returns the administration of users and links. Each change is recorded as an act.
+// Office returns the administration of users and links. It records each change in the audit log.
 func (s *Store) Office(record audit.Record, now func() time.Time) *users.Office {
 	return &users.Office{Register: s.Users, Seen: s.Seen, Put: s.PutUsers, Audit: record, Now: now}
 }

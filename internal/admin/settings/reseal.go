@@ -88,8 +88,8 @@ func worst(seals *seal.Keyring, values [][]byte) SealedBy {
 // overtakenPause is the pause before a retry of a write that another process has overtaken.
 const overtakenPause = 50 * time.Millisecond
 
-// putAgain writes a setting unchanged, which seals it with the newest key. A setting that was removed in the meantime
-// remains removed.
+// putAgain writes a setting again without changing it, which seals it with the newest key. If the setting was removed
+// in the meantime, it remains removed.
 func (s *Store) putAgain(ctx context.Context, r *SealedRow) error {
 	for {
 		var err error
@@ -110,15 +110,15 @@ func (s *Store) putAgain(ctx context.Context, r *SealedRow) error {
 	}
 }
 
-// Resealed counts the settings with sealed values.
+// Resealed counts settings with sealed values.
 type Resealed struct {
 	All, Done int
 	Unknown   int // sealed with a key that is not configured
 }
 
 // Reseal makes the newest secrets key the installation's key, and reseals with it the settings that older keys have
-// sealed. The settings and their versions do not change. Each is recorded in the audit log. If lost is true, the
-// current key of the installation is not required.
+// sealed. The settings and their versions do not change. The resealing of each setting is recorded in the audit log. If
+// lost is true, the installation's current key is not required.
 func (s *Store) Reseal(ctx context.Context, lost bool, record audit.Record, now func() time.Time) (n Resealed, err error) {
 	if err = s.install(ctx, SecretsKey, s.Seals, lost, nil, now()); err != nil {
 		return n, err
@@ -148,7 +148,7 @@ func (s *Store) Reseal(ctx context.Context, lost bool, record audit.Record, now 
 	return n, nil
 }
 
-// pause waits for d. It returns the error of ctx if that ends first.
+// pause waits for d. It returns the error of ctx if ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	wait, stop := context.WithTimeout(ctx, d)
 	defer stop()

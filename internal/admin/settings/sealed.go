@@ -11,8 +11,8 @@ import (
 	"svc/schemas/administration"
 )
 
-// sealedName returns the name that binds a sealed value to its place: the key of its record and the field. In another
-// record or field, the value cannot be opened.
+// sealedName returns the name that binds a sealed value to its place: the key of its record and the field. In a
+// different record or field, the value cannot be opened.
 func sealedName(key schemas.Key, field string) string { return key.String() + " " + field }
 
 func webhookKey(hospital, id string) schemas.Key {
@@ -42,8 +42,8 @@ func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*administration.Webh
 	return kept, nil
 }
 
-// openWebhook decodes the record of a webhook. Without keys, or if a secret cannot be opened, that secret has no value.
-// The error names the secrets that cannot be opened.
+// openWebhook decodes the record of a webhook. A secret has no value if there are no keys or the secret cannot be
+// opened. The error names the secrets that cannot be opened.
 func openWebhook(seals *seal.Keyring, kept *administration.Webhook) (*outbound.Webhook, error) {
 	w := &outbound.Webhook{
 		ID: kept.ID, Hospital: kept.Hospital, URL: kept.URL, Events: kept.Events, Rooms: kept.Rooms, Enabled: kept.Enabled,

@@ -25,8 +25,8 @@ func ringOf(t interface{ Fatal(...any) }, keys ...string) *seal.Keyring {
 	return ring
 }
 
-// TestRecordsNeverHoldWhatIsSealed encodes webhooks and recipients as for Kafka. The bytes do not
-// contain their secrets, which decoding returns.
+// TestRecordsNeverHoldWhatIsSealed encodes webhooks and recipients as they are written to Kafka. The bytes must not
+// contain the secrets, but decoding must return them.
 func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 	ring := ringOf(t, testKey)
 	rapid.Check(t, func(t *rapid.T) {
@@ -86,8 +86,8 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 	})
 }
 
-// TestSealedValuesStayInTheirPlace moves sealed values between fields, records and hospitals, and
-// opens them with other keys. They cannot be opened, have no value, and are not overwritten.
+// TestSealedValuesStayInTheirPlace moves sealed values between fields, records and hospitals, and tries to open them
+// with different keys. They cannot be opened, have no value, and are not overwritten.
 func TestSealedValuesStayInTheirPlace(t *testing.T) {
 	ring, other := ringOf(t, testKey), ringOf(t, testKey+"other")
 	w := &outbound.Webhook{ID: "whk_1", Hospital: "north", Secrets: []outbound.Secret{

@@ -1,5 +1,4 @@
-// Package settings stores the settings of an installation, which administrators change, in a Kafka topic. Secrets and
-// addresses are sealed.
+// Package settings stores the settings that administrators change in a Kafka topic. Secrets and addresses are sealed.
 package settings
 
 import (
@@ -48,8 +47,7 @@ func Follow(cluster *stream.Cluster, topic string, seals *seal.Keyring, now func
 	}
 	s.table.OnChange(func(key string, value []byte) {
 		if err := s.applyRecord(key, value); err != nil {
-			// A newer release may write settings that this one cannot read. The other settings
-			// still apply.
+			// A newer release may write settings that this release cannot read. The other settings still apply.
 			log.Error("setting not decoded", "error", err)
 		}
 	})
@@ -64,7 +62,7 @@ func (s *Store) Ready() <-chan struct{} { return s.table.Ready() }
 
 // applyRecord applies one record to the registers.
 func (s *Store) applyRecord(key string, value []byte) error {
-	if strings.HasPrefix(key, administration.InstalledKeys) { // a process that needs a key reads its record on demand
+	if strings.HasPrefix(key, administration.InstalledKeys) { // a process that needs a key reads the key's record on demand
 		if known, is := s.installedKey(SecretsKey); is && s.Seals != nil {
 			s.Seals.Use(fingerprintOf(known))
 		}
@@ -82,23 +80,23 @@ func (s *Store) applyRecord(key string, value []byte) error {
 	return known.set(s, value)
 }
 
-// Seen returns the position of the settings that this process has read. A change names the position on which it is
+// Seen returns the position up to which this process has read the settings. A change names the position on which it is
 // based.
 func (s *Store) Seen() int64 { return s.table.Seen("") }
 
-// awaitWithin is the maximum time that a reader waits for the writes of another process.
+// awaitWithin is the maximum time that a reader waits for another process's writes.
 const awaitWithin = 2 * time.Second
 
 // Await waits, for at most awaitWithin, until this process has read the settings up to a position that another process
-// has seen.
+// has read.
 func (s *Store) Await(ctx context.Context, position int64) {
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
 	_ = s.table.Await(ctx, "", position) //nolint:errcheck // the caller uses the settings as they are
 }
 
-// write writes settings of a hospital, all or none. It returns [access.ErrOvertaken] if one of
-// them has changed since the position seen. When it returns, this process applies them.
+// write writes settings of a hospital, all or none. It returns [access.ErrOvertaken] if settings of the hospital have
+// changed after the position seen. When it returns nil, this process uses the new settings.
 func (s *Store) write(ctx context.Context, hospital string, seen int64, entries ...stream.Entry) error {
 	return s.WriteAll(ctx, []string{hospital}, seen, entries...)
 }
@@ -133,7 +131,7 @@ func (s *Store) PutHospital(ctx context.Context, seen int64, h *access.Hospital)
 	return put(ctx, s, seen, h.ID, kindHospital, h.ID, administration.HospitalCodec, h)
 }
 
-// Ring returns the keys in the settings. Each change is recorded as an act.
+// Ring returns the keys in the settings. Changes to them are recorded in the audit log.
 func (s *Store) Ring(record audit.Record, now func() time.Time) *keys.Ring {
 	return &keys.Ring{Register: s.Register, Seen: s.Seen, Put: s.PutKeys, Audit: record, Now: now}
 }

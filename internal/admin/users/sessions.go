@@ -12,20 +12,20 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Session is the sign-in of a person at one browser. Its record is in the settings topic, so the end of a session
-// survives a restart and the loss of Redis, and applies to every instance. A session without a record is invalid.
+// Session is the sign-in of a person at one browser. Its record is in the settings topic, so an ended session remains
+// ended after a restart or the loss of Redis, and at every instance. A session without a record is invalid.
 type Session struct {
 	ID       string // 32 hex digits; the browser has the id in a sealed cookie
 	Hospital string // hospital whose settings store the record, and where the session begins
 	User     string // id of the user
 	BegunAt  time.Time
-	// ProvedAt is when the person was authenticated, by the link or at the identity provider. Zero: the provider does
-	// not report it.
+	// ProvedAt is when the person was authenticated, by the link or at the identity provider. Zero means that the
+	// provider does not report it.
 	ProvedAt time.Time
 	EndsAt   time.Time // latest end of the session
 	Browser  string    // such as "Firefox, Windows"; "": unknown
 	// Epochs are the epochs of the user when the session began, ascending by hospital. The session is invalid in a
-	// hospital without an epoch, or where the user now has another one.
+	// hospital without an epoch, or where the user now has a different epoch.
 	Epochs []SessionEpoch
 	// ShownAt is when the newest secret that the session has displayed was created. Zero means none.
 	ShownAt time.Time
@@ -46,7 +46,7 @@ func (s *Session) EpochIn(hospital string) (int64, bool) {
 	return s.Epochs[i].Epoch, true
 }
 
-// mostSessions is the maximum number of concurrent sessions of a person. A further session ends the oldest.
+// mostSessions is the maximum number of concurrent sessions of a person. One more session ends the oldest.
 const mostSessions = 10
 
 // SignIn describes the browser at which a person signs in.
@@ -56,14 +56,14 @@ type SignIn struct {
 	ProvedAt time.Time // as in [Session]
 }
 
-// These are the reasons in the audit log for sessions that ended because another one started.
+// These are the reasons in the audit log for sessions that ended because a new one started.
 const (
 	endedBySignIn = "sign_in" // the browser signed in again
 	endedByLimit  = "limit"   // the person had mostSessions
 )
 
-// addSession adds a session to c, for a person with the users all, and the end of the sessions that it replaces. The
-// first user belongs to the hospital that stores the session.
+// addSession adds to c a session for a person, and the end of the sessions that it replaces. all are the person's user
+// records; the first belongs to the hospital that stores the session.
 func (o *Office) addSession(c *Changes, acts []audit.Act, all []User, in SignIn) (Session, []audit.Act) {
 	now, first := cut(o.Now()), &all[0]
 	s := Session{
@@ -101,7 +101,8 @@ func endOf(s *Session, now time.Time, by, reason string) audit.Act {
 	return audit.Act{Hospital: s.Hospital, At: now, By: by, Action: ActEnd, Subject: s.User, Before: s.ID[:min(len(s.ID), 16)], Reason: reason}
 }
 
-// EndSessions ends sessions of one person in all hospitals. Reason is the stable word in their audit records.
+// EndSessions ends sessions of one person in all hospitals. reason is the stable word in the audit records of these
+// ends.
 func (o *Office) EndSessions(ctx context.Context, reason string, all ...Session) error {
 	if len(all) == 0 {
 		return nil
@@ -119,8 +120,8 @@ func (o *Office) EndSessions(ctx context.Context, reason string, all ...Session)
 // ErrShown means that a secret was already displayed, or that its session has ended.
 var ErrShown = errors.New("the secret was shown before")
 
-// ShowOnce records that a session displays the secret that was created at an instant. If several requests, at any
-// instances, do so, one succeeds and the others get [ErrShown].
+// ShowOnce records that a session displays the secret that was created at an instant. If several requests do so, at
+// whichever instances, one succeeds and the others get [ErrShown].
 func (o *Office) ShowOnce(ctx context.Context, id string, madeAt time.Time) error {
 	return audit.Retry(ctx, func() error {
 		seen := o.Seen()
@@ -155,7 +156,7 @@ func (r *Register) Session(id string) (Session, bool) {
 	return s, ok
 }
 
-// Sessions returns the sessions of a person that were not ended, oldest first.
+// Sessions returns the sessions of a person that have not been ended, oldest first.
 func (r *Register) Sessions(user string) []Session {
 	return r.sessionsOf(func(s *Session) bool { return s.User == user })
 }

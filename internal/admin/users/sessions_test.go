@@ -11,7 +11,7 @@ import (
 	"svc/internal/admin/audit"
 )
 
-// signIn signs a person of the provider in at a browser.
+// signIn signs in a person through the provider, at a browser.
 func signIn(t *testing.T, o *Office, who string, in SignIn) Session {
 	t.Helper()
 	s, _, err := o.SignIn(t.Context(), [][]byte{[]byte("hash of " + who)}, who, map[string]Role{"north": Charge, "south": Viewer}, in)
@@ -21,8 +21,8 @@ func signIn(t *testing.T, o *Office, who string, in SignIn) Session {
 	return s
 }
 
-// TestASVS712ConcurrentSessions (ASVS 7.1.2): a person has at most ten sessions. Another one ends
-// the oldest, with an audit record.
+// TestASVS712ConcurrentSessions (ASVS 7.1.2): a person has at most ten sessions. One more session ends the oldest, with
+// an audit record.
 func TestASVS712ConcurrentSessions(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -42,7 +42,7 @@ func TestASVS712ConcurrentSessions(t *testing.T) {
 	}
 }
 
-// ends returns the records of sessions that ended for the reason.
+// ends returns the audit records of sessions that ended for a reason.
 func (w *world) ends(reason string) (all []audit.Act) {
 	for _, act := range w.acts {
 		if act.Action == ActEnd && act.Reason == reason {
@@ -52,9 +52,8 @@ func (w *world) ends(reason string) (all []audit.Act) {
 	return all
 }
 
-// TestASVS724NewSessionForEachSignIn (ASVS 7.2.4): a sign-in begins a session with a new name, and
-// ends the previous session of the browser, even if it is of another person. It ends no other
-// session.
+// TestASVS724NewSessionForEachSignIn (ASVS 7.2.4): a sign-in begins a session with a new name, and ends the browser's
+// previous session, even if that was another person's. Other sessions continue.
 func TestASVS724NewSessionForEachSignIn(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -76,8 +75,8 @@ func TestASVS724NewSessionForEachSignIn(t *testing.T) {
 	}
 }
 
-// TestASVS742LockEndsSessions (ASVS 7.4.2): a person who is disabled or whose sessions are ended
-// has no session in the hospital. A session that begins elsewhere is not valid there.
+// TestASVS742LockEndsSessions (ASVS 7.4.2): a person who is disabled or whose sessions are ended has no valid session
+// in that hospital, even if a session began in another hospital.
 func TestASVS742LockEndsSessions(t *testing.T) {
 	t.Parallel()
 	yes := true
@@ -101,7 +100,7 @@ func TestASVS742LockEndsSessions(t *testing.T) {
 	}
 }
 
-// TestSecretIsShownOnce: of many requests of a session, at any instances, one shows a secret.
+// TestSecretIsShownOnce: of many requests in a session, at whichever instances, exactly one shows a secret.
 func TestSecretIsShownOnce(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -130,9 +129,8 @@ func TestSecretIsShownOnce(t *testing.T) {
 	}
 }
 
-// TestASVS1631RefusedSignIn (ASVS 16.3.1): a refused sign-in is recorded in the hospitals of a
-// known person, and for the installation if the person is unknown. The number of records of
-// repeated attempts is limited.
+// TestASVS1631RefusedSignIn (ASVS 16.3.1): a refused sign-in is recorded in the hospitals of the person or, if the
+// person is unknown, for the installation. Repeated attempts create a limited number of records.
 func TestASVS1631RefusedSignIn(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}

@@ -1,5 +1,5 @@
-// Package users administers access to the pages of a hospital. It stores people with a role, and the links that sign
-// them in once.
+// Package users administers access to the pages of a hospital. It stores people with their roles, and the links that
+// sign them in once.
 //
 // A [User] is a label and a role; no patient data and no credential is stored. Every instance reads the records, so a
 // sign-in, an end of sessions or a changed role takes effect everywhere within a second.
@@ -25,7 +25,7 @@ const (
 	Charge Role = "charge" // sets the nurses on duty, acknowledges alerts
 	Admin  Role = "admin"  // administers the hospital
 
-	// NoRole is the role of a person without any rights, because the identity provider gives none.
+	// NoRole is the role of a person without any rights, because the identity provider does not assign a role.
 	NoRole Role = ""
 )
 
@@ -41,8 +41,8 @@ func (r Role) Covers(other Role) bool {
 // Limit limits a session: its maximum idle time, and its maximum duration.
 type Limit struct{ Idle, Absolute time.Duration }
 
-// Limit returns the limits of the role's sessions, which allow a shift of twelve hours with its handover. Defaults of
-// this project.
+// Limit returns the limits of the role's sessions, which allow a shift of twelve hours with its handover. The limits
+// are defaults of this project.
 func (r Role) Limit() Limit {
 	switch r {
 	case Admin:
@@ -54,7 +54,7 @@ func (r Role) Limit() Limit {
 	return Limit{4 * time.Hour, 13 * time.Hour}
 }
 
-// User is a person in one hospital. A person of several hospitals has the same ID in each.
+// User is a person in one hospital. A person with access to several hospitals has the same ID in each.
 type User struct {
 	ID       string // "usr_" + 16 hex
 	Hospital string
@@ -101,8 +101,8 @@ func Token() string { return access.RandomHex(32) }
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// Register holds all users, links and sessions. The reader of the settings topic updates the register. Register is safe
-// for concurrent use.
+// Register holds all users, links and sessions. The reader of the settings topic updates it. A Register is safe for
+// concurrent use.
 type Register struct {
 	mu    sync.RWMutex
 	users map[string]map[string]User // by id and hospital
@@ -157,7 +157,7 @@ func (r *Register) Users(hospital string) []User {
 	return all
 }
 
-// Hospitals returns the users of a person, one for each hospital, ordered by hospital id.
+// Hospitals returns the user records of a person, one for each hospital, ordered by hospital id.
 func (r *Register) Hospitals(id string) []User {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -183,7 +183,7 @@ func (r *Register) DropLink(hash [sha256.Size]byte) {
 	delete(r.links, hash)
 }
 
-// Link returns the link of a token, even if it was used.
+// Link returns the link for a token, even if the link was used.
 func (r *Register) Link(token string) (Link, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

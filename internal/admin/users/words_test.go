@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestWordsOfBodies: the documented values of fields are those that the service accepts.
+// TestWordsOfBodies: the documented values of fields are the values that svc accepts.
 func TestWordsOfBodies(t *testing.T) {
 	var roles []string
 	for _, role := range Roles() {

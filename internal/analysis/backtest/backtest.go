@@ -23,8 +23,8 @@ type Options struct {
 	// From and To bound the origins of forecasts that count: [From, To), in hours; 0 means no limit. The model also
 	// learns from hours before From.
 	From, To int32
-	// Warmup is the number of observed hours that the model must have learned from before a forecast counts in the main
-	// tables. The tables by age of the history count all forecasts.
+	// Warmup is the number of observed hours from which the model must have learned before a forecast counts in the
+	// main tables. The tables by the age of the history count all forecasts.
 	Warmup int
 	Models []string // names of results; empty: all
 	// Compare is an external model to compare with; nil means none.
@@ -33,7 +33,7 @@ type Options struct {
 	Progress func(done, total int64)
 }
 
-// Method is the name of the model in the results.
+// Method is the name of svc's own model in the results.
 const Method = forecast.Method
 
 // Models returns the names of all methods that can be compared.
@@ -60,8 +60,8 @@ type origin struct {
 // ErrTooFew means that no hour is left after the warm-up.
 var ErrTooFew = errors.New("too few observed hours")
 
-// Run measures the forecasts over hours in ascending order. Of equal hours, the first one counts. Errors are invalid
-// options, or too few hours.
+// Run measures the forecasts over hours in ascending order. If an hour occurs more than once, the first occurrence
+// counts. Run returns an error if the options are invalid or there are too few hours.
 func Run(hours []*acuity.Snapshot, o Options) (*Report, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
@@ -125,7 +125,7 @@ func (r *run) slot(hour int32) int {
 	return int(t.Weekday())*24 + t.Hour()
 }
 
-// addHour compares an hour with its forecasts, then learns from it and makes a forecast from it.
+// addHour compares an hour with its forecasts, and then learns from the hour and forecasts from it.
 func (r *run) addHour(s *acuity.Snapshot) {
 	unit := score.SumSnapshot(s)
 	required := float64(unit.Required) / float64(catalogue.Nurse)
@@ -169,8 +169,8 @@ func (r *run) counts(o *origin) bool {
 	return o.age >= r.options.Warmup && o.snapshot.Hour >= r.options.From && o.snapshot.Hour < r.options.To
 }
 
-// compare scores one hour ahead of an origin. It computes levels with the nurses of the origin, because a forecast
-// cannot know who will be called in.
+// compare scores one hour ahead of an origin. It computes levels with the nurses on duty at the origin, because a
+// forecast cannot know who will be called in.
 func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, unit *score.UnitNumbers, came acuity.Level) {
 	h := int(s.Hour-o.snapshot.Hour) - 1
 	held := *unit

@@ -15,8 +15,8 @@ import (
 	"svc/internal/analysis/backtest"
 )
 
-// unit generates the hours of a unit. Patients arrive by day, need one nurse each and leave after
-// about half a day.
+// unit generates the hours of a unit. Patients arrive during the day, need one nurse each and leave after about half a
+// day.
 func unit(seed uint64, hours int) []acuity.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 7))
 	list := make([]acuity.Snapshot, hours)
@@ -73,7 +73,7 @@ func TestCounts(t *testing.T) {
 		"after the warm-up": {backtest.Options{Warmup: 240}, false, (720-240)*8 - 28},
 		"from an hour":      {backtest.Options{Warmup: 24, From: first + 700}, false, 20*8 - 36},
 		"up to an hour":     {backtest.Options{Warmup: 24, From: first + 300, To: first + 310}, false, 10 * 8},
-		// A gap of one hour removes one to eight hours from each of eight origins.
+		// A gap of one hour removes a comparison from each of the origins around it.
 		"around a gap": {backtest.Options{Warmup: 24, From: first + 290, To: first + 310}, true, 10*8 - 36 + 9*8},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestErrorsByHand(t *testing.T) {
 	}
 }
 
-// TestNothingLeaks: later hours do not change the measures of earlier ones.
+// TestNothingLeaks: later hours do not change the measures for earlier hours.
 func TestNothingLeaks(t *testing.T) {
 	list := unit(2, 40*24)
 	o := backtest.Options{Warmup: 10 * 24, To: list[500].Hour}
@@ -162,11 +162,11 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestGateBites: for a unit without a pattern, no forecast is a tenth better than the best rival,
-// so the gate does not pass.
+// TestGateBites: for a unit without a pattern, a forecast cannot be a tenth better than the best rival, so the gate
+// must not pass.
 func TestGateBites(t *testing.T) {
 	list := unit(3, 60*24)
-	for i := range list { // all patients leave each hour, and others arrive
+	for i := range list { // every hour, all patients leave and new ones arrive
 		list[i].Arrivals = nil
 		for j := range list[i].Visits {
 			list[i].Visits[j].Visit += uint64(i) << 32

@@ -9,11 +9,11 @@ import (
 type baseline interface {
 	// observe learns from an observed hour. Hours ascend; missing hours were not observed.
 	observe(hour int32, slot int, required float64)
-	// ahead forecasts the hours after the last observed one; slots has their hours of the week.
+	// ahead forecasts the hours after the last observed hour; slots has their positions in the week.
 	ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float64
 }
 
-// baselines are the rivals of every forecast.
+// baselines are the simple methods with which every forecast is compared.
 var baselines = []struct {
 	Name string
 	make func() baseline
@@ -38,8 +38,8 @@ func (p *persistence) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// hourOfWeek forecasts the recent mean at that hour of the week or, without data for it, the mean at that hour of the
-// day.
+// hourOfWeek forecasts the recent mean at that hour of the week or, if it has no data for that hour, the mean at that
+// hour of the day.
 type hourOfWeek struct {
 	weight, sum [168]float64
 	now         float64
@@ -74,7 +74,7 @@ func (u *hourOfWeek) ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float
 	return list
 }
 
-// lastWeek forecasts the value at that hour a week ago.
+// lastWeek forecasts the value at the same hour a week earlier.
 type lastWeek struct {
 	seen map[int32]float64
 	hour int32
@@ -102,7 +102,7 @@ func (l *lastWeek) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 // blend forecasts the mean at that hour of the week, plus a learned fraction of the current deviation from it.
 type blend struct {
 	hourOfWeek
-	past   []blendPast // of the last eight hours
+	past   []blendPast // forecasts of the last eight hours
 	square [forecast.Horizon]float64
 	cross  [forecast.Horizon]float64
 }
@@ -203,11 +203,10 @@ func (c *chances) brier(came acuity.Level) float64 {
 	return p * p
 }
 
-// levelBaselines are the rivals of the forecast levels.
+// levelBaselines are the simple methods with which the forecast levels are compared.
 var levelBaselines = []string{"persistence", "hour-of-week", "transitions"}
 
-// transitions count the level that follows a level after some hours, and the usual level at an
-// hour of the week.
+// transitions counts which level follows a level after some hours, and which levels occur at an hour of the week.
 type transitions struct {
 	count [forecast.Horizon][4][4]float64
 	usual [168][4]float64
@@ -220,7 +219,7 @@ func (t *transitions) observe(h, slot int, origin, came acuity.Level) {
 	}
 }
 
-// ahead returns the chances according to each baseline.
+// ahead returns the probabilities according to each baseline.
 func (t *transitions) ahead(h, slot int, now acuity.Level) [3]chances {
 	var list [3]chances
 	for x := range list[0] {
@@ -233,8 +232,8 @@ func (t *transitions) ahead(h, slot int, now acuity.Level) [3]chances {
 	return list
 }
 
-// chancesOf converts counts to probabilities. An additional count of the current level avoids certainty from too few
-// observations.
+// chancesOf converts counts to probabilities. An additional count for the current level avoids certainty based on too
+// few observations.
 func chancesOf(count *[4]float64, now acuity.Level) chances {
 	all := *count
 	all[now]++

@@ -31,20 +31,20 @@ type foreignForecast struct {
 	line          int
 }
 
-// Comparison compares the forecast with an external one, on the hours that both forecast.
+// Comparison compares svc's model with an external model, on the hours that both forecast.
 type Comparison struct {
 	Name      string   `json:"name"`
 	Forecasts int      `json:"forecasts"` // one per hour and model
 	Missing   int      `json:"missing"`   // hours that the external model did not forecast
-	Unused    int      `json:"unused"`    // lines of hours that were not measured
+	Unused    int      `json:"unused"`    // lines for hours that were not measured
 	Models    []Errors `json:"models"`    // the forecast, the external model, the baselines
 	Census    []Errors `json:"census"`    // for the occupied rooms, if the external model forecasts them
-	Gain      float64  `json:"gain"`      // relative reduction of the external model's error
+	Gain      float64  `json:"gain"`      // reduction compared with the external model's error, as a fraction
 
 	sums, census []sum
 }
 
-// These are the columns of a file of forecasts.
+// These are the columns of a file with forecasts.
 const (
 	atColumn     = "at"
 	aheadColumn  = "hours_ahead"
@@ -54,8 +54,8 @@ const (
 
 // ReadForeign reads the forecasts of a model from CSV with a header.
 //
-// The columns are at (the full hour of the forecast, RFC 3339), hours_ahead (1 to 8), nurses
-// (required then) and, optionally, rooms (occupied then). Errors name the line and the rule.
+// The columns are at (the time of the forecast, on the hour, RFC 3339), hours_ahead (1 to 8), nurses (required at that
+// time) and, optionally, rooms (occupied at that time). Errors name the line and the rule.
 func ReadForeign(name string, from io.Reader) (*Foreign, error) {
 	if slices.Contains(Models(), name) {
 		return nil, fmt.Errorf("%q is the name of a built-in model; rename the file", name)
@@ -130,7 +130,7 @@ func (f *Foreign) add(row []string, columns map[string]int, line int) error {
 	return nil
 }
 
-// most is the maximum value of a forecast; a larger number is an error in the file.
+// most is the maximum value of a forecast. A larger number means that the file is wrong.
 const most = 10_000
 
 var errAmount = fmt.Errorf("must be a number from 0 to %d", most)
@@ -174,7 +174,7 @@ func (c *Comparison) add(f *Foreign, o *origin, h int, required, occupied float6
 	}
 }
 
-// finish computes the measures. It shows the baselines of the main tables.
+// finish computes the measures. It includes the baselines that the main tables show.
 func (c *Comparison) finish(f *Foreign, show []int) {
 	names := slices.Insert(Models(), 1, f.name)
 	indices := []int{0, 1}

@@ -16,8 +16,7 @@ import (
 	"svc/internal/analysis/backtest"
 )
 
-// foreign returns a file with the forecasts of a model that equals persistence, for a list of
-// hours.
+// foreign returns a file with forecasts for a list of hours, by a model that equals persistence.
 func foreign(list []acuity.Snapshot, columns string) string {
 	var file strings.Builder
 	file.WriteString(columns + "\n")

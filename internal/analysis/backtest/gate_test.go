@@ -14,7 +14,7 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// year enables the tests that last minutes: make backtest.
+// year enables the tests that take minutes, as make backtest does.
 var year = flag.Bool("year", false, "the gates on whole years of small and medium units, and what docs/forecast.md tells")
 
 // madeUnit is a simulated unit.
@@ -41,8 +41,7 @@ var chicago = func() *time.Location {
 	return z
 }()
 
-// hoursOf simulates a unit, applies its feeds to the state of a live processor, and returns the
-// hours that this state records.
+// hoursOf simulates a unit, applies its feeds as a live processor does, and returns the hours that are recorded.
 func hoursOf(tb testing.TB, m madeUnit) []*acuity.Snapshot {
 	tb.Helper()
 	cutOnce.Lock()
@@ -77,7 +76,7 @@ func TestGates(t *testing.T) {
 			if !r.Gate.Passed {
 				t.Errorf("gate: %q", r.Gate.Faults)
 			}
-			for h, b := range r.Band { // half a year, so that the tolerance for short periods hardly matters
+			for h, b := range r.Band { // half a year is so long that the tolerance for short periods hardly matters
 				if b < .75 || b > .85 {
 					t.Errorf("%d h: %.3f within the band", h+1, b)
 				}
@@ -86,7 +85,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// TestGateOfDemo: the 28 days of the demo pass the gate, on any weekday of their start.
+// TestGateOfDemo: the 28 days of the demo pass the gate, no matter on which weekday they start.
 func TestGateOfDemo(t *testing.T) {
 	for day := range 7 {
 		start := time.Date(2026, 10, 1+day*31, 3*day, 17, 0, 0, chicago)
@@ -118,8 +117,8 @@ func TestBandLimits(t *testing.T) {
 	}
 }
 
-// TestOthers measures units without a gate for docs/forecast.md: other seeds, a large unit, and a
-// unit that sends only censuses.
+// TestOthers measures units that have no gate, for docs/forecast.md: other seeds, a large unit, and a unit that sends
+// only censuses.
 func TestOthers(t *testing.T) {
 	if !*year {
 		units := []madeUnit{{"census-only", 1, 12}}
@@ -156,8 +155,8 @@ func TestFirstDays(t *testing.T) {
 	}
 }
 
-// measure checks a unit of any kind: the coverage of the band is in its limits, and the error is
-// below that of persistence.
+// measure checks a unit of any kind: the coverage of the band is within its limits, and the error is below that of
+// persistence.
 func measure(t *testing.T, m madeUnit, warmup int) {
 	t.Helper()
 	t.Run(m.String(), func(t *testing.T) {
@@ -197,7 +196,7 @@ func logReport(t *testing.T, r *backtest.Report) {
 	}
 }
 
-// BenchmarkYear runs the backtest on the recorded hours of a unit's year. Goal: below 10 s.
+// BenchmarkYear runs the backtest on the recorded hours of a unit's year. The goal is less than 10 s.
 func BenchmarkYear(b *testing.B) {
 	list := hoursOf(b, madeUnit{"small", 1, 52})
 	for b.Loop() {

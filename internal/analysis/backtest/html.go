@@ -22,7 +22,7 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"horizons": func() []float64 { return horizons },
 }).Parse(page))
 
-// HTML writes the report as one page that loads no other files, in the times of the hospital.
+// HTML writes the report as one page that loads no other files, with times in the hospital's time zone.
 func (r *Report) HTML(to io.Writer) error {
 	const form = "2 Jan 2006 15:04"
 	in := &r.inner
@@ -46,7 +46,7 @@ func total(of *[forecast.Horizon]float64) (sum float64) {
 	return sum
 }
 
-// picture is a chart as SVG. It is written without a library, so the report has no dependencies.
+// picture is a chart as SVG. It is generated without a library, so the report has no dependencies.
 type picture struct {
 	svg            strings.Builder
 	left, right    float64 // range of x
@@ -87,7 +87,7 @@ func (p *picture) mark(x float64, text string) {
 	fmt.Fprintf(&p.svg, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, p.x(x), p.height-14, text)
 }
 
-// drawLine draws a line with a class and a color; "" means the color of the class.
+// drawLine draws a line with a class and a color; if color is "", the class defines the color.
 func (p *picture) drawLine(class, color string, xs, ys []float64) {
 	fmt.Fprintf(&p.svg, `<polyline class="%s"%s points="`, class, stroke(color))
 	for i := range xs {
@@ -186,8 +186,7 @@ func (r *Report) drawLevels() template.HTML {
 	return drawByHorizon("Ranked probability score of the level, by hours ahead", names, lines)
 }
 
-// drawSample draws the last two weeks, as forecast four hours before. It leaves gaps at
-// hours without observations.
+// drawSample draws the last two weeks, as forecast four hours in advance. It leaves gaps at hours without observations.
 func (r *Report) drawSample() template.HTML {
 	n := len(r.Sample)
 	if n < 2 {
@@ -221,7 +220,7 @@ func (r *Report) drawSample() template.HTML {
 	return p.html()
 }
 
-// drawWeeks draws the coverage of the band in each week, which should be about 80 %.
+// drawWeeks draws the coverage of the band in each week, which should be about 80%.
 func (r *Report) drawWeeks() template.HTML {
 	if len(r.Weeks) < 2 {
 		return ""
@@ -246,7 +245,7 @@ func (r *Report) drawWeeks() template.HTML {
 	return p.html()
 }
 
-// drawCurve draws how often orange occurred, by its forecast probability.
+// drawCurve draws how often orange occurred, by the forecast probability of orange.
 func (r *Report) drawCurve() template.HTML {
 	if len(r.Curve) < 2 {
 		return ""

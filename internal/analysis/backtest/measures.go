@@ -32,7 +32,7 @@ type inner struct {
 	in, near    [forecast.Horizon]float64 // within the band, within one nurse
 	below       [forecast.Horizon][forecast.Quantiles]float64
 	pinball     [forecast.Horizon]float64
-	rps, brier  [2][4][forecast.Horizon]float64 // of the levels with unchanged nurses, and of the levels that occurred
+	rps, brier  [2][4][forecast.Horizon]float64 // for the levels with unchanged nurses, and for the levels that occurred
 	forecast    float64
 	came        float64
 	bins        [10][3]float64
@@ -73,7 +73,7 @@ func add(sums []sum, o *origin, h int, required float64) {
 	addErrors(sums, float64(o.ahead[h].Quantiles[forecast.P50]), o.rivals, h, required)
 }
 
-// addErrors counts the errors of one hour of a forecast and of its rivals.
+// addErrors counts the errors of a forecast and of its rivals, for one hour ahead.
 func addErrors(sums []sum, predicted float64, rivals [][forecast.Horizon]float64, h int, came float64) {
 	for i := range sums {
 		x := predicted
@@ -126,7 +126,7 @@ func (r *Report) addNurses(o *origin, h int, required float64) {
 	}
 }
 
-// addLevels counts the chances by the forecast and by each baseline.
+// addLevels scores the probabilities according to the forecast and to each baseline.
 func (r *Report) addLevels(h int, by *[4]chances, held, came acuity.Level) {
 	in := &r.inner
 	for i := range by {
@@ -187,20 +187,20 @@ func (r *Report) addSample(h int, hour int32, f *forecast.Ahead, required float6
 	}
 }
 
-// warned is the probability from which a level counts as forecast, as in the API.
+// warned is the probability from which on a level counts as forecast, as in the API.
 const warned = .5
 
 // leads collects how long in advance the forecast announced each onset of orange.
 type leads struct {
 	last  acuity.Level
 	known bool
-	hours []int // lead of each onset; 0: not announced
+	hours []int // lead for each onset, in hours; 0: not announced
 }
 
 func (l *leads) gap() { l.known = false }
 
-// observe records the level of the next hour and the origins before it. At an onset, the lead is the number of the
-// latest consecutive origins that forecast orange for this hour.
+// observe records the level of the next hour and the origins before it. At an onset, the lead is how many consecutive
+// origins, counted back from the latest, forecast orange for this hour.
 func (l *leads) observe(level acuity.Level, past []origin, hour int32, counts func(*origin) bool) {
 	if l.known && level >= acuity.LevelOrange && l.last < acuity.LevelOrange && len(past) > 0 && counts(&past[0]) {
 		lead := 0
@@ -223,7 +223,7 @@ type Lead struct {
 	Median float64 `json:"medianHours"` // over all onsets; 0: not announced
 }
 
-// Share is the share of onsets that were forecast at least the given number of hours in advance.
+// Share is the fraction of onsets that were forecast at least the given number of hours in advance.
 type Share struct {
 	Hours int     `json:"hours"`
 	Share float64 `json:"share"`

@@ -13,8 +13,8 @@ import (
 	"svc/acuity/forecast"
 )
 
-// Report is the result of a backtest. Nurses are nurses required; horizons are 1 to 8 hours,
-// in this order.
+// Report is the result of a backtest. All numbers of nurses are nurses required. Arrays by horizon are for 1 to 8 hours
+// ahead, in this order.
 type Report struct {
 	Hospital  string    `json:"hospital"`
 	Timezone  string    `json:"timezone"` // time zone of the hospital
@@ -22,13 +22,13 @@ type Report struct {
 	From      time.Time `json:"from"` // first compared hour
 	To        time.Time `json:"to"`   // last compared hour
 	Warmup    int       `json:"warmupHours"`
-	Hours     int       `json:"hours"`     // compared observed hours
+	Hours     int       `json:"hours"`     // number of observed hours that were compared
 	Forecasts int       `json:"forecasts"` // one per hour
 	Required  float64   `json:"meanNursesRequired"`
 
 	Models []Errors `json:"models"` // the forecast first
 	Best   string   `json:"bestBaseline"`
-	Gain   float64  `json:"gain"` // relative reduction of the best baseline's error
+	Gain   float64  `json:"gain"` // reduction compared with the best baseline's error, as a fraction
 
 	Census []Errors `json:"census"` // for the occupied rooms, in the order of Models
 
@@ -40,7 +40,7 @@ type Report struct {
 
 	Below   [forecast.Horizon][forecast.Quantiles]float64 `json:"shareBelowQuantile"`
 	Pinball [forecast.Horizon]float64                     `json:"pinball"` // mean over the quantiles, in nurses
-	Levels  []LevelErrors                                 `json:"levels"`  // with the nurses of the origin; the forecast first
+	Levels  []LevelErrors                                 `json:"levels"`  // with the nurses on duty at the origin; the forecast first
 	Came    []LevelErrors                                 `json:"levelsAsTheyCame"`
 	Orange  Rate                                          `json:"orange"`
 	Lead    Lead                                          `json:"lead"`
@@ -56,7 +56,7 @@ type Report struct {
 	inner inner
 }
 
-// Errors are the errors of one model: mean absolute errors, and roots of mean squared errors.
+// Errors are the errors of one model: mean absolute errors and root mean squared errors.
 type Errors struct {
 	Name string                    `json:"name"`
 	MAE  [forecast.Horizon]float64 `json:"mae"`
@@ -64,7 +64,7 @@ type Errors struct {
 	Mean float64                   `json:"meanMAE"`
 }
 
-// LevelErrors are the errors of the levels by one model.
+// LevelErrors are the errors of one model's forecast levels.
 type LevelErrors struct {
 	Name  string                    `json:"name"`
 	RPS   [forecast.Horizon]float64 `json:"rps"`
@@ -72,13 +72,13 @@ type LevelErrors struct {
 	Brier [forecast.Horizon]float64 `json:"brierOrange"`
 }
 
-// Rate compares how often orange or red was forecast and occurred.
+// Rate compares how often orange or red was forecast with how often it occurred.
 type Rate struct {
 	Forecast float64 `json:"forecast"`
 	Came     float64 `json:"came"`
 }
 
-// Age has the errors at one length of the history.
+// Age has the errors for one length of the history.
 type Age struct {
 	Name      string   `json:"name"`
 	Forecasts int      `json:"forecasts"`
@@ -160,8 +160,7 @@ func (r *Report) finish() {
 	r.Gate = r.gate()
 }
 
-// compared returns the errors of the compared models, the best baseline among them, and the
-// gain over it.
+// compared returns the errors of the compared models, the best baseline among them, and the gain over that baseline.
 func (r *Report) compared(sums []sum) (list []Errors, best string, gain float64) {
 	names := Models()
 	for _, i := range r.inner.show {
@@ -190,8 +189,8 @@ type Gate struct {
 	Faults []string `json:"faults"`
 }
 
-// These are the limits of the gate, chosen by this project. Below them, the experience of the unit's staff is more
-// useful than the forecast.
+// These are the limits of the gate, chosen by this project. If a forecast does not reach them, the experience of the
+// unit's staff is more useful.
 const (
 	leastGain = .10
 	bandShare = .80 // fraction of hours within P10 … P90
@@ -201,7 +200,7 @@ const (
 )
 
 // bandErrors is the tolerance of the coverage of the band, in standard errors, for a short period. Eight coverages are
-// checked, so a limit of two standard errors would fail a calibrated forecast in one of four backtests.
+// checked, so with a limit of two standard errors, a calibrated forecast would fail one in four backtests.
 const bandErrors = 3
 
 // wideAtFirst is how much more the band of a model that has learned for only a few weeks may contain, because it starts

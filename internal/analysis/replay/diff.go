@@ -29,16 +29,16 @@ type DiffRow struct {
 // Diff compares a replay with the recorded verdicts.
 type Diff struct {
 	Rerun
-	// Changes is the verdicts topic. The recorded side uses the level and the colors of rooms in the changes that
-	// are still in the topic. Axes, which changes do not have, and compacted changes are computed by a replay with the
-	// rules in force at the time.
+	// Changes is the verdicts topic. The level and the room colors of the recorded side are from the changes that are
+	// still in the topic. Axes, which changes do not contain, and compacted changes are computed by a replay with the
+	// rules that were in force at the time.
 	Changes inputlog.Source
 }
 
 // DiffSummary counts the differences.
 type DiffSummary struct {
-	Hours        int64          // hours with a difference, of all hospitals
-	Rows         int64          // one row per differing hour of a level, an axis or a room
+	Hours        int64          // hours with a difference, over all hospitals
+	Rows         int64          // one row for each hour in which a level, an axis or a room differs
 	LevelMinutes float64        // minutes in which the level differed
 	First        acuity.Instant // instant of the first verdict; 0: there was none
 }
@@ -52,7 +52,7 @@ func (d *Diff) Write(ctx context.Context, out Output) (*DiffSummary, error) {
 	return &sum.DiffSummary, err
 }
 
-// Each calls each for every row, partition after partition. A row is valid until each returns.
+// Each calls each for every row, one partition after the other. A row is valid until each returns.
 func (d *Diff) Each(ctx context.Context, each func(*DiffRow)) (*DiffSummary, error) {
 	var sum diffSum
 	err := d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span, in inputs) error {
@@ -61,7 +61,7 @@ func (d *Diff) Each(ctx context.Context, each func(*DiffRow)) (*DiffSummary, err
 	return &sum.DiffSummary, err
 }
 
-// diffSum adds up the differences of the partitions.
+// diffSum sums the differences over all partitions.
 type diffSum struct {
 	mu sync.Mutex
 	DiffSummary
@@ -83,14 +83,14 @@ type partitionDiff struct {
 	units map[string]*diffUnit
 	held  map[string]acuity.Instant // see heldFrom
 
-	changes *inputlog.Ahead[recordedStep] // nil: there are none
+	changes *inputlog.Ahead[recordedStep] // nil: there are no recorded changes
 	applied int64                         // highest input offset that a change names
 }
 
 // diffUnit is one hospital in a comparison.
 type diffUnit struct {
 	timeline
-	recording, replaying *Refold // under the rules of the time and under the given rules; equal if none are given
+	recording, replaying *Refold // under the rules of the time and under the given rules; the same if no rules are given
 	made                 []step  // steps that one input causes
 	version              int64   // last recorded version
 }
@@ -124,7 +124,7 @@ func (d *Diff) compare(ctx context.Context, s stream.Span, in inputs, write func
 		}
 		c, err := schemas.ChangeCodec.Decode(r.Value)
 		if err != nil {
-			return false // svc verify reports it
+			return false // svc verify reports such a record
 		}
 		*t = recordedStep{stepOf(nil, c, recordedSide), string(r.Key), c.Version, c.Offset, c.Cause == acuity.CauseIngest}
 		return true
@@ -133,7 +133,7 @@ func (d *Diff) compare(ctx context.Context, s stream.Span, in inputs, write func
 	return p.run(in, sum)
 }
 
-// heldFrom returns, for each hospital, the instant from which all its changes are in the topic.
+// heldFrom returns, for each hospital, the instant from which on all its changes are in the topic.
 func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]acuity.Instant, error) {
 	held, version := map[string]acuity.Instant{}, map[string]int64{}
 	err := d.Changes.Read(ctx, recorded, func(r stream.Record) error {
@@ -144,7 +144,7 @@ func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]a
 		head, err := schemas.PeekChange(r.Value)
 		last, known := version[hospital]
 		if err != nil || head.Version <= last {
-			return nil //nolint:nilerr // svc verify reports errors; an older version is a copy from a checkpoint
+			return nil //nolint:nilerr // svc verify reports errors; an older version means that the record is a copy from a checkpoint
 		}
 		if head.Version == 1 {
 			held[hospital] = 0
@@ -234,7 +234,7 @@ func (u *diffUnit) fold(take func(*Refold, func(*acuity.Change))) error {
 	return u.err
 }
 
-// run compares the sides over all inputs, and then up to the end.
+// run compares the sides over all inputs, and then up to the end of the window.
 func (p *partitionDiff) run(in inputs, sum *diffSum) error {
 	if err := in(p.foldInput); err != nil {
 		return err

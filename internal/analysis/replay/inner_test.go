@@ -13,8 +13,7 @@ import (
 // not be changed.
 func (f *Refold) Chart() *acuity.Chart { return f.unit.Chart() }
 
-// ElapseTo calls each with the changes that the live processor has made up to an instant of its
-// clock.
+// ElapseTo calls each for every change that the live processor has made up to an instant of its clock.
 func (f *Refold) ElapseTo(now acuity.Instant, each func(*acuity.Change)) {
 	for more := true; more; {
 		if f.change, more = f.unit.Elapse(now); more {
@@ -23,7 +22,7 @@ func (f *Refold) ElapseTo(now acuity.Instant, each func(*acuity.Change)) {
 	}
 }
 
-// Run calls each with the changes of one partition after another.
+// Run calls each for every change, one partition after the other.
 func (r *Rerun) Run(ctx context.Context, each func(partition int32, c *acuity.Change) error) error {
 	return r.foldPartitions(ctx, 1, func(_ context.Context, s stream.Span, in inputs) error {
 		return r.remake(in, func(c *acuity.Change) error { return each(s.Partition, c) })

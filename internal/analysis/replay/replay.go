@@ -1,8 +1,8 @@
 // Package replay recomputes the verdicts from the log.
 //
-// A [Refold] computes the changes of one hospital from its inputs, with the functions of the live processor. A
-// [Rerun] writes the changes as rows, and a [Diff] compares them with the recorded ones. The results do not depend on
-// the wall clock: the same records give the same bytes.
+// A [Refold] computes the changes of one hospital from its inputs, with the functions of the live processor. A [Rerun]
+// writes the changes as rows, and a [Diff] compares them with the recorded changes. The results do not depend on the
+// wall clock: the same records produce the same bytes.
 package replay
 
 import (
@@ -12,13 +12,13 @@ import (
 	"svc/internal/analysis/inputlog"
 )
 
-// Refold recomputes the changes of one hospital from its inputs. It calls the same functions as the live processor
-// and has no logic of its own. It is not safe for concurrent use.
+// Refold recomputes the changes of one hospital from its inputs. It calls the same functions as the live processor and
+// has no logic of its own. It is not safe for concurrent use.
 //
 // Refold knows only the log, so the clock of an input is its time of receipt. The live processor may have applied an
-// input later, and its wall clock may have fired a timer between receipt and application. It then applied the input
-// at the instant of the timer. A caller with the recorded change sets [acuity.Observation.AppliedAt] of the input to
-// the recorded instant, and gets the same versions.
+// input later, and its wall clock may have fired a timer in between; in that case, it applied the input at the instant
+// of the timer. A caller that has the recorded change sets [acuity.Observation.AppliedAt] of the input to the recorded
+// instant, and gets the same versions.
 type Refold struct {
 	unit   *hospital.State
 	rules  Override
@@ -26,14 +26,14 @@ type Refold struct {
 	change acuity.Change // passed to the callbacks
 }
 
-// tidyEvery is the number of inputs after which the unit's lists of unwritten state are cleared, like a commit of the
+// tidyEvery is the number of inputs after which the unit's lists of unwritten state are cleared, as a commit of the
 // processor does.
 const tidyEvery = 500
 
 // RefoldOf returns a refold that continues from the state and rules of a unit.
 func RefoldOf(unit *hospital.State) *Refold { return &Refold{unit: unit} }
 
-// NewRefold returns the refold of a hospital without state, under the given rules.
+// NewRefold returns the refold of a hospital that has no state yet, under the given rules.
 func NewRefold(hospitalID string, rules Override) (*Refold, error) {
 	u := hospital.New(hospitalID)
 	if err := rules.enforce(u, hospitalID); err != nil {
@@ -42,8 +42,8 @@ func NewRefold(hospitalID string, rules Override) (*Refold, error) {
 	return &Refold{unit: u, rules: rules}, nil
 }
 
-// Apply calls each for the changes that are due before an input, and then for the change of the input. A change is
-// valid until each returns.
+// Apply calls each for the changes that are due before an input, and then for the change that the input causes. A
+// change is valid until each returns.
 func (f *Refold) Apply(in *inputlog.Input, each func(*acuity.Change)) {
 	if in.Observation == nil {
 		f.advanceTo(in.At, each)

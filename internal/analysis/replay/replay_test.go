@@ -32,8 +32,8 @@ func refold(tb testing.TB, l *inputlog.Log, hospital string, until acuity.Instan
 	return changes, f.Chart()
 }
 
-// The log, as a second client reads it, results in the changes that the plain reference computes
-// from the sent observations.
+// Refolding the log, as a second client reads it, results in the changes that the plain reference computes from the
+// observations that were sent.
 func TestRefoldIsTheReference(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(900, 4, time.Minute)

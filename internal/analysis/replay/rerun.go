@@ -32,7 +32,7 @@ type Rerun struct {
 	From, To  time.Time // window of the reported changes; zero: unbounded
 	Rules     Override
 	// Wait limits the changes to a multiple of the log's original speed. It is called with the instant of each input
-	// from From on, by several goroutines if partitions are read concurrently. Nil means no limit.
+	// from From on, and by several goroutines if partitions are read concurrently. If Wait is nil, there is no limit.
 	Wait func(ctx context.Context, at time.Time) error
 	Pace *rate.Limiter
 	// Progress is called with the number of records read and their total.
@@ -56,11 +56,11 @@ func (r *Rerun) Write(ctx context.Context, out Output) (rows int64, err error) {
 	})
 }
 
-// remake calls each for every change that inputs of one partition cause.
+// remake calls each for every change that the inputs of one partition cause.
 func (r *Rerun) remake(in inputs, each func(*acuity.Change) error) error {
 	folds := map[string]*Refold{}
 	var hospital string
-	var fault error // first error of each
+	var fault error // first error that each returned
 	emit := func(c *acuity.Change) {
 		if fault == nil && r.inWindow(c.AppliedAt) {
 			c.Hospital = hospital
@@ -82,7 +82,7 @@ func (r *Rerun) remake(in inputs, each func(*acuity.Change) error) error {
 	}); err != nil || r.To.IsZero() {
 		return err
 	}
-	for _, hospital = range slices.Sorted(maps.Keys(folds)) { // the changes that are due until To
+	for _, hospital = range slices.Sorted(maps.Keys(folds)) { // computes the changes that are due until To
 		folds[hospital].advanceTo(acuity.At(r.To)-1, emit)
 	}
 	return fault
@@ -95,7 +95,7 @@ func (r *Rerun) inWindow(at acuity.Instant) bool {
 
 // Output is the destination of rows.
 type Output struct {
-	To     io.Writer // receives the rows, partition after partition
+	To     io.Writer // receives the rows, one partition after the other
 	Folder string    // empty folder for one file per partition; "": the rows are written to To
 	Format tables.Format
 }
@@ -103,7 +103,7 @@ type Output struct {
 // ErrFolder means that the folder for the rows is not empty.
 var ErrFolder = errors.New("the folder is not empty")
 
-// writeRows folds the partitions and writes their rows. With a folder as output, it processes as many partitions
+// writeRows folds the partitions and writes their rows. If the output is a folder, it processes as many partitions
 // concurrently as there are processors.
 func writeRows[R any](ctx context.Context, r *Rerun, out Output,
 	fold func(ctx context.Context, s stream.Span, in inputs, write func(*R) error) error,
@@ -142,7 +142,7 @@ func writeRows[R any](ctx context.Context, r *Rerun, out Output,
 	return rows.Load(), err
 }
 
-// writeFile writes a file of rows. The file gets its name only after it is complete; after an error there is no file.
+// writeFile writes a file of rows. The file gets its name only once it is complete; after an error, no file remains.
 func writeFile[R any](name string, f tables.Format, rows func(write func(*R) error) error) error {
 	file, err := os.Create(name + ".partial") //nolint:gosec // in the folder that the user named
 	if err != nil {
@@ -154,7 +154,7 @@ func writeFile[R any](name string, f tables.Format, rows func(write func(*R) err
 	}
 	if err != nil {
 		file.Close()           //nolint:errcheck // the file is discarded
-		os.Remove(file.Name()) //nolint:errcheck // same
+		os.Remove(file.Name()) //nolint:errcheck // the file is discarded
 		return err
 	}
 	if err = errors.Join(sink.Close(), file.Sync(), file.Close()); err != nil {
@@ -205,7 +205,7 @@ func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, fold func(ctx co
 	return err
 }
 
-// AbsentError is the id of a hospital without any record in the log.
+// AbsentError means that a hospital, given by its id, has no record in the log.
 type AbsentError string
 
 func (e AbsentError) Error() string {
@@ -240,12 +240,12 @@ func (r *Rerun) readInputs(ctx context.Context, s stream.Span, shared *inputlog.
 	}
 }
 
-// wants reports whether the hospital of a key is among the requested ones.
+// wants reports whether the hospital in a key is among the requested hospitals.
 func (r *Rerun) wants(key []byte) bool {
 	return len(r.Hospitals) == 0 || slices.Contains(r.Hospitals, schemas.InputHospital(key))
 }
 
-// spans returns the spans of the partitions of the hospitals, each from the start of its partition.
+// spans returns the spans to read: those of the hospitals' partitions, each from the start of its partition.
 func (r *Rerun) spans(ctx context.Context) ([]stream.Span, error) {
 	all, err := r.Inputs.Spans(ctx, time.Time{}, r.To)
 	if err != nil {

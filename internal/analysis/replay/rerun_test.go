@@ -72,7 +72,7 @@ func TestReplayOfNobody(t *testing.T) {
 		_, one := r.Write(t.Context(), replay.Output{To: io.Discard, Format: tables.NDJSON})
 		_, parts := r.Write(t.Context(), replay.Output{Folder: t.TempDir(), Format: tables.NDJSON})
 		for _, err := range []error{one, parts} {
-			if want := replay.AbsentError("typo"); err != want { //nolint:errorlint // it comes as it is
+			if want := replay.AbsentError("typo"); err != want { //nolint:errorlint // the error is not wrapped
 				t.Errorf("%v: %v", hospitals, err)
 			}
 		}
@@ -84,8 +84,8 @@ func TestReplayOfNobody(t *testing.T) {
 	}
 }
 
-// A replay of all hospitals has the same rows of each hospital as a replay of that hospital alone.
-// In a folder, it writes the same bytes each time, and to a single writer the same rows.
+// A replay of all hospitals produces the same rows for each hospital as a replay of only that hospital. If it writes to
+// a folder, the bytes are the same each time; if it writes to a single writer, the rows are.
 func TestReplayOfAll(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(2000, 6, time.Minute))
@@ -184,8 +184,8 @@ func diff(l *analysistest.Processed, b *analysistest.Kafka, rules replay.Overrid
 	return rows, summary
 }
 
-// A replay with the rules of the time has no difference. A wrongly recorded level is found in its
-// hour. Another rule changes axes and rooms.
+// A replay with the rules of the time finds no difference. A wrongly recorded level is found in its hour. A different
+// rule changes axes and rooms.
 func TestReplayDiff(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	l := analysistest.Live(t, list)
@@ -249,7 +249,7 @@ func TestReplayDiffLeavesNoFile(t *testing.T) {
 	}
 }
 
-// A rule of a file takes precedence over every rule of its factor in the log.
+// A rule in a file takes precedence over every rule for the same factor in the log.
 func TestReplayRulesWin(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(600, 1, time.Minute)

@@ -25,7 +25,7 @@ type Override []catalogue.Rule
 func (rules Override) enforce(u *hospital.State, hospitalID string) error {
 	for i := range rules {
 		r := &rules[i]
-		if r.Delete { // the rule of the catalogue applies
+		if r.Delete { // the catalogue's rule applies
 			continue
 		}
 		key := schemas.Key{Hospital: hospitalID, Kind: schemas.KindRule, ID: r.Factor.ID()}
@@ -63,16 +63,16 @@ type ruleEntry struct {
 	FactorID string             `json:"factorId"`
 	Values   map[string]*string `json:"values"` // by line; null: the factor has no such line
 	Comment  *string            `json:"comment"`
-	Delete   bool               `json:"delete"` // the rule of the catalogue replaces that of the log
+	Delete   bool               `json:"delete"` // the catalogue's rule replaces the one in the log
 }
 
-// maxRules is the maximum size of a file of rules, in bytes.
+// maxRules is the maximum size of a file with rules, in bytes.
 const maxRules = 4 << 20
 
-// ReadRules reads a file of rule overrides. JSON has the form of the API: one rule, a list of rules, or an object with
-// a list under rules, items or data. CSV has the columns factorId, line and text, named in its first line. An empty
-// text removes the line from the factor; a row without a line restores the factor of the catalogue. All errors are
-// returned together.
+// ReadRules reads a file of rule overrides. JSON has the API's format: one rule, a list of rules, or an object with a
+// list under rules, items or data. CSV has the columns factorId, line and text, which its first line names. An empty
+// text removes the line from the factor; a row without a line restores the factor as it is in the catalogue. All errors
+// are returned together.
 func ReadRules(r io.Reader) (Override, error) {
 	content, err := io.ReadAll(io.LimitReader(r, maxRules+1))
 	if err != nil {
@@ -169,7 +169,7 @@ func csvRules(content []byte) (entries []ruleEntry, err error) {
 	return entries, nil
 }
 
-// toRule converts an entry, and checks it by the rules of the API.
+// toRule converts an entry to a rule, and checks it as the API does.
 func (e *ruleEntry) toRule() (catalogue.Rule, error) {
 	factor, known := catalogue.FactorByID(e.FactorID)
 	if !known {

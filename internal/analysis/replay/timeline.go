@@ -40,7 +40,7 @@ type roomColor struct {
 // axisLevel is the level of an axis plus 1; 0 means unknown.
 type axisLevel uint8
 
-// stepOf returns the compared values of a change, and the axes of the unit that made it.
+// stepOf returns the values of a change that are compared, and the axes of the unit that made the change.
 func stepOf(u *hospital.State, c *acuity.Change, s side) step {
 	out := step{at: c.AppliedAt, side: s, level: c.Level}
 	for i := range c.Effects {
@@ -70,7 +70,7 @@ type subject struct {
 type standing struct {
 	now, worst [2]uint8
 	since      acuity.Instant
-	apart      acuity.Instant // milliseconds of the open hour in which the sides differed
+	apart      acuity.Instant // how long the sides differed in the open hour, in milliseconds
 }
 
 // timeline compares two sides hour by hour.
@@ -88,7 +88,7 @@ type timeline struct {
 
 const anHour = acuity.Instant(60 * 60 * 1000)
 
-// addStep applies a step of a fold, after the recorded steps up to its instant.
+// addStep applies a step of a fold, after the recorded steps up to the step's instant.
 func (t *timeline) addStep(s *step) {
 	for len(t.recorded) > 0 && t.recorded[0].at <= s.at {
 		t.applyStep(&t.recorded[0], false)
@@ -153,7 +153,7 @@ func (t *timeline) closeHours(at acuity.Instant) {
 	}
 }
 
-// closeHour reports the open hour up to an instant, and begins another.
+// closeHour reports the open hour up to an instant, and begins the next hour.
 func (t *timeline) closeHour(end acuity.Instant) {
 	any := false
 	for _, of := range slices.SortedFunc(maps.Keys(t.cells), func(a, b subject) int {
@@ -205,7 +205,7 @@ func (s subject) row(hospital string, hour acuity.Instant, c *standing) DiffRow 
 	return row
 }
 
-// finish closes the last hour: at the requested end or, without one, at the last change.
+// finish closes the last hour: at the requested end or, if there is none, at the last change.
 func (t *timeline) finish() {
 	if t.hour == 0 {
 		return

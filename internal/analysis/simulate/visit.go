@@ -35,7 +35,7 @@ type baby struct {
 	gone   bool
 }
 
-// running is a drug that is being infused.
+// running is a drug that is being given.
 type running struct {
 	drug  *drug
 	since clock

@@ -9,8 +9,8 @@ import (
 	"svc/internal/testkit/loadgen"
 )
 
-// Recomputing a unit finds a difference from its facts, with field and version. The difference is
-// reported instead of that of a later version.
+// Recomputing a unit finds a difference from its facts, with the field and the version. That difference is reported
+// rather than one at a later version.
 func TestDerivedAnew(t *testing.T) {
 	v := &Verify{deriving: make(chan struct{}, 1)}
 	u := newUnitCheck(&partitionCheck{v: v}, "h000")

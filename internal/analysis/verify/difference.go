@@ -13,35 +13,35 @@ import (
 // Fault is the stable code of a difference.
 type Fault string
 
-// These are the faults of the changelog, of the snapshots, and of the view.
+// These are the faults in the changelog, in the snapshots, and in the view.
 const (
-	LostInput      Fault = "lost_input"      // no change has an input
+	LostInput      Fault = "lost_input"      // an input has no change
 	AppliedTwice   Fault = "applied_twice"   // two changes have the same input
-	Swapped        Fault = "swapped"         // inputs were applied in another order than in the log
-	ForeignInput   Fault = "foreign_input"   // a change names an input that the log does not have
+	Swapped        Fault = "swapped"         // inputs were applied in a different order from the log
+	ForeignInput   Fault = "foreign_input"   // a change names an input that the log does not contain
 	MissingVersion Fault = "missing_version" // a change is missing
 	DoubledVersion Fault = "doubled_version" // two changes have the same version
 	WrongChange    Fault = "wrong_change"    // a change differs from the change computed from the log
 	Unreadable     Fault = "unreadable"      // this release cannot decode a record of the changelog or a snapshot
 
-	MissingSnapshot Fault = "missing_snapshot" // the snapshots topic does not have a full hour
-	DoubledSnapshot Fault = "doubled_snapshot" // the topic has the hour twice
+	MissingSnapshot Fault = "missing_snapshot" // an hour is missing from the snapshots topic
+	DoubledSnapshot Fault = "doubled_snapshot" // the topic contains the hour twice
 	WrongSnapshot   Fault = "wrong_snapshot"   // the record differs from the snapshot computed from the log
-	ForeignSnapshot Fault = "foreign_snapshot" // the log does not make this hour
+	ForeignSnapshot Fault = "foreign_snapshot" // the log does not produce this hour
 
 	MissingState Fault = "missing_state"  // a record of the state is missing
-	WrongState   Fault = "wrong_state"    // the record has another value
+	WrongState   Fault = "wrong_state"    // the record has a wrong value
 	LostTomb     Fault = "lost_tombstone" // the record exists although it should not
 
 	MissingField Fault = "missing_field" // a field of the view is missing
-	StaleField   Fault = "stale_field"   // the field has another value
+	StaleField   Fault = "stale_field"   // the field has a wrong value
 	ForeignField Fault = "foreign_field" // the field exists although it should not
 	StaleView    Fault = "stale_view"    // the whole view has an older version
 	WrongDerived Fault = "wrong_derived" // the derived values differ from those derived from the facts
 )
 
-// Difference is the first position of a hospital at which the changelog, the snapshots or the view differ from those
-// computed from the log. It has keys, versions and positions, never a value of a patient.
+// Difference is the first position at which a hospital's changelog, snapshots or view differ from those computed from
+// the log. It contains keys, versions and positions, never patient data.
 type Difference struct {
 	Fault    Fault  `json:"fault"`
 	Hospital string `json:"hospital"`
@@ -79,8 +79,8 @@ func changedFields(got, want *acuity.Change) string {
 
 func joined(fields []string) string { return strings.Join(fields, ", ") }
 
-// differentFields returns the names of the fields in which two structures differ. Unexported fields are not encoded, and
-// an empty list equals a missing one.
+// differentFields returns the names of the fields in which two structures differ. Unexported fields are ignored,
+// because they are not encoded. An empty list equals a missing list.
 func differentFields(a, b reflect.Value) (fields []string) {
 	for i := range a.NumField() {
 		if !a.Type().Field(i).IsExported() || reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {

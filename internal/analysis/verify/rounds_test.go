@@ -14,8 +14,8 @@ import (
 	"svc/schemas"
 )
 
-// For a hospital with a difference, no changes are kept, because they are no longer compared and
-// svc verify --continuous runs indefinitely.
+// No changes are kept for a hospital with a difference, because they are no longer compared and svc verify --continuous
+// runs indefinitely.
 func TestNoChangeIsKeptAfterADifference(t *testing.T) {
 	value, err := schemas.ChangeCodec.Encode(nil, &acuity.Change{Version: 1})
 	if err != nil {
@@ -73,7 +73,7 @@ func TestInputsAfterARoundThatFailed(t *testing.T) {
 	defer p.written.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	hourly := rate.NewLimiter(rate.Every(time.Hour), 1) // the second input would wait beyond the end of the context
+	hourly := rate.NewLimiter(rate.Every(time.Hour), 1) // the second input would wait until after the context has ended
 	if err := p.fold(ctx, inputlog.NewShare(hourly, nil), stream.Span{End: 3}); err == nil {
 		t.Fatal("the round did not fail")
 	}

@@ -30,10 +30,10 @@ type writtenSnapshot struct {
 // madeSnapshot is a snapshot computed from the log.
 type madeSnapshot struct {
 	record  schemas.Snapshot
-	missing *Difference // that is reported if the topic does not have it
+	missing *Difference // reported if the topic does not contain the snapshot
 }
 
-// snapshotCheck is the check of the snapshots of one hospital.
+// snapshotCheck is the state of the check of one hospital's snapshots.
 type snapshotCheck struct {
 	queue    []writtenSnapshot // records that are read but not yet compared
 	awaited  []*madeSnapshot   // computed, but not in the topic when it was read
@@ -41,10 +41,10 @@ type snapshotCheck struct {
 	optional hourSet // computed hours that need not be in the topic, and are not compared
 
 	levels  verdict.LevelTime
-	counted acuity.Instant // the time in levels was known from here on
+	counted acuity.Instant // from here on, the time in each level was known
 }
 
-// hourSet has hours of a hospital, by generation.
+// hourSet is a set of hours of a hospital, by generation.
 type hourSet map[int32][]facts.HourSpan
 
 func (h hourSet) add(s *acuity.Snapshot) {
@@ -77,7 +77,7 @@ func (u *unitCheck) compareSnapshot(c *acuity.Change, in stream.Position, second
 	}
 }
 
-// takeSnapshot compares a computed snapshot with that of the queue, and reports whether there was one.
+// takeSnapshot compares a computed snapshot with the one in the queue, and reports whether the queue contained one.
 func (u *unitCheck) takeSnapshot(made *madeSnapshot) bool {
 	want := &made.record.Snapshot
 	i := slices.IndexFunc(u.snapshots.queue, func(w writtenSnapshot) bool {
@@ -99,7 +99,7 @@ func (u *unitCheck) takeSnapshot(made *madeSnapshot) bool {
 }
 
 // changedSnapshotFields returns the names of the fields in which a record differs from the computed snapshot. A
-// processor counts the seconds of the levels from its start, so a record may have fewer of them.
+// processor counts the seconds in each level from its own start, so a record may contain fewer seconds.
 func (u *unitCheck) changedSnapshotFields(w *writtenSnapshot, made *schemas.Snapshot) string {
 	hour := acuity.Instant(made.Snapshot.Hour-1) * acuity.Instant(time.Hour/time.Millisecond)
 	if len(w.record.LevelSeconds) == len(made.LevelSeconds) &&
@@ -116,7 +116,7 @@ func (u *unitCheck) changedSnapshotFields(w *writtenSnapshot, made *schemas.Snap
 	if bytes.Equal(w.value, want) {
 		return ""
 	}
-	// The record may be of an older version of the schema.
+	// The record may have an older version of the schema.
 	if again, err := schemas.SnapshotCodec.Encode(nil, w.record); err == nil && bytes.Equal(again, want) {
 		return ""
 	}
@@ -142,8 +142,8 @@ func total(seconds []int32) (sum int64) {
 	return sum
 }
 
-// finishSnapshots compares the awaited snapshots with what has been read since, and then reports the records that no
-// change explains. Records of changes that are not folded yet remain in the queue.
+// finishSnapshots compares the awaited snapshots with the records that have been read since, and then reports records
+// that no change explains. Records for changes that are not folded yet remain in the queue.
 func (u *unitCheck) finishSnapshots() {
 	s := &u.snapshots
 	s.awaited = slices.DeleteFunc(s.awaited, u.takeSnapshot)
@@ -171,7 +171,7 @@ func (u *unitCheck) finishSnapshots() {
 // deletedSnapshot reports whether retention may have deleted a snapshot that was cut at an instant.
 func (p *partitionCheck) deletedSnapshot(at acuity.Instant) bool { return at < p.snapshotsKept }
 
-// snapshotOf reads a record of the snapshots topic ahead of the fold.
+// snapshotOf decodes a record of the snapshots topic ahead of the fold.
 func (p *partitionCheck) snapshotOf(r *stream.Record, w *writtenSnapshot) (wanted bool) {
 	key, err := schemas.ParseKey(r.Key)
 	if err != nil {
@@ -181,10 +181,10 @@ func (p *partitionCheck) snapshotOf(r *stream.Record, w *writtenSnapshot) (wante
 	if p.wants(key.Hospital) {
 		w.record, _ = schemas.SnapshotCodec.Decode(r.Value) //nolint:errcheck // nil without a record
 	}
-	return true // including those of unchecked hospitals, because the first one shows what retention has kept
+	return true // even for an unchecked hospital, because the first record shows what retention has kept
 }
 
-// openSnapshots begins to read the snapshots of a round. If the beginning of the topic was deleted, the time of the
+// openSnapshots begins to read the snapshots for a round. If the beginning of the topic was deleted, the time of the
 // first record shows which hours may be missing.
 func (p *partitionCheck) openSnapshots(ctx context.Context) error {
 	s, err := p.v.Snapshots.Partition(ctx, p.partition)
@@ -225,7 +225,7 @@ func (p *partitionCheck) readSnapshot() bool {
 }
 
 // finishSnapshots reads the rest of the snapshots. The marker of a transaction may reach the snapshots topic after the
-// verdicts, so a missing snapshot is awaited for the patience of the view.
+// verdicts, so a missing snapshot is awaited for as long as the view's patience allows.
 func (p *partitionCheck) finishSnapshots(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, p.v.Patience)
 	defer cancel()

@@ -58,8 +58,8 @@ func (v *Verify) newUnit(hospitalID string) *hospital.State {
 
 func (u *unitCheck) version() int64 { return u.unit.Chart().Unit.Version }
 
-// reportDifference records a difference. Only the first one counts; nothing is compared after it, so changes are no
-// longer stored for comparison, nor are snapshots.
+// reportDifference records a difference. Only the first difference counts. Nothing is compared after it, so neither
+// changes nor snapshots are stored for comparison any longer.
 func (u *unitCheck) reportDifference(d *Difference) {
 	if u.Difference == nil {
 		d.Hospital = u.Hospital
@@ -68,7 +68,7 @@ func (u *unitCheck) reportDifference(d *Difference) {
 	}
 }
 
-// foldInput folds an input at the clock at which the processor applied it.
+// foldInput folds an input at the time at which the processor applied it.
 func (u *unitCheck) foldInput(in *inputlog.Input) {
 	if u.Difference != nil {
 		return
@@ -152,7 +152,7 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 	switch {
 	case c.Snapshot == nil:
 	case carried:
-		u.snapshots.optional.add(c.Snapshot) // the history of that build copied it, and may not have yet
+		u.snapshots.optional.add(c.Snapshot) // that build's history processor copies it, but may not have done so yet
 	default:
 		u.compareSnapshot(c, in, seconds)
 	}
@@ -165,7 +165,7 @@ func (u *unitCheck) skipCopies() {
 	}
 }
 
-// compareUnheld handles a change that is not in the changelog: it was compacted or is missing.
+// compareUnheld handles a computed change that is not in the changelog, because it was compacted or is missing.
 func (u *unitCheck) compareUnheld(c *acuity.Change, in stream.Position) {
 	if !u.p.old(c.AppliedAt) && (!u.p.trimmed || u.seen) {
 		fault, detail := MissingVersion, ""
@@ -185,8 +185,8 @@ func (u *unitCheck) compareUnheld(c *acuity.Change, in stream.Position) {
 	}
 }
 
-// alignVersion sets the fold's version to that of a recorded change, after changes that no longer exist. Without
-// them, it is unknown whether a timer fired before or after a late input.
+// alignVersion sets the fold's version to that of a recorded change that follows compacted changes. Without the
+// compacted changes, it is unknown whether a timer fired before or after a late input.
 func (u *unitCheck) alignVersion(r *recorded) {
 	u.together = true
 	if u.version()+1 == r.Version {
@@ -207,7 +207,7 @@ func (u *unitCheck) alignVersion(r *recorded) {
 	u.unit, u.fold = again, replay.RefoldOf(again)
 }
 
-// differenceAt returns a difference at a change.
+// differenceAt returns a difference at the position of a change.
 func (u *unitCheck) differenceAt(fault Fault, c *acuity.Change, in stream.Position, detail string) *Difference {
 	d := &Difference{Fault: fault, Key: u.Hospital, Version: c.Version, Detail: detail}
 	if c.Cause == acuity.CauseIngest {
@@ -240,7 +240,7 @@ func (u *unitCheck) classifyChange(made, written *acuity.Change, in stream.Posit
 // lookAhead is the number of records that are searched for an input that was applied late.
 const lookAhead = 20_000
 
-// changeFollows reports whether a later record has a change of the input.
+// changeFollows reports whether a later record contains the change from the input.
 func (u *unitCheck) changeFollows(offset int64) bool {
 	for i, n := 0, 0; ; i++ {
 		for i >= len(u.queue) {
@@ -254,7 +254,7 @@ func (u *unitCheck) changeFollows(offset int64) bool {
 	}
 }
 
-// compareDue performs the comparisons that are due after a change: the view and, once a day, a derivation.
+// compareDue performs the comparisons that are due after a change: the view and, once a day, a complete derivation.
 func (u *unitCheck) compareDue(c *acuity.Change) {
 	if u.view != nil && u.view.Version == c.Version {
 		u.compareView(u.view)

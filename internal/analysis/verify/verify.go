@@ -1,5 +1,5 @@
 // Package verify compares the output of a processor with the changes computed from the log. The output is the
-// changelog, the state in it, the snapshots of full hours, and the view.
+// changelog, the state in it, the hourly snapshots, and the view.
 package verify
 
 import (
@@ -21,7 +21,7 @@ import (
 	"svc/schemas"
 )
 
-// View is the served view of one hospital: records as encoded by the processor.
+// View is the served view of one hospital: its records as the processor encoded them.
 type View struct {
 	Version int64
 	Unit    string
@@ -30,7 +30,7 @@ type View struct {
 	Foreign []string          // fields that this release does not write
 }
 
-// ErrNoView means that the view does not have a hospital.
+// ErrNoView means that the view does not contain a hospital.
 var ErrNoView = errors.New("not in the view")
 
 // Verify folds the log and checks the changelog, the snapshots and the view against the result. It keeps its state between rounds,
@@ -41,20 +41,20 @@ type Verify struct {
 	// Snapshots are the committed records of the snapshots topic.
 	Snapshots inputlog.Source
 
-	// View reads the served view of a hospital. It returns [ErrNoView] if there is none. A nil View means that the view
-	// is not checked.
+	// View reads the served view of a hospital. It returns [ErrNoView] if the hospital has no view. If View is nil, the
+	// view is not checked.
 	View func(ctx context.Context, hospital string) (*View, error)
 	// Shown lists the hospitals of a partition in the view.
 	Shown func(ctx context.Context, partition int32) ([]string, error)
-	// Patience is the maximum accepted lag of the view and of the snapshots behind the changelog.
+	// Patience is how far the view and the snapshots may lag behind the changelog.
 	Patience time.Duration
 
 	Hospitals []string // empty: all
 	// Held is the instant from which every change is still in the changelog. Older changes may have been compacted; for
 	// that time, the log is folded without a comparison.
 	Held acuity.Instant
-	// Plain derives everything again at every step, about a hundred times slower; see [hospital.Fold]. If it is false,
-	// everything is derived again once per day of the log and at the end.
+	// If Plain is true, everything is derived again at every step, which is about a hundred times slower; see
+	// [hospital.Fold]. If it is false, everything is derived again once per day of the log and at the end.
 	Plain bool
 	Pace  *rate.Limiter
 	// Progress is called with the number of processed inputs and their total.
@@ -64,7 +64,7 @@ type Verify struct {
 	deriving   chan struct{} // a semaphore: one token for each unit that is being derived again
 }
 
-// Checked is the result of one hospital.
+// Checked is the result for one hospital.
 type Checked struct {
 	Hospital  string `json:"hospital"`
 	Inputs    int64  `json:"inputs"`    // number of inputs folded in all rounds
@@ -72,7 +72,7 @@ type Checked struct {
 	Unheld    int64  `json:"unheld"`    // number of computed changes that were compacted in the changelog
 	Snapshots int64  `json:"snapshots"` // number of snapshots compared with their topic
 	Version   int64  `json:"version"`
-	Served    int64  `json:"served"` // compared version of the view; 0: none
+	Served    int64  `json:"served"` // version of the view that was compared; 0: none
 
 	Difference *Difference `json:"difference,omitempty"`
 }
@@ -95,7 +95,7 @@ func (r *Report) First() *Difference {
 
 // Round folds the inputs that arrived since the last round.
 func (v *Verify) Round(ctx context.Context) (*Report, error) {
-	// The view is read first, then the changelog, then the log, so that each of them lags behind the next.
+	// The view is read first, then the changelog, then the log, so that each is no newer than the next.
 	changes, err := v.Changes.Spans(ctx, time.Time{}, time.Time{})
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (v *Verify) Round(ctx context.Context) (*Report, error) {
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, err //nolint:wrapcheck // an error of this package
+		return nil, err //nolint:wrapcheck // the error is from this package
 	}
 	return v.report(), nil
 }
@@ -167,7 +167,8 @@ func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck 
 	}
 }
 
-// runRound reads the view, then the changes committed by then, and then the snapshots and the inputs of these changes.
+// runRound reads the view, then the changes that are committed by that time, and then the snapshots and the inputs of
+// these changes.
 func (p *partitionCheck) runRound(ctx context.Context, shared *inputlog.Share) error {
 	views, err := p.readViews(ctx)
 	if err != nil {
@@ -261,7 +262,7 @@ func (p *partitionCheck) unit(hospital string) *unitCheck {
 	return u
 }
 
-// writtenRecord is a record of the verdicts: a change, or the state with a key.
+// writtenRecord is a record of the verdicts: a change, or a state record.
 type writtenRecord struct {
 	recorded
 	hospital string
@@ -270,18 +271,18 @@ type writtenRecord struct {
 	fault    error  // why the header of a change cannot be decoded
 }
 
-// writtenOf reads a record of the verdicts ahead of the fold.
+// writtenOf decodes a record of the verdicts ahead of the fold.
 func (p *partitionCheck) writtenOf(r *stream.Record, w *writtenRecord) (wanted bool) {
 	*w = writtenRecord{offset: r.Offset}
 	w.value = r.Value
 	if schemas.IsChange(r.Key) {
 		w.hospital = string(r.Key)
 		w.ChangeHead, w.fault = schemas.PeekChange(r.Value)
-		return true // including those of unchecked hospitals, because they show which inputs are applied
+		return true // even for an unchecked hospital, because the record shows which inputs are applied
 	}
 	key, err := schemas.ParseKey(r.Key)
 	if err != nil || !p.wants(key.Hospital) {
-		return false // foreign or unchecked
+		return false // not from svc, or for an unchecked hospital
 	}
 	w.hospital, w.key = key.Hospital, string(r.Key)
 	return true

@@ -17,8 +17,7 @@ import (
 	"svc/schemas"
 )
 
-// Changelog and view of a processor agree with the log, also with the plain reference and in later
-// rounds.
+// A processor's changelog and view agree with the log, even if the plain reference is used, and in later rounds.
 func TestVerifyFindsNothing(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	b := analysistest.NewKafka(t)
@@ -51,7 +50,7 @@ func TestVerifyFindsNothing(t *testing.T) {
 	}
 }
 
-// The report is read by other programs: the names of its fields are fixed.
+// Other programs read the report, so the names of its fields are fixed.
 func TestReportAsJSON(t *testing.T) {
 	report := verify.Report{Hospitals: []verify.Checked{{Hospital: "north", Inputs: 6, Changes: 4, Unheld: 2, Snapshots: 3, Version: 7, Served: 5}}, Pending: 1}
 	const want = `{"hospitals":[{"hospital":"north","inputs":6,"changes":4,"unheld":2,"snapshots":3,"version":7,"served":5}],"pending":1}`
@@ -60,8 +59,8 @@ func TestReportAsJSON(t *testing.T) {
 	}
 }
 
-// A build before the snapshots topic wrote the snapshots into the changes. They are compared there, and the history copies
-// them into the topic some time later.
+// Builds before the snapshots topic wrote the snapshots into the changes. They are compared there, and the history
+// processor copies them into the topic some time later.
 func TestVerifyChangesOfAnOlderBuild(t *testing.T) {
 	for name, copied := range map[string]int{"nothing is copied": 0, "some hours are copied": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +143,7 @@ type planted struct {
 
 const victim = analysistest.Victim
 
-// further adds faults to [analysistest.Faults].
+// further has faults in addition to [analysistest.Faults].
 var further = map[string]planted{
 	"an input that nobody sent": {func(l *analysistest.Processed) (string, int64) {
 		p, places := l.ChangesOf(victim)
@@ -178,7 +177,7 @@ var further = map[string]planted{
 	}, verify.MissingState},
 	"a view that was left behind": {func(l *analysistest.Processed) (string, int64) {
 		v := l.Views[victim]
-		// A newer view with an old version would have stale fields. Redis had this view at the
+		// If only the version were old, newer fields would count as stale. So plant the view that Redis had at the
 		// first input of the hospital.
 		*v = verify.View{Version: 0, Rooms: map[int32]string{}, Site: map[string]string{}}
 		v.Version = 1
@@ -215,7 +214,7 @@ var further = map[string]planted{
 	}, verify.MissingField},
 }
 
-// firstOf returns the number of observations up to the first one of a hospital.
+// firstOf returns the number of observations up to and including the first one of a hospital.
 func firstOf(hospital string) int {
 	for i, o := range analysistest.Shifts(2400, 3, 40*time.Second) {
 		if o.Hospital == hospital {
@@ -225,8 +224,8 @@ func firstOf(hospital string) int {
 	return 0
 }
 
-// TestVerifyFindsFaults plants each fault alone. Verify must name the fault with key and version,
-// and report no other hospital.
+// TestVerifyFindsFaults plants each fault alone. Verify must report the fault with its key and version, and must not
+// report any other hospital.
 func TestVerifyFindsFaults(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	faults := maps.Clone(further)
@@ -258,7 +257,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 	}
 }
 
-// Changes that compaction has removed are not a fault. The changes after them are compared again.
+// Changes that compaction has removed do not count as a fault. Later changes are compared again.
 func TestVerifyAfterCompaction(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	l := analysistest.Live(t, list)
@@ -334,7 +333,7 @@ func TestVerifyInRounds(t *testing.T) {
 	b.Write(schemas.Snapshots().Name, snapshots)
 	l = whole
 	check(0)
-	// A fault that occurs later is found later.
+	// A fault that occurs later is found in a later round.
 	whole.Views[victim].Rooms[99] = "x"
 	report, err := v.Round(t.Context())
 	if err != nil {
@@ -345,7 +344,7 @@ func TestVerifyInRounds(t *testing.T) {
 	}
 }
 
-// A failed read ends a round with an error and is not a difference.
+// A failed read ends a round with an error and does not count as a difference.
 func TestVerifyCannotRead(t *testing.T) {
 	l := analysistest.Live(t, analysistest.Shifts(60, 1, time.Minute))
 	v := l.Verify(analysistest.NewKafka(t))
@@ -356,8 +355,8 @@ func TestVerifyCannotRead(t *testing.T) {
 	}
 }
 
-// A view that is still behind when patience ends is stale. If the end of patience interrupted the
-// read, the read would fail and hide that.
+// A view that is still behind when patience runs out is stale. If the timeout interrupted the read, the read would fail
+// and hide that.
 func TestVerifyStaleView(t *testing.T) {
 	l := analysistest.Live(t, analysistest.Shifts(60, 1, time.Minute))
 	v := l.Verify(analysistest.NewKafka(t))

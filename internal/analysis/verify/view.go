@@ -87,7 +87,7 @@ func (u *unitCheck) compareView(served *View) {
 	}
 }
 
-// readViews reads the views of the hospitals of the partition.
+// readViews reads the views of the partition's hospitals.
 func (p *partitionCheck) readViews(ctx context.Context) (map[string]*View, error) {
 	if p.v.View == nil {
 		return nil, nil
@@ -118,7 +118,7 @@ func (p *partitionCheck) readViews(ctx context.Context) (map[string]*View, error
 	return views, nil
 }
 
-// compareAll compares state and view after the last committed change.
+// compareAll compares the state and the view after the last committed change.
 func (p *partitionCheck) compareAll(ctx context.Context, views map[string]*View) error {
 	for _, hospital := range slices.Sorted(maps.Keys(p.units)) {
 		u := p.units[hospital]
@@ -139,15 +139,15 @@ func (p *partitionCheck) compareAll(ctx context.Context, views map[string]*View)
 // askAgain is the interval at which a lagging view is read again.
 const askAgain = 50 * time.Millisecond
 
-// checkServed checks that the view has the newest change or a newer one. The view may be written shortly after the
-// commit.
+// checkServed checks that the view has the latest compared change or a newer one. The view may be written shortly after
+// the commit.
 func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *View) error {
 	want := u.version()
 	if want == 0 {
 		u.reportDifference(&Difference{Fault: ForeignField, Key: "view " + u.Hospital, Detail: "the log has no such hospital"})
 		return nil
 	}
-	// The end of patience does not interrupt a read, because its failure would hide the lag of the view.
+	// The timeout does not interrupt a read, because a failed read would hide that the view lags.
 	patience, cancel := context.WithTimeout(ctx, p.v.Patience)
 	defer cancel()
 	tick := time.NewTicker(askAgain) //nolint:forbidigo // measures the lag of Redis, not a time of the domain
@@ -178,9 +178,9 @@ func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *Vi
 	return nil
 }
 
-// derivation rebuilds a unit from its facts, as a processor restores it, and compares the result with the unit that
-// was folded step by step. That takes as long as thousands of steps, so it runs in a separate goroutine on the
-// records of one moment, while the fold continues.
+// derivation rebuilds a unit from its facts, as a processor restores it, and compares the result with the unit that was
+// folded step by step. That takes as long as thousands of steps, so it runs in a separate goroutine on a copy of the
+// records, while the fold continues.
 type derivation struct {
 	done  chan struct{}
 	found *Difference // nil: none
@@ -192,7 +192,7 @@ type factRecord struct {
 	value []byte
 }
 
-// startDerivation starts a derivation after the previous one has ended.
+// startDerivation starts a derivation once the previous one has ended.
 func (u *unitCheck) startDerivation() {
 	u.waitDerivation()
 	if u.Difference != nil || u.p.v.Plain {
@@ -247,7 +247,8 @@ func viewOfFacts(hospitalID string, facts []factRecord) (*View, error) {
 	return viewOf(hospitalID, unit)
 }
 
-// waitDerivation waits for the derivation. Its difference counts unless an earlier version already differs.
+// waitDerivation waits for the derivation. The difference that it finds counts unless an earlier version already
+// differs.
 func (u *unitCheck) waitDerivation() {
 	if u.anew == nil {
 		return

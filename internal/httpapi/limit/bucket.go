@@ -16,10 +16,10 @@ type Rate struct {
 // first use.
 type Bucket struct {
 	Tokens float64
-	At     time.Time // the time of Tokens; zero: the bucket was never used
+	At     time.Time // the time for which Tokens is valid; zero: the bucket was never used
 }
 
-// fill adds the tokens of the time up to now. If the clock runs backwards, fill adds nothing.
+// fill adds the tokens for the time that has passed up to now. If the clock runs backwards, fill adds nothing.
 func (b *Bucket) fill(r Rate, now time.Time) {
 	switch passed := now.Sub(b.At); {
 	case b.At.IsZero():
@@ -32,7 +32,7 @@ func (b *Bucket) fill(r Rate, now time.Time) {
 	b.At = now
 }
 
-// TakeTokens removes want tokens if there are as many, and reports whether it did.
+// TakeTokens removes want tokens if the bucket has as many, and reports whether it did.
 func (b *Bucket) TakeTokens(r Rate, now time.Time, want float64) bool {
 	if b.fill(r, now); b.Tokens < want {
 		return false
@@ -41,7 +41,7 @@ func (b *Bucket) TakeTokens(r Rate, now time.Time, want float64) bool {
 	return true
 }
 
-// wait returns how long the bucket needs to gain this many tokens.
+// wait returns how long a bucket needs to gain the given number of tokens.
 func (r Rate) wait(tokens float64) time.Duration {
 	if tokens <= 0 {
 		return 0
@@ -60,7 +60,7 @@ type Memory struct {
 	buckets map[string]*Bucket
 }
 
-// NewMemory returns a Memory without buckets.
+// NewMemory returns an empty Memory.
 func NewMemory(now func() time.Time) *Memory {
 	return &Memory{now: now, buckets: map[string]*Bucket{}}
 }

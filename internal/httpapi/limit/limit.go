@@ -1,5 +1,5 @@
-// Package limit enforces the rate limits of callers across all instances. A request never waits for a request of
-// another caller.
+// Package limit enforces the rate limits of callers across all instances. A request never waits for another caller's
+// request.
 //
 // Each caller has one [Bucket] in a [Source], which all instances share. Each request takes one token. While the source
 // is unavailable, each instance grants the whole rate independently.
@@ -15,8 +15,8 @@ import (
 
 // Source holds the shared buckets.
 type Source interface {
-	// TakeTokens removes want tokens from a caller's bucket if there are as many, and none otherwise. It returns how
-	// many are left. A missing bucket is full.
+	// TakeTokens removes want tokens from a caller's bucket if the bucket has as many, and none otherwise. It returns
+	// how many are left. A missing bucket counts as full.
 	TakeTokens(ctx context.Context, caller string, r Rate, want float64) (taken bool, left float64, err error)
 }
 
@@ -29,7 +29,7 @@ type Decision struct {
 }
 
 const (
-	sourceWithin = 250 * time.Millisecond // a source that takes longer is unavailable
+	sourceWithin = 250 * time.Millisecond // a source that takes longer counts as unavailable
 	aloneFor     = time.Second            // interval between two queries of an unavailable source
 	recently     = time.Hour              // how long a caller counts as refused
 )
@@ -46,12 +46,13 @@ type Limiter struct {
 	refused map[string]time.Time // newest refusal by caller
 }
 
-// New returns a limiter that uses a source.
+// New returns a limiter that uses source.
 func New(source Source, now func() time.Time) *Limiter {
 	return &Limiter{now: now, source: source, alone: NewMemory(now), refused: map[string]time.Time{}}
 }
 
-// Allow counts one request of a caller. The rate must have a limit. A caller whose rate changes has a new bucket.
+// Allow counts one request by a caller. The rate must have a limit. If the rate of a caller changes, the caller gets a
+// new bucket.
 func (l *Limiter) Allow(ctx context.Context, id string, r Rate) Decision {
 	bucket := id + ":" + strconv.FormatFloat(r.PerSecond, 'g', -1, 64) + ":" + strconv.Itoa(r.Burst)
 	taken, left := l.takeToken(ctx, bucket, r)
@@ -66,11 +67,11 @@ func (l *Limiter) Allow(ctx context.Context, id string, r Rate) Decision {
 	return d
 }
 
-// takeToken takes one token from the source or, if it is unavailable, from the bucket of this instance.
+// takeToken takes one token from the source or, if the source is unavailable, from the bucket of this instance.
 func (l *Limiter) takeToken(ctx context.Context, bucket string, r Rate) (taken bool, left float64) {
 	now := l.now()
 	away := l.away.Load()
-	// Only one request queries an unavailable source; the others do not wait for it.
+	// Only one request queries an unavailable source; the other requests do not wait for it.
 	if away == 0 || now.UnixNano() >= away && l.away.CompareAndSwap(away, now.Add(aloneFor).UnixNano()) {
 		within, cancel := context.WithTimeout(ctx, sourceWithin)
 		defer cancel()

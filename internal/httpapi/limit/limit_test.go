@@ -34,8 +34,7 @@ func (a *away) TakeTokens(ctx context.Context, caller string, r limit.Rate, want
 	return a.Source.TakeTokens(ctx, caller, r, want)
 }
 
-// A caller at a single instance gets its burst at once, and then its rate, whether the source is
-// available or not.
+// A caller at a single instance gets its burst at once and then its rate, whether or not the source is available.
 func TestBurstThenRate(t *testing.T) {
 	for name, gone := range map[string]bool{"with the source": false, "alone": true} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +82,7 @@ func TestBurstThenRate(t *testing.T) {
 	}
 }
 
-// stuck is a source that does not answer before the caller gives up.
+// stuck is a source that does not respond before the caller gives up.
 type stuck struct{ asked atomic.Int64 }
 
 func (s *stuck) TakeTokens(ctx context.Context, _ string, _ limit.Rate, _ float64) (bool, float64, error) {
@@ -92,8 +91,8 @@ func (s *stuck) TakeTokens(ctx context.Context, _ string, _ limit.Rate, _ float6
 	return false, 0, ctx.Err()
 }
 
-// A source that does not answer delays one request a second, by a quarter of a second. The others
-// do not wait. A request whose sender has gone says nothing about the source.
+// A source that does not respond delays one request a second, by a quarter of a second. Other requests do not wait. A
+// request whose sender has disconnected says nothing about the source.
 func TestSourceDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &stuck{}
@@ -119,7 +118,7 @@ func TestSourceDoesNotAnswer(t *testing.T) {
 	})
 }
 
-// Two instances together allow at most the burst and the rate, for any distribution of the requests over instances and
+// Together, two instances allow at most the burst and the rate, for any distribution of the requests over instances and
 // time.
 func TestTwoInstancesKeepToOneRate(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -54,28 +54,28 @@ func Reasons() []Reason { return []Reason{AtOnce, Large, Unapplied} }
 // Busy means that a hospital exceeds its share.
 type Busy struct {
 	Reason Reason
-	Retry  time.Duration // how long until it may try again
+	Retry  time.Duration // time until the hospital may try again
 }
 
 // Error implements error.
 func (b *Busy) Error() string { return "hospital exceeds its share: " + b.Reason.String() }
 
-// The share of a hospital. Applying a fact costs a processor 25 to 150 µs, so a hospital that uses its bucket fully
-// occupies at most 1.5% of a processor. The largest hospitals send fewer than 20 facts a second, few of them in large
-// bodies.
+// These constants define the share of a hospital. Applying a fact costs a processor 25 to 150 µs, so a hospital that
+// uses its bucket fully occupies at most 1.5% of a processor. The largest hospitals send fewer than 20 facts a second,
+// few of them in large bodies.
 const (
-	LargeBytes     = 32 << 10 // a body of this length is large
+	LargeBytes     = 32 << 10 // a body is large from this length on
 	LargeFacts     = 200      // a body with more facts is large
 	FactsPerSecond = 100      // rate at which the bucket for large bodies fills
 	FactsAtOnce    = 10_000   // size of that bucket
-	FactsUnapplied = 1000     // facts of the last seconds that may be unapplied
-	bytesPerFact   = 8 << 10  // reading this much of a body costs one fact
+	FactsUnapplied = 1000     // how many facts of the last few seconds may be unapplied
+	bytesPerFact   = 8 << 10  // reading this many bytes of a body costs as much as one fact
 	atOnce         = 2        // large bodies read at the same time
 
 	recent       = 5 * time.Second        // older unapplied facts do not count
-	openPatience = 2 * time.Second        // wait for other large bodies to be read
+	openPatience = 2 * time.Second        // maximum wait for other large bodies to be read
 	bucketHeld   = 250 * time.Millisecond // delay of a refusal, for senders that retry too early
-	shareWithin  = time.Second            // a source that takes longer is unavailable
+	shareWithin  = time.Second            // a source that takes longer counts as unavailable
 	enterSoon    = 20 * time.Millisecond  // interval between two checks
 	tryAgain     = time.Second
 )
@@ -137,8 +137,7 @@ func (s *Share) Open(ctx context.Context, id string) (done func(), busy *Busy) {
 	return nil, s.busy(AtOnce, tryAgain)
 }
 
-// Spend charges the bucket of a hospital for a body, by its length or its facts. A body
-// that is not large costs nothing.
+// Spend charges the bucket of a hospital for a body, by its length or its facts. Bodies that are not large are free.
 func (s *Share) Spend(ctx context.Context, id string, bytes, facts int) *Busy {
 	if s == nil {
 		return nil
@@ -153,8 +152,8 @@ func (s *Share) Spend(ctx context.Context, id string, bytes, facts int) *Busy {
 	return s.busy(Large, wait)
 }
 
-// Await is Spend for a sender whose protocol has no "retry later". It waits, at most for patience, until the bucket
-// has enough tokens.
+// Await does the same as Spend for a sender whose protocol cannot ask it to retry later. It waits, at most for
+// patience, until the bucket has enough tokens.
 func (s *Share) Await(ctx context.Context, id string, bytes, facts int, patience time.Duration) *Busy {
 	if s == nil {
 		return nil
@@ -199,8 +198,8 @@ func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Dur
 }
 
 // Enter waits, at most for patience, until the given number of facts of a hospital may be appended to the log. They
-// count as unapplied until [Entry.Gone], or until the input of [Entry.Sent] is applied or no longer recent. An input is
-// refused only because of the inputs before it, never because of its size.
+// count as unapplied until [Entry.Gone] is called, or until the input that was reported with [Entry.Sent] is applied or
+// no longer recent. An input is refused only because of the inputs before it, never because of its size.
 func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.Duration) (*Entry, *Busy) {
 	if s == nil {
 		return nil, nil
@@ -223,7 +222,7 @@ func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.D
 }
 
 // unapplied returns how many facts of a hospital are unapplied, and drops the inputs that no longer count. Each
-// remaining input has at least one fact, so there are few.
+// remaining input has at least one fact, so there are only a few inputs.
 func (s *Share) unapplied(h *hospital) (facts int) {
 	now := s.now()
 	h.entries = slices.DeleteFunc(h.entries, func(e *Entry) bool {
@@ -235,7 +234,7 @@ func (s *Share) unapplied(h *hospital) (facts int) {
 	return facts
 }
 
-// Entry is an input that may go to the log. The methods of a nil one do nothing.
+// Entry is an input that may be appended to the log. The methods of a nil Entry do nothing.
 type Entry struct {
 	share     *Share
 	facts     int
@@ -245,7 +244,7 @@ type Entry struct {
 	offset    int64
 }
 
-// Gone records that the input is not in the log, or that this is unknown.
+// Gone records that the input is not in the log, or that it is unknown whether it is.
 func (e *Entry) Gone() {
 	if e == nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// TestLargeBodiesComeOutOfOneBucket: the large bodies of a hospital share one bucket at all
-// instances. Small bodies are not limited, and another hospital has a separate bucket.
+// TestLargeBodiesComeOutOfOneBucket: the large bodies of a hospital share one bucket at all instances. Small bodies are
+// not limited, and each hospital has a separate bucket.
 func TestLargeBodiesComeOutOfOneBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -48,8 +48,7 @@ func TestLargeBodiesComeOutOfOneBucket(t *testing.T) {
 	})
 }
 
-// TestAwaitLargeBodies: a sender whose protocol cannot be asked to retry later waits, but not
-// forever.
+// TestAwaitLargeBodies: a sender whose protocol cannot ask it to retry later waits, but not forever.
 func TestAwaitLargeBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limit.NewShare(limit.NewMemory(time.Now), time.Now)
@@ -80,8 +79,8 @@ func TestShareWithoutItsSource(t *testing.T) {
 	}
 }
 
-// TestUnapplied: a hospital that sends faster than the processor applies must wait, and no other
-// hospital does.
+// TestUnapplied: a hospital that sends faster than the processor applies its inputs must wait; other hospitals need
+// not.
 func TestUnapplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()

@@ -22,7 +22,7 @@ type Strangers struct {
 
 const (
 	strangersAtMost = 10_000
-	strangersTidied = time.Second // at most once in this time
+	strangersTidied = time.Second // the table is cleaned at most once in this time
 	homeBits        = 64          // bits of an IPv6 address that identify one customer
 )
 
@@ -31,8 +31,8 @@ func NewStrangers(rate Rate, now func() time.Time) *Strangers {
 	return &Strangers{now: now, rate: rate, buckets: map[netip.Prefix]*Bucket{}}
 }
 
-// Allow counts a request without a valid key. If the address has exceeded its limit, retry is the time until the next
-// allowed request.
+// Allow counts a request without a valid key. If the address has exceeded its limit, ok is false and retry is the time
+// until the next allowed request.
 func (s *Strangers) Allow(from netip.Addr) (ok bool, retry time.Duration) {
 	if s.rate.PerSecond <= 0 || !from.IsValid() {
 		return true, 0
@@ -48,11 +48,11 @@ func (s *Strangers) Allow(from netip.Addr) (ok bool, retry time.Duration) {
 	return true, 0
 }
 
-// bucket returns the bucket of an address. If the table is full, bucket removes others first.
+// bucket returns the bucket of an address. If the table is full, bucket first removes other buckets.
 func (s *Strangers) bucket(from netip.Addr, now time.Time) *Bucket {
 	from = from.Unmap()
 	home, err := from.WithZone("").Prefix(min(from.BitLen(), homeBits))
-	if err != nil { // cannot happen: the address has more bits
+	if err != nil { // cannot fail, because the address has more bits
 		home = netip.Prefix{}
 	}
 	b := s.buckets[home]
@@ -62,7 +62,7 @@ func (s *Strangers) bucket(from netip.Addr, now time.Time) *Bucket {
 	if len(s.buckets) >= strangersAtMost && now.Sub(s.tidied) >= strangersTidied {
 		s.tidied = now
 		for other, b := range s.buckets {
-			if b.fill(s.rate, now); b.Tokens >= float64(s.rate.Burst) { // a full bucket equals a missing one
+			if b.fill(s.rate, now); b.Tokens >= float64(s.rate.Burst) { // a full bucket is equivalent to a missing one
 				delete(s.buckets, other)
 			}
 		}

@@ -9,14 +9,14 @@ import (
 	"svc/internal/view"
 )
 
-// openCurrent opens a view that can be read only while it is known to be current, by the clock of the test.
+// openCurrent opens a view that can be read only while it is known to be current, by the test's clock.
 func openCurrent(t *testing.T, url string, now func() time.Time) *view.View {
 	t.Helper()
 	return openWith(t, url, func(c *view.Config) { c.Current, c.Now = true, now })
 }
 
-// openKnown returns such a view that serves a hospital. A view does not serve the first state that it reads, because Redis
-// may have come back just before with older data: it waits for another pulse.
+// openKnown does the same as openCurrent, and waits until the view serves a hospital. A view does not serve the first
+// state that it reads, because Redis may just have restarted with older data; it waits for another pulse.
 func openKnown(t *testing.T, url string, now func() time.Time, pulse func()) *view.View {
 	t.Helper()
 	b := openCurrent(t, url, now)
@@ -28,7 +28,8 @@ func openKnown(t *testing.T, url string, now func() time.Time, pulse func()) *vi
 	return b
 }
 
-// readable reads a hospital in all possible forms, which must agree. It returns why the hospital cannot be read.
+// readable reads a hospital in all possible ways, and the results must agree. It returns why the hospital cannot be
+// read.
 func readable(t *testing.T, b *view.View) error {
 	t.Helper()
 	_, before := b.Token(t.Context(), "north")
@@ -92,7 +93,7 @@ func testCurrent(t *testing.T, s Server) {
 	awaitError(t, b, view.ErrBehind)
 	v.change(11, unit("north", 6, 1))
 	awaitError(t, b, nil)
-	// The log has not responded for long.
+	// The log has not responded for a long time.
 	v.Pulse(v.now().Add(-6*time.Second), map[int32]int64{partition: 12})
 	awaitError(t, b, view.ErrBehind)
 	v.Pulse(v.now(), map[int32]int64{partition: 12})
@@ -110,7 +111,7 @@ func testCurrent(t *testing.T, s Server) {
 	awaitError(t, b, nil)
 }
 
-// testDelays runs the tests that wait for seconds, in parallel, each with separate keys.
+// testDelays runs the tests that wait for seconds, in parallel, each with its own keys.
 func testDelays(t *testing.T, s Server) {
 	for name, test := range map[string]func(*testing.T, Server){
 		"an idle view stays current":     testIdle,
@@ -131,7 +132,7 @@ func testIdle(t *testing.T, s Server) {
 	v.whole(10, unit("north", 5, 1))
 	defer v.beat(t, func() int64 { return 11 })()
 	awaitError(t, b, nil)
-	// No input arrives for longer than a silent processor is tolerated.
+	// No input arrives for longer than a processor may be silent.
 	for end := time.Now().Add(6 * time.Second); time.Now().Before(end); { //nolint:forbidigo // real servers, real time
 		if err := readable(t, b); errors.Is(err, view.ErrBehind) { // on a busy machine, a call may be late
 			t.Fatal(err)
@@ -146,7 +147,7 @@ func testReleased(t *testing.T, s Server) {
 	defer v.beat(t, func() int64 { return 11 })()
 	awaitError(t, b, nil)
 	v.Release(partition)
-	v.reachesOnly(t, context.DeadlineExceeded) // another owner may write soon
+	v.reachesOnly(t, context.DeadlineExceeded) // a new owner may write soon
 	awaitError(t, b, view.ErrBehind)
 	v.reachesOnly(t, view.ErrBehind)
 }
@@ -166,7 +167,7 @@ func testClockSkew(t *testing.T, s Server) {
 	awaitError(t, b, view.ErrBehind)
 }
 
-// testLostPartition tests that a processor that has lost its partition without knowing it writes no signs.
+// testLostPartition tests that a processor that has lost its partition without knowing it does not write signs.
 func testLostPartition(t *testing.T, s Server) {
 	old, v := start(t, s.URL, "g1"), start(t, s.URL, "g1")
 	old.whole(10, unit("north", 5, 1))
@@ -182,7 +183,7 @@ func testLostPartition(t *testing.T, s Server) {
 		}
 	}
 	defer old.beat(t, func() int64 { return 11 })()
-	awaitError(t, b, view.ErrBehind) // v reports nothing more, so it counts as silent after a while
+	awaitError(t, b, view.ErrBehind) // v no longer reports, so it counts as silent after a while
 }
 
 // testRefusedWrites tests a Redis that serves reads but refuses writes: a read must not show outdated data as current for longer

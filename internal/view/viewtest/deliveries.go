@@ -11,7 +11,7 @@ import (
 	"svc/internal/view"
 )
 
-// deliveries returns a writer that runs until the test ends. first is called before it runs.
+// deliveries returns a writer that runs until the test ends. first is called before the writer runs.
 func deliveries(t *testing.T, b *view.View, first ...func(*view.Deliveries)) *view.Deliveries {
 	t.Helper()
 	d := b.Deliveries()
@@ -30,8 +30,8 @@ func deliveries(t *testing.T, b *view.View, first ...func(*view.Deliveries)) *vi
 	return d
 }
 
-// testDeliveries tests the lists of deliveries: newest first, by endpoint and for all endpoints, in pages without gaps or
-// duplicates. The version of a higher rank wins. The oldest deliveries are dropped.
+// testDeliveries tests the lists of deliveries: newest first, by endpoint and for all endpoints, in pages without gaps
+// or duplicates. The version with the higher rank wins. The oldest deliveries are dropped.
 func testDeliveries(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	d := deliveries(t, b)

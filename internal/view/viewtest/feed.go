@@ -10,7 +10,7 @@ import (
 	"svc/internal/view"
 )
 
-// clock opens a view with a clock of the test.
+// clock opens a view that uses the test's clock.
 func clock(t *testing.T, s Server, now *time.Time) *view.View {
 	t.Helper()
 	return openWith(t, s.URL, func(c *view.Config) { c.Prefix, c.Now = "", func() time.Time { return *now } })
@@ -42,7 +42,7 @@ func testCounts(t *testing.T, s Server) {
 	add(one, map[feeds.Feed]*feeds.Sum{hl7: sum(10, now.Add(-time.Second), now), census: sum(5, now, now), other: sum(7, now, now)})
 	add(two, map[feeds.Feed]*feeds.Sum{hl7: sum(20, now, now)})
 	begin := now
-	now = now.Add(40 * time.Second) // another day, and another bucket of every level
+	now = now.Add(40 * time.Second) // the next day, and a new bucket at every level
 	add(two, map[feeds.Feed]*feeds.Sum{hl7: sum(100, now.Add(-10*time.Second), now)})
 
 	list, err := clock(t, s, &now).Feeds().List(t.Context(), "north")
@@ -73,7 +73,8 @@ func testCounts(t *testing.T, s Server) {
 	if got := h.Window(feeds.MinuteWindow, now); got.Received != 0 {
 		t.Errorf("the minute goes on: %+v", got)
 	}
-	// Earlier messages that are restored later count in the windows of their time, and change no time of the feed.
+	// Earlier messages that are restored later count in the windows of their own time, and do not change any time of
+	// the feed.
 	before := *h
 	left, err := one.Feeds().AddFeedsAt(t.Context(), begin.Add(-2*time.Hour), map[feeds.Feed]*feeds.Sum{
 		hl7: sum(1000, begin.Add(-2*time.Hour), begin.Add(-2*time.Hour)),
@@ -97,8 +98,8 @@ func testCounts(t *testing.T, s Server) {
 	}
 }
 
-// testNotices tests that a feed has its newest refusals and warnings from all instances, and that a hospital keeps the
-// feeds with the latest notices.
+// testNotices tests that a feed has its newest refusals and warnings from all instances, and that the feeds with the
+// latest notices are kept for a hospital.
 func testNotices(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)
@@ -129,14 +130,14 @@ func testNotices(t *testing.T, s Server) {
 	add(two, census, feeds.Notice{At: begin, RequestID: "r", Code: "c"})
 	is(hl7, []feeds.Notice{note(4, true), note(1, true)}, []feeds.Notice{note(3, false), note(2, false)})
 	is(census, nil, []feeds.Notice{{At: begin, RequestID: "r", Code: "c"}})
-	// Routine warnings displace no other notices.
+	// Routine warnings do not displace other notices.
 	ignored := feeds.Notice{At: begin, Routine: true, Code: "event_ignored", Path: "MSH-9", Event: "A05"}
 	adt := feeds.Feed{Hospital: "noticed", Channel: "adt", Source: "key_routine"}
 	add(one, adt, append(slices.Repeat([]feeds.Notice{ignored}, 2*feeds.NoticesKept), note(1, false))...)
 	is(adt, nil, []feeds.Notice{note(1, false)}, slices.Repeat([]feeds.Notice{ignored}, feeds.NoticesKept)...)
 
 	now = now.Add(time.Second)
-	add(one, hl7, note(5, true), note(5, true)) // equal notices remain two
+	add(one, hl7, note(5, true), note(5, true)) // equal notices remain separate
 	var many, kept []feeds.Notice
 	for n := range 150 {
 		many = append(many, note(10+n, false))
@@ -154,7 +155,7 @@ func testNotices(t *testing.T, s Server) {
 	is(census, nil, nil) // one feed too many
 	is(hl7, []feeds.Notice{note(5, true), note(5, true), note(4, true), note(1, true)}, kept)
 	list, err := one.Feeds().List(t.Context(), "noticed")
-	if err != nil || len(list) > 0 { // the feeds have received nothing
+	if err != nil || len(list) > 0 { // the feeds have not received anything
 		t.Errorf("%d feeds, %v", len(list), err)
 	}
 }

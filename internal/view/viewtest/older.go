@@ -12,8 +12,8 @@ import (
 	"svc/internal/view"
 )
 
-// Dump saves the keys with a prefix in a Redis. restore restores exactly that state, as a restart with an old dump, or
-// a failover to a lagging replica, does.
+// Dump saves the keys with a prefix in a Redis. restore restores exactly that state, just as a restart with an old dump
+// or a failover to a lagging replica does.
 func Dump(t testing.TB, url, prefix string) (restore func()) {
 	t.Helper()
 	options, err := redis.ParseURL(url)
@@ -79,8 +79,8 @@ func Dump(t testing.TB, url, prefix string) (restore func()) {
 	}
 }
 
-// testOlderState tests a Redis that is restored to an earlier state. After the next pulse, no read returns that state, even for
-// hospitals without new writes.
+// testOlderState tests a Redis that is restored to an earlier state. After the next pulse, reads must not return that
+// state, even for hospitals without new writes.
 func testOlderState(t *testing.T, s Server) {
 	for name, test := range map[string]struct {
 		position int64
@@ -184,7 +184,7 @@ func testOlderLists(t *testing.T, s Server) {
 			}
 			reader := openCurrent(t, s.URL, now)
 			read := func() error { return readBy(reader) }
-			until(t, func() bool { // see known
+			until(t, func() bool { // wait for a second pulse; see openKnown
 				pulse(t, d, now(), 7)
 				return read() == nil
 			})

@@ -13,7 +13,7 @@ import (
 	"svc/internal/view"
 )
 
-// follower keeps a hospital up to date by reading what changed since its last read.
+// follower keeps a hospital up to date by reading what has changed since the previous read.
 type follower struct {
 	token view.Token
 	chart string
@@ -55,7 +55,7 @@ func (f *follower) show() string {
 	return f.chart + "; " + strings.Join(parts, ", ")
 }
 
-// testSince tests that a read returns the changes since a state while the view has them, and all rooms after that.
+// testSince tests that a read returns the changes since a state as long as the view has them, and all rooms otherwise.
 func testSince(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	at := func(generation string, version int64) view.Token {
@@ -92,11 +92,11 @@ func testSince(t *testing.T, s Server) {
 	const all = "all of 8 at 3: north at 8; [{1 room 1 at 8} {2 room 2 at 6}] -[]"
 	want(at("g1", 4), all)  // too long ago
 	want(at("g1", 9), all)  // lost in the meantime
-	want(at("g0", 7), all)  // of another generation
-	want(at("g2", 7), all)  // of another generation
-	want(at("g1", -1), all) // of the generation, but without a version
+	want(at("g0", 7), all)  // from a different generation
+	want(at("g2", 7), all)  // from a different generation
+	want(at("g1", -1), all) // the same generation, but without a version
 
-	// Another owner of the partition does not know earlier changes.
+	// A new owner of the partition does not know earlier changes.
 	next := start(t, s.URL, "g1")
 	next.whole(3, unit("north", 8, 1, 2))
 	next.change(4, unit("north", 9, 4))
@@ -108,7 +108,7 @@ func testSince(t *testing.T, s Server) {
 	v.settle(t, 5)
 	want(at("g1", 8), "9 at 4: north at 9; [{4 room 4 at 9}] -[]")
 
-	// Redis loses all data, then the log is replaced. Positions start again, so waiting for a position could end
+	// Redis loses all data, then the log is replaced. Positions start again at 0, so a wait for a position could end
 	// because of the old log.
 	s.Wipe(t)
 	want(at("g1", 8), view.ErrNotWhole.Error())
@@ -123,15 +123,15 @@ func testSince(t *testing.T, s Server) {
 	want(at("g1", 9), "all of 9 at 0: north at 9; [{7 room 7 at 9}] -[]")
 }
 
-// testFollowers tests two owners that write in turns, while Redis sometimes loses all data. Readers of the changes have the
-// committed state at each version.
+// testFollowers tests two owners that write in turns, while Redis sometimes loses all data. Readers of the changes must
+// have the committed state at each version.
 func testFollowers(t *testing.T, s Server) {
 	const versions, readers, ids = 600, 4, 12
 	owners := [2]*fixture{start(t, s.URL, "g1"), start(t, s.URL, "g1")}
 	reader := Open(t, s.URL)
 
-	// The log is known before anything is written: the rooms that each version changes, and the
-	// state of the hospital after it.
+	// The log is known before anything is written. It has the rooms that each version changes, and the state of the
+	// hospital after that version.
 	log := make([]view.Unit, versions+1)
 	states := make([]string, versions+1)
 	now := follower{rooms: map[int32]string{}}
@@ -171,7 +171,7 @@ func testFollowers(t *testing.T, s Server) {
 			for ctx.Err() == nil && f.token.Version < versions {
 				err := f.read(ctx, reader, "north")
 				switch {
-				case errors.Is(err, view.ErrNotWhole), errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrAway): // unavailable: the machine is busy
+				case errors.Is(err, view.ErrNotWhole), errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrAway): // unavailable, because the machine is busy
 				case err != nil:
 					if ctx.Err() == nil {
 						t.Error(err)
@@ -198,7 +198,7 @@ func testFollowers(t *testing.T, s Server) {
 			s.Wipe(t)
 			owner.whole(int64(n), wholes[n])
 		}
-		if n%2 == 0 { // on odd n, two changes are written as one
+		if n%2 == 0 { // if n is odd, two changes are written as one
 			owner.settle(t, int64(n))
 		}
 	}

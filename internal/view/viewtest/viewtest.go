@@ -18,7 +18,7 @@ import (
 // Server is a Redis on which the suite runs.
 type Server struct {
 	URL  string
-	Wipe func(t *testing.T) // loses all data, like FLUSHALL
+	Wipe func(t *testing.T) // deletes all data, as FLUSHALL does
 	// Refuse makes the server refuse writes but serve reads until allow is called. allow may be called again.
 	Refuse map[string]func(t *testing.T) (allow func())
 }
@@ -75,14 +75,14 @@ type fixture struct {
 	now    func() time.Time
 }
 
-// Open opens a view with separate keys.
+// Open opens a view with its own keys.
 func Open(t *testing.T, url string) *view.View {
 	t.Helper()
 	return openWith(t, url, func(*view.Config) {})
 }
 
-// openWith opens a view with separate keys and a modified configuration. It is closed after everything that the test
-// has started with it.
+// openWith opens a view with its own keys and a modified configuration. The view is closed after everything that the
+// test has started with it.
 func openWith(t *testing.T, url string, change func(*view.Config)) *view.View {
 	t.Helper()
 	cfg := view.Config{
@@ -146,7 +146,7 @@ func (v *fixture) change(position int64, units ...view.Unit) {
 	v.Put(view.Projection{Partition: partition, Position: position, Units: units})
 }
 
-// settle waits until the view has the position.
+// settle waits until the view has reached a position.
 func (v *fixture) settle(t *testing.T, position int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -281,13 +281,13 @@ func testGeneration(t *testing.T, s Server) {
 	old.settle(t, 100)
 	v := start(t, s.URL, "g2")
 	v.whole(2, unit("north", 1, 8))
-	until(t, func() bool { // positions start again, so waiting for one could end because of the old view
+	until(t, func() bool { // positions start again, so a wait for one could end because of the old view
 		return strings.HasPrefix(v.describe(t, "north"), "g2")
 	})
 	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
 	v.expect(t, "gone", view.ErrNoUnit.Error())
 	old.change(101, unit("north", 51, 1))
-	old.wait(t) // the write is refused, and a whole projection requested
+	old.wait(t) // the write is refused, and a whole projection is requested
 	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
 }
 
@@ -314,7 +314,7 @@ func testBehind(t *testing.T, s Server) {
 	other.settle(t, 3)
 	s.Wipe(t)
 	v.whole(1, unit("north", 5, 1)) // like a restored copy
-	until(t, func() bool {          // the check of headers by the other instance, once a second, may come first
+	until(t, func() bool {          // the other instance's check of the headers, once a second, may come first
 		return v.describe(t, "north") != view.ErrNotWhole.Error() || len(other.asked) > 0
 	})
 	other.change(4, unit("north", 8, 3)) // detected by this write, or by the check of headers
@@ -335,7 +335,7 @@ func testAway(t *testing.T, s Server) {
 		if at := stopped.Load(); at != nil {
 			return *at
 		}
-		return time.Now().Add(time.Duration(passed.Load())) //nolint:forbidigo // the clock of the test
+		return time.Now().Add(time.Duration(passed.Load())) //nolint:forbidigo // the test's clock
 	})
 	v.whole(1, unit("north", 1, 1))
 	v.settle(t, 1)
@@ -343,12 +343,12 @@ func testAway(t *testing.T, s Server) {
 	stopped.Store(&now)
 	gate.Shut()
 	v.expect(t, "north", view.ErrAway.Error())
-	for range 20 { // no time has passed, so Redis is not queried again: the error has no cause of its own
-		if _, err := v.Read(t.Context(), "north"); err != view.ErrAway { //nolint:errorlint // the error itself
+	for range 20 { // no time has passed, so Redis is not queried again, and the error has no cause
+		if _, err := v.Read(t.Context(), "north"); err != view.ErrAway { //nolint:errorlint // errors without a cause are not wrapped
 			t.Errorf("a read asked a Redis that was away a moment ago: %v", err)
 		}
 	}
-	if err := v.Ping(t.Context()); err != view.ErrAway { //nolint:errorlint // the error itself
+	if err := v.Ping(t.Context()); err != view.ErrAway { //nolint:errorlint // errors without a cause are not wrapped
 		t.Errorf("ping: %v", err)
 	}
 	v.reachesOnly(t, context.DeadlineExceeded) // Redis may respond again soon
@@ -375,7 +375,7 @@ func testSilent(t *testing.T, s Server) {
 	v.whole(1, unit("north", 1, 1))
 	v.settle(t, 1)
 	gate.Mute()
-	v.expect(t, "north", view.ErrAway.Error()) // TestPatient measures how long that lasts
+	v.expect(t, "north", view.ErrAway.Error()) // TestPatient measures how long that takes
 	v.change(2, unit("north", 2, 2))
 	gate.Open()
 	v.settle(t, 2)

@@ -60,8 +60,8 @@ func testHeaderReads(t *testing.T, s Server) {
 	}
 }
 
-// testWatch tests that a watcher is notified of each new version of its hospitals and of no others, even after a lost
-// connection, and of none after its context has ended.
+// testWatch tests that a watcher is notified of each new version of its hospitals, but not of other hospitals, even
+// after a lost connection. After its context has ended, it gets no notices.
 func testWatch(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
 	v := start(t, s.URL, "g1")
@@ -99,7 +99,7 @@ func testWatch(t *testing.T, s Server) {
 			<-from
 		}
 	}
-	hear(both, "north") // after the subscription, because the hospital may have changed before
+	hear(both, "north") // sent after the subscription, because the hospital may have changed before
 	hear(both, "south")
 	hear(north, "north")
 	v.whole(1, unit("north", 1), unit("south", 1), unit("west", 1))
