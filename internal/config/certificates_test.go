@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestExpiry: a chain expires with its first certificate, and a list of authorities with its last.
+// TestExpiry: a chain expires when its first certificate expires, and a list of authorities when its last one does.
 func TestExpiry(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

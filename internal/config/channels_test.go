@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestChannelFaults: all faults of e-mail, SMS and links are reported together.
+// TestChannelFaults: all errors in the options for e-mail, SMS and links are reported together.
 func TestChannelFaults(t *testing.T) {
 	_, err := parseConfig(t, "notify", NeedTopics|NeedRedis|NeedNotify, []string{
 		"--smtp-host", "relay.example:25", "--smtp-port", "x", "--smtp-tls", "perhaps", "--sms-driver", "pigeon",

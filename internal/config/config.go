@@ -1,4 +1,4 @@
-// Package config parses the configuration of a process: its options, from flags, variables or files.
+// Package config parses the configuration of a process: its options from flags, variables or files.
 package config
 
 import (
@@ -47,7 +47,7 @@ type Config struct {
 	PseudonymKey                 string
 	SecretsKey                   string
 	PseudonymsOld, SecretsKeyOld []string
-	KeysFixed                    bool // set by svc dev: exit if a key is not the key of the installation
+	KeysFixed                    bool // set by svc dev: exit if a key is not the installation's key
 	EgressAllow                  []egress.Allowed
 	EgressRoots                  *x509.CertPool
 	EgressLoopback               bool // set by svc dev
@@ -106,7 +106,7 @@ func (c *Config) Bind(flags *pflag.FlagSet, needs Need) {
 	}
 }
 
-// Unneeded returns the options among flags that a command does not need.
+// Unneeded returns the names of the options in flags that a command does not need.
 func Unneeded(flags *pflag.FlagSet, needs Need) (names []string) {
 	for _, o := range new(Config).options() {
 		if !o.neededBy(needs) && flags.Lookup(o.name) != nil {
@@ -116,7 +116,7 @@ func Unneeded(flags *pflag.FlagSet, needs Need) (names []string) {
 	return names
 }
 
-// Faults sets the defaults of options that were not given, and returns the errors of all options.
+// Faults sets the defaults of options that were not given, and returns the errors in all options.
 func (c *Config) Faults(flags *pflag.FlagSet, needs Need) (faults []error) {
 	for _, o := range c.options() {
 		if !o.neededBy(needs) || flags.Changed(o.name) {
@@ -146,8 +146,8 @@ func (c *Config) Faults(flags *pflag.FlagSet, needs Need) (faults []error) {
 // String implements [pflag.Value].
 func (o *option) String() string { return o.text }
 
-// Set implements [pflag.Value]. An option has one value, which may be a list. A second one is an error, because it
-// would silently replace the first: of two --mllp, the first sender would not be served.
+// Set implements [pflag.Value]. An option has one value, which may be a list. A second value is an error, because it
+// would silently replace the first: with two --mllp, the first sender would not be served.
 func (o *option) Set(text string) error {
 	if o.given {
 		return errors.New("is given more than once; give it once")
@@ -185,7 +185,7 @@ const (
 	NeedPseudonyms                  // changes the pseudonym key
 	NeedPages                       // serves pages
 	NeedLinks                       // creates links to pages
-	NeedKeys                        // compares keys with those of the installation; each may be missing
+	NeedKeys                        // compares its keys with the installation's; each key may be missing
 )
 
 // Seals returns the keyring of the configured secrets keys, or nil if there are none.
@@ -200,7 +200,7 @@ func (c *Config) Seals() (*seal.Keyring, error) {
 	return ring, nil
 }
 
-// PseudonymRing returns the keyring that seals the data of pseudonyms.
+// PseudonymRing returns the keyring that seals the pseudonym data.
 func (c *Config) PseudonymRing() (*seal.Keyring, error) {
 	ring, err := seal.NewKeyring(append([]string{c.PseudonymKey}, c.PseudonymsOld...)...)
 	if err != nil {
@@ -219,8 +219,8 @@ func (c *Config) Cluster(log *slog.Logger) stream.Options {
 	}
 }
 
-// ServesLoopback reports whether the pages are for browsers on this machine without TLS, according to --public-url or,
-// if that is not set, the listen address.
+// ServesLoopback reports whether the pages are only for browsers on this machine, without TLS. --public-url decides, or
+// the listen address if --public-url is not set.
 func (c *Config) ServesLoopback() bool {
 	host, _, _ := net.SplitHostPort(c.Listen) //nolint:errcheck // already checked with the configuration
 	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
@@ -241,7 +241,7 @@ func isLoopback(host string) bool {
 func (c *Config) Topic(t schemas.Topic) string { return c.TopicPrefix + t.Name }
 
 // Topics returns the required configuration of topics. Co-partitioned topics get the configured number of partitions,
-// other topics one.
+// and other topics get one.
 func (c *Config) Topics(wanted ...schemas.Topic) []stream.Topic {
 	all := make([]stream.Topic, 0, len(wanted))
 	for _, t := range wanted {

@@ -32,8 +32,7 @@ func environment(pairs ...string) func(string) (string, bool) {
 	}
 }
 
-// parseConfig parses flags and environment. All faults are reported together, and none contains a
-// secret.
+// parseConfig parses flags and environment. All errors are reported together, and none contains a secret.
 func parseConfig(t *testing.T, command string, needs Need, args []string, lookup func(string) (string, bool)) (*Config, error) {
 	t.Helper()
 	c := &Config{}
@@ -71,7 +70,7 @@ func TestConfigPrecedence(t *testing.T) {
 	}
 }
 
-// TestConfigFaultsTogether: all faults are reported at once, without secrets.
+// TestConfigFaultsTogether: all errors are reported at once, without secrets.
 func TestConfigFaultsTogether(t *testing.T) {
 	_, err := parseConfig(t, "run", everything, []string{"--partitions", "0", "--kafka-tls-cert", "config.go"}, environment(
 		"SVC_LISTEN", "nonsense", "SVC_KAFKA", "nohost", "SVC_REDIS", "redis:hunter2", "SVC_PSEUDONYM_KEY", "hunter2",
@@ -177,8 +176,8 @@ func TestOptionsPage(t *testing.T) {
 	docpage.Hold(t, "../../docs/reference/options.md", "options", table.String(), *update)
 }
 
-// TestDocsAddress: errors link to an absolute address: the configured one, or else the public one,
-// or else that of the request.
+// TestDocsAddress: errors link to an absolute address: the configured address or, if there is none, the public address
+// or, if there is none either, the address of the request.
 func TestDocsAddress(t *testing.T) {
 	for _, tt := range []struct {
 		args []string

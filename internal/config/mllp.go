@@ -14,7 +14,7 @@ import (
 	"svc/internal/authorities"
 )
 
-// MLLP is the configuration of MLLP.
+// MLLP configures the MLLP listeners.
 type MLLP struct {
 	Senders     []MLLPSender
 	Cert, Key   string
@@ -24,13 +24,13 @@ type MLLP struct {
 	Idle        time.Duration
 }
 
-// MLLPSender binds the peers of an address to an API key, by its id. MLLP has no field for a token, so the address and
-// the certificate of a peer identify the key. If several senders match a peer, the first one is used.
+// MLLPSender binds the peers at an address to an API key, by the key's id. MLLP has no field for a token, so the
+// address and the certificate of a peer identify the key. If several senders match a peer, the first one is used.
 type MLLPSender struct {
 	Address string
 	Key     string       // id as in svc keys list; identifies the key and its successors
 	From    netip.Prefix // network of the peers; zero: any
-	Client  string       // name in the certificate of the peer; "": any, or no certificate
+	Client  string       // name in the peer's certificate; "": any, or no certificate
 }
 
 // Fits reports whether a peer matches the sender.
@@ -85,7 +85,7 @@ func parseMLLPSender(text string) (s MLLPSender, err error) {
 	return s, nil
 }
 
-// faults returns the errors of all MLLP options.
+// faults returns the errors in all MLLP options.
 func (m *MLLP) faults() (faults []error) {
 	if (m.Cert == "") != (m.Key == "") {
 		faults = append(faults, errors.New("--mllp-tls-cert, --mllp-tls-key: give both or neither"))
@@ -99,7 +99,7 @@ func (m *MLLP) faults() (faults []error) {
 	return faults
 }
 
-// TLS returns the configuration of the listeners; nil for plain TCP.
+// TLS returns the TLS configuration of the listeners, or nil for plain TCP.
 func (m *MLLP) TLS() (*tls.Config, error) {
 	if m.Cert == "" {
 		return nil, nil //nolint:nilnil // nil means that TLS is off

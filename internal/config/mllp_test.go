@@ -66,8 +66,7 @@ func TestMLLPFaults(t *testing.T) {
 	}
 }
 
-// An option that is given twice is an error, because the second value would silently replace the
-// first.
+// Giving an option twice is an error, because the second value would silently replace the first.
 func TestRepeatedOptionIsRefused(t *testing.T) {
 	sender := "addr=127.0.0.1:2575,key=key_1"
 	for name, args := range map[string][]string{

@@ -9,7 +9,7 @@ import (
 	"svc/readapi/web/signin"
 )
 
-// TestOIDCRoles: the roles of groups are parsed. A group may have a distinguished name of a
+// TestOIDCRoles: the mapping from groups to roles is parsed. A group's name may be a distinguished name from a
 // directory.
 func TestOIDCRoles(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestOIDCRoles(t *testing.T) {
 	}
 	for text, good := range map[string]bool{
 		"": true, "https://login.example/realms/a": true, "http://127.0.0.1:9": true, "http://login.example": false, "login.example": false, "https://": false, "ftp://x": false,
-		"http://[::1": false, // not an address, which once caused a panic
+		"http://[::1": false, // not a valid address; it once caused a panic
 	} {
 		if err := c.setOIDCIssuer(text); (err == nil) != good {
 			t.Errorf("issuer %q: %v", text, err)
@@ -36,7 +36,7 @@ func TestOIDCRoles(t *testing.T) {
 	}
 }
 
-// TestOIDCFaults: the options of a provider must be given together.
+// TestOIDCFaults: the options for a provider must be given together.
 func TestOIDCFaults(t *testing.T) {
 	t.Parallel()
 	roles := []signin.GroupRole{{Group: "a", Hospital: "b", Role: users.Viewer}}

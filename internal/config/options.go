@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// everywhere is the need of options that all commands have.
+// everywhere marks options that all commands have.
 const everywhere Need = 0
 
 // options returns all options of the server roles, in the order of --help and of docs/reference/options.md. The options set
@@ -130,13 +130,13 @@ func row(name string, only Need, preset string, set func(value string) error, he
 	return &option{name: name, only: only, preset: preset, set: set, help: help}
 }
 
-// secret allows the value to be in the file that SVC_…_FILE names.
+// secret allows the value of an option to come from the file that SVC_…_FILE names.
 func secret(o *option) *option {
 	o.secret = true
 	return o
 }
 
-// filled rejects an empty value.
+// filled makes an option reject an empty value.
 func filled(o *option) *option {
 	o.filled = true
 	return o

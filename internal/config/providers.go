@@ -43,7 +43,7 @@ func (c *Config) setPublicURL(value string) error {
 	return nil
 }
 
-// channelFaults returns the errors of all e-mail and SMS options.
+// channelFaults returns the errors in all e-mail and SMS options.
 func (c *Config) channelFaults() (faults []error) {
 	m, s := &c.SMTP, &c.SMS
 	if m.Host != "" {
@@ -96,7 +96,7 @@ type OIDC struct {
 	Roles                          []signin.GroupRole
 }
 
-// setOIDCIssuer parses the issuer URL of the provider.
+// setOIDCIssuer parses the provider's issuer URL.
 func (c *Config) setOIDCIssuer(value string) error {
 	if u, ok := webURL(value); value != "" && (!ok || u.Scheme == "http" && !isLoopback(u.Hostname())) {
 		return errors.New("must be a URL such as https://login.example/realms/hospital")
@@ -122,7 +122,7 @@ func (c *Config) setOIDCRoles(value string) error {
 	return nil
 }
 
-// oidcFaults returns the errors of all OIDC options.
+// oidcFaults returns the errors in all OIDC options.
 func (c *Config) oidcFaults() (faults []error) {
 	o := &c.OIDC
 	switch {

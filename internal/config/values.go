@@ -59,8 +59,8 @@ func (c *Config) setBrokers(value string) error {
 	return nil
 }
 
-// setOrigins parses origins as browsers send them: scheme, host and port only. A wildcard is not allowed, because then
-// any page could use a key that it has obtained.
+// setOrigins parses origins as browsers send them: scheme, host and port only. A wildcard is not allowed, because it
+// would let any page use a key that the page has obtained.
 func (c *Config) setOrigins(value string) error {
 	c.CORSOrigins = nil
 	if value == "" {
@@ -183,7 +183,7 @@ func (c *Config) setRedis(value string) error {
 
 func (c *Config) setPseudonymKey(value string) error {
 	c.PseudonymKey = value
-	if value == "" { // whether it is required depends on the command
+	if value == "" { // the command decides whether it is required
 		return nil
 	}
 	return seal.Check(value)

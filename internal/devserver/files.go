@@ -93,7 +93,7 @@ func writeWhole(path string, content []byte) (err error) {
 
 // writeDevFile writes dev.json into the data folder.
 func writeDevFile(data string, d *cli.DevFile) error {
-	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // the keys are valid only on this machine, in a file that only its user can read
+	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine only, in a file that only its user can read
 	if err != nil {
 		return err
 	}

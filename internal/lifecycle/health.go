@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Health has the health checks of this process. Checks may be added while others run.
+// Health has the health checks of this process. Checks may be added while other checks run.
 type Health struct {
 	names    []string // names that checks may have
 	settling []string // checks that fail at every start
@@ -24,14 +24,14 @@ type Health struct {
 	checks map[string][]func(context.Context) error
 }
 
-// NewHealth returns the health of a process without checks. names are the names that checks may
-// have; settling are those that fail at every start.
+// NewHealth returns the health of a process without checks. names are the names that checks may have; settling are the
+// names of checks that fail at every start.
 func NewHealth(names, settling []string) *Health {
 	return &Health{names: names, settling: settling, checks: map[string][]func(context.Context) error{}}
 }
 
-// Add adds a check under a name of the process. Several roles of one process may share a name.
-// Operators see the error of a check.
+// Add adds a check under one of the names of the process. Several roles in a process may share a name. Operators see
+// the error of a check.
 func (h *Health) Add(name string, check func(context.Context) error) {
 	if !slices.Contains(h.names, name) {
 		panic("unknown health check " + name)
@@ -44,7 +44,7 @@ func (h *Health) Add(name string, check func(context.Context) error) {
 // healthWithin is the timeout of one run of all checks.
 const healthWithin = 2 * time.Second
 
-// Ask runs all checks concurrently. It returns the error of each name; nil means healthy.
+// Ask runs all checks concurrently. It returns the error for each name; nil means healthy.
 func (h *Health) Ask(ctx context.Context) map[string]error {
 	ctx, cancel := context.WithTimeout(ctx, healthWithin)
 	defer cancel()
@@ -71,7 +71,7 @@ func (h *Health) Ask(ctx context.Context) map[string]error {
 	return found
 }
 
-// Lines returns the errors of failing checks, one per line, except those of the names in leftOut.
+// Lines returns the errors of failing checks, one per line, except those whose names are in leftOut.
 func (h *Health) Lines(ctx context.Context, leftOut []string) (lines []string) {
 	found := h.Ask(ctx)
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -88,7 +88,7 @@ func (h *Health) Lines(ctx context.Context, leftOut []string) (lines []string) {
 const healthEvery = time.Second
 
 // settleWithin is the time after the start of the process during which failures of settling checks are not logged. None
-// of these checks passes in the first second.
+// of these checks can pass in the first second.
 const settleWithin = 10 * time.Second
 
 // Watch logs when a check begins to fail, with its cause, and when it is healthy again. A start
@@ -135,7 +135,7 @@ func (p *Process) Private(address string, metrics http.Handler) *Server {
 	return &Server{Name: "private", Address: address, Handler: mux, Within: time.Second}
 }
 
-// onLoopback refuses requests from other machines, because a profile exposes memory and takes time.
+// onLoopback refuses requests from other machines, because a profile exposes memory and takes time to create.
 func onLoopback(handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
@@ -150,7 +150,7 @@ func onLoopback(handler http.HandlerFunc) http.HandlerFunc {
 // Alive responds that the process is alive.
 func Alive(w http.ResponseWriter, _ *http.Request) { writeLines(w, http.StatusOK, "ok") }
 
-// ServeReadiness responds 200 if all health checks pass, and otherwise 503 with a line for each check that fails.
+// ServeReadiness responds with 200 if all health checks pass, and otherwise with 503 and a line for each failing check.
 // ?exclude=CHECK omits a check.
 func (h *Health) ServeReadiness(w http.ResponseWriter, r *http.Request) {
 	if lines := h.Lines(r.Context(), r.URL.Query()["exclude"]); len(lines) > 0 {

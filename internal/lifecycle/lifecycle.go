@@ -23,11 +23,11 @@ type Loop struct {
 	Run  func(context.Context) error
 }
 
-// ErrFailed is the cause when servers end because a loop has failed.
+// ErrFailed is the context's cause if servers end because a loop has failed.
 var ErrFailed = errors.New("a part of the process has failed")
 
-// RunAll runs the servers and loops until ctx ends or one of them fails. The loops end after the servers, so an open
-// request still gets its response. The error names loops that do not end in time.
+// RunAll runs the servers and loops until ctx ends or one of them fails. The loops end after the servers, so open
+// requests still get their responses. The error names loops that do not end in time.
 func RunAll(ctx context.Context, within time.Duration, servers []func(context.Context) error, loops []Loop) error {
 	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -100,7 +100,8 @@ func (r *roster) String() string {
 }
 
 // Linger returns a context that ends some time after ctx, so that load balancers notice that this process is not ready
-// and send no more requests. It ends immediately if a loop has failed, because the process can then not respond.
+// and stop sending requests. If a loop has failed, the context ends immediately, because the process cannot respond any
+// longer.
 func Linger(ctx context.Context, drain time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -121,13 +122,13 @@ type Process struct {
 	Loops  []Loop
 	Ready  []<-chan struct{} // a public port opens when all are closed
 	Ports  []<-chan struct{} // each is closed when a public port accepts connections
-	Within time.Duration     // time limit for open requests at the shutdown
+	Within time.Duration     // time limit for completing open requests during shutdown
 
 	opened, stopping atomic.Bool // opened: all loops and servers are known; stopping: the process was asked to stop
 }
 
-// NewProcess returns a process without loops. Its health has the checks start and stop. checks are
-// the names of the others; settling are those that fail at every start.
+// NewProcess returns a process without loops. Its health has the checks start and stop. checks are the names of all
+// other checks; settling are the names of checks that fail at every start.
 func NewProcess(checks, settling []string) *Process {
 	p := &Process{Health: NewHealth(append([]string{"start", "stop"}, checks...), settling)}
 	p.Health.Add("start", p.checkStarted)
@@ -135,9 +136,9 @@ func NewProcess(checks, settling []string) *Process {
 	return p
 }
 
-// Live runs a process with one or more roles. Its private port responds from the beginning, so that an orchestrator does not kill a
-// process that is waiting for Kafka. The function start connects and returns the servers. Then the loops of the roles
-// run until ctx ends.
+// Live runs a process with one or more roles. Its private port responds from the beginning, so that an orchestrator
+// does not kill a process that is waiting for Kafka. The function start connects and returns the servers. After that,
+// the loops of the roles run until ctx ends.
 func (p *Process) Live(ctx context.Context, private *Server, start func(context.Context) ([]func(context.Context) error, error)) error {
 	if err := private.Open(ctx); err != nil {
 		return err
@@ -165,10 +166,11 @@ func (p *Process) Live(ctx context.Context, private *Server, start func(context.
 	return all.Wait()
 }
 
-// endWithin is the time limit for the loops of a stopping process to end, after the time limit for open requests.
+// endWithin is how long the loops of a stopping process may take to end, after the time limit for open requests.
 const endWithin = 10 * time.Second
 
-// Run adds a loop. A loop that ends before its context ends the whole process, even if the loop returns no error.
+// Run adds a loop. If a loop ends before its context, the whole process ends, even if the loop does not return an
+// error.
 func (p *Process) Run(name string, work func(context.Context) error) {
 	p.Loops = append(p.Loops, Loop{Name: name, Run: func(ctx context.Context) error {
 		if err := work(ctx); err != nil && !errors.Is(err, context.Canceled) {
@@ -211,14 +213,14 @@ func (p *Process) checkStopping(context.Context) error {
 	return nil
 }
 
-// LimitMemory limits the Go heap to nine tenths of the memory of the container, unless GOMEMLIMIT
-// is set. The rest is for memory outside the heap. Without a container limit it does nothing.
+// LimitMemory limits the Go heap to nine tenths of the memory of the container, unless GOMEMLIMIT is set. The rest is
+// for memory outside the heap. If the container has no limit, LimitMemory does nothing.
 func LimitMemory() {
 	memlimit.Set(memlimit.WithRatio(0.9), memlimit.WithProvider(memlimit.FromCgroup)) //nolint:errcheck // without a limit, nothing is set
 }
 
-// CollectLess lets the heap triple before a garbage collection, unless GOGC is set. The commands on the log retain
-// little memory and allocate much, so they would collect constantly.
+// CollectLess lets the heap triple before a garbage collection, unless GOGC is set. The log commands retain little
+// memory but allocate a lot, so they would collect garbage constantly.
 func CollectLess() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(200)

@@ -12,8 +12,7 @@ import (
 
 var errBroken = errors.New("broken")
 
-// TestEndsOfAStart: a process that is stopped, or fails, while it connects ends with the right
-// error.
+// TestEndsOfAStart: a process that is stopped or fails while it connects ends with the right error.
 func TestEndsOfAStart(t *testing.T) {
 	for name, tt := range map[string]struct {
 		signal bool
@@ -43,11 +42,11 @@ func TestEndsOfAStart(t *testing.T) {
 	}
 }
 
-// TestEndsOfWork: a process that is stopped, or fails, while it works ends with the right error.
-// The error names loops that hang.
+// TestEndsOfWork: a process that is stopped or fails while it runs ends with the right error. The error names loops
+// that hang.
 func TestEndsOfWork(t *testing.T) {
 	const within = 10 * time.Second
-	work := func(after time.Duration, err error) func(context.Context) error { // ends this long after its context
+	work := func(after time.Duration, err error) func(context.Context) error { // the work ends this long after its context
 		return func(ctx context.Context) error {
 			<-ctx.Done()
 			time.Sleep(after)

@@ -21,8 +21,8 @@ type Server struct {
 	// connections wait.
 	Listener net.Listener
 	Opened   chan struct{} // closed when the server accepts connections; may be nil
-	// Drain is how long new requests are still accepted after ctx has ended. Then open requests may continue for
-	// Within. Each response during the drain closes its connection.
+	// Drain is how long the server still accepts new requests after ctx has ended. After that, open requests may
+	// continue for Within. Each response during the drain closes its connection.
 	Drain    time.Duration
 	Patience *Patience                       // limits for slow clients; nil: DefaultPatience
 	Wrap     func(net.Listener) net.Listener // wraps the listener, to replace responses of net/http itself; nil: unchanged
@@ -31,7 +31,7 @@ type Server struct {
 // Patience has the time limits for a slow client. Handlers limit their own waits for Kafka and Redis.
 type Patience struct {
 	Header time.Duration // until the header of a request is complete
-	Body   time.Duration // until the body is complete, too
+	Body   time.Duration // until the body, too, is complete
 	Answer time.Duration // from the end of the header until the client has read the response
 	Idle   time.Duration // between two requests
 }
@@ -41,7 +41,7 @@ var DefaultPatience = Patience{Header: 5 * time.Second, Body: 30 * time.Second, 
 
 const headerAtMost = 64 << 10
 
-// Open opens the listener, unless one is already open.
+// Open opens the listener unless it is already open.
 func (s *Server) Open(ctx context.Context) (err error) {
 	if s.Listener == nil {
 		if s.Listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address); err != nil {
@@ -77,7 +77,7 @@ func (s *Server) Run(ctx context.Context) error {
 		WriteTimeout:      patience.Answer,
 		IdleTimeout:       patience.Idle,
 		MaxHeaderBytes:    headerAtMost,
-		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // discards the messages of net/http about errors of clients
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // discards net/http's messages about client errors
 	}
 	listener := s.Listener
 	if s.Wrap != nil {

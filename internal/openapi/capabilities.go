@@ -87,11 +87,11 @@ type coverage struct {
 	Label    string       `json:"label"`
 	Section  string       `json:"section"`
 	Criteria string       `json:"criteria"`
-	Routes   []string     `json:"routes"` // diagnosis, signal; site if it has no default route
+	Routes   []string     `json:"routes"` // diagnosis, signal; site if there is no default route
 	Codes    []routeCodes `json:"codes"`
 }
 
-// routeCodes are the codes of one system that activate a modifier by default.
+// routeCodes are the codes in one code system that activate a modifier by default.
 type routeCodes struct {
 	Route  string   `json:"route"`
 	Kind   string   `json:"kind,omitempty"` // kind of the signal
@@ -118,7 +118,7 @@ type scope struct {
 type axis struct {
 	ID    string   `json:"id"`
 	Label string   `json:"label"`
-	Rules []string `json:"rules"` // codes of the conditions that can set the level of the axis
+	Rules []string `json:"rules"` // codes for the conditions that can set the level of the axis
 }
 
 func capabilitiesOf(operations []contract.Operation) capabilities {
@@ -213,7 +213,7 @@ var signalKinds = [...]string{
 	catalogue.KindLab: "lab", catalogue.KindDevice: "device",
 }
 
-// condition describes the condition of a route on the value, for people.
+// condition describes a route's condition on the value in words.
 func condition(n catalogue.Condition) string {
 	switch n.Kind {
 	case catalogue.NeedsNumber:
@@ -249,7 +249,7 @@ func envelopes() envelope {
 	return e
 }
 
-// events are the events of webhooks. An endpoint that selects none gets the first two.
+// events are the events of webhooks. An endpoint that does not select any gets the first two.
 var events = []event{
 	{
 		outbound.LevelChanged, "the level of the unit changes",

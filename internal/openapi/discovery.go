@@ -1,13 +1,13 @@
 // Package openapi describes the API for partners. It serves an OpenAPI document, a list of capabilities, and a
-// documentation page. None needs a key.
+// documentation page. None of them needs a key.
 //
-// All three are generated from the operations that the roles register (see [contract.Operation]), the table of
-// errors, and the catalogue of factors. This package repeats none of their content.
+// All three are generated from the operations that the roles register (see [contract.Operation]), the table of errors,
+// and the catalogue of factors. This package does not repeat their content.
 //
-// To add an endpoint, add a [contract.Route] to its role, with path, scope, shapes of body and data, and an example.
-// Then add the Operations of its package to [Config]. Tests check that the document has exactly the mounted routes.
-// They send every example to the running handler, and check every response against its schema. The command go test
-// ./internal/e2e -run TestContract -update-answers records the responses that the document shows.
+// To add an endpoint, add a [contract.Route] to its role, with the path, the scope, the shapes of body and data, and an
+// example. Then add the Operations of its package to [Config]. Tests check that the document describes exactly the
+// mounted routes. They send every example to the running handler, and check every response against its schema. The
+// command go test ./internal/e2e -run TestContract -update-answers records the responses that the document shows.
 package openapi
 
 import (
@@ -34,7 +34,7 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// Config is the source of the descriptions.
+// Config lists the sources of the descriptions.
 type Config struct {
 	Shell      *httpapi.Shell
 	Operations []contract.Operation // of all roles, including those of other processes
@@ -109,7 +109,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, bod
 }
 
 // statement is the CapabilityStatement, which FHIR clients request first. The HAPI client sends no requests to a server
-// without one. Its date is the date of its last change.
+// without one. Its date is when the statement last changed.
 var statement = json.RawMessage(`{
 	"resourceType": "CapabilityStatement", "status": "active", "date": "2026-11-22", "kind": "instance",
 	"software": {"name": "svc", "version": "` + documentVersion + `"},
@@ -167,7 +167,7 @@ func pageOf(operations []contract.Operation, c capabilities) ([]byte, error) {
 		return nil, fmt.Errorf("answers: %w", err)
 	}
 	grouped, rest := groupByTask(operations)
-	if len(rest) > 0 { // a test of cmd/svc detects these
+	if len(rest) > 0 { // a test in cmd/svc detects such operations
 		grouped = append(grouped, reader{ID: "more", Name: "More", Tasks: []task{{ID: "rest", Name: "Other endpoints", Operations: rest}}})
 	}
 	page, err := template.New("page").Funcs(template.FuncMap{

@@ -40,7 +40,7 @@ func TestCapabilitiesCount(t *testing.T) {
 	}
 }
 
-// The page loads nothing from other servers, and each of its links has a target.
+// The page does not load anything from other servers, and each of its links has a target.
 func TestPage(t *testing.T) {
 	raw, err := pageOf(slices.Concat(sample, Operations()), capabilitiesOf(sample))
 	if err != nil {
@@ -67,7 +67,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The document has the headers that a client needs. Only reads return 304.
+// The document lists the headers that a client needs. Only reads return 304.
 func TestHeadersOfAnswers(t *testing.T) {
 	read := contract.Operation{
 		Method: "GET", Path: "/api/v1/thing", Scope: access.ReadUnitState, ID: "getThing", Group: "Reads", Summary: "A thing",

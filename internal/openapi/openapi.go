@@ -31,7 +31,7 @@ Every request carries a key: Authorization: Bearer svc_… . A key belongs to on
 	`Times are RFC 3339, answered in UTC with milliseconds. ` +
 	`Unknown fields in a request are ignored, with a warning; null is the same as absent.`
 
-// documentOf creates the OpenAPI document of the operations.
+// documentOf creates the OpenAPI document for the operations.
 func documentOf(operations []contract.Operation, docs string) ([]byte, error) {
 	var shown map[string]json.RawMessage
 	if err := json.Unmarshal(answers, &shown); err != nil {
@@ -228,7 +228,7 @@ func (w *writer) success(o *contract.Operation) *huma.Response {
 		Type: huma.TypeObject, Required: []string{"protocol", "ok", "data", "meta"}, AdditionalProperties: false,
 		Properties: map[string]*huma.Schema{
 			"protocol": {Type: huma.TypeString, Enum: []any{httpapi.Protocol}},
-			"ok":       {Type: huma.TypeBoolean, Description: "true"}, // no enum: Python generators compare it with the text "true"
+			"ok":       {Type: huma.TypeBoolean, Description: "true"}, // no enum, because Python generators would compare the value with the text "true"
 			"data":     w.out.schemaOf(reflect.TypeOf(o.Data)),
 			"meta":     {Ref: schemaPrefix + "Meta"},
 		},
@@ -296,7 +296,7 @@ func addHeaders(op *huma.Operation, o *contract.Operation) {
 	}
 	for status, r := range op.Responses {
 		has := map[string]string{"X-Request-Id": aboutRequestID}
-		if (o.Scope != "" || o.Keyed) && status != "401" { // a 401 response has no key, and therefore no rate limit
+		if (o.Scope != "" || o.Keyed) && status != "401" { // a 401 response is to a request without a valid key, and so without a rate limit
 			has["RateLimit"], has["RateLimit-Policy"] = aboutLimit, aboutPolicy
 		}
 		switch status {

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// shapes creates schemas of Go types by the rules of encoding/json. The schemas of huma do not match these rules: huma
+// shapes creates schemas for Go types by the rules of encoding/json. The schemas of huma do not match these rules: huma
 // omits embedded unexported structs and does not allow null for objects.
 type shapes struct {
 	schemas map[string]*huma.Schema // the registered schemas of the document
@@ -24,7 +24,7 @@ func (s *shapes) schemaOf(t reflect.Type) *huma.Schema {
 	if t.Kind() == reflect.Pointer {
 		return orNull(s.schemaOf(t.Elem()))
 	}
-	if t.Implements(marshaler) && t.Kind() != reflect.Slice { // an instant or a decimal, whose zero value encodes as its JSON type
+	if t.Implements(marshaler) && t.Kind() != reflect.Slice { // an instant or a decimal; the encoded zero value shows the JSON type
 		zero, err := json.Marshal(reflect.Zero(t).Interface())
 		switch {
 		case err != nil:
@@ -100,8 +100,8 @@ func (s *shapes) name(t reflect.Type) string {
 	return name
 }
 
-// addFields adds the fields of a struct, including those of embedded structs. If a name is repeated, the outer field
-// counts, as in encoding/json.
+// addFields adds the fields of a struct, including those of embedded structs. If a name occurs more than once, the
+// outer field counts, as in encoding/json.
 func (s *shapes) addFields(o *huma.Schema, t reflect.Type, always bool) {
 	var embedded []reflect.StructField
 	for f := range t.Fields() {
@@ -149,7 +149,7 @@ func (s *shapes) addFields(o *huma.Schema, t reflect.Type, always bool) {
 	}
 }
 
-// applyTags adds the constraints in the tags of a field to the schema.
+// applyTags adds the constraints in a field's tags to the schema.
 func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	if p.Ref != "" {
 		if tag.Get("doc") != "" {
@@ -204,7 +204,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 			*to = &n
 		}
 	}
-	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // this value is allowed in addition to the range
+	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // this value is allowed, too
 		p.AnyOf = []*huma.Schema{{Enum: []any{n}}, {Minimum: p.Minimum, Maximum: p.Maximum}}
 		p.Minimum, p.Maximum = nil, nil
 	}
@@ -233,7 +233,7 @@ var patterns = map[string]string{ //nolint:gosec // forms of texts, no credentia
 	"phone": `^(\+[1-9][0-9]{6,14})?$`,
 	"label": `^[^\x00-\x1f\x7f]*[^` + blank + `][^\x00-\x1f\x7f]*$`,
 	"line":  `^[^\x00-\x1f\x7f]*$`,
-	// This allows a subset of RFC 5322, which is all that mail servers accept.
+	// This allows the subset of RFC 5322 that mail servers actually accept.
 	"email":   `^([A-Za-z0-9_%+-]+(\.[A-Za-z0-9_%+-]+)*@[A-Za-z0-9]+(-[A-Za-z0-9]+)*(\.[A-Za-z0-9]+(-[A-Za-z0-9]+)*)+)?$`,
 	"cursor":  `^[0-9a-zA-Z_=.:-]{1,128}$`,
 	"secret":  `^[ -~]{24,128}$`,

@@ -20,7 +20,7 @@ type task struct {
 	Operations []contract.Operation
 }
 
-// readers returns the readers and their tasks in the order of the page, without operations.
+// readers returns the readers and their tasks in the order of the page, still without operations.
 func readers() []reader {
 	return []reader{
 		{ID: "send", Name: "Send data", About: "For interface engineers who connect an EHR, a monitor or a staffing system.", Tasks: []task{
@@ -61,8 +61,8 @@ func readers() []reader {
 	}
 }
 
-// groupByTask returns the readers with the operations of their tasks, and the operations that no
-// task has.
+// groupByTask returns the readers with the operations of their tasks, and the operations that do not belong to any
+// task.
 func groupByTask(operations []contract.Operation) (all []reader, rest []contract.Operation) {
 	all = readers()
 	for _, o := range operations {
@@ -86,7 +86,7 @@ func groupByTask(operations []contract.Operation) (all []reader, rest []contract
 	return all, rest
 }
 
-// Ungrouped returns the operations that the page lists under no task.
+// Ungrouped returns the operations that the page does not list under any task.
 func Ungrouped(operations []contract.Operation) []contract.Operation {
 	_, rest := groupByTask(operations)
 	return rest

@@ -2,10 +2,10 @@ package outbound
 
 import "time"
 
-// The ledger is the durable state of the notifier, in a separate topic. The types below are its entries, and the last
-// entry of a key is current, with two exceptions: a final entry overrides a pending one, and an entry of an earlier
-// ownership never overrides one of a later ownership. An ownership is the period in which one process owns a
-// partition; its number, the term, increases with each change of owner.
+// The ledger is the durable state of the notifier, in a separate topic. The types below are its entries. The last entry
+// for a key is current, with two exceptions: a final entry overrides a pending one, and an entry of an earlier
+// ownership never overrides one of a later ownership. An ownership is the period in which one process owns a partition;
+// its number, the term, increases with each change of owner.
 
 // Event is one event as it leaves the service. The event is encoded once, so every endpoint gets the same bytes at
 // every attempt.
@@ -17,16 +17,16 @@ type Event struct {
 	Source     int64 // offset of that change in the verdicts topic; -1: none
 	RoomID     int32 // room of a room.rescored event; -1: none
 	OccurredAt time.Time
-	Only       []string // ids of the receiving endpoints; nil: all that subscribe to the event type
+	Only       []string // ids of the receiving endpoints; nil: all endpoints that subscribe to the event type
 	Command    string   // for a test: id of the command that sends the event; no other command may send it
 	Body       []byte
 	Term       int64
-	// Traceparent is the trace of the request that caused the event; "": it is not traced. The ledger keeps it in a
-	// header of the record.
+	// Traceparent is the trace of the request that caused the event; "" means that it is not traced. In the ledger,
+	// Traceparent is a header of the record.
 	Traceparent string `avro:"-"`
 }
 
-// Entry is the record of a delivery in the ledger.
+// Entry is the record for a delivery in the ledger.
 type Entry struct {
 	Delivery Delivery
 	Position int64     // ledger offset of the event; -1: none
@@ -48,14 +48,14 @@ type EndpointQueue struct {
 	Failures     int       // consecutive failed attempts
 	Disabled     string    // reason, gone or failing; "": enabled
 	Version      int64     // version of the settings that were disabled; a later version enables the queue again
-	Noticed      int       // number of the last notice that was sent about this failure
+	Noticed      int       // number of the last notice sent about this failure
 	Term         int64
 }
 
 // HospitalState is the state of a hospital in the notifier apart from its endpoint queues.
 type HospitalState struct {
 	Hospital string
-	Version  int64  // last change whose events are in the ledger
+	Version  int64  // version of the last change whose events are in the ledger
 	Policy   []byte // encoded state of the alert policy
 	Term     int64
 }
@@ -71,7 +71,7 @@ type Order struct {
 	Command  Command
 	Progress Progress
 	Position int64 // ledger offset of the last event that a replay has finished
-	Term     int64 // 0: the notifier has not seen it yet
+	Term     int64 // 0: the notifier has not processed the command yet
 }
 
 // Verb is the action of a command.
@@ -87,7 +87,7 @@ const (
 	VerbReceipt Verb = "receipt" // record the delivery report of an SMS provider
 )
 
-// Command is a request of an administrator, a recipient or an SMS provider to the notifier. The ledger stores it.
+// Command is a request to the notifier by an administrator, a recipient or an SMS provider. The ledger stores it.
 type Command struct {
 	ID       string // "cmd_" + 16 hex
 	Hospital string
@@ -97,7 +97,7 @@ type Command struct {
 
 	Endpoint string // test, replay: the endpoint; retry: the endpoint of the delivery
 	Delivery string // retry, receipt: the delivery
-	EventID  string // retry: the event of the delivery; ack: the raise to acknowledge, "" for the open one
+	EventID  string // retry: the event of the delivery; ack: the alert to acknowledge, "" for the open alert
 	Command  string // stop: id of the replay
 	Episode  string // ack: the episode
 	Event    string // test: the event type; "" is ping
@@ -110,7 +110,7 @@ type Command struct {
 	DryRun       bool  // replay: count the deliveries and send nothing
 }
 
-// Selection narrows a replay.
+// Selection defines which deliveries a replay repeats.
 type Selection string
 
 // These are the selections.

@@ -9,7 +9,7 @@ type Progress struct {
 	Verb      Verb
 	Done      bool
 	Stopped   bool
-	Reason    string // stable code of the reason why the command failed
+	Reason    string // stable code for why the command failed
 	Count     int    // requested deliveries
 	Delivered int
 	Failed    int
@@ -44,7 +44,7 @@ type Health struct {
 	Waiting      int
 }
 
-// AlertRun is a period during which a unit was not green, with its alerts to people.
+// AlertRun is a period during which a unit was not green, with the alerts to people in that period.
 type AlertRun struct {
 	ID       string
 	Hospital string
@@ -55,10 +55,10 @@ type AlertRun struct {
 	ToldAt   time.Time // when the last alert was sent
 	Reason   string    // reason of the last alert
 	Round    int       // round of escalation
-	AckBy    time.Time // deadline for an acknowledgement; zero: none is needed
+	AckBy    time.Time // deadline for an acknowledgment; zero: none is needed
 	AckedAt  time.Time // zero: not acknowledged
 	AckedBy  string
-	Alert    string // "evt_" + 32 hex: the raise that needs an acknowledgement
+	Alert    string // "evt_" + 32 hex: the alert that needs an acknowledgment
 	// Unreached means that every message of the last alert has failed, and none is pending.
 	Unreached bool
 }
@@ -67,6 +67,6 @@ type AlertRun struct {
 type AckLink struct {
 	Hospital string
 	Episode  string
-	Alert    string    // the raise to acknowledge; "": the open one
+	Alert    string    // the alert to acknowledge; "": the open alert
 	Until    time.Time // when the link expires
 }

@@ -25,7 +25,7 @@ const (
 const (
 	// MaxBody is the maximum size of an event in bytes.
 	MaxBody = 64 << 10
-	// MaxAttemptsKept is the maximum number of attempts in the list of a delivery.
+	// MaxAttemptsKept is the maximum number of attempts that a delivery lists.
 	MaxAttemptsKept = 20
 )
 
@@ -52,7 +52,7 @@ const (
 	Cancelled  State = "cancelled"
 	Failed     State = "failed"
 	Suppressed State = "suppressed"
-	Superseded State = "superseded" // a newer alert replaced it
+	Superseded State = "superseded" // a newer alert replaced the delivery
 )
 
 // Class is the kind of outcome of an attempt.
@@ -90,7 +90,7 @@ type Delivery struct {
 	Attempts      []Attempt // oldest first, the last [MaxAttemptsKept]
 }
 
-// Attempt is one try of a delivery.
+// Attempt is one attempt at a delivery.
 type Attempt struct {
 	N        int // from 1
 	At       time.Time
@@ -109,7 +109,7 @@ type Message struct {
 	Attempt    int       // from 1
 	Expires    time.Time // when the message expires; zero: never
 
-	Traceparent string // trace of the request that caused the message; "": it is not traced. It is not sent.
+	Traceparent string // trace of the request that caused the message; "": it is not traced; never sent
 
 	Webhook *Webhook // for ChannelWebhook
 	Body    []byte   // for ChannelWebhook: the same bytes at every attempt
@@ -120,7 +120,7 @@ type Message struct {
 	HTML    string // for mail
 }
 
-// Result is the outcome of an attempt. The zero value is no outcome.
+// Result is the outcome of an attempt. The zero value means that there is no outcome.
 type Result struct {
 	Class      Class
 	Status     int           // HTTP or SMTP status; 0: no response
@@ -130,8 +130,8 @@ type Result struct {
 	Response   string        // start of the response, one line
 }
 
-// Sender is a channel. Send makes one attempt, and returns when the context ends at the latest. A Sender keeps no state
-// between attempts that a restart would lose.
+// Sender is a channel. Send makes one attempt, and returns at the latest when the context ends. Between attempts, a
+// Sender does not keep state that a restart would lose.
 type Sender interface {
 	Send(ctx context.Context, m Message) Result
 }

@@ -8,7 +8,7 @@ const (
 	DefaultTimeout = 10 // seconds, for a whole attempt
 )
 
-// Webhook is an endpoint of a partner of a hospital.
+// Webhook is an endpoint of a hospital's partner.
 type Webhook struct {
 	ID             string // "whk_" + 16 hex
 	Hospital       string
@@ -24,7 +24,7 @@ type Webhook struct {
 	CreatedAt      time.Time
 }
 
-// SecretState is the position of a secret in its rotation.
+// SecretState is the state of a secret in a rotation.
 type SecretState uint8
 
 // These are the states. During the overlap of a rotation, both Next and Current sign until Next is promoted.
@@ -50,19 +50,19 @@ type Tier struct {
 	Enabled       bool
 	Recipients    []string // ids of recipients
 	Channels      []Channel
-	AckMinutes    int      // minutes until an unacknowledged alert escalates; 0: no acknowledgement is needed
+	AckMinutes    int      // minutes until an unacknowledged alert escalates; 0: no acknowledgment is needed
 	EscalateTo    []string // ids of recipients
 	RepeatMinutes int      // 0: never
 	ExpireMinutes int      // minutes until an unsent message expires
-	Action        string   // instruction of the hospital, shown only in alerts
+	Action        string   // the hospital's instruction, shown only in alerts
 	Version       int64
 }
 
 // TierIDs returns the ids of the tiers, from the lowest to the highest level.
 func TierIDs() []string { return []string{"T1", "T2", "T3"} }
 
-// DefaultTier returns the settings of a tier before an administrator changes them, which are defaults of this
-// project. It has no recipients, so no alerts are sent. An unknown id gives the zero value.
+// DefaultTier returns the settings of a tier before an administrator changes them, which are defaults of this project.
+// It has no recipients, so no alerts are sent. For an unknown id, it returns the zero value.
 func DefaultTier(hospital, id string) Tier {
 	t := Tier{ID: id, Hospital: hospital, Enabled: true}
 	switch id {
@@ -84,7 +84,7 @@ type Recipient struct {
 	Hospital  string
 	Label     string
 	Email     string // encrypted at rest; "": none, or the process has no key to decrypt it
-	Phone     string // E.164; encrypted like Email
+	Phone     string // E.164; encrypted in the same way as Email
 	WebhookID string
 	Language  string // of its messages: en or es; "" means en
 

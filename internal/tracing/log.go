@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Log returns a handler that adds trace_id and span_id to the lines of a request that is traced.
-func Log(next slog.Handler) slog.Handler { return handler{next} } //nolint:ireturn // as slog has it
+// Log returns a handler that adds trace_id and span_id to the log lines of traced requests.
+func Log(next slog.Handler) slog.Handler { return handler{next} } //nolint:ireturn // as in slog
 
 type handler struct{ slog.Handler }
 

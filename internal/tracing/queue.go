@@ -8,8 +8,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// queue passes ended spans to the batch processor of the SDK, and counts the exported and the dropped ones. The batch
-// processor drops spans silently when it is full, so queue drops them first, at the same size. It never blocks.
+// queue passes ended spans to the batch processor of the SDK, and counts the exported and the dropped spans. The batch
+// processor drops spans silently when it is full, so the queue drops them earlier, at the same size. It never blocks.
 type queue struct {
 	sdktrace.SpanProcessor
 	size    int64

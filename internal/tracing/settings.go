@@ -16,17 +16,17 @@ const (
 	protocolHTTP = "http/protobuf"
 )
 
-// settings are the standard variables that the SDK does not read, or whose faults it ignores.
+// settings are the standard variables that the SDK does not read, or whose errors it ignores.
 type settings struct {
 	on       bool
-	variable string // names the collector
+	variable string // the variable that names the collector
 	protocol string
 	queue    int    // spans
 	ignored  string // propagators that are not supported
 }
 
-// readSettings reads the variables. An error names the variable and its valid values. It contains no value, because an
-// endpoint may contain a password.
+// readSettings reads the variables. An error names the variable and its valid values. It does not contain the value,
+// because an endpoint may contain a password.
 func readSettings(getenv func(string) string) (s settings, err error) {
 	first := func(names ...string) (name, value string) {
 		for _, name = range names {
@@ -68,8 +68,8 @@ func readSettings(getenv func(string) string) (s settings, err error) {
 	return s, checkSampler(getenv)
 }
 
-// unsupportedPropagators returns the propagators that would carry the trace in another header. Baggage is not carried,
-// but most installations list it, because it is in the default of the variable.
+// unsupportedPropagators returns the propagators that would pass on the trace in a different header. Baggage is not
+// passed on, but most installations list it, because it is part of the variable's default.
 func unsupportedPropagators(list string) string {
 	var others []string
 	for name := range strings.SplitSeq(list, ",") {
@@ -80,7 +80,7 @@ func unsupportedPropagators(list string) string {
 	return strings.Join(others, ",")
 }
 
-// checkSampler checks the variables of the sampler. The SDK would record all traces if one of them were wrong.
+// checkSampler checks the variables of the sampler. If one of them were wrong, the SDK would record all traces.
 func checkSampler(getenv func(string) string) error {
 	names := []string{
 		"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio",

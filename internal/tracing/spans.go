@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// These are the attributes that the semantic conventions of OpenTelemetry do not have.
+// These are the attributes that OpenTelemetry's semantic conventions do not define.
 const (
 	hospitalKey = attribute.Key("svc.hospital")
 	eventKey    = attribute.Key("svc.event")            // type of the event of a delivery
@@ -43,14 +43,14 @@ func (s Span) TraceID() string {
 	return s.span.SpanContext().TraceID().String()
 }
 
-// End ends the span at an instant.
+// End ends the span at the given time.
 func (s Span) End(at time.Time) {
 	if s.span != nil {
 		s.span.End(trace.WithTimestamp(at))
 	}
 }
 
-// TraceID returns the id of the sampled trace of a context, or "" if there is none.
+// TraceID returns the id of the sampled trace in a context, or "" if there is none.
 func TraceID(ctx context.Context) string {
 	if c := trace.SpanContextFromContext(ctx); c.IsSampled() {
 		return c.TraceID().String()
@@ -58,13 +58,14 @@ func TraceID(ctx context.Context) string {
 	return ""
 }
 
-// continued returns a context whose spans continue the trace of a traceparent header. Other values begin a new trace.
+// continued returns a context whose spans continue the trace of a traceparent header. If the value is invalid, the
+// spans begin a new trace.
 func continued(ctx context.Context, traceparent string) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": traceparent})
 }
 
-// Request starts the span of a request that was authenticated, and returns its context. It continues the trace of the
-// request's traceparent. end must be called with the pattern of the route and the status of the response.
+// Request starts the span of a request that was authenticated, and returns its context. The span continues the trace in
+// the request's traceparent header. end must be called with the pattern of the route and the status of the response.
 func (t *Tracer) Request(r *http.Request, hospital string, at time.Time) (ctx context.Context, end func(route string, status int)) {
 	ctx = r.Context()
 	if values := r.Header.Values("Traceparent"); len(values) == 1 { // the specification forbids several
@@ -88,7 +89,7 @@ func (t *Tracer) Request(r *http.Request, hospital string, at time.Time) (ctx co
 }
 
 // Message starts the span of a message that arrived over MLLP, and returns its context. The message begins a trace,
-// because MLLP has no headers. end must be called with the error of the message, which is not recorded.
+// because MLLP has no headers. end must be called with the error that the message caused, which is not recorded.
 func (t *Tracer) Message(ctx context.Context, hospital string) (spanned context.Context, end func(error)) {
 	ctx, span := t.tracer.Start(ctx, "receive MLLP", trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
 		semconv.NetworkProtocolName("mllp"), hospitalKey.String(hospital),
@@ -107,8 +108,8 @@ func fail(span trace.Span, kind string) {
 	span.SetStatus(codes.Error, "")
 }
 
-// Send starts the span of a record that is appended to a topic for the request of ctx. Without a recorded request, the
-// record is not traced.
+// Send starts the span of a record that is appended to a topic for the request in ctx. If the request is not recorded,
+// the record is not traced.
 func (t *Tracer) Send(ctx context.Context, topic, hospital string) Span {
 	if t == nil || !trace.SpanFromContext(ctx).IsRecording() {
 		return Span{}
@@ -120,7 +121,7 @@ func (t *Tracer) Send(ctx context.Context, topic, hospital string) Span {
 	return Span{span}
 }
 
-// Sent ends the span of a record with its position, or as failed.
+// Sent ends the span of a record, with the position of the record or as failed.
 func (s Span) Sent(partition int32, offset int64, err error) {
 	switch {
 	case s.span == nil:
@@ -148,8 +149,8 @@ type Input struct {
 }
 
 // Apply starts the span of an input that a processor applies. It is a child of the span that sent the record, so that
-// request and effect are one trace, also if a transaction has many inputs. A record without a valid traceparent is not
-// traced.
+// the request and its effect are in one trace, even if a transaction has many inputs. A record without a valid
+// traceparent is not traced.
 func (t *Tracer) Apply(in *Input) Span {
 	if t == nil || in.Traceparent == "" {
 		return Span{}
@@ -175,7 +176,8 @@ func recorded(span trace.Span) Span {
 	return Span{span}
 }
 
-// Show starts the span of the write of a committed input to the view. It is a child of the span that applied the input.
+// Show starts the span that writes a committed input to the view. The span is a child of the one that applied the
+// input.
 func (t *Tracer) Show(applied Span, at time.Time) Span {
 	if applied.span == nil {
 		return Span{}
@@ -192,7 +194,7 @@ type Attempt struct {
 	Traceparent              string // of the span that caused the event
 }
 
-// Deliver starts the span of an attempt. The trace ends here: partners do not get the traceparent.
+// Deliver starts the span of an attempt. The trace ends here: partners do not receive the traceparent.
 func (t *Tracer) Deliver(ctx context.Context, a *Attempt) Span {
 	if t == nil || a.Traceparent == "" {
 		return Span{}

@@ -1,12 +1,12 @@
 // Package tracing records the path of a request through the processes of an installation as one OpenTelemetry trace:
 // request, record on Kafka, verdict, view, deliveries.
 //
-// The standard variables configure it (OTEL_EXPORTER_OTLP_ENDPOINT and the others; docs/configuration.md lists them).
-// Without an endpoint, [Open] returns nil, and all methods of a nil [Tracer] do nothing.
+// The standard variables, such as OTEL_EXPORTER_OTLP_ENDPOINT, configure it; docs/configuration.md lists them. Without
+// an endpoint, [Open] returns nil, and all methods of a nil [Tracer] do nothing.
 //
-// A span has the hospital, positions on Kafka, the type of an event, and status codes. It never has a value of a
-// request: no path, no query, no identifier, no text. Of the caller's trace context, only the traceparent is used,
-// because tracestate and baggage are free text.
+// A span contains the hospital, positions on Kafka, the type of an event, and status codes. It never contains a value
+// from a request: no path, no query, no identifier, no text. Of the caller's trace context, only the traceparent is
+// used, because tracestate and baggage are free text.
 package tracing
 
 import (
@@ -36,15 +36,15 @@ type Process struct {
 	Version  string
 }
 
-// Tracer starts the spans of a process. A nil Tracer is off. It is safe for concurrent use.
+// Tracer starts the spans of a process. A nil Tracer does nothing. It is safe for concurrent use.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 	queue    *queue
 }
 
-// Open returns the tracer that the standard variables configure, or nil if they configure none. The error names the
-// invalid variable. Open does not wait for the collector.
+// Open returns the tracer that the standard variables configure, or nil if they do not configure one. The error names
+// the invalid variable. Open does not wait for the collector.
 func Open(ctx context.Context, p Process, log *slog.Logger) (*Tracer, error) {
 	s, err := readSettings(os.Getenv) //nolint:forbidigo // the SDK reads the same variables from the environment
 	if err != nil || !s.on {
@@ -64,7 +64,8 @@ func Open(ctx context.Context, p Process, log *slog.Logger) (*Tracer, error) {
 }
 
 // Probe sends an empty request to the collector that the standard variables configure. It returns the variable that
-// names the collector, or "" if traces are off or a variable is invalid. The error contains no value of a variable.
+// names the collector, or "" if traces are off or a variable is invalid. The error does not contain the value of a
+// variable.
 func Probe(ctx context.Context) (variable string, err error) {
 	s, err := readSettings(os.Getenv) //nolint:forbidigo // the SDK reads the same variables from the environment
 	if err != nil || !s.on {

@@ -31,7 +31,7 @@ const (
 	traceparent = "00-" + callerID + "-" + callerSpan + "-01"
 )
 
-// record returns a tracer and a function that ends it and returns the spans by name.
+// record returns a tracer and a function that closes the tracer and returns the spans by name.
 func record(t *testing.T) (*Tracer, func() map[string]tracetest.SpanStub) {
 	t.Helper()
 	kept := &keptExporter{InMemoryExporter: tracetest.NewInMemoryExporter()}
@@ -52,7 +52,7 @@ func record(t *testing.T) (*Tracer, func() map[string]tracetest.SpanStub) {
 	}
 }
 
-// keptExporter keeps its spans after its end.
+// keptExporter keeps its spans after its shutdown.
 type keptExporter struct{ *tracetest.InMemoryExporter }
 
 func (k *keptExporter) Shutdown(context.Context) error { return nil }
@@ -105,7 +105,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestOneTrace follows a request of a caller through all steps: each span is the child of the one before.
+// TestOneTrace follows a caller's request through all steps. Each span is the child of the previous one.
 func TestOneTrace(t *testing.T) {
 	tracer, spans := record(t)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/ingest/CANARYPATH?q=CANARYQUERY", strings.NewReader("CANARYBODY"))
@@ -155,7 +155,7 @@ func TestOneTrace(t *testing.T) {
 	}
 }
 
-// TestCallers begins a new trace for a request without exactly one valid traceparent.
+// TestCallers: a request without exactly one valid traceparent begins a new trace.
 func TestCallers(t *testing.T) {
 	for name, headers := range map[string][]string{
 		"none": nil, "two": {traceparent, traceparent}, "malformed": {"00-zz-00f067aa0ba902b7-01"}, "zero": {"00-" + strings.Repeat("0", 32) + "-" + callerSpan + "-01"},
@@ -174,7 +174,7 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// TestUnsampled: a caller that does not record its trace gets no spans, with the default sampler.
+// TestUnsampled: if a caller does not record its trace, there are no spans, with the default sampler.
 func TestUnsampled(t *testing.T) {
 	tracer, spans := record(t)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
@@ -201,7 +201,8 @@ func (b *blocked) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
 	return b.fault
 }
 
-// TestSlowCollector: a collector that does not answer delays nothing. What exceeds the queue is dropped and counted.
+// TestSlowCollector: a collector that does not respond delays nothing. Spans that exceed the queue are dropped and
+// counted.
 func TestSlowCollector(t *testing.T) {
 	exporter := &blocked{release: make(chan struct{})}
 	tracer, err := start(t.Context(), Process{Service: "svc"}, exporter, 16, slog.New(slog.DiscardHandler))
@@ -221,7 +222,7 @@ func TestSlowCollector(t *testing.T) {
 	}
 }
 
-// TestCollectorAway: spans that the collector refuses are counted. The log names the fault once.
+// TestCollectorAway: spans that the collector refuses are counted. The log reports the error once.
 func TestCollectorAway(t *testing.T) {
 	exporter := &blocked{release: make(chan struct{}), fault: errors.New("connection refused")}
 	close(exporter.release)
@@ -276,7 +277,7 @@ func TestOffAllocatesNothing(t *testing.T) {
 		}
 	}
 	line := func(log *slog.Logger) float64 {
-		return leastAllocations(func() { log.LogAttrs(ctx, slog.LevelInfo, "request", slog.String("route", "/")) }) //nolint:sloglint // as the access log
+		return leastAllocations(func() { log.LogAttrs(ctx, slog.LevelInfo, "request", slog.String("route", "/")) }) //nolint:sloglint // as in the access log
 	}
 	if got, without := line(log), line(plain); got > without {
 		t.Errorf("log: %v allocations, without traces %v", got, without)
@@ -297,7 +298,7 @@ type sink struct{ sync.Mutex }
 
 func (s *sink) Write(b []byte) (int, error) { return len(b), nil }
 
-// TestLog adds the ids of a traced request to its log lines, and to no other line.
+// TestLog: the ids of a traced request are added to the log lines of that request, and to no other lines.
 func TestLog(t *testing.T) {
 	tracer, _ := record(t)
 	var lines bytes.Buffer
@@ -313,7 +314,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestOpen: without an endpoint there is no tracer. A collector that is away does not delay the start.
+// TestOpen: without an endpoint there is no tracer. A collector that is unavailable does not delay the start.
 func TestOpen(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 	tracer, err := Open(t.Context(), Process{}, slog.New(slog.DiscardHandler))
@@ -361,8 +362,8 @@ func (c *grpcCollector) Export(
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// TestGRPC exports spans to a collector over gRPC, with the headers of the variables. What the collector refuses is
-// counted.
+// TestGRPC exports spans to a collector over gRPC, with the headers that the variables set. Spans that the collector
+// refuses are counted.
 func TestGRPC(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -101,12 +101,12 @@ func listHospitals(ctx context.Context, a *kafkacli.Command) error {
 const (
 	importAtOnce  = 100 // hospitals in one transaction
 	importWithin  = 15 * time.Minute
-	importKeys    = 200     // for one hospital
+	importKeys    = 200     // keys for one hospital
 	importMaxName = 100     // in characters, as in the API
-	importLine    = 1 << 20 // bytes of a line of JSON, with its end
+	importLine    = 1 << 20 // bytes in a line of JSON, including the line break
 )
 
-// hospitalColumns are the columns of a file of hospitals.
+// hospitalColumns are the columns of a file with hospitals.
 var hospitalColumns = []string{"id", "name", "timezone", "keys"}
 
 // hospitalImport is one run of svc hospitals import.
@@ -116,14 +116,14 @@ type hospitalImport struct {
 	out    *csv.Writer
 
 	made struct {
-		DryRun    bool      `json:"dryRun,omitempty"` // then the other counts are what an import would create
+		DryRun    bool      `json:"dryRun,omitempty"` // if true, the other counts are what an import would create
 		Hospitals int       `json:"hospitals"`
 		There     int       `json:"there"` // hospitals that existed before
 		Keys      []madeKey `json:"items"`
 	}
 }
 
-// madeKey is a new key. Its token is shown only here.
+// madeKey is a new key. The token is shown only here.
 type madeKey struct {
 	Hospital string `json:"hospitalId"`
 	Name     string `json:"name"`
@@ -221,8 +221,8 @@ func (o *hospitalImport) refuse(faults []string) error {
 	return fmt.Errorf("nothing was imported: %d errors", len(faults))
 }
 
-// differences reports the lines whose hospital exists with another name or time zone. The import cannot decide which
-// of the two is right.
+// differences reports the lines whose hospital exists with a different name or time zone. The import cannot decide
+// which of the two is right.
 func differences(s *settings.Store, rows []importedHospital) (faults []string) {
 	for i := range rows {
 		known, exists := s.Register.Hospital(rows[i].ID)
@@ -236,7 +236,7 @@ func differences(s *settings.Store, rows []importedHospital) (faults []string) {
 	return faults
 }
 
-// makeAll creates the missing hospitals and keys, in transactions of importAtOnce hospitals.
+// makeAll creates the missing hospitals and keys, in transactions of importAtOnce hospitals each.
 func (o *hospitalImport) makeAll(ctx context.Context, s *settings.Store, ring *keys.Ring, rows []importedHospital) error {
 	if !o.JSON {
 		o.out.Write([]string{"hospital", "name", "id", "key"}) //nolint:errcheck // the flush of each transaction returns the error

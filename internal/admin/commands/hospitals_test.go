@@ -28,7 +28,7 @@ func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), faults.String()
 }
 
-// hospitalsFile writes a file of hospitals with two keys each.
+// hospitalsFile writes a file with hospitals that have two keys each.
 func hospitalsFile(t *testing.T, rows ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hospitals.csv")
@@ -105,8 +105,8 @@ func TestImportHospitals(t *testing.T) {
 		t.Errorf("%v: %+v", err, made)
 	}
 
-	// A hospital that exists with another name or time zone is an error, because the import does
-	// not guess.
+	// A hospital that exists with a different name or time zone is an error, because the import does not guess which is
+	// right.
 	code, stdout, stderr := say(t, append([]string{"hospitals", "import", hospitalsFile(t, "other,Other,UTC,", "h-0001,Another,UTC,"), "--scopes", "all"}, kafka...)...)
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "line 3: name:") || !strings.Contains(stderr, "line 3: timezone:") || !strings.Contains(stderr, "nothing was imported: 2 errors") {
 		t.Errorf("code %d, says %q, %q", code, stdout, stderr)
@@ -116,8 +116,8 @@ func TestImportHospitals(t *testing.T) {
 	}
 }
 
-// TestImportHospitalsJSON: a file of JSON lines means the same as a CSV file, and its errors name
-// line and rule without a value.
+// TestImportHospitalsJSON: a file with JSON lines means the same as a CSV file, and its errors name the line and the
+// rule without a value.
 func TestImportHospitalsJSON(t *testing.T) {
 	rows, faults, err := readHospitals(strings.NewReader("\ufeff\n" +
 		`{"id":"a","name":"A; \"one\"","timezone":"UTC","keys":["ADT; lab","Board"]}` + "\r\n\n" +
@@ -152,7 +152,7 @@ func TestImportHospitalsJSON(t *testing.T) {
 	}
 }
 
-// TestImportHospitalsFaults: each error names its line and the rule, without a value.
+// TestImportHospitalsFaults: each error names the line and the rule, without a value.
 func TestImportHospitalsFaults(t *testing.T) {
 	rows, faults, err := readHospitals(strings.NewReader("\ufeffname, id,timezone,keys\n" +
 		"Good,good,UTC,A; B ;\n" +

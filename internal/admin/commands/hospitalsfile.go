@@ -18,7 +18,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// read reads the file, and returns the errors of its lines.
+// read reads the file, and returns the errors in its lines.
 func (o *hospitalImport) read(ctx context.Context, file string) (rows []importedHospital, faults []string, err error) {
 	text, err := cli.OpenInput(ctx, file)
 	if err != nil {
@@ -45,7 +45,7 @@ func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err 
 	return all.rows, all.faults, err
 }
 
-// hospitalLine is a line of the file as written. Its fields have the names of the columns.
+// hospitalLine is a line of the file as it is written. The fields have the names of the columns.
 type hospitalLine struct {
 	ID   string   `json:"id"`
 	Name string   `json:"name"`
@@ -60,9 +60,9 @@ type hospitalLines struct {
 	seen   map[string]int // line by id
 }
 
-// isJSON reports whether the first character other than white space is a brace. No CSV column begins with one.
+// isJSON reports whether the first character other than white space is a brace. No CSV column begins with a brace.
 func isJSON(text *bufio.Reader) bool {
-	start, _ := text.Peek(importLine) //nolint:errcheck // the reader of the file returns the error
+	start, _ := text.Peek(importLine) //nolint:errcheck // reading the file later returns the error
 	return bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\ufeff")), " \t\r\n"), []byte("{"))
 }
 

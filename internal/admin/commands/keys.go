@@ -58,7 +58,7 @@ func (o *keyOptions) addFlags() {
 	o.Flags.IntVar(&o.burst, "burst", 0, "burst limit, in `requests` (default: four times --rate)")
 }
 
-// faults parses the flags and returns their faults.
+// faults parses the flags and returns their errors.
 func (o *keyOptions) faults() (faults []error) {
 	var err error
 	if !access.NameFits(o.name) {
@@ -80,7 +80,7 @@ func (o *keyOptions) faults() (faults []error) {
 	return faults
 }
 
-// template returns a key of a hospital, created now.
+// template returns a key for a hospital, created now.
 func (o *keyOptions) template(hospital, name string) access.Key {
 	key := o.key
 	key.Hospital, key.Name = hospital, name
@@ -141,7 +141,7 @@ func listKeys(ctx context.Context, a *kafkacli.Command, hospital string) error {
 }
 
 // used returns when keys were last used, to the minute. It returns nothing if Redis is not configured, is unavailable,
-// or has lost the data; the list is useful even then.
+// or has lost the data; the list of keys is useful even then.
 func used(ctx context.Context, a *kafkacli.Command, ids []string) map[string]time.Time {
 	if !a.IsDev && !a.Flags.Changed("redis") {
 		return nil

@@ -2,8 +2,8 @@ package commands
 
 import "testing"
 
-// TestWhenAKeyEnds: a key ends at the earlier of expiry and revocation. After a rotation, the
-// revocation is in the future.
+// TestWhenAKeyEnds: a key ends at its expiry or its revocation, whichever is earlier. After a rotation, the revocation
+// is in the future.
 func TestWhenAKeyEnds(t *testing.T) {
 	const early, late = "2031-04-05T12:00:00.000Z", "2031-04-06T12:00:00.000Z"
 	for name, tt := range map[string]struct{ expires, revoked, want string }{

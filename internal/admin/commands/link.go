@@ -41,7 +41,7 @@ type linkOptions struct {
 	ttl                   time.Duration
 }
 
-// mostLabel is the maximum length of the name of a person, in characters.
+// mostLabel is the maximum length of a person's name, in characters.
 const mostLabel = 100
 
 func linkCommand(w cli.Env) *cobra.Command {

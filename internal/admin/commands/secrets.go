@@ -40,8 +40,8 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 		reseal, rewrapCommand(w))
 }
 
-// rewrapCommand returns the command svc secrets rewrap, which seals the data of pseudonyms with a new pseudonym key.
-// The data and the pseudonyms do not change.
+// rewrapCommand returns the command svc secrets rewrap, which seals the pseudonym data with a new pseudonym key. The
+// data and the pseudonyms do not change.
 func rewrapCommand(w cli.Env) *cobra.Command {
 	a := kafkacli.New(w, config.NeedPseudonyms)
 	return a.Cobra("rewrap", "switch the installation to a new pseudonym key; pseudonyms do not change",
@@ -61,8 +61,7 @@ func rewrapCommand(w cli.Env) *cobra.Command {
 
 var errSealedOtherwise = errors.New("not everything is encrypted with the newest key")
 
-// printSealed prints which key seals each setting. It returns an error unless the newest key
-// seals all.
+// printSealed prints which key seals each setting. It returns an error unless the newest key seals all settings.
 func printSealed(_ context.Context, s *settings.Store, a *kafkacli.Command, _ *keys.Ring) error {
 	rows, err := s.Sealed()
 	if err != nil {

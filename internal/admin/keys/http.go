@@ -17,7 +17,7 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// Config has the dependencies of the endpoints.
+// Config lists the dependencies of the endpoints.
 type Config struct {
 	Shell *httpapi.Shell
 	Ring  *Ring
@@ -165,7 +165,7 @@ func (s *server) used(r *http.Request, ids []string) map[string]time.Time {
 		return nil
 	}
 	used, err := s.Used(r.Context(), ids)
-	if err != nil { // the list is useful without it
+	if err != nil { // the list is useful without the last uses
 		s.Shell.Log.WarnContext(r.Context(), "last use of keys not read", "error", err)
 	}
 	return used
@@ -281,7 +281,7 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
 }
 
 // change applies do to the key in the path. If the settings changed in the meantime, change reads the key again and
-// retries, so that the decision uses the new state.
+// retries, so that the decision is based on the new state.
 func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, by string, seen int64, key access.Key) error) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()

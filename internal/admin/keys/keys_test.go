@@ -20,7 +20,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// fixture has the endpoints over a register in memory, with a simulated clock.
+// fixture serves the endpoints on a register in memory, with a simulated clock.
 type fixture struct {
 	*chi.Mux
 	t         *testing.T
@@ -29,7 +29,7 @@ type fixture struct {
 	acts      []audit.Act
 	puts      int
 	meanwhile func() // called once, between reading a key and the next write
-	fail      error  // error of the audit log
+	fail      error  // error that the audit log returns
 	tokens    map[string]string
 }
 
@@ -140,7 +140,7 @@ func TestLifeOfAKey(t *testing.T) {
 	if _, ok := h.register.Lookup(next.Key); ok || gone.Status != "revoked" {
 		t.Errorf("revoked %+v", gone)
 	}
-	h.ask("admin", "DELETE", "/api/admin/keys/"+next.ID, "", 200) // without a condition on its version
+	h.ask("admin", "DELETE", "/api/admin/keys/"+next.ID, "", 200) // without a condition on the key's version
 
 	admin, _ := h.register.Lookup(h.tokens["admin"])
 	var actions []string
@@ -158,8 +158,8 @@ func TestLifeOfAKey(t *testing.T) {
 	}
 }
 
-// Another process may change a key after it was read. If two requests name the same version, only
-// one succeeds. A request that accepts any version applies to the new state.
+// Another process may change a key after it was read. If two requests name the same version, only one succeeds. A
+// request that accepts any version is applied to the new state.
 func TestAKeyThatIsChangedMeanwhile(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, path, match string
@@ -227,7 +227,7 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestExpiryInTheZone: a time without an offset is in the zone of the hospital.
+// TestExpiryInTheZone: a time without an offset is in the hospital's time zone.
 func TestExpiryInTheZone(t *testing.T) {
 	h := open(t)
 	h.register.SetHospital(access.Hospital{ID: "north", Name: "North", Zone: "America/Chicago"})
@@ -285,7 +285,7 @@ func TestFailedActsAreOnRecord(t *testing.T) {
 	}
 }
 
-// An action that cannot be recorded is not executed.
+// An action is not executed if it cannot be recorded.
 func TestNothingWithoutARecord(t *testing.T) {
 	h := open(t)
 	mine, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 200)

@@ -27,7 +27,7 @@ func NewLastUse(now func() time.Time) *LastUse {
 	return &LastUse{now: now, pending: map[string]time.Time{}, written: map[string]time.Time{}}
 }
 
-// Record records that the key with this id is used now.
+// Record records that the key with the given id is being used.
 func (u *LastUse) Record(id string) {
 	now := u.now()
 	u.mu.Lock()

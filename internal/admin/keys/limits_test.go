@@ -8,11 +8,11 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestKeysOfAHospitalAreBounded: a hospital has at most 200 valid keys. Revoking a key permits
-// another. The keys of another hospital do not count.
+// TestKeysOfAHospitalAreBounded: a hospital has at most 200 valid keys. Revoking a key permits a new one. The keys of
+// other hospitals do not count.
 func TestKeysOfAHospitalAreBounded(t *testing.T) {
 	h := open(t)
-	for n := range keys.Most + 50 { // keys of another hospital, and keys that have ended
+	for n := range keys.Most + 50 { // keys of a different hospital, and keys that have ended
 		key, _ := access.Mint(access.Key{Hospital: "south", Scopes: access.Scopes()}, h.now)
 		if n%2 == 0 {
 			key, _ = access.Mint(access.Key{Hospital: "north", Scopes: access.Scopes()}, h.now)

@@ -1,5 +1,5 @@
-// Package keys administers the API keys of hospitals. It creates, rotates and revokes them, and writes an audit
-// record before each act takes effect. The command line and the endpoints under /api/admin/keys use a [Ring].
+// Package keys administers the API keys of hospitals. It creates, rotates and revokes them, and writes an audit record
+// before each change takes effect. The command line and the endpoints under /api/admin/keys use a [Ring].
 package keys
 
 import (
@@ -14,7 +14,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// These are the actions in the audit log.
+// These are names of actions in the audit log.
 const (
 	ActMint   = "key.mint"
 	ActRotate = "key.rotate"
@@ -46,7 +46,7 @@ type Ring struct {
 	turns audit.Turns
 }
 
-// Version identifies the state of a key. A changed key has another version.
+// Version identifies the state of a key. A changed key has a different version.
 func Version(k *access.Key) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%v\x00%d\x00%d\x00%v\x00%d", k.ID, k.Name, k.Scopes,
 		k.ExpiresAt.UnixMilli(), k.RevokedAt.UnixMilli(), k.Rate, k.Burst))
@@ -54,7 +54,7 @@ func Version(k *access.Key) string {
 }
 
 // Mint creates a key and its token, which is displayed once. It returns [ErrTooMany] if the hospital has [Most] valid
-// keys. The write fails if anything changed since the count, so the limit applies across instances.
+// keys. The write fails if anything has changed since the keys were counted, so the limit applies across instances.
 func (r *Ring) Mint(ctx context.Context, by string, template access.Key) (key access.Key, token string, err error) {
 	err = r.turns.Do(ctx, template.Hospital, func() error {
 		seen := r.Seen()
@@ -119,14 +119,14 @@ func (r *Ring) act(by, action, before string, key *access.Key) audit.Act {
 	}
 }
 
-// do records acts and writes the keys that they change.
+// do records actions in the audit log and writes the keys that they change.
 func (r *Ring) do(ctx context.Context, seen int64, keys []*access.Key, acts ...audit.Act) error {
 	return r.Audit.Do(ctx, func() error { return r.Put(ctx, seen, keys...) }, acts...)
 }
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// Overlaps has the durations for which a rotated key may remain valid.
+// Overlaps are the possible durations for which a rotated key remains valid, by name.
 var Overlaps = map[string]time.Duration{"0": 0, "1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
 
 // Status returns the state of a key at an instant: active, revoked or expired.

@@ -10,7 +10,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestWordsOfBodies: the documented values of fields are those that the service accepts.
+// TestWordsOfBodies: the documented values of fields are the values that svc accepts.
 func TestWordsOfBodies(t *testing.T) {
 	var scopes []string
 	for _, scope := range append(access.Scopes(), access.Admin, "all") {

@@ -8,7 +8,7 @@ import (
 	"svc/internal/analysis/tables"
 )
 
-// rowTypes has the row type of each table.
+// rowTypes are the row types of the tables, by table.
 var rowTypes = map[string]reflect.Type{
 	"observations":  reflect.TypeFor[tables.ObservationRow](),
 	"verdicts":      reflect.TypeFor[tables.VerdictRow](),
@@ -17,8 +17,8 @@ var rowTypes = map[string]reflect.Type{
 	"replay --diff": reflect.TypeFor[replay.DiffRow](),
 }
 
-// Columns lists the columns of a table, as docs/reference/columns.md does. A list is followed by its fields, named by the list,
-// a dot and the field.
+// Columns lists the columns of a table, as docs/reference/columns.md does. A list is followed by its fields; the name
+// of such a field is the list's name, a dot and the field's name.
 func Columns(table string) (all []Column) {
 	row := rowTypes[table]
 	for i, c := range columnsOf(row) {

@@ -11,7 +11,7 @@ import (
 	"svc/schemas"
 )
 
-// Victim is the hospital whose records are damaged. It needs some hundreds of inputs.
+// Victim is the hospital whose records are damaged. It needs a few hundred inputs.
 const Victim = "h001"
 
 // Output is the output of a processor: the changelog, the snapshots and the view.
@@ -22,7 +22,7 @@ type Output struct {
 	Views     map[string]*verify.View
 }
 
-// Planted is a planted fault, with the code that verify must report.
+// Planted is a planted fault, with the code that svc verify must report.
 type Planted struct {
 	// Plant damages the output and returns the key and the version of the fault.
 	Plant func(l *Output) (key string, version int64)
@@ -62,7 +62,7 @@ func (l *Output) Change(partition int32, place int) *acuity.Change {
 	return c
 }
 
-// Pair returns two consecutive changes of the victim, both caused by inputs.
+// Pair returns two consecutive changes of the victim that inputs caused and that want accepts.
 func (l *Output) Pair(want func(c, next *acuity.Change) bool) (partition int32, place, next int) {
 	l.TB.Helper()
 	partition, places := l.ChangesOf(Victim)
@@ -124,7 +124,7 @@ func (l *Output) SnapshotOf() (partition int32, place int, version int64) {
 
 func anyPair(_, _ *acuity.Change) bool { return true }
 
-// renumber adds to the versions of the victim's changes, from an index on.
+// renumber adds by to the versions of the victim's changes, from an index on.
 func (l *Output) renumber(partition int32, from int, by int64) {
 	for i := from; i < len(l.Changes[partition]); i++ {
 		if string(l.Changes[partition][i].Key) == Victim {

@@ -1,4 +1,4 @@
-// Package analysistest has the fixtures of the analyses: an embedded Kafka, simulated shifts, a processor.
+// Package analysistest has the test fixtures for the analyses: an embedded Kafka, simulated shifts, a processor.
 package analysistest
 
 import (
@@ -74,7 +74,7 @@ func Shifts(n, hospitals int, step time.Duration) []*acuity.Observation {
 	return list
 }
 
-// Put writes observations like ingest does, with the time of receipt as timestamp.
+// Put writes observations as ingest does, with the time of receipt as the timestamp.
 func (b *Kafka) Put(list []*acuity.Observation) {
 	b.TB.Helper()
 	records := make([]stream.Record, 0, len(list))
@@ -118,7 +118,7 @@ func ObservationsOf(hospital string, list []*acuity.Observation) (own []acuity.O
 	return own
 }
 
-// Folder reads all files below a folder, by path.
+// Folder returns the contents of all files below a folder, by path.
 func Folder(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	files := map[string]string{}

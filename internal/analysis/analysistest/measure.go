@@ -23,7 +23,7 @@ func CPU(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// raw reads all records with only the library, and returns the records per second.
+// raw reads all records with only kafka-go, and returns the records per second.
 func (b *Kafka) raw(l *inputlog.Log) float64 {
 	b.TB.Helper()
 	spans, err := l.Spans(b.TB.Context(), time.Time{}, time.Time{})
@@ -81,7 +81,7 @@ func ReadPlain(b *testing.B, bed *Kafka, l *inputlog.Log) PlainRead {
 	return PlainRead{rate, CPU(b) - spent}
 }
 
-// Report reports the cost of n records per iteration, relative to the plain read.
+// Report reports the cost of an iteration that processes n records, relative to the plain read.
 func (a PlainRead) Report(b *testing.B, n float64, unit string, spent time.Duration, heap *Peak) {
 	b.Helper()
 	rate := n * float64(b.N) / b.Elapsed().Seconds()

@@ -23,7 +23,7 @@ import (
 	"svc/internal/analysis/tables"
 )
 
-// Export selects the records to export, and the destination.
+// Export defines which records to export, and where.
 type Export struct {
 	Table     Table
 	Topic     string   // name, with its prefix
@@ -33,7 +33,7 @@ type Export struct {
 
 	inputlog.Source // source of the topic
 
-	// Progress is called with the number of finished offsets and their total, from several goroutines. It may be nil.
+	// Progress is called with the number of finished offsets and the total, from several goroutines. It may be nil.
 	Progress func(done, total int64)
 	Pace     *rate.Limiter
 	// Segment is the number of offsets that are written as one unit; 0 means 100,000. An interruption loses at most one
@@ -61,7 +61,7 @@ func (x *Export) planWithoutOffsets() *Plan {
 	}
 }
 
-// instant returns an instant in the form of the manifest, or nil for the zero time.
+// instant returns an instant as the manifest represents it, or nil for the zero time.
 func instant(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -85,8 +85,8 @@ func (x *Export) exporter(dir string) *exporter {
 	return &exporter{Export: *x, dir: dir, Share: inputlog.NewShare(x.Pace, x.Progress)}
 }
 
-// Run writes the export to a folder and returns its manifest. After an interruption, Run with the same options
-// continues with the offsets of the first start and produces the same bytes. If the export is complete, Run returns
+// Run writes the export to a folder and returns its manifest. If an export was interrupted, Run with the same options
+// continues it with the offsets of the first run, and produces the same bytes. If the export is complete, Run returns
 // its manifest.
 func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 	if done, err := ReadManifest(dir); err == nil {
@@ -104,7 +104,7 @@ func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("export to %s: %w", dir, err)
 	}
-	defer j.file.Close() //nolint:errcheck // each line is already synced
+	defer j.file.Close() //nolint:errcheck // every line is already synced
 	if err := sweep(dir); err != nil {
 		return nil, err
 	}

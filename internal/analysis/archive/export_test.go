@@ -62,8 +62,8 @@ func rowsOf(tb testing.TB, dir string, m *archive.Manifest) (rows []tables.Obser
 	return rows
 }
 
-// An export has each record of the log once and in order, in every format. Undecodable records are
-// counted and named.
+// An export contains each record of the log once and in order, in every format. Undecodable records are counted and
+// listed.
 func TestExportHoldsTheLog(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(3000, 4, time.Minute)
@@ -130,8 +130,8 @@ func texts(t *testing.T, rows []tables.ObservationRow) (all []string) {
 	return all
 }
 
-// A file ends with its day, and a late record begins another file. In any order of arrival, every
-// record is in a file of its hospital and day.
+// A file ends with its day, and a late record begins a new file. In any order of arrival, every record is in a file of
+// its hospital and day.
 func TestExportEndsDays(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(900, 2, 20*time.Minute) // 12 days, in one segment of each partition
@@ -232,8 +232,8 @@ func inner(table string) (n int) {
 	return n
 }
 
-// An interrupted export continues after its last segment, and ends with the bytes of an
-// uninterrupted one. Records that are written to the log in the meantime are not part of it.
+// An interrupted export continues after its last segment, and produces the same bytes as an uninterrupted one. It does
+// not include records that are written to the log in the meantime.
 func TestExportGoesOn(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(4000, 3, time.Minute)
@@ -318,7 +318,7 @@ func leave(t *testing.T, dir, name, content string) {
 	}
 }
 
-// A stream has the same rows as the files.
+// A stream contains the same rows as the files.
 func TestExportStream(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(500, 2, time.Minute)
@@ -333,8 +333,8 @@ func TestExportStream(t *testing.T) {
 	}
 }
 
-// Changes are exported as they were made. Records of state are counted, and so are repeated
-// changes: copies in a checkpoint, or changes that a processor wrote twice.
+// Changes are exported as they were recorded. State records are counted but not exported, and neither are repeated
+// changes, which are copies in a checkpoint or changes that a processor wrote twice.
 func TestExportVerdicts(t *testing.T) {
 	for name, read := range map[string]func(first, r stream.Record) []stream.Record{
 		"as written": func(_, r stream.Record) []stream.Record { return []stream.Record{r} },
@@ -356,8 +356,7 @@ func TestExportVerdicts(t *testing.T) {
 	}
 }
 
-// exportVerdicts exports changes. read returns the records that the export reads for each stored
-// one.
+// exportVerdicts exports changes. read returns the records that the export reads in place of each stored record.
 func exportVerdicts(t *testing.T, read func(first, r stream.Record) []stream.Record) {
 	t.Helper()
 	b := analysistest.NewKafka(t)

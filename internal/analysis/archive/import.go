@@ -36,11 +36,11 @@ type Import struct {
 	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error) // spans of the observations in the system
 	Put   func(r *stream.Record) error
 	Pace  *rate.Limiter
-	// Progress is called with the number of written records and their total.
+	// Progress is called with the number of written records and the total.
 	Progress func(done, total int64)
 }
 
-// importedRow has the columns of a row that are needed to restore the record.
+// importedRow contains the columns of a row that are needed to restore the record.
 type importedRow struct {
 	Offset int64         `parquet:"offset" json:"offset"`
 	At     tables.Moment `parquet:"at,timestamp(millisecond)" json:"at"`

@@ -29,7 +29,7 @@ type Plan struct {
 	Segment   int64         `json:"segmentOffsets"` // offsets per segment
 }
 
-// Piece is a span in the form of the manifest.
+// Piece is a span as the manifest represents it.
 type Piece struct {
 	Partition int32 `json:"partition"`
 	From      int64 `json:"from"`
@@ -57,12 +57,12 @@ type Unread struct {
 	Reason    string `json:"reason"`
 }
 
-// Counts are the records of an export: Read is the sum of the others.
+// Counts are the numbers of records in an export. Read is the sum of the other numbers.
 type Counts struct {
 	Read      int64 `json:"read"`
 	Rows      int64 `json:"rows"`
 	Others    int64 `json:"ofOtherHospitals"`
-	State     int64 `json:"state"` // records of a changelog that are not history
+	State     int64 `json:"state"` // changelog records that are not part of the history
 	Undecoded int64 `json:"undecoded"`
 }
 
@@ -70,12 +70,12 @@ func (c *Counts) add(o *Counts) {
 	c.Read, c.Rows, c.Others, c.State, c.Undecoded = c.Read+o.Read, c.Rows+o.Rows, c.Others+o.Others, c.State+o.State, c.Undecoded+o.Undecoded
 }
 
-// Manifest lists the contents of a complete export. It does not contain the time or the place of
-// the export, so the same records make the same manifest.
+// Manifest lists the contents of a complete export. It does not contain the time or the place of the export, so the
+// same records always produce the same manifest.
 type Manifest struct {
 	Plan
 	Counts    Counts   `json:"records"`
-	Undecoded []Unread `json:"undecoded"` // all of them, by partition and offset
+	Undecoded []Unread `json:"undecoded"` // all undecodable records, by partition and offset
 	Files     []File   `json:"files"`     // by path
 }
 
@@ -97,8 +97,8 @@ const (
 // ErrOther means that the folder has an export with other options.
 var ErrOther = errors.New("the folder contains a different export")
 
-// ReadManifest reads the manifest of a folder. The error is fs.ErrNotExist if no export is
-// complete there.
+// ReadManifest reads the manifest of a folder. The error is [fs.ErrNotExist] if the folder does not contain a complete
+// export.
 func ReadManifest(dir string) (*Manifest, error) {
 	content, err := os.ReadFile(filepath.Join(dir, manifestName)) //nolint:gosec // in the folder that the user named
 	if err != nil {

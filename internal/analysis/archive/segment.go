@@ -51,7 +51,7 @@ func (e *exporter) writeSegments(ctx context.Context, j *journal) error {
 			return j.record(s)
 		})
 	}
-	return g.Wait() //nolint:wrapcheck // an error of this package
+	return g.Wait() //nolint:wrapcheck // the error is from this package
 }
 
 // progressEvery is the number of records between two reports of progress.
@@ -71,7 +71,7 @@ func (e *exporter) writeSegment(ctx context.Context, p Piece) (*segment, error) 
 	return s, nil
 }
 
-// read passes the records of a piece to a row writer, and counts them.
+// read passes the records in a piece to a row writer, and counts them.
 func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, error) {
 	s := &segment{Piece: p}
 	at := p.From
@@ -175,7 +175,7 @@ func Tables() []Table {
 }
 
 // segmentOf writes the rows of a segment, one file for each hospital and day. Open files use memory, so a file is
-// completed at the end of its day. A record that arrives too late starts another file.
+// completed at the end of its day. A record that arrives too late starts a new file.
 type segmentOf[R any] struct {
 	exporter *exporter
 	table    *tables.Table[R]
@@ -186,8 +186,8 @@ type segmentOf[R any] struct {
 	last     *outFile[R]
 }
 
-// lateWithin is how long a file stays open after its day, because several ingest processes with different clocks
-// write the log.
+// lateWithin is how long a file stays open after its day has ended, because several ingest processes with different
+// clocks write the log.
 const lateWithin = 10 * time.Minute
 
 // outFile is an open file.
@@ -234,8 +234,8 @@ func (s *segmentOf[R]) openFile(hospital string, r *stream.Record) (*outFile[R],
 		return f, nil
 	}
 	date := day.Format(time.DateOnly)
-	// Only the date is a Hive partition. The hospital is a column of the file, and a reader
-	// refuses a name that is both a column and a partition.
+	// Only the date is a Hive partition. The hospital is a column of the file, and readers refuse a name that is both a
+	// column and a partition.
 	dir := filepath.Join(hospital, "date="+date)
 	if f := s.open[dir]; f != nil {
 		s.last = f
@@ -322,10 +322,10 @@ func (s *segmentOf[R]) finish() ([]File, error) {
 func (s *segmentOf[R]) abandon() {
 	for _, f := range s.open {
 		f.to.Close()           //nolint:errcheck // the file is discarded
-		os.Remove(f.to.Name()) //nolint:errcheck // same
+		os.Remove(f.to.Name()) //nolint:errcheck // the file is discarded
 	}
 	for _, f := range s.ended {
-		os.Remove(f.to.Name()) //nolint:errcheck // same, unless the file already has its final name
+		os.Remove(f.to.Name()) //nolint:errcheck // the file is discarded, unless it already has its final name
 	}
 }
 

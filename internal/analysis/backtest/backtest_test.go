@@ -73,7 +73,7 @@ func TestCounts(t *testing.T) {
 		"after the warm-up": {backtest.Options{Warmup: 240}, false, (720-240)*8 - 28},
 		"from an hour":      {backtest.Options{Warmup: 24, From: first + 700}, false, 20*8 - 36},
 		"up to an hour":     {backtest.Options{Warmup: 24, From: first + 300, To: first + 310}, false, 10 * 8},
-		// A gap of one hour removes a comparison from each of the origins around it.
+		// A gap of one hour removes between one and eight hours from each of eight origins.
 		"around a gap": {backtest.Options{Warmup: 24, From: first + 290, To: first + 310}, true, 10*8 - 36 + 9*8},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ import (
 	"svc/schemas"
 )
 
-// These are the sources of the hours of a backtest. Any other word is the name of a file.
+// These are the sources of the hours for a backtest. Any other word is the name of a file.
 const (
 	fromSnapshots    = "snapshots"
 	fromObservations = "observations"
@@ -107,7 +107,8 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	return nil
 }
 
-// readForeign reads the forecasts of an external model. It runs before the hours are read, because those take longer.
+// readForeign reads the forecasts of an external model. It runs before the hours are read, because reading the hours
+// takes longer.
 func (b *backtestCommand) readForeign() error {
 	if b.compare == "" {
 		return nil
@@ -153,7 +154,7 @@ func (b *backtestCommand) faults() (faults []error) {
 	return faults
 }
 
-// parseHour parses the full hour of a date in a zone, or of an instant. It returns 0 for an empty text.
+// parseHour parses a date in a zone, or an instant on the hour, and returns the hour. It returns 0 for an empty text.
 func parseHour(text string, zone *time.Location) (int32, error) {
 	t, err := parseInstant(text, zone)
 	return acuity.At(t).Hour(), err
@@ -200,7 +201,7 @@ func (b *backtestCommand) readFile(ctx context.Context) ([]*acuity.Snapshot, err
 	return b.read(hours.FromRequests(hours.Lines(lines), b.options.Hospital, b.options.Zone))
 }
 
-// read collects the hours in order, and shows how many have been read.
+// read collects the hours in order, and reports how many have been read.
 func (b *backtestCommand) read(list iter.Seq2[*acuity.Snapshot, error]) ([]*acuity.Snapshot, error) {
 	shown := cli.NewProgress(b.Env, "backtest", "hours read")
 	defer shown.End()

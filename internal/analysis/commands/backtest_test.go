@@ -37,8 +37,8 @@ func say(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), faults.String()
 }
 
-// TestBacktestSources: a file of the feeds, the log of observations, and the recorded hours of the
-// same weeks result in the same report.
+// TestBacktestSources: a file with the feeds, the log of observations, and the recorded hours for the same weeks result
+// in the same report.
 func TestBacktestSources(t *testing.T) {
 	dir := t.TempDir()
 	zone, err := time.LoadLocation("America/Chicago")
@@ -89,7 +89,7 @@ func TestBacktestSources(t *testing.T) {
 	for i, s := range list {
 		value, unfit := schemas.SnapshotCodec.Encode(nil, &schemas.Snapshot{Hospital: "north", Snapshot: *s})
 		put(schemas.Snapshots(), value, unfit)
-		if i == 30 { // a record of another hospital in the same partition
+		if i == 30 { // a record of a different hospital in the same partition
 			value, unfit = schemas.SnapshotCodec.Encode(nil, &schemas.Snapshot{Hospital: "south", Snapshot: acuity.Snapshot{Hour: s.Hour + 1, Observed: true, Moves: 90}})
 			put(schemas.Snapshots(), value, unfit)
 		}
@@ -148,7 +148,7 @@ func TestBacktestSources(t *testing.T) {
 	}
 }
 
-// TestBacktestFaults: all errors of the command line are reported together.
+// TestBacktestFaults: all errors in the command line are reported together.
 func TestBacktestFaults(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "none")
 	code, stdout, stderr := say(t.Context(), "backtest", "--data", nowhere, "--from", "monday", "--to", "x", "--model", "oracle", "--warmup", "long", "--timezone", "Mars/Base")
@@ -165,7 +165,7 @@ func TestBacktestFaults(t *testing.T) {
 	}
 }
 
-// TestBacktestForeignFaults: the error names the line and the file that cannot be compared.
+// TestBacktestForeignFaults: if a file cannot be compared, the error names the file and the line.
 func TestBacktestForeignFaults(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine.csv")
@@ -184,7 +184,7 @@ func TestBacktestForeignFaults(t *testing.T) {
 	}
 }
 
-// TestBacktestStops: the command ends when it is stopped, even if it is waiting for standard input.
+// TestBacktestStops: a stopped command ends, even if it is waiting for standard input.
 func TestBacktestStops(t *testing.T) {
 	in, writer, err := os.Pipe()
 	if err != nil {

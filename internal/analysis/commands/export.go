@@ -94,8 +94,9 @@ func (c *exportOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// hospitalsWithoutRows returns the requested hospitals without any exported row, whose names may be mistyped. A single
-// output does not record the hospitals of its rows, so for that it returns all names or none.
+// hospitalsWithoutRows returns the requested hospitals that have no exported rows, because their names may be mistyped.
+// An export to a single output does not record which hospitals its rows belong to; for such an export, all hospitals or
+// none are returned.
 func hospitalsWithoutRows(m *archive.Manifest, hospitals []string) (silent []string) {
 	for _, hospital := range hospitals {
 		found := slices.ContainsFunc(m.Files, func(f archive.File) bool { return f.Hospital == hospital })
@@ -113,7 +114,7 @@ func tableNames() (names []string) {
 	return names
 }
 
-// namedAtMost is the maximum number of undecodable records that are printed. The manifest has all of them.
+// namedAtMost is the maximum number of undecodable records that are printed. The manifest lists all of them.
 const namedAtMost = 20
 
 // printExported prints the amount of exported data, and the records that could not be decoded.

@@ -1,4 +1,4 @@
-// Package commands has the commands of analysts on the log.
+// Package commands has the commands with which analysts use the log.
 package commands
 
 import (
@@ -67,7 +67,7 @@ func (c *logCommand) hospitalFlag() {
 	c.Flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
 }
 
-// faults returns the errors in the flags that all commands on the log have.
+// faults returns the errors in the flags that all log commands have.
 func (c *logCommand) faults() (faults []error) {
 	for i, at := range []struct{ name, text string }{{"from", c.from}, {"to", c.to}} {
 		var err error
@@ -132,7 +132,7 @@ func (c *logCommand) close() {
 	}
 }
 
-// committed is the source of a topic that is written in transactions.
+// committed returns the source for a topic that is written in transactions.
 func (c *logCommand) committed(t schemas.Topic) inputlog.Source {
 	return inputlog.Committed(c.cluster, c.Config.Topic(t))
 }

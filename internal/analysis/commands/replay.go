@@ -124,7 +124,7 @@ func readRules(file string) (replay.Override, error) {
 	return replay.ReadRules(f)
 }
 
-// parseSpeed parses a number, or max, for which it returns 0.
+// parseSpeed parses a speed: a number or, for which it returns 0, the word max.
 func parseSpeed(text string) (float64, error) {
 	if text == "max" {
 		return 0, nil

@@ -36,8 +36,8 @@ type verifyOptions struct {
 	revision          string // commit of the build
 }
 
-// VerifyCommand returns the command svc verify, which folds the log and compares changelog, snapshots and view with the result.
-// revision is the commit of the build, for the metrics.
+// VerifyCommand returns the command svc verify, which folds the log and compares the changelog, the snapshots and the
+// view with the result. revision is the commit of the build, for the metrics.
 func VerifyCommand(w cli.Env, revision string) *cobra.Command {
 	o := &verifyOptions{revision: revision, logCommand: newLogCommand(w, config.NeedRedis)}
 	run := func(ctx context.Context, _ []string) error { return o.run(ctx) }
@@ -48,7 +48,7 @@ func VerifyCommand(w cli.Env, revision string) *cobra.Command {
 	f.BoolVar(&o.continuous, "continuous", false, "repeat the check continuously, and serve the results as metrics")
 	f.DurationVar(&o.every, "every", time.Minute, "interval of the rounds of --continuous")
 	f.StringVar(&o.listen, "metrics", "127.0.0.1:9095", "`address` of /metrics for --continuous")
-	f.DurationVar(&o.patience, "patience", 5*time.Second, "maximum lag of the view behind the log") //nolint:mnd // as for reads
+	f.DurationVar(&o.patience, "patience", 5*time.Second, "maximum lag of the view behind the log") //nolint:mnd // the limit for reads
 	f.BoolVar(&o.plain, "plain", false, "recompute everything at each step: the reference, about 100 times slower")
 	o.Check = func() []error {
 		faults := o.faults()
@@ -93,7 +93,7 @@ func (c *verifyOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// openVerifier connects to everything that is compared. closes is never nil.
+// openVerifier connects to everything that is compared. closes closes the connections and is never nil.
 func (c *verifyOptions) openVerifier(ctx context.Context) (v *verify.Verify, closes func(), err error) {
 	closes = c.close
 	if err = c.connect(ctx); err != nil {
@@ -157,7 +157,7 @@ func viewOf(b *view.View) func(context.Context, string) (*verify.View, error) {
 		w, err := b.Whole(ctx, hospital)
 		switch {
 		case errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrNotWhole):
-			return nil, verify.ErrNoView // an incomplete partition becomes complete, or the patience ends
+			return nil, verify.ErrNoView // the partition either becomes complete, or the patience runs out
 		case err != nil:
 			return nil, err
 		}

@@ -43,7 +43,7 @@ func InputOf(r *stream.Record) Input {
 }
 
 // ReadInputs begins to read the inputs of a span. It decodes the inputs of the given hospitals, or of all hospitals if
-// there are none. The other inputs have only a position and a time.
+// none are given. For the other inputs, only the position and the time are set.
 func ReadInputs(ctx context.Context, read Read, s stream.Span, hospitals []string) *Ahead[Input] {
 	return ReadAhead(ctx, read, s, func(r *stream.Record, in *Input) bool {
 		if len(hospitals) == 0 || slices.Contains(hospitals, schemas.InputHospital(r.Key)) {
@@ -55,7 +55,8 @@ func ReadInputs(ctx context.Context, read Read, s stream.Span, hospitals []strin
 	})
 }
 
-// Inputs yields the inputs of one hospital in the order of the log, up to its current end. An error is yielded last.
+// Inputs yields the inputs of one hospital in the order of the log, up to its current end. If there is an error, it is
+// yielded last.
 func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, error] {
 	return func(yield func(Input, error) bool) {
 		spans, err := l.Spans(ctx, time.Time{}, time.Time{})
@@ -79,12 +80,12 @@ func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, erro
 	}
 }
 
-// errEnough ends a read when the caller needs no more inputs.
+// errEnough ends a read when the caller does not need more inputs.
 var errEnough = errors.New("stop reading")
 
-// One goroutine reads and another folds. These constants are the size of a batch between them and the number of waiting
-// batches, so that neither goroutine waits for a single record and the batches are small compared with the memory of
-// the fold.
+// One goroutine reads and another one folds. These constants are the size of a batch between them and the number of
+// waiting batches, so that neither goroutine waits for a single record and the batches are small compared with the
+// memory of the fold.
 const (
 	batchRecords = 256
 	batchBytes   = 1 << 20 // of the values
@@ -94,7 +95,7 @@ const (
 // Ahead passes values from a producing goroutine to a consuming one. Only the consumer may call its methods, and it
 // must call Stop.
 type Ahead[T any] struct {
-	// Progress is called with the number of consumed values and their total; it may be nil.
+	// Progress is called with the number of consumed values and the total; it may be nil.
 	Progress func(done, total int64)
 
 	batches chan []T
@@ -138,8 +139,8 @@ func MakeAhead[T any](ctx context.Context, create func(ctx context.Context, put 
 // ReadAhead begins to read a span. convert fills a value from a record, and returns false to drop the record.
 func ReadAhead[T any](ctx context.Context, read Read, s stream.Span, convert func(r *stream.Record, v *T) (wanted bool)) *Ahead[T] {
 	return MakeAhead(ctx, func(ctx context.Context, put func(v *T, size int) error) error {
-		// These variables are shared by all records, because the compiler cannot analyze convert, so each would be
-		// allocated on the heap.
+		// These variables are shared by all records, because the compiler cannot analyze convert, so a variable per
+		// record would be allocated on the heap.
 		var record stream.Record
 		var value T
 		return read(ctx, s, func(r stream.Record) error {
@@ -177,8 +178,8 @@ func (a *Ahead[T]) Stop() {
 	}
 }
 
-// NewPace returns the rate limit that all readers of a command share, in records per second, which limits the load on
-// the live system. For 0 it returns nil, which means no limit.
+// NewPace returns the rate limit that all readers of a command share, in records per second; it limits the load on the
+// live system. For 0, NewPace returns nil, which means no limit.
 func NewPace(perSecond int) *rate.Limiter {
 	if perSecond == 0 {
 		return nil
@@ -186,7 +187,7 @@ func NewPace(perSecond int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), max(perSecond/20, 1))
 }
 
-// Share has the common rate limit and progress of the readers of several partitions.
+// Share has the rate limit and the progress that the readers of several partitions share.
 type Share struct {
 	pace     *rate.Limiter           // nil: no limit
 	progress func(done, total int64) // called with the progress; may be nil
@@ -195,7 +196,7 @@ type Share struct {
 	done, total int64
 }
 
-// NewShare returns a share. A nil pace means no limit, and a nil progress no reports.
+// NewShare returns a share. A nil pace means no limit, and a nil progress means no reports.
 func NewShare(pace *rate.Limiter, progress func(done, total int64)) *Share {
 	return &Share{pace: pace, progress: progress}
 }
@@ -211,7 +212,7 @@ func (s *Share) Wait(ctx context.Context) error {
 	return nil
 }
 
-// AddProgress adds to the progress and to its total.
+// AddProgress adds to the progress and to the total.
 func (s *Share) AddProgress(done, total int64) {
 	if s.progress == nil {
 		return

@@ -55,8 +55,8 @@ func OpenLog(o *stream.Options, topic string) (*Log, error) {
 	}, nil
 }
 
-// These are the timeouts for responses of a broker. They are long, because these commands run at low priority and may
-// be delayed on a busy machine.
+// These are the timeouts for responses from a broker. They are long, because the analysis commands run at low priority
+// and may be delayed on a busy machine.
 const (
 	dialTimeout = 30 * time.Second
 	askTimeout  = time.Minute
@@ -77,9 +77,9 @@ func mechanismOf(o *stream.Options) (sasl.Mechanism, error) {
 // Close ends the connections.
 func (l *Log) Close() { l.close() }
 
-// Spans returns a span of offsets for each partition. It begins with the first record whose
-// timestamp is not before from, and ends before the first whose timestamp is not before to.
-// The zero time means the beginning of the log, or its current end.
+// Spans returns a span of offsets for each partition. A span begins with the first record whose timestamp is not before
+// from, and ends before the first whose timestamp is not before to. A zero from means the beginning of the log, and a
+// zero to means its current end.
 func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 	meta, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{l.Topic}})
 	if err != nil {
@@ -100,7 +100,7 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 	if err != nil {
 		return nil, err
 	}
-	// bound returns the first offset of each partition that is not before an instant, as of now.
+	// bound returns, for each partition, the offset of the first record that is not before an instant.
 	bound := func(t time.Time) ([]int64, error) {
 		at, fault := l.requestOffsets(ctx, count, func(n int) kafka.OffsetRequest { return kafka.TimeOffsetOf(n, t) })
 		for n := range at {
@@ -165,7 +165,7 @@ const (
 	readWait  = 20 * time.Millisecond // the reader requests beyond the span, and waits this long before it closes
 )
 
-// ErrGone means that retention has deleted records of the span.
+// ErrGone means that retention has deleted records in the span.
 var ErrGone = errors.New("the records have been deleted")
 
 // Read calls each for every record of a span, in order. A missing offset is an error.
@@ -209,10 +209,10 @@ type Source struct {
 	Read  Read
 }
 
-// Source returns the log as a source.
+// Source returns the log as a [Source].
 func (l *Log) Source() Source { return Source{Spans: l.Spans, Read: l.Read} }
 
-// Committed returns a topic as a source of its committed records.
+// Committed returns a [Source] of a topic's committed records.
 func Committed(cluster *stream.Cluster, topic string) Source {
 	return Source{
 		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
@@ -224,7 +224,7 @@ func Committed(cluster *stream.Cluster, topic string) Source {
 	}
 }
 
-// ErrPartitions means that a change cannot be in the partition of its input.
+// ErrPartitions means that changes cannot be in the same partitions as their inputs.
 var ErrPartitions = errors.New("the topics of observations, verdicts and snapshots have different numbers of partitions")
 
 // Partition returns the current span of one partition.

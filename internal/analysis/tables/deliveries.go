@@ -11,7 +11,7 @@ import (
 )
 
 // DeliveryRow is the state of a delivery when the notifier recorded it. Each record is a row, and the last row of a
-// delivery is current. The response of an endpoint is not exported, because the content is arbitrary.
+// delivery is current. An endpoint's response is not exported, because its content is arbitrary.
 type DeliveryRow struct {
 	Hospital      string       `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
 	Delivery      string       `parquet:"delivery" json:"delivery" about:"Delivery ID"`
@@ -29,7 +29,7 @@ type DeliveryRow struct {
 	Attempts      []AttemptRow `parquet:"attempts,list" json:"attempts,omitempty" about:"The most recent attempts, oldest first"`
 }
 
-// AttemptRow is one attempt of a delivery.
+// AttemptRow is one attempt at a delivery.
 type AttemptRow struct {
 	N      int32  `parquet:"n" json:"n" about:"Attempt number, starting at 1"`
 	At     Moment `parquet:"at,timestamp(millisecond)" json:"at" about:"Start of the attempt"`
@@ -63,7 +63,7 @@ func attemptRow(a *outbound.Attempt) AttemptRow {
 
 func momentOf(t time.Time) Moment { return Moment(acuity.At(t)) }
 
-// Deliveries is the table of the deliveries on the topic. Its other records are internal to the
+// Deliveries is the table of the deliveries on the notifier's topic. The topic's other records are internal to the
 // notifier. A tombstone means that the delivery was deleted.
 func Deliveries() *Table[DeliveryRow] {
 	return &Table[DeliveryRow]{

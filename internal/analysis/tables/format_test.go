@@ -11,9 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestParquetKeepsNulls writes rows of each table with values in a small part, half or most of the
-// nullable columns, in rows and in elements of lists. A reader must find each value and each null
-// in its place.
+// TestParquetKeepsNulls writes rows of each table in which a few, half or most of the nullable columns have values,
+// both in rows and in elements of lists. A reader must find each value and each null in its place.
 func TestParquetKeepsNulls(t *testing.T) {
 	t.Run("observations", keepsNulls[ObservationRow])
 	t.Run("verdicts", keepsNulls[VerdictRow])
@@ -60,12 +59,12 @@ func keepsNulls[R any](t *testing.T) {
 	})
 }
 
-// fill sets every column to a value. A nullable column gets one if has draws true.
+// fill sets every column to a value. A nullable column gets a value only if has draws true.
 func fill(t *rapid.T, v reflect.Value, has *rapid.Generator[bool]) {
-	switch v.Kind() { //nolint:exhaustive // those that columns have
+	switch v.Kind() { //nolint:exhaustive // columns have no other kinds
 	case reflect.Struct:
 		for f, field := range v.Fields() {
-			// In a file, either all rows have a record or none has.
+			// In a file, either all rows have a record, or no row has one.
 			null := f.Name != "Record" && strings.Contains(f.Tag.Get("parquet"), ",optional")
 			if null && field.Kind() != reflect.Pointer {
 				t.Fatalf("%s may be null and is no pointer: see some", f.Name)

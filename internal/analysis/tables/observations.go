@@ -7,7 +7,7 @@ import (
 	"svc/schemas"
 )
 
-// ObservationRow is one accepted request. The tag about has the description of the column in the dictionary.
+// ObservationRow is one accepted request. The tag about contains the column's description in the dictionary.
 type ObservationRow struct {
 	Hospital   string  `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
 	Partition  int32   `parquet:"partition" json:"partition" about:"Topic partition; with offset, the position of the record"`
@@ -35,7 +35,7 @@ type ObservationRow struct {
 	Record []byte `parquet:"record" json:"record" about:"The stored record: Avro in the Confluent wire format, base64 in text formats. svc import writes these bytes"`
 }
 
-// PastStaffingRow is one entry of the past staffing of a batch.
+// PastStaffingRow is one entry of the past staffing in a batch.
 type PastStaffingRow struct {
 	At     *Moment `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"Start; the entry applies until the next one"`
 	Nurses int32   `parquet:"nurses" json:"nurses" about:"Assignable nurses on duty, excluding the charge nurse"`
@@ -76,7 +76,7 @@ type SignalRow struct {
 	Fetus      *string  `parquet:"fetus,dict,optional" json:"fetus,omitempty" about:"Fetus: a label A to I or a pseudonym; null if none is named"`
 }
 
-// CensusRow is one room of a census.
+// CensusRow is one room in a census.
 type CensusRow struct {
 	RoomID  int32   `parquet:"room_id" json:"room_id" about:"Room ID"`
 	Label   *string `parquet:"label,dict,optional" json:"label,omitempty" about:"Room label"`
@@ -155,7 +155,7 @@ func signalRow(s *acuity.Signal) SignalRow {
 	return row
 }
 
-// Observations is the table of the topic.
+// Observations is the table of the observations topic.
 func Observations() *Table[ObservationRow] {
 	return &Table[ObservationRow]{
 		Topic: schemas.Observations(),

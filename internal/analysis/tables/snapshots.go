@@ -8,8 +8,8 @@ import (
 	"svc/schemas"
 )
 
-// SnapshotRow is the input of the forecast from a unit at one full hour. An hour may have several rows.
-// The row with the highest generation counts, and the last one among equal generations.
+// SnapshotRow is the forecast's input from a unit at one hour mark. An hour may have several rows. The row with the
+// highest generation counts; among equal generations, the last row.
 type SnapshotRow struct {
 	Hospital     string `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
 	Hour         Moment `parquet:"hour,timestamp(millisecond)" json:"hour" about:"Full hour"`
@@ -103,7 +103,7 @@ func numbers(path [acuity.Horizon + 1]uint8) []int32 {
 	return list
 }
 
-// Snapshots returns the table of the topic. Each of its records is a snapshot.
+// Snapshots returns the table of the snapshots topic. Each record of the topic is a snapshot.
 func Snapshots() *Table[SnapshotRow] {
 	return &Table[SnapshotRow]{
 		Topic: schemas.Snapshots(),

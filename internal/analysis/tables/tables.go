@@ -22,7 +22,7 @@ import (
 	"svc/schemas"
 )
 
-// Format is the file format of rows.
+// Format is a file format for rows.
 type Format string
 
 // These are the formats. Parquet is columnar and compressed with Snappy, which every reader supports. NDJSON has one
@@ -40,10 +40,10 @@ func Formats() []Format { return []Format{Parquet, NDJSON, CSV} }
 type Sink[R any] interface {
 	Write(row *R) error
 	Close() error      // writes the buffered rows; the file remains open
-	Reset(w io.Writer) // begins another file after Close, reusing the memory
+	Reset(w io.Writer) // begins a new file after Close, and reuses the memory
 }
 
-// NewSink returns a sink of a format.
+// NewSink returns a sink for a format.
 func NewSink[R any](w io.Writer, f Format) (Sink[R], error) {
 	switch f {
 	case Parquet:
@@ -88,14 +88,14 @@ func (s *parquetSink[R]) Write(row *R) error {
 func (s *parquetSink[R]) flush() error {
 	_, err := s.writer.Write(s.batch)
 	s.batch = s.batch[:0]
-	return err //nolint:wrapcheck // the error of the underlying file
+	return err //nolint:wrapcheck // the error is from the underlying file
 }
 
 func (s *parquetSink[R]) Close() error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	return s.writer.Close() //nolint:wrapcheck // the error of the underlying file
+	return s.writer.Close() //nolint:wrapcheck // the error is from the underlying file
 }
 
 func (s *parquetSink[R]) Reset(w io.Writer) { s.writer.Reset(w) }
@@ -132,12 +132,12 @@ func (s *csvSink[R]) Write(row *R) error {
 		}
 		s.record[i] = text
 	}
-	return s.out.Write(s.record) //nolint:wrapcheck // the error of the underlying file
+	return s.out.Write(s.record) //nolint:wrapcheck // the error is from the underlying file
 }
 
 func (s *csvSink[R]) Close() error {
 	s.out.Flush()
-	return s.out.Error() //nolint:wrapcheck // the error of the underlying file
+	return s.out.Error() //nolint:wrapcheck // the error is from the underlying file
 }
 
 // cell returns one column of a row as text; null is an empty text.
@@ -222,7 +222,7 @@ func (m Moment) text() string {
 	return time.UnixMilli(int64(m)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// These are the names of enumeration values in columns. They equal those of the API where the API has the value.
+// These are the names of enumeration values in columns. They are the same as in the API if the API has the value.
 var (
 	eventWords      = [...]string{"other", "A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"}
 	signalWords     = [...]string{"", "medication", "observation", "lab", "device", "condition"}
@@ -235,8 +235,8 @@ var (
 )
 
 // nullable returns a pointer for a nullable column; the zero value becomes null. The result must be a pointer, because
-// in a column without pointers, parquet-go represents nulls by zeros and writes some of them as zeros. For example, of
-// 64 rows with a value only in the second, all later rows are read with a value.
+// in a column without pointers, parquet-go represents nulls by zeros and writes some of them as zeros. For example, if
+// only the second of 64 rows has a value, all later rows are read with a value.
 func nullable[T comparable](v T) *T {
 	var zero T
 	if v == zero {

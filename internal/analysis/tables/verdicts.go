@@ -6,7 +6,7 @@ import (
 	"svc/schemas"
 )
 
-// VerdictRow is one change of a unit: the effect of one input, or of one due instant.
+// VerdictRow is one change of a unit: the effect of one input or of one timer.
 type VerdictRow struct {
 	Hospital    string  `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
 	Version     int64   `parquet:"version,delta" json:"version" about:"Version of the hospital's verdict; each change adds 1"`
@@ -30,7 +30,7 @@ type VerdictRow struct {
 	Record []byte `parquet:"record,optional" json:"record,omitempty" about:"The stored record: Avro in the Confluent wire format, base64 in text formats; null in a replay"`
 }
 
-// EffectRow is one effect of which partners are notified.
+// EffectRow is one effect about which partners are notified.
 type EffectRow struct {
 	Kind       string   `parquet:"kind,dict" json:"kind" about:"surge.level_changed or room.rescored"`
 	Level      *string  `parquet:"level,dict,optional" json:"level,omitempty" about:"Unit level, for surge.level_changed"`
@@ -100,8 +100,8 @@ func readVerdict(r *stream.Record, row *VerdictRow) (reason string) {
 	return ""
 }
 
-// Verdicts returns the table of the changes on the verdicts topic. Its other records are the current state, one per
-// key, and not history.
+// Verdicts returns the table of the changes on the verdicts topic. The topic's other records are current state, one per
+// key, and not part of the history.
 func Verdicts() *Table[VerdictRow] {
 	return &Table[VerdictRow]{
 		Topic: schemas.Verdicts(),
@@ -112,7 +112,7 @@ func Verdicts() *Table[VerdictRow] {
 		Version: func(r *stream.Record) int64 {
 			head, err := schemas.PeekChange(r.Value)
 			if err != nil {
-				return 0 // decoding it reports the error
+				return 0 // decoding the record reports the error
 			}
 			return head.Version
 		},

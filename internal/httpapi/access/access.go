@@ -1,10 +1,9 @@
-// Package access decides who may do what. It has the API keys of hospitals, their scopes,
-// and the check of a presented token.
+// Package access decides who may do what. It has the API keys of hospitals, their scopes, and the check of a presented
+// token.
 //
-// A key belongs to one hospital. Its token is shown once, when it is minted. Only the
-// SHA-256 of the token is stored, so a reader of the settings topic cannot use a key. A
-// lookup costs one hash and one map access, the same for a known, an unknown and a
-// revoked token.
+// A key belongs to one hospital. Its token is shown once, when the key is created. Only the SHA-256 of the token is
+// stored, so a reader of the settings topic cannot use a key. A lookup costs one hash and one map access, the same for
+// a known, an unknown and a revoked token.
 package access
 
 import (
@@ -22,7 +21,7 @@ import (
 // Scope is a permission of a key.
 type Scope string
 
-// These are the eleven scopes of the specification, and Admin for the administration endpoints of the key's hospital.
+// These are the eleven scopes in the specification, and Admin for the administration endpoints of the key's hospital.
 const (
 	IngestADT      Scope = "ingest:adt"
 	IngestHL7      Scope = "ingest:hl7"
@@ -37,7 +36,7 @@ const (
 	ReadPredict    Scope = "read:predict"
 	Admin          Scope = "admin"
 
-	// Acknowledge is the part of [Admin] with which a signed-in person may acknowledge an alert. A key cannot have it.
+	// Acknowledge is the part of [Admin] that allows a signed-in person to acknowledge an alert. A key cannot have it.
 	Acknowledge Scope = "acknowledge"
 )
 
@@ -88,15 +87,15 @@ func joinScopes(scopes []Scope) string {
 type Key struct {
 	ID string // "key_" + 16 hex; names the key in lists, logs, audit and limits
 	// Source is the id of the first key of the lineage, which a rotation copies to the new key. It identifies the
-	// sender in observations, so that a resource keeps its identity when the key is rotated. "" means ID, see
-	// [Key.Lineage].
+	// sender in observations, so that a resource keeps its identity when the key is rotated. If it is "", ID is used;
+	// see [Key.Lineage].
 	Source   string
 	Hospital string
 	Name     string // name of the integration
 	Hash     [sha256.Size]byte
 	// Prefix is the first 8 characters of the token, so that a person can find the key in the configuration of a
-	// sender. It reveals 4 of the 64 random hex digits; 240 bits remain unknown. "" for a key from before prefixes
-	// were stored.
+	// sender. It reveals 4 of the 64 random hex digits; 240 bits remain unknown. It is "" for a key that is older than
+	// this field.
 	Prefix    string
 	Scopes    []Scope // ascending
 	CreatedAt time.Time
@@ -106,8 +105,8 @@ type Key struct {
 	Burst     int
 }
 
-// Lineage identifies the keys that succeed each other by rotation. It is Source, or the key's id for a key from
-// before there were lineages.
+// Lineage identifies the keys that succeed each other by rotation. It is Source or, for a key that is older than that
+// field, the key's id.
 func (k *Key) Lineage() string {
 	if k.Source == "" {
 		return k.ID
@@ -126,13 +125,13 @@ func (k *Key) Allows(scope Scope) bool {
 	return found
 }
 
-// These are the default limits of a key.
+// These are the default limits for a key.
 const (
 	DefaultRate  = 50
 	DefaultBurst = 200
 )
 
-// These bound the limits that a key may set.
+// These constants bound the limits that a key may have.
 const (
 	leastRate = 0.01 // one request in 100 s
 	mostRate  = 100_000
@@ -145,8 +144,8 @@ type Limit struct {
 	Burst int     // maximum number of requests at once
 }
 
-// Limits returns a limit after checking rate and burst. A burst of 0 becomes the requests of four seconds, as in the
-// default.
+// Limits returns a limit after checking rate and burst. A burst of 0 is replaced with the requests of four seconds, as
+// in the default.
 func Limits(rate float64, burst int) (Limit, error) {
 	switch {
 	case rate == 0:
@@ -161,9 +160,9 @@ func Limits(rate float64, burst int) (Limit, error) {
 	return Limit{rate, burst}, nil
 }
 
-// Mint creates a key and its token. The token is displayed once and never stored. Mint sets ID, Hash, Prefix and
-// CreatedAt of the template; the key is not revoked. It sets Source unless the template has one, in which case the
-// key continues that lineage.
+// Mint creates a key and its token. The token is displayed once and never stored. The key is the template with a new
+// ID, Hash, Prefix and CreatedAt, and is not revoked. If the template has a Source, the key continues that lineage;
+// otherwise, Mint sets Source.
 func Mint(template Key, now time.Time) (key Key, token string) {
 	token = tokenPrefix + RandomHex(32)
 	key = template
@@ -190,18 +189,18 @@ func RandomHex(bytes int) string {
 // Hash returns the SHA-256 of a token. Only the hash is stored.
 func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
-// ErrOvertaken means that a change was not applied because another change of the hospital's settings came after the
-// caller had read them.
+// ErrOvertaken means that a change was not applied because the hospital's settings were changed after the caller had
+// read them.
 var ErrOvertaken = errors.New("the settings of the hospital were changed by another process")
 
-// Hospital is one hospital, the tenant that owns all other data.
+// Hospital is one hospital: the tenant to which all other data belongs.
 type Hospital struct {
 	ID        string
 	Name      string
 	Zone      string // IANA name of the zone for times without an offset
 	CreatedAt time.Time
 	Senders   []Sender
-	// Version is the version of the last change of zone and senders; 0: neither was ever changed.
+	// Version is the version of the last change to the zone or the senders; 0 means that neither was ever changed.
 	Version int64
 }
 

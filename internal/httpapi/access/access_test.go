@@ -176,14 +176,14 @@ func TestLineage(t *testing.T) {
 	if first.Source != first.ID || third.Lineage() != first.ID || other.Lineage() != other.ID {
 		t.Errorf("lineages %q %q %q", first.Source, third.Lineage(), other.Lineage())
 	}
-	first.Source = "" // like a key that is older than lineages
+	first.Source = "" // as in a key that is older than the field
 	current := func(what, id, want string, valid bool) {
 		t.Helper()
 		if got, ok := r.Current(id); got.ID != want || ok != valid {
 			t.Errorf("%s: %q %v, want %q %v", what, got.ID, ok, want, valid)
 		}
 	}
-	for _, key := range []Key{third, foreign, other, first, second} { // settings are loaded in any order
+	for _, key := range []Key{third, foreign, other, first, second} { // settings may be loaded in any order
 		r.SetKey(key)
 	}
 	for _, key := range []Key{first, second, third} {
@@ -203,7 +203,7 @@ func TestLineage(t *testing.T) {
 	source("north", third.ID, first.ID, "ADT, new")
 	source("north", other.ID, other.ID, "")
 	source("south", other.ID, "", "")
-	source("south", first.ID, first.ID, "") // only foreign belongs to that hospital
+	source("south", first.ID, first.ID, "") // only the key foreign belongs to that hospital
 	source("north", "key_0", "", "")
 
 	r.SetHospital(Hospital{ID: "north", Zone: "UTC", Senders: []Sender{{Key: other.ID}, {Key: first.ID, OriginalMode: true}, {Key: second.ID, ProductionOnly: true}}})

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Register holds all keys and hospitals for lookups. The reader of the settings topic updates the register. Register is
-// safe for concurrent use.
+// Register holds all keys and hospitals for lookups. The reader of the settings topic updates it. A Register is safe
+// for concurrent use.
 type Register struct {
 	now func() time.Time
 
@@ -25,7 +25,7 @@ type tenant struct {
 	zone *time.Location
 }
 
-// NewRegister returns an empty register. now is the clock that decides whether a key has expired.
+// NewRegister returns an empty register. now is the clock by which keys expire.
 func NewRegister(now func() time.Time) *Register {
 	return &Register{
 		now: now, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{},
@@ -81,7 +81,7 @@ func (r *Register) drop(id string) {
 func (r *Register) SetHospital(h Hospital) {
 	zone, err := time.LoadLocation(h.Zone)
 	if err != nil {
-		zone = time.UTC // the zone was valid when it was written, but this machine lacks it
+		zone = time.UTC // the zone was valid when it was written, but is unknown on this machine
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +103,7 @@ func (r *Register) Hospital(id string) (Hospital, bool) {
 	return h.Hospital, ok
 }
 
-// Zone returns the time zone of a hospital; UTC if it is unknown.
+// Zone returns the time zone of a hospital, or UTC if the hospital is unknown.
 func (r *Register) Zone(hospital string) *time.Location {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -113,8 +113,8 @@ func (r *Register) Zone(hospital string) *time.Location {
 	return time.UTC
 }
 
-// Sender returns the settings for the messages of a key: those for the key itself, or else the latest for a key of
-// its lineage.
+// Sender returns the settings for the messages of a key: those for the key itself or, if there are none, the latest for
+// a key in the same lineage.
 func (r *Register) Sender(key *Key) Sender {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -130,8 +130,8 @@ func (r *Register) Sender(key *Key) Sender {
 	return found
 }
 
-// Current returns the newest valid key in the lineage of the key with an id. Therefore a setting that names a key
-// remains valid after a rotation. If no key is valid, Current returns the key itself and false.
+// Current returns the newest valid key in the lineage of the key with the given id, so a setting that names a key
+// remains valid after a rotation. If no key in the lineage is valid, Current returns the named key and false.
 func (r *Register) Current(id string) (Key, bool) {
 	now := r.now()
 	r.mu.RLock()
@@ -175,7 +175,7 @@ func (r *Register) Key(id string) (Key, bool) {
 	return Key{}, false
 }
 
-// Keys returns the keys of a hospital, oldest first. An empty hospital means all of them.
+// Keys returns the keys of a hospital, oldest first. If hospital is empty, it returns the keys of all hospitals.
 func (r *Register) Keys(hospital string) []Key {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// HasControls reports whether a text has line breaks or other control characters, or marks that
-// change the direction of text. Such characters could forge a message header, a line of a list, or a name.
+// HasControls reports whether a text contains line breaks or other control characters, or marks that change the text
+// direction. Such characters could be used to forge a message header, a line in a list, or a name.
 func HasControls(text string) bool {
 	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(c rune) bool {
 		return unicode.IsControl(c) || unicode.In(c, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
@@ -17,8 +17,8 @@ func HasControls(text string) bool {
 // MostName is the maximum length of the name of a hospital or a key, in characters.
 const MostName = 100
 
-// NameFits reports whether the name of a hospital or a key fits on one line: it has a valid length and no control
-// characters.
+// NameFits reports whether the name of a hospital or a key fits on one line: its length is valid and it contains no
+// control characters.
 func NameFits(name string) bool {
 	return utf8.RuneCountInString(name) <= MostName && !HasControls(name)
 }

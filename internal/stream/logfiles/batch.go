@@ -9,7 +9,7 @@ import (
 )
 
 // These are the positions of fields in a record batch. The checksum covers all bytes from the attributes on. The fields
-// before it follow from the position of the batch in the log.
+// before the attributes follow from the position of the batch in the log.
 const (
 	atLength     = 8
 	atEpoch      = 12
@@ -36,26 +36,26 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // batch is the encoded form of a record batch in a file.
 type batch []byte
 
-func (b batch) first() int64        { return int64(binary.BigEndian.Uint64(b)) }            //nolint:gosec // as stored
-func (b batch) size() int           { return beforeLength + int(b.number(atLength)) }       // by the length field, unchecked
-func (b batch) end() int64          { return b.first() + int64(b.number(atLastDelta)) + 1 } // offset after its last record
-func (b batch) number(at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }       //nolint:gosec // as stored
+func (b batch) first() int64        { return int64(binary.BigEndian.Uint64(b)) }            //nolint:gosec // the bits are unchanged
+func (b batch) size() int           { return beforeLength + int(b.number(atLength)) }       // according to the length field, which is not checked
+func (b batch) end() int64          { return b.first() + int64(b.number(atLastDelta)) + 1 } // offset after the last record
+func (b batch) number(at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }       //nolint:gosec // the bits are unchanged
 func (b batch) attributes() uint16  { return binary.BigEndian.Uint16(b[atAttributes:]) }
-func (b batch) time() int64         { return int64(binary.BigEndian.Uint64(b[atMaxTime:])) } //nolint:gosec // as stored
+func (b batch) time() int64         { return int64(binary.BigEndian.Uint64(b[atMaxTime:])) } //nolint:gosec // the bits are unchanged
 
-// pending reports whether its records are visible only after the end of their transaction.
+// pending reports whether the records of the batch become visible only when their transaction ends.
 func (b batch) pending() bool {
 	return b.attributes()&transactional != 0 && b.attributes()&control == 0
 }
 
-// sums reports whether the checksum matches the content, assuming that the batch ends where b does.
+// sums reports whether the checksum matches the content, assuming that the batch ends where b ends.
 func (b batch) sums() bool {
 	return len(b) >= headerBytes &&
 		binary.BigEndian.Uint32(b[atChecksum:]) == crc32.Checksum(b[atAttributes:], castagnoli) &&
 		b.counts() > 0
 }
 
-// counts returns the number of records in the header, or 0 if its two counts differ.
+// counts returns the number of records that the header states, or 0 if its two counts differ.
 func (b batch) counts() int64 {
 	n := b.number(atCount)
 	if n <= 0 || n != b.number(atLastDelta)+1 {
@@ -77,7 +77,7 @@ func intact(raw []byte) (batch, bool) {
 	return b, b.sums()
 }
 
-// isFollowed reports whether an intact batch follows after the start of raw, at an offset after next.
+// isFollowed reports whether an intact batch follows somewhere after the start of raw, at an offset after next.
 func isFollowed(raw []byte, next int64) bool {
 	for at := 1; at+headerBytes <= len(raw); at++ {
 		if raw[at+atMagic] != magic || batch(raw[at:]).first() < next {
@@ -102,7 +102,7 @@ func filling(key []byte, first, end, time int64) (raw []byte) {
 		for i := range n {
 			r := kmsg.NewRecord()
 			r.OffsetDelta, r.Key = int32(i), key
-			body := r.AppendTo(nil)[1:] // without its length of 0
+			body := r.AppendTo(nil)[1:] // without the record's length, which is 0
 			records = binary.AppendVarint(records, int64(len(body)))
 			records = append(records, body...)
 		}

@@ -38,7 +38,7 @@ var disposable = map[string]bool{
 	"acls.json": true, "sasl.json": true, "quotas.json": true, "broker_configs.json": true,
 }
 
-// Options configure the check.
+// Options configures the check.
 type Options struct {
 	Dir       string
 	ClusterID string
@@ -50,10 +50,10 @@ type Options struct {
 type DamageError struct {
 	File string
 	Byte int
-	Lost string // data that cannot be read
+	Lost string // the data that cannot be read
 }
 
-// Error returns the file, the place and the remedy on one line.
+// Error names the file, the position and the remedy, on one line.
 func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s is damaged at byte %d: %s cannot be read. Nothing was changed. "+
 		"Restore a copy of the folder, or move the folder away to start with an empty one", e.File, e.Byte, e.Lost)
@@ -64,13 +64,14 @@ type mender struct {
 	Options
 	stamp string
 	names []string       // names of the partitions
-	tasks []func() error // changes, made after everything is read
+	tasks []func() error // changes, which are made once everything has been read
 }
 
 func (m *mender) path(name string) string  { return filepath.Join(m.Dir, name) }
 func (m *mender) todo(change func() error) { m.tasks = append(m.tasks, change) }
 
-// Mend checks the files, and makes the changes that lose no record. The error is a [DamageError] or a file system error.
+// Mend checks the files, and makes those changes that do not lose a record. The error is a [DamageError] or a file
+// system error.
 func Mend(o Options) error {
 	m := &mender{Options: o, stamp: time.Now().UTC().Format("20060102T150405.000000Z")}
 	if err := m.readAll(); err != nil {
@@ -87,7 +88,7 @@ func Mend(o Options) error {
 	return nil
 }
 
-// readAll reads all files and changes none.
+// readAll reads all files without changing any.
 func (m *mender) readAll() error {
 	dirs, err := os.ReadDir(m.path(partitionsDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +121,7 @@ func (m *mender) readAll() error {
 			continue
 		}
 		m.todo(func() error {
-			p, err := m.read(name) // read again, because memory holds one partition at a time
+			p, err := m.read(name) // read again, because only one partition is kept in memory at a time
 			if err != nil {
 				return err
 			}
@@ -131,7 +132,7 @@ func (m *mender) readAll() error {
 	return nil
 }
 
-// sweep plans the removal of disposable files, and removes access by other users from all files.
+// sweep plans the removal of disposable files, and the removal of other users' access to all files.
 func (m *mender) sweep() error {
 	return filepath.WalkDir(m.Dir, func(path string, d fs.DirEntry, err error) error { //nolint:wrapcheck // the error names the file
 		if err != nil {

@@ -23,8 +23,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// These are the topics of the tests: truth is written outside transactions, derived in
-// transactions.
+// These are the topics of the tests: truth is written without transactions, and derived in transactions.
 const (
 	truth   = "truth"
 	derived = "derived"
@@ -59,14 +58,14 @@ func client(t testing.TB, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
 	return cl
 }
 
-// lived creates a folder in the state after a broker was killed: both topics with records, the last
+// lived creates a folder in the state in which a killed broker leaves it: with records in both topics, a last
 // transaction without its end, and committed offsets.
 func lived(t testing.TB) (killed string) {
 	killed, _ = livedAndClosed(t)
 	return killed
 }
 
-// livedAndClosed also returns the folder in the state after a broker has shut down gracefully.
+// livedAndClosed returns such a folder, and the same folder in the state in which a graceful shutdown leaves it.
 func livedAndClosed(t testing.TB) (killed, closed string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "log")
@@ -92,7 +91,7 @@ func livedAndClosed(t testing.TB) (killed, closed string) {
 			}
 		}
 		if i == 39 {
-			break // killed here
+			break // the state when the broker is killed
 		}
 		if err := tx.EndTransaction(ctx, kgo.TransactionEndTry(i%7 != 3)); err != nil {
 			t.Fatal(err)
@@ -219,8 +218,8 @@ func edit(t testing.TB, dir, name string, change func(content []byte) []byte) {
 	}
 }
 
-// The format in which the broker writes is the one that this package knows. If a new release of the
-// library changes the format, this test fails.
+// The broker writes the format that this package knows. If a new release of the library changes the format, this test
+// fails.
 func TestSoundAsLeft(t *testing.T) {
 	dir := lived(t)
 	m := &mender{Options: options(dir)}
@@ -312,8 +311,8 @@ func TestTornEnd(t *testing.T) {
 	}
 }
 
-// A byte is damaged at each of many random places. Either the log opens with all its records, or
-// the error names the file and the remedy, and nothing is changed.
+// One byte is damaged, at many random positions. Either the log opens with all its records, or the error names the file
+// and the remedy, and nothing is changed.
 func TestDamagedByte(t *testing.T) {
 	killed, closed := livedAndClosed(t)
 	t.Run("killed", func(t *testing.T) { t.Parallel(); damageBytes(t, killed, 120) })
@@ -372,7 +371,7 @@ func damageBytes(t *testing.T, dir string, times int) {
 	}
 }
 
-// A missing segment is reported like damage.
+// A missing segment is reported as damage.
 func TestMissingSegment(t *testing.T) {
 	dir := lived(t)
 	all := segments(t, dir, "truth-0")
@@ -386,7 +385,7 @@ func TestMissingSegment(t *testing.T) {
 	}
 }
 
-// Each entry of the committed offsets is independent of the others.
+// Each entry in the committed offsets is independent of the other entries.
 func TestPositions(t *testing.T) {
 	dir := lived(t)
 	raw, err := os.ReadFile(filepath.Join(dir, groupsFile))
@@ -419,7 +418,7 @@ func TestPositions(t *testing.T) {
 func TestTopicList(t *testing.T) {
 	for name, row := range map[string]struct {
 		list, seal func([]byte) []byte
-		restored   bool // if false, used as it is
+		restored   bool // if false, the list is used as it is
 		refused    bool
 	}{
 		"sound":                  {nil, nil, false, false},
@@ -492,7 +491,7 @@ func TestOwnersAlone(t *testing.T) {
 	}
 }
 
-// A batch is damaged in the middle of a log, so that its length says that it is incomplete.
+// A batch in the middle of a log is damaged in such a way that its length makes it look incomplete.
 func TestDamagedLengthIsNoEnd(t *testing.T) {
 	one, two := filling(filler, 5, 8, 1000), filling(filler, 8, 10, 1000)
 	one[atLength]++
@@ -502,7 +501,7 @@ func TestDamagedLengthIsNoEnd(t *testing.T) {
 	}
 }
 
-// For any bytes, a segment is read up to its damage, and what was read is intact.
+// Whatever its bytes are, a segment is read up to the damage, and everything that was read is intact.
 func TestAnyBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var raw []byte

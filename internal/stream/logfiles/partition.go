@@ -22,7 +22,7 @@ const (
 type partition struct {
 	name     string // TOPIC-NUMBER
 	segments []*segment
-	end      int64 // offset after its last record
+	end      int64 // offset after the last record
 	reach    int64 // maximum committed offset of a consumer group
 }
 
@@ -30,14 +30,15 @@ type partition struct {
 type segment struct {
 	file    string // path within the folder, without extension
 	base    int64  // base offset from the file name: the offset of its first record
-	end     int64  // offset after its last record
+	end     int64  // offset after the last record
 	raw     []byte
 	batches []batch
 	torn    int  // length of the incomplete batch at the end
 	indexed bool // the index agrees with the batches
 }
 
-// read reads all batches of a partition. It returns a [DamageError] for anything else that is not an incomplete end.
+// read reads all batches of a partition. It returns a [DamageError] for anything other than batches and an incomplete
+// end.
 func (m *mender) read(name string) (*partition, error) {
 	p := &partition{name: name}
 	dir := filepath.Join(partitionsDir, name)
@@ -74,7 +75,8 @@ func (m *mender) read(name string) (*partition, error) {
 	return p, nil
 }
 
-// parse finds the batches of a segment, and where it is damaged. following is the base offset of the next segment, or -1.
+// parse finds the batches of a segment, and where it is damaged. following is the base offset of the next segment, or
+// -1 if there is none.
 func (s *segment) parse(following int64) (at int, damaged bool) {
 	s.end = s.base
 	for at < len(s.raw) {
@@ -86,7 +88,7 @@ func (s *segment) parse(following int64) (at int, damaged bool) {
 	}
 	switch rest := s.raw[at:]; {
 	case following >= 0:
-		return at, len(rest) > 0 || s.end != following // a segment is missing, or two overlap
+		return at, len(rest) > 0 || s.end != following // a segment is missing, or two segments overlap
 	case len(rest) > 0 && !torn(rest, s.end):
 		return at, true
 	default:
@@ -96,18 +98,19 @@ func (s *segment) parse(following int64) (at int, damaged bool) {
 }
 
 // torn reports whether the end of a file is an incomplete batch, whose write was interrupted when the process or the
-// machine stopped. The broker never acknowledged such a batch. next is its offset.
+// machine stopped. The broker never acknowledged such a batch. next is the offset that such a batch would have.
 func torn(rest []byte, next int64) bool {
 	short := len(rest) < headerBytes || batch(rest).size() > len(rest) || len(bytes.Trim(rest, "\x00")) == 0
 	return short && !isFollowed(rest, next)
 }
 
-// sound reports whether the files need no change.
+// sound reports whether the files need not be changed.
 func (p *partition) sound() bool {
 	return p.end >= p.reach && !slices.ContainsFunc(p.segments, func(s *segment) bool { return s.torn > 0 || !s.indexed })
 }
 
-// mend cuts an incomplete end, fills offsets that were read but lost, and rewrites the indexes.
+// mend removes an incomplete end, fills offsets that were lost although consumers had read them, and rewrites the
+// indexes.
 func (m *mender) mend(p *partition) error {
 	for i, s := range p.segments {
 		if s.torn > 0 {
@@ -152,21 +155,21 @@ func (s *segment) newest() int64 {
 }
 
 // The index has an entry of 15 bytes for each batch: version, the low byte of a checksum of the rest, epoch, the
-// maximum timestamp before it (the broker recomputes it), and whether the batch belongs to a transaction.
+// maximum timestamp before the batch (which the broker recomputes), and whether the batch belongs to a transaction.
 const (
 	indexEntry   = 15
 	indexVersion = 1
 )
 
-// index returns the index that matches the batches. The broker appends to the index after the batch. After a kill
-// between the two writes, it would apply each entry to the next batch, and show records of a transaction that never
-// ended.
+// index returns the index that matches the batches. The broker appends the index entry after the batch. If it were
+// killed between the two writes, it would later apply each entry to the wrong batch, and show records of a transaction
+// that never ended.
 func (s *segment) index() []byte {
 	all := make([]byte, 0, indexEntry*len(s.batches))
 	for _, b := range s.batches {
 		entry := [indexEntry]byte{0: indexVersion}
 		binary.LittleEndian.PutUint32(entry[2:], leaderEpoch)
-		binary.LittleEndian.PutUint64(entry[6:], uint64(b.time())) //nolint:gosec // as stored
+		binary.LittleEndian.PutUint64(entry[6:], uint64(b.time())) //nolint:gosec // the bits are unchanged
 		if b.pending() {
 			entry[14] = 1
 		}

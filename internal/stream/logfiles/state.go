@@ -22,7 +22,7 @@ const (
 	groupsFile = "groups.log"
 )
 
-// Seal stores a copy of the topic list with a checksum, which the broker's file lacks. Call it when the list is
+// Seal stores a copy of the topic list with a checksum, which the broker's own file lacks. Call it when the list is
 // complete.
 func Seal(dir string) error {
 	m := &mender{Options: Options{Dir: dir}}
@@ -79,7 +79,7 @@ func (m *mender) mendTopics() (bool, error) {
 	return list != nil, nil
 }
 
-// sameTopics reports whether two lists have the same topics. The broker writes them in any order when it stops.
+// sameTopics reports whether two lists have the same topics. The broker writes them in arbitrary order when it stops.
 func sameTopics(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -97,7 +97,7 @@ func sameTopics(a, b []byte) bool {
 	return reflect.DeepEqual(lists[0], lists[1])
 }
 
-// mendMeta schedules the write of the file that identifies the folder to the broker.
+// mendMeta schedules writing the file that identifies the folder to the broker.
 func (m *mender) mendMeta() error {
 	want := fmt.Appendf(nil, `{"version":1,"cluster_id":%q}`, m.ClusterID)
 	have, err := m.load(metaFile)
@@ -108,8 +108,8 @@ func (m *mender) mendMeta() error {
 	return nil
 }
 
-// mendGroups schedules the removal of damaged positions, and returns the others. A group that lost its last position
-// continues at an earlier one, and skips records that it has already processed.
+// mendGroups schedules the removal of damaged positions, and returns the others. A group that has lost its last
+// position continues at an earlier one, and skips records that it has already processed.
 func (m *mender) mendGroups() (map[position]int64, error) {
 	raw, err := m.load(groupsFile)
 	if err != nil {
@@ -129,7 +129,7 @@ func (m *mender) mendGroups() (map[position]int64, error) {
 	return positions(whole), nil
 }
 
-// position identifies the position of a group in a partition.
+// position identifies a group's position in a partition.
 type position struct {
 	group, partition string
 }
@@ -163,8 +163,8 @@ func positions(whole []byte) map[position]int64 {
 // entryHeader is the size of length, checksum and version of an entry, in bytes.
 const entryHeader = 10
 
-// entries returns the intact entries of a log of the broker's state, and the number of damaged entries. An entry has
-// its length, a checksum of the rest, a version and JSON.
+// entries returns the intact entries of a log of the broker's state, and the number of damaged entries. An entry
+// consists of its length, a checksum of the rest, a version and JSON.
 func entries(raw []byte) (whole []byte, lost int) {
 	const version = 1
 	for at, good := 0, true; at < len(raw); {

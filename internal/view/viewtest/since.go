@@ -171,7 +171,7 @@ func testFollowers(t *testing.T, s Server) {
 			for ctx.Err() == nil && f.token.Version < versions {
 				err := f.read(ctx, reader, "north")
 				switch {
-				case errors.Is(err, view.ErrNotWhole), errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrAway): // unavailable, because the machine is busy
+				case errors.Is(err, view.ErrNotWhole), errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrAway): // unavailable: the machine is busy
 				case err != nil:
 					if ctx.Err() == nil {
 						t.Error(err)
